@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/base.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int error_set(struct error *err, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(err->text, sizeof(err->text), format, args);
+    va_end(args);
+    // One line is the contract: text from outside may carry line ends and escape codes.
+    for (char *c = err->text; *c; c++) {
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = ' ';
+    }
+    return -1;
+}
+
+static void out_of_memory(void)
+{
+    fputs("plumb: out of memory\n", stderr);
+    abort();
+}
+
+void *xcalloc(size_t count, size_t size)
+{
+    void *memory = calloc(count ? count : 1, size ? size : 1);
+    if (!memory)
+        out_of_memory();
+    return memory;
+}
+
+void *xrealloc(void *memory, size_t count, size_t size)
+{
+    if (size && count > SIZE_MAX / size)
+        out_of_memory();
+    size_t bytes = count * size;
+    void *grown = realloc(memory, bytes ? bytes : 1);
+    if (!grown)
+        out_of_memory();
+    return grown;
+}
+
+char *xstrdup(const char *text)
+{
+    char *copy = strdup(text);
+    if (!copy)
+        out_of_memory();
+    return copy;
+}
+
+char *xprintf(const char *format, ...)
+{
+    char *text = NULL;
+    va_list args;
+    va_start(args, format);
+    int length = vasprintf(&text, format, args);
+    va_end(args);
+    if (length < 0)
+        out_of_memory();
+    return text;
+}
+
+bool text_copy(char *out, size_t size, const char *text)
+{
+    assert(size > 0);
+    size_t length = strlen(text);
+    size_t kept = length < size ? length : size - 1;
+    memcpy(out, text, kept);
+    out[kept] = '\0';
+    return kept == length;
+}
+
+struct arena_block {
+    struct arena_block *next;
+    size_t used, size;
+    max_align_t data[];
+};
+
+void *arena_alloc(struct arena *arena, size_t size)
+{
+    const size_t align = sizeof(max_align_t);
+    if (size > SIZE_MAX / 2)
+        out_of_memory();
+    size_t need = (size + align - 1) / align * align;
+    struct arena_block *block = arena->blocks;
+    if (!block || block->size - block->used < need) {
+        size_t room = need > 8192 ? need : 8192;
+        block = xcalloc(1, sizeof(*block) + room);
+        block->size = room;
+        block->next = arena->blocks;
+        arena->blocks = block;
+    }
+    void *memory = (char *)block->data + block->used;
+    block->used += need;
+    return memory;
+}
+
+char *arena_strndup(struct arena *arena, const char *text, size_t length)
+{
+    char *copy = arena_alloc(arena, length + 1);
+    memcpy(copy, text, length);
+    return copy;
+}
+
+char *arena_strdup(struct arena *arena, const char *text)
+{
+    return text ? arena_strndup(arena, text, strlen(text)) : NULL;
+}
+
+char *arena_printf(struct arena *arena, const char *format, ...)
+{
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int length = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    assert(length >= 0);
+    char *text = arena_alloc(arena, (size_t)length + 1);
+    vsnprintf(text, (size_t)length + 1, format, again);
+    va_end(again);
+    return text;
+}
+
+void arena_free(struct arena *arena)
+{
+    struct arena_block *block = arena->blocks;
+    while (block) {
+        struct arena_block *next = block->next;
+        free(block);
+        block = next;
+    }
+    arena->blocks = NULL;
+}
+
+int parse_int64(int64_t *out, const char *text)
+{
+    char *end = NULL;
+    errno = 0;
+    long long value = strtoll(text, &end, 10);
+    if (end == text || *end || errno || (text[0] != '-' && (text[0] < '0' || text[0] > '9')))
+        return -1;
+    *out = value;
+    return 0;
+}
+
+int parse_double(double *out, const char *text)
+{
+    char *end = NULL;
+    errno = 0;
+    double value = strtod(text, &end);
+    if (end == text || *end || errno == ERANGE || !isfinite(value) || text[0] == ' ')
+        return -1;
+    *out = value;
+    return 0;
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The ground every room stands on: one error text, memory that does not fail, and an arena.
+//
+// Errors: a function that can fail returns 0 or -1 and takes `struct error *err` last. The text is
+// written once, where the failure happened, as one line that says what, where and what to do;
+// callers pass it on unchanged. On failure `out` parameters are untouched. A kernel that is slow,
+// wrong or does not build is data (a verdict), never an error. Misuse of a function is an assert.
+// Out of memory ends the program: a batch tool has nothing better to do.
+#ifndef PLUMB_BASE_H
+#define PLUMB_BASE_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ARRAY_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+#if defined(__GNUC__)
+#define PRINTF_LIKE(text, first) __attribute__((format(printf, text, first)))
+#else
+#define PRINTF_LIKE(text, first)
+#endif
+
+struct error {
+    char text[1024]; // one line, no newline at the end
+};
+
+// Writes the text and returns -1, so that `return error_set(err, ...)` is the whole failure path.
+int error_set(struct error *err, const char *format, ...) PRINTF_LIKE(2, 3);
+
+// Zeroed memory; never NULL. The caller frees with free().
+void *xcalloc(size_t count, size_t size);
+void *xrealloc(void *memory, size_t count, size_t size);
+char *xstrdup(const char *text);
+char *xprintf(const char *format, ...) PRINTF_LIKE(1, 2);
+
+// Bounded copy that always ends with NUL; returns false when `text` did not fit.
+bool text_copy(char *out, size_t size, const char *text);
+
+// An arena owns many small allocations that live and die together (the strings of one run).
+// A zeroed struct is an empty arena.
+struct arena_block;
+struct arena {
+    struct arena_block *blocks;
+};
+
+// Zeroed, aligned for any type, owned by the arena.
+void *arena_alloc(struct arena *arena, size_t size);
+char *arena_strdup(struct arena *arena, const char *text); // NULL stays NULL
+char *arena_strndup(struct arena *arena, const char *text, size_t length);
+char *arena_printf(struct arena *arena, const char *format, ...) PRINTF_LIKE(2, 3);
+// Frees everything at once and leaves the arena empty.
+void arena_free(struct arena *arena);
+
+// Whole-string number parsing: rejects trailing text, overflow, NaN and infinity. -1 on refusal.
+int parse_int64(int64_t *out, const char *text);
+int parse_double(double *out, const char *text);
+
+#endif

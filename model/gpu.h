@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A profile: what the models know of a device, each figure with its source.
+//
+// Three tiers, the later wins: properties read from the device < a shipped profile (one file each
+// in gpu/) < calibrated on this device or overridden by the policy. A figure of value 0 is unknown.
+// The `host` profile describes the CPU of this machine with the same words (an "SM" is a core).
+#ifndef PLUMB_GPU_H
+#define PLUMB_GPU_H
+
+#include "model/problem.h"
+
+enum origin { ORIGIN_UNKNOWN, ORIGIN_DEVICE, ORIGIN_SHIPPED, ORIGIN_CALIBRATED, ORIGIN_OVERRIDE };
+const char *origin_name(enum origin origin);
+
+struct figure {
+    double value;
+    enum origin origin;
+    const char *source; // where the number is from; borrowed, lives as long as the profile
+};
+
+// name, unit/meaning. One X per figure; the name is the key in files, the store and `list gpus`.
+#define GPU_FIGURES(X)                                                                             \
+    X(sm_count, "multiprocessors (host: cores)")                                                   \
+    X(clock_hz, "SM clock that rates refer to, Hz")                                                \
+    X(clock_max_hz, "highest SM clock, Hz")                                                        \
+    X(flops_clk_fp32, "dense FLOP per SM and clock, FP32")                                         \
+    X(flops_clk_tf32, "same, TF32")                                                                \
+    X(flops_clk_fp16, "same, FP16 and BF16")                                                       \
+    X(flops_clk_fp8, "same, FP8")                                                                  \
+    X(flops_clk_fp4, "same, FP4")                                                                  \
+    X(dram_bytes_s, "DRAM bandwidth the models use, bytes/s")                                      \
+    X(l2_bytes, "L2 capacity, bytes (host: last-level cache)")                                     \
+    X(l2_bytes_clk, "L2 read bandwidth, bytes per SM clock, whole chip")                           \
+    X(smem_bytes, "shared memory one block may use, bytes")                                        \
+    X(smem_bytes_clk, "shared-memory bandwidth, bytes per clock and SM")                           \
+    X(registers, "32-bit registers per SM")                                                        \
+    X(dram_latency_clk, "load latency from DRAM, clocks")                                          \
+    X(l2_latency_clk, "load latency from L2, clocks")                                              \
+    X(tma_latency_clk, "extra latency of a bulk tensor copy, clocks")                              \
+    X(launch_s, "launch cost in a stream, s")                                                      \
+    X(graph_launch_s, "launch cost of a graph node, s")                                            \
+    X(power_w, "power limit, W")                                                                   \
+    X(cap_clock_tf32_hz, "clock the power limit leaves a full-rate TF32 kernel, Hz")               \
+    X(cap_clock_fp16_hz, "same, FP16/BF16")                                                        \
+    X(cap_clock_fp8_hz, "same, FP8")                                                               \
+    X(mma_latency_clk, "latency of one mma.sync m16n8k16 (Origami), clocks")                       \
+    X(mma_units, "tensor cores per SM")                                                            \
+    X(dram_sm_fraction, "DRAM bandwidth one SM can draw, fraction of all (Origami dram_bw_coeff)") \
+    X(overhead_clk, "fixed launch and set-up cost, clocks (seed 0)")                               \
+    X(epilogue_min_clk, "least time of an epilogue, clocks (seed 0)")
+
+struct gpu {
+    const char *name;    // "h200-sxm"
+    const char *summary; // one line
+    const char *match;   // substring of the driver's device name that selects it, or NULL
+#define X(figure_name, unit) struct figure figure_name;
+    GPU_FIGURES(X)
+#undef X
+};
+
+// The shipped profiles, sorted by name. gpu_find returns NULL if there is none of that name.
+extern const struct gpu *const gpus[];
+extern const size_t gpu_count;
+const struct gpu *gpu_find(const char *name);
+const struct gpu *gpu_for_device(const char *device_name); // by match; NULL if none
+
+// Access by key ("dram_bytes_s"); NULL if there is no such figure.
+struct figure *gpu_figure(struct gpu *gpu, const char *key);
+size_t gpu_figure_count(void);
+const char *gpu_figure_key(size_t index);
+const char *gpu_figure_unit(size_t index);
+// Puts every known figure of `over` on top of `base`, if its origin is at least as strong.
+void gpu_overlay(struct gpu *base, const struct gpu *over);
+
+// Dense FLOP per SM and clock for products of this element type; 0 if unknown.
+double gpu_flops_clk(const struct gpu *gpu, enum dtype in);
+
+#endif

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Models: one file each in predict/, registered by its name. A model is a pure function of profile,
+// traits, problem and (optionally) the clock that was observed; it allocates nothing, never returns
+// NaN, and takes at most a microsecond for closed forms.
+#ifndef PLUMB_PREDICT_H
+#define PLUMB_PREDICT_H
+
+#include "model/result.h"
+
+struct predict_input {
+    const struct gpu *gpu;
+    const struct traits *traits; // zero fields: the model's own default
+    const struct problem *problem;
+    double clock_hz;       // observed clock; 0: the profile's (or the model's power-limited one)
+    double l2_hit_rate;    // seed 0's knob, 0..1
+    enum dtype scale_type; // block scales (nvfp4); used when scale_vector > 0
+    int32_t scale_vector;  // elements per scale factor along K, 0 = none
+};
+
+struct model {
+    const char *name;    // "ws-persistent"
+    const char *version; // raised whenever its numbers change
+    const char *why;     // one line: what it knows that others do not
+    struct prediction (*predict)(const struct predict_input *input);
+};
+
+extern const struct model *const models[];
+extern const size_t model_count;
+const struct model *model_find(const char *name); // NULL if unknown; '-' and '_' are the same
+
+#endif

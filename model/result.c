@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/result.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int find_name(const char *const *names, int count, const char *name)
+{
+    for (int i = 0; i < count; i++) {
+        if (strcmp(names[i], name) == 0)
+            return i;
+    }
+    return -1;
+}
+
+// Names are part of the store, the reports and the command line: never change one.
+#define NAMED_ENUM(function, type, count, ...)                                                     \
+    static const char *const function##s[count] = {__VA_ARGS__};                                   \
+    const char *function##_name(type value)                                                        \
+    {                                                                                              \
+        return function##s[value];                                                                 \
+    }
+#define PARSED_ENUM(function, type, count)                                                         \
+    int function##_parse(type *out, const char *name)                                              \
+    {                                                                                              \
+        int found = find_name(function##s, count, name);                                           \
+        if (found < 0)                                                                             \
+            return -1;                                                                             \
+        *out = (type)found;                                                                        \
+        return 0;                                                                                  \
+    }
+
+NAMED_ENUM(measurement_state, enum measurement_state, MEASUREMENT_STATES, "ok", "wrong", "crashed",
+           "timeout", "unbuildable", "unsupported", "missing")
+PARSED_ENUM(measurement_state, enum measurement_state, MEASUREMENT_STATES)
+NAMED_ENUM(verdict_kind, enum verdict_kind, VERDICT_KINDS, "same", "slower", "faster", "undecided",
+           "broken", "new")
+PARSED_ENUM(verdict_kind, enum verdict_kind, VERDICT_KINDS)
+NAMED_ENUM(cause, enum cause, CAUSES, "none", "kernel", "environment", "model", "placement")
+PARSED_ENUM(cause, enum cause, CAUSES)
+NAMED_ENUM(run_kind, enum run_kind, RUN_KINDS, "measure", "gate", "study", "bisect", "import")
+PARSED_ENUM(run_kind, enum run_kind, RUN_KINDS)
+NAMED_ENUM(bound, enum bound, BOUNDS, "unknown", "compute", "memory", "latency", "epilogue")
+
+static int by_value(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+// 10 % off each side: 0.02 % of samples are host stalls over 30 % long, and one moves a plain mean.
+static double trimmed_mean(double *values, size_t count)
+{
+    if (count == 0)
+        return 0;
+    qsort(values, count, sizeof(*values), by_value);
+    size_t cut = count / 10;
+    double sum = 0;
+    for (size_t i = cut; i < count - cut; i++)
+        sum += values[i];
+    return sum / (double)(count - 2 * cut);
+}
+
+static double mean_of(const struct measurement *m, double (*get)(const struct sample *))
+{
+    double *values = xcalloc(m->count, sizeof(*values));
+    size_t used = 0;
+    for (size_t i = 0; i < m->count; i++) {
+        double value = get(&m->samples[i]);
+        if (!m->samples[i].excluded && value > 0)
+            values[used++] = value;
+    }
+    double mean = trimmed_mean(values, used);
+    free(values);
+    return mean;
+}
+
+static double sample_time(const struct sample *s)
+{
+    return s->time_ns;
+}
+
+static double sample_clock(const struct sample *s)
+{
+    return s->clock_hz;
+}
+
+double measurement_time_ns(const struct measurement *m)
+{
+    return mean_of(m, sample_time);
+}
+
+double measurement_clock_hz(const struct measurement *m)
+{
+    return mean_of(m, sample_clock);
+}
+
+void run_free(struct run *run)
+{
+    arena_free(&run->arena);
+    memset(run, 0, sizeof(*run));
+}
+
+void run_count_verdicts(const struct run *run, size_t counts[VERDICT_KINDS])
+{
+    memset(counts, 0, VERDICT_KINDS * sizeof(*counts));
+    for (size_t i = 0; i < run->count; i++)
+        counts[run->results[i].verdict.kind]++;
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The story in one header: sample, measurement, prediction, verdict, result, run. Every stage of
+// ci/pipeline.c fills its member; the store saves them; reports are pure functions of `struct run`.
+//
+// Ownership: everything a run points to (strings, samples, parts, results) lives in run->arena and
+// is freed at once by run_free(). Times are nanoseconds, clocks Hz, unless a name says otherwise.
+#ifndef PLUMB_RESULT_H
+#define PLUMB_RESULT_H
+
+#include "model/gpu.h"
+#include "model/traits.h"
+
+enum { OBJECT_ID_TEXT = 65 }; // room for a hexadecimal git object id, SHA-1 or SHA-256
+enum { KERNEL_NAME_TEXT = 64 };
+
+// A commit, as plumb records it. `tree` survives rewritten history; the id does not.
+struct commit {
+    char id[OBJECT_ID_TEXT];
+    char tree[OBJECT_ID_TEXT];
+    char parent[OBJECT_ID_TEXT]; // first parent, "" for a root
+    const char *summary;         // first line of the message, untrusted text
+    const char *author;          // "" if unknown
+    int64_t time_s;              // committer time, seconds since 1970 (may go backwards)
+};
+
+// One concrete unit. Series are keyed by UUID: two boards of one model differ by up to 22 %.
+struct device {
+    const char *kind;    // "host" or "cuda"
+    const char *uuid;    // GPU-... ; host: a stable id of this machine's CPU
+    const char *name;    // "NVIDIA H200"
+    const char *driver;  // driver version, or kernel release
+    const char *runtime; // CUDA runtime version, or libc
+    const char *profile; // name of the profile in use, "" if none
+};
+
+// Why the clock was held back while a sample ran (NVML's reasons, folded).
+enum throttle { THROTTLE_NONE = 0, THROTTLE_POWER = 1, THROTTLE_THERMAL = 2, THROTTLE_OTHER = 4 };
+
+enum sample_role { ROLE_BASE, ROLE_HEAD };
+
+struct sample {
+    double time_ns;        // per launch
+    double clock_hz;       // mean SM clock over the sample, from stamps on one SM; 0 if unknown
+    uint32_t launches;     // launches timed together
+    uint32_t pair;         // base and head samples of one pair share it
+    uint16_t block;        // blocks of pairs
+    uint16_t process;      // fresh processes, 0-based
+    uint8_t role;          // enum sample_role
+    uint8_t order;         // 0 = first of its pair
+    uint8_t throttle;      // enum throttle bits
+    uint8_t excluded;      // 1 = dropped by a rule declared beforehand
+    int16_t temperature_c; // INT16_MIN if unknown
+    int32_t power_mw;      // -1 if unknown
+};
+
+enum measurement_state {
+    MEASURED_OK,
+    MEASURED_WRONG,       // output differs from the reference: it has no time
+    MEASURED_CRASHED,     // the bench child died in it
+    MEASURED_TIMEOUT,     // it ran past its limit
+    MEASURED_UNBUILDABLE, // the commit does not build
+    MEASURED_UNSUPPORTED, // the kernel says it cannot do the problem
+    MEASURED_MISSING,     // this build has no such kernel
+    MEASUREMENT_STATES
+};
+const char *measurement_state_name(enum measurement_state state);
+int measurement_state_parse(enum measurement_state *out, const char *name);
+
+// All samples of one series at one commit in one run.
+struct measurement {
+    enum measurement_state state;
+    struct sample *samples; // in the order they were taken
+    size_t count;
+    double max_error;   // largest error relative to the tolerance's scale; NaN fails
+    double tolerance;   // what it was held against
+    const char *detail; // why it is not ok, or the kernel's note (algorithm id); untrusted text
+    const char *regime; // e.g. "cold, read flush, back to back"
+    uint64_t seed;      // of the inputs
+};
+// Trimmed mean (10 % each side) of the included samples' times; 0 if there are none.
+double measurement_time_ns(const struct measurement *measurement);
+double measurement_clock_hz(const struct measurement *measurement);
+
+enum bound { BOUND_UNKNOWN, BOUND_COMPUTE, BOUND_MEMORY, BOUND_LATENCY, BOUND_EPILOGUE, BOUNDS };
+const char *bound_name(enum bound bound);
+
+enum { PREDICTION_PARTS = 12 };
+struct prediction_part {
+    const char *name; // static text: "launch", "first-dma", "mainloop", ...
+    double time_ns;
+};
+
+// What a model says. `feasible` false: `why` says why not, and there is no time.
+struct prediction {
+    const char *model;   // static
+    const char *version; // of the model: its code's version, raised when its numbers change
+    bool feasible;
+    const char *why;       // static text or arena; NULL when feasible
+    double time_ns;        // at clock_hz
+    double clock_hz;       // the observed clock if one was given, else the profile's
+    double clock_exponent; // d log time / d log clock, negative; 0 = independent of the clock
+    double band;           // relative half-width to expect (one sigma), 0 if not known
+    enum bound bound;
+    struct prediction_part parts[PREDICTION_PARTS];
+    size_t part_count;
+};
+
+enum verdict_kind {
+    VERDICT_SAME,
+    VERDICT_SLOWER,
+    VERDICT_FASTER,
+    VERDICT_UNDECIDED,
+    VERDICT_BROKEN, // unbuildable, wrong, crashed, timed out
+    VERDICT_NEW,    // nothing to compare with
+    VERDICT_KINDS
+};
+const char *verdict_kind_name(enum verdict_kind kind);
+int verdict_kind_parse(enum verdict_kind *out, const char *name);
+
+enum cause {
+    CAUSE_NONE,
+    CAUSE_KERNEL,      // its code id changed
+    CAUSE_ENVIRONMENT, // controls moved too, or the code is the same
+    CAUSE_MODEL,       // the model's version changed
+    CAUSE_PLACEMENT,   // the sign depends on where the process put things
+    CAUSES
+};
+const char *cause_name(enum cause cause);
+int cause_parse(enum cause *out, const char *name);
+
+struct verdict {
+    enum verdict_kind kind;
+    enum cause cause;
+    double log_ratio;     // log(head / base), point estimate; NaN if none
+    double lower, upper;  // its confidence interval at `confidence`
+    double confidence;    // e.g. 0.95
+    double log_evidence;  // natural log of the e-value against "same"; 0 = none
+    double margin;        // relative size below which a change does not count, e.g. 0.003
+    uint32_t pairs;       // pairs used
+    uint32_t processes;   // fresh processes used
+    double gpu_s;         // device seconds spent on it
+    const char *sentence; // what a person reads first
+    const char *model;    // model and tool version that judged
+    const char *version;
+};
+
+// What earlier runs say of a series, newest last. Owned by the run's arena.
+struct history_point {
+    char commit[OBJECT_ID_TEXT];
+    int64_t time_s;
+    double time_ns;
+    double clock_hz;
+    double predicted_ns; // 0 if none
+    bool same_code;      // same code id as the point before
+};
+struct history {
+    struct history_point *points;
+    size_t count;
+};
+
+// One series in one run.
+struct result {
+    char kernel[KERNEL_NAME_TEXT];
+    struct problem problem;
+    struct traits traits;           // of the head build (the base's if the head has none)
+    size_t device;                  // index into run->devices
+    char base_code[OBJECT_ID_TEXT]; // "" when there is none
+    char head_code[OBJECT_ID_TEXT];
+    bool control;            // a series that cannot have changed
+    bool reused;             // found in the store or identical code, not measured now
+    struct measurement base; // empty in a plain run
+    struct measurement head;
+    struct prediction prediction; // of the head, at its observed clock
+    struct history history;
+    struct verdict verdict;
+};
+
+enum run_kind { RUN_MEASURE, RUN_GATE, RUN_STUDY, RUN_BISECT, RUN_IMPORT, RUN_KINDS };
+const char *run_kind_name(enum run_kind kind);
+int run_kind_parse(enum run_kind *out, const char *name);
+
+// Exit codes of the program; a gate's conclusion.
+enum conclusion {
+    CONCLUDE_OK = 0,
+    CONCLUDE_REGRESSION = 1,
+    CONCLUDE_UNDECIDED = 2, // or void: the run's own A/A failed
+    CONCLUDE_BROKEN = 3,
+    CONCLUDE_FAILED = 4 // the tool could not do its work
+};
+
+// The run's test of itself: pairs of one build with itself.
+struct self_test {
+    uint32_t series, alarms;
+    double worst_log_evidence;
+    bool void_run;
+};
+
+struct run {
+    int64_t id; // the store's; 0 while not saved
+    enum run_kind kind;
+    int64_t started_s, finished_s; // finished 0: interrupted
+    const char *tool_version;
+    const char *repository;   // name shown, not a path
+    const char *policy;       // text of the policy in force
+    struct commit base, head; // base.id "" in a plain run
+    struct device *devices;
+    size_t device_count;
+    struct result *results;
+    size_t count;
+    struct self_test self_test;
+    enum conclusion conclusion;
+    const char *headline; // the last line printed: which and why
+    struct arena arena;
+};
+void run_free(struct run *run);
+// The verdict that decides: broken > slower > undecided > the rest; and how many of each there are.
+void run_count_verdicts(const struct run *run, size_t counts[VERDICT_KINDS]);
+
+#endif
