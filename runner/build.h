@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A commit's kernels: exported, built by the recipe in the sandbox, kept by content.
+//
+// The key of a build is the content id of: format version, architecture, toolchain, command, output
+// pattern, passed environment (names and values), and each input path with its object id at the
+// commit. So rebases, reverts and commits that touch nothing the build reads cost nothing. A build
+// that fails is kept too, with its log; one that we ended (timeout, memory) is not.
+//
+// The cache is a directory of directories, one per key: builds are made beside it and renamed into
+// place, so a reader never sees half of one, and a killed builder leaves only what the next prune
+// removes. Builders of one key wait for each other (a lock file that the kernel releases).
+#ifndef PLUMB_BUILD_H
+#define PLUMB_BUILD_H
+
+#include "runner/process.h"
+#include "runner/repository.h"
+#include "runner/sandbox.h"
+
+// How a commit becomes libraries. The command runs as `sh -c` in $PLUMB_SOURCE with
+//   PLUMB_SOURCE  the exported inputs (read-only in the sandbox)
+//   PLUMB_BUILD   scratch, empty, lost afterwards
+//   PLUMB_OUT     where it puts the libraries
+// and PATH, plus the named variables. Inside the sandbox those are fixed paths (/plumb/source,
+// ...), so that paths in debug information do not differ between commits.
+struct recipe {
+    const char *const *inputs; // paths of the repository; none: the whole tree
+    size_t input_count;
+    const char *command;
+    const char *outputs;            // glob of the libraries in PLUMB_OUT, e.g. "*.so"
+    const char *const *environment; // names passed on, e.g. CUDA_HOME
+    size_t environment_count;
+    double timeout_s;      // 0: 600
+    uint64_t memory_bytes; // per process; 0: none
+    uint32_t processes;    // 0: 512
+};
+
+// What compiles here. Its text is part of every key.
+struct toolchain {
+    char *text; // first lines of `cc --version` and `nvcc --version`, machine; "-" where absent
+};
+int toolchain_detect(struct toolchain *out, struct error *err);
+void toolchain_free(struct toolchain *toolchain);
+
+enum build_state {
+    BUILD_OK,
+    BUILD_FAILED,  // the command said so, or left no library: the commit is unbuildable
+    BUILD_TIMEOUT, // we ended it: not kept, may be tried again
+};
+struct build {
+    enum build_state state;
+    bool cached; // found, not made now
+    char key[OBJECT_ID_TEXT];
+    const char *directory;        // absolute; of this key in the cache. "" unless kept
+    const char *const *libraries; // absolute paths, sorted
+    size_t library_count;
+    const char *log;    // the end of the log, at most 16 KiB: hostile text
+    const char *reason; // one line: "exit status 2", "no file matches *.so"; "" when ok
+    double seconds;     // it took, also when it was cached
+};
+
+struct builder {
+    const char *cache;             // absolute directory, made when missing
+    const struct sandbox *sandbox; // probed
+    const struct toolchain *toolchain;
+};
+
+// Everything `out` points to lives in the arena. -1 only when the tool could not do its work (disk,
+// repository, cache); a commit that does not build is data.
+int build_commit(struct build *out, const struct builder *builder,
+                 const struct repository *repository, const char *commit,
+                 const struct recipe *recipe, struct arena *arena, struct error *err);
+// The key alone, without building: same key, same libraries.
+int build_key(char out[OBJECT_ID_TEXT], const struct builder *builder,
+              const struct repository *repository, const char *commit, const struct recipe *recipe,
+              struct error *err);
+
+// Removes builds not used for max_age_s, then the longest unused until at most max_bytes remain;
+// what a running builder holds stays. 0: no such limit.
+struct prune_result {
+    size_t removed, kept;
+    uint64_t bytes_removed, bytes_kept;
+};
+int build_prune(struct prune_result *out, const char *cache, double max_age_s, uint64_t max_bytes,
+                struct error *err);
+
+#endif

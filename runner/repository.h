@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Commits and their files, through libgit2, read-only: the user's checkout, index, branches and
+// configuration are never touched, and no git program is needed. Works on bare repositories.
+//
+// In: a directory, revisions as git writes them. Out: struct commit (model/result.h), whose strings
+// live in the arena given; file contents and object ids. What a commit contains is hostile: names,
+// sizes, symbolic links and messages are checked or refused here, with the commit and the path.
+#ifndef PLUMB_REPOSITORY_H
+#define PLUMB_REPOSITORY_H
+
+#include "model/result.h"
+
+struct repository;
+
+// Finds the repository that `directory` lies in, like git does. Caller closes.
+int repository_open(struct repository **out, const char *directory, struct error *err);
+void repository_close(struct repository *repository);
+// Root of the checkout, or the git directory of a bare repository: absolute, without a final '/'.
+const char *repository_directory(const struct repository *repository);
+// Last part of that path without ".git": what reports show. Borrowed until close.
+const char *repository_name(const struct repository *repository);
+
+// One commit by any revision git understands (HEAD, v1.2, abc123, main~3). The error says when the
+// repository has no commit yet, and when a shallow clone may be why a revision is not there.
+int repository_commit(struct commit *out, const struct repository *repository, const char *revision,
+                      struct arena *arena, struct error *err);
+// The first parent. A root has none: -1, as has the edge of a shallow clone (the text says how to
+// fetch the rest).
+int repository_parent(struct commit *out, const struct repository *repository,
+                      const struct commit *commit, struct arena *arena, struct error *err);
+// The commit where a branch left another: what a pull request is compared with.
+int repository_merge_base(struct commit *out, const struct repository *repository, const char *a,
+                          const char *b, struct arena *arena, struct error *err);
+
+// Which commits. range: "A..B" (in B but not in A), "A..", one revision (that commit alone), "ALL"
+// (all that any branch, tag or HEAD reaches), "TAGS" (tagged commits).
+struct commit_selection {
+    const char *range;
+    size_t steps;      // > 0: at most so many, evenly spaced, the first and last always among them
+    bool first_parent; // walk first parents only: one commit per merge
+};
+struct commit_list {
+    struct commit *items; // parents before children; by committer time where that leaves a choice
+    size_t count;
+};
+int repository_select(struct commit_list *out, const struct repository *repository,
+                      const struct commit_selection *selection, struct arena *arena,
+                      struct error *err);
+
+// Object id of a file or folder at a commit, "" when the path is not there: equal ids are equal
+// contents. path "" is the whole tree.
+int repository_path_id(char out[OBJECT_ID_TEXT], const struct repository *repository,
+                       const char *commit, const char *path, struct error *err);
+
+// One file's bytes at a commit, NUL-terminated beyond `size` for convenience; at most 1 MiB.
+// -1 when it is not there, not a regular file or larger. Caller frees.
+int repository_read(char **out, size_t *size, const struct repository *repository,
+                    const char *commit, const char *path, struct error *err);
+
+// Writes the given paths (files or folders; count 0: the whole tree) of a commit under `directory`,
+// which must be absolute and not exist yet, its parent must. Contents are the committed bytes: no
+// filters, no line-end conversion, no submodules (left as empty folders), large-file pointers stay
+// pointers. Refused, with the path: names that leave the directory, links that point out of the
+// export, names that differ in case only on a file system that folds case. On failure nothing is
+// left behind.
+int repository_export(const struct repository *repository, const char *commit,
+                      const char *const *paths, size_t count, const char *directory,
+                      struct error *err);
+
+// Files that differ between two commits, with lines added and removed (0 for binary files).
+struct file_change {
+    const char *path;     // in `to`; in `from` when it was deleted
+    const char *old_path; // differs from path when renamed
+    char status;          // A added, D deleted, M modified, R renamed, T changed type
+    uint32_t added, removed;
+};
+struct file_change_list {
+    struct file_change *items; // in the order of their paths
+    size_t count;
+};
+int repository_changes(struct file_change_list *out, const struct repository *repository,
+                       const char *from, const char *to, struct arena *arena, struct error *err);
+
+// The id git gives these bytes as a blob: SHA-1 with collision detection. Used for cache keys and
+// code ids.
+void content_id(char out[OBJECT_ID_TEXT], const void *bytes, size_t size);
+
+#endif

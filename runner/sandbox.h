@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Bubblewrap around a command: no network, no home, a read-only system, its own /tmp, /proc and
+// process numbers, a cleared environment, and of the devices only the GPU's when asked for.
+// Whether it works here (containers may forbid user namespaces) is found by trying, and said.
+#ifndef PLUMB_SANDBOX_H
+#define PLUMB_SANDBOX_H
+
+#include "model/base.h"
+
+enum sandbox_mode { SANDBOX_AUTO, SANDBOX_REQUIRE, SANDBOX_OFF };
+const char *sandbox_mode_name(enum sandbox_mode mode);
+int sandbox_mode_parse(enum sandbox_mode *out, const char *name);
+
+struct sandbox {
+    bool active;
+    char program[256]; // of bubblewrap
+    char reason[512];  // when not active: why, one line, for the run's report
+};
+
+// Tries bubblewrap once. SANDBOX_AUTO: not active when it does not work. SANDBOX_REQUIRE: -1 then,
+// with what to do.
+int sandbox_probe(struct sandbox *out, enum sandbox_mode mode, struct error *err);
+
+// One directory or file shown inside.
+struct sandbox_bind {
+    const char *from; // absolute
+    const char *to;   // absolute path inside
+    bool writable;
+};
+struct sandbox_view {
+    const struct sandbox_bind *binds; // later ones go on top of earlier ones
+    size_t bind_count;
+    const char *const *env; // NULL-terminated NAME=value: the whole environment inside
+    const char *directory;  // inside; NULL: /tmp
+    bool gpu;               // /dev/nvidia*, and the driver's files under /proc
+};
+
+// argv with bubblewrap before it, NULL-terminated, in the arena. Give the process itself an empty
+// environment: bubblewrap sets view->env inside. Not active: argv as it was (binds have no effect:
+// the caller must use the `from` paths, and pass env itself).
+const char *const *sandbox_argv(const struct sandbox *sandbox, const struct sandbox_view *view,
+                                const char *const *argv, struct arena *arena);
+
+#endif
