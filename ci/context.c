@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ci/context.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int make_directory(const char *path, struct error *err)
+{
+    if (mkdir(path, 0777) && errno != EEXIST)
+        return error_set(err, "%s: %s; give --store and --cache elsewhere", path, strerror(errno));
+    return 0;
+}
+
+// Keeps the state out of the user's `git status` without touching any file of theirs.
+static int ignore_directory(const char *directory, struct error *err)
+{
+    char *path = xprintf("%s/.gitignore", directory);
+    int status = 0;
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd >= 0) {
+        if (write(fd, "*\n", 2) != 2)
+            status = error_set(err, "%s: %s", path, strerror(errno));
+        close(fd);
+    } else if (errno != EEXIST) {
+        status = error_set(err, "%s: %s", path, strerror(errno));
+    }
+    free(path);
+    return status;
+}
+
+static bool bare(const struct repository *repository)
+{
+    struct stat st;
+    char *path = xprintf("%s/.git", repository_directory(repository));
+    bool found = stat(path, &st) == 0;
+    free(path);
+    return !found;
+}
+
+int context_open(struct context *context, const struct options *options, struct error *err)
+{
+    memset(context, 0, sizeof(*context));
+    context->options = options;
+    progress_init(&context->progress, options->quiet);
+    const char *where = options->repository ? options->repository : ".";
+    if (repository_open(&context->repository, where, err))
+        return -1;
+    context->state =
+        arena_printf(&context->arena, "%s/%s", repository_directory(context->repository),
+                     bare(context->repository) ? "plumb" : ".plumb");
+    context->bench_log = arena_printf(&context->arena, "%s/bench.log", context->state);
+    return 0;
+}
+
+int context_policy(struct context *context, const char *commit, struct error *err)
+{
+    const struct options *options = context->options;
+    if (options->policy)
+        return policy_load(&context->policy, options->policy, err);
+    if (!*commit && !bare(context->repository)) {
+        char *path = xprintf("%s/" POLICY_PATH, repository_directory(context->repository));
+        int status = policy_load(&context->policy, path, err);
+        free(path);
+        return status;
+    }
+    char *text = NULL, label[POLICY_PATH_TEXT];
+    size_t size;
+    snprintf(label, sizeof(label), POLICY_PATH " at %.10s", *commit ? commit : "HEAD");
+    if (repository_read(&text, &size, context->repository, *commit ? commit : "HEAD", POLICY_PATH,
+                        err))
+        return error_set(err, "%s: not there; commit one (`plumb init` writes it) or give --policy",
+                         label);
+    int status = policy_parse(&context->policy, text, size, label, err);
+    free(text);
+    return status;
+}
+
+int context_store(struct context *context, enum store_mode mode, struct error *err)
+{
+    const char *path = context->options->store;
+    if (!path) {
+        if (mode == STORE_WRITE &&
+            (make_directory(context->state, err) || ignore_directory(context->state, err)))
+            return -1;
+        path = arena_printf(&context->arena, "%s/store.db", context->state);
+    }
+    return store_open(&context->store, path, mode, err);
+}
+
+int context_builder(struct context *context, struct error *err)
+{
+    enum sandbox_mode mode = context->policy.sandbox;
+    const char *asked = context->options->sandbox;
+    if (asked && sandbox_mode_parse(&mode, asked))
+        return error_set(err, "--sandbox=%.40s: is auto, require or off", asked);
+    if (sandbox_probe(&context->sandbox, mode, err) || toolchain_detect(&context->toolchain, err))
+        return -1;
+    if (!context->sandbox.active)
+        progress_note(&context->progress, "builds and kernels run unconfined: %s",
+                      context->sandbox.reason);
+    const char *cache = context->options->cache;
+    if (!cache) {
+        if (make_directory(context->state, err) || ignore_directory(context->state, err))
+            return -1;
+        cache = arena_printf(&context->arena, "%s/cache", context->state);
+    } else if (make_directory(cache, err)) {
+        return -1;
+    }
+    char *absolute = realpath(cache, NULL);
+    if (!absolute && make_directory(cache, err))
+        return -1;
+    if (!absolute)
+        absolute = realpath(cache, NULL);
+    if (!absolute)
+        return error_set(err, "%s: %s", cache, strerror(errno));
+    cache = arena_strdup(&context->arena, absolute);
+    free(absolute);
+    context->builder = (struct builder){cache, &context->sandbox, &context->toolchain};
+    return 0;
+}
+
+static void note_bench(void *data, const char *text)
+{
+    struct context *context = data;
+    progress_note(&context->progress, "bench: %s", text);
+}
+
+static int start_bench(struct bench **out, struct context *context,
+                       const struct policy_device *device, const char *const *directories,
+                       size_t directory_count, uint16_t process, struct error *err)
+{
+    const struct bench_plan plan = {
+        .program = context->options->bench,
+        .kind = device->kind,
+        .index = device->index,
+        .sandbox = &context->sandbox,
+        .read_only = directories,
+        .read_only_count = directory_count,
+        .log_path = context->bench_log,
+        .limits = {.open_s = context->policy.timeout_s, .measure_s = context->policy.timeout_s},
+        .process = process,
+        .note = note_bench,
+        .note_context = context,
+    };
+    return bench_start(out, &plan, err);
+}
+
+int context_bench(struct bench **out, struct context *context, const struct station *station,
+                  const char *const *directories, size_t directory_count, uint16_t process,
+                  struct error *err)
+{
+    return start_bench(out, context, station->policy, directories, directory_count, process, err);
+}
+
+// The host has no shipped profile: it is measured at first use and kept.
+static int calibrate_host(struct station *station, struct context *context, struct bench *bench,
+                          struct error *err)
+{
+    struct bench_outcome outcome;
+    struct bench_figure_list figures = {0};
+    progress_note(&context->progress, "measuring the profile of this machine, once");
+    if (bench_calibrate(&outcome, &figures, bench, NULL, &context->arena, err))
+        return -1;
+    for (size_t i = 0; i < figures.count; i++) {
+        const struct bench_figure *figure = &figures.items[i];
+        struct figure *target = gpu_figure(&station->gpu, figure->key);
+        if (!figure->stable)
+            progress_note(&context->progress, "profile: %s refused: %s", figure->key, figure->note);
+        else if (target)
+            *target = (struct figure){figure->value, ORIGIN_CALIBRATED,
+                                      arena_printf(&context->arena,
+                                                   "measured here, %u repeats, cv %.2f %%",
+                                                   figure->repeats, figure->cv * 100)};
+    }
+    return store_save_profile(context->store, &station->device, &station->gpu, err);
+}
+
+static int resolve_profile(struct station *station, struct context *context, struct bench *bench,
+                           struct error *err)
+{
+    struct arena *arena = &context->arena;
+    const struct gpu *shipped = gpu_for_device(station->device.name);
+    struct gpu calibrated = {0};
+    bool found = false;
+    gpu_overlay(&station->gpu, bench_gpu(bench));
+    for (size_t i = 0; i < gpu_figure_count(); i++) {
+        struct figure *figure = gpu_figure(&station->gpu, gpu_figure_key(i));
+        if (figure->origin == ORIGIN_DEVICE)
+            figure->source = "the driver"; // the child's own text ends with the child
+    }
+    if (shipped) {
+        gpu_overlay(&station->gpu, shipped);
+        station->gpu.name = shipped->name;
+    } else {
+        station->gpu.name = arena_strdup(arena, station->device.kind);
+    }
+    if (store_load_profile(&calibrated, &found, context->store, station->device.uuid, arena, err))
+        return -1;
+    if (found)
+        gpu_overlay(&station->gpu, &calibrated);
+    else if (strcmp(station->device.kind, "host") == 0 &&
+             calibrate_host(station, context, bench, err))
+        return -1;
+    station->device.profile = station->gpu.name;
+    return 0;
+}
+
+static int add_station(struct context *context, const struct policy_device *device,
+                       struct error *err)
+{
+    struct bench *bench = NULL;
+    struct error why;
+    if (start_bench(&bench, context, device, NULL, 0, 0, &why)) {
+        if (device->required || context->options->device)
+            return error_set(err, "device %s: %s", device->name, why.text);
+        progress_note(&context->progress, "device %s is not here, its kernels are not measured: %s",
+                      device->name, why.text);
+        return 0;
+    }
+    struct arena *arena = &context->arena;
+    struct station *station = &context->stations[context->station_count];
+    const struct device *seen = bench_device(bench);
+    *station = (struct station){.policy = device};
+    station->device = (struct device){
+        .kind = arena_strdup(arena, seen->kind),
+        .uuid = arena_strdup(arena, seen->uuid),
+        .name = arena_strdup(arena, seen->name),
+        .driver = arena_strdup(arena, seen->driver),
+        .runtime = arena_strdup(arena, seen->runtime),
+        .profile = "",
+    };
+    int status = resolve_profile(station, context, bench, err);
+    bench_stop(bench);
+    if (status == 0)
+        context->station_count++;
+    return status;
+}
+
+int context_stations(struct context *context, struct error *err)
+{
+    const struct policy *policy = &context->policy;
+    const char *only = context->options->device;
+    bool known = !only;
+    context->stations =
+        arena_alloc(&context->arena, policy->device_count * sizeof(*context->stations));
+    for (size_t i = 0; i < policy->device_count; i++) {
+        if (only && strcmp(only, policy->devices[i].name))
+            continue;
+        known = true;
+        if (add_station(context, &policy->devices[i], err))
+            return -1;
+    }
+    if (!known)
+        return error_set(err, "%s: there is no [device \"%.60s\"]", policy->label, only);
+    if (!context->station_count)
+        return error_set(err, "%s: none of the policy's devices is on this machine", policy->label);
+    return 0;
+}
+
+void context_close(struct context *context)
+{
+    progress_end(&context->progress);
+    toolchain_free(&context->toolchain);
+    store_close(context->store);
+    policy_free(&context->policy);
+    repository_close(context->repository);
+    arena_free(&context->arena);
+    memset(context, 0, sizeof(*context));
+}

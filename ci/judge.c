@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ci/judge.h"
+#include "ci/measuring.h"
+#include "model/drift.h"
+#include "model/gate.h"
+#include "model/predict.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+// ---- prediction and history ----
+
+int judge_predict(struct run *run, const struct plan *plan, const struct context *context,
+                  struct error *err)
+{
+    const struct model *model = model_find(context->policy.model);
+    if (!model)
+        return error_set(err,
+                         "%s: measure.model = %.60s: `plumb list models` names those there are",
+                         context->policy.label, context->policy.model);
+    for (size_t i = 0; i < run->count; i++) {
+        struct result *r = &run->results[i];
+        const struct predict_input input = {
+            .gpu = &plan->tasks[i].station->gpu,
+            .traits = &r->traits,
+            .problem = &r->problem,
+            .clock_hz = measurement_clock_hz(&r->head),
+        };
+        r->prediction = model->predict(&input);
+    }
+    return 0;
+}
+
+int judge_history(struct run *run, const struct plan *plan, struct context *context,
+                  struct error *err)
+{
+    enum { SHOWN = 400 };
+    for (size_t i = 0; i < run->count; i++) {
+        struct result *r = &run->results[i];
+        const struct series series = {r->kernel, &r->problem, plan->tasks[i].station->device.uuid};
+        const struct history_query query = {
+            .limit = SHOWN, .except_run = run->id, .until_s = run->head.time_s};
+        if (store_history(&r->history, context->store, &series, &query, &run->arena, err))
+            return -1;
+    }
+    return 0;
+}
+
+// ---- sentences ----
+
+static const char *name_of(struct run *run, const struct result *r)
+{
+    char problem[PROBLEM_TEXT];
+    problem_format(problem, &r->problem);
+    return arena_printf(&run->arena, "%s %s", r->kernel, problem);
+}
+
+static void broken(struct run *run, struct result *r, const char *what, const char *detail)
+{
+    // One line of the detail is enough for the sentence; the rest is in the report.
+    size_t length = detail ? strcspn(detail, "\n") : 0;
+    r->verdict = (struct verdict){
+        .kind = VERDICT_BROKEN, .log_ratio = NAN, .lower = -INFINITY, .upper = INFINITY};
+    r->verdict.cause = CAUSE_KERNEL;
+    r->verdict.sentence = length ? arena_printf(&run->arena, "%s %s: %.*s", name_of(run, r), what,
+                                                (int)(length < 300 ? length : 300), detail)
+                                 : arena_printf(&run->arena, "%s %s", name_of(run, r), what);
+}
+
+static const char *state_text(enum measurement_state state)
+{
+    switch (state) {
+    case MEASURED_WRONG:
+        return "gives wrong results";
+    case MEASURED_CRASHED:
+        return "crashes";
+    case MEASURED_TIMEOUT:
+        return "does not finish in time";
+    case MEASURED_UNBUILDABLE:
+        return "does not build";
+    case MEASURED_MISSING:
+        return "is gone from this commit";
+    case MEASURED_UNSUPPORTED:
+        return "no longer supports this problem";
+    default:
+        return "has no time";
+    }
+}
+
+static const char *against_model(struct run *run, const struct result *r)
+{
+    double time_ns = measurement_time_ns(&r->head);
+    if (!r->prediction.feasible || !(r->prediction.time_ns > 0) || !(time_ns > 0))
+        return "";
+    return arena_printf(&run->arena, "; %.2f x the time model %s predicts",
+                        time_ns / r->prediction.time_ns, r->prediction.model);
+}
+
+static void is_new(struct run *run, struct result *r, const char *why)
+{
+    r->verdict = (struct verdict){
+        .kind = VERDICT_NEW, .log_ratio = NAN, .lower = -INFINITY, .upper = INFINITY};
+    r->verdict.sentence =
+        arena_printf(&run->arena, "%s is new (%s): %.4g us%s", name_of(run, r), why,
+                     measurement_time_ns(&r->head) / 1e3, against_model(run, r));
+}
+
+static void identical(struct run *run, struct result *r)
+{
+    r->verdict = (struct verdict){.kind = VERDICT_SAME};
+    r->verdict.sentence = arena_printf(
+        &run->arena, "%s runs the machine code of the base: the same by identity", name_of(run, r));
+}
+
+static void stamp(struct run *run)
+{
+    for (size_t i = 0; i < run->count; i++) {
+        run->results[i].verdict.model = run->results[i].prediction.model;
+        run->results[i].verdict.version = PLUMB_VERSION;
+    }
+}
+
+// ---- the gate ----
+
+static bool unusable(const struct measurement *m)
+{
+    return m->state != MEASURED_OK || m->count == 0;
+}
+
+static int judge_pairs(struct run *run, const struct task *task, struct context *context,
+                       struct error *err)
+{
+    struct result *r = task->result;
+    struct gate_policy policy;
+    if (measuring_policy(&policy, context, task, measurement_time_ns(&r->base), &run->arena, err))
+        return -1;
+    gate_judge(&r->verdict, &r->base, &r->head, &policy, &run->arena);
+    if (r->verdict.cause == CAUSE_NONE &&
+        (r->verdict.kind == VERDICT_SLOWER || r->verdict.kind == VERDICT_FASTER))
+        r->verdict.cause = CAUSE_KERNEL;
+    if (!r->verdict.sentence)
+        r->verdict.sentence = name_of(run, r);
+    else
+        r->verdict.sentence =
+            arena_printf(&run->arena, "%s %s", name_of(run, r), r->verdict.sentence);
+    return 0;
+}
+
+static int judge_one(struct run *run, const struct task *task, struct context *context,
+                     const struct built *head, struct error *err)
+{
+    struct result *r = task->result;
+    if (head->state != MEASURED_OK) {
+        r->head.state = MEASURED_UNBUILDABLE;
+        r->head.detail = head->detail;
+        broken(run, r, state_text(MEASURED_UNBUILDABLE), head->detail);
+    } else if (!task->head && context->policy.gate.removed_allowed) {
+        r->head.state = MEASURED_MISSING;
+        r->verdict = (struct verdict){.kind = VERDICT_SAME};
+        r->verdict.sentence =
+            arena_printf(&run->arena, "%s was removed, as the policy allows", name_of(run, r));
+    } else if (!task->head) {
+        r->head.state = MEASURED_MISSING;
+        broken(run, r, state_text(MEASURED_MISSING), "set gate.removed = allow if that is meant");
+    } else if (task->base && strcmp(r->base_code, r->head_code) == 0) {
+        identical(run, r);
+    } else if (r->head.state != MEASURED_OK) {
+        if (r->head.state != MEASURED_UNSUPPORTED || task->base)
+            broken(run, r, state_text(r->head.state), r->head.detail);
+    } else if (!task->base) {
+        is_new(run, r, "the base has no such kernel");
+    } else if (unusable(&r->base)) {
+        is_new(run, r, arena_printf(&run->arena, "on the base it %s", state_text(r->base.state)));
+    } else {
+        return judge_pairs(run, task, context, err);
+    }
+    return 0;
+}
+
+static void take_back(struct run *run, struct result *r)
+{
+    r->verdict.kind = VERDICT_UNDECIDED;
+    r->verdict.sentence =
+        arena_printf(&run->arena, "%s; not enough evidence for one of %zu series, measure again",
+                     r->verdict.sentence, run->count);
+}
+
+// e-BH over every series that was tested; kernels first.
+static void release_alarms(struct run *run)
+{
+    double *evidence = xcalloc(run->count, sizeof(*evidence));
+    size_t *kernel = xcalloc(run->count, sizeof(*kernel));
+    size_t *index = xcalloc(run->count, sizeof(*index));
+    bool *released = xcalloc(run->count, sizeof(*released));
+    size_t tested = 0, kernels = 0;
+    const char *last = "";
+    for (size_t i = 0; i < run->count; i++) {
+        const struct result *r = &run->results[i];
+        if (!r->verdict.pairs)
+            continue;
+        if (strcmp(last, r->kernel))
+            kernels++;
+        last = r->kernel;
+        evidence[tested] = r->verdict.log_evidence;
+        kernel[tested] = kernels - 1;
+        index[tested++] = i;
+    }
+    gate_release(released, evidence, kernel, tested, gate_policy_default("cuda", 1e6).q);
+    for (size_t i = 0; i < tested; i++) {
+        struct result *r = &run->results[index[i]];
+        bool alarm = r->verdict.kind == VERDICT_SLOWER || r->verdict.kind == VERDICT_FASTER;
+        if (alarm && !released[i])
+            take_back(run, r);
+    }
+    free(evidence);
+    free(kernel);
+    free(index);
+    free(released);
+}
+
+int judge_gate(struct run *run, const struct plan *plan, struct context *context,
+               const struct built *head, struct error *err)
+{
+    for (size_t i = 0; i < plan->count; i++) {
+        if (judge_one(run, &plan->tasks[i], context, head, err))
+            return -1;
+    }
+    release_alarms(run);
+    stamp(run);
+    return 0;
+}
+
+// ---- a plain run ----
+
+static void sentence_of_drift(struct run *run, struct result *r)
+{
+    struct verdict *v = &r->verdict;
+    if (v->kind == VERDICT_NEW) {
+        is_new(run, r, "no earlier measurement");
+        return;
+    }
+    v->sentence = arena_printf(
+        &run->arena, "%s took %.4g us, %+.1f %% against its history (%.1f to %.1f %%)%s%s",
+        name_of(run, r), measurement_time_ns(&r->head) / 1e3, expm1(v->log_ratio) * 100,
+        expm1(v->lower) * 100, expm1(v->upper) * 100,
+        v->cause == CAUSE_ENVIRONMENT ? ", on the same machine code: the environment" : "",
+        against_model(run, r));
+}
+
+void judge_run(struct run *run, const struct plan *plan, const struct built *head)
+{
+    for (size_t i = 0; i < plan->count; i++) {
+        const struct task *task = &plan->tasks[i];
+        struct result *r = task->result;
+        if (head->state != MEASURED_OK)
+            broken(run, r, state_text(head->state), head->detail);
+        else if (r->reused && r->head.state == MEASURED_OK) {
+            r->verdict = (struct verdict){.kind = VERDICT_SAME};
+            r->verdict.sentence = arena_printf(
+                &run->arena, "%s runs machine code that is measured already: %.4g us%s",
+                name_of(run, r), measurement_time_ns(&r->head) / 1e3, against_model(run, r));
+        } else if (r->head.state == MEASURED_UNSUPPORTED) {
+            continue;
+        } else if (r->head.state != MEASURED_OK) {
+            broken(run, r, state_text(r->head.state), r->head.detail);
+        } else {
+            const struct drift_policy policy = drift_policy_default(task->station->policy->kind);
+            drift_judge(&r->verdict, &r->history, &r->head, r->reused, &policy);
+            sentence_of_drift(run, r);
+        }
+    }
+    stamp(run);
+}
+
+// ---- the conclusion ----
+
+// The result a person should hear of first: broken, then the largest slowdown.
+static const struct result *worst(const struct run *run, enum verdict_kind kind)
+{
+    const struct result *found = NULL;
+    for (size_t i = 0; i < run->count; i++) {
+        const struct result *r = &run->results[i];
+        if (r->verdict.kind != kind ||
+            (kind == VERDICT_SLOWER && r->verdict.cause == CAUSE_ENVIRONMENT))
+            continue;
+        if (!found || r->verdict.log_ratio > found->verdict.log_ratio)
+            found = r;
+    }
+    return found;
+}
+
+static const char *tally(struct run *run, const size_t counts[VERDICT_KINDS])
+{
+    const char *text = "";
+    static const enum verdict_kind order[] = {VERDICT_BROKEN, VERDICT_SLOWER, VERDICT_UNDECIDED,
+                                              VERDICT_FASTER, VERDICT_NEW,    VERDICT_SAME};
+    for (size_t i = 0; i < ARRAY_COUNT(order); i++) {
+        if (counts[order[i]])
+            text = arena_printf(&run->arena, "%s%s%zu %s", text, *text ? ", " : "",
+                                counts[order[i]], verdict_kind_name(order[i]));
+    }
+    return *text ? text : "no series";
+}
+
+static void conclude(struct run *run, enum conclusion conclusion, const char *label,
+                     const struct result *which, const size_t counts[VERDICT_KINDS])
+{
+    run->conclusion = conclusion;
+    run->headline = arena_printf(&run->arena, "%s: %s%s%s", label, tally(run, counts),
+                                 which ? ": " : "", which ? which->verdict.sentence : "");
+}
+
+void judge_conclude(struct run *run, const struct policy_gate *gate)
+{
+    size_t counts[VERDICT_KINDS];
+    run_count_verdicts(run, counts);
+    const struct result *slower = worst(run, VERDICT_SLOWER);
+    if (counts[VERDICT_BROKEN])
+        conclude(run, CONCLUDE_BROKEN, "BROKEN", worst(run, VERDICT_BROKEN), counts);
+    else if (run->self_test.void_run)
+        conclude(run, CONCLUDE_UNDECIDED,
+                 "VOID (a build differs from itself here: something disturbs the device)", NULL,
+                 counts);
+    else if (slower)
+        conclude(run, CONCLUDE_REGRESSION, "SLOWER", slower, counts);
+    else if (counts[VERDICT_UNDECIDED] && !gate->undecided_passes)
+        conclude(run, CONCLUDE_UNDECIDED, "UNDECIDED", worst(run, VERDICT_UNDECIDED), counts);
+    else
+        conclude(run, CONCLUDE_OK, "OK", NULL, counts);
+}
+
+void drop_unsupported(struct run *run)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < run->count; i++) {
+        const struct result *r = &run->results[i];
+        bool other = r->verdict.kind == VERDICT_BROKEN; // it did support it before
+        if (r->head.state != MEASURED_UNSUPPORTED || other)
+            run->results[kept++] = run->results[i];
+    }
+    run->count = kept;
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From measurements to verdicts, and from verdicts to the one line and the exit code. Decides
+// nothing about time itself: that is model/gate.h and model/drift.h.
+#ifndef PLUMB_JUDGE_H
+#define PLUMB_JUDGE_H
+
+#include "ci/plan.h"
+
+// The prediction of each measured result, at its observed clock. -1: no such model.
+int judge_predict(struct run *run, const struct plan *plan, const struct context *context,
+                  struct error *err);
+// What the store knows of each series, without this run.
+int judge_history(struct run *run, const struct plan *plan, struct context *context,
+                  struct error *err);
+// Verdicts of a gate: identical code is the same by identity; pairs are judged; alarms that do not
+// stand among all series are taken back.
+int judge_gate(struct run *run, const struct plan *plan, struct context *context,
+               const struct built *head, struct error *err);
+// Verdicts of a plain run, against each series' own history.
+void judge_run(struct run *run, const struct plan *plan, const struct built *head);
+// run->conclusion and run->headline from the verdicts and the self test.
+void judge_conclude(struct run *run, const struct policy_gate *gate);
+
+// Series a kernel says it cannot do are stored (so that they are not asked again) but not shown.
+void drop_unsupported(struct run *run);
+
+#endif

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Read this page first. One invocation is one line:
+//
+//   policy -> commit -> build -> kernel list -> measurement -> prediction -> history -> verdict
+//          -> store -> reports
+//
+// Policy and commits are opened by context.c and the command; builds and kernel lists are built.c;
+// the series that follow from them plan.c; the bench child measuring.c; predictions, history and
+// verdicts judge.c. History is read without this run, so a run never judges itself. Each result is
+// stored as soon as it is measured: a run that is killed goes on where it was, and measures nothing
+// twice. Reports are written by the command, from the same struct run that the store gives back.
+#include "ci/pipeline.h"
+#include "ci/judge.h"
+#include "ci/measuring.h"
+
+#include <string.h>
+#include <time.h>
+
+static void run_begin(struct run *run, enum run_kind kind, const struct context *context,
+                      const struct commit *base, const struct commit *head)
+{
+    memset(run, 0, sizeof(*run));
+    run->kind = kind;
+    run->started_s = (int64_t)time(NULL);
+    run->tool_version = PLUMB_VERSION;
+    run->repository = arena_strdup(&run->arena, repository_name(context->repository));
+    run->policy = arena_strdup(&run->arena, context->policy.text);
+    if (base)
+        run->base = *base;
+    run->head = *head;
+    run->device_count = context->station_count;
+    run->devices = arena_alloc(&run->arena, run->device_count * sizeof(*run->devices));
+    for (size_t i = 0; i < run->device_count; i++)
+        run->devices[i] = context->stations[i].device;
+}
+
+// The store's id for this run: a new one, or that of the same run that was interrupted.
+static int run_enter(struct run *run, struct context *context, struct error *err)
+{
+    int64_t id = 0;
+    bool found = false;
+    if (context->options->dry_run)
+        return 0;
+    if (store_find_unfinished(&id, &found, context->store, run, err))
+        return -1;
+    if (!found)
+        return store_begin_run(context->store, run, err);
+    run->id = id;
+    progress_note(&context->progress, "going on with the run that was interrupted");
+    return 0;
+}
+
+// True when the interrupted run had measured this series.
+static int resumed(bool *found, const struct task *task, struct run *run, struct context *context,
+                   struct error *err)
+{
+    struct result *r = task->result, stored;
+    const struct series series = {r->kernel, &r->problem, task->station->device.uuid};
+    *found = false;
+    if (store_find_result(&stored, found, context->store, run->id, &series, &run->arena, err))
+        return -1;
+    if (*found) {
+        r->base = stored.base;
+        r->head = stored.head;
+        r->reused = stored.reused;
+    }
+    return 0;
+}
+
+static bool identical(const struct task *task)
+{
+    return task->base && task->head && strcmp(task->base->code, task->head->code) == 0;
+}
+
+static void show(const struct task *task, struct context *context)
+{
+    char problem[PROBLEM_TEXT];
+    problem_format(problem, &task->result->problem);
+    progress_step(&context->progress, "%s %s", task->result->kernel, problem);
+}
+
+// ---- measurement ----
+
+// What the store knows of this code on this device; identical code is not measured again.
+static int reuse(bool *found, const struct task *task, struct run *run, struct context *context,
+                 struct error *err)
+{
+    struct result *r = task->result;
+    const struct series series = {r->kernel, &r->problem, task->station->device.uuid};
+    if (store_find_measurement(&r->head, found, context->store, &series, r->head_code, NULL,
+                               &run->arena, err))
+        return -1;
+    r->reused = *found;
+    return 0;
+}
+
+static int gate_task(const struct task *task, struct run *run, struct measuring *measuring,
+                     struct error *err)
+{
+    bool found = false;
+    if (!task->head)
+        return 0;
+    if (identical(task)) {
+        if (reuse(&found, task, run, measuring->context, err))
+            return -1;
+        task->result->reused = true;
+        return 0;
+    }
+    return task->base ? measure_duet(measuring, task, &run->arena, err)
+                      : measure_solo(measuring, task, &run->arena, err);
+}
+
+static int measure_tasks(struct run *run, const struct plan *plan, struct measuring *measuring,
+                         int (*measure)(const struct task *, struct run *, struct measuring *,
+                                        struct error *),
+                         struct error *err)
+{
+    struct context *context = measuring->context;
+    progress_begin(&context->progress, plan->count);
+    for (size_t i = 0; i < plan->count; i++, progress_advance(&context->progress)) {
+        const struct task *task = &plan->tasks[i];
+        bool known = false;
+        show(task, context);
+        if (run->id && resumed(&known, task, run, context, err))
+            return -1;
+        if (known)
+            continue;
+        if (measure(task, run, measuring, err))
+            return -1;
+        if (run->id && store_save_result(context->store, run, task->result, err))
+            return -1;
+    }
+    progress_end(&context->progress);
+    return 0;
+}
+
+// The run's test of itself: pairs of a build with itself, on a few series spread over the plan.
+static int self_test(struct run *run, const struct plan *plan, struct measuring *measuring,
+                     struct error *err)
+{
+    const uint32_t wanted = measuring->context->policy.gate.self_test;
+    size_t able = 0, seen = 0;
+    for (size_t i = 0; i < plan->count; i++)
+        able += plan->tasks[i].head != NULL;
+    for (size_t i = 0; i < plan->count && run->self_test.series < wanted; i++) {
+        const struct task *task = &plan->tasks[i];
+        if (!task->head || seen++ * wanted / (able ? able : 1) < run->self_test.series)
+            continue;
+        struct self_test_outcome outcome = {0};
+        progress_step(&measuring->context->progress, "self test: %s", task->result->kernel);
+        if (measure_self(&outcome, measuring, task, &run->arena, err))
+            return -1;
+        if (!outcome.measured)
+            continue;
+        run->self_test.series++;
+        run->self_test.alarms += outcome.alarm;
+        if (outcome.log_evidence > run->self_test.worst_log_evidence)
+            run->self_test.worst_log_evidence = outcome.log_evidence;
+    }
+    run->self_test.void_run = run->self_test.alarms > 0;
+    return 0;
+}
+
+// ---- the end of the line ----
+
+static int run_leave(struct run *run, struct context *context, struct error *err)
+{
+    run->finished_s = (int64_t)time(NULL);
+    if (run->id) {
+        for (size_t i = 0; i < run->count; i++) {
+            if (store_save_result(context->store, run, &run->results[i], err))
+                return -1;
+        }
+        if (store_finish_run(context->store, run, err))
+            return -1;
+    }
+    drop_unsupported(run);
+    return 0;
+}
+
+int pipeline_gate(struct run *run, struct context *context, const struct commit *base,
+                  const struct commit *head, struct error *err)
+{
+    struct built base_built, head_built;
+    struct plan plan;
+    struct measuring measuring = {0};
+    int status = -1;
+    run_begin(run, RUN_GATE, context, base, head);
+    if (built_make(&base_built, context, base, &run->arena, err) ||
+        built_make(&head_built, context, head, &run->arena, err) ||
+        plan_make(&plan, run, context, &base_built, &head_built, err))
+        return -1;
+    if (context->options->dry_run)
+        return 0;
+    measuring_begin(&measuring, context, &base_built, &head_built);
+    measuring.deadline_s = monotonic_s() + context->policy.gate.seconds;
+    if (run_enter(run, context, err) || self_test(run, &plan, &measuring, err) ||
+        measure_tasks(run, &plan, &measuring, gate_task, err) ||
+        judge_predict(run, &plan, context, err) || judge_history(run, &plan, context, err) ||
+        judge_gate(run, &plan, context, &head_built, err))
+        goto done;
+    judge_conclude(run, &context->policy.gate);
+    status = run_leave(run, context, err);
+done:
+    measuring_end(&measuring);
+    return status;
+}
+
+static int solo_task(const struct task *task, struct run *run, struct measuring *measuring,
+                     struct error *err)
+{
+    bool found = false;
+    if (reuse(&found, task, run, measuring->context, err))
+        return -1;
+    return found ? 0 : measure_solo(measuring, task, &run->arena, err);
+}
+
+static int solo_again(const struct task *task, struct run *run, struct measuring *measuring,
+                      struct error *err)
+{
+    return measure_solo(measuring, task, &run->arena, err);
+}
+
+int pipeline_measure(struct run *run, struct context *context, const struct commit *head,
+                     bool again, struct error *err)
+{
+    struct built built;
+    struct plan plan;
+    struct measuring measuring = {0};
+    int status = -1;
+    run_begin(run, RUN_MEASURE, context, NULL, head);
+    if (built_make(&built, context, head, &run->arena, err) ||
+        plan_make(&plan, run, context, NULL, &built, err))
+        return -1;
+    if (context->options->dry_run)
+        return 0;
+    measuring_begin(&measuring, context, NULL, &built);
+    if (run_enter(run, context, err) ||
+        measure_tasks(run, &plan, &measuring, again ? solo_again : solo_task, err) ||
+        judge_predict(run, &plan, context, err) || judge_history(run, &plan, context, err))
+        goto done;
+    judge_run(run, &plan, &built);
+    judge_conclude(run, &context->policy.gate);
+    status = run_leave(run, context, err);
+done:
+    measuring_end(&measuring);
+    return status;
+}
+
+static int station_measured(bool *measured, struct context *context, const struct commit *head,
+                            const struct station *station, const struct policy_kernel *rule,
+                            const char *kernel, struct error *err)
+{
+    *measured = true;
+    for (size_t s = 0; *measured && s < rule->set_count; s++) {
+        const struct policy_set *set = policy_set_find(&context->policy, rule->sets[s]);
+        if (store_commit_measured(measured, context->store, head, station->device.uuid,
+                                  set->problems, set->count, &kernel, 1, err))
+            return -1;
+    }
+    return 0;
+}
+
+// Every series of one kernel is stored for this commit. The record of a build does not say which
+// kind of device a kernel is for, so one station that has them all is enough.
+static int kernel_measured(bool *measured, struct context *context, const struct commit *head,
+                           const char *kernel, struct error *err)
+{
+    bool wanted = false, here = false;
+    for (size_t s = 0; !here && s < context->station_count; s++) {
+        const struct station *station = &context->stations[s];
+        const struct policy_kernel *rule = policy_rule(&context->policy, kernel, station->policy);
+        wanted |= rule != NULL;
+        if (rule && station_measured(&here, context, head, station, rule, kernel, err))
+            return -1;
+    }
+    *measured = here || !wanted;
+    return 0;
+}
+
+int pipeline_measured(bool *measured, struct context *context, const struct commit *head,
+                      struct error *err)
+{
+    struct build_record record;
+    struct arena arena = {0};
+    bool found = false, all = true;
+    int status = store_find_commit_build(&record, &found, context->store, head, &arena, err);
+    if (status == 0 && found && record.state != MEASURED_OK)
+        status = store_commit_measured(&all, context->store, head, context->stations[0].device.uuid,
+                                       NULL, 0, NULL, 0, err);
+    for (size_t i = 0; status == 0 && found && all && i < record.count; i++)
+        status = kernel_measured(&all, context, head, record.kernels[i].name, err);
+    arena_free(&arena);
+    if (status == 0)
+        *measured = found && all;
+    return status;
+}

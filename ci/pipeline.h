@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The one way data flows; see pipeline.c.
+#ifndef PLUMB_PIPELINE_H
+#define PLUMB_PIPELINE_H
+
+#include "ci/context.h"
+
+// Base and head side by side. Fills `run`, also when kernels are broken; saves it unless it is a
+// dry run. Needs context_policy, _store, _builder and _stations. The caller run_free()s `run`.
+int pipeline_gate(struct run *run, struct context *context, const struct commit *base,
+                  const struct commit *head, struct error *err);
+
+// One commit alone, against the history of each series. `again`: measure even what is known.
+int pipeline_measure(struct run *run, struct context *context, const struct commit *head,
+                     bool again, struct error *err);
+
+// True when pipeline_measure would find nothing to do.
+int pipeline_measured(bool *measured, struct context *context, const struct commit *head,
+                      struct error *err);
+
+#endif

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One solo measurement against the series' own past, when there is no baseline to pair it with.
+// Coarse by nature: clocks, heat and placement differ between processes by percents (the maths is
+// on top of drift.c). The gate, which pairs, finds what this cannot.
+#ifndef PLUMB_DRIFT_H
+#define PLUMB_DRIFT_H
+
+#include "model/result.h"
+
+struct drift_policy {
+    double prior_sd; // between-process SD of a log time when history does not say: 0.02 cuda, 0.03
+                     // host (h200-anchors: 0.5-2.9 %)
+    double prior_runs; // its weight, in earlier runs; 4
+    double margin;     // relative change that counts; 0.02
+    double confidence; // of the interval; 0.99
+};
+struct drift_policy drift_policy_default(const char *device_kind);
+
+// Fills `out` but the sentence. `same_code`: the newest history point ran the same code id. No
+// usable history gives VERDICT_NEW with NaN ratio and infinite interval.
+void drift_judge(struct verdict *out, const struct history *history, const struct measurement *now,
+                 bool same_code, const struct drift_policy *policy);
+
+#endif
