@@ -129,16 +129,13 @@ int problem_parse(struct problem *out, const char *text, struct error *err)
     char copy[PROBLEM_TEXT];
     if (!text_copy(copy, sizeof(copy), text))
         return error_set(err, "%.40s...: too long for a problem", text);
-    char *save = NULL;
-    char *part = strtok_r(copy, ":", &save);
-    if (!part)
-        return error_set(err, "an empty problem; write MxNxK:TYPE, e.g. 4096x4096x4096:bf16");
-    if (parse_shape(&problem, part, err))
+    char *rest = copy;
+    if (parse_shape(&problem, strsep(&rest, ":"), err))
         return -1;
-    if ((part = strtok_r(NULL, ":", &save)) && parse_types(&problem, part, err))
+    if (rest && parse_types(&problem, strsep(&rest, ":"), err))
         return -1;
-    while ((part = strtok_r(NULL, ":", &save))) {
-        if (parse_option(&problem, part, err))
+    while (rest) {
+        if (parse_option(&problem, strsep(&rest, ":"), err))
             return -1;
     }
     *out = problem;

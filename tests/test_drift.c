@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/drift.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct history_point points[64];
+static struct sample sample;
+
+static struct history history_of(const double *times_ns, const bool *same, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        points[i] = (struct history_point){.time_ns = times_ns[i], .same_code = same && same[i]};
+    return (struct history){points, count};
+}
+
+static struct verdict judge(const struct history *history, double time_ns)
+{
+    sample = (struct sample){.time_ns = time_ns, .launches = 1};
+    const struct measurement now = {.samples = &sample, .count = 1};
+    const struct drift_policy policy = drift_policy_default("cuda");
+    struct verdict verdict;
+    drift_judge(&verdict, history, &now, false, &policy);
+    return verdict;
+}
+
+static void drift_without_history_is_new(void **state)
+{
+    (void)state;
+    const struct history none = {0};
+    struct verdict v = judge(&none, 1000);
+    assert_int_equal(v.kind, VERDICT_NEW);
+    assert_true(isnan(v.log_ratio));
+}
+
+static void drift_of_one_earlier_run_finds_only_large_changes(void **state)
+{
+    (void)state;
+    const double past[] = {1000};
+    struct history h = history_of(past, NULL, 1);
+    assert_int_equal(judge(&h, 1000).kind, VERDICT_UNDECIDED);
+    assert_int_equal(judge(&h, 1050).kind, VERDICT_UNDECIDED); // 2 % between processes is normal
+    assert_int_equal(judge(&h, 1300).kind, VERDICT_SLOWER);
+    assert_int_equal(judge(&h, 750).kind, VERDICT_FASTER);
+}
+
+static void drift_learns_the_noise_from_identical_code(void **state)
+{
+    (void)state;
+    double past[40];
+    bool same[40];
+    for (int i = 0; i < 40; i++) {
+        past[i] = 1000 * (1 + (i % 2 ? 0.001 : -0.001));
+        same[i] = i > 0;
+    }
+    struct history quiet = history_of(past, same, 40);
+    assert_int_equal(judge(&quiet, 1050).kind, VERDICT_SLOWER);
+    assert_int_equal(judge(&quiet, 1001).kind, VERDICT_SAME);
+    for (int i = 0; i < 40; i++)
+        past[i] = 1000 * (1 + (i % 2 ? 0.04 : -0.04));
+    struct history loud = history_of(past, same, 40);
+    assert_int_equal(judge(&loud, 1050).kind, VERDICT_UNDECIDED);
+}
+
+static void drift_level_is_that_of_the_newest_code(void **state)
+{
+    (void)state;
+    const double past[] = {2000, 2000, 1000, 1000};
+    const bool same[] = {false, true, false, true};
+    struct history h = history_of(past, same, 4);
+    assert_true(fabs(judge(&h, 1000).log_ratio) < 1e-12);
+}
+
+static void drift_ignores_times_that_cannot_be(void **state)
+{
+    (void)state;
+    const double past[] = {NAN, -1, 0, INFINITY};
+    struct history h = history_of(past, NULL, 4);
+    assert_int_equal(judge(&h, 1000).kind, VERDICT_NEW);
+    assert_int_equal(judge(&h, 0).kind, VERDICT_NEW);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(drift_without_history_is_new),
+        cmocka_unit_test(drift_of_one_earlier_run_finds_only_large_changes),
+        cmocka_unit_test(drift_learns_the_noise_from_identical_code),
+        cmocka_unit_test(drift_level_is_that_of_the_newest_code),
+        cmocka_unit_test(drift_ignores_times_that_cannot_be),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ci/policy.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static const char good[] = "[build]\n"
+                           "\tinput = kernels\n"
+                           "\tinput = include\n"
+                           "\tcommand = make\n"
+                           "[device \"gpu\"]\n"
+                           "\tkind = cuda\n"
+                           "\trequired = false\n"
+                           "[problems \"small\"]\n"
+                           "\tproblem = 64x64x64:fp32\n"
+                           "\tproblem = 128x64x32:bf16\n"
+                           "[kernel \"gemm-*\"]\n"
+                           "\tproblems = small\n"
+                           "\tdevice = gpu\n"
+                           "\tmargin = 0.5 %\n"
+                           "[kernel \"*\"]\n"
+                           "\tproblems = small\n"
+                           "[gate]\n"
+                           "\tmargin = 0.003\n"
+                           "\tundecided = pass\n";
+
+static void refused(const char *text, const char *expected)
+{
+    struct policy policy;
+    struct error err = {""};
+    assert_int_equal(policy_parse(&policy, text, strlen(text), "p.cfg", &err), -1);
+    if (!strstr(err.text, expected))
+        fail_msg("expected '%s' in '%s'", expected, err.text);
+    assert_null(strchr(err.text, '\n'));
+}
+
+// `good` with one line put in front of the section given.
+static void refused_line(const char *section, const char *line, const char *expected)
+{
+    char *text = xprintf("%s[%s]\n%s\n", good, section, line);
+    refused(text, expected);
+    free(text);
+}
+
+static void policy_reads_every_kind_of_value(void **state)
+{
+    (void)state;
+    struct policy policy;
+    struct error err;
+    assert_int_equal(policy_parse(&policy, good, strlen(good), "p.cfg", &err), 0);
+    assert_int_equal(policy.recipe.input_count, 2);
+    assert_string_equal(policy.recipe.inputs[1], "include");
+    assert_string_equal(policy.recipe.command, "make");
+    assert_int_equal(policy.device_count, 1);
+    assert_string_equal(policy.devices[0].kind, "cuda");
+    assert_false(policy.devices[0].required);
+    assert_int_equal(policy.sets[0].count, 2);
+    assert_int_equal(policy.sets[0].problems[1].k, 32);
+    assert_true(policy.gate.margin == 0.003);
+    assert_true(policy.gate.undecided_passes);
+    policy_free(&policy);
+}
+
+static void policy_first_matching_section_rules_a_kernel(void **state)
+{
+    (void)state;
+    struct policy policy;
+    struct error err;
+    assert_int_equal(policy_parse(&policy, good, strlen(good), "p.cfg", &err), 0);
+    const struct policy_device host = {.name = "host", .kind = "host"};
+    const struct policy_kernel *rule = policy_rule(&policy, "gemm-tf32", &policy.devices[0]);
+    assert_non_null(rule);
+    assert_true(policy_gate_for(&policy, rule).margin > 0.00499);
+    assert_null(policy_rule(&policy, "gemm-tf32", &host)); // named for the other device only
+    rule = policy_rule(&policy, "other", &host);
+    assert_non_null(rule);
+    assert_true(policy_gate_for(&policy, rule).margin == 0.003);
+    policy_free(&policy);
+}
+
+static void policy_unknown_keys_are_errors_with_their_line(void **state)
+{
+    (void)state;
+    refused("[build]\n\tcommand = make\n\tcomand = make\n", "p.cfg:3: unknown key comand");
+    refused("[build]\n\tcommand = make\n[gates]\n\tx = 1\n", "p.cfg:3: unknown section [gates]");
+}
+
+static void policy_bad_values_name_line_and_range(void **state)
+{
+    (void)state;
+    refused_line("gate", "alpha = 2", "p.cfg:21: gate.alpha = 2");
+    refused_line("gate", "processes = 0", "whole number from 1 to 8");
+    refused_line("gate", "seconds = soon", "gate.seconds = soon");
+    refused_line("gate", "removed = maybe", "is either fail or allow");
+    refused_line("measure", "samples = 1e9", "measure.samples");
+    refused_line("measure", "seed = -1", "0 or more");
+    refused_line("build", "sandbox = perhaps", "auto, require or off");
+    refused_line("build", "memory = 5", "build.memory");
+    refused_line("problems \"x\"", "problem = 0x1x1", "each dimension must be");
+    refused_line("problems \"x\"", "problem = 1x1x1:fp31", "unknown element type");
+    refused_line("kernel \"x\"", "margin = nan%", "kernel.margin");
+    refused_line("device", "kind = host", "[device] needs a name");
+    refused_line("device \"x\"", "kind = tpu", "is either host or cuda");
+}
+
+static void policy_a_key_given_twice_is_a_slip(void **state)
+{
+    (void)state;
+    refused_line("gate", "margin = 1%", "p.cfg:21: gate.margin is given twice, first on line 18");
+}
+
+static void policy_references_must_exist(void **state)
+{
+    (void)state;
+    refused("[build]\n\tcommand = make\n", "no [device");
+    refused_line("kernel \"x\"", "problems = large", "there is no [problems \"large\"]");
+    refused("[device \"host\"]\n", "no build.command");
+}
+
+static void policy_a_directory_or_missing_file_is_said(void **state)
+{
+    (void)state;
+    struct policy policy;
+    struct error err;
+    assert_int_equal(policy_load(&policy, "/", &err), -1);
+    assert_non_null(strstr(err.text, "not a regular file"));
+    assert_int_equal(policy_load(&policy, "/nonexistent/plumb.cfg", &err), -1);
+    assert_non_null(strstr(err.text, "plumb init"));
+}
+
+static void policy_this_repositorys_own_is_valid(void **state)
+{
+    (void)state;
+    struct policy policy;
+    struct error err = {""};
+    if (policy_load(&policy, TEST_SOURCE "/ci/plumb.cfg", &err))
+        fail_msg("%s", err.text);
+    policy_free(&policy);
+    if (policy_load(&policy, TEST_SOURCE "/ci/assets/policy.cfg", &err))
+        fail_msg("%s", err.text);
+    policy_free(&policy);
+}
+
+// Mutations of a valid text must be refused or read, never crash or hang.
+static void policy_mutated_text_never_crashes(void **state)
+{
+    (void)state;
+    uint64_t random = 88172645463325252u;
+    for (int round = 0; round < 3000; round++) {
+        char text[sizeof(good)];
+        memcpy(text, good, sizeof(good));
+        for (int change = 0; change < 4; change++) {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            text[random % (sizeof(good) - 1)] = (char)(random >> 32);
+        }
+        struct policy policy;
+        struct error err;
+        if (policy_parse(&policy, text, sizeof(good) - 1, "p.cfg", &err) == 0)
+            policy_free(&policy);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(policy_reads_every_kind_of_value),
+        cmocka_unit_test(policy_first_matching_section_rules_a_kernel),
+        cmocka_unit_test(policy_unknown_keys_are_errors_with_their_line),
+        cmocka_unit_test(policy_bad_values_name_line_and_range),
+        cmocka_unit_test(policy_a_key_given_twice_is_a_slip),
+        cmocka_unit_test(policy_references_must_exist),
+        cmocka_unit_test(policy_a_directory_or_missing_file_is_said),
+        cmocka_unit_test(policy_this_repositorys_own_is_valid),
+        cmocka_unit_test(policy_mutated_text_never_crashes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
