@@ -53,7 +53,8 @@ static void problem_bad_text_is_refused_in_one_line(void **state)
         "1x1x1.5",
         "axbxc",
         "0x10x10x10",
-        "1x1x1:fp32:tn:tn:tn:tn:tn:tn:tn:tn:tn:tn:tn:tn:tn:tn:tn:tn:tn:tn:tn:tn:tn:tn:tn:tn:tn:tn",
+        "1x1x1:fp32:tn:tn:tn:tn:tn:tn:tn:tn:tn:tn:tn:tn:tn:tn:tn:tn:tn:tn:tn:tn:tn:tn:tn:tn:tn:tn:"
+        "tn:tn:tn:tn",
     };
     for (size_t i = 0; i < ARRAY_COUNT(texts); i++) {
         struct problem problem = {.m = 7};
