@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// bench: the trusted child that times kernels. It owns device memory, inputs, timing and checking;
+// libraries under test only launch. Driven by `plumb` over its standard input and output
+// (model/wire.h), or by hand.
+#include "kernels/bench.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char usage[] =
+    "usage: bench [--device DEVICE]                        speak the line protocol (model/wire.h)\n"
+    "       bench list LIBRARY...                          kernels and their traits\n"
+    "       bench [--device DEVICE] time --head LIBRARY --kernel NAME --problem PROBLEM [...]\n"
+    "       bench [--device DEVICE] calibrate [KEY]        measure the device's figures\n"
+    "\n"
+    "  --device DEVICE   host (default), cuda, or cuda:INDEX\n"
+    "\n"
+    "time:\n"
+    "  --head LIBRARY    the library to time\n"
+    "  --base LIBRARY    time it in pairs against this one; may be the same file (A/A)\n"
+    "  --kernel NAME     a kernel that both have\n"
+    "  --problem TEXT    MxNxK:TYPE[-OUT][:LAYOUT][:bBATCH], e.g. 4096x4096x4096:bf16\n"
+    "  --pairs N         pairs (or samples) per block, default 64\n"
+    "  --blocks N        blocks, default 1; a line of statistics for each\n"
+    "  --launches N      launches per sample; default: 1, or a batch when the kernel is short\n"
+    "  --flush KIND      before each sample: read (default), write, none\n"
+    "  --warm            all launches of a batch on one buffer set\n"
+    "  --seed N          of inputs and order, default 1\n"
+    "  --pin NOTE        make the kernel reproduce an earlier choice (its note)\n"
+    "  --head-first      load head before base\n"
+    "  --csv FILE        write every sample\n"
+    "\n"
+    "exit: 0 done, 3 the kernel is wrong, missing or cannot do the problem, 4 it could not be "
+    "done,\n"
+    "      40 there is no such device or it disappeared\n";
+
+enum option_code {
+    OPTION_DEVICE = 256,
+    OPTION_HEAD,
+    OPTION_BASE,
+    OPTION_KERNEL,
+    OPTION_PROBLEM,
+    OPTION_PAIRS,
+    OPTION_BLOCKS,
+    OPTION_LAUNCHES,
+    OPTION_FLUSH,
+    OPTION_WARM,
+    OPTION_SEED,
+    OPTION_PIN,
+    OPTION_HEAD_FIRST,
+    OPTION_CSV,
+    OPTION_HELP
+};
+
+static const struct option options[] = {{"device", required_argument, NULL, OPTION_DEVICE},
+                                        {"head", required_argument, NULL, OPTION_HEAD},
+                                        {"base", required_argument, NULL, OPTION_BASE},
+                                        {"kernel", required_argument, NULL, OPTION_KERNEL},
+                                        {"problem", required_argument, NULL, OPTION_PROBLEM},
+                                        {"pairs", required_argument, NULL, OPTION_PAIRS},
+                                        {"blocks", required_argument, NULL, OPTION_BLOCKS},
+                                        {"launches", required_argument, NULL, OPTION_LAUNCHES},
+                                        {"flush", required_argument, NULL, OPTION_FLUSH},
+                                        {"warm", no_argument, NULL, OPTION_WARM},
+                                        {"seed", required_argument, NULL, OPTION_SEED},
+                                        {"pin", required_argument, NULL, OPTION_PIN},
+                                        {"head-first", no_argument, NULL, OPTION_HEAD_FIRST},
+                                        {"csv", required_argument, NULL, OPTION_CSV},
+                                        {"help", no_argument, NULL, OPTION_HELP},
+                                        {NULL, 0, NULL, 0}};
+
+static int number(uint64_t *out, const char *option, const char *text, int64_t min, int64_t max)
+{
+    int64_t value;
+    if (parse_int64(&value, text) || value < min || value > max) {
+        fprintf(stderr, "bench: --%s %s: not a number from %lld to %lld\n", option, text,
+                (long long)min, (long long)max);
+        return -1;
+    }
+    *out = (uint64_t)value;
+    return 0;
+}
+
+static int read_flush(enum flush *out, const char *text)
+{
+    static const char *const names[] = {"read", "write", "none"};
+    for (size_t i = 0; i < ARRAY_COUNT(names); i++) {
+        if (strcmp(names[i], text) == 0) {
+            *out = (enum flush)i;
+            return 0;
+        }
+    }
+    fprintf(stderr, "bench: --flush %s: read, write or none\n", text);
+    return -1;
+}
+
+static int read_number(struct time_options *time, int code, const char *text)
+{
+    uint64_t value;
+    const char *name = options[code - OPTION_DEVICE].name;
+    const bool seed = code == OPTION_SEED;
+    if (number(&value, name, text, seed ? 0 : 1, seed ? INT64_MAX : 65535))
+        return -1;
+    if (code == OPTION_PAIRS)
+        time->pairs = (uint32_t)value;
+    else if (code == OPTION_BLOCKS)
+        time->blocks = (uint32_t)value;
+    else if (code == OPTION_LAUNCHES)
+        time->launches = (uint32_t)value;
+    else
+        time->seed = value;
+    return 0;
+}
+
+// One option of `time`; -1 when it is not understood.
+static int read_option(struct time_options *time, int code)
+{
+    switch (code) {
+    case OPTION_HEAD:
+        time->head = optarg;
+        return 0;
+    case OPTION_BASE:
+        time->base = optarg;
+        return 0;
+    case OPTION_KERNEL:
+        time->kernel = optarg;
+        return 0;
+    case OPTION_PROBLEM:
+        time->problem = optarg;
+        return 0;
+    case OPTION_PIN:
+        time->pin = optarg;
+        return 0;
+    case OPTION_CSV:
+        time->csv = optarg;
+        return 0;
+    case OPTION_WARM:
+        time->warm = true;
+        return 0;
+    case OPTION_HEAD_FIRST:
+        time->head_first = true;
+        return 0;
+    case OPTION_FLUSH:
+        return read_flush(&time->flush, optarg);
+    case OPTION_PAIRS:
+    case OPTION_BLOCKS:
+    case OPTION_LAUNCHES:
+    case OPTION_SEED:
+        return read_number(time, code, optarg);
+    default:
+        return -1;
+    }
+}
+
+static int with_device(struct bench *bench, const char *name, int count, char **words,
+                       const struct time_options *time)
+{
+    const char *index = NULL;
+    bool no_device = false;
+    struct error err;
+    bench->ops = device_find(name, &index);
+    if (!bench->ops) {
+        fprintf(stderr,
+                "bench: --device %s: this build has no such device (cuda needs a build "
+                "with nvcc); see bench --help\n",
+                name);
+        return strncmp(name, "cuda", 4) == 0 ? EXIT_NO_DEVICE : EXIT_FAILED;
+    }
+    if (bench->ops->open(&bench->device, index, &no_device, &err)) {
+        fprintf(stderr, "bench: %s\n", err.text);
+        return no_device ? EXIT_NO_DEVICE : EXIT_FAILED;
+    }
+    int code;
+    if (count == 0)
+        code = protocol_run(bench, stdin);
+    else if (strcmp(words[0], "time") == 0)
+        code = hand_time(bench, time);
+    else
+        code = hand_calibrate(bench, count > 1 ? words[1] : NULL);
+    bench->ops->close(bench->device);
+    return code;
+}
+
+// Standard output becomes private: a kernel that prints must not disturb the protocol.
+static FILE *take_output(void)
+{
+    int own = dup(STDOUT_FILENO);
+    FILE *out = own < 0 ? NULL : fdopen(own, "w");
+    if (!out || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
+        fprintf(stderr, "bench: standard output: %s\n", strerror(errno));
+        exit(EXIT_FAILED);
+    }
+    return out;
+}
+
+int main(int argc, char **argv)
+{
+    const char *device = "host";
+    struct time_options time = {.pairs = 64, .blocks = 1, .seed = 1};
+    int code;
+    while ((code = getopt_long(argc, argv, "", options, NULL)) != -1) {
+        if (code == OPTION_DEVICE) {
+            device = optarg;
+        } else if (code == OPTION_HELP) {
+            fputs(usage, stdout);
+            return 0;
+        } else if (read_option(&time, code)) {
+            fputs("try bench --help\n", stderr);
+            return EXIT_FAILED;
+        }
+    }
+    char **words = argv + optind;
+    const int count = argc - optind;
+    struct bench bench = {.out = take_output()};
+    if (count && strcmp(words[0], "list") == 0)
+        code = hand_list(bench.out, words + 1, count - 1);
+    else if (count && strcmp(words[0], "time") != 0 && strcmp(words[0], "calibrate") != 0)
+        code = (fprintf(stderr, "bench: %s: no such command; try bench --help\n", words[0]),
+                EXIT_FAILED);
+    else
+        code = with_device(&bench, device, count, words, &time);
+    if (fclose(bench.out) && code == 0) {
+        fprintf(stderr, "bench: writing the output: %s\n", strerror(errno));
+        code = EXIT_FAILED;
+    }
+    return code;
+}

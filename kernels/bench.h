@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The parts of the `bench` program: the protocol that `plumb` drives it by (model/wire.h) and the
+// commands for people.
+#ifndef PLUMB_BENCH_H
+#define PLUMB_BENCH_H
+
+#include "kernels/device.h"
+
+#include <stdio.h>
+
+enum { EXIT_FAILED = 4 };
+
+// An open device and where the answers go.
+struct bench {
+    const struct device_ops *ops;
+    struct device_base *device;
+    FILE *out; // private: what a kernel prints goes to stderr
+};
+
+// Reads commands from `in` until quit or the end. Returns an exit code.
+int protocol_run(struct bench *bench, FILE *in);
+
+// bench list LIBRARY...
+int hand_list(FILE *out, char **libraries, int count);
+
+struct time_options {
+    const char *head, *base, *kernel, *problem, *pin, *csv;
+    uint32_t pairs, blocks, launches;
+    uint64_t seed;
+    enum flush flush;
+    bool warm, head_first, solo;
+};
+// bench time ...
+int hand_time(struct bench *bench, const struct time_options *options);
+// bench calibrate [KEY]
+int hand_calibrate(struct bench *bench, const char *only);
+
+// Ends the process when a kernel has poisoned the device (abort: the parent sees a crash) or the
+// device is gone (exit 40); otherwise returns. `text` goes to the parent as a note.
+void bench_end_if_lost(struct bench *bench, const char *text);
+
+#endif

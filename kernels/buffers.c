@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/buffers.h"
+
+#include "kernels/check.h"
+#include "kernels/inputs.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { GUARD = 4096, ALIGN = 512, GUARD_BYTE = 0xa5, POISON_BYTE = 0xff, MATRICES = 3 };
+
+struct region {
+    size_t at, bytes; // a matrix within its block
+};
+
+static size_t align_up(size_t bytes)
+{
+    return (bytes + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+// Where A, B and C lie; returns the size of the block.
+static size_t regions_of(struct region out[MATRICES], const struct problem *p)
+{
+    const uint64_t counts[MATRICES] = {check_count_a(p), check_count_b(p), check_count_c(p)};
+    size_t at = GUARD;
+    for (int i = 0; i < MATRICES; i++) {
+        double bytes = (double)counts[i] * dtype_bytes(i == 2 ? p->out : p->in);
+        out[i] = (struct region){at, (size_t)bytes};
+        at = align_up(at + out[i].bytes) + GUARD;
+    }
+    return at;
+}
+
+size_t buffers_set_bytes(const struct problem *problem)
+{
+    struct region regions[MATRICES];
+    return regions_of(regions, problem);
+}
+
+static int add_set(struct buffers *b, struct error *err)
+{
+    struct region r[MATRICES];
+    const size_t bytes = regions_of(r, &b->problem);
+    char *block = NULL;
+    if (b->ops->alloc((void **)&block, b->device, bytes, err))
+        return -1;
+    b->blocks[b->sets] = block;
+    struct plumb_args *args = &b->args[b->sets++]; // from here on buffers_free() sees it
+    *args = (struct plumb_args){.problem = check_abi_problem(&b->problem),
+                                .a = block + r[0].at,
+                                .b = block + r[1].at,
+                                .c = block + r[2].at,
+                                .scale_a = b->scale,
+                                .scale_b = b->scale ? b->scale + 1 : NULL,
+                                .workspace = b->workspace,
+                                .workspace_bytes = b->workspace_bytes};
+    if (b->ops->set(b->device, block, GUARD_BYTE, bytes, err) ||
+        b->ops->fill(b->device, block + r[0].at, b->problem.in, b->seed, MATRIX_A,
+                     check_count_a(&b->problem), err) ||
+        b->ops->fill(b->device, block + r[1].at, b->problem.in, b->seed, MATRIX_B,
+                     check_count_b(&b->problem), err))
+        return -1;
+    return 0;
+}
+
+static int open_shared(struct buffers *b, struct error *err)
+{
+    if (inputs_is_fp8((int)b->problem.in)) {
+        if (b->ops->alloc((void **)&b->scale, b->device, 2 * sizeof(float), err) ||
+            b->ops->set_scale(b->device, b->scale, 1.0f / INPUTS_FP8_SCALE, err) ||
+            b->ops->set_scale(b->device, b->scale + 1, 1.0f / INPUTS_FP8_SCALE, err))
+            return -1;
+    }
+    if (b->ops->alloc(&b->workspace, b->device, b->workspace_bytes + GUARD, err))
+        return -1;
+    return b->ops->set(b->device, b->workspace, GUARD_BYTE, b->workspace_bytes + GUARD, err);
+}
+
+int buffers_open(struct buffers *out, const struct device_ops *ops, struct device_base *device,
+                 const struct problem *problem, uint64_t seed, size_t workspace_bytes,
+                 struct error *err)
+{
+    struct buffers b = {.ops = ops,
+                        .device = device,
+                        .problem = *problem,
+                        .seed = seed,
+                        .workspace_bytes = align_up(workspace_bytes)};
+    b.args = xcalloc(ops->launches_max, sizeof(*b.args));
+    b.blocks = xcalloc(ops->launches_max, sizeof(*b.blocks));
+    if (open_shared(&b, err) || add_set(&b, err)) {
+        buffers_free(&b);
+        return -1;
+    }
+    *out = b;
+    return 0;
+}
+
+void buffers_free(struct buffers *b)
+{
+    for (uint32_t i = 0; i < b->sets; i++)
+        b->ops->free(b->device, b->blocks[i]);
+    if (b->ops) {
+        b->ops->free(b->device, b->scale);
+        b->ops->free(b->device, b->workspace);
+    }
+    free(b->args);
+    free(b->blocks);
+    *b = (struct buffers){0};
+}
+
+int buffers_grow(struct buffers *b, uint32_t launches, struct error *err)
+{
+    const double set = (double)buffers_set_bytes(&b->problem);
+    // A set is cold again once the cache has seen twice its size of other data.
+    double wanted = fmin(launches, ceil((double)b->ops->flush_bytes(b->device) / set) + 1);
+    double room = 1 + floor((double)b->ops->free_bytes(b->device) / set);
+    double sets = fmin(fmin(wanted, room), b->ops->launches_max);
+    while (b->sets < (uint32_t)sets) {
+        if (add_set(b, err))
+            return -1;
+    }
+    return 0;
+}
+
+int buffers_poison(struct buffers *b, struct error *err)
+{
+    struct region r[MATRICES];
+    regions_of(r, &b->problem);
+    for (uint32_t i = 0; i < b->sets; i++) {
+        if (b->ops->set(b->device, b->args[i].c, POISON_BYTE, r[2].bytes, err))
+            return -1;
+    }
+    return 0;
+}
+
+// First changed byte of a guard, or -1.
+static int guard_broken(ptrdiff_t *at, struct buffers *b, const char *from, size_t bytes,
+                        struct error *err)
+{
+    unsigned char guard[GUARD + ALIGN];
+    if (b->ops->read(b->device, guard, from, bytes, err))
+        return -1;
+    *at = -1;
+    for (size_t i = 0; i < bytes && *at < 0; i++) {
+        if (guard[i] != GUARD_BYTE)
+            *at = (ptrdiff_t)i;
+    }
+    return 0;
+}
+
+int buffers_guards(bool *intact, char what[64], struct buffers *b, struct error *err)
+{
+    static const char *const names[] = {"before A", "behind A", "behind B", "behind C"};
+    struct region r[MATRICES];
+    const size_t end = regions_of(r, &b->problem);
+    const size_t from[] = {0, r[0].at + r[0].bytes, r[1].at + r[1].bytes, r[2].at + r[2].bytes};
+    const size_t to[] = {r[0].at, r[1].at, r[2].at, end};
+    ptrdiff_t at;
+    *intact = true;
+    for (uint32_t set = 0; set < b->sets; set++) {
+        for (int g = 0; g <= MATRICES && *intact; g++) {
+            if (guard_broken(&at, b, (char *)b->blocks[set] + from[g], to[g] - from[g], err))
+                return -1;
+            if (at >= 0) {
+                *intact = false;
+                snprintf(what, 64, "byte %td %s", at, names[g]);
+            }
+        }
+    }
+    if (guard_broken(&at, b, (char *)b->workspace + b->workspace_bytes, GUARD, err))
+        return -1;
+    if (*intact && at >= 0) {
+        *intact = false;
+        snprintf(what, 64, "byte %td behind the workspace", at);
+    }
+    return 0;
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// When is an output right? Its error against a float64 reference, over the result's own scale, must
+// be within a tolerance that follows from the element types and k. Not from what the kernel claims.
+//
+// Scale. Inputs are standard normal (inputs.h; fp8 after its scale), so an element of C = A B is
+// normal with standard deviation s = sqrt(k); of silu(A B1) * (A B2) the scale is k.
+//
+// Tolerance, of |c - reference| / s, largest over all elements (about 6 s is the largest |c|):
+//     8 (u_out + u_in) + u_acc (8 sqrt(k) + k / 8)
+//   u_out  half a unit in the last place of the output type (2^-9 for bf16)
+//   u_in   2^-10 for TF32, whose hardware drops the lower mantissa bits of both inputs; else 0
+//   u_acc  2^-24 for FP32 inputs; 2^-23 for tensor cores, which truncate; 2^-14 for fp8, whose
+//          products Hopper aligns to about 14 bits. Rounding errors of a sum of k terms grow like
+//          sqrt(k) (N. Higham, T. Mary, SIAM J. Sci. Comput. 41(5), 2019: with high probability a
+//          small multiple of sqrt(k) u); truncation has a bias besides, which grows like k over the
+//          terms that one instruction adds exactly: k / 8 bounds it for all of them.
+// Dual-silu multiplies two such numbers of up to 6 s: 48 (u_out + u_in) + 12 times the last term.
+//
+// It still finds every wrong index: leaving out one of k products moves some element by several
+// standard normal products, 10 / sqrt(k) s or more over a whole matrix.
+#ifndef PLUMB_CHECK_H
+#define PLUMB_CHECK_H
+
+#include "kernels/device.h"
+
+double check_scale(const struct problem *problem);
+double check_tolerance(const struct problem *problem);
+
+// Where elements lie (kernels/kernel.h, gemm/host/host.h): A(i,l) = a[i * a_row + l * a_col],
+// B(l,j) = b[l * b_row + j * b_col].
+struct check_strides {
+    int64_t a_row, a_col, b_row, b_col;
+};
+struct check_strides check_strides(const struct problem *problem);
+// Elements of all A, B and C matrices of the problem (batch and both weights of dual-silu).
+uint64_t check_count_a(const struct problem *problem);
+uint64_t check_count_b(const struct problem *problem);
+uint64_t check_count_c(const struct problem *problem);
+
+// One element in float64, from the generator and not from memory. row = batch * m + i.
+double check_element(const struct problem *problem, uint64_t seed, int64_t row, int64_t col);
+
+// Holds one value against its reference; keeps the largest error and the first wrong place.
+void check_value(struct comparison *out, double got, double wanted, double scale, double tolerance,
+                 int64_t row, int64_t col);
+
+struct plumb_problem check_abi_problem(const struct problem *problem);
+
+#endif

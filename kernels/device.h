@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What `bench` needs of a device: memory, inputs, a reference, one timed sample. A device is one
+// file that defines `const struct device_ops device_<kind>`; series.c and the protocol know no
+// other difference between a CPU and a GPU.
+//
+// Memory that ops->alloc gives is the device's own; the host touches it only through ops->read.
+// Functions with an `err` return 0 or -1. A device that is gone (or whose context a kernel has
+// poisoned) makes every later call fail; `struct device_base.lost` says which it is.
+#ifndef PLUMB_KERNELS_DEVICE_H
+#define PLUMB_KERNELS_DEVICE_H
+
+#include "kernels/kernel.h"
+#include "model/gpu.h"
+#include "model/result.h"
+
+enum { EXIT_NO_DEVICE = 40 }; // bench's exit code for: no such device, or it disappeared
+
+enum device_loss {
+    DEVICE_OK,
+    DEVICE_GONE,    // fell off the bus, taken away
+    DEVICE_POISONED // a kernel faulted: this process cannot use the device any more
+};
+
+// Every device's struct begins with this.
+struct device_base {
+    enum device_loss loss;
+};
+
+// Properties the driver tells; every figure's origin is ORIGIN_DEVICE.
+struct device_info {
+    char uuid[96], name[128], driver[64], runtime[64];
+    struct gpu figures;
+};
+
+enum flush {
+    FLUSH_READ,  // read twice the last cache's size: cold, and no dirty lines are left behind
+    FLUSH_WRITE, // overwrite it: leaves dirty lines, whose write-back the next kernel pays for
+    FLUSH_NONE
+};
+
+// One sample: `launches` launches, launch i with args[i % sets].
+struct batch {
+    int (*launch)(const struct plumb_args *args, void *stream);
+    const struct plumb_args *args; // one per buffer set
+    uint32_t sets;
+    uint32_t launches;
+    enum flush flush;
+    int32_t threads; // of the kernel, as its traits say (the host pins single-threaded ones)
+};
+
+// The exact result, held by the device until freed.
+struct reference;
+
+struct comparison {
+    double error;       // largest |c - reference| over the result's scale; infinity for NaN
+    uint64_t wrong;     // elements beyond the tolerance
+    int64_t row, col;   // of the first wrong one (batch * m + i, j)
+    double got, wanted; // there
+};
+
+struct calibration {
+    const char *key; // a key of GPU_FIGURES or a name of the device's own
+    double value, cv;
+    int repeats;
+    bool stable;
+    char note[160];
+};
+typedef void calibration_sink(void *state, const struct calibration *reading);
+
+struct device_ops {
+    const char *kind; // "host", "cuda"
+    // Kernels shorter than this are timed in batches, so that a sample lasts `sample_ns`.
+    double batch_below_ns, sample_ns;
+    uint32_t launches_max;
+
+    // index: NULL for the first. -1 with *no_device set when there is none.
+    int (*open)(struct device_base **out, const char *index, bool *no_device, struct error *err);
+    void (*close)(struct device_base *device);
+    int (*info)(struct device_info *out, struct device_base *device, struct error *err);
+    size_t (*flush_bytes)(struct device_base *device); // twice the cache that is made cold
+    size_t (*free_bytes)(struct device_base *device);  // memory a series may take
+
+    int (*alloc)(void **out, struct device_base *device, size_t bytes, struct error *err);
+    void (*free)(struct device_base *device, void *memory); // NULL does nothing
+    int (*read)(struct device_base *device, void *to, const void *from, size_t bytes,
+                struct error *err);
+    int (*set)(struct device_base *device, void *to, int byte, size_t bytes, struct error *err);
+    // `count` elements of matrix `which` (inputs.h) of this seed.
+    int (*fill)(struct device_base *device, void *to, enum dtype type, uint64_t seed, int which,
+                uint64_t count, struct error *err);
+    int (*set_scale)(struct device_base *device, float *to, float value, struct error *err);
+
+    // Computes the reference from the inputs in args. check.h says how it is done and trusted.
+    int (*reference)(struct reference **out, struct device_base *device,
+                     const struct problem *problem, const struct plumb_args *args, uint64_t seed,
+                     struct error *err);
+    int (*compare)(struct comparison *out, struct device_base *device,
+                   const struct reference *reference, const void *c, double tolerance,
+                   struct error *err);
+    void (*reference_free)(struct device_base *device, struct reference *reference);
+
+    void *(*stream)(struct device_base *device);
+    // Waits for everything queued. A fault of a kernel shows here.
+    int (*sync)(struct device_base *device, struct error *err);
+    // Fills time, clock, throttle, temperature and power of `out`, nothing else. *code is the
+    // launch function's return code; when it is not 0 there is no sample.
+    int (*sample)(struct sample *out, struct device_base *device, const struct batch *batch,
+                  int *code, struct error *err);
+    // Micro-benchmarks; `only` is a key or NULL for all.
+    int (*calibrate)(struct device_base *device, const char *only, calibration_sink *sink,
+                     void *state, struct error *err);
+};
+
+#define X(symbol) extern const struct device_ops symbol;
+#include "kernels/devices.inc"
+#undef X
+
+// "host", "cuda", "cuda:1"; *index points behind the colon or is NULL. NULL if there is no such
+// kind in this build.
+const struct device_ops *device_find(const char *text, const char **index);
+
+#endif

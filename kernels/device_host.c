@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The host device: the CPU of this machine.
+//
+// Cold means: the private caches hold none of the kernel's data (twice the L2 is read before each
+// sample). The shared last-level cache is left alone: it can be hundreds of megabytes, of which a
+// virtual machine owns an unknown share, and reading it twice would cost more than the measurement.
+// A kernel of one thread runs pinned to one core; others run where the scheduler puts them.
+#include "kernels/host.h"
+
+#include "kernels/inputs.h"
+
+#include <errno.h>
+#include <gnu/libc-version.h>
+#include <math.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+struct host {
+    struct device_base base;
+    cpu_set_t cpus; // that this process may use
+    int cpu;        // where single-threaded kernels are pinned
+    char *flush;
+    size_t flush_bytes;
+    volatile uint64_t sink; // keeps the flush's reads
+};
+
+// Sizes of mappings, so that free() needs only the pointer.
+enum { MAP_HEADER = 4096 };
+
+double host_now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+size_t host_cache_bytes(int level)
+{
+    static const int names[] = {0, _SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE,
+                                _SC_LEVEL3_CACHE_SIZE};
+    long bytes = sysconf(names[level]);
+    return bytes > 0 ? (size_t)bytes : 0;
+}
+
+// One step of the chain: eight dependent additions, one clock each.
+#if defined(__x86_64__)
+#define CHAIN(x)                                                                                   \
+    __asm__ volatile("add %1, %0\n\tadd %1, %0\n\tadd %1, %0\n\tadd %1, %0\n\t"                    \
+                     "add %1, %0\n\tadd %1, %0\n\tadd %1, %0\n\tadd %1, %0"                        \
+                     : "+r"(x)                                                                     \
+                     : "r"(step))
+#elif defined(__aarch64__)
+#define CHAIN(x)                                                                                   \
+    __asm__ volatile("add %0, %0, %1\n\tadd %0, %0, %1\n\tadd %0, %0, %1\n\tadd %0, %0, %1\n\t"    \
+                     "add %0, %0, %1\n\tadd %0, %0, %1\n\tadd %0, %0, %1\n\tadd %0, %0, %1"        \
+                     : "+r"(x)                                                                     \
+                     : "r"(step))
+#endif
+
+double host_clock_hz(void)
+{
+#ifdef CHAIN
+    // The fastest of several short pieces: an interrupt lengthens one of them, never shortens it.
+    enum { PIECES = 5, STEPS = 1500 };
+    uint64_t x = 0, step = 3;
+    double least_ns = INFINITY;
+    for (int piece = 0; piece < PIECES; piece++) {
+        double start = host_now_ns();
+        for (int i = 0; i < STEPS; i++)
+            CHAIN(x);
+        least_ns = fmin(least_ns, host_now_ns() - start);
+    }
+    return 8.0 * STEPS / least_ns * 1e9;
+#else
+    return 0;
+#endif
+}
+
+static int host_open(struct device_base **out, const char *index, bool *no_device,
+                     struct error *err)
+{
+    if (index && strcmp(index, "0") != 0) {
+        *no_device = true;
+        return error_set(err, "host:%s: there is one host; write --device host", index);
+    }
+    struct host *host = xcalloc(1, sizeof(*host));
+    if (sched_getaffinity(0, sizeof(host->cpus), &host->cpus)) {
+        free(host);
+        return error_set(err, "host: sched_getaffinity: %s", strerror(errno));
+    }
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (CPU_ISSET(cpu, &host->cpus))
+            host->cpu = cpu; // the last: interrupts and other work like the first
+    }
+    size_t cache = host_cache_bytes(2);
+    host->flush_bytes = 2 * (cache ? cache : (size_t)2 << 20);
+    host->flush = xcalloc(1, host->flush_bytes);
+    memset(host->flush, 1, host->flush_bytes);
+    *out = &host->base;
+    return 0;
+}
+
+static void host_close(struct device_base *device)
+{
+    struct host *host = (struct host *)device;
+    free(host->flush);
+    free(host);
+}
+
+// First line of a file, or of its first line that begins with `key`, behind the colon.
+static void first_line(char *out, size_t size, const char *path, const char *key)
+{
+    char line[512];
+    FILE *file = fopen(path, "re");
+    out[0] = '\0';
+    while (file && fgets(line, sizeof(line), file)) {
+        if (key && strncmp(line, key, strlen(key)) != 0)
+            continue;
+        const char *colon = key ? strchr(line, ':') : NULL;
+        const char *value = colon ? colon + 1 + strspn(colon + 1, " \t") : line;
+        snprintf(out, size, "%.*s", (int)strcspn(value, "\n"), value);
+        break;
+    }
+    if (file)
+        fclose(file);
+}
+
+static uint64_t hash(uint64_t state, const char *text) // FNV-1a
+{
+    for (; *text; text++)
+        state = (state ^ (unsigned char)*text) * 0x100000001b3u;
+    return state;
+}
+
+static void figure_set(struct figure *figure, double value, const char *source)
+{
+    if (value > 0)
+        *figure = (struct figure){value, ORIGIN_DEVICE, source};
+}
+
+static int host_info(struct device_info *out, struct device_base *device, struct error *err)
+{
+    (void)err;
+    struct host *host = (struct host *)device;
+    struct device_info info = {.figures = {.name = "host"}};
+    char machine[128], khz[32];
+    struct utsname kernel;
+    first_line(info.name, sizeof(info.name), "/proc/cpuinfo", "model name");
+    if (!info.name[0])
+        snprintf(info.name, sizeof(info.name), "CPU");
+    first_line(machine, sizeof(machine), "/etc/machine-id", NULL);
+    uname(&kernel);
+    uint64_t id = hash(0xcbf29ce484222325u, machine[0] ? machine : kernel.nodename);
+    id = hash(hash(id, info.name), kernel.machine);
+    snprintf(info.uuid, sizeof(info.uuid), "HOST-%016llx", (unsigned long long)id);
+    snprintf(info.driver, sizeof(info.driver), "%.60s", kernel.release);
+    snprintf(info.runtime, sizeof(info.runtime), "glibc %s", gnu_get_libc_version());
+    figure_set(&info.figures.sm_count, CPU_COUNT(&host->cpus), "sched_getaffinity");
+    first_line(khz, sizeof(khz), "/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", NULL);
+    figure_set(&info.figures.clock_max_hz, strtod(khz, NULL) * 1e3, "cpufreq");
+    size_t last = host_cache_bytes(3);
+    figure_set(&info.figures.l2_bytes, (double)(last ? last : host_cache_bytes(2)), "sysconf");
+    *out = info;
+    return 0;
+}
+
+static size_t host_flush_bytes(struct device_base *device)
+{
+    return ((struct host *)device)->flush_bytes;
+}
+
+static size_t host_free_bytes(struct device_base *device)
+{
+    (void)device;
+    long pages = sysconf(_SC_AVPHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page > 0 ? (size_t)pages * (size_t)page / 4 : 0;
+}
+
+static int host_alloc(void **out, struct device_base *device, size_t bytes, struct error *err)
+{
+    (void)device;
+    if (bytes > PTRDIFF_MAX / 2)
+        return error_set(err, "host: %zu bytes are more than there can be", bytes);
+    char *map =
+        mmap(NULL, bytes + MAP_HEADER, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (map == MAP_FAILED)
+        return error_set(err, "host: no memory for %zu MiB: %s", bytes >> 20, strerror(errno));
+    madvise(map, bytes + MAP_HEADER, MADV_HUGEPAGE); // fewer TLB misses where it works
+    memcpy(map, &bytes, sizeof(bytes));
+    *out = map + MAP_HEADER;
+    return 0;
+}
+
+static void host_free(struct device_base *device, void *memory)
+{
+    (void)device;
+    if (!memory)
+        return;
+    char *map = (char *)memory - MAP_HEADER;
+    size_t bytes;
+    memcpy(&bytes, map, sizeof(bytes));
+    munmap(map, bytes + MAP_HEADER);
+}
+
+static int host_read(struct device_base *device, void *to, const void *from, size_t bytes,
+                     struct error *err)
+{
+    (void)device;
+    (void)err;
+    memcpy(to, from, bytes);
+    return 0;
+}
+
+static int host_set(struct device_base *device, void *to, int byte, size_t bytes, struct error *err)
+{
+    (void)device;
+    (void)err;
+    memset(to, byte, bytes);
+    return 0;
+}
+
+static int host_fill(struct device_base *device, void *to, enum dtype type, uint64_t seed,
+                     int which, uint64_t count, struct error *err)
+{
+    (void)device;
+    (void)err;
+    for (uint64_t i = 0; i < count; i++)
+        inputs_store((int)type, to, i, seed, which);
+    return 0;
+}
+
+static int host_set_scale(struct device_base *device, float *to, float value, struct error *err)
+{
+    (void)device;
+    (void)err;
+    *to = value;
+    return 0;
+}
+
+static void *host_stream(struct device_base *device)
+{
+    (void)device;
+    return NULL;
+}
+
+static int host_sync(struct device_base *device, struct error *err)
+{
+    (void)device;
+    (void)err;
+    return 0;
+}
+
+static void flush_caches(struct host *host, enum flush flush)
+{
+    uint64_t sum = 0;
+    if (flush == FLUSH_WRITE)
+        memset(host->flush, (int)host->sink & 1, host->flush_bytes);
+    for (size_t i = 0; flush == FLUSH_READ && i < host->flush_bytes; i += 64)
+        sum += (unsigned char)host->flush[i];
+    host->sink += sum;
+}
+
+static void pin_to(const cpu_set_t *cpus)
+{
+    sched_setaffinity(0, sizeof(*cpus), cpus); // where it is refused, the scheduler decides
+}
+
+static int host_sample(struct sample *out, struct device_base *device, const struct batch *batch,
+                       int *code, struct error *err)
+{
+    (void)err;
+    struct host *host = (struct host *)device;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(host->cpu, &one);
+    if (batch->threads <= 1)
+        pin_to(&one);
+    flush_caches(host, batch->flush);
+    double clock_hz = host_clock_hz();
+    *code = 0;
+    double start = host_now_ns();
+    for (uint32_t i = 0; i < batch->launches && !*code; i++)
+        *code = batch->launch(&batch->args[i % batch->sets], NULL);
+    double end = host_now_ns();
+    out->time_ns = fmax(end - start, 1.0) / batch->launches;
+    // What the clock is around the kernel; wide vectors may lower it for a while, which shows
+    // after.
+    out->clock_hz = (clock_hz + host_clock_hz()) / 2;
+    out->temperature_c = INT16_MIN;
+    out->power_mw = -1;
+    if (batch->threads <= 1)
+        pin_to(&host->cpus);
+    return 0;
+}
+
+const struct device_ops device_host = {
+    .kind = "host",
+    .batch_below_ns = 300e3,
+    .sample_ns = 500e3,
+    .launches_max = 1024,
+    .open = host_open,
+    .close = host_close,
+    .info = host_info,
+    .flush_bytes = host_flush_bytes,
+    .free_bytes = host_free_bytes,
+    .alloc = host_alloc,
+    .free = host_free,
+    .read = host_read,
+    .set = host_set,
+    .fill = host_fill,
+    .set_scale = host_set_scale,
+    .reference = host_reference,
+    .compare = host_compare,
+    .reference_free = host_reference_free,
+    .stream = host_stream,
+    .sync = host_sync,
+    .sample = host_sample,
+    .calibrate = host_calibrate,
+};

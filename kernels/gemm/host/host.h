@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the host kernels share: where an element lies in each layout, and walking a batch.
+//
+// The two letters of a layout are BLAS's transpositions of the column-major call that writes the
+// row-major C (which swaps the operands): the first is B's, the second A's.
+//     B: T = n rows of k, N = k rows of n.    A: N = m rows of k, T = k rows of m.
+#ifndef PLUMB_HOST_H
+#define PLUMB_HOST_H
+
+#include "kernel.h"
+
+// Element (i, l) of A is a[i * a_row + l * a_col]; element (l, j) of B is b[l * b_row + j * b_col].
+struct strides {
+    int64_t a_row, a_col, b_row, b_col;
+};
+
+static inline struct strides host_strides(const struct plumb_problem *p)
+{
+    struct strides s = {.a_row = p->k, .a_col = 1, .b_row = 1, .b_col = p->k};
+    if (p->layout == PLUMB_NN || p->layout == PLUMB_NT) {
+        s.b_row = p->n;
+        s.b_col = 1;
+    }
+    if (p->layout == PLUMB_NT || p->layout == PLUMB_TT) {
+        s.a_row = 1;
+        s.a_col = p->m;
+    }
+    return s;
+}
+
+// FP32 in and out, any layout and batch, no epilogue.
+static inline int host_supports_fp32(const struct plumb_problem *p)
+{
+    return p->in_type == PLUMB_FP32 && p->out_type == PLUMB_FP32 && p->epilogue == 0;
+}
+
+// Calls one(problem, a, b, c, state) for each product of the batch.
+static inline void host_batch(const struct plumb_args *args,
+                              void (*one)(const struct plumb_problem *, const float *,
+                                          const float *, float *, void *),
+                              void *state)
+{
+    const struct plumb_problem *p = &args->problem;
+    const float *a = (const float *)args->a;
+    const float *b = (const float *)args->b;
+    float *c = (float *)args->c;
+    for (int32_t i = 0; i < p->batch; i++)
+        one(p, a + i * p->m * p->k, b + i * p->k * p->n, c + i * p->m * p->n, state);
+}
+
+#endif

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Host ladder, rung 1: three loops, accumulated in double. The plainest statement of the problem;
+// everything else is measured against what it costs.
+#include "host.h"
+
+static void multiply(const struct plumb_problem *p, const float *a, const float *b, float *c,
+                     void *state)
+{
+    (void)state;
+    const struct strides s = host_strides(p);
+    for (int64_t i = 0; i < p->m; i++) {
+        for (int64_t j = 0; j < p->n; j++) {
+            double sum = 0;
+            for (int64_t l = 0; l < p->k; l++)
+                sum += (double)a[i * s.a_row + l * s.a_col] * b[l * s.b_row + j * s.b_col];
+            c[i * p->n + j] = (float)sum;
+        }
+    }
+}
+
+static int launch(const struct plumb_args *args, void *stream)
+{
+    (void)stream;
+    host_batch(args, multiply, NULL);
+    return 0;
+}
+
+static const struct plumb_kernel naive = {
+    .name = "naive",
+    .summary = "three loops, accumulated in FP64",
+    .traits = {.in_type = PLUMB_FP32,
+               .out_type = PLUMB_FP32,
+               .acc_type = PLUMB_FP64,
+               .tile_m = 1,
+               .tile_n = 1,
+               .tile_k = 1,
+               .stages = 1,
+               .cluster_m = 1,
+               .cluster_n = 1,
+               .threads = 1,
+               .blocks_per_sm = 1,
+               .raster = PLUMB_RASTER_N,
+               .raster_group = 1,
+               .split_k = 1},
+    .supports = host_supports_fp32,
+    .launch = launch,
+};
+PLUMB_LIBRARY("host", naive)

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Parts of the host device: its reference and its micro-benchmarks.
+#ifndef PLUMB_KERNELS_HOST_H
+#define PLUMB_KERNELS_HOST_H
+
+#include "kernels/device.h"
+
+int host_reference(struct reference **out, struct device_base *device,
+                   const struct problem *problem, const struct plumb_args *args, uint64_t seed,
+                   struct error *err);
+int host_compare(struct comparison *out, struct device_base *device,
+                 const struct reference *reference, const void *c, double tolerance,
+                 struct error *err);
+void host_reference_free(struct device_base *device, struct reference *reference);
+
+int host_calibrate(struct device_base *device, const char *only, calibration_sink *sink,
+                   void *state, struct error *err);
+
+double host_now_ns(void); // CLOCK_MONOTONIC_RAW
+// The core's clock now, from the time that a chain of dependent additions takes (one clock each on
+// every x86-64 and AArch64 core). About 20 us. 0 where the chain is not known.
+double host_clock_hz(void);
+size_t host_cache_bytes(int level); // of this CPU, 0 if unknown
+
+#endif

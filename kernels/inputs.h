@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Inputs: normal numbers from a recorded seed, the same bits on every device. Included by C and by
+// CUDA, so it is all inline and uses only operations that IEEE 754 fixes to the last bit.
+//
+// Element i of matrix `which` is a function of (seed, which, i) alone: three words of splitmix64
+// (S. Vigna, public-domain generator; G. Steele et al., OOPSLA 2014) at positions 3i..3i+2 of the
+// stream that (seed, which) selects, added up as twelve 16-bit uniform numbers. Their sum has mean
+// 12 * 65535 / 2 and standard deviation 65536 (1 - 2^-33), so that subtracting and scaling by 2^-16
+// gives a standard normal number within +-6 (excess kurtosis -0.1). Eight more bits fill the low
+// mantissa, which the power drawn by a multiplier depends on.
+//
+// Types narrower than FP32 are rounded to nearest even. fp8 is scaled by 96 and saturated, and the
+// kernel gets 1/96 as its per-tensor scale, so that the product's scale is the same for all types.
+#ifndef PLUMB_INPUTS_H
+#define PLUMB_INPUTS_H
+
+#include "kernels/kernel.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __CUDACC__
+#define INPUTS_INLINE static __host__ __device__ inline
+#else
+#define INPUTS_INLINE static inline
+#endif
+
+enum { MATRIX_A = 1, MATRIX_B = 2 };
+#define INPUTS_FP8_SCALE 96.0f
+
+INPUTS_INLINE uint64_t inputs_mix(uint64_t x)
+{
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+// Word `at` of the stream that (seed, which) selects.
+INPUTS_INLINE uint64_t inputs_word(uint64_t seed, int which, uint64_t at)
+{
+    uint64_t start = inputs_mix(seed + 0x632be59bd9b4e019u * (uint64_t)which);
+    return inputs_mix(start + (at + 1) * 0x9e3779b97f4a7c15u);
+}
+
+INPUTS_INLINE float inputs_normal(uint64_t seed, int which, uint64_t index)
+{
+    int32_t sum = 0;
+    uint64_t last = 0;
+    for (uint64_t word = 0; word < 3; word++) {
+        last = inputs_word(seed, which, 3 * index + word);
+        sum += (int32_t)((last & 0xffff) + (last >> 16 & 0xffff) + (last >> 32 & 0xffff) +
+                         (last >> 48));
+    }
+    // sum - 393210 is in +-2^18.6; eight bits more still fit, and the conversion rounds to nearest.
+    int32_t fixed = (sum - 393210) * 256 + (int32_t)(inputs_mix(last) & 0xff) - 128;
+    return (float)fixed * 5.9604644775390625e-8f; // 2^-24
+}
+
+// A binary format narrower than FP32: sign, `exponent` bits, `mantissa` bits. `finite` formats
+// (e4m3) have no infinity and use the topmost exponent for numbers.
+struct inputs_format {
+    int exponent, mantissa, finite;
+};
+
+INPUTS_INLINE float inputs_power(int exponent) // 2^exponent, normal numbers only
+{
+    uint32_t bits = (uint32_t)(exponent + 127) << 23;
+    float value;
+    memcpy(&value, &bits, sizeof(value));
+    return value;
+}
+
+// Round to nearest even, saturating.
+INPUTS_INLINE uint32_t inputs_encode(struct inputs_format f, float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof(bits));
+    const int bias = (1 << (f.exponent - 1)) - 1, drop = 23 - f.mantissa;
+    const uint32_t sign = bits >> 31 << (f.exponent + f.mantissa);
+    const uint32_t top = ((1u << (f.exponent + f.mantissa)) - 1) -
+                         (f.finite ? 1u : 1u << f.mantissa); // largest finite number
+    int exponent = (int)(bits >> 23 & 0xff) - 127 + bias;
+    uint32_t mantissa = (bits & 0x7fffff) | 0x800000;
+    int shift = exponent > 0 ? drop : drop + 1 - exponent; // subnormal: more bits go
+    if (shift > 24)
+        return sign;
+    uint32_t kept = mantissa >> shift, rest = mantissa & ((1u << shift) - 1),
+             half = 1u << (shift - 1);
+    kept += rest > half || (rest == half && (kept & 1));
+    // The hidden bit adds one to the exponent field, so take it off for normal numbers.
+    uint32_t code = exponent > 0 ? kept + ((uint32_t)(exponent - 1) << f.mantissa) : kept;
+    return sign | (code > top ? top : code);
+}
+
+INPUTS_INLINE float inputs_decode(struct inputs_format f, uint32_t code)
+{
+    const int bias = (1 << (f.exponent - 1)) - 1;
+    const uint32_t field = code >> f.mantissa & ((1u << f.exponent) - 1);
+    const uint32_t mantissa = code & ((1u << f.mantissa) - 1);
+    const uint32_t ones = (1u << f.exponent) - 1;
+    float value;
+    if (field == ones && (f.finite ? mantissa == (1u << f.mantissa) - 1 : 1)) {
+        uint32_t bits = 0x7f800000u | (f.finite || mantissa ? 0x400000u : 0);
+        memcpy(&value, &bits, sizeof(value));
+    } else if (field == 0) {
+        value = (float)mantissa * inputs_power(1 - bias - f.mantissa);
+    } else {
+        value = (float)(mantissa | 1u << f.mantissa) * inputs_power((int)field - bias - f.mantissa);
+    }
+    return code >> (f.exponent + f.mantissa) & 1 ? -value : value;
+}
+
+// The format of a type narrower than FP32 (values of enum plumb_dtype).
+INPUTS_INLINE struct inputs_format inputs_format(int type)
+{
+    struct inputs_format f = {8, 7, 0}; // bf16
+    if (type == PLUMB_FP16) {
+        f.exponent = 5;
+        f.mantissa = 10;
+    } else if (type == PLUMB_E4M3) {
+        f.exponent = 4;
+        f.mantissa = 3;
+        f.finite = 1;
+    } else if (type == PLUMB_E5M2) {
+        f.exponent = 5;
+        f.mantissa = 2;
+    }
+    return f;
+}
+
+INPUTS_INLINE int inputs_is_fp8(int type)
+{
+    return type == PLUMB_E4M3 || type == PLUMB_E5M2;
+}
+
+// Whether this file can make and read the type.
+INPUTS_INLINE int inputs_knows(int type)
+{
+    return type == PLUMB_FP32 || type == PLUMB_TF32 || type == PLUMB_BF16 || type == PLUMB_FP16 ||
+           inputs_is_fp8(type) || type == PLUMB_FP64;
+}
+
+// Element `at` of an array of this type, as a number (fp8 without its scale).
+INPUTS_INLINE double inputs_load(int type, const void *array, uint64_t at)
+{
+    if (type == PLUMB_FP64)
+        return ((const double *)array)[at];
+    if (type == PLUMB_FP32 || type == PLUMB_TF32)
+        return (double)((const float *)array)[at];
+    if (inputs_is_fp8(type))
+        return (double)inputs_decode(inputs_format(type), ((const uint8_t *)array)[at]);
+    if (type == PLUMB_BF16) {
+        uint32_t bits = (uint32_t)((const uint16_t *)array)[at] << 16;
+        float value;
+        memcpy(&value, &bits, sizeof(value));
+        return (double)value;
+    }
+    return (double)inputs_decode(inputs_format(type), ((const uint16_t *)array)[at]);
+}
+
+// The input that belongs at `at` of matrix `which`.
+INPUTS_INLINE void inputs_store(int type, void *array, uint64_t at, uint64_t seed, int which)
+{
+    float value = inputs_normal(seed, which, at);
+    if (type == PLUMB_FP64)
+        ((double *)array)[at] = (double)value;
+    else if (type == PLUMB_FP32 || type == PLUMB_TF32)
+        ((float *)array)[at] = value;
+    else if (inputs_is_fp8(type))
+        ((uint8_t *)array)[at] =
+            (uint8_t)inputs_encode(inputs_format(type), value * INPUTS_FP8_SCALE);
+    else
+        ((uint16_t *)array)[at] = (uint16_t)inputs_encode(inputs_format(type), value);
+}
+
+#endif

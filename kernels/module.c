@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/module.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { KERNELS_MAX = 4096, NAME_MAX_LENGTH = 63 };
+
+// The file's bytes in a memory file, which dlopen takes for another file.
+static int private_copy(int *out, const char *path, struct error *err)
+{
+    char chunk[65536];
+    int to = -1, from = open(path, O_RDONLY | O_CLOEXEC);
+    if (from < 0)
+        return error_set(err, "%s: %s", path, strerror(errno));
+    to = memfd_create("module", MFD_CLOEXEC);
+    ssize_t got = to < 0 ? -1 : 0;
+    while (to >= 0 && (got = read(from, chunk, sizeof(chunk))) > 0) {
+        for (ssize_t put = 0, n; put < got; put += n) {
+            n = write(to, chunk + put, (size_t)(got - put));
+            if (n < 0) {
+                got = -1;
+                break;
+            }
+        }
+        if (got < 0)
+            break;
+    }
+    close(from);
+    if (got < 0) {
+        error_set(err, "%s: cannot copy it to memory: %s", path, strerror(errno));
+        if (to >= 0)
+            close(to);
+        return -1;
+    }
+    *out = to;
+    return 0;
+}
+
+static bool name_valid(const char *name)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789_.-";
+    size_t length = name ? strnlen(name, NAME_MAX_LENGTH + 1) : 0;
+    return length >= 1 && length <= NAME_MAX_LENGTH && strspn(name, allowed) == length &&
+           strchr("_.-", name[0]) == NULL;
+}
+
+static int validate(const struct module *module, const char *path, struct error *err)
+{
+    const struct plumb_library *library = module->library;
+    if (!library)
+        return error_set(err, "%s: plumb_library() returned NULL", path);
+    if (library->abi_version != PLUMB_ABI_VERSION)
+        return error_set(err,
+                         "%s: kernel ABI version %u, this bench reads %d; rebuild it against "
+                         "its kernel.h",
+                         path, library->abi_version, PLUMB_ABI_VERSION);
+    if (library->kernel_size < sizeof(struct plumb_kernel) || library->kernel_size > 65536)
+        return error_set(err, "%s: struct plumb_kernel of %u bytes, expected at least %zu", path,
+                         library->kernel_size, sizeof(struct plumb_kernel));
+    if (!library->device || !library->kernels || library->count < 1 || library->count > KERNELS_MAX)
+        return error_set(err, "%s: plumb_library() has no device or no kernels", path);
+    for (uint32_t i = 0; i < library->count; i++) {
+        struct plumb_kernel kernel = module_kernel(module, i);
+        if (!name_valid(kernel.name))
+            return error_set(err,
+                             "%s: kernel %u has a name that is not [a-z0-9][a-z0-9_.-]*, at "
+                             "most %d characters",
+                             path, i, NAME_MAX_LENGTH);
+        if (!kernel.supports || !kernel.launch)
+            return error_set(err, "%s: kernel %s has no supports() or no launch()", path,
+                             kernel.name);
+    }
+    return 0;
+}
+
+static void memory_name(char *out, size_t size, int memory)
+{
+    snprintf(out, size, "/proc/self/fd/%d", memory);
+}
+
+int module_load(struct module *out, const char *path, bool copy, struct error *err)
+{
+    struct module module = {.memory = -1};
+    char name[4096];
+    if (copy && private_copy(&module.memory, path, err))
+        return -1;
+    // Without a slash dlopen would search the system's folders.
+    if (copy)
+        memory_name(name, sizeof(name), module.memory);
+    else if (snprintf(name, sizeof(name), "%s%s", strchr(path, '/') ? "" : "./", path) >=
+             (int)sizeof(name))
+        return error_set(err, "%.100s...: the path is too long", path);
+    module.handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (!module.handle) {
+        error_set(err, "%s: cannot be loaded: %s", path, dlerror());
+        goto failed;
+    }
+    plumb_library_function function;
+    *(void **)&function = dlsym(module.handle, "plumb_library");
+    if (!function) {
+        error_set(err, "%s: no plumb_library(); it is not a kernel library", path);
+        goto failed;
+    }
+    module.library = function();
+    if (validate(&module, path, err))
+        goto failed;
+    *out = module;
+    return 0;
+failed:
+    module_unload(&module);
+    return -1;
+}
+
+void module_unload(struct module *module)
+{
+    char name[64];
+    if (module->handle)
+        dlclose(module->handle);
+    if (module->memory >= 0) {
+        // dlopen knows libraries by name, and the name holds the descriptor: while the library
+        // stays (it may refuse to be unloaded) the number must not be given to another.
+        memory_name(name, sizeof(name), module->memory);
+        void *stays = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
+        if (stays)
+            dlclose(stays);
+        else
+            close(module->memory);
+    }
+    *module = (struct module){.memory = -1};
+}
+
+bool module_same_file(const char *a, const char *b)
+{
+    bool same = false;
+    void *left = MAP_FAILED, *right = MAP_FAILED;
+    struct stat sa, sb;
+    int fa = open(a, O_RDONLY | O_CLOEXEC), fb = open(b, O_RDONLY | O_CLOEXEC);
+    if (fa >= 0 && fb >= 0 && fstat(fa, &sa) == 0 && fstat(fb, &sb) == 0 &&
+        sa.st_size == sb.st_size && sa.st_size > 0) {
+        left = mmap(NULL, (size_t)sa.st_size, PROT_READ, MAP_PRIVATE, fa, 0);
+        right = mmap(NULL, (size_t)sa.st_size, PROT_READ, MAP_PRIVATE, fb, 0);
+        same = left != MAP_FAILED && right != MAP_FAILED &&
+               memcmp(left, right, (size_t)sa.st_size) == 0;
+        if (left != MAP_FAILED)
+            munmap(left, (size_t)sa.st_size);
+        if (right != MAP_FAILED)
+            munmap(right, (size_t)sa.st_size);
+    }
+    if (fa >= 0)
+        close(fa);
+    if (fb >= 0)
+        close(fb);
+    return same;
+}
+
+uint32_t module_count(const struct module *module)
+{
+    return module->library->count;
+}
+
+struct plumb_kernel module_kernel(const struct module *module, uint32_t index)
+{
+    struct plumb_kernel kernel = {0};
+    const struct plumb_library *library = module->library;
+    size_t size = library->kernel_size < sizeof(kernel) ? library->kernel_size : sizeof(kernel);
+    memcpy(&kernel, (const char *)library->kernels + (size_t)index * library->kernel_size, size);
+    return kernel;
+}
+
+bool module_find(struct plumb_kernel *out, const struct module *module, const char *name)
+{
+    for (uint32_t i = 0; i < module_count(module); i++) {
+        struct plumb_kernel kernel = module_kernel(module, i);
+        if (strcmp(kernel.name, name) == 0) {
+            *out = kernel;
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum dtype type_of(int32_t type)
+{
+    return type >= 0 && type < DTYPE_COUNT ? (enum dtype)type : DTYPE_FP32;
+}
+
+struct traits module_traits(const struct plumb_kernel *kernel)
+{
+    const struct plumb_traits *t = &kernel->traits;
+    struct traits traits = {.in = type_of(t->in_type),
+                            .out = type_of(t->out_type),
+                            .acc = type_of(t->acc_type),
+                            .tile_m = t->tile_m,
+                            .tile_n = t->tile_n,
+                            .tile_k = t->tile_k,
+                            .stages = t->stages,
+                            .cluster_m = t->cluster_m,
+                            .cluster_n = t->cluster_n,
+                            .threads = t->threads,
+                            .smem_bytes = t->smem_bytes,
+                            .registers = t->registers,
+                            .blocks_per_sm = t->blocks_per_sm,
+                            .persistent = t->persistent,
+                            .raster = t->raster,
+                            .raster_group = t->raster_group,
+                            .split_k = t->split_k};
+#define X(name)                                                                                    \
+    if (traits.name < -1)                                                                          \
+        traits.name = 0;
+    TRAITS(X)
+#undef X
+    return traits;
+}

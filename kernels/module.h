@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A kernel library, loaded: dlopen, the ABI's checks, and its kernels by name.
+#ifndef PLUMB_MODULE_H
+#define PLUMB_MODULE_H
+
+#include "kernels/kernel.h"
+#include "model/base.h"
+#include "model/traits.h"
+
+struct module {
+    void *handle;
+    const struct plumb_library *library;
+    int memory; // descriptor of the private copy, -1 if there is none
+};
+#define MODULE_NONE ((struct module){.memory = -1})
+
+// copy: load a private copy of the file, so that one file can be loaded twice in one process (an
+// A/A pair would otherwise share the code). The caller unloads.
+int module_load(struct module *out, const char *path, bool copy, struct error *err);
+void module_unload(struct module *module); // MODULE_NONE does nothing
+
+// True when the files hold the same bytes. Unreadable files are not the same.
+bool module_same_file(const char *a, const char *b);
+
+uint32_t module_count(const struct module *module);
+// Kernel `index`; fields that an older library does not declare are zero.
+struct plumb_kernel module_kernel(const struct module *module, uint32_t index);
+// False if there is no kernel of that name.
+bool module_find(struct plumb_kernel *out, const struct module *module, const char *name);
+
+// The ABI's traits in the vocabulary's words; types out of range become FP32, numbers below -1
+// zero.
+struct traits module_traits(const struct plumb_kernel *kernel);
+
+#endif

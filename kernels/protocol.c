@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The child's side of model/wire.h. Every command is answered by `done` or `fail`.
+#include "kernels/bench.h"
+#include "kernels/module.h"
+#include "kernels/series.h"
+#include "model/wire.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SERIES_MAX = 1024, COUNT_MAX = 1000000 };
+
+struct open_series {
+    int64_t id;
+    struct series *series;
+};
+
+struct protocol {
+    struct bench *bench;
+    struct open_series open[SERIES_MAX];
+    size_t count;
+};
+
+static void put(struct bench *bench, struct wire_line *line)
+{
+    fputs(wire_end(line), bench->out);
+}
+
+static void put_text(struct bench *bench, const char *record, const char *text)
+{
+    struct wire_line line;
+    wire_begin(&line, record);
+    if (text)
+        wire_add_text(&line, "text", text);
+    put(bench, &line);
+    fflush(bench->out);
+}
+
+void bench_end_if_lost(struct bench *bench, const char *text)
+{
+    if (bench->device->loss == DEVICE_OK)
+        return;
+    put_text(bench, "note", text);
+    fflush(NULL);
+    // Nothing can be freed on a device that does not answer.
+    if (bench->device->loss == DEVICE_POISONED)
+        abort();
+    _Exit(EXIT_NO_DEVICE);
+}
+
+static void greet(struct bench *bench, const struct device_info *info)
+{
+    struct wire_line line;
+    wire_begin(&line, "hello");
+    wire_add_int(&line, "wire", WIRE_VERSION);
+    wire_add_text(&line, "version", PLUMB_VERSION);
+    put(bench, &line);
+    wire_begin(&line, "device");
+    wire_add_text(&line, "kind", bench->ops->kind);
+    wire_add_text(&line, "uuid", info->uuid);
+    wire_add_text(&line, "name", info->name);
+    wire_add_text(&line, "driver", info->driver);
+    wire_add_text(&line, "runtime", info->runtime);
+    struct gpu figures = info->figures;
+    for (size_t i = 0; i < gpu_figure_count(); i++) {
+        const struct figure *figure = gpu_figure(&figures, gpu_figure_key(i));
+        if (figure->value > 0)
+            wire_add_double(&line, gpu_figure_key(i), figure->value);
+    }
+    put(bench, &line);
+    fflush(bench->out);
+}
+
+static int do_list(struct protocol *p, const struct wire_record *r, struct error *err)
+{
+    const char *path = wire_text(r, "library");
+    struct module module = MODULE_NONE;
+    if (!path)
+        return error_set(err, "bench: list: no library");
+    if (module_load(&module, path, false, err))
+        return -1;
+    for (uint32_t i = 0; i < module_count(&module); i++) {
+        const struct plumb_kernel kernel = module_kernel(&module, i);
+        const struct traits traits = module_traits(&kernel);
+        struct wire_line line;
+        wire_begin(&line, "kernel");
+        wire_add_text(&line, "name", kernel.name);
+        wire_add_text(&line, "summary", kernel.summary ? kernel.summary : "");
+        wire_add_text(&line, "device", module.library->device);
+        wire_add_traits(&line, &traits);
+        put(p->bench, &line);
+    }
+    module_unload(&module);
+    return 0;
+}
+
+static struct open_series *find(struct protocol *p, int64_t id)
+{
+    for (size_t i = 0; i < p->count; i++) {
+        if (p->open[i].id == id)
+            return &p->open[i];
+    }
+    return NULL;
+}
+
+static int read_spec(struct series_spec *out, const struct wire_record *r, struct error *err)
+{
+    struct series_spec spec = {.kernel = wire_text(r, "kernel"),
+                               .head = wire_text(r, "head"),
+                               .base = wire_text(r, "base"),
+                               .pin = wire_text(r, "pin")};
+    const char *problem = wire_text(r, "problem");
+    int64_t seed, order = 0;
+    if (!spec.kernel || !spec.head || !problem)
+        return error_set(err, "bench: open: kernel, head or problem is missing");
+    if (problem_parse(&spec.problem, problem, err) || wire_int(&seed, r, "seed", 0, INT64_MAX, err))
+        return -1;
+    if (wire_text(r, "order") && wire_int(&order, r, "order", 0, 1, err))
+        return -1;
+    spec.seed = (uint64_t)seed;
+    spec.head_first = order == 1;
+    *out = spec;
+    return 0;
+}
+
+static void put_state(struct bench *bench, const char *record, int64_t id,
+                      const struct series_state *state)
+{
+    struct wire_line line;
+    wire_begin(&line, record);
+    wire_add_int(&line, "id", id);
+    wire_add_text(&line, "state", measurement_state_name(state->state));
+    wire_add_text(&line, "role", state->role == ROLE_BASE ? "base" : "head");
+    wire_add_double(&line, "error", state->error);
+    wire_add_double(&line, "tolerance", state->tolerance);
+    wire_add_int(&line, "launches", state->launches);
+    wire_add_text(&line, "note", state->note);
+    put(bench, &line);
+}
+
+static int do_open(struct protocol *p, const struct wire_record *r, struct error *err)
+{
+    struct series_spec spec;
+    struct series_state state;
+    struct series *series;
+    int64_t id;
+    if (wire_int(&id, r, "id", 0, INT64_MAX, err) || read_spec(&spec, r, err))
+        return -1;
+    if (find(p, id))
+        return error_set(err, "bench: open: series %lld is open already", (long long)id);
+    if (p->count == SERIES_MAX)
+        return error_set(err, "bench: open: more than %d series; close some", SERIES_MAX);
+    if (series_open(&series, &state, p->bench->ops, p->bench->device, &spec, err))
+        return -1;
+    put_state(p->bench, "opened", id, &state);
+    if (series)
+        p->open[p->count++] = (struct open_series){id, series};
+    return 0;
+}
+
+struct sender {
+    struct bench *bench;
+    int64_t id;
+};
+
+static void send_sample(void *state, const struct sample *sample)
+{
+    const struct sender *sender = state;
+    struct wire_line line;
+    wire_begin(&line, "sample");
+    wire_add_int(&line, "id", sender->id);
+    wire_add_sample(&line, sample);
+    put(sender->bench, &line);
+}
+
+static struct open_series *wanted(struct protocol *p, const struct wire_record *r,
+                                  struct error *err)
+{
+    int64_t id;
+    if (wire_int(&id, r, "id", 0, INT64_MAX, err))
+        return NULL;
+    struct open_series *open = find(p, id);
+    if (!open)
+        error_set(err, "bench: %s: series %lld is not open", r->name, (long long)id);
+    return open;
+}
+
+static int do_samples(struct protocol *p, const struct wire_record *r, bool pairs,
+                      struct error *err)
+{
+    int64_t count, block;
+    const struct open_series *open = wanted(p, r, err);
+    if (!open || wire_int(&count, r, "count", 1, COUNT_MAX, err) ||
+        wire_int(&block, r, "block", 0, UINT16_MAX, err))
+        return -1;
+    if (pairs && !series_has_base(open->series))
+        return error_set(err, "bench: pairs: series %lld has no base; ask for solo",
+                         (long long)open->id);
+    struct sender sender = {p->bench, open->id};
+    return (pairs ? series_pairs : series_solo)(open->series, (uint32_t)count, (uint16_t)block,
+                                                send_sample, &sender, err);
+}
+
+static int do_close(struct protocol *p, const struct wire_record *r, struct error *err)
+{
+    struct series_state state;
+    struct open_series *open = wanted(p, r, err);
+    if (!open)
+        return -1;
+    int failed = series_close(&state, open->series, err);
+    if (!failed)
+        put_state(p->bench, "closed", open->id, &state);
+    if (p->bench->device->loss == DEVICE_OK)
+        series_free(open->series);
+    *open = p->open[--p->count];
+    return failed;
+}
+
+static void send_figure(void *state, const struct calibration *reading)
+{
+    struct protocol *p = state;
+    struct wire_line line;
+    wire_begin(&line, "figure");
+    wire_add_text(&line, "key", reading->key);
+    wire_add_double(&line, "value", reading->value);
+    wire_add_double(&line, "cv", reading->cv);
+    wire_add_int(&line, "repeats", reading->repeats);
+    wire_add_int(&line, "stable", reading->stable);
+    wire_add_text(&line, "note", reading->note);
+    put(p->bench, &line);
+    fflush(p->bench->out);
+}
+
+static int dispatch(struct protocol *p, const struct wire_record *r, struct error *err)
+{
+    if (strcmp(r->name, "list") == 0)
+        return do_list(p, r, err);
+    if (strcmp(r->name, "open") == 0)
+        return do_open(p, r, err);
+    if (strcmp(r->name, "pairs") == 0)
+        return do_samples(p, r, true, err);
+    if (strcmp(r->name, "solo") == 0)
+        return do_samples(p, r, false, err);
+    if (strcmp(r->name, "close") == 0)
+        return do_close(p, r, err);
+    if (strcmp(r->name, "calibrate") == 0)
+        return p->bench->ops->calibrate(p->bench->device, wire_text(r, "only"), send_figure, p,
+                                        err);
+    return error_set(err, "bench: unknown command '%.40s'", r->name);
+}
+
+static void serve(struct protocol *p, FILE *in)
+{
+    char line[WIRE_LINE];
+    struct wire_record record;
+    struct error err;
+    while (fgets(line, sizeof(line), in)) {
+        if (!strchr(line, '\n') && !feof(in)) {
+            put_text(p->bench, "fail", "bench: the line is too long");
+            for (int c = 0; c != '\n' && c != EOF;)
+                c = fgetc(in);
+            continue;
+        }
+        int failed = wire_parse(&record, line, &err);
+        if (!failed && strcmp(record.name, "quit") == 0)
+            return;
+        failed = failed || dispatch(p, &record, &err);
+        if (failed)
+            bench_end_if_lost(p->bench, err.text);
+        put_text(p->bench, failed ? "fail" : "done", failed ? err.text : NULL);
+    }
+}
+
+int protocol_run(struct bench *bench, FILE *in)
+{
+    struct device_info info;
+    struct error err;
+    if (bench->ops->info(&info, bench->device, &err)) {
+        fprintf(stderr, "bench: %s\n", err.text);
+        return EXIT_FAILED;
+    }
+    struct protocol *p = xcalloc(1, sizeof(*p));
+    p->bench = bench;
+    greet(bench, &info);
+    serve(p, in);
+    while (p->count)
+        series_free(p->open[--p->count].series);
+    free(p);
+    return 0;
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The host's reference: float64 products.
+//
+// Up to EXACT_WORK multiply-adds every element is computed. Beyond that, some rows are (spread
+// evenly and always the first and the last), and all rows are held against a random projection as
+// R. Freivalds proposed (Information Processing Letters 9, 1979): with a random vector x, C x = A
+// (B x) takes O(mn + mk + nk), and an error e in one element moves its row's sum by e x_j. A row's
+// rounding errors add up like sqrt(n) of one's, so the row fails beyond 8 sqrt(n) tolerances.
+#include "kernels/host.h"
+
+#include "kernels/check.h"
+#include "kernels/inputs.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { LANES = 8, ROWS_LEAST = 16, PROJECTION = 3 };
+static const double EXACT_WORK = 1.1e9;
+
+struct reference {
+    struct problem problem;
+    double *exact;     // [rows][n], of row_at[]
+    int64_t *row_at;   // batch * m + i
+    int64_t rows;      // computed exactly; batch * m when all are
+    double *projected; // [batch * m]: A (B x); NULL when all rows are exact
+    double *x;         // [n]
+};
+
+// Row `l` of an operand as numbers, scaled: out[i] = matrix[first + i * step].
+static void fetch(double *out, const void *matrix, enum dtype type, int64_t first, int64_t step,
+                  int64_t count)
+{
+    const double scale = inputs_is_fp8((int)type) ? (double)(1.0f / INPUTS_FP8_SCALE) : 1.0;
+    for (int64_t i = 0; i < count; i++)
+        out[i] = inputs_load((int)type, matrix, (uint64_t)(first + i * step)) * scale;
+}
+
+// Eight columns of B, k by LANES.
+static void fetch_lanes(double *out, const struct problem *p, const void *b, int64_t first,
+                        int64_t col)
+{
+    const struct check_strides s = check_strides(p);
+    const double scale = inputs_is_fp8((int)p->in) ? (double)(1.0f / INPUTS_FP8_SCALE) : 1.0;
+    for (int64_t lane = 0; lane < LANES; lane++) {
+        for (int64_t l = 0; l < p->k; l++) {
+            int64_t at = first + l * s.b_row + (col + lane) * s.b_col;
+            out[l * LANES + lane] =
+                col + lane < p->n ? inputs_load((int)p->in, b, (uint64_t)at) * scale : 0;
+        }
+    }
+}
+
+static void dots(double out[LANES], const double *a, const double *lanes, int64_t k)
+{
+    double sum[LANES] = {0};
+    for (int64_t l = 0; l < k; l++) {
+        for (int lane = 0; lane < LANES; lane++)
+            sum[lane] += a[l] * lanes[l * LANES + lane];
+    }
+    for (int lane = 0; lane < LANES; lane++)
+        out[lane] = sum[lane];
+}
+
+// Columns col .. col + LANES of the exact rows of one batch entry. rows: [count][k] of A.
+static void exact_columns(struct reference *r, const void *b, const double *rows, double *lanes,
+                          int64_t batch, int64_t first_row, int64_t count, int64_t col)
+{
+    const struct problem *p = &r->problem;
+    const bool dual = p->epilogue == EPILOGUE_DUAL_SILU;
+    const int64_t weights = p->n * p->k, first = (dual ? 2 : 1) * batch * weights;
+    double gate[LANES], up[LANES];
+    fetch_lanes(lanes, p, b, first, col);
+    if (dual)
+        fetch_lanes(lanes + p->k * LANES, p, b, first + weights, col);
+    for (int64_t i = 0; i < count; i++) {
+        double *out = r->exact + (first_row + i) * p->n;
+        dots(gate, rows + i * p->k, lanes, p->k);
+        if (dual)
+            dots(up, rows + i * p->k, lanes + p->k * LANES, p->k);
+        for (int64_t lane = 0; lane < LANES && col + lane < p->n; lane++)
+            out[col + lane] = dual ? gate[lane] / (1 + exp(-gate[lane])) * up[lane] : gate[lane];
+    }
+}
+
+static void compute_exact(struct reference *r, const struct plumb_args *args)
+{
+    const struct problem *p = &r->problem;
+    const struct check_strides s = check_strides(p);
+    const int64_t per_batch = r->rows / p->batch;
+    double *rows = xcalloc((size_t)(per_batch * p->k), sizeof(*rows));
+    double *lanes = xcalloc((size_t)(2 * LANES * p->k), sizeof(*lanes));
+    for (int64_t batch = 0; batch < p->batch; batch++) {
+        for (int64_t i = 0; i < per_batch; i++) {
+            int64_t row = r->row_at[batch * per_batch + i] - batch * p->m;
+            fetch(rows + i * p->k, args->a, p->in, batch * p->m * p->k + row * s.a_row, s.a_col,
+                  p->k);
+        }
+        for (int64_t col = 0; col < p->n; col += LANES)
+            exact_columns(r, args->b, rows, lanes, batch, batch * per_batch, per_batch, col);
+    }
+    free(rows);
+    free(lanes);
+}
+
+// y = B x of one batch entry, then A y for all its rows.
+static void project(struct reference *r, const struct plumb_args *args, int64_t batch, double *y,
+                    double *row)
+{
+    const struct problem *p = &r->problem;
+    const struct check_strides s = check_strides(p);
+    for (int64_t l = 0; l < p->k; l++)
+        y[l] = 0;
+    for (int64_t j = 0; j < p->n; j++) {
+        fetch(row, args->b, p->in, batch * p->n * p->k + j * s.b_col, s.b_row, p->k);
+        for (int64_t l = 0; l < p->k; l++)
+            y[l] += row[l] * r->x[j];
+    }
+    for (int64_t i = 0; i < p->m; i++) {
+        double sum = 0;
+        fetch(row, args->a, p->in, batch * p->m * p->k + i * s.a_row, s.a_col, p->k);
+        for (int64_t l = 0; l < p->k; l++)
+            sum += row[l] * y[l];
+        r->projected[batch * p->m + i] = sum;
+    }
+}
+
+static void compute_projection(struct reference *r, const struct plumb_args *args, uint64_t seed)
+{
+    const struct problem *p = &r->problem;
+    r->projected = xcalloc((size_t)(p->batch * p->m), sizeof(*r->projected));
+    r->x = xcalloc((size_t)p->n, sizeof(*r->x));
+    for (int64_t j = 0; j < p->n; j++)
+        r->x[j] = (double)inputs_normal(seed, PROJECTION, (uint64_t)j);
+    double *y = xcalloc((size_t)p->k, sizeof(*y)), *row = xcalloc((size_t)p->k, sizeof(*row));
+    for (int64_t batch = 0; batch < p->batch; batch++)
+        project(r, args, batch, y, row);
+    free(y);
+    free(row);
+}
+
+int host_reference(struct reference **out, struct device_base *device,
+                   const struct problem *problem, const struct plumb_args *args, uint64_t seed,
+                   struct error *err)
+{
+    (void)device;
+    (void)err;
+    struct reference *r = xcalloc(1, sizeof(*r));
+    const int64_t m = problem->m, batches = problem->batch;
+    const bool dual = problem->epilogue == EPILOGUE_DUAL_SILU;
+    double row_work = (double)problem->n * (double)problem->k;
+    int64_t per_batch = m;
+    if (row_work * (double)m * (double)batches > EXACT_WORK && !dual) // silu has no projection
+        per_batch =
+            (int64_t)fmin((double)m, fmax(ROWS_LEAST, EXACT_WORK / row_work / (double)batches));
+    r->problem = *problem;
+    r->rows = per_batch * batches;
+    r->row_at = xcalloc((size_t)r->rows, sizeof(*r->row_at));
+    r->exact = xcalloc((size_t)(r->rows * problem->n), sizeof(*r->exact));
+    for (int64_t i = 0; i < r->rows; i++) {
+        int64_t at = i % per_batch;
+        r->row_at[i] = i / per_batch * m + (per_batch > 1 ? at * (m - 1) / (per_batch - 1) : 0);
+    }
+    compute_exact(r, args);
+    if (per_batch < m)
+        compute_projection(r, args, seed);
+    *out = r;
+    return 0;
+}
+
+static void compare_projection(struct comparison *out, const struct reference *r, const void *c,
+                               double tolerance)
+{
+    const struct problem *p = &r->problem;
+    // In units of one element's error, so that one tolerance serves both.
+    const double scale = check_scale(p) * 8 * sqrt((double)p->n);
+    for (int64_t row = 0; row < p->batch * p->m; row++) {
+        double sum = 0;
+        for (int64_t j = 0; j < p->n; j++)
+            sum += inputs_load((int)p->out, c, (uint64_t)(row * p->n + j)) * r->x[j];
+        check_value(out, sum, r->projected[row], scale, tolerance, row, -1);
+    }
+}
+
+int host_compare(struct comparison *out, struct device_base *device, const struct reference *r,
+                 const void *c, double tolerance, struct error *err)
+{
+    (void)device;
+    (void)err;
+    const struct problem *p = &r->problem;
+    struct comparison found = {0};
+    const double scale = check_scale(p);
+    for (int64_t i = 0; i < r->rows; i++) {
+        for (int64_t j = 0; j < p->n; j++)
+            check_value(&found, inputs_load((int)p->out, c, (uint64_t)(r->row_at[i] * p->n + j)),
+                        r->exact[i * p->n + j], scale, tolerance, r->row_at[i], j);
+    }
+    if (r->projected)
+        compare_projection(&found, r, c, tolerance);
+    *out = found;
+    return 0;
+}
+
+void host_reference_free(struct device_base *device, struct reference *r)
+{
+    (void)device;
+    free(r->exact);
+    free(r->row_at);
+    free(r->projected);
+    free(r->x);
+    free(r);
+}

@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/series.h"
+
+#include "kernels/buffers.h"
+#include "kernels/check.h"
+#include "kernels/inputs.h"
+#include "kernels/module.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NOTE = 256, ORDER_STREAM = 77 };
+
+// One library's side of the series.
+struct arm {
+    bool used;
+    struct module module;
+    struct plumb_kernel kernel;
+    char note[NOTE];
+};
+
+struct series {
+    const struct device_ops *ops;
+    struct device_base *device;
+    struct series_spec spec;
+    struct arm arms[2]; // by enum sample_role
+    struct buffers buffers;
+    struct reference *reference;
+    double tolerance, error;
+    uint32_t launches, next_pair;
+    enum sample_role last; // who wrote C last
+};
+
+static const char *const role_names[] = {"base", "head"};
+
+// The series cannot be timed; `state` says why. Returns 1 so that a step can stop the others.
+static int PRINTF_LIKE(4, 5) refuse(struct series_state *state, enum sample_role role,
+                                    enum measurement_state why, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    vsnprintf(state->note, sizeof(state->note), format, list);
+    va_end(list);
+    state->role = role;
+    state->state = why;
+    return 1;
+}
+
+static int load_arm(struct series *s, enum sample_role role, bool copy, struct series_state *state)
+{
+    struct arm *arm = &s->arms[role];
+    const char *path = role == ROLE_BASE ? s->spec.base : s->spec.head;
+    struct error why;
+    arm->used = true;
+    if (module_load(&arm->module, path, copy, &why))
+        return refuse(state, role, MEASURED_UNBUILDABLE, "%.500s", why.text);
+    if (!module_find(&arm->kernel, &arm->module, s->spec.kernel))
+        return refuse(state, role, MEASURED_MISSING, "no kernel of this name in the library");
+    if (strcmp(arm->module.library->device, s->ops->kind) != 0)
+        return refuse(state, role, MEASURED_UNSUPPORTED, "a kernel for device %.40s, not %s",
+                      arm->module.library->device, s->ops->kind);
+    const struct plumb_problem problem = check_abi_problem(&s->spec.problem);
+    if (!arm->kernel.supports(&problem))
+        return refuse(state, role, MEASURED_UNSUPPORTED, "the kernel does not do this problem");
+    return 0;
+}
+
+static int load(struct series *s, struct series_state *state)
+{
+    if (!inputs_knows((int)s->spec.problem.in) || !inputs_knows((int)s->spec.problem.out))
+        return refuse(state, ROLE_HEAD, MEASURED_UNSUPPORTED,
+                      "bench makes no inputs of type %s (fp32, tf32, bf16, fp16, e4m3, e5m2)",
+                      dtype_name(s->spec.problem.in));
+    if (!s->spec.base)
+        return load_arm(s, ROLE_HEAD, false, state);
+    // One file twice would be one library; so would a hard link. Both sides are copied alike.
+    const bool copy = module_same_file(s->spec.base, s->spec.head);
+    const enum sample_role first = s->spec.head_first ? ROLE_HEAD : ROLE_BASE;
+    const enum sample_role second = s->spec.head_first ? ROLE_BASE : ROLE_HEAD;
+    return load_arm(s, first, copy, state) || load_arm(s, second, copy, state);
+}
+
+static size_t workspace_bytes(const struct series *s)
+{
+    const struct plumb_problem problem = check_abi_problem(&s->spec.problem);
+    size_t most = 0;
+    for (int role = 0; role < 2; role++) {
+        const struct arm *arm = &s->arms[role];
+        size_t bytes = arm->used && arm->kernel.workspace ? arm->kernel.workspace(&problem) : 0;
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
+// A kernel that chooses an algorithm would choose anew for each copy of one file; the second copy
+// is held to the first one's choice, so that identical libraries run identical code.
+static int prepare_arm(struct series *s, enum sample_role role, const char *pin,
+                       struct series_state *state, struct error *err)
+{
+    struct arm *arm = &s->arms[role];
+    if (!arm->used || !arm->kernel.prepare)
+        return 0;
+    int code = arm->kernel.prepare(s->buffers.args, s->ops->stream(s->device), pin, arm->note,
+                                   sizeof(arm->note));
+    arm->note[NOTE - 1] = '\0';
+    if (s->ops->sync(s->device, err))
+        return -1;
+    if (code && pin)
+        return refuse(state, role, MEASURED_UNSUPPORTED, "prepare() cannot reproduce '%.400s'",
+                      pin);
+    if (code)
+        return refuse(state, role, MEASURED_CRASHED, "prepare() returned %d", code);
+    return 0;
+}
+
+static int prepare(struct series *s, struct series_state *state, struct error *err)
+{
+    const bool identical = s->arms[ROLE_HEAD].module.memory >= 0;
+    int stop = prepare_arm(s, ROLE_BASE, s->spec.pin, state, err);
+    if (stop)
+        return stop;
+    const char *pin = s->spec.pin;
+    if (!pin && identical && s->arms[ROLE_BASE].note[0])
+        pin = s->arms[ROLE_BASE].note;
+    return prepare_arm(s, ROLE_HEAD, pin, state, err);
+}
+
+// Holds every C against the reference and every guard against its pattern.
+static int inspect(struct series *s, enum sample_role role, struct series_state *state,
+                   struct error *err)
+{
+    bool intact;
+    char what[64];
+    if (buffers_guards(&intact, what, &s->buffers, err))
+        return -1;
+    if (!intact)
+        return refuse(state, role, MEASURED_WRONG, "wrote out of bounds: %s", what);
+    for (uint32_t set = 0; set < s->buffers.sets; set++) {
+        struct comparison found = {0};
+        if (s->ops->compare(&found, s->device, s->reference, s->buffers.args[set].c, s->tolerance,
+                            err))
+            return -1;
+        s->error = fmax(s->error, found.error);
+        if (found.wrong)
+            return refuse(state, role, MEASURED_WRONG,
+                          "%llu of %llu elements wrong, first C[%lld][%lld] = %.9g, expected %.9g",
+                          (unsigned long long)found.wrong,
+                          (unsigned long long)check_count_c(&s->spec.problem), (long long)found.row,
+                          (long long)found.col, found.got, found.wanted);
+    }
+    return 0;
+}
+
+// Poisons, launches on every set, inspects.
+static int check_arm(struct series *s, enum sample_role role, struct series_state *state,
+                     struct error *err)
+{
+    const struct arm *arm = &s->arms[role];
+    if (!arm->used)
+        return 0;
+    if (buffers_poison(&s->buffers, err))
+        return -1;
+    for (uint32_t set = 0; set < s->buffers.sets; set++) {
+        int code = arm->kernel.launch(&s->buffers.args[set], s->ops->stream(s->device));
+        if (code)
+            return refuse(state, role, MEASURED_CRASHED, "launch() returned %d", code);
+    }
+    s->last = role;
+    return s->ops->sync(s->device, err) ? -1 : inspect(s, role, state, err);
+}
+
+static int check_both(struct series *s, struct series_state *state, struct error *err)
+{
+    int stop = check_arm(s, ROLE_BASE, state, err);
+    return stop ? stop : check_arm(s, ROLE_HEAD, state, err);
+}
+
+static int take(struct sample *out, struct series *s, enum sample_role role, uint32_t launches,
+                struct error *err)
+{
+    const struct arm *arm = &s->arms[role];
+    const struct batch batch = {.launch = arm->kernel.launch,
+                                .args = s->buffers.args,
+                                .sets = s->spec.warm ? 1 : s->buffers.sets,
+                                .launches = launches,
+                                .flush = s->spec.flush,
+                                .threads = arm->kernel.traits.threads};
+    int code = 0;
+    *out = (struct sample){.role = (uint8_t)role, .launches = launches};
+    if (s->ops->sample(out, s->device, &batch, &code, err))
+        return -1;
+    if (code)
+        return error_set(err, "%s: launch() returned %d in a timed launch", role_names[role], code);
+    s->last = role;
+    return 0;
+}
+
+// The faster arm's time alone decides how many launches make a sample; slow kernels are not run
+// more often than this needs.
+static int choose_launches(struct series *s, struct error *err)
+{
+    double least_ns = INFINITY;
+    for (int round = 0; round < 3; round++) {
+        for (int role = 0; role < 2; role++) {
+            struct sample sample;
+            if (!s->arms[role].used)
+                continue;
+            if (take(&sample, s, (enum sample_role)role, 1, err))
+                return -1;
+            least_ns = fmin(least_ns, sample.time_ns);
+        }
+        if (least_ns > 50e6)
+            break;
+    }
+    double wanted = s->spec.launches;
+    if (wanted < 1)
+        wanted = least_ns >= s->ops->batch_below_ns ? 1 : ceil(s->ops->sample_ns / least_ns);
+    s->launches = (uint32_t)fmin(wanted, s->ops->launches_max);
+    return 0;
+}
+
+static int warm_up(struct series *s, struct error *err)
+{
+    struct sample sample;
+    double spent_ns = 0;
+    for (int round = 0; round < 3 && spent_ns < 20e6; round++) {
+        for (int role = 0; role < 2; role++) {
+            if (s->arms[role].used && take(&sample, s, (enum sample_role)role, s->launches, err))
+                return -1;
+            spent_ns += s->arms[role].used ? sample.time_ns * s->launches : 0;
+        }
+    }
+    return 0;
+}
+
+// Each step returns 0, 1 (the state says why not) or -1 (error).
+static int open_steps(struct series *s, struct series_state *state, struct error *err)
+{
+    int stop = load(s, state);
+    if (stop)
+        return stop;
+    if (buffers_open(&s->buffers, s->ops, s->device, &s->spec.problem, s->spec.seed,
+                     workspace_bytes(s), err) ||
+        s->ops->reference(&s->reference, s->device, &s->spec.problem, s->buffers.args, s->spec.seed,
+                          err))
+        return -1;
+    if ((stop = prepare(s, state, err)) || (stop = check_both(s, state, err)))
+        return stop;
+    if (choose_launches(s, err))
+        return -1;
+    if (s->launches > 1 && !s->spec.warm) {
+        if (buffers_grow(&s->buffers, s->launches, err))
+            return -1;
+        if ((stop = check_both(s, state, err)))
+            return stop;
+    }
+    return warm_up(s, err);
+}
+
+static void report(struct series_state *state, const struct series *s)
+{
+    state->error = isfinite(s->error) ? s->error : 1e300; // the wire carries no infinity
+    state->tolerance = s->tolerance;
+    state->launches = s->launches;
+}
+
+int series_open(struct series **out, struct series_state *state, const struct device_ops *ops,
+                struct device_base *device, const struct series_spec *spec, struct error *err)
+{
+    struct series *s = xcalloc(1, sizeof(*s));
+    *s = (struct series){.ops = ops,
+                         .device = device,
+                         .spec = *spec,
+                         .arms = {{.module = MODULE_NONE}, {.module = MODULE_NONE}},
+                         .tolerance = check_tolerance(&spec->problem),
+                         .launches = 1};
+    struct series_state found = {.state = MEASURED_OK, .role = ROLE_HEAD};
+    int stop = open_steps(s, &found, err);
+    report(&found, s);
+    if (stop == 0)
+        snprintf(found.note, sizeof(found.note), "%s", s->arms[ROLE_HEAD].note);
+    if (stop) {
+        series_free(s);
+        s = NULL;
+    }
+    if (stop < 0)
+        return -1;
+    *state = found;
+    *out = s;
+    return 0;
+}
+
+bool series_has_base(const struct series *series)
+{
+    return series->arms[ROLE_BASE].used;
+}
+
+static int take_and_send(struct series *s, enum sample_role role, struct sample where,
+                         sample_sink *sink, void *state, struct error *err)
+{
+    struct sample sample;
+    if (take(&sample, s, role, s->launches, err))
+        return -1;
+    sample.pair = where.pair;
+    sample.block = where.block;
+    sample.order = where.order;
+    sink(state, &sample);
+    return 0;
+}
+
+int series_pairs(struct series *s, uint32_t count, uint16_t block, sample_sink *sink, void *state,
+                 struct error *err)
+{
+    assert(series_has_base(s));
+    if (buffers_poison(&s->buffers, err))
+        return -1;
+    for (uint32_t i = 0; i < count; i++) {
+        struct sample where = {.pair = s->next_pair++, .block = block};
+        const bool head_first = inputs_word(s->spec.seed, ORDER_STREAM, where.pair) >> 63;
+        if (take_and_send(s, head_first ? ROLE_HEAD : ROLE_BASE, where, sink, state, err))
+            return -1;
+        where.order = 1;
+        if (take_and_send(s, head_first ? ROLE_BASE : ROLE_HEAD, where, sink, state, err))
+            return -1;
+    }
+    return 0;
+}
+
+int series_solo(struct series *s, uint32_t count, uint16_t block, sample_sink *sink, void *state,
+                struct error *err)
+{
+    if (buffers_poison(&s->buffers, err))
+        return -1;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct sample where = {.pair = s->next_pair++, .block = block};
+        if (take_and_send(s, ROLE_HEAD, where, sink, state, err))
+            return -1;
+    }
+    return 0;
+}
+
+int series_close(struct series_state *state, struct series *s, struct error *err)
+{
+    struct series_state found = {.state = MEASURED_OK, .role = ROLE_HEAD};
+    int stop = 0;
+    // What the last timed sample left: all sets, if it walked over them all.
+    if (s->launches >= s->buffers.sets)
+        stop = inspect(s, s->last, &found, err);
+    if (!stop)
+        stop = check_both(s, &found, err);
+    if (stop < 0)
+        return -1;
+    report(&found, s);
+    if (!stop)
+        snprintf(found.note, sizeof(found.note), "%s", s->arms[ROLE_HEAD].note);
+    *state = found;
+    return 0;
+}
+
+void series_free(struct series *s)
+{
+    if (!s)
+        return;
+    if (s->reference)
+        s->ops->reference_free(s->device, s->reference);
+    buffers_free(&s->buffers);
+    module_unload(&s->arms[ROLE_BASE].module);
+    module_unload(&s->arms[ROLE_HEAD].module);
+    free(s);
+}

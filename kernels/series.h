@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One open series: a kernel of one or two libraries on one problem, with its buffers.
+//
+// Everything a launch touches is shared by base and head: inputs, output, workspace. Buffers come
+// in sets; launches of a batch walk over them, so that each launch finds its data cold. Around
+// every matrix lie guard bytes that must never change.
+#ifndef PLUMB_SERIES_H
+#define PLUMB_SERIES_H
+
+#include "kernels/device.h"
+
+struct series_spec {
+    const char *kernel;
+    struct problem problem;
+    const char *head, *base; // paths; base may be NULL
+    uint64_t seed;           // of inputs and of the order inside pairs
+    const char *pin;         // a note of an earlier prepare() to reproduce, or NULL
+    bool head_first;         // order of loading
+    enum flush flush;
+    uint32_t launches; // per sample; 0: as the device's rule says
+    bool warm;         // every launch of a batch on one set
+};
+
+struct series_state {
+    enum measurement_state state;
+    enum sample_role role; // whose state it is
+    double error, tolerance;
+    uint32_t launches;
+    char note[512]; // the kernel's note, or why it is not ok
+};
+
+struct series;
+typedef void sample_sink(void *state, const struct sample *sample);
+
+// Loads, fills, prepares, checks, warms up. Returns 0 with *out NULL when `state` says why the
+// series cannot be timed; -1 when the device or the memory failed. The caller frees.
+int series_open(struct series **out, struct series_state *state, const struct device_ops *ops,
+                struct device_base *device, const struct series_spec *spec, struct error *err);
+bool series_has_base(const struct series *series);
+// `count` pairs (base and head, in random order) or `count` samples of head alone.
+int series_pairs(struct series *series, uint32_t count, uint16_t block, sample_sink *sink,
+                 void *state, struct error *err);
+int series_solo(struct series *series, uint32_t count, uint16_t block, sample_sink *sink,
+                void *state, struct error *err);
+// Checks what the last timed launch left, then both libraries once more on poisoned outputs.
+int series_close(struct series_state *state, struct series *series, struct error *err);
+void series_free(struct series *series); // NULL does nothing
+
+#endif
