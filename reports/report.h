@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reports: pure functions from one run to one file each. A report is one file in formats/, and its
+// name is its registration: formats/foo.c defines `const struct report report_foo`.
+//
+// Nothing here reads a clock, a store or the network: the same run gives the same bytes, so every
+// report can be made again from what is stored. All text that came from outside (commit messages,
+// logs, names) is hostile; formats pass it through clean.h and their own escaping.
+#ifndef PLUMB_REPORTS_REPORT_H
+#define PLUMB_REPORTS_REPORT_H
+
+#include "model/result.h"
+#include "reports/buffer.h"
+
+// A change found in a series' own past: the level is another one from points[index] on.
+struct report_change {
+    size_t index;     // into result.history.points
+    double log_ratio; // size of the step, log(after / before)
+    double log_evidence;
+};
+
+// What is known of one series beyond this run. All optional.
+struct report_series {
+    double false_alarm_rate; // achieved on A/A pairs of this series, 0..1; NaN = not known
+    double detectable;       // smallest relative change found with 80 % power; NaN = not known
+    const struct report_change *changes; // by index, ascending
+    size_t change_count;
+};
+
+// What a report may know beyond the run; NULL or zeroes say "nothing". Borrowed during the call.
+struct report_context {
+    const struct report_series *series; // one per run->results, or NULL
+    const char *commit_url;             // put in front of a commit id to link it, or NULL
+    const char *site_url;               // where the nightly site is, or NULL
+};
+
+struct report {
+    const char *name; // as in `plumb report --format NAME`
+    const char *file; // name of the file it is written to
+    const char *why;  // one line: who reads it
+    // Appends the report to `out`. Any run is valid, an empty one too. `context` may be NULL.
+    void (*write)(struct buffer *out, const struct run *run, const struct report_context *context);
+};
+
+// All reports, sorted by name; NULL when there is none of that name.
+extern const struct report *const reports[];
+extern const size_t report_count;
+const struct report *report_find(const char *name);
+
+// Writes DIRECTORY/<report->file> so that a reader sees the old file or the new one, never half of
+// it: temporary name, fsync, close checked, rename, fsync of the directory. The directory is made
+// when it does not exist (its parent must).
+int report_write(const struct report *report, const char *directory, const struct run *run,
+                 const struct report_context *context, struct error *err);
+// Every report. Stops at the first that fails; the ones before it are complete.
+int report_write_all(const char *directory, const struct run *run,
+                     const struct report_context *context, struct error *err);
+
+// The same care for any bytes.
+int report_replace_file(const char *path, const char *bytes, size_t length, struct error *err);
+
+#endif
