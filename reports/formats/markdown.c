@@ -4,8 +4,8 @@
 // first, at most CHANGED_SHOWN rows), the rest folded away, and where the figures come from.
 //
 // Untrusted text cannot leave its cell: it is one line, every character that means something to
-// GitHub's Markdown is a character reference, and "@" and "#" too, so that nobody is mentioned and
-// nothing is linked. Stays under GitHub's limits (comments: 65 536 characters).
+// GitHub's Markdown is a character reference. GitHub looks for mentions and issue numbers in the
+// finished page, so "@" and "#" are also cut off from what follows by a zero-width space.
 #include "reports/clean.h"
 #include "reports/view.h"
 
@@ -21,7 +21,9 @@ static void put_text(struct buffer *out, const char *text, size_t limit)
     clean_line(&cleaned, text, limit);
     for (size_t i = 0; i < cleaned.length; i++) {
         char c = cleaned.bytes[i];
-        if (strchr("\\`*_{}[]()<>#+-!|@&:~$\"'=^.", c))
+        if (c == '@' || c == '#')
+            buffer_printf(out, "&#%d;&#8203;", c);
+        else if (strchr("\\`*_{}[]()<>+-!|&:~$\"'=^.", c))
             buffer_printf(out, "&#%d;", c);
         else
             buffer_add(out, &c, 1);
