@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sorting, filtering, opening what a link points to, and charts one can zoom. The page is complete
+// without it.
+"use strict";
+(function () {
+  function make(tag, attributes, children) {
+    var element = document.createElement(tag);
+    for (var name in attributes || {}) element.setAttribute(name, attributes[name]);
+    (children || []).forEach(function (child) { element.append(child); });
+    return element;
+  }
+
+  // ---- tables -------------------------------------------------------------------------------
+  function cellValue(row, column, numeric) {
+    var cell = row.cells[column];
+    if (!numeric) return cell.textContent.trim().toLowerCase();
+    var value = parseFloat(cell.getAttribute("data-v"));
+    return isNaN(value) ? null : value;
+  }
+
+  // Rows without a value stay at the end whichever way the others go.
+  function sortTable(table, column, ascending) {
+    var head = table.tHead.rows[0].cells[column], body = table.tBodies[0];
+    var numeric = head.getAttribute("data-sort") === "number", sign = ascending ? 1 : -1;
+    var rows = Array.from(body.rows).map(function (row, index) {
+      return { row: row, index: index, value: cellValue(row, column, numeric) };
+    });
+    rows.sort(function (a, b) {
+      if (a.value === null || b.value === null)
+        return (a.value === null) - (b.value === null) || a.index - b.index;
+      if (a.value === b.value) return a.index - b.index;
+      if (!numeric) return sign * a.value.localeCompare(b.value, "en", { numeric: true });
+      return a.value < b.value ? -sign : sign;
+    });
+    body.append.apply(body, rows.map(function (item) { return item.row; }));
+    Array.from(table.tHead.rows[0].cells).forEach(function (cell) {
+      if (cell.hasAttribute("data-sort")) cell.setAttribute("aria-sort", "none");
+    });
+    head.setAttribute("aria-sort", ascending ? "ascending" : "descending");
+  }
+
+  function sortableColumns(table) {
+    return Array.from(table.tHead.rows[0].cells).filter(function (cell) {
+      return cell.hasAttribute("data-sort");
+    });
+  }
+
+  function makeSortable(table) {
+    sortableColumns(table).forEach(function (head) {
+      var button = make("button", { type: "button" });
+      button.append.apply(button, Array.from(head.childNodes).filter(function (node) {
+        return node.nodeType === Node.TEXT_NODE;
+      }));
+      head.prepend(button);
+      head.setAttribute("aria-sort", "none");
+      button.addEventListener("click", function () {
+        sortTable(table, head.cellIndex, head.getAttribute("aria-sort") !== "ascending");
+      });
+    });
+  }
+
+  function field(label, control, className) {
+    return make("label", className ? { "class": className } : {}, [label, control]);
+  }
+
+  function choices(table, name) {
+    var seen = {};
+    Array.from(table.tBodies[0].rows).forEach(function (row) {
+      var value = row.getAttribute("data-" + name);
+      if (value) seen[value] = (seen[value] || 0) + 1;
+    });
+    return seen;
+  }
+
+  function makeSelect(table, name, all) {
+    var seen = choices(table, name), values = Object.keys(seen);
+    if (values.length < 2) return null;
+    var select = make("select", {}, [make("option", { value: "" }, [all])]);
+    values.sort().forEach(function (value) {
+      select.append(make("option", { value: value }, [value + " (" + seen[value] + ")"]));
+    });
+    return select;
+  }
+
+  function makeToolbar(table) {
+    var rows = Array.from(table.tBodies[0].rows), count = make("output", { "aria-live": "polite" });
+    var search = make("input", { type: "search", placeholder: "kernel, problem, device ..." });
+    var bar = make("div", { "class": "toolbar", role: "search" }, [field("Filter", search, "grow")]);
+    var selects = ["verdict", "device", "bound"].map(function (name) {
+      var select = makeSelect(table, name, "all");
+      if (select) bar.append(field(name[0].toUpperCase() + name.slice(1), select));
+      return { name: name, select: select };
+    });
+    var order = make("select", {}, [make("option", { value: "" }, ["most important first"])]);
+    sortableColumns(table).forEach(function (head) {
+      var label = head.textContent.trim();
+      order.append(make("option", { value: head.cellIndex + " up" }, [label + ", rising"]));
+      order.append(make("option", { value: head.cellIndex + " down" }, [label + ", falling"]));
+    });
+    order.addEventListener("change", function () {
+      var choice = order.value.split(" ");
+      if (order.value) sortTable(table, parseInt(choice[0], 10), choice[1] === "up");
+      else table.tBodies[0].append.apply(table.tBodies[0], rows);
+    });
+    bar.append(field("Order", order, "narrow"), count);
+    var texts = rows.map(function (row) { return row.textContent.toLowerCase(); });
+    function apply() {
+      var words = search.value.toLowerCase().split(/\s+/).filter(Boolean), shown = 0;
+      rows.forEach(function (row, index) {
+        var hit = words.every(function (word) { return texts[index].indexOf(word) >= 0; }) &&
+          selects.every(function (s) {
+            return !s.select || !s.select.value || row.getAttribute("data-" + s.name) === s.select.value;
+          });
+        row.hidden = !hit;
+        shown += hit;
+      });
+      count.textContent = shown === rows.length ? rows.length + " rows" : shown + " of " + rows.length + " rows";
+    }
+    search.addEventListener("input", apply);
+    selects.forEach(function (s) { if (s.select) s.select.addEventListener("change", apply); });
+    apply();
+    table.parentElement.before(bar);
+  }
+
+  // ---- links into folded parts --------------------------------------------------------------
+  function openTarget() {
+    var target = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
+    if (!target || target.tagName !== "DETAILS") return;
+    target.open = true;
+    target.scrollIntoView();
+  }
+
+  // ---- charts -------------------------------------------------------------------------------
+  function color(name) {
+    return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  }
+
+  function text(value) { // into dygraphs' HTML legend
+    return String(value).replace(/[&<>"']/g, function (c) { return "&#" + c.charCodeAt(0) + ";"; });
+  }
+
+  function markChanges(data) {
+    return function (canvas, area, graph) {
+      (data.marks || []).forEach(function (mark) {
+        var x = graph.toDomXCoord(mark.at - 0.5);
+        if (x < area.x || x > area.x + area.w) return;
+        canvas.save();
+        canvas.strokeStyle = color(mark.epoch ? "--new" : "--slower");
+        canvas.setLineDash(mark.epoch ? [] : [4, 3]);
+        canvas.beginPath();
+        canvas.moveTo(x, area.y);
+        canvas.lineTo(x, area.y + area.h);
+        canvas.stroke();
+        canvas.fillStyle = color("--muted");
+        canvas.font = "11px system-ui, sans-serif";
+        canvas.fillText(mark.text, x + 4, area.y + 11);
+        canvas.restore();
+      });
+    };
+  }
+
+  function chartOptions(data, legend) {
+    function day(index) {
+      var time = data.times[Math.round(index)];
+      return time ? new Date(time * 1000).toISOString().slice(0, 10) : "";
+    }
+    return {
+      labels: data.labels, customBars: !!data.bars, strokeWidth: 1.6, drawPoints: data.rows.length < 400,
+      pointSize: 2, connectSeparatedPoints: false, labelsDiv: legend, legend: "always", fillAlpha: 0.2,
+      colors: [color("--head"), color("--predicted")], axisLineColor: color("--muted"),
+      gridLineColor: color("--grid"), xRangePad: 6, highlightCircleSize: 4, underlayCallback: markChanges(data),
+      series: data.labels.length > 2 ? { predicted: { strokePattern: [3, 3], drawPoints: false } } : {},
+      axes: {
+        x: { axisLabelFormatter: day, pixelsPerLabel: 90 },
+        y: { axisLabelFormatter: function (v) { return +v.toPrecision(5) + " " + data.unit; }, axisLabelWidth: 74 }
+      },
+      legendFormatter: function (at) {
+        if (at.x === undefined) return "Drag to zoom, double-click to see all, shift-drag to move.";
+        var parts = ["commit " + text((data.commits || [])[at.x] || at.x), text(day(at.x))];
+        at.series.forEach(function (s) {
+          if (s.isVisible && s.y !== undefined && !isNaN(s.y))
+            parts.push(text(s.label) + " " + text(+(+s.y).toPrecision(5)) + " " + text(data.unit));
+        });
+        return parts.join(" &middot; ");
+      }
+    };
+  }
+
+  function drawChart(box) {
+    if (box.graph || typeof Dygraph === "undefined") return;
+    var data = JSON.parse(box.querySelector("script").textContent);
+    var legend = make("div", { "class": "legend", "aria-live": "off" }), live = make("div", { "class": "live" });
+    box.prepend(legend, live);
+    box.graph = new Dygraph(live, data.rows, chartOptions(data, legend));
+    box.querySelector("svg").style.display = "none";
+    box.recolor = function () { box.graph.updateOptions(chartOptions(data, legend)); };
+  }
+
+  // A chart is drawn when it is first seen: a folded one has no width.
+  function watchCharts() {
+    var boxes = Array.from(document.querySelectorAll(".ts"));
+    if (!boxes.length || typeof Dygraph === "undefined") return;
+    var seen = new IntersectionObserver(function (entries) {
+      entries.forEach(function (entry) {
+        if (!entry.isIntersecting) return;
+        seen.unobserve(entry.target);
+        drawChart(entry.target);
+      });
+    }, { rootMargin: "200px" });
+    boxes.forEach(function (box) { seen.observe(box); });
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", function () {
+      boxes.forEach(function (box) { if (box.recolor) box.recolor(); });
+    });
+  }
+
+  document.documentElement.classList.add("js");
+  document.querySelectorAll("table.sortable").forEach(makeSortable);
+  document.querySelectorAll("table.filter").forEach(makeToolbar);
+  addEventListener("hashchange", openTarget);
+  openTarget();
+  watchCharts();
+})();

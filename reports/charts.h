@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The figures of the pages, each a pure function of what it shows.
+#ifndef PLUMB_REPORTS_CHARTS_H
+#define PLUMB_REPORTS_CHARTS_H
+
+#include "reports/svg.h"
+#include "reports/view.h"
+
+// Relative changes that a column of intervals shows: covers what can be covered, at most
+// -50 % .. +100 %; what lies beyond is drawn as an arrow at the edge.
+struct scale chart_change_scale(const struct view *views, size_t count, double from, double to);
+// One row of a forest plot: the margin as a band around zero, the interval as a line, the estimate
+// as the verdict's shape.
+void chart_interval(struct markup *m, const struct view *view, const struct scale *x, double width);
+// The axis above such a column.
+void chart_interval_axis(struct markup *m, const struct scale *x, double width);
+
+// Base and head samples: one dot each, and below their cumulative distributions.
+void chart_samples(struct markup *m, const struct view *view);
+// Head / base of each pair in the order they were taken, with the borders of processes: shows
+// drift.
+void chart_pairs(struct markup *m, const struct view *view);
+// The prediction's parts as a waterfall up to its total, and the measured time beside it.
+void chart_parts(struct markup *m, const struct view *view);
+// All series sorted by change (base and head runs), with their intervals.
+void chart_curve_change(struct markup *m, const struct view *views, size_t count);
+// All series sorted by actual / predicted.
+void chart_curve_accuracy(struct markup *m, const struct view *views, size_t count);
+// Time over commits with the changes found; the static form of the interactive chart.
+void chart_history(struct markup *m, const struct view *view);
+
+// "v-slower": the class that colours a verdict.
+const char *chart_class(const struct view *view);
+enum svg_shape chart_shape(enum verdict_kind kind);
+
+#endif

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// annotations.txt: GitHub workflow commands, one line each, to be printed by a job. GitHub shows at
+// most 10 errors and 10 warnings of a step, so the worst come first and the rest is counted.
+//
+// In a command's message `%`, CR and LF are written %25, %0D, %0A; in a property also `:` and `,`
+// (docs.github.com, "Workflow commands for GitHub Actions"). Cleaned text has no CR and no ESC, and
+// a message is one line, so text from outside cannot start a command of its own.
+#include "reports/clean.h"
+#include "reports/view.h"
+
+#include <stdlib.h>
+
+enum { SHOWN = 10 };
+
+static void put_escaped(struct buffer *out, const char *text, bool property)
+{
+    struct buffer cleaned = {0};
+    clean_line(&cleaned, text, CLEAN_LINE);
+    for (size_t i = 0; i < cleaned.length; i++) {
+        char c = cleaned.bytes[i];
+        if (c == '%' || (property && (c == ':' || c == ',')))
+            buffer_printf(out, "%%%02X", (unsigned)c);
+        else
+            buffer_add(out, &c, 1);
+    }
+    buffer_free(&cleaned);
+}
+
+static const char *level_of(const struct view *view)
+{
+    switch (view->outcome) {
+    case OUTCOME_BROKEN:
+    case OUTCOME_REGRESSED:
+        return "error";
+    case OUTCOME_UNDECIDED:
+        return "warning";
+    case OUTCOME_PASSED:
+        break;
+    }
+    enum verdict_kind kind = view->result->verdict.kind;
+    return kind == VERDICT_FASTER || kind == VERDICT_NEW ? "notice" : NULL;
+}
+
+static void put_annotation(struct buffer *out, const struct view *view, const char *level)
+{
+    char change[VIEW_TEXT], interval[VIEW_TEXT];
+    struct buffer title = {0}, message = {0};
+    buffer_printf(&title, "%s: %s %s", verdict_kind_name(view->result->verdict.kind),
+                  view->result->kernel, view->problem);
+    view_sentence(&message, view);
+    buffer_printf(out, "::%s title=", level);
+    put_escaped(out, title.bytes, true);
+    buffer_puts(out, "::");
+    put_escaped(out, message.bytes, false);
+    if (view->change == view->change) {
+        view_percent(change, view->change);
+        view_interval(interval, view->lower, view->upper);
+        buffer_puts(out, "%0Achange ");
+        put_escaped(out, change, false);
+        buffer_puts(out, ", interval ");
+        put_escaped(out, interval, false);
+    }
+    buffer_puts(out, "\n");
+    buffer_free(&title);
+    buffer_free(&message);
+}
+
+static void write(struct buffer *out, const struct run *run, const struct report_context *context)
+{
+    static const char *const levels[] = {"error", "warning", "notice"};
+    struct view *views = view_all(run, context);
+    if (run->self_test.void_run)
+        buffer_puts(out, "::error title=void run::identical code was told apart: this run decides "
+                         "nothing. Measure again on a quiet machine\n");
+    for (size_t l = 0; l < ARRAY_COUNT(levels); l++) {
+        size_t count = 0;
+        for (size_t i = 0; i < run->count; i++) {
+            const char *level = level_of(&views[i]);
+            if (level && level[0] == levels[l][0] && ++count <= SHOWN)
+                put_annotation(out, &views[i], level);
+        }
+        if (count > SHOWN)
+            buffer_printf(out, "::notice title=plumb::%zu more of level %s are in the report\n",
+                          count - SHOWN, levels[l]);
+    }
+    free(views);
+}
+
+const struct report report_annotations = {
+    .name = "annotations",
+    .file = "annotations.txt",
+    .why = "GitHub workflow commands, for a job to print",
+    .write = write,
+};

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// junit.xml for Jenkins, GitLab and GitHub: one testsuite per kernel, one testcase per problem.
+// Broken is an error, slower because of the kernel a failure, undecided (and slower for a reason
+// outside the kernel) skipped with the reason; same, faster and new pass. `time` is seconds per
+// launch of the head. A run whose own A/A failed is an error of the suite "self-test", because
+// nothing else in it means anything.
+//
+// Element order and attributes follow junit-10.xsd of Jenkins' xUnit plugin, the strictest reader.
+#include "reports/explain.h"
+#include "reports/markup.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct tally {
+    size_t tests, failures, errors, skipped;
+    double time_s;
+};
+
+static void tally_add(struct tally *tally, const struct view *view)
+{
+    tally->tests++;
+    tally->errors += view->outcome == OUTCOME_BROKEN;
+    tally->failures += view->outcome == OUTCOME_REGRESSED;
+    tally->skipped += view->outcome == OUTCOME_UNDECIDED;
+    tally->time_s += isfinite(view->head_ns) ? view->head_ns / 1e9 : 0;
+}
+
+static int by_kernel(const void *left, const void *right)
+{
+    const struct view *a = left, *b = right;
+    int order = strcmp(a->result->kernel, b->result->kernel);
+    return order ? order : (a->index > b->index) - (a->index < b->index);
+}
+
+// The schema knows no `skipped` on the root.
+static void write_tally(struct markup *m, const struct tally *tally, bool is_root)
+{
+    markup_attrf(m, "tests", "%zu", tally->tests);
+    markup_attrf(m, "failures", "%zu", tally->failures);
+    markup_attrf(m, "errors", "%zu", tally->errors);
+    if (!is_root)
+        markup_attrf(m, "skipped", "%zu", tally->skipped);
+    markup_attrf(m, "time", "%.9f", tally->time_s);
+}
+
+static void write_property(struct markup *m, const char *name, const char *value)
+{
+    markup_start(m, "property");
+    markup_attr(m, "name", name);
+    markup_attr(m, "value", value ? value : "");
+    markup_end(m);
+}
+
+static void write_properties(struct markup *m, const struct run *run)
+{
+    markup_start(m, "properties");
+    write_property(m, "tool", run->tool_version);
+    write_property(m, "base", run->base.id);
+    write_property(m, "head", run->head.id);
+    write_property(m, "conclusion", view_conclusion(run->conclusion));
+    markup_end(m);
+}
+
+static void write_outcome(struct markup *m, const struct view *view, const struct run *run,
+                          const char *body)
+{
+    static const char *const elements[] = {
+        [OUTCOME_BROKEN] = "error",
+        [OUTCOME_REGRESSED] = "failure",
+        [OUTCOME_UNDECIDED] = "skipped",
+        [OUTCOME_PASSED] = "system-out",
+    };
+    struct buffer message = {0};
+    if (run->self_test.void_run && view->outcome == OUTCOME_UNDECIDED)
+        buffer_puts(&message, "void run (its own A/A test failed): ");
+    view_sentence(&message, view);
+    markup_start(m, elements[view->outcome]);
+    if (view->outcome != OUTCOME_PASSED) {
+        markup_attr(m, "type", verdict_kind_name(view->result->verdict.kind));
+        markup_attr(m, "message", message.bytes);
+    }
+    markup_text(m, body);
+    markup_end(m);
+    buffer_free(&message);
+}
+
+// The device is part of the name only where there are several: names are what readers key on.
+static void write_case(struct markup *m, const struct view *view, const struct run *run)
+{
+    struct buffer body = {0};
+    explain_series(&body, view, run);
+    markup_start(m, "testcase");
+    markup_attrf(m, "classname", "plumb.%s", view->result->kernel);
+    if (run->device_count > 1)
+        markup_attrf(m, "name", "%s on %s (%.12s)", view->problem, view->device->name,
+                     view->device->uuid);
+    else
+        markup_attr(m, "name", view->problem);
+    markup_attrf(m, "time", "%.9f", isfinite(view->head_ns) ? view->head_ns / 1e9 : 0);
+    write_outcome(m, view, run, body.bytes);
+    markup_end(m);
+    buffer_free(&body);
+}
+
+static void write_suite(struct markup *m, const struct view *views, size_t count,
+                        const struct run *run)
+{
+    struct tally tally = {0};
+    struct tm tm;
+    char when[32] = "";
+    time_t started = (time_t)run->started_s;
+    for (size_t i = 0; i < count; i++)
+        tally_add(&tally, &views[i]);
+    if (gmtime_r(&started, &tm))
+        strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", &tm);
+    markup_start(m, "testsuite");
+    markup_attr(m, "name", views[0].result->kernel);
+    write_tally(m, &tally, false);
+    markup_attr(m, "timestamp", when);
+    write_properties(m, run);
+    for (size_t i = 0; i < count; i++)
+        write_case(m, &views[i], run);
+    markup_end(m);
+}
+
+static void write_self_test(struct markup *m, const struct run *run)
+{
+    const struct self_test *test = &run->self_test;
+    struct tally tally = {.tests = 1, .errors = test->void_run};
+    markup_start(m, "testsuite");
+    markup_attr(m, "name", "self-test");
+    write_tally(m, &tally, false);
+    markup_start(m, "testcase");
+    markup_attr(m, "classname", "plumb.self-test");
+    markup_attr(m, "name", "A/A");
+    markup_attr(m, "time", "0");
+    markup_start(m, test->void_run ? "error" : "system-out");
+    if (test->void_run) {
+        markup_attr(m, "type", "void");
+        markup_attr(m, "message", "identical code was told apart: this run decides nothing");
+    }
+    markup_textf(m, "%u series of identical code compared with themselves, %u told apart\n",
+                 test->series, test->alarms);
+    markup_end(m);
+    markup_end(m);
+    markup_end(m);
+}
+
+static void write(struct buffer *out, const struct run *run, const struct report_context *context)
+{
+    struct view *views = view_all(run, context);
+    struct tally total = {.tests = run->self_test.series > 0,
+                          .errors = run->self_test.series > 0 && run->self_test.void_run};
+    for (size_t i = 0; i < run->count; i++)
+        tally_add(&total, &views[i]);
+    qsort(views, run->count, sizeof(*views), by_kernel);
+    struct markup *m = markup_new(MARKUP_XML);
+    markup_start(m, "testsuites");
+    markup_attr(m, "name", "plumb");
+    write_tally(m, &total, true);
+    for (size_t i = 0, next; i < run->count; i = next) {
+        for (next = i + 1; next < run->count; next++) {
+            if (strcmp(views[i].result->kernel, views[next].result->kernel) != 0)
+                break;
+        }
+        write_suite(m, views + i, next - i, run);
+    }
+    if (run->self_test.series > 0)
+        write_self_test(m, run);
+    markup_end(m);
+    markup_finish(m, out);
+    free(views);
+}
+
+const struct report report_junit = {
+    .name = "junit",
+    .file = "junit.xml",
+    .why = "test results for Jenkins, GitLab and GitHub",
+    .write = write,
+};

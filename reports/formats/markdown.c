@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// summary.md for a job summary or a pull request comment: the verdict, what changed (the worst
+// first, at most CHANGED_SHOWN rows), the rest folded away, and where the figures come from.
+//
+// Untrusted text cannot leave its cell: it is one line, every character that means something to
+// GitHub's Markdown is a character reference. GitHub looks for mentions and issue numbers in the
+// finished page, so "@" and "#" are also cut off from what follows by a zero-width space.
+#include "reports/clean.h"
+#include "reports/view.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHANGED_SHOWN = 20, REST_SHOWN = 150, NAME_LIMIT = 80, SENTENCE_LIMIT = 240 };
+
+static void put_text(struct buffer *out, const char *text, size_t limit)
+{
+    struct buffer cleaned = {0};
+    clean_line(&cleaned, text, limit);
+    for (size_t i = 0; i < cleaned.length; i++) {
+        char c = cleaned.bytes[i];
+        if (c == '@' || c == '#')
+            buffer_printf(out, "&#%d;&#8203;", c);
+        else if (strchr("\\`*_{}[]()<>+-!|&:~$\"'=^.", c))
+            buffer_printf(out, "&#%d;", c);
+        else
+            buffer_add(out, &c, 1);
+    }
+    buffer_free(&cleaned);
+}
+
+static void put_commit(struct buffer *out, const struct commit *commit,
+                       const struct report_context *context)
+{
+    char id[VIEW_TEXT];
+    view_short_id(id, commit->id);
+    if (!id[0]) {
+        buffer_puts(out, "-");
+        return;
+    }
+    if (context && context->commit_url)
+        buffer_printf(out, "[`%s`](%s%s) ", id, context->commit_url, commit->id);
+    else
+        buffer_printf(out, "`%s` ", id);
+    put_text(out, commit->summary, SENTENCE_LIMIT);
+}
+
+static void put_row(struct buffer *out, const struct view *view)
+{
+    const struct result *r = view->result;
+    char base[VIEW_TEXT], head[VIEW_TEXT], change[VIEW_TEXT], interval[VIEW_TEXT];
+    struct buffer sentence = {0};
+    view_time(base, view->base_ns);
+    view_time(head, view->head_ns);
+    view_percent(change, view->change);
+    view_interval(interval, view->lower, view->upper);
+    view_sentence(&sentence, view);
+    buffer_printf(out, "| %s %s%s | ", view_symbol(r->verdict.kind),
+                  verdict_kind_name(r->verdict.kind), view->is_environment ? " (environment)" : "");
+    put_text(out, r->kernel, NAME_LIMIT);
+    buffer_printf(out, " | %s | %s | %s | %s %s | ", view->problem, base, head, change,
+                  isnan(view->change) ? "" : interval);
+    if (isfinite(view->actual_predicted))
+        buffer_printf(out, "%.2f | ", view->actual_predicted);
+    else
+        buffer_puts(out, "- | ");
+    put_text(out, sentence.bytes, SENTENCE_LIMIT);
+    buffer_puts(out, " |\n");
+    buffer_free(&sentence);
+}
+
+static void put_table(struct buffer *out, const struct view *views, size_t count, size_t limit)
+{
+    buffer_puts(out, "| verdict | kernel | problem | base | head | change and interval | "
+                     "actual / predicted | why |\n|---|---|---|--:|--:|--:|--:|---|\n");
+    for (size_t i = 0; i < count && i < limit; i++)
+        put_row(out, &views[i]);
+    if (count > limit)
+        buffer_printf(out, "\n%zu more are not shown here; all are in index.html.\n",
+                      count - limit);
+    buffer_puts(out, "\n");
+}
+
+static void put_verdict(struct buffer *out, const struct run *run)
+{
+    static const char *const marks[] = {[CONCLUDE_OK] = "✅",
+                                        [CONCLUDE_REGRESSION] = "🔺",
+                                        [CONCLUDE_UNDECIDED] = "❔",
+                                        [CONCLUDE_BROKEN] = "❌",
+                                        [CONCLUDE_FAILED] = "⚠️"};
+    size_t counts[VERDICT_KINDS];
+    run_count_verdicts(run, counts);
+    buffer_printf(out, "## %s plumb: %s\n\n**",
+                  (size_t)run->conclusion < ARRAY_COUNT(marks) ? marks[run->conclusion] : "",
+                  view_conclusion(run->conclusion));
+    put_text(out, run->headline ? run->headline : view_conclusion(run->conclusion), CLEAN_LINE);
+    buffer_puts(out, "**\n\n");
+    static const enum verdict_kind order[] = {VERDICT_BROKEN, VERDICT_SLOWER, VERDICT_UNDECIDED,
+                                              VERDICT_FASTER, VERDICT_NEW,    VERDICT_SAME};
+    for (size_t i = 0; i < ARRAY_COUNT(order); i++)
+        buffer_printf(out, "%s%zu %s", i ? " · " : "", counts[order[i]],
+                      verdict_kind_name(order[i]));
+    buffer_puts(out, "\n\n");
+}
+
+static void put_self_test(struct buffer *out, const struct run *run)
+{
+    const struct self_test *test = &run->self_test;
+    if (test->void_run)
+        buffer_puts(out, "> **This run is void:** identical code was told apart, so nothing else "
+                         "here means anything. Measure again on a quiet machine.\n\n");
+    else if (test->series > 0)
+        buffer_printf(out,
+                      "Self-test: identical code compared with itself in %u series, %u told "
+                      "apart.\n\n",
+                      test->series, test->alarms);
+    else
+        buffer_puts(out, "Self-test: this run carries none.\n\n");
+}
+
+static void put_provenance(struct buffer *out, const struct run *run,
+                           const struct report_context *context)
+{
+    char started[VIEW_TEXT];
+    view_date(started, run->started_s);
+    buffer_puts(out, "<details><summary>Where this comes from</summary>\n\n| what | value |\n"
+                     "|---|---|\n");
+    if (run->base.id[0]) {
+        buffer_puts(out, "| base | ");
+        put_commit(out, &run->base, context);
+        buffer_puts(out, " |\n");
+    }
+    buffer_puts(out, "| head | ");
+    put_commit(out, &run->head, context);
+    buffer_puts(out, " |\n");
+    for (size_t i = 0; i < run->device_count; i++) {
+        const struct device *d = &run->devices[i];
+        buffer_puts(out, "| device | ");
+        put_text(out, d->name, NAME_LIMIT);
+        buffer_puts(out, ", driver ");
+        put_text(out, d->driver, NAME_LIMIT);
+        buffer_puts(out, ", runtime ");
+        put_text(out, d->runtime, NAME_LIMIT);
+        buffer_puts(out, ", ");
+        put_text(out, d->uuid, NAME_LIMIT);
+        buffer_puts(out, " |\n");
+    }
+    buffer_puts(out, "| tool | plumb ");
+    put_text(out, run->tool_version, NAME_LIMIT);
+    buffer_printf(out, ", %s |\n| started | %s |\n\n</details>\n", run_kind_name(run->kind),
+                  started);
+}
+
+static void write(struct buffer *out, const struct run *run, const struct report_context *context)
+{
+    struct view *views = view_all(run, context);
+    size_t changed = 0;
+    while (changed < run->count && views[changed].result->verdict.kind != VERDICT_SAME)
+        changed++;
+    put_verdict(out, run);
+    if (changed > 0)
+        put_table(out, views, changed, CHANGED_SHOWN);
+    if (changed < run->count) {
+        buffer_printf(out, "<details><summary>%zu series are the same</summary>\n\n",
+                      run->count - changed);
+        put_table(out, views + changed, run->count - changed, REST_SHOWN);
+        buffer_puts(out, "</details>\n\n");
+    }
+    put_self_test(out, run);
+    put_provenance(out, run, context);
+    free(views);
+}
+
+const struct report report_markdown = {
+    .name = "markdown",
+    .file = "summary.md",
+    .why = "job summaries and pull request comments",
+    .write = write,
+};

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every series in one table whose change column is a forest plot, and the sorted curves.
+#include "reports/html.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { FOREST_WIDTH = 210 };
+
+static void text_cell(struct markup *m, const char *label, const char *class, double value,
+                      const char *text)
+{
+    bool empty = text[0] == '-' && text[1] == '\0';
+    char joined[64];
+    snprintf(joined, sizeof(joined), "%s%s", class ? class : "", empty ? " empty" : "");
+    page_cell(m, label, joined, value, false);
+    markup_text(m, text);
+    markup_end(m);
+}
+
+static void name_cell(struct markup *m, const struct view *view)
+{
+    char anchor[32];
+    html_anchor(anchor, view);
+    page_cell(m, "kernel", "wrap", NAN, true);
+    markup_start(m, "a");
+    markup_attrf(m, "href", "#%s", anchor);
+    markup_text(m, view->result->kernel);
+    markup_end(m);
+    if (view->result->control)
+        markup_element(m, "span", "muted small", " control");
+    markup_end(m);
+}
+
+static void change_cells(struct markup *m, const struct view *view, const struct scale *x)
+{
+    char change[VIEW_TEXT], interval[VIEW_TEXT];
+    view_percent(change, view->change);
+    view_interval(interval, view->lower, view->upper);
+    text_cell(m, "change", "right nowrap", view->change, change);
+    page_cell(m, "interval", isnan(view->change) ? "empty" : NULL, NAN, false);
+    if (!isnan(view->change)) {
+        markup_start(m, "span");
+        markup_attr(m, "title", interval);
+        chart_interval(m, view, x, FOREST_WIDTH);
+        markup_element(m, "span", "unseen", interval);
+        markup_end(m);
+    }
+    markup_end(m);
+}
+
+static void write_row(const struct html *html, const struct view *view, const struct scale *x)
+{
+    struct markup *m = html->m;
+    char base[VIEW_TEXT], head[VIEW_TEXT], clock[VIEW_TEXT], accuracy[VIEW_TEXT] = "-";
+    const struct prediction *p = &view->result->prediction;
+    view_time(base, view->base_ns);
+    view_time(head, view->head_ns);
+    view_clock(clock, view->head_hz);
+    if (isfinite(view->actual_predicted))
+        snprintf(accuracy, sizeof(accuracy), "%.2f", view->actual_predicted);
+    markup_start(m, "tr");
+    markup_attr(m, "role", "row");
+    markup_attr(m, "data-verdict", verdict_kind_name(view->result->verdict.kind));
+    markup_attr(m, "data-device", view->device->name);
+    markup_attr(m, "data-bound", p->feasible ? bound_name(p->bound) : "none");
+    name_cell(m, view);
+    text_cell(m, "problem", "mono nowrap", NAN, view->problem);
+    page_cell(m, "verdict", "nowrap", NAN, false);
+    html_tag(m, view);
+    if (view->is_environment)
+        markup_element(m, "span", "muted small", " environment");
+    markup_end(m);
+    change_cells(m, view, x);
+    if (html->run->base.id[0])
+        text_cell(m, "base", "right nowrap", view->base_ns, base);
+    text_cell(m, "head", "right nowrap", view->head_ns, head);
+    text_cell(m, "actual/predicted", "right nowrap", view->actual_predicted, accuracy);
+    text_cell(m, "bound", NULL, NAN, p->feasible ? bound_name(p->bound) : "-");
+    text_cell(m, "clock", "right nowrap", view->head_hz, clock);
+    markup_end(m);
+}
+
+static void write_heads(const struct html *html, const struct scale *x)
+{
+    struct markup *m = html->m;
+    page_table_head(m, "Kernel", PAGE_SORT_TEXT, NULL);
+    page_table_head(m, "Problem", PAGE_SORT_TEXT, NULL);
+    page_table_head(m, "Verdict", PAGE_SORT_TEXT, NULL);
+    page_table_head(m, "Change", PAGE_SORT_NUMBER, "right");
+    markup_start(m, "th");
+    markup_attr(m, "scope", "col");
+    markup_attr(m, "role", "columnheader");
+    markup_text(m, "Interval and margin");
+    chart_interval_axis(m, x, FOREST_WIDTH);
+    markup_end(m);
+    if (html->run->base.id[0])
+        page_table_head(m, "Base", PAGE_SORT_NUMBER, "right");
+    page_table_head(m, "Head", PAGE_SORT_NUMBER, "right");
+    page_table_head(m, "Actual / predicted", PAGE_SORT_NUMBER, "right");
+    page_table_head(m, "Bound", PAGE_SORT_TEXT, NULL);
+    page_table_head(m, "SM clock", PAGE_SORT_NUMBER, "right");
+}
+
+void html_table(const struct html *html)
+{
+    struct markup *m = html->m;
+    if (html->count == 0)
+        return;
+    struct scale x = chart_change_scale(html->views, html->count, 6, FOREST_WIDTH - 6);
+    markup_start(m, "section");
+    markup_attr(m, "aria-labelledby", "all");
+    markup_start(m, "h2");
+    markup_attr(m, "id", "all");
+    markup_text(m, "All series");
+    markup_end(m);
+    markup_open(m, "div", "scroll");
+    page_table_begin(m, "cards sortable filter", "All series, worst first");
+    write_heads(html, &x);
+    page_table_body(m);
+    for (size_t i = 0; i < html->count; i++)
+        write_row(html, &html->views[i], &x);
+    page_table_end(m);
+    markup_end(m);
+    markup_element(m, "p", "hint",
+                   "Interval: change of head over base with its confidence interval; shaded: the "
+                   "margin below which a change does not count; an arrow head: goes on beyond.");
+    markup_end(m);
+}
+
+void html_curves(const struct html *html)
+{
+    struct markup *m = html->m;
+    size_t changes = 0, predictions = 0;
+    for (size_t i = 0; i < html->count; i++) {
+        changes += isfinite(html->views[i].change);
+        predictions += isfinite(html->views[i].actual_predicted);
+    }
+    if (changes < 2 && predictions < 2)
+        return;
+    markup_start(m, "section");
+    markup_attr(m, "aria-label", "All series at a glance");
+    markup_element(m, "h2", NULL, "At a glance");
+    markup_open(m, "div", "figures");
+    if (changes >= 2) {
+        markup_open(m, "figure", "card");
+        markup_element(m, "figcaption", NULL, "Change of head over base, every series sorted");
+        chart_curve_change(m, html->views, html->count);
+        markup_end(m);
+    }
+    if (predictions >= 2) {
+        markup_open(m, "figure", "card");
+        markup_element(
+            m, "figcaption", NULL,
+            "Measured time over predicted time, every series sorted; shaded: within 10 %");
+        chart_curve_accuracy(m, html->views, html->count);
+        markup_end(m);
+    }
+    markup_end(m);
+    markup_end(m);
+}

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/view.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const struct device no_device = {"", "", "unknown device", "", "", ""};
+static const struct report_series no_extra = {NAN, NAN, NULL, 0};
+
+static double positive(double value)
+{
+    return value > 0 && isfinite(value) ? value : NAN;
+}
+
+static bool has_cause_outside(enum cause cause)
+{
+    return cause == CAUSE_ENVIRONMENT || cause == CAUSE_MODEL || cause == CAUSE_PLACEMENT;
+}
+
+// Slower for a reason outside the kernel must not fail a change (design section 8), but it is no
+// pass either: nothing is known about the kernel then.
+static enum outcome outcome_of(const struct run *run, const struct result *result)
+{
+    const struct verdict *v = &result->verdict;
+    if (v->kind == VERDICT_BROKEN)
+        return OUTCOME_BROKEN;
+    bool judged = v->kind == VERDICT_SLOWER || v->kind == VERDICT_FASTER || v->kind == VERDICT_SAME;
+    if (v->kind == VERDICT_UNDECIDED || (judged && run->self_test.void_run))
+        return OUTCOME_UNDECIDED;
+    if (result->head.state == MEASURED_UNSUPPORTED || result->head.state == MEASURED_MISSING)
+        return OUTCOME_UNDECIDED;
+    if (v->kind == VERDICT_SLOWER)
+        return has_cause_outside(v->cause) || result->control ? OUTCOME_UNDECIDED
+                                                              : OUTCOME_REGRESSED;
+    return OUTCOME_PASSED;
+}
+
+static void view_clocks(struct view *view)
+{
+    const struct measurement *head = &view->result->head;
+    size_t throttled = 0;
+    for (size_t i = 0; i < head->count; i++) {
+        throttled += head->samples[i].throttle != THROTTLE_NONE;
+        view->throttle |= head->samples[i].throttle;
+    }
+    view->throttled = head->count ? (double)throttled / (double)head->count : 0;
+    view->head_hz = positive(measurement_clock_hz(head));
+    view->base_hz = positive(measurement_clock_hz(&view->result->base));
+}
+
+static double measured_ns(const struct measurement *m)
+{
+    return m->state == MEASURED_OK ? positive(measurement_time_ns(m)) : NAN;
+}
+
+static struct view view_one(const struct run *run, size_t index,
+                            const struct report_context *context)
+{
+    const struct result *result = &run->results[index];
+    const struct verdict *v = &result->verdict;
+    struct view view = {.result = result, .index = index, .extra = &no_extra};
+    if (context && context->series)
+        view.extra = &context->series[index];
+    view.device = result->device < run->device_count ? &run->devices[result->device] : &no_device;
+    problem_format(view.problem, &result->problem);
+    view.base_ns = measured_ns(&result->base);
+    view.head_ns = measured_ns(&result->head);
+    view.change = expm1(v->log_ratio);
+    view.lower = expm1(v->lower);
+    view.upper = expm1(v->upper);
+    bool compared = v->pairs > 0 || v->log_ratio != 0 || v->upper > v->lower;
+    if (!compared || v->kind == VERDICT_BROKEN || v->kind == VERDICT_NEW)
+        view.change = view.lower = view.upper = NAN;
+    const struct prediction *p = &result->prediction;
+    view.actual_predicted = p->feasible && p->time_ns > 0 ? view.head_ns / p->time_ns : NAN;
+    view_clocks(&view);
+    view.outcome = outcome_of(run, result);
+    view.is_environment = (v->kind == VERDICT_SLOWER || v->kind == VERDICT_FASTER) &&
+                          (has_cause_outside(v->cause) || result->control);
+    return view;
+}
+
+static int verdict_rank(enum verdict_kind kind)
+{
+    static const int rank[VERDICT_KINDS] = {
+        [VERDICT_BROKEN] = 0, [VERDICT_SLOWER] = 1, [VERDICT_UNDECIDED] = 2,
+        [VERDICT_FASTER] = 3, [VERDICT_NEW] = 4,    [VERDICT_SAME] = 5,
+    };
+    return rank[kind];
+}
+
+static int by_importance(const void *left, const void *right)
+{
+    const struct view *a = left, *b = right;
+    if (a->outcome != b->outcome)
+        return a->outcome < b->outcome ? -1 : 1;
+    int rank = verdict_rank(a->result->verdict.kind) - verdict_rank(b->result->verdict.kind);
+    if (rank)
+        return rank;
+    double size_a = isnan(a->change) ? 0 : fabs(a->change);
+    double size_b = isnan(b->change) ? 0 : fabs(b->change);
+    if (size_a != size_b)
+        return size_a > size_b ? -1 : 1;
+    return (a->index > b->index) - (a->index < b->index);
+}
+
+struct view *view_all(const struct run *run, const struct report_context *context)
+{
+    struct view *views = xcalloc(run->count ? run->count : 1, sizeof(*views));
+    for (size_t i = 0; i < run->count; i++)
+        views[i] = view_one(run, i, context);
+    qsort(views, run->count, sizeof(*views), by_importance);
+    return views;
+}
+
+void view_sentence(struct buffer *out, const struct view *view)
+{
+    const struct verdict *v = &view->result->verdict;
+    char change[VIEW_TEXT], interval[VIEW_TEXT];
+    if (v->sentence && v->sentence[0]) {
+        buffer_puts(out, v->sentence);
+        return;
+    }
+    buffer_puts(out, verdict_kind_name(v->kind));
+    if (v->kind == VERDICT_BROKEN)
+        buffer_printf(out, ": %s", measurement_state_name(view->result->head.state));
+    if (isnan(view->change))
+        return;
+    view_percent(change, view->change);
+    view_interval(interval, view->lower, view->upper);
+    buffer_printf(out, ": %s, %g %% interval %s, margin %.2g %%", change, v->confidence * 100,
+                  interval, v->margin * 100);
+}
+
+const char *view_detail(const struct view *view)
+{
+    const struct result *r = view->result;
+    const struct measurement *m =
+        r->head.state != MEASURED_OK || !r->base.detail ? &r->head : &r->base;
+    if (r->head.detail && r->head.detail[0])
+        m = &r->head;
+    return m->detail ? m->detail : "";
+}
+
+const char *view_since(const struct view *view, const struct run *run)
+{
+    const struct result *r = view->result;
+    bool moved = r->verdict.kind == VERDICT_SLOWER || r->verdict.kind == VERDICT_FASTER ||
+                 r->verdict.kind == VERDICT_BROKEN;
+    if (run->base.id[0])
+        return moved && !view->is_environment && run->head.id[0] ? run->head.id : NULL;
+    if (view->extra->change_count == 0)
+        return NULL;
+    size_t index = view->extra->changes[view->extra->change_count - 1].index;
+    return index < r->history.count ? r->history.points[index].commit : NULL;
+}
+
+void view_time(char out[VIEW_TEXT], double time_ns)
+{
+    static const struct {
+        double scale;
+        const char *unit;
+    } units[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}, {1, "ns"}};
+    size_t u = 0;
+    if (!isfinite(time_ns)) {
+        snprintf(out, VIEW_TEXT, "-");
+        return;
+    }
+    while (u + 1 < ARRAY_COUNT(units) && fabs(time_ns) < units[u].scale)
+        u++;
+    double value = time_ns / units[u].scale;
+    int decimals = fabs(value) >= 999.5   ? 0
+                   : fabs(value) >= 99.95 ? 1
+                   : fabs(value) >= 9.995 ? 2
+                                          : 3;
+    snprintf(out, VIEW_TEXT, "%.*f %s", decimals, value, units[u].unit);
+}
+
+// U+2212 for the sign: a hyphen is easily missed in front of a figure.
+static int signed_percent(char *out, size_t size, double relative)
+{
+    double percent = relative * 100;
+    int decimals = fabs(percent) >= 99.5 ? 0 : fabs(percent) >= 9.995 ? 1 : 2;
+    const char *sign = relative < 0 ? "−" : "+";
+    return snprintf(out, size, "%s%.*f", sign, decimals, fabs(percent));
+}
+
+void view_percent(char out[VIEW_TEXT], double relative)
+{
+    if (!isfinite(relative)) {
+        snprintf(out, VIEW_TEXT, "-");
+        return;
+    }
+    int length = signed_percent(out, VIEW_TEXT, relative);
+    snprintf(out + length, VIEW_TEXT - (size_t)length, " %%");
+}
+
+void view_interval(char out[VIEW_TEXT], double lower, double upper)
+{
+    char low[VIEW_TEXT / 2], high[VIEW_TEXT / 2];
+    if (isnan(lower) || isnan(upper)) {
+        snprintf(out, VIEW_TEXT, "-");
+        return;
+    }
+    signed_percent(low, sizeof(low), lower);
+    signed_percent(high, sizeof(high), upper);
+    snprintf(out, VIEW_TEXT, "[%.24s, %.24s] %%", low, high);
+}
+
+void view_clock(char out[VIEW_TEXT], double clock_hz)
+{
+    if (!(clock_hz > 0) || !isfinite(clock_hz))
+        snprintf(out, VIEW_TEXT, "-");
+    else
+        snprintf(out, VIEW_TEXT, "%.3f GHz", clock_hz / 1e9);
+}
+
+void view_date(char out[VIEW_TEXT], int64_t time_s)
+{
+    struct tm tm;
+    time_t when = (time_t)time_s;
+    if (time_s <= 0 || !gmtime_r(&when, &tm) ||
+        !strftime(out, VIEW_TEXT, "%Y-%m-%d %H:%M UTC", &tm))
+        snprintf(out, VIEW_TEXT, "-");
+}
+
+void view_short_id(char out[VIEW_TEXT], const char *id)
+{
+    snprintf(out, VIEW_TEXT, "%.10s", id);
+}
+
+const char *view_symbol(enum verdict_kind kind)
+{
+    static const char *const symbols[VERDICT_KINDS] = {
+        [VERDICT_SAME] = "=",      [VERDICT_SLOWER] = "▲", [VERDICT_FASTER] = "▼",
+        [VERDICT_UNDECIDED] = "?", [VERDICT_BROKEN] = "✕", [VERDICT_NEW] = "+",
+    };
+    return symbols[kind];
+}
+
+const char *view_conclusion(enum conclusion conclusion)
+{
+    static const char *const names[] = {
+        [CONCLUDE_OK] = "no regression",       [CONCLUDE_REGRESSION] = "regression",
+        [CONCLUDE_UNDECIDED] = "undecided",    [CONCLUDE_BROKEN] = "broken",
+        [CONCLUDE_FAILED] = "the tool failed",
+    };
+    return (size_t)conclusion < ARRAY_COUNT(names) ? names[conclusion] : "unknown";
+}
+
+void view_throttle(char out[VIEW_TEXT], uint8_t bits)
+{
+    snprintf(out, VIEW_TEXT, "%s%s%s%s%s", bits & THROTTLE_POWER ? "power" : "",
+             bits & THROTTLE_POWER && bits & ~THROTTLE_POWER ? ", " : "",
+             bits & THROTTLE_THERMAL ? "thermal" : "",
+             bits & THROTTLE_THERMAL && bits & THROTTLE_OTHER ? ", " : "",
+             bits & THROTTLE_OTHER ? "other"
+             : bits                ? ""
+                                   : "none");
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What every report says of a series, worked out once: times, change, actual/predicted, whether it
+// fails the run, in which order people want to read it, and how numbers are written.
+#ifndef PLUMB_REPORTS_VIEW_H
+#define PLUMB_REPORTS_VIEW_H
+
+#include "reports/report.h"
+
+// How a verdict counts for a machine that knows pass, fail, error and skip.
+enum outcome {
+    OUTCOME_BROKEN,    // error
+    OUTCOME_REGRESSED, // failure: slower, and the kernel itself is why
+    OUTCOME_UNDECIDED, // skipped: no conclusion, or slower for a reason outside the kernel
+    OUTCOME_PASSED
+};
+
+struct view {
+    const struct result *result;
+    const struct report_series *extra; // never NULL
+    const struct device *device;       // never NULL
+    size_t index;                      // of the result in the run
+    char problem[PROBLEM_TEXT];
+    double base_ns, head_ns;     // NaN when there is no time
+    double base_hz, head_hz;     // SM clock, NaN when unknown
+    double change, lower, upper; // head / base - 1 and its interval, NaN when none
+    double actual_predicted;     // NaN when there is no prediction or no time
+    double throttled;            // share of the head's samples with a throttle reason, 0..1
+    uint8_t throttle;            // the reasons seen, enum throttle bits
+    enum outcome outcome;
+    bool is_environment; // slower or faster, but not because of the kernel
+};
+
+// One per result, worst first: outcome, then verdict, then size of the change. The caller frees.
+struct view *view_all(const struct run *run, const struct report_context *context);
+
+// The verdict's sentence, or one made from its numbers when it has none. Untrusted text.
+void view_sentence(struct buffer *out, const struct view *view);
+// Why the kernel has no time, or the kernel's note; "" if nothing. Untrusted text.
+const char *view_detail(const struct view *view);
+// "since": the commit the last change began with, NULL when not known. Points into the run.
+const char *view_since(const struct view *view, const struct run *run);
+
+enum { VIEW_TEXT = 64 };
+void view_time(char out[VIEW_TEXT], double time_ns);     // "182.4 µs"; "-" for NaN
+void view_percent(char out[VIEW_TEXT], double relative); // "+3.21 %"
+void view_interval(char out[VIEW_TEXT], double lower, double upper);
+void view_clock(char out[VIEW_TEXT], double clock_hz);   // "1.583 GHz"
+void view_date(char out[VIEW_TEXT], int64_t time_s);     // "2026-11-21 03:04 UTC"
+void view_short_id(char out[VIEW_TEXT], const char *id); // first 10 digits
+const char *view_symbol(enum verdict_kind kind);         // a sign that needs no colour
+const char *view_conclusion(enum conclusion conclusion); // "regression"
+void view_throttle(char out[VIEW_TEXT], uint8_t bits);   // "power, thermal" or "none"
+
+#endif

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs for the tests of reports: several kernels, shapes and two devices, every verdict and cause,
+// samples with the noise seen on an H200 (0.4 % per pair, a stall now and then), histories with a
+// step. Deterministic: a seeded generator, fixed times.
+#ifndef PLUMB_TESTS_HELPER_RUN_H
+#define PLUMB_TESTS_HELPER_RUN_H
+
+#include "reports/report.h"
+
+// Each makes a run that the caller frees with run_free().
+struct run helper_run(void);               // a gate of 18 series with every verdict
+struct run helper_run_hostile(void);       // the same with text meant to break readers
+struct run helper_run_large(size_t count); // a gate of `count` series
+struct run helper_run_empty(void);         // nothing measured
+// What is known beyond the run; lives in run->arena.
+struct report_context helper_context(struct run *run);
+
+// Strings meant to break a reader; `helper_hostile_count` of them.
+extern const char *const helper_hostile[];
+extern const size_t helper_hostile_count;
+
+#endif
