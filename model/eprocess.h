@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Evidence that grows while data arrive and may be looked at after every pair.
+//
+// An e-process starts at 1 and is a bet: under the null hypothesis its expectation stays <= 1 at
+// every stopping time, so the chance that it ever reaches 1/a is at most a (Ville). Values are kept
+// as natural logarithms; the maths is on top of eprocess.c.
+#ifndef PLUMB_EPROCESS_H
+#define PLUMB_EPROCESS_H
+
+#include "model/base.h"
+
+enum { EPROCESS_BETS = 5 };
+
+// Evidence that the centre of a stream lies above 0, for z that is symmetric about its centre.
+// A zeroed struct has seen nothing.
+struct eprocess {
+    double log_wealth[EPROCESS_BETS]; // one per fixed bet size
+};
+
+// Adds one standardised observation, z = (y - centre under the null) / scale. `scale` has to be
+// known before y. z is finite.
+void eprocess_add(struct eprocess *process, double z);
+// log E; 0 before any data, negative when the data speak for the null.
+double eprocess_log(const struct eprocess *process);
+
+// log of the e-value of a whole stream against "the centre of y is at or below `centre`" (side +1)
+// or "at or above" (side -1). The same figure as adding the pairs one by one.
+double eprocess_of(const double *y, const double *scale, size_t count, double centre, int side);
+
+// Confidence bound for the centre by inversion: with side +1 the largest value that the stream
+// refutes as "centre <= value" at log E >= log_limit, i.e. a lower bound; with side -1 the upper
+// bound. Valid at any stopping time. -INFINITY (+INFINITY) while the data bound nothing. `streams`
+// are independent (fresh processes): their e-values multiply. Stream p holds the pairs
+// [start[p], start[p + 1]) of y and scale.
+double eprocess_bound(const double *y, const double *scale, const uint32_t *start, size_t streams,
+                      double log_limit, int side);
+
+// The scale-free normal mixture: log E against "centre 0" for values that are independent and about
+// normal, such as medians of blocks. NOT for single launches (see eprocess.c). 0 below 2 values.
+double eprocess_scale_free(const double *values, size_t count);
+
+// (S) in closed form, the normal mixture over bets: two-sided, against "centre 0". Kept as the
+// reference which eprocess_of() has to beat; t is the mixture's width.
+double eprocess_normal_mixture(const double *y, const double *scale, size_t count, double t);
+
+// e-BH: rejects the k largest of `count` e-values with e >= count/(q k); the share of false ones
+// among the rejected is at most q on average, whatever the dependence. Returns how many;
+// rejected[i] is set for every i. NaN counts as no evidence.
+size_t ebh(bool *rejected, const double *log_e, size_t count, double q);
+
+// log of (sum of weight exp(log_e)) / count, i.e. of the mean of e-values: an e-value under any
+// dependence. -INFINITY for count 0.
+double log_mean_exp(const double *log_e, size_t count);
+
+#endif

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Robust location and scale, and scales that borrow strength from other series (pure functions).
+// Inputs are finite; `work` arrays are clobbered.
+#ifndef PLUMB_ROBUST_H
+#define PLUMB_ROBUST_H
+
+#include "model/base.h"
+
+// Sorts `work`. NaN for count 0.
+double robust_median(double *work, size_t count);
+// 1.4826 x median absolute deviation from the median: the SD of a normal sample. Sorts `work`.
+double robust_sd(double *work, size_t count);
+
+struct robust_mean {
+    double mean; // 10 % trimmed off each side; NaN for no data
+    double se;   // from the winsorized SD (Tukey, McLaughlin 1963); INFINITY below 2 values
+};
+struct robust_mean robust_mean(double *work, size_t count);
+
+// The prior for a variance: a scaled inverse chi-square with `weight` degrees of freedom about
+// sd^2.
+struct moderation {
+    double sd;
+    double weight; // INFINITY: all series share one variance; 0: nothing known
+};
+// Fits it to the scales of many series (limma: Smyth 2004, moments of log s^2); degrees[i] are
+// those of sd[i]. Series with sd <= 0 or degrees <= 0 are left out. {0, 0} when fewer than 3
+// remain.
+struct moderation moderate_fit(const double *sd, const double *degrees, size_t count);
+// sqrt((weight sd0^2 + degrees sd^2) / (weight + degrees)).
+double moderate_sd(struct moderation prior, double sd, double degrees);
+
+// Random-effects mean of several estimates (DerSimonian and Laird 1986). between = SD of the true
+// values between the groups. count >= 1; standard errors > 0 and finite.
+struct pooled {
+    double mean, se, between;
+};
+struct pooled pool_random_effects(const double *mean, const double *se, size_t count);
+
+// Distributions' tails that libm lacks.
+double normal_cdf(double z);
+double normal_quantile(double p); // 0 < p < 1; Acklam's rational start and two Newton steps
+// Regularised incomplete beta function I_x(a, b), a, b > 0, 0 <= x <= 1 (continued fraction,
+// Lentz).
+double incomplete_beta(double a, double b, double x);
+double student_cdf(double t, double degrees);
+
+#endif
