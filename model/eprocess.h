@@ -49,7 +49,7 @@ double eprocess_normal_mixture(const double *y, const double *scale, size_t coun
 // rejected[i] is set for every i. NaN counts as no evidence.
 size_t ebh(bool *rejected, const double *log_e, size_t count, double q);
 
-// log of (sum of weight exp(log_e)) / count, i.e. of the mean of e-values: an e-value under any
+// log of the mean of exp(log_e), i.e. of e-values: an e-value under any
 // dependence. -INFINITY for count 0.
 double log_mean_exp(const double *log_e, size_t count);
 

@@ -28,8 +28,7 @@
 
 #include "model/eprocess.h"
 #include "model/result.h"
-
-enum { GATE_PROCESSES = 8 };
+#include "model/robust.h"
 
 struct gate_policy {
     double alpha;           // chance of a false alarm of one series; 1e-3
@@ -59,7 +58,7 @@ enum gate_next {
 struct gate_decision {
     enum verdict_kind kind; // same, slower, faster or undecided, by what is known now
     enum gate_next next;
-    bool placement;      // processes contradict each other: kind is undecided
+    bool placement;      // one process shows the change, another refutes it: undecided
     double log_ratio;    // trimmed mean; over processes a random-effects mean; NaN without pairs
     double log_evidence; // log e-value against |d| <= floor
     double log_same;     // log e-value against |d| >= margin
@@ -77,14 +76,15 @@ struct gate_stream { // one process
 
 struct gate_series {
     struct gate_policy policy;
-    double *y;     // in the arena, room for every pair the policy allows
-    double *scale; // of the pair, known before it was measured
-    double *work;
+    // In the arena, with room for every pair and process that the policy allows:
+    double *y;                     // log ratios
+    double *scale;                 // of the pair, known before it was measured
+    double *work, *means, *errors; // room to compute in
+    uint32_t *start;               // first pair of each process, and the end of the last
+    struct gate_stream *streams;   // one per process
     uint32_t capacity;
     uint32_t pairs;
-    uint32_t processes;                 // >= 1
-    uint32_t start[GATE_PROCESSES + 1]; // of each process in y
-    struct gate_stream streams[GATE_PROCESSES];
+    uint32_t processes; // >= 1
 };
 
 // The policy's fields must be in range (asserted): 0 < alpha < 1, 0 <= floor < margin, ...
@@ -115,13 +115,6 @@ size_t gate_next_series(const struct gate_turn *turns, size_t count);
 size_t gate_release(bool *released, const double *log_evidence, const size_t *kernel, size_t count,
                     double q);
 
-// The whole judgement from stored samples: pairs are matched by (process, block, pair), and a pair
-// counts only if both samples are present, not excluded, and have a positive finite time. Fills
-// every field of `out` but `cause` (set to placement or none). The sentence lives in the arena.
-// Broken states give VERDICT_BROKEN, an empty base VERDICT_NEW.
-void gate_judge(struct verdict *out, const struct measurement *base, const struct measurement *head,
-                const struct gate_policy *policy, struct arena *arena);
-
 // The pairs of two measurements as log ratios, in the order of (process, block, pair). Arrays have
 // room for min(base->count, head->count). Returns how many.
 struct gate_pair {
@@ -132,5 +125,12 @@ struct gate_pair {
 };
 size_t gate_pairs(struct gate_pair *out, const struct measurement *base,
                   const struct measurement *head, struct arena *arena);
+
+// The whole judgement from stored samples: pairs are matched by (process, block, pair), and a pair
+// counts only if both samples are present, not excluded, and have a positive finite time. Fills
+// every field of `out` but `cause` (set to placement or none). The sentence lives in the arena.
+// Broken states give VERDICT_BROKEN, an empty base VERDICT_NEW.
+void gate_judge(struct verdict *out, const struct measurement *base, const struct measurement *head,
+                const struct gate_policy *policy, struct arena *arena);
 
 #endif

@@ -40,7 +40,7 @@ struct pooled pool_random_effects(const double *mean, const double *se, size_t c
 
 // Distributions' tails that libm lacks.
 double normal_cdf(double z);
-double normal_quantile(double p); // 0 < p < 1; Acklam's rational start and two Newton steps
+double normal_quantile(double p); // 0 < p < 1
 // Regularised incomplete beta function I_x(a, b), a, b > 0, 0 <= x <= 1 (continued fraction,
 // Lentz).
 double incomplete_beta(double a, double b, double x);

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One series: six bets per process.
+//
+// Every statement about the true log ratio d is an e-process of eprocess.h on y shifted to the
+// boundary of its null hypothesis:
+//     slower      against d <= +floor        not_slower   against d >= +floor
+//     faster      against d >= -floor        not_faster   against d <= -floor
+//     below       against d >= +margin       above        against d <= -margin
+// At most one of "slower" and "faster" can be far from its null, so (slower + faster) / 2 is an
+// e-value against |d| <= floor: log_evidence. "Same" needs `below` and `above`; if |d| >= margin,
+// one of them is a bet against the truth, so min(below, above) is an e-value against |d| >= margin:
+// log_same. What the shifted nulls need beyond "same code": that a change acts as a factor, and
+// that the noise around it stays symmetric, which the random order gives as long as noise hits both
+// builds alike. At d = 0, the case that decides about false alarms, nothing is assumed.
+//
+// Why a floor: an exact test of d = 0 sees 0.05 %, and a build that moves its code by a cache line
+// does change by that. Alarms need evidence of more than `floor`, and an estimate of at least
+// `margin`; evidence without size goes on until "same", or the budget ends undecided.
+//
+// The scale of a pair is fixed before its block is measured: history's for the first block, then
+// the MAD of all pairs before the block, moderated by history. A wrong scale costs power, never
+// truth.
+//
+// Processes. A fresh process draws new addresses, so its shift differs a little. E-values of
+// different processes multiply (each is a fair bet given the ones before). An alarm of the first
+// process is a candidate; it stands if the product and the mean over all processes still say so,
+// and no process refutes it. A process refutes "slower" when not_slower reaches 1 / (1 -
+// confidence): under a true d >= floor that has probability <= 1 - confidence, whatever it looks
+// like.
+#include "model/gate.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+// Below the timer's own steps nothing is known; it only keeps the division finite.
+static const double least_scale = 1e-6;
+
+struct gate_policy gate_policy_default(const char *device_kind, double time_ns)
+{
+    struct gate_policy policy = {
+        .alpha = 1e-3,
+        .q = 0.01,
+        .confidence = 0.95,
+        .margin = 0.003,
+        .scale = 0.004,
+        .block_pairs = 8,
+        .min_pairs = 16,
+        .max_pairs = 256,
+        .confirm_pairs = 64,
+        .processes = 4,
+    };
+    if (strcmp(device_kind, "host") == 0) {
+        policy.margin = 0.03;
+        policy.scale = 0.03;
+    } else if (!(time_ns > 100e3)) {
+        policy.margin = 0.005;
+        policy.scale = 0.01;
+    }
+    policy.floor = 0.5 * policy.margin;
+    return policy;
+}
+
+void gate_series_init(struct gate_series *series, const struct gate_policy *policy,
+                      struct arena *arena)
+{
+    assert(policy->alpha > 0 && policy->alpha < 1 && policy->q > 0 && policy->q < 1);
+    assert(policy->confidence > 0 && policy->confidence < 1);
+    assert(policy->floor >= 0 && policy->floor < policy->margin && isfinite(policy->margin));
+    assert(policy->scale > 0 && isfinite(policy->scale) && policy->scale_pairs >= 0);
+    assert(policy->block_pairs >= 1 && policy->max_pairs >= 1 && policy->processes >= 1);
+    uint32_t further = policy->processes - 1;
+    uint32_t capacity = policy->max_pairs + further * policy->confirm_pairs;
+    *series = (struct gate_series){
+        .policy = *policy,
+        .y = arena_alloc(arena, capacity * sizeof(double)),
+        .scale = arena_alloc(arena, capacity * sizeof(double)),
+        .work = arena_alloc(arena, capacity * sizeof(double)),
+        .means = arena_alloc(arena, policy->processes * sizeof(double)),
+        .errors = arena_alloc(arena, policy->processes * sizeof(double)),
+        .start = arena_alloc(arena, (policy->processes + 1) * sizeof(uint32_t)),
+        .streams = arena_alloc(arena, policy->processes * sizeof(struct gate_stream)),
+        .capacity = capacity,
+        .processes = 1,
+    };
+}
+
+// The scale for the pair that comes next. It changes only at multiples of block_pairs, so it does
+// not depend on how the pairs were split into calls.
+static double next_scale(const struct gate_series *s)
+{
+    if (s->pairs == 0)
+        return fmax(s->policy.scale, least_scale);
+    if (s->pairs % s->policy.block_pairs != 0)
+        return s->scale[s->pairs - 1];
+    memcpy(s->work, s->y, s->pairs * sizeof(*s->y));
+    double sd = robust_sd(s->work, s->pairs);
+    struct moderation history = {s->policy.scale, s->policy.scale_pairs};
+    return fmax(moderate_sd(history, sd, s->pairs), least_scale);
+}
+
+static void add_pair(struct gate_series *s, double y)
+{
+    double scale = next_scale(s), floor = s->policy.floor, margin = s->policy.margin;
+    struct gate_stream *stream = &s->streams[s->processes - 1];
+    eprocess_add(&stream->slower, (y - floor) / scale);
+    eprocess_add(&stream->not_slower, (floor - y) / scale);
+    eprocess_add(&stream->faster, (-floor - y) / scale);
+    eprocess_add(&stream->not_faster, (y + floor) / scale);
+    eprocess_add(&stream->below, (margin - y) / scale);
+    eprocess_add(&stream->above, (y + margin) / scale);
+    s->y[s->pairs] = y;
+    s->scale[s->pairs] = scale;
+    stream->pairs++;
+    s->start[s->processes] = ++s->pairs;
+}
+
+size_t gate_series_add(struct gate_series *series, const double *log_ratios, size_t count)
+{
+    size_t taken = 0;
+    for (size_t i = 0; i < count && series->pairs < series->capacity; i++) {
+        if (!isfinite(log_ratios[i]))
+            continue;
+        add_pair(series, log_ratios[i]);
+        taken++;
+    }
+    return taken;
+}
+
+void gate_series_fresh_process(struct gate_series *series)
+{
+    assert(series->processes < series->policy.processes);
+    series->start[++series->processes] = series->pairs;
+}
+
+// log((E slower + E faster) / 2) from the logs of both.
+static double two_sided(double slower, double faster)
+{
+    return log_mean_exp((double[]){slower, faster}, 2);
+}
+
+// What all processes say together, and whether they contradict each other.
+struct evidence {
+    double slower, faster, below, above;
+    bool shows_slower, shows_faster, refutes_slower, refutes_faster;
+};
+
+static struct evidence gather(const struct gate_series *s)
+{
+    struct evidence sum = {0};
+    double shown = log(2 / s->policy.alpha), refuted = -log(1 - s->policy.confidence);
+    for (uint32_t p = 0; p < s->processes; p++) {
+        const struct gate_stream *stream = &s->streams[p];
+        double slower = eprocess_log(&stream->slower), faster = eprocess_log(&stream->faster);
+        sum.slower += slower;
+        sum.faster += faster;
+        sum.below += eprocess_log(&stream->below);
+        sum.above += eprocess_log(&stream->above);
+        sum.shows_slower |= slower >= shown;
+        sum.shows_faster |= faster >= shown;
+        sum.refutes_slower |= eprocess_log(&stream->not_slower) >= refuted;
+        sum.refutes_faster |= eprocess_log(&stream->not_faster) >= refuted;
+    }
+    return sum;
+}
+
+// Mean over the processes that have at least two pairs; a single one gives its trimmed mean.
+static struct pooled estimate(const struct gate_series *s)
+{
+    struct pooled none = {NAN, INFINITY, 0};
+    size_t used = 0;
+    for (uint32_t p = 0; p < s->processes; p++) {
+        uint32_t count = s->streams[p].pairs;
+        memcpy(s->work, s->y + s->start[p], count * sizeof(*s->y));
+        struct robust_mean m = robust_mean(s->work, count);
+        if (count == 1)
+            none.mean = m.mean;
+        if (count < 2)
+            continue;
+        s->means[used] = m.mean;
+        s->errors[used++] = fmax(m.se, least_scale);
+    }
+    return used ? pool_random_effects(s->means, s->errors, used) : none;
+}
+
+// The process at work has said what it can: decided for itself, or its budget is spent.
+static bool process_finished(const struct gate_series *s)
+{
+    const struct gate_policy *policy = &s->policy;
+    const struct gate_stream *stream = &s->streams[s->processes - 1];
+    uint32_t budget = s->processes == 1 ? policy->max_pairs : policy->confirm_pairs;
+    if (stream->pairs >= budget || s->pairs >= s->capacity)
+        return true;
+    if (s->processes == 1 || stream->pairs < policy->min_pairs)
+        return false;
+    double shown = log(2 / policy->alpha), refuted = -log(1 - policy->confidence);
+    return eprocess_log(&stream->slower) >= shown || eprocess_log(&stream->faster) >= shown ||
+           (eprocess_log(&stream->not_slower) >= refuted &&
+            eprocess_log(&stream->not_faster) >= refuted);
+}
+
+static enum verdict_kind kind_now(const struct gate_series *s, const struct gate_decision *d,
+                                  const struct evidence *e)
+{
+    if (d->pairs < s->policy.min_pairs || d->placement)
+        return VERDICT_UNDECIDED;
+    if (d->log_evidence >= -log(s->policy.alpha)) {
+        if (e->slower > e->faster && d->log_ratio >= s->policy.margin)
+            return VERDICT_SLOWER;
+        if (e->faster > e->slower && d->log_ratio <= -s->policy.margin)
+            return VERDICT_FASTER;
+    }
+    if (d->log_same >= -log(1 - s->policy.confidence))
+        return VERDICT_SAME;
+    return VERDICT_UNDECIDED;
+}
+
+static enum gate_next next_step(const struct gate_series *s, enum verdict_kind kind)
+{
+    bool alarm = kind == VERDICT_SLOWER || kind == VERDICT_FASTER;
+    bool more_processes = s->processes < s->policy.processes;
+    if (s->processes == 1) {
+        if (alarm)
+            return more_processes ? GATE_CONFIRM : GATE_DONE;
+        return kind == VERDICT_SAME || process_finished(s) ? GATE_DONE : GATE_MORE;
+    }
+    if (!process_finished(s))
+        return GATE_MORE;
+    return more_processes ? GATE_CONFIRM : GATE_DONE;
+}
+
+struct gate_decision gate_series_decide(const struct gate_series *s)
+{
+    struct evidence e = gather(s);
+    struct gate_decision d = {
+        .log_ratio = estimate(s).mean,
+        .log_evidence = two_sided(e.slower, e.faster),
+        .log_same = fmin(e.below, e.above),
+        .placement = s->processes > 1 &&
+                     ((e.shows_slower && e.refutes_slower) || (e.shows_faster && e.refutes_faster)),
+        .pairs = s->pairs,
+        .processes = s->processes,
+    };
+    double alarm = d.log_evidence / -log(s->policy.alpha);
+    double same = d.log_same / -log(1 - s->policy.confidence);
+    d.progress = fmin(1, fmax(0, fmax(alarm, same)));
+    d.kind = kind_now(s, &d, &e);
+    d.next = next_step(s, d.kind);
+    return d;
+}
+
+// The inverted e-processes take d as one constant; a spread between processes adds its own term.
+void gate_series_interval(const struct gate_series *s, double *lower, double *upper)
+{
+    double tail = 0.5 * (1 - s->policy.confidence), limit = -log(tail);
+    double low = -INFINITY, high = INFINITY;
+    if (s->pairs > 0) {
+        low = eprocess_bound(s->y, s->scale, s->start, s->processes, limit, +1);
+        high = eprocess_bound(s->y, s->scale, s->start, s->processes, limit, -1);
+    }
+    struct pooled pooled = estimate(s);
+    if (pooled.between > 0) {
+        double half = -normal_quantile(tail) * pooled.se;
+        low = fmin(low, pooled.mean - half);
+        high = fmax(high, pooled.mean + half);
+    }
+    *lower = low;
+    *upper = high;
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/robust.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+static int rising(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+double robust_median(double *work, size_t count)
+{
+    if (count == 0)
+        return NAN;
+    qsort(work, count, sizeof(*work), rising);
+    return 0.5 * (work[(count - 1) / 2] + work[count / 2]);
+}
+
+double robust_sd(double *work, size_t count)
+{
+    double centre = robust_median(work, count);
+    for (size_t i = 0; i < count; i++)
+        work[i] = fabs(work[i] - centre);
+    return 1.4826 * robust_median(work, count);
+}
+
+// SE of a trimmed mean: SD of the winsorized values / ((1 - 2 cut/n) sqrt n).
+struct robust_mean robust_mean(double *work, size_t count)
+{
+    if (count == 0)
+        return (struct robust_mean){NAN, INFINITY};
+    qsort(work, count, sizeof(*work), rising);
+    size_t cut = count / 10, kept = count - 2 * cut;
+    double n = (double)count, trimmed = 0, mean = 0, squares = 0;
+    for (size_t i = cut; i < count - cut; i++)
+        trimmed += work[i] / (double)kept;
+    if (count < 2)
+        return (struct robust_mean){trimmed, INFINITY};
+    for (size_t i = 0; i < count; i++)
+        mean += fmin(fmax(work[i], work[cut]), work[count - 1 - cut]) / n;
+    for (size_t i = 0; i < count; i++) {
+        double off = fmin(fmax(work[i], work[cut]), work[count - 1 - cut]) - mean;
+        squares += off * off;
+    }
+    return (struct robust_mean){trimmed, sqrt(squares / (n - 1) * n) / (double)kept};
+}
+
+// Asymptotic series (Abramowitz and Stegun 6.3.18, 6.4.12) after moving x above 8 by recurrence.
+static double digamma(double x)
+{
+    double shift = 0;
+    for (; x < 8; x += 1)
+        shift -= 1 / x;
+    double r = 1 / (x * x);
+    return shift + log(x) - 0.5 / x - r * (1.0 / 12 - r * (1.0 / 120 - r / 252));
+}
+
+static double trigamma(double x)
+{
+    double shift = 0;
+    for (; x < 8; x += 1)
+        shift += 1 / (x * x);
+    double r = 1 / (x * x);
+    return shift + 1 / x + 0.5 * r + r / x * (1.0 / 6 - r * (1.0 / 30 - r / 42));
+}
+
+// trigamma falls from infinity to 0: bisection on log x.
+static double trigamma_inverse(double y)
+{
+    double low = log(1e-8), high = log(1e12);
+    for (int i = 0; i < 100; i++) {
+        double middle = 0.5 * (low + high);
+        if (trigamma(exp(middle)) > y)
+            low = middle;
+        else
+            high = middle;
+    }
+    return exp(0.5 * (low + high));
+}
+
+// log s^2 of d degrees about a true sigma^2 has mean log sigma^2 + digamma(d/2) - log(d/2) and
+// variance trigamma(d/2). What the series vary beyond that is the prior's: trigamma(weight/2).
+struct moderation moderate_fit(const double *sd, const double *degrees, size_t count)
+{
+    double mean = 0, squares = 0, expected = 0, used = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!(sd[i] > 0 && degrees[i] > 0 && isfinite(sd[i])))
+            continue;
+        double half = 0.5 * degrees[i];
+        double e = 2 * log(sd[i]) - digamma(half) + log(half);
+        used += 1;
+        double off = e - mean;
+        mean += off / used;
+        squares += off * (e - mean);
+        expected += trigamma(half);
+    }
+    if (used < 3)
+        return (struct moderation){0, 0};
+    double excess = squares / (used - 1) - expected / used;
+    if (excess <= 0)
+        return (struct moderation){exp(0.5 * mean), INFINITY};
+    double half = trigamma_inverse(excess);
+    return (struct moderation){exp(0.5 * (mean + digamma(half) - log(half))), 2 * half};
+}
+
+double moderate_sd(struct moderation prior, double sd, double degrees)
+{
+    if (isinf(prior.weight))
+        return prior.sd;
+    double total = prior.weight + degrees;
+    if (total <= 0)
+        return prior.sd;
+    return sqrt((prior.weight * prior.sd * prior.sd + degrees * sd * sd) / total);
+}
+
+// between^2 = max(0, (Q - (k-1)) / (sum w - sum w^2 / sum w)), w = 1/se^2, Q the weighted squares.
+struct pooled pool_random_effects(const double *mean, const double *se, size_t count)
+{
+    assert(count >= 1);
+    double weights = 0, squares = 0, sum = 0, q = 0;
+    for (size_t i = 0; i < count; i++) {
+        double w = 1 / (se[i] * se[i]);
+        weights += w;
+        squares += w * w;
+        sum += w * mean[i];
+    }
+    double fixed = sum / weights;
+    for (size_t i = 0; i < count; i++)
+        q += (mean[i] - fixed) * (mean[i] - fixed) / (se[i] * se[i]);
+    double spread = weights - squares / weights;
+    double between2 = count > 1 ? fmax(0, (q - (double)(count - 1)) / spread) : 0;
+    weights = sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        double w = 1 / (se[i] * se[i] + between2);
+        weights += w;
+        sum += w * mean[i];
+    }
+    return (struct pooled){sum / weights, sqrt(1 / weights), sqrt(between2)};
+}
+
+double normal_cdf(double z)
+{
+    return 0.5 * erfc(-z * M_SQRT1_2);
+}
+
+double normal_quantile(double p)
+{
+    assert(p > 0 && p < 1);
+    if (p > 0.5)
+        return -normal_quantile(1 - p);
+    double low = -40, high = 0.1;
+    for (int i = 0; i < 100; i++) {
+        double middle = 0.5 * (low + high);
+        if (normal_cdf(middle) < p)
+            low = middle;
+        else
+            high = middle;
+    }
+    return 0.5 * (low + high);
+}
+
+// The continued fraction of I_x (Abramowitz and Stegun 26.5.8), evaluated by Lentz's method; it
+// converges fast for x below (a+1)/(a+b+2), and I_x(a,b) = 1 - I_1-x(b,a) gives the rest.
+static double beta_fraction(double a, double b, double x)
+{
+    const double tiny = 1e-300;
+    double c = 1, d = 1 - (a + b) * x / (a + 1);
+    d = 1 / (fabs(d) < tiny ? tiny : d);
+    double value = d;
+    for (int m = 1; m < 10000; m++) {
+        double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+        double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+        double change = 1;
+        for (int half = 0; half < 2; half++) {
+            double term = half ? odd : even;
+            d = 1 + term * d;
+            c = 1 + term / c;
+            d = 1 / (fabs(d) < tiny ? tiny : d);
+            c = fabs(c) < tiny ? tiny : c;
+            change = c * d;
+            value *= change;
+        }
+        if (fabs(change - 1) < 1e-15)
+            break;
+    }
+    return value;
+}
+
+double incomplete_beta(double a, double b, double x)
+{
+    assert(a > 0 && b > 0 && x >= 0 && x <= 1);
+    if (x <= 0 || x >= 1)
+        return x;
+    double front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
+    if (x < (a + 1) / (a + b + 2))
+        return front * beta_fraction(a, b, x) / a;
+    return 1 - front * beta_fraction(b, a, 1 - x) / b;
+}
+
+double student_cdf(double t, double degrees)
+{
+    double tail = 0.5 * incomplete_beta(0.5 * degrees, 0.5, degrees / (degrees + t * t));
+    return t > 0 ? 1 - tail : tail;
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Seeded noise for property tests: the same on every machine. A duet is simulated slot by slot (two
+// launches one after the other), then a coin says which build ran first; so drift, correlation and
+// a penalty for the second place act as they do on a device.
+#ifndef PLUMB_TESTS_HELPER_RANDOM_H
+#define PLUMB_TESTS_HELPER_RANDOM_H
+
+#include "model/base.h"
+
+struct random {
+    uint64_t state;
+};
+double random_uniform(struct random *random); // in (0, 1)
+double random_normal(struct random *random);
+bool random_coin(struct random *random);
+
+enum noise {
+    NOISE_NORMAL,
+    NOISE_T3,      // Student t, 3 degrees of freedom
+    NOISE_CAUCHY,  // no mean
+    NOISE_AR5,     // AR(1), correlation 0.5 between launches
+    NOISE_AR9,     // AR(1), 0.9
+    NOISE_DRIFT,   // normal plus 0.05 SD per launch, for ever
+    NOISE_BIMODAL, // two states 4 SD apart that last about 20 launches
+    NOISE_SKEW,    // exponential: no launch is much too short, many are too long
+    NOISE_SPIKES,  // normal, and one launch in 50 is 30 SD late
+    NOISE_KINDS
+};
+extern const char *const noise_names[NOISE_KINDS];
+
+struct duet {
+    struct random random;
+    enum noise noise;
+    double sd;         // of one launch's log time (scale for Cauchy)
+    double log_ratio;  // true log(head / base)
+    double second;     // log time added to the second launch of each pair
+    double level;      // state of correlated noise
+    uint64_t launches; // so far
+    bool high;         // state of bimodal noise
+};
+struct duet duet_start(enum noise noise, double sd, double log_ratio, uint64_t seed);
+// Times of one pair in nanoseconds about 1e6, and which came first.
+void duet_pair(struct duet *duet, double *base_ns, double *head_ns, bool *head_first);
+double duet_log_ratio(struct duet *duet);
+
+#endif

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/cause.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct verdict verdict_of(enum verdict_kind kind, double log_ratio)
+{
+    return (struct verdict){.kind = kind, .log_ratio = log_ratio, .margin = 0.003};
+}
+
+static struct common_mode mode_of(const struct control *controls, size_t count)
+{
+    struct arena arena = {0};
+    struct common_mode mode = common_mode_of(controls, count, 0.0015, &arena);
+    arena_free(&arena);
+    return mode;
+}
+
+static void changed_code_is_the_kernel(void **state)
+{
+    (void)state;
+    struct verdict v = verdict_of(VERDICT_SLOWER, 0.01);
+    struct cause_input input = {.verdict = &v, .code_changed = true};
+    assert_int_equal(cause_of(&input), CAUSE_KERNEL);
+    v = verdict_of(VERDICT_FASTER, -0.01);
+    assert_int_equal(cause_of(&input), CAUSE_KERNEL);
+}
+
+static void same_code_is_the_environment(void **state)
+{
+    (void)state;
+    struct verdict v = verdict_of(VERDICT_SLOWER, 0.01);
+    struct cause_input input = {.verdict = &v, .code_changed = false};
+    assert_int_equal(cause_of(&input), CAUSE_ENVIRONMENT);
+}
+
+static void no_alarm_has_no_cause(void **state)
+{
+    (void)state;
+    struct verdict v = verdict_of(VERDICT_SAME, 0.001);
+    struct cause_input input = {.verdict = &v, .code_changed = true};
+    assert_int_equal(cause_of(&input), CAUSE_NONE);
+    v.kind = VERDICT_BROKEN;
+    input.placement = true;
+    assert_int_equal(cause_of(&input), CAUSE_NONE);
+}
+
+static void contradicting_processes_are_placement(void **state)
+{
+    (void)state;
+    struct verdict v = verdict_of(VERDICT_UNDECIDED, 0.01);
+    struct cause_input input = {.verdict = &v, .code_changed = true, .placement = true};
+    assert_int_equal(cause_of(&input), CAUSE_PLACEMENT);
+}
+
+static void controls_that_moved_alike_are_the_environment(void **state)
+{
+    (void)state;
+    const struct control moved[] = {{0.010, 0.008, 0.012}, {0.009, 0.007, 0.011}, {0, -1, 1}};
+    struct verdict v = verdict_of(VERDICT_SLOWER, 0.011);
+    struct cause_input input = {&v, true, false, 0, mode_of(moved, 3)};
+    assert_true(input.controls.moved && fabs(input.controls.shift - 0.009) < 1e-15);
+    assert_int_equal(cause_of(&input), CAUSE_ENVIRONMENT);
+    v.log_ratio = 0.03; // far more than the controls
+    assert_int_equal(cause_of(&input), CAUSE_KERNEL);
+    v = verdict_of(VERDICT_FASTER, -0.01); // the other way
+    assert_int_equal(cause_of(&input), CAUSE_KERNEL);
+}
+
+static void controls_count_only_if_most_are_sure(void **state)
+{
+    (void)state;
+    const struct control unsure[] = {{0.01, -0.01, 0.03}, {0.01, -0.01, 0.03}, {0.01, 0.005, 0.02}};
+    assert_false(mode_of(unsure, 3).moved);
+    const struct control small[] = {{0.001, 0.0009, 0.0011}};
+    assert_false(mode_of(small, 1).moved);
+    const struct control down[] = {{-0.01, -0.011, -0.009}, {NAN, NAN, NAN}};
+    assert_true(mode_of(down, 2).moved && mode_of(down, 2).count == 1);
+    assert_int_equal(mode_of(NULL, 0).count, 0);
+    assert_false(mode_of(NULL, 0).moved);
+}
+
+// The model now predicts 5 % more, so actual/predicted fell by 5 % though no time changed.
+static void prediction_that_moved_is_the_model(void **state)
+{
+    (void)state;
+    struct verdict v = verdict_of(VERDICT_FASTER, -0.05);
+    struct cause_input input = {.verdict = &v, .code_changed = true, .log_model = 0.051};
+    assert_int_equal(cause_of(&input), CAUSE_MODEL);
+    input.log_model = 0.01;
+    assert_int_equal(cause_of(&input), CAUSE_KERNEL);
+}
+
+static void only_the_kernel_fails_a_pull_request(void **state)
+{
+    (void)state;
+    struct verdict v = verdict_of(VERDICT_SLOWER, 0.02);
+    for (int cause = 0; cause < CAUSES; cause++) {
+        v.cause = (enum cause)cause;
+        assert_int_equal(cause_fails(&v), cause == CAUSE_KERNEL || cause == CAUSE_NONE);
+    }
+    v = verdict_of(VERDICT_FASTER, -0.02);
+    v.cause = CAUSE_KERNEL;
+    assert_false(cause_fails(&v));
+    v.kind = VERDICT_BROKEN;
+    assert_true(cause_fails(&v));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(changed_code_is_the_kernel),
+        cmocka_unit_test(same_code_is_the_environment),
+        cmocka_unit_test(no_alarm_has_no_cause),
+        cmocka_unit_test(contradicting_processes_are_placement),
+        cmocka_unit_test(controls_that_moved_alike_are_the_environment),
+        cmocka_unit_test(controls_count_only_if_most_are_sure),
+        cmocka_unit_test(prediction_that_moved_is_the_model),
+        cmocka_unit_test(only_the_kernel_fails_a_pull_request),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "helper_random.h"
+#include "model/gate.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+// A whole gate of one series over simulated processes; `shift` is added in process p if p < count.
+struct trial {
+    struct gate_policy policy;
+    enum noise noise;
+    double sd; // of one launch
+    double log_ratio;
+    const double *shift;
+    size_t shifts;
+};
+
+static double shift_of(const struct trial *trial, uint32_t process)
+{
+    return process < trial->shifts ? trial->shift[process] : 0;
+}
+
+static struct gate_decision run_trial(const struct trial *trial, uint64_t seed, double interval[2])
+{
+    struct arena arena = {0};
+    struct gate_series series;
+    gate_series_init(&series, &trial->policy, &arena);
+    struct duet duet = duet_start(trial->noise, trial->sd, trial->log_ratio, seed + 1);
+    double shift = shift_of(trial, 0);
+    struct gate_decision decision = gate_series_decide(&series);
+    while (decision.next != GATE_DONE) {
+        if (decision.next == GATE_CONFIRM) {
+            gate_series_fresh_process(&series);
+            shift = shift_of(trial, series.processes - 1);
+        }
+        double block[64];
+        for (uint32_t i = 0; i < trial->policy.block_pairs; i++)
+            block[i] = duet_log_ratio(&duet) + shift;
+        gate_series_add(&series, block, trial->policy.block_pairs);
+        decision = gate_series_decide(&series);
+    }
+    if (interval)
+        gate_series_interval(&series, &interval[0], &interval[1]);
+    arena_free(&arena);
+    return decision;
+}
+
+struct tally {
+    int kinds[VERDICT_KINDS];
+    int placements;
+    double pairs; // mean
+};
+
+static struct tally run_trials(const struct trial *trial, int count)
+{
+    struct tally tally = {0};
+    for (int i = 0; i < count; i++) {
+        struct gate_decision d = run_trial(trial, (uint64_t)i * 613 + 1, NULL);
+        tally.kinds[d.kind]++;
+        tally.placements += d.placement;
+        tally.pairs += (double)d.pairs / count;
+    }
+    return tally;
+}
+
+static int alarms(const struct tally *tally)
+{
+    return tally->kinds[VERDICT_SLOWER] + tally->kinds[VERDICT_FASTER];
+}
+
+static double allowed(double rate, double count)
+{
+    return rate * count + 4 * sqrt(rate * count) + 1;
+}
+
+static struct trial large_kernel(double log_ratio)
+{
+    // SD of a pair 0.4 %, as 4096^3 bf16 on an H200.
+    return (struct trial){
+        gate_policy_default("cuda", 183e3), NOISE_NORMAL, 0.004 * M_SQRT1_2, log_ratio, NULL, 0};
+}
+
+static void no_change_alarms_at_most_alpha_under_every_noise(void **state)
+{
+    (void)state;
+    for (int noise = 0; noise < NOISE_KINDS; noise++) {
+        struct trial trial = large_kernel(0);
+        trial.noise = (enum noise)noise;
+        trial.policy.alpha = 0.02; // so that a wrong rate shows in 200 trials
+        trial.policy.processes = 1;
+        trial.policy.floor = 0; // the hardest null: d is at its edge
+        trial.policy.margin = 1e-9;
+        trial.policy.max_pairs = 96;
+        struct tally tally = run_trials(&trial, 200);
+        if (alarms(&tally) > allowed(0.02, 200))
+            fail_msg("%s: %d of 200 alarmed", noise_names[noise], alarms(&tally));
+    }
+}
+
+// A real shift of exactly the floor must not alarm either, whatever the size condition says.
+static void shift_of_the_floor_alarms_at_most_alpha(void **state)
+{
+    (void)state;
+    struct trial trial = large_kernel(0.0015);
+    trial.policy.alpha = 0.02;
+    trial.policy.processes = 1;
+    trial.policy.margin = 0.0015001;
+    trial.policy.floor = 0.0015;
+    struct tally tally = run_trials(&trial, 300);
+    assert_true(alarms(&tally) <= allowed(0.02, 300));
+}
+
+static void shift_of_the_margin_is_called_same_at_most_as_promised(void **state)
+{
+    (void)state;
+    struct trial trial = large_kernel(0.003);
+    trial.policy.alpha = 1e-9; // look at "same" alone
+    trial.policy.processes = 1;
+    struct tally tally = run_trials(&trial, 300);
+    assert_true(tally.kinds[VERDICT_SAME] <= allowed(0.05, 300));
+}
+
+static void half_a_percent_is_found_in_both_directions(void **state)
+{
+    (void)state;
+    struct trial slower = large_kernel(0.005), faster = large_kernel(-0.005);
+    struct tally up = run_trials(&slower, 200), down = run_trials(&faster, 200);
+    assert_true(up.kinds[VERDICT_SLOWER] >= 190 && up.kinds[VERDICT_FASTER] == 0);
+    assert_true(down.kinds[VERDICT_FASTER] >= 190 && down.kinds[VERDICT_SLOWER] == 0);
+    assert_true(up.pairs < 300); // 4 processes; 150 ms of device time at 183 us
+}
+
+static void half_a_percent_is_found_under_heavy_tails(void **state)
+{
+    (void)state;
+    const enum noise noises[] = {NOISE_T3, NOISE_AR9, NOISE_DRIFT, NOISE_SPIKES};
+    for (size_t i = 0; i < ARRAY_COUNT(noises); i++) {
+        struct trial trial = large_kernel(0.005);
+        trial.noise = noises[i];
+        struct tally tally = run_trials(&trial, 100);
+        if (tally.kinds[VERDICT_SLOWER] < 90)
+            fail_msg("%s: found %d of 100", noise_names[noises[i]], tally.kinds[VERDICT_SLOWER]);
+    }
+}
+
+static void one_percent_of_a_small_kernel_is_found(void **state)
+{
+    (void)state;
+    struct trial trial = {
+        gate_policy_default("cuda", 15e3), NOISE_NORMAL, 0.0076 * M_SQRT1_2, 0.01, NULL, 0};
+    struct tally tally = run_trials(&trial, 100);
+    assert_true(tally.kinds[VERDICT_SLOWER] >= 90);
+}
+
+static void no_change_is_called_same_within_the_budget(void **state)
+{
+    (void)state;
+    struct trial trial = large_kernel(0);
+    struct tally tally = run_trials(&trial, 200);
+    assert_true(tally.kinds[VERDICT_SAME] >= 198);
+    assert_true(tally.pairs < 64);
+}
+
+static void shared_host_stays_quiet_and_finds_ten_percent(void **state)
+{
+    (void)state;
+    const enum noise noises[] = {NOISE_T3, NOISE_SPIKES, NOISE_BIMODAL, NOISE_SKEW};
+    for (size_t i = 0; i < ARRAY_COUNT(noises); i++) {
+        struct trial quiet = {gate_policy_default("host", 1e6), noises[i], 0.03, 0, NULL, 0};
+        struct trial changed = quiet;
+        changed.log_ratio = log(1.1);
+        struct tally none = run_trials(&quiet, 100), found = run_trials(&changed, 100);
+        assert_int_equal(alarms(&none), 0);
+        if (found.kinds[VERDICT_SLOWER] < 90)
+            fail_msg("%s: found %d", noise_names[noises[i]], found.kinds[VERDICT_SLOWER]);
+    }
+}
+
+static void interval_covers_the_truth_after_optional_stopping(void **state)
+{
+    (void)state;
+    const double truths[] = {0, 0.003, 0.006};
+    for (size_t t = 0; t < ARRAY_COUNT(truths); t++) {
+        struct trial trial = large_kernel(truths[t]);
+        int missed = 0;
+        for (uint64_t seed = 0; seed < 60; seed++) {
+            double interval[2];
+            run_trial(&trial, seed * 101 + 3, interval);
+            missed += interval[0] > truths[t] || interval[1] < truths[t];
+        }
+        assert_true(missed <= allowed(0.05, 60));
+    }
+}
+
+static void shift_in_one_process_only_is_placement(void **state)
+{
+    (void)state;
+    const double first_only[] = {0.008};
+    struct trial trial = large_kernel(0);
+    trial.shift = first_only;
+    trial.shifts = 1;
+    struct tally tally = run_trials(&trial, 50);
+    assert_int_equal(alarms(&tally), 0);
+    assert_true(tally.placements >= 40); // three short processes refute 0.15 % nearly always
+    const double opposite[] = {0.008, -0.008, 0.008, 0.008};
+    trial.shift = opposite;
+    trial.shifts = 4;
+    tally = run_trials(&trial, 50);
+    assert_int_equal(alarms(&tally), 0);
+    assert_int_equal(tally.placements, 50);
+}
+
+static void effect_that_varies_a_little_is_still_an_alarm(void **state)
+{
+    (void)state;
+    const double varies[] = {0.001, -0.001, 0.0005, 0};
+    struct trial trial = large_kernel(0.006);
+    trial.shift = varies;
+    trial.shifts = 4;
+    struct tally tally = run_trials(&trial, 50);
+    assert_true(tally.kinds[VERDICT_SLOWER] >= 48);
+}
+
+static void alarm_is_confirmed_by_all_processes(void **state)
+{
+    (void)state;
+    struct trial trial = large_kernel(0.01);
+    struct gate_decision d = run_trial(&trial, 4, NULL);
+    assert_int_equal(d.kind, VERDICT_SLOWER);
+    assert_int_equal(d.processes, 4);
+    assert_true(d.log_evidence > log(1e5)); // enough for a gate of 1000 series at q = 0.01
+    trial.policy.processes = 1;
+    assert_int_equal(run_trial(&trial, 4, NULL).processes, 1);
+}
+
+static void budget_ends_undecided(void **state)
+{
+    (void)state;
+    struct trial trial = large_kernel(0);
+    trial.sd = 0.1;
+    struct gate_decision d = run_trial(&trial, 8, NULL);
+    assert_int_equal(d.kind, VERDICT_UNDECIDED);
+    assert_int_equal(d.pairs, trial.policy.max_pairs);
+    assert_int_equal(d.processes, 1);
+}
+
+static void split_into_calls_does_not_matter(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct gate_policy policy = gate_policy_default("cuda", 1e6);
+    struct gate_series whole, parts;
+    gate_series_init(&whole, &policy, &arena);
+    gate_series_init(&parts, &policy, &arena);
+    double y[100];
+    struct duet duet = duet_start(NOISE_T3, 0.003, 0.004, 12);
+    for (int i = 0; i < 100; i++)
+        y[i] = duet_log_ratio(&duet);
+    assert_int_equal(gate_series_add(&whole, y, 100), 100);
+    for (size_t at = 0, step = 1; at < 100; at += step, step = step % 7 + 1)
+        gate_series_add(&parts, y + at, at + step < 100 ? step : 100 - at);
+    struct gate_decision a = gate_series_decide(&whole), b = gate_series_decide(&parts);
+    assert_memory_equal(whole.scale, parts.scale, 100 * sizeof(double));
+    assert_memory_equal(whole.streams, parts.streams, sizeof(*whole.streams));
+    assert_true(a.kind == b.kind && a.pairs == b.pairs);
+    arena_free(&arena);
+}
+
+// The scale of a block may know what came before it and nothing else.
+static void scale_is_predictable(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct gate_policy policy = gate_policy_default("cuda", 1e6);
+    struct gate_series a, b;
+    gate_series_init(&a, &policy, &arena);
+    gate_series_init(&b, &policy, &arena);
+    struct duet duet = duet_start(NOISE_NORMAL, 0.001, 0, 3);
+    for (int i = 0; i < 24; i++) {
+        double y = duet_log_ratio(&duet), changed = i < 16 ? y : 50 * y;
+        gate_series_add(&a, &y, 1);
+        gate_series_add(&b, &changed, 1);
+    }
+    double next = 0;
+    assert_memory_equal(a.scale, b.scale, 24 * sizeof(double));
+    gate_series_add(&a, &next, 1);
+    gate_series_add(&b, &next, 1);
+    assert_true(b.scale[24] > a.scale[24]);
+    assert_true(fabs(a.scale[0] - policy.scale) < 1e-12);
+    assert_true(a.scale[8] < 0.003 && a.scale[8] > 0.0005); // learnt from the first block
+    arena_free(&arena);
+}
+
+static void history_fixes_the_scale_if_it_weighs_all(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct gate_policy policy = gate_policy_default("cuda", 1e6);
+    policy.scale = 0.0025;
+    policy.scale_pairs = INFINITY;
+    struct gate_series series;
+    gate_series_init(&series, &policy, &arena);
+    struct duet duet = duet_start(NOISE_NORMAL, 0.01, 0, 3);
+    for (int i = 0; i < 40; i++)
+        gate_series_add(&series, (double[]){duet_log_ratio(&duet)}, 1);
+    for (int i = 0; i < 40; i++)
+        assert_true(fabs(series.scale[i] - 0.0025) < 1e-15);
+    arena_free(&arena);
+}
+
+static struct gate_decision decide(const double *y, size_t count, size_t *taken, double interval[2])
+{
+    struct arena arena = {0};
+    struct gate_policy policy = gate_policy_default("cuda", 1e6);
+    struct gate_series series;
+    gate_series_init(&series, &policy, &arena);
+    *taken = gate_series_add(&series, y, count);
+    struct gate_decision decision = gate_series_decide(&series);
+    gate_series_interval(&series, &interval[0], &interval[1]);
+    arena_free(&arena);
+    return decision;
+}
+
+static void degenerate_data_decide_nothing_wrong(void **state)
+{
+    (void)state;
+    size_t taken;
+    double interval[2], zeros[64] = {0}, equal[64], bad[4] = {NAN, INFINITY, -INFINITY, 0.5};
+    for (int i = 0; i < 64; i++)
+        equal[i] = 0.02;
+    struct gate_decision d = decide(zeros, 64, &taken, interval);
+    assert_int_equal(d.kind, VERDICT_SAME);
+    assert_true(interval[0] <= 0 && interval[1] >= 0 && interval[1] < 0.003);
+    d = decide(equal, 64, &taken, interval);
+    assert_int_equal(d.kind, VERDICT_SLOWER);
+    assert_true(fabs(d.log_ratio - 0.02) < 1e-12);
+    d = decide(bad, 4, &taken, interval);
+    assert_int_equal(taken, 1);
+    assert_int_equal(d.kind, VERDICT_UNDECIDED);
+    assert_true(d.pairs == 1 && fabs(d.log_ratio - 0.5) < 1e-12 && isinf(interval[0]));
+    d = decide(zeros, 0, &taken, interval);
+    assert_true(d.kind == VERDICT_UNDECIDED && d.next == GATE_MORE && isnan(d.log_ratio));
+    assert_true(isinf(interval[0]) && isinf(interval[1]));
+}
+
+static void pairs_beyond_the_budget_are_refused(void **state)
+{
+    (void)state;
+    size_t taken;
+    double interval[2];
+    static double many[5000];
+    decide(many, ARRAY_COUNT(many), &taken, interval);
+    assert_int_equal(taken, 256 + 3 * 64);
+}
+
+static void next_series_is_round_robin_then_nearest_to_a_decision(void **state)
+{
+    (void)state;
+    struct gate_turn turns[4] = {
+        {{.next = GATE_MORE, .pairs = 16, .progress = 0.5}, 16, 1e-3},
+        {{.next = GATE_MORE, .pairs = 8, .progress = 0.0}, 16, 1e-3},
+        {{.next = GATE_DONE, .pairs = 0}, 16, 1e-3},
+        {{.next = GATE_MORE, .pairs = 16, .progress = 0.5}, 16, 1e-4},
+    };
+    assert_int_equal(gate_next_series(turns, 4), 1);
+    turns[1].decision.pairs = 16;
+    assert_int_equal(gate_next_series(turns, 4), 3); // the same progress, ten times cheaper
+    turns[3].decision.next = GATE_CONFIRM;
+    assert_int_equal(gate_next_series(turns, 4), 0);
+    turns[0].decision.next = turns[1].decision.next = GATE_DONE;
+    assert_true(gate_next_series(turns, 4) == SIZE_MAX);
+    assert_true(gate_next_series(NULL, 0) == SIZE_MAX);
+}
+
+static void release_pools_the_shapes_of_a_kernel(void **state)
+{
+    (void)state;
+    bool released[6];
+    // Kernel 0: one clear shape of three. Kernel 1: nothing. Limits at q = 0.01: mean e >= 200,
+    // then e >= 3 / 0.005 = 600.
+    const size_t kernel[6] = {0, 0, 0, 1, 1, 1};
+    double log_e[6] = {log(700), 0, -1, 0.5, -3, -INFINITY};
+    assert_int_equal(gate_release(released, log_e, kernel, 6, 0.01), 1);
+    assert_true(released[0] && !released[1] && !released[3]);
+    log_e[0] = log(500);
+    assert_int_equal(gate_release(released, log_e, kernel, 6, 0.01), 0);
+    // All shapes of one kernel at 250, each too weak for e-BH over six single series (600, 300,
+    // 200).
+    for (int i = 0; i < 3; i++)
+        log_e[i] = log(250);
+    assert_int_equal(gate_release(released, log_e, kernel, 6, 0.01), 3);
+    const size_t gaps[2] = {7, 2}; // kernels need not be dense
+    assert_int_equal(gate_release(released, (double[]){9, 0}, gaps, 2, 0.01), 1);
+    assert_int_equal(gate_release(NULL, NULL, NULL, 0, 0.01), 0);
+}
+
+static void false_releases_stay_under_q(void **state)
+{
+    (void)state;
+    int wrong_gates = 0;
+    for (uint64_t seed = 0; seed < 3000; seed++) {
+        struct random random = {seed * 53 + 1};
+        double log_e[40], common = random_normal(&random);
+        size_t kernel[40];
+        bool released[40];
+        for (size_t i = 0; i < 40; i++) {
+            kernel[i] = i / 4;
+            double z = 0.9 * common + sqrt(0.19) * random_normal(&random);
+            log_e[i] = 3.5 * z - 0.5 * 3.5 * 3.5;
+        }
+        wrong_gates += gate_release(released, log_e, kernel, 40, 0.05) > 0;
+    }
+    assert_true(wrong_gates <= 0.05 * 3000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_change_alarms_at_most_alpha_under_every_noise),
+        cmocka_unit_test(shift_of_the_floor_alarms_at_most_alpha),
+        cmocka_unit_test(shift_of_the_margin_is_called_same_at_most_as_promised),
+        cmocka_unit_test(half_a_percent_is_found_in_both_directions),
+        cmocka_unit_test(half_a_percent_is_found_under_heavy_tails),
+        cmocka_unit_test(one_percent_of_a_small_kernel_is_found),
+        cmocka_unit_test(no_change_is_called_same_within_the_budget),
+        cmocka_unit_test(shared_host_stays_quiet_and_finds_ten_percent),
+        cmocka_unit_test(interval_covers_the_truth_after_optional_stopping),
+        cmocka_unit_test(shift_in_one_process_only_is_placement),
+        cmocka_unit_test(effect_that_varies_a_little_is_still_an_alarm),
+        cmocka_unit_test(alarm_is_confirmed_by_all_processes),
+        cmocka_unit_test(budget_ends_undecided),
+        cmocka_unit_test(split_into_calls_does_not_matter),
+        cmocka_unit_test(scale_is_predictable),
+        cmocka_unit_test(history_fixes_the_scale_if_it_weighs_all),
+        cmocka_unit_test(degenerate_data_decide_nothing_wrong),
+        cmocka_unit_test(pairs_beyond_the_budget_are_refused),
+        cmocka_unit_test(next_series_is_round_robin_then_nearest_to_a_decision),
+        cmocka_unit_test(release_pools_the_shapes_of_a_kernel),
+        cmocka_unit_test(false_releases_stay_under_q),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
