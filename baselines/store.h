@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The store: one SQLite file with every run, measurement, prediction and verdict. README.md beside
+// this file draws the tables and says what a row of each is.
+//
+// Facts (commits, builds, measurements, calibrations) are inserted once and never rewritten.
+// Predictions and verdicts are kept with the model and version that made them, and may be made
+// again. Everything has a content key, so saving twice or merging twice changes nothing.
+//
+// Durability: each store_save_... call is one transaction, on disk when it returns. A process
+// killed at any instant, or a full disk, loses nothing that was saved before. Writers of other
+// processes are waited for (STORE_WAIT_MS), then the call fails with a line that says so.
+//
+// A file from elsewhere is hostile: store_open() refuses any whose schema is not exactly ours, and
+// each value is checked when it is read.
+//
+// A handle belongs to one thread. Strings handed out live in the arena named in the call. Functions
+// return 0, or -1 with one line in `err`; `out` parameters are untouched on failure. Times ending
+// in _s are seconds since 1970, UTC.
+#ifndef PLUMB_STORE_H
+#define PLUMB_STORE_H
+
+#include "baselines/epoch.h"
+#include "model/result.h"
+
+#include <stdio.h>
+
+enum { STORE_WAIT_MS = 10000 };      // how long a writer waits for another
+enum { STORE_UID_TEXT = 33 };        // room for a run's uid: 128 random bits, hexadecimal
+enum { STORE_ALL_RUNS = RUN_KINDS }; // as a kind: any
+
+struct store;
+
+// STORE_READ never changes the file. STORE_WRITE creates it (and its folder) when missing, and
+// brings an older store up to this program's version, one transaction per migration.
+enum store_mode { STORE_READ, STORE_WRITE };
+int store_open(struct store **out, const char *path, enum store_mode mode, struct error *err);
+void store_close(struct store *store); // NULL is fine
+const char *store_path(const struct store *store);
+
+// Many saves as one transaction: faster, and all or nothing. May not nest. Without a matching
+// store_commit_batch() everything since store_begin_batch() is lost.
+int store_begin_batch(struct store *store, struct error *err);
+int store_commit_batch(struct store *store, struct error *err);
+void store_cancel_batch(struct store *store);
+
+// ---- runs ----
+
+// Inserts the run (kind, times, versions, policy, commits, devices; not its results) and sets
+// run->id. Expects at least one device and, in a plain run, base.id "".
+int store_begin_run(struct store *store, struct run *run, struct error *err);
+
+// A run that was begun like this one (kind, commits, devices, tool version, policy) and not
+// finished: set run->id to it and go on; skip what store_find_result() finds.
+int store_find_unfinished(int64_t *run_id, bool *found, struct store *store, const struct run *like,
+                          struct error *err);
+
+// Saves one result of run->id, in one transaction. A result already there keeps its measurements
+// as they are; its prediction and verdict are put in place of earlier ones of the same model and
+// version. So a result can be saved when it is measured, and again when it is judged.
+//   - A measurement with no samples and state ok counts as absent.
+//   - result->reused: a side whose code id has a stored measurement refers to that one.
+//   - prediction.model NULL or verdict.sentence NULL: there is none yet.
+int store_save_result(struct store *store, const struct run *run, const struct result *result,
+                      struct error *err);
+
+// Writes finished_s (now, if 0), the conclusion, the headline and the self test.
+int store_finish_run(struct store *store, const struct run *run, struct error *err);
+
+// Everything of one run; results in kernel, problem, device order. The caller run_free()s it.
+int store_load_run(struct run *out, struct store *store, int64_t run_id, struct error *err);
+
+// One result of a run, without its history.
+struct series {
+    const char *kernel;
+    const struct problem *problem;
+    const char *device_uuid;
+};
+int store_find_result(struct result *out, bool *found, struct store *store, int64_t run_id,
+                      const struct series *series, struct arena *arena, struct error *err);
+
+// The newest finished run of a kind (or STORE_ALL_RUNS); *run_id is 0 if there is none.
+int store_last_run(int64_t *run_id, struct store *store, int kind, struct error *err);
+
+struct run_entry {
+    int64_t id;
+    char uid[STORE_UID_TEXT];
+    enum run_kind kind;
+    int64_t started_s, finished_s; // finished 0: interrupted
+    char base[OBJECT_ID_TEXT], head[OBJECT_ID_TEXT];
+    int64_t results;
+    enum conclusion conclusion;
+    const char *headline;
+};
+// Newest first, at most `limit` (0: all).
+int store_list_runs(struct run_entry **out, size_t *count, struct store *store, int kind,
+                    size_t limit, struct arena *arena, struct error *err);
+
+// ---- what need not be done again ----
+
+// A build: one content (tree of the kernel folder, flags, compiler) made into a library. Commits
+// with the same content share it.
+struct build_kernel {
+    char name[KERNEL_NAME_TEXT];
+    char code[OBJECT_ID_TEXT]; // code id
+    struct traits traits;
+};
+struct build_record {
+    const char *content;          // the build's content key, at most 255 bytes
+    enum measurement_state state; // MEASURED_OK or MEASURED_UNBUILDABLE
+    const char *detail;           // the end of the log when unbuildable; untrusted text
+    struct build_kernel *kernels;
+    size_t count;
+};
+// Records the build, its kernels and that `commit` has it. A content already known keeps its
+// record.
+int store_record_build(struct store *store, const struct commit *commit,
+                       const struct build_record *build, struct error *err);
+// By content key; by commit (the newest build of the commit, or of one with the same tree).
+int store_find_build(struct build_record *out, bool *found, struct store *store,
+                     const char *content, struct arena *arena, struct error *err);
+int store_find_commit_build(struct build_record *out, bool *found, struct store *store,
+                            const struct commit *commit, struct arena *arena, struct error *err);
+
+// The newest measurement of this code id in this series, in any run. `regime` NULL: whichever.
+// Crashes and timeouts are not offered: they may have been the machine's fault.
+int store_find_measurement(struct measurement *out, bool *found, struct store *store,
+                           const struct series *series, const char *code, const char *regime,
+                           struct arena *arena, struct error *err);
+
+// True when a finished plain run of this commit (or of one with the same tree) on this device has a
+// result for every kernel of its build times every problem given, or the commit is known not to
+// build. kernels: only these names (NULL: all of the build).
+int store_commit_measured(bool *measured, struct store *store, const struct commit *commit,
+                          const char *device_uuid, const struct problem *problems,
+                          size_t problem_count, const char *const *kernels, size_t kernel_count,
+                          struct error *err);
+
+// ---- history ----
+
+struct history_query {
+    size_t limit;       // newest points kept; 0: all
+    int64_t except_run; // a run never judges itself; 0: none left out
+    int64_t until_s;    // only commits of this time or before; 0: no bound
+    bool comparisons;   // also the heads of gates, bisections and studies
+};
+// Timed (state ok) head measurements of a series in order of commit time, then of measuring, newest
+// last. Points live in the arena. An unknown series has none.
+int store_history(struct history *out, struct store *store, const struct series *series,
+                  const struct history_query *query, struct arena *arena, struct error *err);
+
+// Spread of the log ratio of one gate's pairs, per run, for the scale of the next gate's test.
+struct pair_scale {
+    int64_t run_id;
+    uint32_t pairs; // complete pairs, none excluded
+    double sd;      // standard deviation of log(head / base)
+    double sd_mad;  // the same from the median absolute deviation, times 1.4826
+    bool same_code; // both sides ran the same machine code
+};
+// Newest first, at most `limit`, in the arena.
+int store_scale(struct pair_scale **out, size_t *count, struct store *store,
+                const struct series *series, size_t limit, int64_t except_run, struct arena *arena,
+                struct error *err);
+
+// Every series known, in kernel, problem, device order.
+struct series_entry {
+    char kernel[KERNEL_NAME_TEXT];
+    struct problem problem;
+    const char *device_uuid;
+    const char *device_name;
+};
+int store_list_series(struct series_entry **out, size_t *count, struct store *store,
+                      struct arena *arena, struct error *err);
+
+// ---- devices and epochs ----
+
+// Keeps the figures of `gpu` that were measured (origin CALIBRATED) as this device's newest
+// profile.
+int store_save_profile(struct store *store, const struct device *device, const struct gpu *gpu,
+                       struct error *err);
+// The newest one: figures with origin CALIBRATED and their source, all others unknown. Strings live
+// in the arena.
+int store_load_profile(struct gpu *out, bool *found, struct store *store, const char *device_uuid,
+                       struct arena *arena, struct error *err);
+
+// Records the accepted epochs as the repository's file has them (epoch.h); known ones are left
+// alone.
+int store_save_epochs(struct store *store, const struct epoch_list *epochs, struct error *err);
+
+// ---- keeping house ----
+
+struct store_counts {
+    int64_t runs, unfinished, commits, builds, series, measurements, samples_bytes, predictions,
+        verdicts, profiles, epochs;
+};
+struct store_report {
+    int version;   // migrations applied
+    int64_t bytes; // of the file
+    struct store_counts counts;
+    size_t problems; // found
+    char first[512]; // the first of them, one line; "" if none
+};
+// Reads the whole file: SQLite's own checks, foreign keys, and every packed sample. A damaged store
+// is not a failure of the call: see report->problems.
+int store_check(struct store_report *out, struct store *store, struct error *err);
+int store_info(struct store_report *out, struct store *store, struct error *err); // counts only
+
+// Adds all that `shard` has and `store` has not, in one transaction. Runs are recognised by uid,
+// the rest by content. `added` may be NULL.
+int store_merge(struct store *store, const char *shard, struct store_counts *added,
+                struct error *err);
+
+struct prune_rule {
+    int64_t before_s; // concerns runs started before this
+    bool runs;        // true: removes the runs with their results; false: only their raw samples
+    bool dry_run;     // only count
+};
+// Epochs, builds, profiles and measurements other runs refer to stay. What was removed is in
+// *removed; the file shrinks.
+int store_prune(struct store *store, const struct prune_rule *rule, struct store_counts *removed,
+                struct error *err);
+
+// ---- other formats (README.md describes them) ----
+
+struct export_filter {
+    int64_t run_id;     // one run; 0: all finished ones
+    const char *kernel; // NULL: all
+};
+// CSV: one line per measurement, for spreadsheets. JSON: one object per line, complete (samples,
+// predictions, verdicts, builds, profiles); store_import() reads either back.
+int store_export_csv(struct store *store, const struct export_filter *filter, FILE *file,
+                     struct error *err);
+int store_export_json(struct store *store, const struct export_filter *filter, FILE *file,
+                      struct error *err);
+// `name` is shown in errors, with the line. All or nothing; importing twice adds nothing.
+enum import_format { IMPORT_CSV, IMPORT_JSON, IMPORT_NVBENCH };
+int store_import(struct store *store, FILE *file, const char *name, enum import_format format,
+                 struct store_counts *added, struct error *err);
+
+#endif
