@@ -52,7 +52,7 @@ CREATE TABLE codes (
     code_key   INTEGER PRIMARY KEY,
     kernel_key INTEGER NOT NULL REFERENCES kernels,
     code_id    TEXT NOT NULL CHECK (length(code_id) BETWEEN 1 AND 64),
-    traits     TEXT NOT NULL CHECK (json_valid(traits)), -- {"in":"bf16","tile_m":128,...}
+    traits     TEXT NOT NULL, -- {"in":"bf16","tile_m":128,...}
     UNIQUE (kernel_key, code_id)
 ) STRICT;
 
@@ -237,7 +237,7 @@ CREATE TABLE predictions (
     clock_exponent REAL,
     band           REAL,
     bound          TEXT NOT NULL,
-    parts          TEXT NOT NULL CHECK (json_valid(parts)), -- [["launch", ns], ...]
+    parts          TEXT NOT NULL, -- [["launch", ns], ...]
     PRIMARY KEY (series_key, run_key, model_key)
 ) STRICT, WITHOUT ROWID;
 
