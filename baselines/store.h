@@ -106,7 +106,8 @@ struct build_kernel {
     struct traits traits;
 };
 struct build_record {
-    const char *content;          // the build's content key, at most 255 bytes
+    const char *content;          // the build's content key; includes the recipe
+    const char *recipe;           // how it was built: device kind, or the recipe's name
     enum measurement_state state; // MEASURED_OK or MEASURED_UNBUILDABLE
     const char *detail;           // the end of the log when unbuildable; untrusted text
     struct build_kernel *kernels;
@@ -116,11 +117,13 @@ struct build_record {
 // record.
 int store_record_build(struct store *store, const struct commit *commit,
                        const struct build_record *build, struct error *err);
-// By content key; by commit (the newest build of the commit, or of one with the same tree).
+// By content key; by commit and recipe (the newest build of the commit, or of one with the same
+// tree).
 int store_find_build(struct build_record *out, bool *found, struct store *store,
                      const char *content, struct arena *arena, struct error *err);
 int store_find_commit_build(struct build_record *out, bool *found, struct store *store,
-                            const struct commit *commit, struct arena *arena, struct error *err);
+                            const struct commit *commit, const char *recipe, struct arena *arena,
+                            struct error *err);
 
 // The newest measurement of this code id in this series, in any run. `regime` NULL: whichever.
 // Crashes and timeouts are not offered: they may have been the machine's fault.
@@ -128,13 +131,19 @@ int store_find_measurement(struct measurement *out, bool *found, struct store *s
                            const struct series *series, const char *code, const char *regime,
                            struct arena *arena, struct error *err);
 
-// True when a finished plain run of this commit (or of one with the same tree) on this device has a
-// result for every kernel of its build times every problem given, or the commit is known not to
-// build. kernels: only these names (NULL: all of the build).
+// What a plain run of one commit on one device would have to measure.
+struct demand {
+    const char *recipe;
+    const char *device_uuid;
+    const struct problem *problems;
+    size_t problem_count;
+    const char *const *kernels; // only these names; NULL: all that the build has
+    size_t kernel_count;
+};
+// True when finished plain runs of this commit (or of one with the same tree) have a result for
+// every kernel of its build times every problem demanded, or the commit is known not to build.
 int store_commit_measured(bool *measured, struct store *store, const struct commit *commit,
-                          const char *device_uuid, const struct problem *problems,
-                          size_t problem_count, const char *const *kernels, size_t kernel_count,
-                          struct error *err);
+                          const struct demand *demand, struct error *err);
 
 // ---- history ----
 

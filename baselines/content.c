@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "baselines/content.h"
+
+#include "baselines/json.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+int content_text(int64_t *key, struct store *store, const char *text, struct error *err)
+{
+    return statement_key_of(key, store, err, SQL_FIND_TEXT, 1, SQL_ADD_TEXT, CELLS(TEXT(text)));
+}
+
+int content_commit(int64_t *key, struct store *store, const struct commit *commit,
+                   struct error *err)
+{
+    if (!commit->id[0]) {
+        *key = 0;
+        return 0;
+    }
+    return statement_key_of(key, store, err, SQL_FIND_COMMIT, 1, SQL_ADD_COMMIT,
+                            CELLS(TEXT(commit->id), TEXT(commit->tree), TEXT(commit->parent),
+                                  TEXT(commit->summary), TEXT(commit->author),
+                                  INT(commit->time_s)));
+}
+
+int content_device(int64_t *key, struct store *store, const struct device *device,
+                   struct error *err)
+{
+    return statement_key_of(key, store, err, SQL_FIND_DEVICE, 1, SQL_ADD_DEVICE,
+                            CELLS(TEXT(device->uuid), TEXT(device->kind), TEXT(device->name)));
+}
+
+int content_kernel(int64_t *key, struct store *store, const char *name, struct error *err)
+{
+    return statement_key_of(key, store, err, SQL_FIND_KERNEL, 1, SQL_ADD_KERNEL, CELLS(TEXT(name)));
+}
+
+static char *traits_json(const struct traits *traits)
+{
+    char *text = NULL;
+    size_t size = 0;
+    bool first = true;
+    FILE *file = open_memstream(&text, &size);
+    if (!file)
+        abort(); // out of memory
+    fputc('{', file);
+    json_text_member(file, &first, "in", dtype_name(traits->in));
+    json_text_member(file, &first, "out", dtype_name(traits->out));
+    json_text_member(file, &first, "acc", dtype_name(traits->acc));
+#define X(name)                                                                                    \
+    if (traits->name)                                                                              \
+        json_int_member(file, &first, #name, traits->name);
+    TRAITS(X)
+#undef X
+    fputc('}', file);
+    fclose(file);
+    return text;
+}
+
+int content_code(int64_t *key, struct store *store, int64_t kernel, const char *code,
+                 const struct traits *traits, struct error *err)
+{
+    if (!code[0]) {
+        *key = 0;
+        return 0;
+    }
+    char *json = traits ? traits_json(traits) : xstrdup("{}");
+    const struct cell cells[] = {INT(kernel), TEXT(code), TEXT(json)};
+    int64_t found = 0;
+    int status = statement_get(&found, store, err, SQL_FIND_CODE, cells, 2);
+    // With traits in hand an existing row may still lack its own: ADD_CODE fills those in.
+    if (status == 0 && (!found || traits))
+        status = statement_run(store, err, SQL_ADD_CODE, cells, ARRAY_COUNT(cells));
+    if (status == 0 && !found)
+        found = sqlite3_last_insert_rowid(store->db);
+    free(json);
+    if (status == 0)
+        *key = found;
+    return status;
+}
+
+int content_series(int64_t *key, struct store *store, const struct series *series, int64_t kernel,
+                   struct error *err)
+{
+    char text[PROBLEM_TEXT];
+    int64_t problem, device;
+    problem_format(text, series->problem);
+    if (statement_key_of(&problem, store, err, SQL_FIND_PROBLEM, 1, SQL_ADD_PROBLEM,
+                         CELLS(TEXT(text))) ||
+        statement_get(&device, store, err, SQL_FIND_DEVICE, CELLS(TEXT(series->device_uuid))))
+        return -1;
+    return statement_key_of(key, store, err, SQL_FIND_SERIES, 3, SQL_ADD_SERIES,
+                            CELLS(INT(kernel), INT(problem), KEY(device)));
+}
+
+int content_model(int64_t *key, struct store *store, const char *name, const char *version,
+                  struct error *err)
+{
+    return statement_key_of(key, store, err, SQL_FIND_MODEL, 2, SQL_ADD_MODEL,
+                            CELLS(TEXT(name), TEXT(version)));
+}
+
+int content_find_series(int64_t *key, struct store *store, const struct series *series,
+                        struct error *err)
+{
+    char text[PROBLEM_TEXT];
+    problem_format(text, series->problem);
+    return statement_get(key, store, err, SQL_FIND_SERIES_NAMED,
+                         CELLS(TEXT(series->kernel), TEXT(text), TEXT(series->device_uuid)));
+}
+
+int content_load_commit(struct commit *out, struct store *store, int64_t key, struct arena *arena,
+                        struct error *err)
+{
+    struct commit commit = {.summary = "", .author = ""};
+    if (key) {
+        sqlite3_stmt *row = statement_bind(store, SQL_LOAD_COMMIT, CELLS(INT(key)));
+        int status = statement_step(store, row, err);
+        if (status <= 0)
+            return status < 0 ? -1 : store_damaged(store, "a commit is missing", err);
+        bool fits = row_copy(commit.id, sizeof(commit.id), row, 0) &&
+                    row_copy(commit.tree, sizeof(commit.tree), row, 1) &&
+                    row_copy(commit.parent, sizeof(commit.parent), row, 2);
+        commit.summary = row_text(row, 3, arena);
+        commit.author = row_text(row, 4, arena);
+        commit.time_s = row_int(row, 5);
+        sqlite3_reset(row);
+        if (!fits)
+            return store_damaged(store, "a commit id is too long", err);
+    }
+    *out = commit;
+    return 0;
+}
+
+static void set_trait(struct traits *traits, const char *key, sqlite3_stmt *row)
+{
+    const char *text = (const char *)sqlite3_column_text(row, 1);
+    int64_t value = row_int(row, 1);
+    // A type or trait this version does not know is left at "unknown".
+    if (strcmp(key, "in") == 0)
+        dtype_parse(&traits->in, text);
+    else if (strcmp(key, "out") == 0)
+        dtype_parse(&traits->out, text);
+    else if (strcmp(key, "acc") == 0)
+        dtype_parse(&traits->acc, text);
+#define X(name)                                                                                    \
+    else if (strcmp(key, #name) == 0 && value >= INT32_MIN && value <= INT32_MAX) traits->name =   \
+        (int32_t)value;
+    TRAITS(X)
+#undef X
+}
+
+int content_load_traits(struct traits *out, struct store *store, const char *json,
+                        struct error *err)
+{
+    struct traits traits = {0};
+    sqlite3_stmt *row = statement_bind(store, SQL_READ_TRAITS, CELLS(TEXT(json)));
+    int status;
+    while ((status = statement_step(store, row, err)) > 0) {
+        const char *key = (const char *)sqlite3_column_text(row, 0);
+        if (key && sqlite3_column_text(row, 1))
+            set_trait(&traits, key, row);
+    }
+    if (status == 0)
+        *out = traits;
+    return status;
+}
+
+char *content_json_list(size_t count, const char *(*get)(const void *list, size_t index),
+                        const void *list)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+    if (!file)
+        abort(); // out of memory
+    fputc('[', file);
+    for (size_t i = 0; i < count; i++) {
+        if (i)
+            fputc(',', file);
+        json_text(file, get(list, i));
+    }
+    fputc(']', file);
+    fclose(file);
+    return text;
+}
+
+// Which pair a sample belongs to: numbers may start again in each process or block.
+struct paired {
+    uint32_t pair;
+    uint16_t block, process;
+    uint8_t role;
+    double log_time;
+};
+
+static int by_pair(const void *left, const void *right)
+{
+    const struct paired *a = left, *b = right;
+    if (a->process != b->process)
+        return a->process < b->process ? -1 : 1;
+    if (a->block != b->block)
+        return a->block < b->block ? -1 : 1;
+    if (a->pair != b->pair)
+        return a->pair < b->pair ? -1 : 1;
+    return (a->role > b->role) - (a->role < b->role);
+}
+
+static size_t collect(struct paired *out, const struct measurement *m, uint8_t role)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < m->count; i++) {
+        const struct sample *s = &m->samples[i];
+        if (!s->excluded && s->time_ns > 0)
+            out[used++] = (struct paired){s->pair, s->block, s->process, role, log(s->time_ns)};
+    }
+    return used;
+}
+
+static int by_value(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+static double median(double *values, size_t count)
+{
+    qsort(values, count, sizeof(*values), by_value);
+    return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+}
+
+static struct pair_scale spread(double *ratios, size_t count)
+{
+    // 1.4826: the median absolute deviation of a normal distribution is its SD / 1.4826.
+    struct pair_scale scale = {.pairs = (uint32_t)count};
+    double mean = 0, squares = 0;
+    for (size_t i = 0; i < count; i++)
+        mean += ratios[i] / (double)count;
+    for (size_t i = 0; i < count; i++)
+        squares += (ratios[i] - mean) * (ratios[i] - mean);
+    scale.sd = sqrt(squares / (double)(count - 1));
+    double middle = median(ratios, count);
+    for (size_t i = 0; i < count; i++)
+        ratios[i] = fabs(ratios[i] - middle);
+    scale.sd_mad = 1.4826 * median(ratios, count);
+    return scale;
+}
+
+struct pair_scale content_pair_scale(const struct measurement *base, const struct measurement *head)
+{
+    struct paired *all = xcalloc(base->count + head->count, sizeof(*all));
+    double *ratios = xcalloc(head->count, sizeof(*ratios));
+    size_t used = collect(all, base, ROLE_BASE);
+    used += collect(all + used, head, ROLE_HEAD);
+    qsort(all, used, sizeof(*all), by_pair);
+    size_t pairs = 0;
+    for (size_t i = 0; i + 1 < used; i++) {
+        const struct paired *a = &all[i], *b = &all[i + 1];
+        if (a->process == b->process && a->block == b->block && a->pair == b->pair &&
+            a->role == ROLE_BASE && b->role == ROLE_HEAD)
+            ratios[pairs++] = b->log_time - a->log_time;
+    }
+    struct pair_scale scale = {0};
+    if (pairs >= 2)
+        scale = spread(ratios, pairs);
+    free(all);
+    free(ratios);
+    return scale;
+}

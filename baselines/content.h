@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Things of the vocabulary and their rows: found by content, added when missing, read back checked.
+// All but the find_... need a transaction.
+#ifndef PLUMB_CONTENT_H
+#define PLUMB_CONTENT_H
+
+#include "baselines/statement.h"
+
+int content_text(int64_t *key, struct store *store, const char *text, struct error *err);
+int content_commit(int64_t *key, struct store *store, const struct commit *commit,
+                   struct error *err); // key 0 when commit->id is ""
+int content_device(int64_t *key, struct store *store, const struct device *device,
+                   struct error *err);
+int content_kernel(int64_t *key, struct store *store, const char *name, struct error *err);
+// traits NULL: not known. key 0 when code is "".
+int content_code(int64_t *key, struct store *store, int64_t kernel, const char *code,
+                 const struct traits *traits, struct error *err);
+int content_series(int64_t *key, struct store *store, const struct series *series, int64_t kernel,
+                   struct error *err); // the device must be known
+int content_model(int64_t *key, struct store *store, const char *name, const char *version,
+                  struct error *err);
+
+// Key 0: unknown to this store.
+int content_find_series(int64_t *key, struct store *store, const struct series *series,
+                        struct error *err);
+
+int content_load_commit(struct commit *out, struct store *store, int64_t key, struct arena *arena,
+                        struct error *err); // key 0: an empty commit
+int content_load_traits(struct traits *out, struct store *store, const char *json,
+                        struct error *err);
+
+// Lists as JSON arrays, to be bound as one parameter. The caller frees.
+char *content_json_list(size_t count, const char *(*get)(const void *list, size_t index),
+                        const void *list);
+
+// The spread of pairs of two measurements of one run; pairs 0 when there are none.
+struct pair_scale content_pair_scale(const struct measurement *base,
+                                     const struct measurement *head);
+
+#endif

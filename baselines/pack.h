@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Samples as bytes, for the store: lossless, the same on every machine, about 6 bytes per sample.
+//
+// Layout, version 1. All integers are little-endian base-128 varints (7 bits per byte, high bit:
+// more follow); signed ones are zigzag-coded first (0, -1, 1, -2 -> 0, 1, 2, 3).
+//     byte 0     version, 1
+//     varint     number of samples, at most PACK_SAMPLES
+//     columns    in the order of PACK_COLUMNS below, each:
+//         byte   encoding: 0 constant, 1 differences, 2 raw
+//         byte   real columns only: decimal places d, 0..6 (0 when raw)
+//         0      one signed varint, every sample's value
+//         1      one signed varint per sample, difference from the one before (before the first: 0)
+//         2      real columns only: 8 bytes per sample, IEEE 754 binary64, little-endian
+// A real column holds value * 10^d as integers when that gives back each value exactly and stays
+// below 2^53; otherwise it is raw. Nothing follows the last column.
+#ifndef PLUMB_PACK_H
+#define PLUMB_PACK_H
+
+#include "model/result.h"
+
+enum { PACK_SAMPLES = 1 << 17 }; // more than any one measurement has; bounds hostile blobs
+
+// The caller frees *out. Never fails: misuse (more than PACK_SAMPLES) is an assert.
+void pack_samples(unsigned char **out, size_t *size, const struct sample *samples, size_t count);
+
+// Samples live in the arena. Refuses anything pack_samples() cannot have written: truncated, with
+// bytes left over, out of a field's range, or of another version.
+int unpack_samples(struct sample **out, size_t *count, const void *bytes, size_t size,
+                   struct arena *arena, struct error *err);
+
+#endif

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "baselines/statement.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const statement_sql[STATEMENT_COUNT] = {
+#define X(name, sql) sql,
+#include "baselines/statement.inc"
+#undef X
+};
+
+struct cell statement_text(const char *text)
+{
+    return (struct cell){.type = CELL_TEXT, .data = text ? text : ""};
+}
+
+struct cell statement_key(int64_t key)
+{
+    return key ? INT(key) : NOTHING;
+}
+
+int store_fail(struct store *store, struct error *err)
+{
+    const char *path = store->path;
+    const char *said = sqlite3_errmsg(store->db);
+    switch (sqlite3_errcode(store->db)) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return error_set(err, "store %s: locked by another process; wait for it or stop it", path);
+    case SQLITE_FULL:
+        return error_set(err,
+                         "store %s: no space left on the disk; make room and run again, what "
+                         "was saved is kept",
+                         path);
+    case SQLITE_READONLY:
+        return error_set(err, "store %s: cannot be written; check its permissions and its folder's",
+                         path);
+    case SQLITE_IOERR:
+        return error_set(err,
+                         "store %s: %s (%s); make room or check the disk and run again, what "
+                         "was saved is kept",
+                         path, said, strerror(sqlite3_system_errno(store->db)));
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+        return error_set(err,
+                         "store %s: damaged (%s); restore a copy, or `plumb store merge` what "
+                         "an export of it has into a new one",
+                         path, said);
+    case SQLITE_CONSTRAINT:
+        return error_set(err, "store %s: refused a value that does not fit (%s)", path, said);
+    default:
+        return error_set(err, "store %s: %s", path, said);
+    }
+}
+
+int store_damaged(struct store *store, const char *what, struct error *err)
+{
+    return error_set(err, "store %s: damaged, %s; `plumb store check` says more", store->path,
+                     what);
+}
+
+int statement_prepare_all(struct store *store, struct error *err)
+{
+    for (int i = 0; i < STATEMENT_COUNT; i++) {
+        if (sqlite3_prepare_v3(store->db, statement_sql[i], -1, SQLITE_PREPARE_PERSISTENT,
+                               &store->statements[i], NULL))
+            return store_fail(store, err);
+    }
+    return 0;
+}
+
+void statement_finalize_all(struct store *store)
+{
+    for (int i = 0; i < STATEMENT_COUNT; i++) {
+        sqlite3_finalize(store->statements[i]);
+        store->statements[i] = NULL;
+    }
+}
+
+// Binding can only fail by misuse or for lack of memory: the limits on lengths show up in step.
+static void bind_cell(sqlite3_stmt *statement, int at, const struct cell *cell)
+{
+    switch (cell->type) {
+    case CELL_NULL:
+        sqlite3_bind_null(statement, at);
+        break;
+    case CELL_INT:
+        sqlite3_bind_int64(statement, at, cell->integer);
+        break;
+    case CELL_REAL:
+        sqlite3_bind_double(statement, at, cell->real);
+        break;
+    case CELL_TEXT:
+        sqlite3_bind_text(statement, at, cell->data, -1, SQLITE_STATIC);
+        break;
+    case CELL_BLOB:
+        sqlite3_bind_blob64(statement, at, cell->data, (sqlite3_uint64)cell->integer,
+                            SQLITE_STATIC);
+        break;
+    }
+}
+
+sqlite3_stmt *statement_bind(struct store *store, enum statement which, const struct cell *cells,
+                             size_t count)
+{
+    sqlite3_stmt *statement = store->statements[which];
+    assert(sqlite3_bind_parameter_count(statement) == (int)count);
+    sqlite3_reset(statement);
+    for (size_t i = 0; i < count; i++)
+        bind_cell(statement, (int)i + 1, &cells[i]);
+    return statement;
+}
+
+int statement_step(struct store *store, sqlite3_stmt *statement, struct error *err)
+{
+    int code = sqlite3_step(statement);
+    if (code == SQLITE_ROW)
+        return 1;
+    int status = code == SQLITE_DONE ? 0 : store_fail(store, err);
+    sqlite3_reset(statement);
+    return status;
+}
+
+int statement_run(struct store *store, struct error *err, enum statement which,
+                  const struct cell *cells, size_t count)
+{
+    sqlite3_stmt *statement = statement_bind(store, which, cells, count);
+    int status = statement_step(store, statement, err);
+    sqlite3_reset(statement);
+    return status < 0 ? -1 : 0;
+}
+
+int statement_get(int64_t *out, struct store *store, struct error *err, enum statement which,
+                  const struct cell *cells, size_t count)
+{
+    sqlite3_stmt *statement = statement_bind(store, which, cells, count);
+    int status = statement_step(store, statement, err);
+    if (status < 0)
+        return -1;
+    *out = status ? sqlite3_column_int64(statement, 0) : 0;
+    sqlite3_reset(statement);
+    return 0;
+}
+
+int statement_key_of(int64_t *key, struct store *store, struct error *err, enum statement find,
+                     size_t find_count, enum statement add, const struct cell *cells, size_t count)
+{
+    int64_t found;
+    if (statement_get(&found, store, err, find, cells, find_count))
+        return -1;
+    if (!found) {
+        if (statement_run(store, err, add, cells, count))
+            return -1;
+        found = sqlite3_last_insert_rowid(store->db);
+    }
+    *key = found;
+    return 0;
+}
+
+int64_t row_int(sqlite3_stmt *row, int column)
+{
+    return sqlite3_column_int64(row, column);
+}
+
+bool row_null(sqlite3_stmt *row, int column)
+{
+    return sqlite3_column_type(row, column) == SQLITE_NULL;
+}
+
+double row_real(sqlite3_stmt *row, int column)
+{
+    return row_null(row, column) ? NAN : sqlite3_column_double(row, column);
+}
+
+const char *row_text(sqlite3_stmt *row, int column, struct arena *arena)
+{
+    const unsigned char *text = sqlite3_column_text(row, column);
+    return text ? arena_strdup(arena, (const char *)text) : "";
+}
+
+bool row_copy(char *out, size_t size, sqlite3_stmt *row, int column)
+{
+    const unsigned char *text = sqlite3_column_text(row, column);
+    return text_copy(out, size, text ? (const char *)text : "");
+}
+
+int transaction_begin(struct store *store, struct error *err)
+{
+    assert(store->mode == STORE_WRITE);
+    return statement_run(store, err, store->batch ? SQL_SAVEPOINT : SQL_BEGIN, NULL, 0);
+}
+
+int transaction_end(struct store *store, int status, struct error *err)
+{
+    struct error ignored;
+    if (status == 0 && statement_run(store, err, store->batch ? SQL_RELEASE : SQL_COMMIT, NULL, 0))
+        status = -1;
+    // A full disk or a failed write may have ended the transaction already.
+    if (status && !sqlite3_get_autocommit(store->db)) {
+        if (store->batch) {
+            statement_run(store, &ignored, SQL_UNDO, NULL, 0);
+            statement_run(store, &ignored, SQL_RELEASE, NULL, 0);
+        } else {
+            statement_run(store, &ignored, SQL_ROLLBACK, NULL, 0);
+        }
+    }
+    return status;
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The inside of a store handle, and the only way its room talks to SQLite: every statement is in
+// the table of statement.c, prepared at open (so a typo fails at start), and run with typed cells.
+#ifndef PLUMB_STATEMENT_H
+#define PLUMB_STATEMENT_H
+
+#include "baselines/store.h"
+
+#include <sqlite3.h>
+
+enum statement {
+#define X(name, sql) SQL_##name,
+#include "baselines/statement.inc"
+#undef X
+    STATEMENT_COUNT
+};
+
+struct store {
+    sqlite3 *db;
+    char *path;
+    enum store_mode mode;
+    bool batch;
+    sqlite3_stmt *statements[STATEMENT_COUNT];
+};
+
+// A value to bind.
+struct cell {
+    enum { CELL_NULL, CELL_INT, CELL_REAL, CELL_TEXT, CELL_BLOB } type;
+    int64_t integer; // a blob's length
+    double real;
+    const void *data;
+};
+#define INT(value)  ((struct cell){.type = CELL_INT, .integer = (int64_t)(value)})
+#define REAL(value) ((struct cell){.type = CELL_REAL, .real = (value)})
+#define TEXT(value) statement_text(value)
+#define BLOB(bytes, length)                                                                        \
+    ((struct cell){.type = CELL_BLOB, .data = (bytes), .integer = (int64_t)(length)})
+#define KEY(value) statement_key(value)
+#define NOTHING    ((struct cell){.type = CELL_NULL})
+#define CELLS(...)                                                                                 \
+    (const struct cell[]){__VA_ARGS__}, ARRAY_COUNT(((const struct cell[]){__VA_ARGS__}))
+
+struct cell statement_text(const char *text); // NULL becomes ''
+struct cell statement_key(int64_t key);       // 0 becomes NULL
+
+int statement_prepare_all(struct store *store, struct error *err);
+void statement_finalize_all(struct store *store);
+
+// The statement with its cells bound, ready to step. Texts and blobs are borrowed until it is done.
+sqlite3_stmt *statement_bind(struct store *store, enum statement which, const struct cell *cells,
+                             size_t count);
+// 1: a row is there; 0: the end; -1: failed. At the end and on failure the statement is reset.
+int statement_step(struct store *store, sqlite3_stmt *statement, struct error *err);
+// Runs a statement that gives no rows.
+int statement_run(struct store *store, struct error *err, enum statement which,
+                  const struct cell *cells, size_t count);
+// The first column of the first row, or 0 if there is no row.
+int statement_get(int64_t *out, struct store *store, struct error *err, enum statement which,
+                  const struct cell *cells, size_t count);
+// The key of a row found by content, added if missing: `find` takes the first find_count cells and
+// returns the key, `add` takes all.
+int statement_key_of(int64_t *key, struct store *store, struct error *err, enum statement find,
+                     size_t find_count, enum statement add, const struct cell *cells, size_t count);
+
+// Rows. Texts end up in the arena; a NULL real is NaN, a NULL text is "".
+int64_t row_int(sqlite3_stmt *row, int column);
+double row_real(sqlite3_stmt *row, int column);
+const char *row_text(sqlite3_stmt *row, int column, struct arena *arena);
+bool row_copy(char *out, size_t size, sqlite3_stmt *row, int column); // false: did not fit
+bool row_null(sqlite3_stmt *row, int column);
+
+// Writes the error text that fits what SQLite last said of this store; returns -1.
+int store_fail(struct store *store, struct error *err);
+// A value that this program cannot have written.
+int store_damaged(struct store *store, const char *what, struct error *err);
+
+// One transaction around a save: a real one, or a savepoint inside a batch. transaction_end commits
+// when `status` is 0 and undoes all when not; returns the final status.
+int transaction_begin(struct store *store, struct error *err);
+int transaction_end(struct store *store, int status, struct error *err);
+
+#endif

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Is the file whole, and how much is in it?
+#include "baselines/migration.h"
+#include "baselines/pack.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static int count_all(struct store_counts *out, struct store *store, struct error *err)
+{
+    sqlite3_stmt *row = statement_bind(store, SQL_COUNT_ALL, NULL, 0);
+    int status = statement_step(store, row, err);
+    if (status < 0)
+        return -1;
+    *out = (struct store_counts){row_int(row, 0), row_int(row, 1), row_int(row, 2), row_int(row, 3),
+                                 row_int(row, 4), row_int(row, 5), row_int(row, 6), row_int(row, 7),
+                                 row_int(row, 8), row_int(row, 9), row_int(row, 10)};
+    sqlite3_reset(row);
+    return 0;
+}
+
+int store_info(struct store_report *out, struct store *store, struct error *err)
+{
+    struct store_report report = {.version = migration_count()};
+    struct stat info;
+    if (count_all(&report.counts, store, err))
+        return -1;
+    if (stat(store->path, &info) == 0)
+        report.bytes = info.st_size;
+    *out = report;
+    return 0;
+}
+
+static void note(struct store_report *report, const char *format, ...) PRINTF_LIKE(2, 3);
+
+static void note(struct store_report *report, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    if (report->problems++ == 0)
+        vsnprintf(report->first, sizeof(report->first), format, args);
+    va_end(args);
+}
+
+static void note_failure(struct store_report *report, struct store *store)
+{
+    note(report, "%s", sqlite3_errmsg(store->db));
+}
+
+static void check_pages(struct store_report *report, struct store *store)
+{
+    struct error ignored;
+    sqlite3_stmt *row = statement_bind(store, SQL_QUICK_CHECK, NULL, 0);
+    int status;
+    while ((status = statement_step(store, row, &ignored)) > 0) {
+        const char *said = (const char *)sqlite3_column_text(row, 0);
+        if (said && strcmp(said, "ok") != 0)
+            note(report, "%s", said);
+    }
+    if (status < 0)
+        note_failure(report, store);
+}
+
+static void check_references(struct store_report *report, struct store *store)
+{
+    struct error ignored;
+    sqlite3_stmt *row = statement_bind(store, SQL_FOREIGN_KEY_CHECK, NULL, 0);
+    int status;
+    while ((status = statement_step(store, row, &ignored)) > 0) {
+        const char *table = (const char *)sqlite3_column_text(row, 0);
+        const char *parent = (const char *)sqlite3_column_text(row, 2);
+        note(report, "a row of %s refers to a row of %s that is not there", table ? table : "?",
+             parent ? parent : "?");
+    }
+    if (status < 0)
+        note_failure(report, store);
+}
+
+static void check_samples(struct store_report *report, struct store *store)
+{
+    struct error why;
+    sqlite3_stmt *row = statement_bind(store, SQL_ALL_SAMPLES, NULL, 0);
+    int status;
+    while ((status = statement_step(store, row, &why)) > 0) {
+        struct arena arena = {0};
+        struct sample *samples;
+        size_t count;
+        const void *bytes = sqlite3_column_blob(row, 1);
+        size_t size = (size_t)sqlite3_column_bytes(row, 1);
+        if (unpack_samples(&samples, &count, bytes, size, &arena, &why))
+            note(report, "measurement %lld: %s", (long long)row_int(row, 0), why.text);
+        else if ((int64_t)count != row_int(row, 2))
+            note(report, "measurement %lld: %zu samples, not %lld", (long long)row_int(row, 0),
+                 count, (long long)row_int(row, 2));
+        arena_free(&arena);
+    }
+    if (status < 0)
+        note_failure(report, store);
+}
+
+int store_check(struct store_report *out, struct store *store, struct error *err)
+{
+    struct store_report report = {.version = migration_count()};
+    struct error ignored;
+    check_pages(&report, store);
+    // On torn pages the other checks would only repeat that in other words.
+    if (report.problems == 0) {
+        check_references(&report, store);
+        check_samples(&report, store);
+    }
+    if (report.problems == 0) {
+        size_t problems = report.problems;
+        if (store_info(&report, store, err))
+            return -1;
+        report.problems = problems;
+    } else if (count_all(&report.counts, store, &ignored)) {
+        memset(&report.counts, 0, sizeof(report.counts));
+    }
+    *out = report;
+    return 0;
+}

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Opening: is it ours, is it our version, is it whole, and only then prepare and use it.
+#include "baselines/migration.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+// No row of ours comes near this; a hostile one is refused instead of filling the memory.
+enum { STORE_LENGTH_LIMIT = 64 << 20 };
+
+static int make_folder(const char *path, struct error *err)
+{
+    const char *slash = strrchr(path, '/');
+    if (!slash || slash == path)
+        return 0;
+    char *folder = xprintf("%.*s", (int)(slash - path), path);
+    int status = 0;
+    if (mkdir(folder, 0777) && errno != EEXIST)
+        status = error_set(err, "store %s: cannot make its folder: %s", path, strerror(errno));
+    free(folder);
+    return status;
+}
+
+static int check_path(const char *path, enum store_mode mode, struct error *err)
+{
+    struct stat info;
+    if (stat(path, &info) == 0) {
+        if (S_ISREG(info.st_mode))
+            return 0;
+        return error_set(err, "store %s: is %s; name a file", path,
+                         S_ISDIR(info.st_mode) ? "a directory" : "not a plain file");
+    }
+    if (errno != ENOENT)
+        return error_set(err, "store %s: %s", path, strerror(errno));
+    if (mode == STORE_READ)
+        return error_set(err,
+                         "store %s: there is none yet; `plumb run` makes it, or name another "
+                         "with --store",
+                         path);
+    return make_folder(path, err);
+}
+
+// A path as an URI, so that a `?` or `%` in it stays a part of the name.
+static char *path_uri(const char *path, const char *options)
+{
+    char *uri = xcalloc(strlen(path) * 3 + strlen(options) + 16, 1);
+    char *at = uri + sprintf(uri, path[0] == '/' ? "file://" : "file:");
+    for (const char *c = path; *c; c++) {
+        if (strchr("?#%", *c))
+            at += sprintf(at, "%%%02x", (unsigned)*c);
+        else
+            *at++ = *c;
+    }
+    strcpy(at, options);
+    return uri;
+}
+
+static int connect_file(struct store *store, const char *options, struct error *err)
+{
+    int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI;
+    flags |= store->mode == STORE_READ ? SQLITE_OPEN_READONLY
+                                       : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+    char *uri = path_uri(store->path, options);
+    int code = sqlite3_open_v2(uri, &store->db, flags, NULL);
+    free(uri);
+    if (code != SQLITE_OK)
+        return error_set(err,
+                         "store %s: cannot be opened (%s); check its permissions and its "
+                         "folder's",
+                         store->path, store->db ? sqlite3_errmsg(store->db) : "no memory");
+    // A file from elsewhere may not run anything of its own: no triggers, no views, no unsafe
+    // functions in its schema, no writing to internal tables.
+    sqlite3_db_config(store->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    sqlite3_db_config(store->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    sqlite3_db_config(store->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+    sqlite3_db_config(store->db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+    sqlite3_db_config(store->db, SQLITE_DBCONFIG_ENABLE_FKEY, 1, NULL);
+    sqlite3_limit(store->db, SQLITE_LIMIT_LENGTH, STORE_LENGTH_LIMIT);
+    sqlite3_busy_timeout(store->db, STORE_WAIT_MS);
+    return 0;
+}
+
+// A WAL store in a folder where nothing may be created can still be read if no one writes it and no
+// log is left: then the file alone is the whole truth.
+static int connect_unwritable(struct store *store, int64_t *version, struct error *err)
+{
+    struct stat info;
+    struct error ignored;
+    char *log = xprintf("%s-wal", store->path);
+    bool whole = stat(log, &info) != 0 || info.st_size == 0;
+    free(log);
+    if (!whole || store->mode != STORE_READ || sqlite3_errcode(store->db) != SQLITE_CANTOPEN)
+        return -1;
+    sqlite3_close(store->db);
+    store->db = NULL;
+    if (connect_file(store, "?immutable=1", &ignored))
+        return -1;
+    return migration_pragma(version, store, "PRAGMA user_version", err);
+}
+
+static int check_version(struct store *store, int64_t version, struct error *err)
+{
+    int64_t application, tables;
+    int known = migration_count();
+    if (migration_pragma(&application, store, "PRAGMA application_id", err) ||
+        migration_pragma(&tables, store, "SELECT count(*) FROM sqlite_schema", err))
+        return -1;
+    bool empty = tables == 0 && application == 0 && version == 0;
+    if (!empty && application != STORE_APPLICATION_ID)
+        return error_set(err, "store %s: is a database of another program; name another file",
+                         store->path);
+    if (version > known)
+        return error_set(err,
+                         "store %s is version %lld, this plumb knows %d: install a newer "
+                         "plumb",
+                         store->path, (long long)version, known);
+    if (store->mode == STORE_READ && version < known)
+        return error_set(err,
+                         "store %s is version %lld, this plumb needs %d: bring it up with "
+                         "`plumb store upgrade`",
+                         store->path, (long long)version, known);
+    return 0;
+}
+
+// Switching an empty file to WAL needs it alone, and SQLite does not wait for that by itself.
+static int use_log(struct store *store, struct error *err)
+{
+    const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
+    int code = SQLITE_BUSY;
+    for (int waited_ms = 0; code == SQLITE_BUSY && waited_ms < STORE_WAIT_MS; waited_ms += 10) {
+        code = sqlite3_exec(store->db, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
+        if (code == SQLITE_BUSY)
+            nanosleep(&pause, NULL);
+    }
+    // FULL: a committed save survives a power cut too; one result takes far longer than one sync.
+    if (code == SQLITE_OK)
+        code = sqlite3_exec(store->db,
+                            "PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864", NULL,
+                            NULL, NULL);
+    return code == SQLITE_OK ? 0 : store_fail(store, err);
+}
+
+static int open_checked(struct store *store, struct error *err)
+{
+    int64_t version;
+    if (connect_file(store, "", err))
+        return -1;
+    if (migration_pragma(&version, store, "PRAGMA user_version", err) &&
+        connect_unwritable(store, &version, err))
+        return -1;
+    if (check_version(store, version, err))
+        return -1;
+    if (store->mode == STORE_WRITE && (use_log(store, err) || migration_apply(store, err)))
+        return -1;
+    if (migration_verify(store, err))
+        return -1;
+    sqlite3_exec(store->db, "PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY", NULL, NULL,
+                 NULL);
+    return statement_prepare_all(store, err);
+}
+
+int store_open(struct store **out, const char *path, enum store_mode mode, struct error *err)
+{
+    if (check_path(path, mode, err))
+        return -1;
+    struct store *store = xcalloc(1, sizeof(*store));
+    store->path = xstrdup(path);
+    store->mode = mode;
+    if (open_checked(store, err)) {
+        store_close(store);
+        return -1;
+    }
+    *out = store;
+    return 0;
+}
+
+void store_close(struct store *store)
+{
+    if (!store)
+        return;
+    store_cancel_batch(store);
+    statement_finalize_all(store);
+    sqlite3_close(store->db);
+    free(store->path);
+    free(store);
+}
+
+const char *store_path(const struct store *store)
+{
+    return store->path;
+}
+
+int store_begin_batch(struct store *store, struct error *err)
+{
+    assert(!store->batch);
+    if (transaction_begin(store, err))
+        return -1;
+    store->batch = true;
+    return 0;
+}
+
+int store_commit_batch(struct store *store, struct error *err)
+{
+    assert(store->batch);
+    store->batch = false;
+    return transaction_end(store, 0, err);
+}
+
+void store_cancel_batch(struct store *store)
+{
+    struct error ignored;
+    if (store->batch) {
+        store->batch = false;
+        transaction_end(store, -1, &ignored);
+    }
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Calibrated profiles of devices, and the copy of the accepted epochs.
+#include "baselines/content.h"
+
+#include <math.h>
+#include <time.h>
+
+static int save_profile(struct store *store, const struct device *device, const struct gpu *gpu,
+                        struct error *err)
+{
+    struct gpu copy = *gpu; // gpu_figure() gives access to change
+    int64_t device_key, profile;
+    if (content_device(&device_key, store, device, err) ||
+        statement_key_of(&profile, store, err, SQL_FIND_PROFILE, 3, SQL_ADD_PROFILE,
+                         CELLS(INT(device_key), INT(time(NULL)), TEXT(gpu->name))))
+        return -1;
+    for (size_t i = 0; i < gpu_figure_count(); i++) {
+        const char *key = gpu_figure_key(i);
+        const struct figure *figure = gpu_figure(&copy, key);
+        if (figure->origin != ORIGIN_CALIBRATED)
+            continue;
+        if (!(figure->value > 0 && isfinite(figure->value)))
+            return error_set(err, "profile %s: calibrated %s is %g; not stored", gpu->name, key,
+                             figure->value);
+        if (statement_run(
+                store, err, SQL_PUT_FIGURE,
+                CELLS(INT(profile), TEXT(key), REAL(figure->value), TEXT(figure->source))))
+            return -1;
+    }
+    return 0;
+}
+
+int store_save_profile(struct store *store, const struct device *device, const struct gpu *gpu,
+                       struct error *err)
+{
+    if (transaction_begin(store, err))
+        return -1;
+    return transaction_end(store, save_profile(store, device, gpu, err), err);
+}
+
+static int load_figures(struct gpu *gpu, struct store *store, int64_t profile, struct arena *arena,
+                        struct error *err)
+{
+    sqlite3_stmt *row = statement_bind(store, SQL_LOAD_FIGURES, CELLS(INT(profile)));
+    int status;
+    while ((status = statement_step(store, row, err)) > 0) {
+        const char *key = (const char *)sqlite3_column_text(row, 0);
+        double value = row_real(row, 1);
+        struct figure *figure = key ? gpu_figure(gpu, key) : NULL;
+        // A figure of another version is not ours to use; a senseless value is nobody's.
+        if (figure && value > 0 && isfinite(value))
+            *figure = (struct figure){value, ORIGIN_CALIBRATED, row_text(row, 2, arena)};
+    }
+    return status;
+}
+
+int store_load_profile(struct gpu *out, bool *found, struct store *store, const char *device_uuid,
+                       struct arena *arena, struct error *err)
+{
+    struct gpu gpu = {.summary = "calibrated on this device"};
+    sqlite3_stmt *row = statement_bind(store, SQL_LAST_PROFILE, CELLS(TEXT(device_uuid)));
+    int status = statement_step(store, row, err);
+    if (status <= 0) {
+        if (status == 0)
+            *found = false;
+        return status;
+    }
+    int64_t profile = row_int(row, 0);
+    gpu.name = row_text(row, 1, arena);
+    sqlite3_reset(row);
+    if (load_figures(&gpu, store, profile, arena, err))
+        return -1;
+    *out = gpu;
+    *found = true;
+    return 0;
+}
+
+static int save_epochs(struct store *store, const struct epoch_list *list, struct error *err)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const struct epoch *e = &list->epochs[i];
+        if (statement_run(store, err, SQL_ADD_EPOCH,
+                          CELLS(TEXT(e->series), TEXT(e->commit), REAL(e->level), TEXT(e->reason),
+                                TEXT(e->who), INT(e->when_s))))
+            return -1;
+    }
+    return 0;
+}
+
+int store_save_epochs(struct store *store, const struct epoch_list *epochs, struct error *err)
+{
+    if (transaction_begin(store, err))
+        return -1;
+    return transaction_end(store, save_epochs(store, epochs, err), err);
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Finding runs: the last, all, and one to go on with.
+#include "baselines/content.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+static const char *device_uuid(const void *list, size_t index)
+{
+    return ((const struct device *)list)[index].uuid;
+}
+
+int store_find_unfinished(int64_t *run_id, bool *found, struct store *store, const struct run *like,
+                          struct error *err)
+{
+    int64_t key;
+    char *devices = content_json_list(like->device_count, device_uuid, like->devices);
+    int status = statement_get(&key, store, err, SQL_RUN_UNFINISHED,
+                               CELLS(TEXT(run_kind_name(like->kind)), TEXT(like->tool_version),
+                                     TEXT(like->policy), TEXT(like->base.id), TEXT(like->head.id),
+                                     TEXT(devices)));
+    free(devices);
+    if (status)
+        return -1;
+    *found = key != 0;
+    if (key)
+        *run_id = key;
+    return 0;
+}
+
+static const char *kind_text(int kind)
+{
+    assert(kind >= 0 && kind <= STORE_ALL_RUNS);
+    return kind == STORE_ALL_RUNS ? "" : run_kind_name((enum run_kind)kind);
+}
+
+int store_last_run(int64_t *run_id, struct store *store, int kind, struct error *err)
+{
+    return statement_get(run_id, store, err, SQL_LAST_RUN, CELLS(TEXT(kind_text(kind))));
+}
+
+static int read_entry(struct run_entry *out, struct store *store, sqlite3_stmt *row,
+                      struct arena *arena, struct error *err)
+{
+    const char *kind = (const char *)sqlite3_column_text(row, 2);
+    int64_t conclusion = row_int(row, 8);
+    out->id = row_int(row, 0);
+    bool sound = row_copy(out->uid, sizeof(out->uid), row, 1) && kind &&
+                 run_kind_parse(&out->kind, kind) == 0 &&
+                 row_copy(out->base, sizeof(out->base), row, 5) &&
+                 row_copy(out->head, sizeof(out->head), row, 6) && conclusion >= CONCLUDE_OK &&
+                 conclusion <= CONCLUDE_FAILED;
+    out->started_s = row_int(row, 3);
+    out->finished_s = row_int(row, 4);
+    out->results = row_int(row, 7);
+    out->conclusion = (enum conclusion)conclusion;
+    out->headline = row_text(row, 9, arena);
+    return sound ? 0 : store_damaged(store, "a run", err);
+}
+
+int store_list_runs(struct run_entry **out, size_t *count, struct store *store, int kind,
+                    size_t limit, struct arena *arena, struct error *err)
+{
+    struct run_entry *entries = NULL;
+    size_t used = 0, room = 0;
+    sqlite3_stmt *row = statement_bind(
+        store, SQL_LIST_RUNS, CELLS(TEXT(kind_text(kind)), INT(limit ? (int64_t)limit : -1)));
+    int status;
+    while ((status = statement_step(store, row, err)) > 0) {
+        if (used == room) {
+            room = room ? 2 * room : 64;
+            entries = xrealloc(entries, room, sizeof(*entries));
+        }
+        if (read_entry(&entries[used++], store, row, arena, err)) {
+            status = -1;
+            break;
+        }
+    }
+    sqlite3_reset(row);
+    if (status == 0) {
+        *out = arena_alloc(arena, used * sizeof(*entries));
+        for (size_t i = 0; i < used; i++)
+            (*out)[i] = entries[i];
+        *count = used;
+    }
+    free(entries);
+    return status;
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Stores for tests: a scratch folder, runs made from a seed, and comparing what came back.
+#ifndef PLUMB_HELPER_STORE_H
+#define PLUMB_HELPER_STORE_H
+
+#include "baselines/store.h"
+
+// A fresh folder under TMPDIR, or /tmp. Ends the program on failure. The caller frees with
+// scratch_remove().
+char *scratch_make(void);
+void scratch_remove(char *folder);
+// folder/name, in a buffer of the arena.
+const char *scratch_path(struct arena *arena, const char *folder, const char *name);
+
+// A store for writing in the folder; fails the program with the error's text if it cannot.
+struct store *scratch_store(const char *path, enum store_mode mode);
+
+// Deterministic numbers.
+uint64_t random_next(uint64_t *state);
+double random_unit(uint64_t *state); // 0 <= x < 1
+double random_normal(uint64_t *state);
+
+// A plain run (or a gate) of commit number `number` with `count` results, times and all else drawn
+// from the seed. Not saved.
+void make_run(struct run *out, enum run_kind kind, unsigned number, size_t count, uint64_t seed);
+void make_result(struct result *out, struct run *run, unsigned kernel, uint64_t *state);
+
+// Begins, saves and finishes; fails the program on error.
+void save_whole_run(struct store *store, struct run *run);
+
+// Equal in all that the store keeps; the first difference is printed.
+bool same_measurement(const struct measurement *a, const struct measurement *b);
+bool same_result(const struct result *a, const struct result *b);
+bool same_run(const struct run *a, const struct run *b);
+
+#endif
