@@ -19,9 +19,16 @@ struct figure {
     const char *source; // where the number is from; borrowed, lives as long as the profile
 };
 
+// A figure of a shipped profile: GPU_SHIPPED(132, "device property").
+#define GPU_SHIPPED(number, where)                                                                 \
+    {                                                                                              \
+        .value = (number), .origin = ORIGIN_SHIPPED, .source = (where)                             \
+    }
+
 // name, unit/meaning. One X per figure; the name is the key in files, the store and `list gpus`.
 #define GPU_FIGURES(X)                                                                             \
     X(sm_count, "multiprocessors (host: cores)")                                                   \
+    X(gpc_sms, "SMs of the largest GPC: clusters stay inside one")                                 \
     X(clock_hz, "SM clock that rates refer to, Hz")                                                \
     X(clock_max_hz, "highest SM clock, Hz")                                                        \
     X(flops_clk_fp32, "dense FLOP per SM and clock, FP32")                                         \
@@ -33,6 +40,7 @@ struct figure {
     X(l2_bytes, "L2 capacity, bytes (host: last-level cache)")                                     \
     X(l2_bytes_clk, "L2 read bandwidth, bytes per SM clock, whole chip")                           \
     X(smem_bytes, "shared memory one block may use, bytes")                                        \
+    X(smem_sm_bytes, "shared memory of one SM, bytes; each resident block also takes 1 KiB of it") \
     X(smem_bytes_clk, "shared-memory bandwidth, bytes per clock and SM")                           \
     X(registers, "32-bit registers per SM")                                                        \
     X(dram_latency_clk, "load latency from DRAM, clocks")                                          \

@@ -27,6 +27,6 @@ struct model {
 
 extern const struct model *const models[];
 extern const size_t model_count;
-const struct model *model_find(const char *name); // NULL if unknown; '-' and '_' are the same
+const struct model *model_find(const char *name); // NULL if unknown; case, '-' and '_' do not count
 
 #endif

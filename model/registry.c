@@ -4,6 +4,7 @@
 // ci/cmake/registry.cmake: predict/foo.c must define model_foo, gpu/foo.c must define gpu_foo.
 #include "model/predict.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #define X(name) extern const struct model model_##name;
@@ -27,14 +28,17 @@ const struct gpu *const gpus[] = {
 #undef X
 const size_t gpu_count = ARRAY_COUNT(gpus);
 
-// Equal up to '-' and '_', which users mix up.
+// Equal up to case and separators: "RTX-4090" finds rtx4090, "ws_persistent" ws-persistent.
 static bool same_name(const char *a, const char *b)
 {
-    for (; *a && *b; a++, b++) {
-        if ((*a == '_' ? '-' : *a) != (*b == '_' ? '-' : *b))
-            return false;
+    for (;; a++, b++) {
+        while (*a == '-' || *a == '_')
+            a++;
+        while (*b == '-' || *b == '_')
+            b++;
+        if (*a == '\0' || tolower((unsigned char)*a) != tolower((unsigned char)*b))
+            return *a == *b;
     }
-    return *a == *b;
 }
 
 const struct model *model_find(const char *name)

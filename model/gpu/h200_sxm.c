@@ -1,22 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/gpu.h"
 
-#define SHIPPED(number, where)                                                                     \
-    {                                                                                              \
-        .value = (number), .origin = ORIGIN_SHIPPED, .source = (where)                             \
-    }
-
+// "measured": on NVIDIA H200 SXM boards, driver 580, CUDA 13.0, 2026-11-21.
 // NVIDIA H200 SXM, 141 GB HBM3e.
 const struct gpu gpu_h200_sxm = {
     .name = "h200-sxm",
     .summary = "NVIDIA H200 SXM5, 132 SMs, HBM3e",
     .match = "NVIDIA H200",
-    .sm_count = SHIPPED(132, "device property, H200 SXM"),
-    .clock_hz =
-        SHIPPED(1.83e9, "boost clock the datasheet rates refer to (NVIDIA/cudnn-frontend#650)"),
-    .dram_bytes_s = SHIPPED(4.55e12, "read of 2 GiB, measured on H200, 2026-11-21"),
-    .flops_clk_fp32 = SHIPPED(256, "128 FMA per SM and clock (Hopper whitepaper)"),
-    .flops_clk_tf32 = SHIPPED(2048, "494.7 TFLOPS dense at 1.83 GHz (datasheet)"),
-    .flops_clk_fp16 = SHIPPED(4096, "989.5 TFLOPS dense at 1.83 GHz (datasheet)"),
-    .flops_clk_fp8 = SHIPPED(8192, "1979 TFLOPS dense at 1.83 GHz (datasheet)"),
+    .sm_count = GPU_SHIPPED(132, "device property"),
+    .gpc_sms = GPU_SHIPPED(18, "CUTLASS sm90 scheduler's rule, tile_scheduler_params.h @7107b05"),
+    .clock_hz = GPU_SHIPPED(1.83e9, "clock the datasheet rates refer to (cudnn-frontend#650)"),
+    .clock_max_hz = GPU_SHIPPED(1.98e9, "device property"),
+    .flops_clk_fp32 = GPU_SHIPPED(256, "128 FMA per SM and clock (Hopper whitepaper)"),
+    .flops_clk_tf32 = GPU_SHIPPED(2048, "494.7 TFLOPS dense at 1.83 GHz (datasheet)"),
+    .flops_clk_fp16 = GPU_SHIPPED(4096, "989.5 TFLOPS dense at 1.83 GHz (datasheet)"),
+    .flops_clk_fp8 = GPU_SHIPPED(8192, "1979 TFLOPS dense at 1.83 GHz (datasheet)"),
+    .dram_bytes_s = GPU_SHIPPED(4.55e12, "read of 2 GiB, measured; datasheet 4.8e12"),
+    .l2_bytes = GPU_SHIPPED(62914560, "device property"),
+    .l2_bytes_clk = GPU_SHIPPED(4300, "8.5e12 B/s re-reading 16 MiB at 1.98 GHz, measured"),
+    .smem_bytes = GPU_SHIPPED(232448, "device property (opt-in limit of a block)"),
+    .smem_sm_bytes = GPU_SHIPPED(233472, "device property"),
+    .smem_bytes_clk = GPU_SHIPPED(128, "127.4-127.9 on H800 (arXiv 2501.12084)"),
+    .registers = GPU_SHIPPED(65536, "device property"),
+    .dram_latency_clk = GPU_SHIPPED(684, "680-688 pointer chasing, GH200 (RRZE-HPC/gpu-benches)"),
+    .l2_latency_clk = GPU_SHIPPED(280, "pointer chasing, GH200 (RRZE-HPC/gpu-benches)"),
+    .tma_latency_clk = GPU_SHIPPED(105, "over a plain load, H800 (HPMLL Hopper benchmark logs)"),
+    .launch_s = GPU_SHIPPED(1.45e-6, "per further launch in a backlogged stream, measured"),
+    .graph_launch_s = GPU_SHIPPED(0.57e-6, "per node of a chain, measured"),
+    .power_w = GPU_SHIPPED(700, "device property"),
+    .cap_clock_tf32_hz = GPU_SHIPPED(1.38e9, "inside 8192^3 back to back, measured"),
+    .cap_clock_fp16_hz = GPU_SHIPPED(1.35e9, "inside 8192^3 bf16 back to back, measured"),
+    .cap_clock_fp8_hz = GPU_SHIPPED(1.46e9, "inside 8192^3 back to back, measured"),
+    .mma_latency_clk = GPU_SHIPPED(33, "not measured here: seed 3's value for the RTX 4090"),
+    .mma_units = GPU_SHIPPED(4, "tensor cores per SM (Hopper whitepaper)"),
+    .dram_sm_fraction = GPU_SHIPPED(0.0147, "66.7e9 B/s by one SM (seed 2, H100) of 4.55e12"),
+    .overhead_clk = GPU_SHIPPED(5000, "empty kernel between events 2.75 us, measured"),
+    .epilogue_min_clk = GPU_SHIPPED(1000, "seed 0 (B200); no Hopper figure"),
 };

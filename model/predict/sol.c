@@ -18,9 +18,10 @@ static struct prediction predict(const struct predict_input *in)
         return out;
     }
     double bytes = problem_bytes(p);
+    double weights = p->epilogue == EPILOGUE_DUAL_SILU ? 2 : 1;
     if (in->scale_vector > 0)
-        bytes +=
-            (double)(p->m + p->n) * (double)p->k / in->scale_vector * dtype_bytes(in->scale_type);
+        bytes += ((double)p->m + weights * (double)p->n) * (double)p->k / in->scale_vector *
+                 dtype_bytes(in->scale_type) * p->batch;
     double math_ns = problem_flops(p) / rate * 1e9;
     double dram_ns = bytes / gpu->dram_bytes_s.value * 1e9;
     out.time_ns = math_ns > dram_ns ? math_ns : dram_ns;

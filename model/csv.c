@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/csv.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct reader {
+    const char *at, *end;
+    const char *name;
+    size_t line;
+    struct arena *arena;
+    struct error *err;
+};
+
+// Fields of the row being read; grown in place, kept between rows.
+struct fields {
+    const char **items;
+    size_t count, room;
+};
+
+static bool at_line_end(const struct reader *r)
+{
+    return r->at == r->end || *r->at == '\n' ||
+           (*r->at == '\r' && r->at + 1 < r->end && r->at[1] == '\n');
+}
+
+static void skip_line_end(struct reader *r)
+{
+    if (r->at < r->end && *r->at == '\r')
+        r->at++;
+    if (r->at < r->end) {
+        r->at++;
+        r->line++;
+    }
+}
+
+static int read_quoted(struct reader *r, const char **out)
+{
+    size_t opened = r->line;
+    const char *begin = ++r->at;
+    size_t doubled = 0;
+    for (;; r->at++) {
+        if (r->at == r->end)
+            return error_set(r->err, "%s:%zu: a quoted field is never closed", r->name, opened);
+        if (*r->at == '\n')
+            r->line++;
+        if (*r->at != '"')
+            continue;
+        if (r->at + 1 == r->end || r->at[1] != '"')
+            break;
+        r->at++;
+        doubled++;
+    }
+    size_t length = (size_t)(r->at - begin);
+    char *text = arena_alloc(r->arena, length - doubled + 1);
+    for (size_t from = 0, to = 0; from < length; from++) {
+        text[to++] = begin[from];
+        if (begin[from] == '"')
+            from++; // the second of a pair
+    }
+    r->at++;
+    *out = text;
+    return 0;
+}
+
+static int read_field(struct reader *r, const char **out)
+{
+    if (r->at < r->end && *r->at == '"') {
+        if (read_quoted(r, out))
+            return -1;
+        if (!at_line_end(r) && *r->at != ',')
+            return error_set(r->err, "%s:%zu: text after a closing quote", r->name, r->line);
+        return 0;
+    }
+    const char *begin = r->at;
+    while (!at_line_end(r) && *r->at != ',') {
+        if (*r->at == '"')
+            return error_set(r->err, "%s:%zu: a quote inside an unquoted field", r->name, r->line);
+        r->at++;
+    }
+    *out = arena_strndup(r->arena, begin, (size_t)(r->at - begin));
+    return 0;
+}
+
+static int read_row(struct reader *r, struct fields *f)
+{
+    f->count = 0;
+    for (;;) {
+        if (f->count == f->room) {
+            f->room = f->room * 2 + 16;
+            f->items = xrealloc(f->items, f->room, sizeof(*f->items));
+        }
+        if (read_field(r, &f->items[f->count++]))
+            return -1;
+        if (at_line_end(r)) {
+            skip_line_end(r);
+            return 0;
+        }
+        r->at++; // the comma
+    }
+}
+
+static const char **keep(struct arena *arena, const struct fields *f)
+{
+    const char **items = arena_alloc(arena, f->count * sizeof(*items));
+    memcpy(items, f->items, f->count * sizeof(*items));
+    return items;
+}
+
+static int read_header(struct csv *csv, struct reader *r, struct fields *f)
+{
+    while (r->at < r->end && (*r->at == '#' || at_line_end(r))) {
+        while (!at_line_end(r))
+            r->at++;
+        skip_line_end(r);
+    }
+    if (r->at == r->end)
+        return error_set(r->err, "%s: no header line; the first line names the columns", r->name);
+    size_t line = r->line;
+    if (read_row(r, f))
+        return -1;
+    if (f->count > CSV_COLUMNS)
+        return error_set(r->err, "%s:%zu: %zu columns; at most %d are read", r->name, line,
+                         f->count, CSV_COLUMNS);
+    for (size_t i = 0; i < f->count; i++) {
+        if (f->items[i][0] == '\0')
+            return error_set(r->err, "%s:%zu: column %zu has no name", r->name, line, i + 1);
+        for (size_t j = 0; j < i; j++) {
+            if (strcmp(f->items[i], f->items[j]) == 0)
+                return error_set(r->err, "%s:%zu: two columns are named %.60s", r->name, line,
+                                 f->items[i]);
+        }
+    }
+    csv->columns = f->count;
+    csv->header = keep(r->arena, f);
+    return 0;
+}
+
+static int read_rows(struct csv *csv, struct reader *r, struct fields *f)
+{
+    size_t room = 0;
+    struct csv_row *rows = NULL;
+    int failed = 0;
+    while (r->at < r->end) {
+        if (at_line_end(r)) {
+            skip_line_end(r);
+            continue;
+        }
+        size_t line = r->line;
+        if ((failed = read_row(r, f)))
+            break;
+        if (f->count != csv->columns) {
+            failed = error_set(r->err, "%s:%zu: %zu fields, but the header has %zu", r->name, line,
+                               f->count, csv->columns);
+            break;
+        }
+        if (csv->count == room) {
+            room = room * 2 + 64;
+            rows = xrealloc(rows, room, sizeof(*rows));
+        }
+        rows[csv->count++] = (struct csv_row){keep(r->arena, f), line};
+    }
+    csv->rows = arena_alloc(r->arena, csv->count * sizeof(*rows));
+    if (csv->count)
+        memcpy(csv->rows, rows, csv->count * sizeof(*rows));
+    free(rows);
+    return failed;
+}
+
+int csv_parse(struct csv *out, const char *text, size_t length, const char *name, struct error *err)
+{
+    if (length && memchr(text, '\0', length))
+        return error_set(err, "%s: holds a NUL byte, so it is not text", name);
+    if (length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) { // a byte order mark, as Excel writes
+        text += 3;
+        length -= 3;
+    }
+    struct csv csv = {0};
+    struct fields fields = {0};
+    struct reader reader = {
+        .at = text, .end = text + length, .name = name, .line = 1, .arena = &csv.arena, .err = err};
+    int failed = read_header(&csv, &reader, &fields) || read_rows(&csv, &reader, &fields) ? -1 : 0;
+    free(fields.items);
+    if (failed)
+        arena_free(&csv.arena);
+    else
+        *out = csv;
+    return failed;
+}
+
+void csv_free(struct csv *csv)
+{
+    arena_free(&csv->arena);
+    memset(csv, 0, sizeof(*csv));
+}
+
+int csv_column(const struct csv *csv, const char *name)
+{
+    for (size_t i = 0; i < csv->columns; i++) {
+        if (strcmp(csv->header[i], name) == 0)
+            return (int)i;
+    }
+    return -1;
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A CSV reader (RFC 4180) from memory: a header line, then rows of as many fields as it has.
+// Lines before the header that begin with '#' are comments; empty lines are skipped; a line ends
+// with LF or CRLF; quoted fields may hold commas, line ends and doubled quotes. Anything else
+// (a NUL byte, text after a closing quote, an unclosed quote, a row of another length, a header
+// name that is empty or repeated) is an error that names the line.
+#ifndef PLUMB_CSV_H
+#define PLUMB_CSV_H
+
+#include "model/base.h"
+
+enum { CSV_COLUMNS = 1024 }; // more are refused
+
+struct csv_row {
+    const char **fields; // `columns` of them
+    size_t line;         // where the row begins, 1-based
+};
+
+struct csv {
+    const char **header;
+    size_t columns;
+    struct csv_row *rows;
+    size_t count;
+    struct arena arena; // owns all of it
+};
+
+// `name` stands in errors for the file. csv_free() accepts a zeroed struct.
+int csv_parse(struct csv *out, const char *text, size_t length, const char *name,
+              struct error *err);
+void csv_free(struct csv *csv);
+int csv_column(const struct csv *csv, const char *name); // index, -1 if there is no such column
+
+#endif
