@@ -90,6 +90,7 @@ static int record(const struct built *built, const char *key, struct context *co
     }
     const struct build_record content = {
         .content = key,
+        .recipe = BUILT_RECIPE,
         .state = built->state,
         .detail = built->detail,
         .kernels = kernels,

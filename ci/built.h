@@ -7,6 +7,9 @@
 
 #include "ci/context.h"
 
+// The store's name for how a policy builds: one recipe a policy.
+#define BUILT_RECIPE "policy"
+
 struct built_kernel {
     char name[KERNEL_NAME_TEXT];
     char code[OBJECT_ID_TEXT];

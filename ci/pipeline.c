@@ -11,6 +11,7 @@
 // stored as soon as it is measured: a run that is killed goes on where it was, and measures nothing
 // twice. Reports are written by the command, from the same struct run that the store gives back.
 #include "ci/pipeline.h"
+#include "ci/built.h"
 #include "ci/judge.h"
 #include "ci/measuring.h"
 
@@ -255,8 +256,13 @@ static int station_measured(bool *measured, struct context *context, const struc
     *measured = true;
     for (size_t s = 0; *measured && s < rule->set_count; s++) {
         const struct policy_set *set = policy_set_find(&context->policy, rule->sets[s]);
-        if (store_commit_measured(measured, context->store, head, station->device.uuid,
-                                  set->problems, set->count, &kernel, 1, err))
+        const struct demand demand = {.recipe = BUILT_RECIPE,
+                                      .device_uuid = station->device.uuid,
+                                      .problems = set->problems,
+                                      .problem_count = set->count,
+                                      .kernels = &kernel,
+                                      .kernel_count = 1};
+        if (store_commit_measured(measured, context->store, head, &demand, err))
             return -1;
     }
     return 0;
