@@ -291,10 +291,9 @@ int pipeline_measured(bool *measured, struct context *context, const struct comm
     struct build_record record;
     struct arena arena = {0};
     bool found = false, all = true;
-    int status = store_find_commit_build(&record, &found, context->store, head, &arena, err);
-    if (status == 0 && found && record.state != MEASURED_OK)
-        status = store_commit_measured(&all, context->store, head, context->stations[0].device.uuid,
-                                       NULL, 0, NULL, 0, err);
+    int status = store_find_commit_build(&record, &found, context->store, head, BUILT_RECIPE,
+                                         &arena, err);
+    // A commit that is known not to build has no kernels here, and nothing left to do.
     for (size_t i = 0; status == 0 && found && all && i < record.count; i++)
         status = kernel_measured(&all, context, head, record.kernels[i].name, err);
     arena_free(&arena);

@@ -233,7 +233,7 @@ static int read_text(const char **out, const struct reading *r, struct error *er
 
 static int read_texts(void *field, const struct reading *r, struct error *err)
 {
-    const char *text;
+    const char *text = NULL;
     if (read_text(&text, r, err))
         return -1;
     size_t *count = (size_t *)(void *)((char *)field + sizeof(void *));
