@@ -4,9 +4,9 @@
 // Readings that do not repeat are refused by name.
 #include "ci/command.h"
 #include "ci/options.h"
+#include "ci/profile.h"
 
 #include <stdio.h>
-#include <string.h>
 
 struct arguments {
     struct options options;
@@ -46,55 +46,16 @@ static const struct argp argp = {
     .children = children,
 };
 
-static const char *unit_of(const char *key)
-{
-    for (size_t i = 0; i < gpu_figure_count(); i++) {
-        if (strcmp(gpu_figure_key(i), key) == 0)
-            return gpu_figure_unit(i);
-    }
-    return "";
-}
-
-// Takes what is stable; returns how many figures were.
-static size_t take_figures(struct station *station, const struct bench_figure_list *figures,
-                           struct arena *arena)
-{
-    size_t taken = 0;
-    for (size_t i = 0; i < figures->count; i++) {
-        const struct bench_figure *f = &figures->items[i];
-        struct figure *target = gpu_figure(&station->gpu, f->key);
-        printf("  %-18s %-14.6g %5.2f %% of %u  %s%s%s\n", f->key, f->value, f->cv * 100,
-               f->repeats, f->stable ? unit_of(f->key) : "REFUSED: ", f->stable ? "" : f->note,
-               target ? "" : " (shown, not used)");
-        if (!f->stable || !target)
-            continue;
-        *target = (struct figure){
-            f->value, ORIGIN_CALIBRATED,
-            arena_printf(arena, "measured here, %u repeats, cv %.2f %%", f->repeats, f->cv * 100)};
-        taken++;
-    }
-    return taken;
-}
-
 static int calibrate_station(struct context *context, struct station *station, const char *only,
                              struct error *err)
 {
     struct bench *bench = NULL;
-    struct bench_outcome outcome;
-    struct bench_figure_list figures = {0};
     if (context_bench(&bench, context, station, NULL, 0, 0, err))
         return -1;
-    int status = bench_calibrate(&outcome, &figures, bench, only, &context->arena, err);
-    bench_stop(bench);
-    progress_end(&context->progress);
-    if (status)
-        return -1;
-    if (outcome.state != MEASURED_OK)
-        return error_set(err, "device %s: %s", station->policy->name, outcome.detail);
     printf("%s: %s\n", station->policy->name, station->device.name);
-    size_t taken = take_figures(station, &figures, &context->arena);
-    printf("%zu of %zu figures taken\n", taken, figures.count);
-    return store_save_profile(context->store, &station->device, &station->gpu, err);
+    int status = profile_measure(station, context, bench, only, stdout, err);
+    bench_stop(bench);
+    return status;
 }
 
 static int calibrate(struct context *context, const struct arguments *a, struct error *err)

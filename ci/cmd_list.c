@@ -5,6 +5,7 @@
 #include "ci/built.h"
 #include "ci/command.h"
 #include "ci/options.h"
+#include "ci/profile.h"
 #include "model/predict.h"
 #include "reports/report.h"
 
@@ -44,20 +45,6 @@ static const struct argp argp = {
     .children = children,
 };
 
-static void print_figures(const struct gpu *gpu)
-{
-    struct gpu copy = *gpu;
-    for (size_t i = 0; i < gpu_figure_count(); i++) {
-        const struct figure *figure = gpu_figure(&copy, gpu_figure_key(i));
-        if (figure->value != 0)
-            printf("  %-18s %-14.6g %-10s %s\n", gpu_figure_key(i), figure->value,
-                   origin_name(figure->origin), figure->source ? figure->source : "");
-        else
-            printf("  %-18s %-14s %-10s %s\n", gpu_figure_key(i), "-", "unknown",
-                   gpu_figure_unit(i));
-    }
-}
-
 static int list_gpus(const char *name, struct error *err)
 {
     if (name && !gpu_find(name))
@@ -68,7 +55,7 @@ static int list_gpus(const char *name, struct error *err)
             continue;
         printf("%-16s %s\n", gpus[i]->name, gpus[i]->summary);
         if (name)
-            print_figures(gpus[i]);
+            profile_print(stdout, gpus[i]);
     }
     return 0;
 }
@@ -83,7 +70,7 @@ static int list_devices(struct context *context, struct error *err)
         printf("%s: %s, %s, driver %s, runtime %s, profile %s\n", station->policy->name,
                station->device.name, station->device.uuid, station->device.driver,
                station->device.runtime, station->device.profile);
-        print_figures(&station->gpu);
+        profile_print(stdout, &station->gpu);
     }
     return 0;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ci/context.h"
+#include "ci/profile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -157,59 +158,6 @@ int context_bench(struct bench **out, struct context *context, const struct stat
     return start_bench(out, context, station->policy, directories, directory_count, process, err);
 }
 
-// The host has no shipped profile: it is measured at first use and kept.
-static int calibrate_host(struct station *station, struct context *context, struct bench *bench,
-                          struct error *err)
-{
-    struct bench_outcome outcome;
-    struct bench_figure_list figures = {0};
-    progress_note(&context->progress, "measuring the profile of this machine, once");
-    if (bench_calibrate(&outcome, &figures, bench, NULL, &context->arena, err))
-        return -1;
-    for (size_t i = 0; i < figures.count; i++) {
-        const struct bench_figure *figure = &figures.items[i];
-        struct figure *target = gpu_figure(&station->gpu, figure->key);
-        if (!figure->stable)
-            progress_note(&context->progress, "profile: %s refused: %s", figure->key, figure->note);
-        else if (target)
-            *target = (struct figure){figure->value, ORIGIN_CALIBRATED,
-                                      arena_printf(&context->arena,
-                                                   "measured here, %u repeats, cv %.2f %%",
-                                                   figure->repeats, figure->cv * 100)};
-    }
-    return store_save_profile(context->store, &station->device, &station->gpu, err);
-}
-
-static int resolve_profile(struct station *station, struct context *context, struct bench *bench,
-                           struct error *err)
-{
-    struct arena *arena = &context->arena;
-    const struct gpu *shipped = gpu_for_device(station->device.name);
-    struct gpu calibrated = {0};
-    bool found = false;
-    gpu_overlay(&station->gpu, bench_gpu(bench));
-    for (size_t i = 0; i < gpu_figure_count(); i++) {
-        struct figure *figure = gpu_figure(&station->gpu, gpu_figure_key(i));
-        if (figure->origin == ORIGIN_DEVICE)
-            figure->source = "the driver"; // the child's own text ends with the child
-    }
-    if (shipped) {
-        gpu_overlay(&station->gpu, shipped);
-        station->gpu.name = shipped->name;
-    } else {
-        station->gpu.name = arena_strdup(arena, station->device.kind);
-    }
-    if (store_load_profile(&calibrated, &found, context->store, station->device.uuid, arena, err))
-        return -1;
-    if (found)
-        gpu_overlay(&station->gpu, &calibrated);
-    else if (strcmp(station->device.kind, "host") == 0 &&
-             calibrate_host(station, context, bench, err))
-        return -1;
-    station->device.profile = station->gpu.name;
-    return 0;
-}
-
 static int add_station(struct context *context, const struct policy_device *device,
                        struct error *err)
 {
@@ -234,7 +182,7 @@ static int add_station(struct context *context, const struct policy_device *devi
         .runtime = arena_strdup(arena, seen->runtime),
         .profile = "",
     };
-    int status = resolve_profile(station, context, bench, err);
+    int status = profile_resolve(station, context, bench, err);
     bench_stop(bench);
     if (status == 0)
         context->station_count++;

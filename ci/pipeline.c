@@ -291,8 +291,8 @@ int pipeline_measured(bool *measured, struct context *context, const struct comm
     struct build_record record;
     struct arena arena = {0};
     bool found = false, all = true;
-    int status = store_find_commit_build(&record, &found, context->store, head, BUILT_RECIPE,
-                                         &arena, err);
+    int status =
+        store_find_commit_build(&record, &found, context->store, head, BUILT_RECIPE, &arena, err);
     // A commit that is known not to build has no kernels here, and nothing left to do.
     for (size_t i = 0; status == 0 && found && all && i < record.count; i++)
         status = kernel_measured(&all, context, head, record.kernels[i].name, err);
