@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs the real program, with the real bench, in a scratch repository.
+#ifndef PLUMB_HELPER_PLUMB_H
+#define PLUMB_HELPER_PLUMB_H
+
+#include "model/base.h"
+
+enum { PLUMB_OUTPUT = 65536 };
+
+struct plumb_outcome {
+    int code; // exit status; -1 when it was killed
+    double wall_s;
+    char output[PLUMB_OUTPUT]; // standard output and error, the end of it
+};
+
+// argv[0] is the command ("gate"); ends with NULL. kill_after_s > 0: SIGKILL to plumb alone (not
+// its children) after that time, as `kill -9` would.
+void plumb_run(struct plumb_outcome *out, const char *directory, const char *const *argv,
+               double kill_after_s);
+
+#endif
