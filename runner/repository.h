@@ -63,7 +63,8 @@ int repository_read(char **out, size_t *size, const struct repository *repositor
 // filters, no line-end conversion, no submodules (left as empty folders), large-file pointers stay
 // pointers. Refused, with the path: names that leave the directory, links that point out of the
 // export, names that differ in case only on a file system that folds case. On failure nothing is
-// left behind.
+// left behind. 0, -1, or 1 when the commit itself cannot be exported (refused as above, or no path
+// is there): that is the commit's fault, and `err` says which.
 int repository_export(const struct repository *repository, const char *commit,
                       const char *const *paths, size_t count, const char *directory,
                       struct error *err);

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runner/files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+// Foreign trees may be arbitrarily deep; each level costs a descriptor and some stack.
+enum { DEPTH_MAX = 512 };
+
+int files_make_directory(const char *path, struct error *err)
+{
+    char *copy = xstrdup(path);
+    int result = 0;
+    for (char *slash = strchr(copy + 1, '/'); result == 0; slash = strchr(slash + 1, '/')) {
+        if (slash)
+            *slash = '\0';
+        if (mkdir(copy, 0777) && errno != EEXIST)
+            result = error_set(err, "%s: cannot make the directory: %s", copy, strerror(errno));
+        if (!slash)
+            break;
+        *slash = '/';
+    }
+    struct stat status;
+    if (result == 0 && (stat(path, &status) || !S_ISDIR(status.st_mode)))
+        result = error_set(err, "%s: is not a directory", path);
+    free(copy);
+    return result;
+}
+
+static DIR *open_directory(int at, const char *name)
+{
+    const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    int fd = openat(at, name, flags);
+    if (fd < 0 && errno == EACCES && fchmodat(at, name, 0700, 0) == 0)
+        fd = openat(at, name, flags);
+    DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+    if (fd >= 0 && !directory)
+        close(fd);
+    return directory;
+}
+
+static bool is_dots(const char *name)
+{
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+// 0, or -1 with errno of the first failure.
+static int remove_at(int at, const char *name, int depth)
+{
+    if (unlinkat(at, name, 0) == 0 || errno == ENOENT)
+        return 0;
+    if (errno != EISDIR && errno != EPERM && errno != EACCES)
+        return -1;
+    if (depth > DEPTH_MAX) {
+        errno = ELOOP;
+        return -1;
+    }
+    DIR *directory = open_directory(at, name);
+    if (!directory)
+        return -1;
+    fchmod(dirfd(directory), 0700); // without write permission its entries cannot be removed
+    int result = 0;
+    for (struct dirent *entry; result == 0 && (entry = readdir(directory));) {
+        if (!is_dots(entry->d_name))
+            result = remove_at(dirfd(directory), entry->d_name, depth + 1);
+    }
+    int failure = errno;
+    closedir(directory);
+    if (result == 0)
+        return unlinkat(at, name, AT_REMOVEDIR);
+    errno = failure;
+    return -1;
+}
+
+int files_remove(const char *path, struct error *err)
+{
+    if (remove_at(AT_FDCWD, path, 0))
+        return error_set(err, "%s: cannot remove: %s", path, strerror(errno));
+    return 0;
+}
+
+static uint64_t size_at(int at, const char *name, int depth)
+{
+    struct stat status;
+    if (fstatat(at, name, &status, AT_SYMLINK_NOFOLLOW))
+        return 0;
+    if (!S_ISDIR(status.st_mode) || depth > DEPTH_MAX)
+        return (uint64_t)status.st_blocks * 512;
+    DIR *directory = open_directory(at, name);
+    uint64_t bytes = (uint64_t)status.st_blocks * 512;
+    for (struct dirent *entry; directory && (entry = readdir(directory));) {
+        if (!is_dots(entry->d_name))
+            bytes += size_at(dirfd(directory), entry->d_name, depth + 1);
+    }
+    if (directory)
+        closedir(directory);
+    return bytes;
+}
+
+uint64_t files_size(const char *path)
+{
+    return size_at(AT_FDCWD, path, 0);
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Directories that hold foreign files: made, and removed without following what is in them.
+#ifndef PLUMB_FILES_H
+#define PLUMB_FILES_H
+
+#include "model/base.h"
+
+// Makes a directory and its missing parents. There already is fine.
+int files_make_directory(const char *path, struct error *err);
+// Removes a file or a whole directory; symbolic links are removed, not followed, and directories
+// without permissions are opened first. Not there is fine.
+int files_remove(const char *path, struct error *err);
+// Bytes of all files below a directory; what cannot be read counts as nothing.
+uint64_t files_size(const char *path);
+
+#endif

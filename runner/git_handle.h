@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the repository's own files share; internal to runner/repository*.c and runner/graph.c.
+#ifndef PLUMB_GIT_HANDLE_H
+#define PLUMB_GIT_HANDLE_H
+
+#include "runner/repository.h"
+
+#include <git2.h>
+
+struct repository {
+    git_repository *git;
+    char *directory, *name;
+};
+
+// libgit2's words for the last failure.
+const char *git_words(void);
+// The tree of a commit given by full id. Caller frees.
+int git_tree_of(git_tree **out, const struct repository *repository, const char *commit,
+                struct error *err);
+// "./a/b/" is a/b, as people write it; "" and "." are the whole tree. Caller frees.
+char *git_plain_path(const char *path);
+// *out stays NULL when the path is not in the tree. Caller frees the entry.
+int git_find_entry(git_tree_entry **out, const git_tree *tree, const char *path, struct error *err);
+
+#endif

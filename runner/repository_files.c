@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a commit holds: single files, ids and differences.
+#include "runner/git_handle.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { READ_MAX = 1 << 20 };
+
+int git_tree_of(git_tree **out, const struct repository *repository, const char *commit,
+                struct error *err)
+{
+    git_oid id;
+    git_commit *found = NULL;
+    if (git_oid_fromstr(&id, commit) || git_commit_lookup(&found, repository->git, &id) ||
+        git_commit_tree(out, found)) {
+        git_commit_free(found);
+        return error_set(err, "%s: commit %.40s: %s", repository->directory, commit, git_words());
+    }
+    git_commit_free(found);
+    return 0;
+}
+
+char *git_plain_path(const char *path)
+{
+    while (strncmp(path, "./", 2) == 0)
+        path += 2;
+    char *copy = xstrdup(strcmp(path, ".") == 0 ? "" : path);
+    size_t length = strlen(copy);
+    while (length > 0 && copy[length - 1] == '/')
+        copy[--length] = '\0';
+    return copy;
+}
+
+int git_find_entry(git_tree_entry **out, const git_tree *tree, const char *path, struct error *err)
+{
+    char *plain = git_plain_path(path);
+    int code = git_tree_entry_bypath(out, tree, plain);
+    free(plain);
+    if (code && code != GIT_ENOTFOUND)
+        return error_set(err, "%s: %s", path, git_words());
+    return 0;
+}
+
+int repository_path_id(char out[OBJECT_ID_TEXT], const struct repository *repository,
+                       const char *commit, const char *path, struct error *err)
+{
+    git_tree *tree = NULL;
+    git_tree_entry *entry = NULL;
+    if (git_tree_of(&tree, repository, commit, err))
+        return -1;
+    char *plain = git_plain_path(path);
+    int result = *plain ? git_find_entry(&entry, tree, plain, err) : 0;
+    if (result == 0) {
+        out[0] = '\0';
+        if (!*plain)
+            git_oid_tostr(out, OBJECT_ID_TEXT, git_tree_id(tree));
+        else if (entry)
+            git_oid_tostr(out, OBJECT_ID_TEXT, git_tree_entry_id(entry));
+    }
+    free(plain);
+    git_tree_entry_free(entry);
+    git_tree_free(tree);
+    return result;
+}
+
+static int read_blob(char **out, size_t *size, const struct repository *repository,
+                     const git_oid *id, const char *commit, const char *path, struct error *err)
+{
+    git_odb *odb = NULL;
+    git_blob *blob = NULL;
+    size_t length = 0;
+    git_object_t type;
+    int result = -1;
+    // The size comes first: a blob is read into memory whole.
+    if (git_repository_odb(&odb, repository->git) || git_odb_read_header(&length, &type, odb, id)) {
+        error_set(err, "%.12s:%s: %s", commit, path, git_words());
+        goto done;
+    }
+    if (length > READ_MAX) {
+        error_set(err, "%.12s:%s: larger than %d bytes", commit, path, READ_MAX);
+        goto done;
+    }
+    if (git_blob_lookup(&blob, repository->git, id)) {
+        error_set(err, "%.12s:%s: %s", commit, path, git_words());
+        goto done;
+    }
+    *size = length;
+    *out = xcalloc(length + 1, 1);
+    memcpy(*out, git_blob_rawcontent(blob), length);
+    result = 0;
+done:
+    git_blob_free(blob);
+    git_odb_free(odb);
+    return result;
+}
+
+int repository_read(char **out, size_t *size, const struct repository *repository,
+                    const char *commit, const char *path, struct error *err)
+{
+    git_tree *tree = NULL;
+    git_tree_entry *entry = NULL;
+    int result = -1;
+    if (git_tree_of(&tree, repository, commit, err) || git_find_entry(&entry, tree, path, err))
+        goto done;
+    git_filemode_t mode = entry ? git_tree_entry_filemode(entry) : GIT_FILEMODE_UNREADABLE;
+    if (!entry)
+        error_set(err, "%s: not there in commit %.12s", path, commit);
+    else if (mode != GIT_FILEMODE_BLOB && mode != GIT_FILEMODE_BLOB_EXECUTABLE)
+        error_set(err, "%s: not a regular file in commit %.12s", path, commit);
+    else
+        result = read_blob(out, size, repository, git_tree_entry_id(entry), commit, path, err);
+done:
+    git_tree_entry_free(entry);
+    git_tree_free(tree);
+    return result;
+}
+
+static char status_letter(git_delta_t status)
+{
+    switch (status) {
+    case GIT_DELTA_ADDED:
+        return 'A';
+    case GIT_DELTA_DELETED:
+        return 'D';
+    case GIT_DELTA_RENAMED:
+        return 'R';
+    case GIT_DELTA_TYPECHANGE:
+        return 'T';
+    default:
+        return 'M';
+    }
+}
+
+static int read_change(struct file_change *out, git_diff *diff, size_t index, struct arena *arena,
+                       struct error *err)
+{
+    const git_diff_delta *delta = git_diff_get_delta(diff, index);
+    git_patch *patch = NULL;
+    size_t added = 0, removed = 0;
+    if (git_patch_from_diff(&patch, diff, index) ||
+        (patch && git_patch_line_stats(NULL, &added, &removed, patch)))
+        return error_set(err, "%s: cannot compare: %s", delta->new_file.path, git_words());
+    git_patch_free(patch);
+    *out = (struct file_change){
+        .path = arena_strdup(arena, delta->new_file.path),
+        .old_path = arena_strdup(arena, delta->old_file.path),
+        .status = status_letter(delta->status),
+        .added = (uint32_t)added,
+        .removed = (uint32_t)removed,
+    };
+    return 0;
+}
+
+int repository_changes(struct file_change_list *out, const struct repository *repository,
+                       const char *from, const char *to, struct arena *arena, struct error *err)
+{
+    git_tree *old_tree = NULL, *new_tree = NULL;
+    git_diff *diff = NULL;
+    git_diff_options options;
+    git_diff_find_options find;
+    git_diff_options_init(&options, GIT_DIFF_OPTIONS_VERSION);
+    git_diff_find_options_init(&find, GIT_DIFF_FIND_OPTIONS_VERSION);
+    options.max_size = 8 << 20; // larger files count as binary
+    find.flags = GIT_DIFF_FIND_RENAMES;
+    int result = -1;
+    if (git_tree_of(&old_tree, repository, from, err) ||
+        git_tree_of(&new_tree, repository, to, err))
+        goto done;
+    if (git_diff_tree_to_tree(&diff, repository->git, old_tree, new_tree, &options) ||
+        git_diff_find_similar(diff, &find)) {
+        error_set(err, "cannot compare %.12s with %.12s: %s", from, to, git_words());
+        goto done;
+    }
+    size_t count = git_diff_num_deltas(diff);
+    struct file_change_list list = {arena_alloc(arena, count * sizeof(*list.items)), 0};
+    for (result = 0; result == 0 && list.count < count; list.count++)
+        result = read_change(&list.items[list.count], diff, list.count, arena, err);
+    if (result == 0)
+        *out = list;
+done:
+    git_diff_free(diff);
+    git_tree_free(old_tree);
+    git_tree_free(new_tree);
+    return result;
+}
