@@ -23,7 +23,7 @@ struct config {
     struct config_entry *entries; // in the order of the text; headers are entries too
     size_t count;
     const char *label;
-    struct arena arena; // owns all of it
+    struct arena arena; // owns the strings
 };
 
 // label is what errors are prefixed with: "ci/plumb.cfg" gives "ci/plumb.cfg:12: ...".
