@@ -5,7 +5,7 @@
 // The key of a build is the content id of: format version, architecture, toolchain, command, output
 // pattern, passed environment (names and values), and each input path with its object id at the
 // commit. So rebases, reverts and commits that touch nothing the build reads cost nothing. A build
-// that fails is kept too, with its log; one that we ended (timeout, memory) is not.
+// that fails is kept too, with its log; one that ran out of time, memory or disk is not.
 //
 // The cache is a directory of directories, one per key: builds are made beside it and renamed into
 // place, so a reader never sees half of one, and a killed builder leaves only what the next prune
@@ -21,7 +21,8 @@
 //   PLUMB_SOURCE  the exported inputs (read-only in the sandbox)
 //   PLUMB_BUILD   scratch, empty, lost afterwards
 //   PLUMB_OUT     where it puts the libraries
-// and PATH, plus the named variables. Inside the sandbox those are fixed paths (/plumb/source,
+// and PATH, PLUMB_JOBS (processors), HOME and TMPDIR (scratch), SOURCE_DATE_EPOCH=0, plus the named
+// variables. Inside the sandbox those are fixed paths (/plumb/source,
 // ...), so that paths in debug information do not differ between commits.
 struct recipe {
     const char *const *inputs; // paths of the repository; none: the whole tree
@@ -37,7 +38,7 @@ struct recipe {
 
 // What compiles here. Its text is part of every key.
 struct toolchain {
-    char *text; // first lines of `cc --version` and `nvcc --version`, machine; "-" where absent
+    char *text; // what cc, c++ and nvcc say to --version ("-" where absent), and the machine
 };
 int toolchain_detect(struct toolchain *out, struct error *err);
 void toolchain_free(struct toolchain *toolchain);
@@ -46,6 +47,7 @@ enum build_state {
     BUILD_OK,
     BUILD_FAILED,  // the command said so, or left no library: the commit is unbuildable
     BUILD_TIMEOUT, // we ended it: not kept, may be tried again
+    BUILD_STARVED  // this machine's memory or disk ended it: not kept, may be tried again
 };
 struct build {
     enum build_state state;
@@ -63,6 +65,8 @@ struct builder {
     const char *cache;             // absolute directory, made when missing
     const struct sandbox *sandbox; // probed
     const struct toolchain *toolchain;
+    const char *const *read_only; // further folders shown in the sandbox, e.g. of a toolchain
+    size_t read_only_count;
 };
 
 // Everything `out` points to lives in the arena. -1 only when the tool could not do its work (disk,

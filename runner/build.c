@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runner/build.h"
+
+#include "runner/build_cache.h"
+#include "runner/files.h"
+#include "runner/log.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { KEY_VERSION = 1, LOG_BYTES = 4 << 20, LOG_TAIL = 16384 };
+static const double default_timeout_s = 600;
+static const uint64_t file_bytes_max = (uint64_t)4 << 30;
+
+static const char inside_source[] = "/plumb/source";
+static const char inside_build[] = "/plumb/build";
+static const char inside_out[] = "/plumb/out";
+
+// ---- toolchain
+
+int toolchain_detect(struct toolchain *out, struct error *err)
+{
+    static const char *const argv[] = {
+        "sh", "-c",
+        "for name in cc c++ nvcc; do\n"
+        "  PATH=\"$PATH:/usr/local/cuda/bin\"\n"
+        "  if command -v $name >/dev/null 2>&1; then echo $name: $($name --version </dev/null)\n"
+        "  else echo $name: -; fi\n"
+        "done",
+        NULL};
+    char path[] = "/tmp/plumb-toolchain-XXXXXX";
+    int fd = mkstemp(path);
+    if (fd < 0)
+        return error_set(err, "/tmp: cannot make a file: %s", strerror(errno));
+    struct process_plan plan = {.argv = argv, .log_path = path, .limits = {.wall_s = 60}};
+    struct process_result result;
+    int code = process_run(&result, &plan, err);
+    if (code == 0 && (result.end != PROCESS_EXITED || result.code != 0)) {
+        char ending[64];
+        process_describe(ending, sizeof(ending), &result);
+        code = error_set(err, "asking the compilers for their versions: %s", ending);
+    }
+    char *said = log_tail(path, 8192);
+    struct utsname name;
+    uname(&name);
+    if (code == 0)
+        out->text = xprintf("%smachine: %s\n", said, name.machine);
+    free(said);
+    close(fd);
+    unlink(path);
+    return code;
+}
+
+void toolchain_free(struct toolchain *toolchain)
+{
+    free(toolchain->text);
+    toolchain->text = NULL;
+}
+
+// ---- key
+
+// Fields carry their length, so that no two lists of fields read the same.
+static void add_field(FILE *to, const char *name, const char *value)
+{
+    fprintf(to, "%s %zu:%s\n", name, strlen(value), value);
+}
+
+static int add_inputs(FILE *to, const struct repository *repository, const char *commit,
+                      const struct recipe *recipe, struct error *err)
+{
+    for (size_t i = 0; i < (recipe->input_count ? recipe->input_count : 1); i++) {
+        const char *path = recipe->input_count ? recipe->inputs[i] : "";
+        char id[OBJECT_ID_TEXT];
+        if (repository_path_id(id, repository, commit, path, err))
+            return -1;
+        add_field(to, "input", path);
+        add_field(to, "object", id);
+    }
+    return 0;
+}
+
+int build_key(char out[OBJECT_ID_TEXT], const struct builder *builder,
+              const struct repository *repository, const char *commit, const struct recipe *recipe,
+              struct error *err)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&text, &size);
+    if (!to)
+        return error_set(err, "no memory for a key");
+    fprintf(to, "plumb build %d\n", KEY_VERSION);
+    add_field(to, "toolchain", builder->toolchain->text);
+    add_field(to, "command", recipe->command);
+    add_field(to, "outputs", recipe->outputs);
+    for (size_t i = 0; i < recipe->environment_count; i++) {
+        const char *value = getenv(recipe->environment[i]);
+        add_field(to, "name", recipe->environment[i]);
+        add_field(to, value ? "value" : "unset", value ? value : "");
+    }
+    int result = add_inputs(to, repository, commit, recipe, err);
+    fclose(to);
+    if (result == 0)
+        content_id(out, text, size);
+    free(text);
+    return result;
+}
+
+// ---- one build
+
+struct work {
+    const struct builder *builder;
+    const struct repository *repository;
+    const char *commit;
+    const struct recipe *recipe;
+    char *directory, *source, *build, *out, *log;
+    struct arena arena; // of the command line
+};
+
+static void open_work(struct work *work, const char *key)
+{
+    work->directory = xprintf("%s/tmp-%s-%ld", work->builder->cache, key, (long)getpid());
+    work->source = xprintf("%s/source", work->directory);
+    work->build = xprintf("%s/build", work->directory);
+    work->out = xprintf("%s/out", work->directory);
+    work->log = xprintf("%s/log", work->directory);
+}
+
+static void close_work(struct work *work)
+{
+    struct error ignored; // what stays is an abandoned build, and the next prune's
+    files_remove(work->directory, &ignored);
+    free(work->directory);
+    free(work->source);
+    free(work->build);
+    free(work->out);
+    free(work->log);
+    arena_free(&work->arena);
+}
+
+static const char *const *environment(struct work *work)
+{
+    bool inside = work->builder->sandbox->active;
+    const struct recipe *recipe = work->recipe;
+    const char *build = inside ? inside_build : work->build, *path = getenv("PATH");
+    const char **env = arena_alloc(&work->arena, (recipe->environment_count + 12) * sizeof(*env));
+    size_t used = 0;
+    env[used++] =
+        arena_printf(&work->arena, "PLUMB_SOURCE=%s", inside ? inside_source : work->source);
+    env[used++] = arena_printf(&work->arena, "PLUMB_BUILD=%s", build);
+    env[used++] = arena_printf(&work->arena, "PLUMB_OUT=%s", inside ? inside_out : work->out);
+    env[used++] = arena_printf(&work->arena, "PLUMB_JOBS=%ld", sysconf(_SC_NPROCESSORS_ONLN));
+    env[used++] = arena_printf(&work->arena, "HOME=%s", build);
+    env[used++] = arena_printf(&work->arena, "TMPDIR=%s", build);
+    env[used++] = arena_printf(&work->arena, "PATH=%s", path ? path : "/usr/bin:/bin");
+    env[used++] = "LC_ALL=C.UTF-8";
+    env[used++] = "SOURCE_DATE_EPOCH=0"; // __DATE__ must not make equal sources differ
+    for (size_t i = 0; i < recipe->environment_count; i++) {
+        const char *value = getenv(recipe->environment[i]);
+        if (value)
+            env[used++] = arena_printf(&work->arena, "%s=%s", recipe->environment[i], value);
+    }
+    env[used] = NULL;
+    return env;
+}
+
+static const char *const *command_line(struct work *work, const char *const *env)
+{
+    const struct builder *builder = work->builder;
+    struct sandbox_bind *binds =
+        arena_alloc(&work->arena, (builder->read_only_count + 3) * sizeof(*binds));
+    size_t count = 0;
+    for (size_t i = 0; i < builder->read_only_count; i++)
+        binds[count++] = (struct sandbox_bind){builder->read_only[i], builder->read_only[i], false};
+    binds[count++] = (struct sandbox_bind){work->source, inside_source, false};
+    binds[count++] = (struct sandbox_bind){work->build, inside_build, true};
+    binds[count++] = (struct sandbox_bind){work->out, inside_out, true};
+    const struct sandbox_view view = {
+        .binds = binds, .bind_count = count, .env = env, .directory = inside_source};
+    const char **argv = arena_alloc(&work->arena, 4 * sizeof(*argv));
+    argv[0] = "sh";
+    argv[1] = "-c";
+    argv[2] = work->recipe->command;
+    return sandbox_argv(builder->sandbox, &view, argv, &work->arena);
+}
+
+static int run_command(struct process_result *result, struct work *work, struct error *err)
+{
+    static const char *const empty[] = {NULL};
+    bool inside = work->builder->sandbox->active;
+    const struct recipe *recipe = work->recipe;
+    const char *const *env = environment(work);
+    const struct process_plan plan = {
+        .argv = command_line(work, env),
+        .env = inside ? empty : env,
+        .directory = inside ? NULL : work->source,
+        .log_path = work->log,
+        .log_bytes = LOG_BYTES,
+        .limits = {.wall_s = recipe->timeout_s > 0 ? recipe->timeout_s : default_timeout_s,
+                   .memory_bytes = recipe->memory_bytes,
+                   .processes = recipe->processes ? recipe->processes : 512,
+                   .file_bytes = file_bytes_max},
+    };
+    return process_run(result, &plan, err);
+}
+
+// Failures of this machine, not of the commit: they must not be kept.
+static bool ran_out(const struct process_result *result, const char *log)
+{
+    static const char *const signs[] = {"No space left on device",
+                                        "Disk quota exceeded",
+                                        "Cannot allocate memory",
+                                        "out of memory",
+                                        "virtual memory exhausted",
+                                        "Killed signal terminated program",
+                                        "fork: retry",
+                                        "Resource temporarily unavailable"};
+    enum { SHELL_KILLED = 128 + SIGKILL };
+    if (result->end == PROCESS_SIGNALLED && result->code == SIGKILL)
+        return true;
+    if (result->end == PROCESS_EXITED && result->code == SHELL_KILLED)
+        return true;
+    for (size_t i = 0; i < ARRAY_COUNT(signs); i++) {
+        if (strstr(log, signs[i]))
+            return true;
+    }
+    return false;
+}
+
+static void judge(struct build *build, const struct work *work, const struct process_result *result,
+                  struct arena *arena)
+{
+    char ending[64], *log = log_tail(work->log, LOG_TAIL);
+    process_describe(ending, sizeof(ending), result);
+    build->log = arena_strdup(arena, log);
+    build->seconds = result->wall_s;
+    build->reason = "";
+    if (result->end == PROCESS_TIMED_OUT) {
+        build->state = BUILD_TIMEOUT;
+        build->reason = arena_strdup(arena, ending);
+    } else if (result->end != PROCESS_EXITED || result->code != 0) {
+        build->state = ran_out(result, log) ? BUILD_STARVED : BUILD_FAILED;
+        build->reason = arena_printf(
+            arena, "%s%s", ending, build->state == BUILD_STARVED ? ", out of memory or disk" : "");
+    } else {
+        build->library_count =
+            build_cache_find(&build->libraries, work->out, work->recipe->outputs, arena);
+        build->state = build->library_count ? BUILD_OK : BUILD_FAILED;
+        if (build->library_count == 0)
+            build->reason = arena_printf(arena, "no file matches %s", work->recipe->outputs);
+    }
+    free(log);
+}
+
+static int make_directories(const struct work *work, struct error *err)
+{
+    struct error ignored;
+    files_remove(work->directory, &ignored); // of a process that had our number
+    const char *const made[] = {work->directory, work->build, work->out};
+    for (size_t i = 0; i < ARRAY_COUNT(made); i++) {
+        if (mkdir(made[i], 0777))
+            return error_set(err, "%s: cannot make the directory: %s", made[i], strerror(errno));
+    }
+    return 0;
+}
+
+static int export_and_run(struct build *build, struct work *work, struct arena *arena,
+                          struct error *err)
+{
+    const struct recipe *recipe = work->recipe;
+    struct process_result result;
+    struct error refused;
+    int code = repository_export(work->repository, work->commit, recipe->inputs,
+                                 recipe->input_count, work->source, &refused);
+    if (code < 0)
+        return error_set(err, "%s", refused.text);
+    if (code > 0) {
+        build->state = BUILD_FAILED;
+        build->reason = arena_strdup(arena, refused.text);
+        build->log = "";
+        return 0;
+    }
+    if (run_command(&result, work, err))
+        return -1;
+    judge(build, work, &result, arena);
+    return 0;
+}
+
+// Source and scratch go; the rest becomes the cache's entry at once.
+static int keep(struct build *build, const struct work *work, struct arena *arena,
+                struct error *err)
+{
+    const char *cache = work->builder->cache;
+    char *final = xprintf("%s/%s", cache, build->key);
+    int result = -1;
+    if (files_remove(work->source, err) || files_remove(work->build, err) ||
+        build_cache_state(work->directory, build, err))
+        goto done;
+    struct error ignored;
+    files_remove(final, &ignored); // an emptied entry; a good one would have been found
+    if (rename(work->directory, final)) {
+        error_set(err, "%s: cannot keep the build: %s", final, strerror(errno));
+        goto done;
+    }
+    double seconds = build->seconds;
+    if (!build_cache_load(build, cache, build->key, work->recipe->outputs, arena)) {
+        error_set(err, "%s: the build vanished; is the cache shared or the disk full?", final);
+        goto done;
+    }
+    build->cached = false;
+    build->seconds = seconds;
+    result = 0;
+done:
+    free(final);
+    return result;
+}
+
+static int build_now(struct build *out, struct work *work, const char *key, struct arena *arena,
+                     struct error *err)
+{
+    struct build build = {.directory = "", .reason = "", .log = ""};
+    text_copy(build.key, sizeof(build.key), key);
+    open_work(work, key);
+    int result = make_directories(work, err);
+    if (result == 0)
+        result = export_and_run(&build, work, arena, err);
+    if (result == 0 && (build.state == BUILD_OK || build.state == BUILD_FAILED))
+        result = keep(&build, work, arena, err);
+    close_work(work);
+    if (result == 0)
+        *out = build;
+    return result;
+}
+
+int build_commit(struct build *out, const struct builder *builder,
+                 const struct repository *repository, const char *commit,
+                 const struct recipe *recipe, struct arena *arena, struct error *err)
+{
+    char key[OBJECT_ID_TEXT];
+    assert(builder->cache[0] == '/');
+    if (recipe->outputs[0] == '/' || strstr(recipe->outputs, ".."))
+        return error_set(err, "%s: the libraries' pattern must stay in PLUMB_OUT", recipe->outputs);
+    if (build_key(key, builder, repository, commit, recipe, err) ||
+        files_make_directory(builder->cache, err))
+        return -1;
+    if (build_cache_load(out, builder->cache, key, recipe->outputs, arena))
+        return 0;
+    int lock = build_cache_lock(builder->cache, key, err);
+    if (lock < 0)
+        return -1;
+    int result = 0;
+    if (!build_cache_load(out, builder->cache, key, recipe->outputs, arena)) {
+        struct work work = {
+            .builder = builder, .repository = repository, .commit = commit, .recipe = recipe};
+        result = build_now(out, &work, key, arena, err);
+    }
+    close(lock);
+    return result;
+}

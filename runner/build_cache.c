@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runner/build_cache.h"
+
+#include "runner/files.h"
+#include "runner/log.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LOG_TAIL = 16384, KEY_LENGTH = 40 };
+
+// A pattern that matches the path itself, whatever characters it has.
+static char *escape_pattern(const char *path)
+{
+    char *escaped = xcalloc(2 * strlen(path) + 1, 1), *to = escaped;
+    for (; *path; path++) {
+        if (strchr("*?[]\\{}~", *path))
+            *to++ = '\\';
+        *to++ = *path;
+    }
+    return escaped;
+}
+
+// A library may be hostile in name and kind: links and whatever lies outside do not count.
+static bool is_inside(const char *file, const char *root)
+{
+    struct stat status;
+    char real[PATH_MAX];
+    size_t length = strlen(root);
+    return lstat(file, &status) == 0 && S_ISREG(status.st_mode) && realpath(file, real) &&
+           strncmp(real, root, length) == 0 && real[length] == '/';
+}
+
+size_t build_cache_find(const char *const **out, const char *directory, const char *outputs,
+                        struct arena *arena)
+{
+    char root[PATH_MAX];
+    glob_t found = {0};
+    size_t count = 0;
+    const char **libraries = NULL;
+    if (!realpath(directory, root))
+        return 0;
+    char *escaped = escape_pattern(root), *pattern = xprintf("%s/%s", escaped, outputs);
+    if (glob(pattern, 0, NULL, &found) == 0) {
+        libraries = arena_alloc(arena, found.gl_pathc * sizeof(*libraries));
+        for (size_t i = 0; i < found.gl_pathc; i++) {
+            if (is_inside(found.gl_pathv[i], root))
+                libraries[count++] = arena_strdup(arena, found.gl_pathv[i]);
+        }
+        globfree(&found);
+    }
+    free(pattern);
+    free(escaped);
+    *out = libraries;
+    return count;
+}
+
+static bool read_state(struct build *build, const char *directory, struct arena *arena)
+{
+    char *path = xprintf("%s/state", directory), *text = log_tail(path, 2048);
+    char *line = strchr(text, '\n'), *end = line ? strchr(line + 1, '\n') : NULL;
+    bool ok = line && end && line > text;
+    if (ok) {
+        *line = *end = '\0';
+        ok = parse_double(&build->seconds, line + 1) == 0;
+        build->state = strcmp(text, "ok") == 0 ? BUILD_OK : BUILD_FAILED;
+        build->reason = build->state == BUILD_OK ? "" : arena_strdup(arena, text);
+        utimensat(AT_FDCWD, path, NULL, 0); // used now: the prune keeps it longer
+    }
+    free(text);
+    free(path);
+    return ok;
+}
+
+bool build_cache_load(struct build *out, const char *cache, const char *key, const char *outputs,
+                      struct arena *arena)
+{
+    struct build build = {.cached = true};
+    build.directory = arena_printf(arena, "%s/%s", cache, key);
+    text_copy(build.key, sizeof(build.key), key);
+    if (!read_state(&build, build.directory, arena))
+        return false;
+    char *where = xprintf("%s/out", build.directory), *log = xprintf("%s/log", build.directory);
+    if (build.state == BUILD_OK)
+        build.library_count = build_cache_find(&build.libraries, where, outputs, arena);
+    char *tail = log_tail(log, LOG_TAIL);
+    build.log = arena_strdup(arena, tail);
+    free(tail);
+    free(log);
+    free(where);
+    // Somebody emptied it: as good as not there.
+    if (build.state == BUILD_OK && build.library_count == 0)
+        return false;
+    *out = build;
+    return true;
+}
+
+int build_cache_lock(const char *cache, const char *key, struct error *err)
+{
+    char *path = xprintf("%s/%s.lock", cache, key);
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    int code = fd < 0 ? -1 : 0;
+    while (fd >= 0 && (code = flock(fd, LOCK_EX)) && errno == EINTR)
+        ;
+    if (code) {
+        error_set(err, "%s: cannot lock: %s", path, strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        fd = -1;
+    }
+    free(path);
+    return fd;
+}
+
+int build_cache_state(const char *directory, const struct build *build, struct error *err)
+{
+    char *path = xprintf("%s/state", directory);
+    FILE *file = fopen(path, "wxe");
+    bool ok = file != NULL;
+    if (file) {
+        fprintf(file, "%s\n%.6f\n", build->state == BUILD_OK ? "ok" : build->reason,
+                build->seconds);
+        ok = fflush(file) == 0 && fsync(fileno(file)) == 0;
+        ok = fclose(file) == 0 && ok;
+    }
+    if (!ok)
+        error_set(err, "%s: cannot write: %s", path, strerror(errno));
+    free(path);
+    return ok ? 0 : -1;
+}
+
+// ---- pruning
+
+struct kept {
+    char *path;
+    struct timespec used;
+    uint64_t bytes;
+};
+struct kept_list {
+    struct kept *items;
+    size_t count, capacity;
+};
+
+// Removes what a builder left that nobody waits for: the lock can be had at once.
+static int remove_abandoned(struct prune_result *result, const char *cache, const char *name,
+                            struct error *err)
+{
+    char *lock = xprintf("%s/%.*s.lock", cache, KEY_LENGTH, name + 4);
+    char *path = xprintf("%s/%s", cache, name);
+    int fd = open(lock, O_RDWR | O_CLOEXEC | O_NOFOLLOW), code = 0;
+    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0) {
+        result->bytes_removed += files_size(path);
+        result->removed++;
+        code = files_remove(path, err);
+        unlink(lock);
+    }
+    if (fd >= 0)
+        close(fd);
+    free(lock);
+    free(path);
+    return code;
+}
+
+static void add_kept(struct kept_list *list, const char *cache, const char *name)
+{
+    struct kept kept = {.path = xprintf("%s/%s", cache, name)};
+    char *state = xprintf("%s/state", kept.path);
+    struct stat status;
+    if (stat(state, &status) == 0)
+        kept.used = status.st_mtim; // without a state it is from long ago, and goes first
+    kept.bytes = files_size(kept.path);
+    free(state);
+    if (list->count == list->capacity) {
+        list->capacity = list->capacity ? 2 * list->capacity : 64;
+        list->items = xrealloc(list->items, list->capacity, sizeof(*list->items));
+    }
+    list->items[list->count++] = kept;
+}
+
+static bool is_key(const char *name)
+{
+    return strlen(name) == KEY_LENGTH && strspn(name, "0123456789abcdef") == KEY_LENGTH;
+}
+
+static int list_cache(struct kept_list *list, struct prune_result *result, const char *cache,
+                      struct error *err)
+{
+    DIR *directory = opendir(cache);
+    int code = 0;
+    if (!directory)
+        return errno == ENOENT ? 0 : error_set(err, "%s: %s", cache, strerror(errno));
+    for (struct dirent *entry; code == 0 && (entry = readdir(directory));) {
+        if (is_key(entry->d_name))
+            add_kept(list, cache, entry->d_name);
+        else if (strncmp(entry->d_name, "tmp-", 4) == 0)
+            code = remove_abandoned(result, cache, entry->d_name, err);
+    }
+    closedir(directory);
+    return code;
+}
+
+static int oldest_first(const void *left, const void *right)
+{
+    const struct timespec a = ((const struct kept *)left)->used;
+    const struct timespec b = ((const struct kept *)right)->used;
+    if (a.tv_sec != b.tv_sec)
+        return (a.tv_sec > b.tv_sec) - (a.tv_sec < b.tv_sec);
+    return (a.tv_nsec > b.tv_nsec) - (a.tv_nsec < b.tv_nsec);
+}
+
+// Renamed first, so that nobody finds half of it.
+static int remove_kept(const char *cache, const struct kept *kept, struct error *err)
+{
+    char *aside = xprintf("%s/tmp-%s-prune", cache, strrchr(kept->path, '/') + 1);
+    int code = 0;
+    if (rename(kept->path, aside) == 0)
+        code = files_remove(aside, err);
+    else if (errno != ENOENT)
+        code = error_set(err, "%s: cannot remove: %s", kept->path, strerror(errno));
+    free(aside);
+    return code;
+}
+
+int build_prune(struct prune_result *out, const char *cache, double max_age_s, uint64_t max_bytes,
+                struct error *err)
+{
+    struct prune_result result = {0};
+    struct kept_list list = {0};
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    int code = list_cache(&list, &result, cache, err);
+    if (list.count > 0)
+        qsort(list.items, list.count, sizeof(*list.items), oldest_first);
+    for (size_t i = 0; i < list.count; i++)
+        result.bytes_kept += list.items[i].bytes;
+    result.kept = list.count;
+    for (size_t i = 0; code == 0 && i < list.count; i++) {
+        const struct kept *kept = &list.items[i];
+        double age_s = difftime(now.tv_sec, kept->used.tv_sec);
+        bool old = max_age_s > 0 && age_s > max_age_s;
+        if (!old && !(max_bytes > 0 && result.bytes_kept > max_bytes))
+            break; // the others are younger, and fit
+        code = remove_kept(cache, kept, err);
+        result.removed++;
+        result.kept--;
+        result.bytes_removed += kept->bytes;
+        result.bytes_kept -= kept->bytes;
+    }
+    for (size_t i = 0; i < list.count; i++)
+        free(list.items[i].path);
+    free(list.items);
+    if (code == 0)
+        *out = result;
+    return code;
+}

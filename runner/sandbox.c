@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is shown inside is listed, not what is hidden: a home, a key store or a socket that nobody
+// thought of is then not there. Of /etc only what linkers and compilers read.
+#include "runner/sandbox.h"
+
+#include "runner/log.h"
+#include "runner/process.h"
+
+#include <assert.h>
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *const mode_names[] = {"auto", "require", "off"};
+
+const char *sandbox_mode_name(enum sandbox_mode mode)
+{
+    return mode_names[mode];
+}
+
+int sandbox_mode_parse(enum sandbox_mode *out, const char *name)
+{
+    for (size_t i = 0; i < ARRAY_COUNT(mode_names); i++) {
+        if (strcmp(mode_names[i], name) == 0) {
+            *out = (enum sandbox_mode)i;
+            return 0;
+        }
+    }
+    return -1;
+}
+
+struct words {
+    const char **items;
+    size_t count, capacity;
+};
+
+static void add(struct words *words, const char *word)
+{
+    if (words->count + 1 >= words->capacity) {
+        words->capacity = words->capacity ? 2 * words->capacity : 128;
+        words->items = xrealloc(words->items, words->capacity, sizeof(*words->items));
+    }
+    words->items[words->count++] = word;
+    words->items[words->count] = NULL;
+}
+
+static void add_bind(struct words *words, const char *how, const char *from, const char *to)
+{
+    add(words, how);
+    add(words, from);
+    add(words, to);
+}
+
+// The system, read-only. Where /bin and its like are links into /usr, they stay links.
+static void add_system(struct words *words, struct arena *arena)
+{
+    static const char *const roots[] = {"/usr",   "/bin",    "/sbin", "/lib",       "/lib32",
+                                        "/lib64", "/libx32", "/opt",  "/nix/store", "/gnu/store"};
+    static const char *const etc[] = {"/etc/alternatives", "/etc/ld.so.cache",  "/etc/ld.so.conf",
+                                      "/etc/ld.so.conf.d", "/etc/localtime",    "/etc/passwd",
+                                      "/etc/group",        "/etc/nsswitch.conf"};
+    for (size_t i = 0; i < ARRAY_COUNT(roots); i++) {
+        char target[PATH_MAX];
+        ssize_t length = readlink(roots[i], target, sizeof(target) - 1);
+        if (length > 0)
+            add_bind(words, "--symlink", arena_strndup(arena, target, (size_t)length), roots[i]);
+        else
+            add_bind(words, "--ro-bind-try", roots[i], roots[i]);
+    }
+    for (size_t i = 0; i < ARRAY_COUNT(etc); i++)
+        add_bind(words, "--ro-bind-try", etc[i], etc[i]);
+}
+
+// The driver's nodes, after --dev, which would hide them. /sys tells CUDA where the GPU sits.
+static void add_gpu(struct words *words, struct arena *arena)
+{
+    DIR *dev = opendir("/dev");
+    for (struct dirent *entry; dev && (entry = readdir(dev));) {
+        if (strncmp(entry->d_name, "nvidia", 6) == 0 || strcmp(entry->d_name, "dxg") == 0) {
+            const char *path = arena_printf(arena, "/dev/%s", entry->d_name);
+            add_bind(words, "--dev-bind-try", path, path);
+        }
+    }
+    if (dev)
+        closedir(dev);
+    add_bind(words, "--ro-bind-try", "/sys", "/sys");
+}
+
+static void add_environment(struct words *words, const char *const *env, struct arena *arena)
+{
+    for (; env && *env; env++) {
+        const char *equals = strchr(*env, '=');
+        assert(equals && equals > *env);
+        add_bind(words, "--setenv", arena_strndup(arena, *env, (size_t)(equals - *env)),
+                 equals + 1);
+    }
+}
+
+static const char *const *wrap(const char *program, const struct sandbox_view *view,
+                               const char *const *argv, struct arena *arena)
+{
+    static const char *const fixed[] = {
+        "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv"};
+    struct words words = {0};
+    add(&words, program);
+    for (size_t i = 0; i < ARRAY_COUNT(fixed); i++)
+        add(&words, fixed[i]);
+    add_system(&words, arena);
+    add(&words, "--proc");
+    add(&words, "/proc");
+    add(&words, "--dev");
+    add(&words, "/dev");
+    add(&words, "--tmpfs");
+    add(&words, "/tmp");
+    if (view->gpu)
+        add_gpu(&words, arena);
+    for (size_t i = 0; i < view->bind_count; i++) {
+        const struct sandbox_bind *bind = &view->binds[i];
+        add_bind(&words, bind->writable ? "--bind" : "--ro-bind", bind->from, bind->to);
+    }
+    add_environment(&words, view->env, arena);
+    add(&words, "--chdir");
+    add(&words, view->directory ? view->directory : "/tmp");
+    add(&words, "--");
+    for (; *argv; argv++)
+        add(&words, *argv);
+    const char **kept = arena_alloc(arena, (words.count + 1) * sizeof(*kept));
+    memcpy(kept, words.items, (words.count + 1) * sizeof(*kept));
+    free(words.items);
+    return kept;
+}
+
+const char *const *sandbox_argv(const struct sandbox *sandbox, const struct sandbox_view *view,
+                                const char *const *argv, struct arena *arena)
+{
+    return sandbox->active ? wrap(sandbox->program, view, argv, arena) : argv;
+}
+
+// Runs `true` in an empty sandbox; what bubblewrap says goes into `said`.
+static int try_once(struct process_result *result, char **said, struct error *err)
+{
+    static const char *const command[] = {"true", NULL};
+    static const char *const empty[] = {NULL};
+    char log[] = "/tmp/plumb-sandbox-XXXXXX";
+    int fd = mkstemp(log);
+    struct arena arena = {0};
+    struct sandbox_view view = {0};
+    struct process_plan plan = {
+        .argv = wrap("bwrap", &view, command, &arena),
+        .env = empty,
+        .log_path = fd < 0 ? NULL : log,
+        .log_bytes = 4096,
+        .limits = {.wall_s = 20},
+    };
+    int code = process_run(result, &plan, err);
+    *said = fd < 0 ? xstrdup("") : log_tail(log, 400);
+    if (fd >= 0) {
+        close(fd);
+        unlink(log);
+    }
+    arena_free(&arena);
+    return code;
+}
+
+static bool works(char reason[512])
+{
+    struct process_result result;
+    struct error err;
+    char *said = NULL, ending[64];
+    if (try_once(&result, &said, &err)) {
+        snprintf(reason, 512, "%.400s", err.text);
+    } else if (result.end != PROCESS_EXITED || result.code != 0) {
+        said[strcspn(said, "\n")] = '\0';
+        process_describe(ending, sizeof(ending), &result);
+        snprintf(reason, 512, "bubblewrap does not work here: %s", *said ? said : ending);
+    } else {
+        reason[0] = '\0';
+    }
+    free(said);
+    return !reason[0];
+}
+
+int sandbox_probe(struct sandbox *out, enum sandbox_mode mode, struct error *err)
+{
+    struct sandbox sandbox = {.program = "bwrap"};
+    if (mode == SANDBOX_OFF)
+        text_copy(sandbox.reason, sizeof(sandbox.reason), "switched off");
+    else
+        sandbox.active = works(sandbox.reason);
+    if (mode == SANDBOX_REQUIRE && !sandbox.active)
+        return error_set(err,
+                         "no sandbox, but it is required: %s; install bubblewrap and allow user "
+                         "namespaces, or set sandbox = auto",
+                         sandbox.reason);
+    *out = sandbox;
+    return 0;
+}
