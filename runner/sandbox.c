@@ -123,6 +123,8 @@ static const char *const *wrap(const char *program, const struct sandbox_view *v
         const struct sandbox_bind *bind = &view->binds[i];
         add_bind(&words, bind->writable ? "--bind" : "--ro-bind", bind->from, bind->to);
     }
+    add(&words, "--remount-ro"); // the root itself, once everything hangs below it
+    add(&words, "/");
     add_environment(&words, view->env, arena);
     add(&words, "--chdir");
     add(&words, view->directory ? view->directory : "/tmp");
