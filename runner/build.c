@@ -173,12 +173,12 @@ static const char *const *environment(struct work *work)
 
 static const char *const *command_line(struct work *work, const char *const *env)
 {
-    const struct builder *builder = work->builder;
+    const struct recipe *recipe = work->recipe;
     struct sandbox_bind *binds =
-        arena_alloc(&work->arena, (builder->read_only_count + 3) * sizeof(*binds));
+        arena_alloc(&work->arena, (recipe->folder_count + 3) * sizeof(*binds));
     size_t count = 0;
-    for (size_t i = 0; i < builder->read_only_count; i++)
-        binds[count++] = (struct sandbox_bind){builder->read_only[i], builder->read_only[i], false};
+    for (size_t i = 0; i < recipe->folder_count; i++)
+        binds[count++] = (struct sandbox_bind){recipe->folders[i], recipe->folders[i], false};
     binds[count++] = (struct sandbox_bind){work->source, inside_source, false};
     binds[count++] = (struct sandbox_bind){work->build, inside_build, true};
     binds[count++] = (struct sandbox_bind){work->out, inside_out, true};
@@ -187,8 +187,8 @@ static const char *const *command_line(struct work *work, const char *const *env
     const char **argv = arena_alloc(&work->arena, 4 * sizeof(*argv));
     argv[0] = "sh";
     argv[1] = "-c";
-    argv[2] = work->recipe->command;
-    return sandbox_argv(builder->sandbox, &view, argv, &work->arena);
+    argv[2] = recipe->command;
+    return sandbox_argv(work->builder->sandbox, &view, argv, &work->arena);
 }
 
 static int run_command(struct process_result *result, struct work *work, struct error *err)

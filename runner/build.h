@@ -31,6 +31,8 @@ struct recipe {
     const char *outputs;            // glob of the libraries in PLUMB_OUT, e.g. "*.so"
     const char *const *environment; // names passed on, e.g. CUDA_HOME
     size_t environment_count;
+    const char *const *folders; // absolute; read-only in the sandbox too, e.g. a toolchain's
+    size_t folder_count;
     double timeout_s;      // 0: 600
     uint64_t memory_bytes; // per process; 0: none
     uint32_t processes;    // 0: 512
@@ -65,8 +67,6 @@ struct builder {
     const char *cache;             // absolute directory, made when missing
     const struct sandbox *sandbox; // probed
     const struct toolchain *toolchain;
-    const char *const *read_only; // further folders shown in the sandbox, e.g. of a toolchain
-    size_t read_only_count;
 };
 
 // Everything `out` points to lives in the arena. -1 only when the tool could not do its work (disk,

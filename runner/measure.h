@@ -18,7 +18,8 @@
 #include "runner/process.h"
 #include "runner/sandbox.h"
 
-// Exit status of a bench whose device is gone; it says why in a `fail` line before.
+// Exit status of a bench whose device is gone; it says why in a `fail` or `note` line before. Since
+// a kernel can exit so too, it is believed only when a fresh child finds no device either.
 enum { BENCH_DEVICE_LOST = 40 };
 
 // Longest each command may take, seconds of wall time; 0 takes the default in brackets.
@@ -32,6 +33,7 @@ struct bench_limits {
     uint64_t memory_bytes; // of the child, see process.h [none]
 };
 
+// bench_start() copies it; only the sandbox must live until bench_stop().
 struct bench_plan {
     const char *program; // NULL: `bench` beside this executable
     const char *kind;    // "host" or "cuda"
@@ -58,9 +60,9 @@ const struct gpu *bench_gpu(const struct bench *bench);
 
 struct bench_outcome {
     enum measurement_state state; // MEASURED_OK or what went wrong
-    enum sample_role role;        // whose fault, as far as the child could say; ROLE_HEAD otherwise
+    enum sample_role role;        // whose fault; ROLE_HEAD where that cannot be told
     bool gone;                    // the child is dead: only bench_stop() may follow
-    double max_error, tolerance;  // of open and close; 0 if they were not reached
+    double max_error, tolerance;  // of open and close; 0 if they were not reached; always finite
     uint32_t launches;            // timed together per sample, after open
     char detail[512];             // why not ok, or the kernel's note; sanitised, untrusted
 };
@@ -90,6 +92,8 @@ struct bench_series {
     const char *pin;  // kernel's note to reproduce, NULL if none
     bool head_first;  // load the head's library first
 };
+// When the child dies or hangs in it, a fresh one is tried with the base alone, to learn whose
+// fault it was.
 int bench_open(struct bench_outcome *out, struct bench *bench, const struct bench_series *series,
                struct error *err);
 

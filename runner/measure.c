@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runner/bench_talk.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PROCESSES_MAX = 4096, BENCH_LOG_BYTES = 1 << 20 };
+static const double start_limit_s = 60, write_limit_s = 10, end_grace_s = 3;
+
+// What a child may need to find its device and to keep its threads as the user wants them.
+static const char *const passed[] = {
+    "CUDA_VISIBLE_DEVICES",   "CUDA_DEVICE_ORDER", "CUDA_HOME",     "LD_LIBRARY_PATH",
+    "OMP_NUM_THREADS",        "OMP_PROC_BIND",     "OMP_PLACES",    "OPENBLAS_NUM_THREADS",
+    "NVIDIA_VISIBLE_DEVICES", "ASAN_OPTIONS",      "UBSAN_OPTIONS", "LSAN_OPTIONS"};
+
+static double now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void bench_clean(char *out, size_t size, const char *text)
+{
+    text_copy(out, size, text);
+    for (char *c = out; *c; c++) {
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = ' ';
+    }
+}
+
+// ---- the child
+
+static const char *const *child_environment(struct arena *arena)
+{
+    const char **env = arena_alloc(arena, (ARRAY_COUNT(passed) + 4) * sizeof(*env));
+    const char *path = getenv("PATH");
+    size_t used = 0;
+    env[used++] = arena_printf(arena, "PATH=%s", path ? path : "/usr/bin:/bin");
+    env[used++] = "HOME=/tmp";
+    env[used++] = "LC_ALL=C.UTF-8";
+    for (size_t i = 0; i < ARRAY_COUNT(passed); i++) {
+        const char *value = getenv(passed[i]);
+        if (value)
+            env[used++] = arena_printf(arena, "%s=%s", passed[i], value);
+    }
+    return env;
+}
+
+// Absolute path of the program: the sandbox shows it where it is.
+static int find_bench(char out[PATH_MAX], const struct bench_plan *plan, struct error *err)
+{
+    char beside[PATH_MAX] = "";
+    const char *program = plan->program;
+    if (!program) {
+        ssize_t length = readlink("/proc/self/exe", beside, sizeof(beside) - 8);
+        char *slash = length > 0 ? strrchr(beside, '/') : NULL;
+        if (slash)
+            memcpy(slash, "/bench", sizeof("/bench"));
+        program = beside;
+    }
+    if (!realpath(program, out) || access(out, X_OK))
+        return error_set(err, "%s: there is no bench program; is plumb installed whole?", program);
+    return 0;
+}
+
+static const char *const *child_argv(struct bench *bench, const char *program,
+                                     const char *const *env)
+{
+    const struct bench_plan *plan = &bench->plan;
+    struct arena *arena = &bench->arena;
+    struct sandbox_bind *binds = arena_alloc(arena, (plan->read_only_count + 1) * sizeof(*binds));
+    for (size_t i = 0; i < plan->read_only_count; i++)
+        binds[i] = (struct sandbox_bind){plan->read_only[i], plan->read_only[i], false};
+    program = arena_strdup(arena, program);
+    binds[plan->read_only_count] = (struct sandbox_bind){program, program, false};
+    const struct sandbox_view view = {
+        .binds = binds,
+        .bind_count = plan->read_only_count + 1,
+        .env = env,
+        .gpu = strcmp(plan->kind, "cuda") == 0,
+    };
+    const char **argv = arena_alloc(arena, 4 * sizeof(*argv));
+    argv[0] = program;
+    argv[1] = "--device";
+    argv[2] = strcmp(plan->kind, "host") == 0
+                  ? "host"
+                  : arena_printf(arena, "%s:%d", plan->kind, plan->index);
+    return plan->sandbox ? sandbox_argv(plan->sandbox, &view, argv, arena) : argv;
+}
+
+static int start_child(struct bench *bench, struct error *err)
+{
+    static const char *const empty[] = {NULL};
+    char program[PATH_MAX];
+    if (find_bench(program, &bench->plan, err))
+        return -1;
+    const char *const *env = child_environment(&bench->arena);
+    bool inside = bench->plan.sandbox && bench->plan.sandbox->active;
+    const struct process_plan plan = {
+        .argv = child_argv(bench, program, env),
+        .env = inside ? empty : env,
+        .log_path = bench->plan.log_path,
+        .log_bytes = BENCH_LOG_BYTES,
+        .limits = {.memory_bytes = bench->plan.limits.memory_bytes,
+                   .processes = PROCESSES_MAX,
+                   .file_bytes = (uint64_t)1 << 30},
+    };
+    return process_start(&bench->process, &plan, err);
+}
+
+static void remember(struct bench *bench, const char *text)
+{
+    if (text)
+        bench_clean(bench->said, sizeof(bench->said), text);
+}
+
+// ---- one command
+
+static int end_child(struct process_result *result, struct bench *bench, double grace_s)
+{
+    process_stop(result, bench->process, grace_s);
+    bench->process = NULL;
+    return 0;
+}
+
+// True when a fresh child finds no device either.
+static bool device_is_gone(const struct bench *bench, struct error *err)
+{
+    struct bench *again = NULL;
+    struct bench_plan plan = bench->plan;
+    plan.log_path = NULL; // the dead child's log stays
+    int code = bench_start(&again, &plan, err);
+    bench_stop(again);
+    return code != 0;
+}
+
+// The child closed its output: how did it end, and was it the device?
+static int child_died(struct bench_outcome *out, struct bench *bench, struct error *err)
+{
+    struct process_result result;
+    struct error why;
+    char ending[64];
+    end_child(&result, bench, end_grace_s);
+    process_describe(ending, sizeof(ending), &result);
+    if (result.end == PROCESS_EXITED && result.code == BENCH_DEVICE_LOST &&
+        device_is_gone(bench, &why))
+        return error_set(err, "device %s was lost while it was measured (%s); %s",
+                         bench->device.name, *bench->said ? bench->said : "no reason given",
+                         why.text);
+    out->state = MEASURED_CRASHED;
+    out->gone = true;
+    snprintf(out->detail, sizeof(out->detail), "the process died: %s%s%s", ending,
+             *bench->said ? "; it said: " : "", bench->said);
+    return 0;
+}
+
+static int child_late(struct bench_outcome *out, struct bench *bench, double limit_s)
+{
+    end_child(NULL, bench, 0);
+    out->state = MEASURED_TIMEOUT;
+    out->gone = true;
+    snprintf(out->detail, sizeof(out->detail), "no answer within %.3g s%s%s", limit_s,
+             *bench->said ? "; it said: " : "", bench->said);
+    return 0;
+}
+
+static int child_babbles(struct bench_outcome *out, struct bench *bench, const char *text)
+{
+    end_child(NULL, bench, 0);
+    out->state = MEASURED_CRASHED;
+    out->gone = true;
+    snprintf(out->detail, sizeof(out->detail), "broke the protocol: %.400s", text);
+    return 0;
+}
+
+enum answer { ANSWER_MORE, ANSWER_DONE, ANSWER_FAIL, ANSWER_BAD };
+
+static enum answer take_line(struct bench_outcome *out, struct bench *bench, char *line,
+                             bench_handler handler, void *context, struct error *err)
+{
+    struct wire_record record;
+    if (wire_parse(&record, line, err))
+        return ANSWER_BAD;
+    const char *text = wire_text(&record, "text");
+    if (strcmp(record.name, "done") == 0)
+        return ANSWER_DONE;
+    if (strcmp(record.name, "fail") == 0) {
+        remember(bench, text);
+        out->state = MEASURED_CRASHED;
+        bench_clean(out->detail, sizeof(out->detail), text ? text : "the command failed");
+        return ANSWER_FAIL;
+    }
+    if (strcmp(record.name, "note") == 0) {
+        remember(bench, text);
+        if (bench->plan.note && text)
+            bench->plan.note(bench->plan.note_context, bench->said);
+        return ANSWER_MORE;
+    }
+    return handler(context, &record, err) ? ANSWER_BAD : ANSWER_MORE;
+}
+
+static int read_answer(struct bench_outcome *out, struct bench *bench, double limit_s,
+                       bench_handler handler, void *context, struct error *err)
+{
+    char line[WIRE_LINE];
+    struct error bad;
+    double until_s = now_s() + limit_s;
+    for (;;) {
+        double left_s = until_s - now_s();
+        enum process_line kind = left_s <= 0
+                                     ? PROCESS_LINE_TIMEOUT // however fast the lines come
+                                     : process_read(bench->process, line, sizeof(line), left_s);
+        if (kind == PROCESS_LINE_TIMEOUT)
+            return child_late(out, bench, limit_s);
+        if (kind == PROCESS_LINE_END)
+            return child_died(out, bench, err);
+        if (kind == PROCESS_LINE_LONG)
+            return child_babbles(out, bench, "a line that is too long or binary");
+        enum answer answer = take_line(out, bench, line, handler, context, &bad);
+        if (answer == ANSWER_BAD)
+            return child_babbles(out, bench, bad.text);
+        if (answer != ANSWER_MORE)
+            return 0;
+    }
+}
+
+int bench_exchange(struct bench_outcome *out, struct bench *bench, struct wire_line *line,
+                   double limit_s, bench_handler handler, void *context, struct error *err)
+{
+    assert(bench->process); // after `gone` only bench_stop() may follow
+    struct bench_outcome outcome = {.state = MEASURED_OK, .role = ROLE_HEAD};
+    bench->said[0] = '\0';
+    if (line->overflow)
+        return error_set(err, "bench: a command is too long; shorten the paths");
+    // Whether the child takes the line shows in how it answers.
+    process_write(bench->process, wire_end(line), write_limit_s);
+    if (read_answer(&outcome, bench, limit_s, handler, context, err))
+        return -1;
+    *out = outcome;
+    return 0;
+}
+
+// ---- start and stop
+
+static const char *text_of(struct arena *arena, const struct wire_record *record, const char *key)
+{
+    char clean[200];
+    const char *text = wire_text(record, key);
+    bench_clean(clean, sizeof(clean), text ? text : "");
+    return arena_strdup(arena, clean);
+}
+
+static int read_figures(struct gpu *gpu, const struct wire_record *record, struct error *err)
+{
+    for (size_t i = 0; i < gpu_figure_count(); i++) {
+        const char *key = gpu_figure_key(i);
+        struct figure *figure = gpu_figure(gpu, key);
+        if (!wire_text(record, key))
+            continue;
+        if (wire_double(&figure->value, record, key, 0, 1e30, err))
+            return -1;
+        figure->origin = ORIGIN_DEVICE;
+        figure->source = "read from the device";
+    }
+    return 0;
+}
+
+struct greeting {
+    struct bench *bench;
+    bool hello, device;
+};
+
+static int take_greeting(struct greeting *greeting, const struct wire_record *record,
+                         struct error *err)
+{
+    struct bench *bench = greeting->bench;
+    int64_t wire;
+    if (strcmp(record->name, "hello") == 0) {
+        if (wire_int(&wire, record, "wire", 0, INT32_MAX, err))
+            return -1;
+        if (wire != WIRE_VERSION)
+            return error_set(err,
+                             "bench speaks version %d of the protocol, plumb version %d; install "
+                             "both from one build",
+                             (int)wire, WIRE_VERSION);
+        greeting->hello = true;
+        return 0;
+    }
+    if (strcmp(record->name, "device") != 0 || !greeting->hello)
+        return error_set(err, "bench: '%.40s' instead of a greeting", record->name);
+    struct arena *arena = &bench->arena;
+    bench->device = (struct device){
+        .kind = text_of(arena, record, "kind"),
+        .uuid = text_of(arena, record, "uuid"),
+        .name = text_of(arena, record, "name"),
+        .driver = text_of(arena, record, "driver"),
+        .runtime = text_of(arena, record, "runtime"),
+        .profile = "",
+    };
+    bench->gpu.name = bench->gpu.summary = bench->device.name;
+    if (strcmp(bench->device.kind, bench->plan.kind) != 0 || !*bench->device.uuid)
+        return error_set(err, "bench: no %s device, but '%.40s' with id '%.80s'", bench->plan.kind,
+                         bench->device.kind, bench->device.uuid);
+    greeting->device = true;
+    return read_figures(&bench->gpu, record, err);
+}
+
+// The end of a child that never greeted: its log says why.
+static int no_greeting(struct bench *bench, struct error *err)
+{
+    struct process_result result;
+    char ending[64];
+    end_child(&result, bench, end_grace_s);
+    process_describe(ending, sizeof(ending), &result);
+    const char *log = bench->plan.log_path;
+    const char *said = *bench->said ? bench->said : ending;
+    if (result.end == PROCESS_EXITED && result.code == BENCH_DEVICE_LOST)
+        return error_set(err, "there is no %s device %d here (%s)%s%s", bench->plan.kind,
+                         bench->plan.index, said, log ? "; see " : "", log ? log : "");
+    return error_set(err, "bench could not start: %s%s%s", said, log ? "; see " : "",
+                     log ? log : "");
+}
+
+static int greet(struct bench *bench, struct error *err)
+{
+    char line[WIRE_LINE];
+    struct greeting greeting = {.bench = bench};
+    double limit_s = bench->plan.limits.start_s > 0 ? bench->plan.limits.start_s : start_limit_s;
+    double until_s = now_s() + limit_s;
+    while (!greeting.device) {
+        struct wire_record record;
+        double left_s = until_s - now_s();
+        enum process_line kind = left_s > 0
+                                     ? process_read(bench->process, line, sizeof(line), left_s)
+                                     : PROCESS_LINE_TIMEOUT;
+        if (kind == PROCESS_LINE_END)
+            return no_greeting(bench, err);
+        if (kind == PROCESS_LINE_TIMEOUT)
+            return error_set(err, "bench did not start within %.3g s; is the device stuck?",
+                             limit_s);
+        if (kind == PROCESS_LINE_LONG)
+            return error_set(err, "bench: its first lines are too long or binary");
+        if (wire_parse(&record, line, err))
+            return -1;
+        if (strcmp(record.name, "note") == 0 || strcmp(record.name, "fail") == 0)
+            remember(bench, wire_text(&record, "text"));
+        else if (take_greeting(&greeting, &record, err))
+            return -1;
+    }
+    return 0;
+}
+
+static void copy_plan(struct bench *bench, const struct bench_plan *plan)
+{
+    struct arena *arena = &bench->arena;
+    const char **folders = arena_alloc(arena, (plan->read_only_count + 1) * sizeof(*folders));
+    for (size_t i = 0; i < plan->read_only_count; i++)
+        folders[i] = arena_strdup(arena, plan->read_only[i]);
+    bench->plan = *plan;
+    bench->plan.program = arena_strdup(arena, plan->program);
+    bench->plan.kind = arena_strdup(arena, plan->kind);
+    bench->plan.log_path = arena_strdup(arena, plan->log_path);
+    bench->plan.read_only = folders;
+}
+
+int bench_start(struct bench **out, const struct bench_plan *plan, struct error *err)
+{
+    struct bench *bench = xcalloc(1, sizeof(*bench));
+    copy_plan(bench, plan);
+    if (start_child(bench, err) || greet(bench, err)) {
+        process_stop(NULL, bench->process, 0);
+        arena_free(&bench->arena);
+        free(bench);
+        return -1;
+    }
+    *out = bench;
+    return 0;
+}
+
+void bench_stop(struct bench *bench)
+{
+    if (!bench)
+        return;
+    if (bench->process) {
+        process_write(bench->process, "quit\n", 0.1);
+        end_child(NULL, bench, end_grace_s);
+    }
+    arena_free(&bench->arena);
+    free(bench);
+}
+
+const struct device *bench_device(const struct bench *bench)
+{
+    return &bench->device;
+}
+
+const struct gpu *bench_gpu(const struct bench *bench)
+{
+    return &bench->gpu;
+}

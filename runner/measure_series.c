@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The commands of the protocol: what is asked, and what of the answers is believed.
+#include "runner/bench_talk.h"
+
+#include <assert.h>
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KERNELS_MAX = 4096, FIGURES_MAX = 256 };
+static const double list_limit_s = 30, open_limit_s = 120, measure_limit_s = 120,
+                    close_limit_s = 60, calibrate_limit_s = 300;
+
+static double or_default(double value, double otherwise)
+{
+    return value > 0 ? value : otherwise;
+}
+
+static int unexpected(const struct wire_record *record, struct error *err)
+{
+    return error_set(err, "a record '%.40s' that was not asked for", record->name);
+}
+
+// ---- list
+
+struct listing {
+    struct bench_kernel_list list;
+    size_t capacity;
+    struct arena *arena;
+};
+
+static bool is_kernel_name(const char *name)
+{
+    static const char first[] = "abcdefghijklmnopqrstuvwxyz0123456789";
+    static const char rest[] = "abcdefghijklmnopqrstuvwxyz0123456789_.-";
+    return name && *name && strchr(first, *name) && strspn(name, rest) == strlen(name) &&
+           strlen(name) < KERNEL_NAME_TEXT;
+}
+
+static int take_kernel(void *context, const struct wire_record *record, struct error *err)
+{
+    struct listing *listing = context;
+    struct bench_kernel_list *list = &listing->list;
+    if (strcmp(record->name, "kernel") != 0)
+        return unexpected(record, err);
+    const char *name = wire_text(record, "name"), *summary = wire_text(record, "summary");
+    const char *device = wire_text(record, "device");
+    if (!is_kernel_name(name))
+        return error_set(err, "'%.80s' is no kernel name: [a-z0-9][a-z0-9_.-]*, at most 63",
+                         name ? name : "");
+    if (!device || (strcmp(device, "host") != 0 && strcmp(device, "cuda") != 0))
+        return error_set(err, "kernel %s is for no known device", name);
+    if (list->count == KERNELS_MAX)
+        return error_set(err, "more than %d kernels", KERNELS_MAX);
+    struct bench_kernel kernel = {.device = strcmp(device, "host") == 0 ? "host" : "cuda"};
+    if (wire_traits(&kernel.traits, record, err))
+        return -1;
+    char clean[200];
+    bench_clean(clean, sizeof(clean), summary ? summary : "");
+    kernel.name = arena_strdup(listing->arena, name);
+    kernel.summary = arena_strdup(listing->arena, clean);
+    if (list->count == listing->capacity) {
+        listing->capacity = listing->capacity ? 2 * listing->capacity : 16;
+        list->items = xrealloc(list->items, listing->capacity, sizeof(*list->items));
+    }
+    list->items[list->count++] = kernel;
+    return 0;
+}
+
+int bench_list(struct bench_outcome *out, struct bench_kernel_list *list, struct bench *bench,
+               const char *library, struct arena *arena, struct error *err)
+{
+    struct listing listing = {.arena = arena};
+    struct wire_line line;
+    wire_begin(&line, "list");
+    wire_add_text(&line, "library", library);
+    double limit_s = or_default(bench->plan.limits.list_s, list_limit_s);
+    int result = bench_exchange(out, bench, &line, limit_s, take_kernel, &listing, err);
+    if (result == 0 && out->state == MEASURED_CRASHED && !out->gone)
+        out->state = MEASURED_UNBUILDABLE; // it said why it cannot be loaded
+    if (result == 0 && out->state == MEASURED_OK) {
+        struct bench_kernel_list all = listing.list;
+        list->items = arena_alloc(arena, all.count * sizeof(*all.items));
+        list->count = all.count;
+        for (size_t i = 0; i < all.count; i++)
+            list->items[i] = all.items[i];
+    }
+    free(listing.list.items);
+    return result;
+}
+
+// ---- open and close
+
+struct state_answer {
+    struct bench *bench;
+    const char *record; // "opened" or "closed"
+    struct bench_outcome outcome;
+    bool seen;
+};
+
+// An error that is no number is as bad as any: the largest there is.
+static int take_error(double *out, const struct wire_record *record, const char *key,
+                      struct error *err)
+{
+    const char *text = wire_text(record, key);
+    if (text && (strcmp(text, "inf") == 0 || strstr(text, "nan"))) {
+        *out = DBL_MAX;
+        return 0;
+    }
+    return wire_double(out, record, key, 0, DBL_MAX, err);
+}
+
+static int take_state(void *context, const struct wire_record *record, struct error *err)
+{
+    struct state_answer *answer = context;
+    struct bench_outcome *outcome = &answer->outcome;
+    int64_t id, launches = 0;
+    if (strcmp(record->name, answer->record) != 0 || answer->seen)
+        return unexpected(record, err);
+    const char *state = wire_text(record, "state"), *role = wire_text(record, "role");
+    const char *note = wire_text(record, "note");
+    if (wire_int(&id, record, "id", answer->bench->series, answer->bench->series, err) ||
+        take_error(&outcome->max_error, record, "error", err) ||
+        take_error(&outcome->tolerance, record, "tolerance", err))
+        return -1;
+    if (wire_text(record, "launches") &&
+        wire_int(&launches, record, "launches", 0, UINT32_MAX, err))
+        return -1;
+    if (!state || measurement_state_parse(&outcome->state, state))
+        return error_set(err, "'%.40s' is no state", state ? state : "");
+    outcome->role = role && strcmp(role, "base") == 0 ? ROLE_BASE : ROLE_HEAD;
+    outcome->launches = (uint32_t)launches;
+    bench_clean(outcome->detail, sizeof(outcome->detail), note ? note : "");
+    answer->seen = true;
+    return 0;
+}
+
+// A command that is answered by one state.
+static int ask_state(struct bench_outcome *out, struct bench *bench, struct wire_line *line,
+                     const char *record, double limit_s, struct error *err)
+{
+    struct state_answer answer = {.bench = bench, .record = record};
+    struct bench_outcome outcome;
+    if (bench_exchange(&outcome, bench, line, limit_s, take_state, &answer, err))
+        return -1;
+    if (outcome.state == MEASURED_OK && answer.seen) {
+        outcome = answer.outcome;
+    } else if (outcome.state == MEASURED_OK) {
+        outcome.state = MEASURED_CRASHED;
+        snprintf(outcome.detail, sizeof(outcome.detail), "broke the protocol: no '%s'", record);
+    }
+    *out = outcome;
+    return 0;
+}
+
+static int open_series(struct bench_outcome *out, struct bench *bench,
+                       const struct bench_series *series, struct error *err)
+{
+    char problem[PROBLEM_TEXT];
+    struct wire_line line;
+    problem_format(problem, series->problem);
+    bench->series++;
+    bench->next_pair = 0;
+    wire_begin(&line, "open");
+    wire_add_int(&line, "id", bench->series);
+    wire_add_text(&line, "kernel", series->kernel);
+    wire_add_text(&line, "problem", problem);
+    wire_add_text(&line, "head", series->head);
+    if (series->base)
+        wire_add_text(&line, "base", series->base);
+    wire_add_int(&line, "seed", (int64_t)(series->seed & INT64_MAX));
+    if (series->pin)
+        wire_add_text(&line, "pin", series->pin);
+    wire_add_int(&line, "order", series->head_first ? 1 : 0);
+    double limit_s = or_default(bench->plan.limits.open_s, open_limit_s);
+    return ask_state(out, bench, &line, "opened", limit_s, err);
+}
+
+// A child that died with two libraries in it does not say whose fault that was: the base alone, in
+// a fresh child, does.
+static int blame(struct bench_outcome *out, const struct bench *bench,
+                 const struct bench_series *series, struct error *err)
+{
+    struct bench_series alone = *series;
+    struct bench_outcome outcome;
+    struct bench *fresh;
+    alone.head = series->base;
+    alone.base = NULL;
+    struct bench_plan plan = bench->plan;
+    plan.log_path = NULL; // the dead child's log stays
+    if (bench_start(&fresh, &plan, err))
+        return -1;
+    int result = open_series(&outcome, fresh, &alone, err);
+    bench_stop(fresh);
+    if (result == 0 && outcome.gone) {
+        outcome.role = ROLE_BASE;
+        *out = outcome;
+    }
+    return result;
+}
+
+int bench_open(struct bench_outcome *out, struct bench *bench, const struct bench_series *series,
+               struct error *err)
+{
+    struct bench_outcome outcome;
+    if (open_series(&outcome, bench, series, err))
+        return -1;
+    if (outcome.gone && series->base && strcmp(series->base, series->head) != 0 &&
+        blame(&outcome, bench, series, err))
+        return -1;
+    *out = outcome;
+    return 0;
+}
+
+int bench_close(struct bench_outcome *out, struct bench *bench, struct error *err)
+{
+    struct wire_line line;
+    wire_begin(&line, "close");
+    wire_add_int(&line, "id", bench->series);
+    double limit_s = or_default(bench->plan.limits.close_s, close_limit_s);
+    return ask_state(out, bench, &line, "closed", limit_s, err);
+}
+
+// ---- samples
+
+void sample_list_add(struct sample_list *list, const struct sample *sample)
+{
+    if (list->count == list->capacity) {
+        list->capacity = list->capacity ? 2 * list->capacity : 128;
+        list->items = xrealloc(list->items, list->capacity, sizeof(*list->items));
+    }
+    list->items[list->count++] = *sample;
+}
+
+void sample_list_free(struct sample_list *list)
+{
+    free(list->items);
+    *list = (struct sample_list){0};
+}
+
+struct sampling {
+    struct bench *bench;
+    struct sample_list *base, *head;
+    bool pairs;
+    uint32_t left; // samples, or pairs
+    uint16_t block;
+    bool half; // `first` waits for its partner
+    struct sample first;
+};
+
+// Samples come in the order they were taken: the two of a pair after each other, then the next.
+static int take_pair(struct sampling *s, const struct sample *sample, struct error *err)
+{
+    if (!s->half) {
+        if (sample->order != 0)
+            return error_set(err, "pair %u begins with its second sample", sample->pair);
+        s->first = *sample;
+        s->half = true;
+        return 0;
+    }
+    if (sample->order != 1 || sample->role == s->first.role)
+        return error_set(err, "pair %u has no second sample", s->first.pair);
+    bool head_first = s->first.role == ROLE_HEAD;
+    sample_list_add(s->base, head_first ? sample : &s->first);
+    sample_list_add(s->head, head_first ? &s->first : sample);
+    s->half = false;
+    s->left--;
+    s->bench->next_pair++;
+    return 0;
+}
+
+static int take_sample(void *context, const struct wire_record *record, struct error *err)
+{
+    struct sampling *s = context;
+    struct sample sample;
+    int64_t id;
+    if (strcmp(record->name, "sample") != 0)
+        return unexpected(record, err);
+    if (wire_int(&id, record, "id", s->bench->series, s->bench->series, err) ||
+        wire_sample(&sample, record, err))
+        return -1;
+    if (s->left == 0)
+        return error_set(err, "more samples than were asked for");
+    if (sample.block != s->block || sample.pair != s->bench->next_pair)
+        return error_set(err, "sample of block %u, pair %u instead of %u, %u", sample.block,
+                         sample.pair, s->block, s->bench->next_pair);
+    sample.process = s->bench->plan.process;
+    if (s->pairs)
+        return take_pair(s, &sample, err);
+    if (sample.role != ROLE_HEAD)
+        return error_set(err, "a sample of the base in a measurement of the head alone");
+    sample_list_add(s->head, &sample);
+    s->left--;
+    s->bench->next_pair++;
+    return 0;
+}
+
+static int measure(struct bench_outcome *out, struct sampling *sampling, const char *command,
+                   struct error *err)
+{
+    struct bench *bench = sampling->bench;
+    uint32_t count = sampling->left;
+    struct wire_line line;
+    assert(count > 0);
+    wire_begin(&line, command);
+    wire_add_int(&line, "id", bench->series);
+    wire_add_int(&line, "count", count);
+    wire_add_int(&line, "block", sampling->block);
+    double limit_s = or_default(bench->plan.limits.measure_s, measure_limit_s);
+    if (bench_exchange(out, bench, &line, limit_s, take_sample, sampling, err))
+        return -1;
+    if (out->state == MEASURED_OK && sampling->left > 0) {
+        out->state = MEASURED_CRASHED;
+        snprintf(out->detail, sizeof(out->detail), "broke the protocol: %u of %u samples",
+                 count - sampling->left, count);
+    }
+    return 0;
+}
+
+int bench_pairs(struct bench_outcome *out, struct sample_list *base, struct sample_list *head,
+                struct bench *bench, uint32_t count, uint16_t block, struct error *err)
+{
+    struct sampling sampling = {
+        .bench = bench, .base = base, .head = head, .pairs = true, .left = count, .block = block};
+    return measure(out, &sampling, "pairs", err);
+}
+
+int bench_solo(struct bench_outcome *out, struct sample_list *head, struct bench *bench,
+               uint32_t count, uint16_t block, struct error *err)
+{
+    struct sampling sampling = {.bench = bench, .head = head, .left = count, .block = block};
+    return measure(out, &sampling, "solo", err);
+}
+
+void measurement_fill(struct measurement *out, const struct bench_outcome *outcome,
+                      const struct sample_list *samples, struct arena *arena)
+{
+    struct measurement measurement = {
+        .state = outcome->state,
+        .count = samples->count,
+        .max_error = outcome->max_error,
+        .tolerance = outcome->tolerance,
+        .detail = arena_strdup(arena, outcome->detail),
+    };
+    measurement.samples = arena_alloc(arena, samples->count * sizeof(*measurement.samples));
+    for (size_t i = 0; i < samples->count; i++)
+        measurement.samples[i] = samples->items[i];
+    *out = measurement;
+}
+
+// ---- calibrate
+
+struct figures {
+    struct bench_figure items[FIGURES_MAX];
+    size_t count;
+    struct arena *arena;
+};
+
+static int take_figure(void *context, const struct wire_record *record, struct error *err)
+{
+    struct figures *figures = context;
+    struct gpu known = {0};
+    int64_t repeats, stable;
+    if (strcmp(record->name, "figure") != 0)
+        return unexpected(record, err);
+    const char *key = wire_text(record, "key"), *note = wire_text(record, "note");
+    if (!key || !gpu_figure(&known, key))
+        return error_set(err, "'%.40s' is no figure of a device", key ? key : "");
+    if (figures->count == FIGURES_MAX)
+        return error_set(err, "more than %d figures", FIGURES_MAX);
+    struct bench_figure figure = {0};
+    if (wire_double(&figure.value, record, "value", 0, 1e30, err) ||
+        wire_double(&figure.cv, record, "cv", 0, 1e6, err) ||
+        wire_int(&repeats, record, "repeats", 0, INT32_MAX, err) ||
+        wire_int(&stable, record, "stable", 0, 1, err))
+        return -1;
+    char clean[400];
+    bench_clean(clean, sizeof(clean), note ? note : "");
+    figure.key = arena_strdup(figures->arena, key);
+    figure.note = arena_strdup(figures->arena, clean);
+    figure.repeats = (uint32_t)repeats;
+    figure.stable = stable == 1;
+    figures->items[figures->count++] = figure;
+    return 0;
+}
+
+int bench_calibrate(struct bench_outcome *out, struct bench_figure_list *list, struct bench *bench,
+                    const char *only, struct arena *arena, struct error *err)
+{
+    struct figures *figures = xcalloc(1, sizeof(*figures));
+    struct wire_line line;
+    figures->arena = arena;
+    wire_begin(&line, "calibrate");
+    if (only)
+        wire_add_text(&line, "only", only);
+    double limit_s = or_default(bench->plan.limits.calibrate_s, calibrate_limit_s);
+    int result = bench_exchange(out, bench, &line, limit_s, take_figure, figures, err);
+    if (result == 0 && out->state == MEASURED_OK) {
+        list->items = arena_alloc(arena, figures->count * sizeof(*list->items));
+        memcpy(list->items, figures->items, figures->count * sizeof(*list->items));
+        list->count = figures->count;
+    }
+    free(figures);
+    return result;
+}
