@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { WIDTH = 460, LEFT = 54, RIGHT = 14 };
+enum { WIDTH = 380, LEFT = 54, RIGHT = 14 };
 
 static int by_value(const void *left, const void *right)
 {
@@ -214,9 +214,12 @@ static void draw_part(struct markup *m, const char *class, const char *name, dou
     view_time(time, to - from);
     svg_text(m, "tick", x->from - 6, y + 13, "end", name);
     svg_rect(m, class, left, y + 3, fmax(right - left, 1), 13);
-    bool inside = right > x->to - 60;
-    svg_text(m, inside ? "tick inside" : "tick", inside ? right - 5 : right + 5, y + 13,
-             inside ? "end" : "start", time);
+    if (right < x->to - 60)
+        svg_text(m, "tick", right + 5, y + 13, "start", time);
+    else if (right - left > 60)
+        svg_text(m, "tick inside", right - 5, y + 13, "end", time);
+    else
+        svg_text(m, "tick", left - 5, y + 13, "end", time);
 }
 
 // Parts that do not add up to the total (a roofline's two times overlap) all start at zero.

@@ -260,7 +260,7 @@ static void write_one(const struct html *html, const struct view *view, bool dra
     markup_attr(m, "id", anchor);
     markup_start(m, "summary");
     markup_element(m, "h3", NULL, view->result->kernel);
-    markup_element(m, "span", "mono", view->problem);
+    markup_element(m, "span", "mono", view->shape);
     html_tag(m, view);
     if (isfinite(view->change))
         markup_element(m, "span", NULL, change);

@@ -56,6 +56,19 @@ static double measured_ns(const struct measurement *m)
     return m->state == MEASURED_OK ? positive(measurement_time_ns(m)) : NAN;
 }
 
+// problem_parse() reads it back to the same problem.
+static void format_shape(char out[PROBLEM_TEXT], const struct problem *p)
+{
+    char full[PROBLEM_TEXT], type[16] = "";
+    problem_format(full, p);
+    const char *rest = strchr(strchr(full, ':') + 1, ':'); // ":tn:b8"
+    if (strncmp(rest, ":tn", 3) == 0)
+        rest += 3;
+    if (p->out != problem_default_out(p->in))
+        snprintf(type, sizeof(type), "-%s", dtype_name(p->out));
+    snprintf(out, PROBLEM_TEXT, "%.*s%s%.40s", (int)strcspn(full, "-"), full, type, rest);
+}
+
 static struct view view_one(const struct run *run, size_t index,
                             const struct report_context *context)
 {
@@ -66,6 +79,7 @@ static struct view view_one(const struct run *run, size_t index,
         view.extra = &context->series[index];
     view.device = result->device < run->device_count ? &run->devices[result->device] : &no_device;
     problem_format(view.problem, &result->problem);
+    format_shape(view.shape, &result->problem);
     view.base_ns = measured_ns(&result->base);
     view.head_ns = measured_ns(&result->head);
     view.change = expm1(v->log_ratio);

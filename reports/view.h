@@ -20,7 +20,8 @@ struct view {
     const struct report_series *extra; // never NULL
     const struct device *device;       // never NULL
     size_t index;                      // of the result in the run
-    char problem[PROBLEM_TEXT];
+    char problem[PROBLEM_TEXT]; // canonical, for other tools
+    char shape[PROBLEM_TEXT];   // the same without what follows by default, for people
     double base_ns, head_ns;     // NaN when there is no time
     double base_hz, head_hz;     // SM clock, NaN when unknown
     double change, lower, upper; // head / base - 1 and its interval, NaN when none
