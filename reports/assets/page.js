@@ -155,24 +155,33 @@
     };
   }
 
+  // Rows are thinned: the one shown at or before a commit's number.
+  function rowAt(data, x) {
+    var low = 0, high = data.rows.length - 1;
+    while (low < high) {
+      var middle = (low + high + 1) >> 1;
+      if (data.rows[middle][0] <= x) low = middle; else high = middle - 1;
+    }
+    return low;
+  }
+
   function chartOptions(data, legend) {
     var hint = "Drag to zoom, double-click to see all, shift-drag to move.";
-    function day(index) {
-      var time = data.times[Math.round(index)];
-      return time ? new Date(time * 1000).toISOString().slice(0, 10) : "";
+    function day(x) {
+      return new Date(data.times[rowAt(data, x)] * 1000).toISOString().slice(0, 10);
     }
     return {
-      labels: data.labels, customBars: !!data.bars, strokeWidth: 1.6, drawPoints: data.rows.length < 400,
-      pointSize: 2, connectSeparatedPoints: false, fillAlpha: 0.2,
+      labels: ["commit", "measured", "predicted"], customBars: data.bars, strokeWidth: 1.6,
+      drawPoints: data.rows.length < 150, pointSize: 2, connectSeparatedPoints: false, fillAlpha: 0.2,
       colors: [color("--head"), color("--predicted")], axisLineColor: color("--muted"),
       gridLineColor: color("--grid"), xRangePad: 6, highlightCircleSize: 4, underlayCallback: markChanges(data),
-      series: data.labels.length > 2 ? { predicted: { strokePattern: [3, 3], drawPoints: false } } : {},
+      series: { predicted: { strokePattern: [3, 3], drawPoints: false } },
       axes: {
         x: { axisLabelFormatter: day, pixelsPerLabel: 110, axisLabelWidth: 86 },
         y: { axisLabelFormatter: function (v) { return +v.toPrecision(5) + " " + data.unit; }, axisLabelWidth: 74 }
       },
       highlightCallback: function (event, x, points) {
-        var parts = ["commit " + ((data.commits || [])[x] || x), day(x)];
+        var parts = ["commit " + data.commits[rowAt(data, x)], day(x)];
         points.forEach(function (point) {
           if (!isNaN(point.yval)) parts.push(point.name + " " + +point.yval.toPrecision(5) + " " + data.unit);
         });
