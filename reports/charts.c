@@ -95,7 +95,7 @@ void chart_interval_axis(struct markup *m, const struct scale *x, double width)
 {
     double ticks[TICKS];
     char label[32];
-    size_t count = svg_ticks(ticks, x->low * 100, x->high * 100, 5);
+    size_t count = svg_ticks(ticks, x->low * 100, x->high * 100, 6);
     svg_begin(m, "forest", width, 14, NULL);
     for (size_t i = 0; i < count; i++) {
         double at = scale_at(x, ticks[i] / 100);

@@ -27,8 +27,6 @@ void chart_parts(struct markup *m, const struct view *view);
 void chart_curve_change(struct markup *m, const struct view *views, size_t count);
 // All series sorted by actual / predicted.
 void chart_curve_accuracy(struct markup *m, const struct view *views, size_t count);
-// Time over commits with the changes found; the static form of the interactive chart.
-void chart_history(struct markup *m, const struct view *view);
 
 // "v-slower": the class that colours a verdict.
 const char *chart_class(const struct view *view);

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { WIDTH = 460, LEFT = 54, RIGHT = 14 };
+enum { WIDTH = 380, LEFT = 54, RIGHT = 14 };
 
 static int by_value(const void *left, const void *right)
 {
@@ -31,17 +31,6 @@ static double *sorted_times(const struct measurement *m, size_t *used)
     }
     qsort(times, *used, sizeof(*times), by_value);
     return times;
-}
-
-static const char *unit_of(double time_ns, double *factor)
-{
-    if (time_ns >= 1e9)
-        return *factor = 1e-9, " s";
-    if (time_ns >= 1e6)
-        return *factor = 1e-6, " ms";
-    if (time_ns >= 1e3)
-        return *factor = 1e-3, " µs";
-    return *factor = 1, " ns";
 }
 
 // Dots over time, spread over the row by a fixed pattern so that equal times stay visible.
@@ -99,7 +88,7 @@ void chart_samples(struct markup *m, const struct view *view)
     double *base = sorted_times(&r->base, &base_count), *head = sorted_times(&r->head, &head_count);
     struct scale x = time_scale(base, base_count, head, head_count);
     struct scale y = {0, 1, CURVE_BOTTOM, CURVE_TOP};
-    const char *unit = unit_of(x.high, &factor);
+    const char *unit = view_unit(x.high, &factor);
     svg_begin(m, "chart", WIDTH, HEIGHT,
               "Samples of base and head, and their cumulative distributions");
     svg_axis(m, &x, CURVE_BOTTOM, 8, factor, unit);
@@ -214,9 +203,12 @@ static void draw_part(struct markup *m, const char *class, const char *name, dou
     view_time(time, to - from);
     svg_text(m, "tick", x->from - 6, y + 13, "end", name);
     svg_rect(m, class, left, y + 3, fmax(right - left, 1), 13);
-    bool inside = right > x->to - 60;
-    svg_text(m, inside ? "tick inside" : "tick", inside ? right - 5 : right + 5, y + 13,
-             inside ? "end" : "start", time);
+    if (right < x->to - 60)
+        svg_text(m, "tick", right + 5, y + 13, "start", time);
+    else if (right - left > 60)
+        svg_text(m, "tick inside", right - 5, y + 13, "end", time);
+    else
+        svg_text(m, "tick", left - 5, y + 13, "end", time);
 }
 
 // Parts that do not add up to the total (a roofline's two times overlap) all start at zero.
@@ -231,7 +223,7 @@ void chart_parts(struct markup *m, const struct view *view)
     struct scale x = {0, most * 1.02, LEFT + 56, WIDTH - RIGHT};
     svg_begin(m, "chart", WIDTH, height,
               "The prediction's parts, its total, and the measured time");
-    const char *unit = unit_of(most, &factor);
+    const char *unit = view_unit(most, &factor);
     svg_axis(m, &x, height - 22, 2, factor, unit);
     for (size_t i = 0; i < p->part_count; i++, y += row) {
         double from = additive ? at : 0;
@@ -242,60 +234,5 @@ void chart_parts(struct markup *m, const struct view *view)
     draw_part(m, "part total", "predicted", 0, p->time_ns, &x, y);
     if (isfinite(view->head_ns))
         draw_part(m, "part actual", "measured", 0, view->head_ns, &x, y + row);
-    svg_end(m);
-}
-
-static void draw_series(struct markup *m, const char *class, const struct history *h,
-                        bool predicted, const struct scale *x, const struct scale *y)
-{
-    struct buffer d = {0};
-    bool pen = false;
-    for (size_t i = 0; i < h->count; i++) {
-        double value = predicted ? h->points[i].predicted_ns : h->points[i].time_ns;
-        bool ok = value > 0 && scale_covers(y, value);
-        if (ok)
-            buffer_printf(&d, "%c%.1f %.1f", pen ? 'L' : 'M', scale_at(x, (double)i),
-                          scale_at(y, value));
-        pen = ok;
-    }
-    if (d.length > 0)
-        svg_path(m, class, d.bytes);
-    buffer_free(&d);
-}
-
-void chart_history(struct markup *m, const struct view *view)
-{
-    enum { HEIGHT = 220, TOP = 12, BOTTOM = 184, WIDE = 940 };
-    const struct history *h = &view->result->history;
-    struct scale x = {-0.5, (double)h->count - 0.5, LEFT, WIDE - RIGHT};
-    struct scale y = {INFINITY, -INFINITY, BOTTOM, TOP};
-    double factor = 1;
-    char first[VIEW_TEXT], last[VIEW_TEXT];
-    for (size_t i = 0; i < h->count; i++) {
-        if (h->points[i].time_ns > 0 && isfinite(h->points[i].time_ns)) {
-            y.low = fmin(y.low, h->points[i].time_ns);
-            y.high = fmax(y.high, h->points[i].time_ns);
-        }
-    }
-    scale_pad(&y, 0.12);
-    const char *unit = unit_of(y.high, &factor);
-    svg_begin(m, "chart wide", WIDE, HEIGHT, "Time per launch over commits, oldest first");
-    svg_axis_left(m, &y, LEFT, WIDE - RIGHT, factor, unit);
-    draw_series(m, "curve predicted", h, true, &x, &y);
-    draw_series(m, "curve head", h, false, &x, &y);
-    for (size_t i = 0; i < view->extra->change_count; i++) {
-        double at = scale_at(&x, (double)view->extra->changes[i].index - 0.5);
-        char size[VIEW_TEXT];
-        view_percent(size, expm1(view->extra->changes[i].log_ratio));
-        svg_line(m, "change", at, TOP, at, BOTTOM);
-        svg_text(m, "tick", at + 4, TOP + 8, "start", size);
-    }
-    view_date(first, h->points[0].time_s);
-    view_date(last, h->points[h->count - 1].time_s);
-    first[10] = last[10] = '\0';
-    svg_text(m, "tick", LEFT, HEIGHT - 14, "start", first);
-    svg_text(m, "tick", WIDE - RIGHT, HEIGHT - 14, "end", last);
-    svg_text(m, "tick", (LEFT + WIDE - RIGHT) / 2.0, HEIGHT - 14, "middle",
-             "commits, oldest first");
     svg_end(m);
 }

@@ -201,7 +201,7 @@ static void write_finding(const struct html *html, const struct finding *finding
         markup_elementf(m, "span", "muted small", " %zu of %zu series", finding->series,
                         finding->of);
     else
-        markup_elementf(m, "span", "muted small", " %s", view->problem);
+        markup_elementf(m, "span", "muted small", " %s", view->shape);
     markup_end(m);
     page_cell(m, "how much", "nowrap", NAN, false);
     if (isnan(view->change))

@@ -3,10 +3,11 @@
 // One folded part per series: what was measured, what was predicted, what it was before.
 #include "reports/html.h"
 
-#include "reports/json.h"
+#include "reports/series_chart.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 // Figures of a series take about 10 KB; beyond this many, series that are the same go without.
@@ -154,63 +155,6 @@ static void write_facts(struct markup *m, const struct view *view)
         markup_element(m, "pre", NULL, view_detail(view));
 }
 
-static void put_marks(struct json *j, const struct view *view)
-{
-    char size[VIEW_TEXT];
-    json_begin(j, "marks", '[');
-    for (size_t i = 0; i < view->extra->change_count; i++) {
-        view_percent(size, expm1(view->extra->changes[i].log_ratio));
-        json_begin(j, NULL, '{');
-        json_integer(j, "at", (int64_t)view->extra->changes[i].index);
-        json_string(j, "text", size);
-        json_end(j, '}');
-    }
-    json_end(j, ']');
-}
-
-// What page.js draws; times in microseconds, as the axis says.
-static void write_chart_data(struct markup *m, const struct view *view)
-{
-    const struct history *h = &view->result->history;
-    struct buffer text = {0};
-    struct json j = {.out = &text};
-    char id[VIEW_TEXT];
-    json_begin(&j, NULL, '{');
-    json_string(&j, "unit", "µs");
-    json_begin(&j, "labels", '[');
-    json_string(&j, NULL, "commit");
-    json_string(&j, NULL, "measured");
-    json_string(&j, NULL, "predicted");
-    json_end(&j, ']');
-    put_marks(&j, view);
-    json_begin(&j, "times", '[');
-    for (size_t i = 0; i < h->count; i++)
-        json_integer(&j, NULL, h->points[i].time_s);
-    json_end(&j, ']');
-    json_begin(&j, "commits", '[');
-    for (size_t i = 0; i < h->count; i++) {
-        view_short_id(id, h->points[i].commit);
-        json_string(&j, NULL, id);
-    }
-    json_end(&j, ']');
-    json_begin(&j, "rows", '[');
-    for (size_t i = 0; i < h->count; i++) {
-        const struct history_point *p = &h->points[i];
-        json_begin(&j, NULL, '[');
-        json_integer(&j, NULL, (int64_t)i);
-        json_number(&j, NULL, p->time_ns > 0 ? p->time_ns / 1e3 : NAN);
-        json_number(&j, NULL, p->predicted_ns > 0 ? p->predicted_ns / 1e3 : NAN);
-        json_end(&j, ']');
-    }
-    json_end(&j, ']');
-    json_end(&j, '}');
-    markup_start(m, "script");
-    markup_attr(m, "type", "application/json");
-    markup_raw(m, text.bytes);
-    markup_end(m);
-    buffer_free(&text);
-}
-
 static void figure(struct markup *m, const char *class, const char *caption,
                    void (*draw)(struct markup *, const struct view *), const struct view *view)
 {
@@ -220,17 +164,33 @@ static void figure(struct markup *m, const char *class, const char *caption,
     markup_end(m);
 }
 
+// Texts of the marks live in `texts`; the caller frees both.
+static struct chart_mark *marks_of(const struct view *view, char (**texts)[VIEW_TEXT])
+{
+    size_t count = view->extra->change_count;
+    struct chart_mark *marks = xcalloc(count ? count : 1, sizeof(*marks));
+    *texts = xcalloc(count ? count : 1, sizeof(**texts));
+    for (size_t i = 0; i < count; i++) {
+        view_percent((*texts)[i], expm1(view->extra->changes[i].log_ratio));
+        marks[i] = (struct chart_mark){view->extra->changes[i].index, (*texts)[i], false};
+    }
+    return marks;
+}
+
 static void history_figure(struct markup *m, const struct view *view)
 {
+    char(*texts)[VIEW_TEXT];
+    struct chart_mark *marks = marks_of(view, &texts);
+    struct series_chart chart = {
+        .history = &view->result->history, .marks = marks, .mark_count = view->extra->change_count};
     markup_open(m, "figure", "wide");
     markup_element(
         m, "figcaption", NULL,
         "Time per launch over commits; dashed line: predicted; vertical: a change found");
-    markup_open(m, "div", "ts");
-    write_chart_data(m, view);
-    chart_history(m, view);
+    series_chart(m, &chart);
     markup_end(m);
-    markup_end(m);
+    free(marks);
+    free(texts);
 }
 
 static void write_figures(struct markup *m, const struct view *view)
@@ -260,7 +220,7 @@ static void write_one(const struct html *html, const struct view *view, bool dra
     markup_attr(m, "id", anchor);
     markup_start(m, "summary");
     markup_element(m, "h3", NULL, view->result->kernel);
-    markup_element(m, "span", "mono", view->problem);
+    markup_element(m, "span", "mono", view->shape);
     html_tag(m, view);
     if (isfinite(view->change))
         markup_element(m, "span", NULL, change);

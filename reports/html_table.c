@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { FOREST_WIDTH = 210 };
+enum { FOREST_WIDTH = 180 };
 
 static void text_cell(struct markup *m, const char *label, const char *class, double value,
                       const char *text)
@@ -66,7 +66,7 @@ static void write_row(const struct html *html, const struct view *view, const st
     markup_attr(m, "data-device", view->device->name);
     markup_attr(m, "data-bound", p->feasible ? bound_name(p->bound) : "none");
     name_cell(m, view);
-    text_cell(m, "problem", "mono nowrap", NAN, view->problem);
+    text_cell(m, "problem", "mono nowrap", NAN, view->shape);
     page_cell(m, "verdict", "nowrap", NAN, false);
     html_tag(m, view);
     if (view->is_environment)

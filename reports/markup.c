@@ -37,7 +37,7 @@ struct markup *markup_new(enum markup_kind kind)
     if (kind == MARKUP_XML)
         must(xmlTextWriterStartDocument(markup->writer, NULL, "UTF-8", NULL));
     else
-        must(xmlTextWriterWriteRaw(markup->writer, BAD_CAST "<!DOCTYPE html>\n"));
+        must(xmlTextWriterWriteRaw(markup->writer, (const xmlChar *)"<!DOCTYPE html>\n"));
     return markup;
 }
 
@@ -57,7 +57,7 @@ void markup_start(struct markup *markup, const char *name)
 {
     assert(markup->depth < DEPTH);
     markup->open[markup->depth++] = name;
-    must(xmlTextWriterStartElement(markup->writer, BAD_CAST name));
+    must(xmlTextWriterStartElement(markup->writer, (const xmlChar *)name));
 }
 
 static bool is_void(const char *name)
@@ -86,11 +86,12 @@ void markup_attr(struct markup *markup, const char *name, const char *value)
         return;
     struct buffer text = {0};
     clean_text(&text, value, CLEAN_LOG);
-    must(xmlTextWriterWriteAttribute(markup->writer, BAD_CAST name,
-                                     BAD_CAST(text.bytes ? text.bytes : "")));
+    must(xmlTextWriterWriteAttribute(markup->writer, (const xmlChar *)name,
+                                     (const xmlChar *)(text.bytes ? text.bytes : "")));
     buffer_free(&text);
 }
 
+static char *format_text(const char *format, va_list values) PRINTF_LIKE(1, 0);
 static char *format_text(const char *format, va_list values)
 {
     va_list again;
@@ -118,7 +119,7 @@ void markup_text(struct markup *markup, const char *text)
     struct buffer cleaned = {0};
     clean_text(&cleaned, text, CLEAN_LOG);
     if (cleaned.length > 0)
-        must(xmlTextWriterWriteString(markup->writer, BAD_CAST cleaned.bytes));
+        must(xmlTextWriterWriteString(markup->writer, (const xmlChar *)cleaned.bytes));
     buffer_free(&cleaned);
 }
 
@@ -134,7 +135,7 @@ void markup_textf(struct markup *markup, const char *format, ...)
 
 void markup_raw(struct markup *markup, const char *text)
 {
-    must(xmlTextWriterWriteRaw(markup->writer, BAD_CAST text));
+    must(xmlTextWriterWriteRaw(markup->writer, (const xmlChar *)text));
 }
 
 void markup_open(struct markup *markup, const char *name, const char *class)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/view.h"
 
+#include "model/cause.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,8 +22,8 @@ static bool has_cause_outside(enum cause cause)
     return cause == CAUSE_ENVIRONMENT || cause == CAUSE_MODEL || cause == CAUSE_PLACEMENT;
 }
 
-// Slower for a reason outside the kernel must not fail a change (design section 8), but it is no
-// pass either: nothing is known about the kernel then.
+// Slower for a reason outside the kernel must not fail a change (cause_fails()), but it is no pass
+// either: nothing is known about the kernel then.
 static enum outcome outcome_of(const struct run *run, const struct result *result)
 {
     const struct verdict *v = &result->verdict;
@@ -33,8 +35,7 @@ static enum outcome outcome_of(const struct run *run, const struct result *resul
     if (result->head.state == MEASURED_UNSUPPORTED || result->head.state == MEASURED_MISSING)
         return OUTCOME_UNDECIDED;
     if (v->kind == VERDICT_SLOWER)
-        return has_cause_outside(v->cause) || result->control ? OUTCOME_UNDECIDED
-                                                              : OUTCOME_REGRESSED;
+        return cause_fails(v) ? OUTCOME_REGRESSED : OUTCOME_UNDECIDED;
     return OUTCOME_PASSED;
 }
 
@@ -56,6 +57,19 @@ static double measured_ns(const struct measurement *m)
     return m->state == MEASURED_OK ? positive(measurement_time_ns(m)) : NAN;
 }
 
+// problem_parse() reads it back to the same problem.
+static void format_shape(char out[PROBLEM_TEXT], const struct problem *p)
+{
+    char full[PROBLEM_TEXT], type[16] = "";
+    problem_format(full, p);
+    const char *rest = strchr(strchr(full, ':') + 1, ':'); // ":tn:b8"
+    if (strncmp(rest, ":tn", 3) == 0)
+        rest += 3;
+    if (p->out != problem_default_out(p->in))
+        snprintf(type, sizeof(type), "-%s", dtype_name(p->out));
+    snprintf(out, PROBLEM_TEXT, "%.*s%s%.40s", (int)strcspn(full, "-"), full, type, rest);
+}
+
 static struct view view_one(const struct run *run, size_t index,
                             const struct report_context *context)
 {
@@ -66,6 +80,7 @@ static struct view view_one(const struct run *run, size_t index,
         view.extra = &context->series[index];
     view.device = result->device < run->device_count ? &run->devices[result->device] : &no_device;
     problem_format(view.problem, &result->problem);
+    format_shape(view.shape, &result->problem);
     view.base_ns = measured_ns(&result->base);
     view.head_ns = measured_ns(&result->head);
     view.change = expm1(v->log_ratio);
@@ -78,8 +93,8 @@ static struct view view_one(const struct run *run, size_t index,
     view.actual_predicted = p->feasible && p->time_ns > 0 ? view.head_ns / p->time_ns : NAN;
     view_clocks(&view);
     view.outcome = outcome_of(run, result);
-    view.is_environment = (v->kind == VERDICT_SLOWER || v->kind == VERDICT_FASTER) &&
-                          (has_cause_outside(v->cause) || result->control);
+    view.is_environment =
+        (v->kind == VERDICT_SLOWER || v->kind == VERDICT_FASTER) && has_cause_outside(v->cause);
     return view;
 }
 
@@ -177,6 +192,17 @@ void view_time(char out[VIEW_TEXT], double time_ns)
                    : fabs(value) >= 9.995 ? 2
                                           : 3;
     snprintf(out, VIEW_TEXT, "%.*f %s", decimals, value, units[u].unit);
+}
+
+const char *view_unit(double time_ns, double *factor)
+{
+    if (time_ns >= 1e9)
+        return *factor = 1e-9, " s";
+    if (time_ns >= 1e6)
+        return *factor = 1e-6, " ms";
+    if (time_ns >= 1e3)
+        return *factor = 1e-3, " µs";
+    return *factor = 1, " ns";
 }
 
 // U+2212 for the sign: a hyphen is easily missed in front of a figure.

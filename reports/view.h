@@ -20,13 +20,14 @@ struct view {
     const struct report_series *extra; // never NULL
     const struct device *device;       // never NULL
     size_t index;                      // of the result in the run
-    char problem[PROBLEM_TEXT];
-    double base_ns, head_ns;     // NaN when there is no time
-    double base_hz, head_hz;     // SM clock, NaN when unknown
-    double change, lower, upper; // head / base - 1 and its interval, NaN when none
-    double actual_predicted;     // NaN when there is no prediction or no time
-    double throttled;            // share of the head's samples with a throttle reason, 0..1
-    uint8_t throttle;            // the reasons seen, enum throttle bits
+    char problem[PROBLEM_TEXT];        // canonical, for other tools
+    char shape[PROBLEM_TEXT];          // the same without what follows by default, for people
+    double base_ns, head_ns;           // NaN when there is no time
+    double base_hz, head_hz;           // SM clock, NaN when unknown
+    double change, lower, upper;       // head / base - 1 and its interval, NaN when none
+    double actual_predicted;           // NaN when there is no prediction or no time
+    double throttled;                  // share of the head's samples with a throttle reason, 0..1
+    uint8_t throttle;                  // the reasons seen, enum throttle bits
     enum outcome outcome;
     bool is_environment; // slower or faster, but not because of the kernel
 };
@@ -42,7 +43,9 @@ const char *view_detail(const struct view *view);
 const char *view_since(const struct view *view, const struct run *run);
 
 enum { VIEW_TEXT = 64 };
-void view_time(char out[VIEW_TEXT], double time_ns);     // "182.4 µs"; "-" for NaN
+void view_time(char out[VIEW_TEXT], double time_ns); // "182.4 µs"; "-" for NaN
+// The unit that suits an axis up to this time, with a space in front, and what to multiply by.
+const char *view_unit(double time_ns, double *factor);
 void view_percent(char out[VIEW_TEXT], double relative); // "+3.21 %"
 void view_interval(char out[VIEW_TEXT], double lower, double upper);
 void view_clock(char out[VIEW_TEXT], double clock_hz);   // "1.583 GHz"

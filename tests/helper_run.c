@@ -333,7 +333,7 @@ struct report_context helper_context(struct run *run)
         arena_alloc(&run->arena, (run->count ? run->count : 1) * sizeof(*series));
     for (size_t i = 0; i < run->count; i++) {
         struct report_change *change = arena_alloc(&run->arena, sizeof(*change));
-        *change = (struct report_change){.index = 41, .log_ratio = -0.02, .log_evidence = 38};
+        *change = (struct report_change){.index = 41, .log_ratio = 0.02, .log_evidence = 38};
         series[i] =
             (struct report_series){0.011, 0.0021, change, run->results[i].history.count > 41};
     }

@@ -51,7 +51,7 @@ static xmlDocPtr write_valid(struct run *run)
 static double evaluate(xmlDocPtr doc, const char *expression)
 {
     xmlXPathContextPtr context = xmlXPathNewContext(doc);
-    xmlXPathObjectPtr object = xmlXPathEvalExpression(BAD_CAST expression, context);
+    xmlXPathObjectPtr object = xmlXPathEvalExpression((const xmlChar *)expression, context);
     assert_non_null(object);
     double value = xmlXPathCastToNumber(object);
     xmlXPathFreeObject(object);

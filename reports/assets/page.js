@@ -135,10 +135,6 @@
     return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   }
 
-  function text(value) { // into dygraphs' HTML legend
-    return String(value).replace(/[&<>"']/g, function (c) { return "&#" + c.charCodeAt(0) + ";"; });
-  }
-
   function markChanges(data) {
     return function (canvas, area, graph) {
       (data.marks || []).forEach(function (mark) {
@@ -159,30 +155,40 @@
     };
   }
 
+  // Rows are thinned: the one shown at or before a commit's number.
+  function rowAt(data, x) {
+    var low = 0, high = data.rows.length - 1;
+    while (low < high) {
+      var middle = (low + high + 1) >> 1;
+      if (data.rows[middle][0] <= x) low = middle; else high = middle - 1;
+    }
+    return low;
+  }
+
   function chartOptions(data, legend) {
-    function day(index) {
-      var time = data.times[Math.round(index)];
-      return time ? new Date(time * 1000).toISOString().slice(0, 10) : "";
+    var hint = "Drag to zoom, double-click to see all, shift-drag to move.";
+    function day(x) {
+      return new Date(data.times[rowAt(data, x)] * 1000).toISOString().slice(0, 10);
     }
     return {
-      labels: data.labels, customBars: !!data.bars, strokeWidth: 1.6, drawPoints: data.rows.length < 400,
-      pointSize: 2, connectSeparatedPoints: false, labelsDiv: legend, legend: "always", fillAlpha: 0.2,
+      labels: ["commit", "measured", "predicted"], customBars: data.bars, strokeWidth: 1.6,
+      drawPoints: data.rows.length < 150, pointSize: 2, connectSeparatedPoints: false, fillAlpha: 0.2,
       colors: [color("--head"), color("--predicted")], axisLineColor: color("--muted"),
       gridLineColor: color("--grid"), xRangePad: 6, highlightCircleSize: 4, underlayCallback: markChanges(data),
-      series: data.labels.length > 2 ? { predicted: { strokePattern: [3, 3], drawPoints: false } } : {},
+      series: { predicted: { strokePattern: [3, 3], drawPoints: false } },
       axes: {
-        x: { axisLabelFormatter: day, pixelsPerLabel: 90 },
+        x: { axisLabelFormatter: day, pixelsPerLabel: 110, axisLabelWidth: 86 },
         y: { axisLabelFormatter: function (v) { return +v.toPrecision(5) + " " + data.unit; }, axisLabelWidth: 74 }
       },
-      legendFormatter: function (at) {
-        if (at.x === undefined) return "Drag to zoom, double-click to see all, shift-drag to move.";
-        var parts = ["commit " + text((data.commits || [])[at.x] || at.x), text(day(at.x))];
-        at.series.forEach(function (s) {
-          if (s.isVisible && s.y !== undefined && !isNaN(s.y))
-            parts.push(text(s.label) + " " + text(+(+s.y).toPrecision(5)) + " " + text(data.unit));
+      highlightCallback: function (event, x, points) {
+        var parts = ["commit " + data.commits[rowAt(data, x)], day(x)];
+        points.forEach(function (point) {
+          if (!isNaN(point.yval)) parts.push(point.name + " " + +point.yval.toPrecision(5) + " " + data.unit);
         });
-        return parts.join(" &middot; ");
-      }
+        legend.textContent = parts.join(" \u00b7 ");
+      },
+      unhighlightCallback: function () { legend.textContent = hint; },
+      drawCallback: function (graph, first) { if (first) legend.textContent = hint; }
     };
   }
 
@@ -200,6 +206,8 @@
   function watchCharts() {
     var boxes = Array.from(document.querySelectorAll(".ts"));
     if (!boxes.length || typeof Dygraph === "undefined") return;
+    // Its legend sets style attributes, which the page's policy forbids; drawChart has its own.
+    Dygraph.PLUGINS = Dygraph.PLUGINS.filter(function (plugin) { return plugin !== Dygraph.Plugins.Legend; });
     var seen = new IntersectionObserver(function (entries) {
       entries.forEach(function (entry) {
         if (!entry.isIntersecting) return;

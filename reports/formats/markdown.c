@@ -60,7 +60,7 @@ static void put_row(struct buffer *out, const struct view *view)
     buffer_printf(out, "| %s %s%s | ", view_symbol(r->verdict.kind),
                   verdict_kind_name(r->verdict.kind), view->is_environment ? " (environment)" : "");
     put_text(out, r->kernel, NAME_LIMIT);
-    buffer_printf(out, " | %s | %s | %s | %s %s | ", view->problem, base, head, change,
+    buffer_printf(out, " | %s | %s | %s | %s %s | ", view->shape, base, head, change,
                   isnan(view->change) ? "" : interval);
     if (isfinite(view->actual_predicted))
         buffer_printf(out, "%.2f | ", view->actual_predicted);

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The chart of one series over commits: a static SVG, and beside it the same data for the chart one
+// can zoom (page.js draws it with dygraphs). Ten thousand commits are thinned to at most
+// SERIES_CHART_POINTS: of each stretch the smallest and the largest time stay, so that no spike and
+// no step is lost, only repetition.
+#ifndef PLUMB_REPORTS_SERIES_CHART_H
+#define PLUMB_REPORTS_SERIES_CHART_H
+
+#include "reports/markup.h"
+#include "reports/view.h"
+
+enum { SERIES_CHART_POINTS = 600 };
+
+// A vertical line before points[index].
+struct chart_mark {
+    size_t index;
+    const char *text;
+    bool epoch; // an accepted change of baseline, else a change that was found
+};
+
+struct series_chart {
+    const struct history *history;
+    const double *lower_ns, *upper_ns; // one per point, or NULL: no intervals
+    const struct chart_mark *marks;
+    size_t mark_count;
+};
+
+// Writes <div class="ts">; at least one point is needed.
+void series_chart(struct markup *m, const struct series_chart *chart);
+
+// Indices of the points that are shown, ascending; at most `most` >= 2. The caller frees.
+size_t *series_thin(const struct history *history, size_t most, size_t *count);
+// A line of the newest points for a table cell; NULL-safe and empty without points.
+void series_spark(struct markup *m, const float *values, size_t count);
+
+#endif

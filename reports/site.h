@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The nightly site: a pure function from what is stored to a folder of static files that open
+// offline and need no server.
+//
+//     index.html      what changed since the last accepted state; every series, to search and sort
+//     kernel/*.html   one page per kernel: each series with its chart, changes, epochs, prediction
+//     device/*.html   one page per device: every series on it, and its sorted accuracy
+//     accuracy.html   how good each model is, night by night
+//     runs.html       the runs;  compare.html  any two of them side by side
+//     feed.xml        Atom feed of alarms
+// Beside every page of tables stands the same as JSON (index.json, kernel/*.json, ...).
+//
+// Scale: the summaries of all series are held at once (about 400 bytes each); the points of a
+// series come through `load` and are dropped after its page part is written, so memory does not
+// grow with the number of commits. A page whose inputs have not changed is not made again.
+#ifndef PLUMB_REPORTS_SITE_H
+#define PLUMB_REPORTS_SITE_H
+
+#include "model/result.h"
+
+enum { SITE_SPARK = 32 };
+
+// A change of level found in a series' past.
+struct site_change {
+    size_t index;         // the new level begins with points[index]
+    size_t first, last;   // credible set: it began with one of points[first..last]
+    double log_ratio;     // log(after / before)
+    double lower, upper;  // its interval
+    double log_evidence;  // natural log of the evidence against "no change"
+    enum cause cause;     // kernel, environment, model
+    const char *sentence; // or NULL
+};
+
+// An accepted change of baseline.
+struct site_epoch {
+    size_t index; // the accepted level begins with points[index]
+    double level; // accepted log(new / old)
+    const char *reason, *who;
+    int64_t when_s;
+};
+
+// One box of a pipeline timeline: what a lane (warp role, stage) does from start to end.
+struct site_span {
+    const char *lane, *label;
+    double start_ns, end_ns;
+};
+
+// All of one series, handed out by `load`.
+struct site_detail {
+    struct history history;            // newest last; at least one point
+    const double *lower_ns, *upper_ns; // interval of each point's time, or NULL
+    const struct site_change *changes; // by index, ascending
+    size_t change_count;
+    const struct site_epoch *epochs;
+    size_t epoch_count;
+    struct prediction prediction; // of the newest point; model NULL: none
+    struct traits traits;
+    const struct site_span *spans; // of the predicted pipeline, or NULL
+    size_t span_count;
+};
+
+// One line of the overview.
+struct site_series {
+    const char *kernel; // untrusted text, as all names
+    struct problem problem;
+    size_t device;       // index into site->devices
+    uint64_t revision;   // differs whenever what `load` gives differs (a hash, or a last row id)
+    size_t points;       // commits measured
+    int64_t newest_s;    // commit time of the newest point
+    double time_ns;      // newest, NaN if none
+    double clock_hz;     // 0 unknown
+    double predicted_ns; // 0 none
+    enum bound bound;
+    // Against the last accepted state: the last epoch, or the beginning when there is none.
+    enum verdict_kind kind; // same, slower, faster, undecided, broken, new
+    enum cause cause;
+    double log_ratio, lower, upper; // NaN if none
+    const char *since;              // commit id the change began with, or NULL
+    int64_t since_s;                // its time
+    const char *sentence;           // or NULL
+    float spark[SITE_SPARK];        // newest times in any unit, oldest first
+    size_t spark_count;
+};
+
+// How good a model was in one night (one run): over all problems of a kernel, type and device.
+struct site_accuracy_point {
+    int64_t time_s;
+    char commit[OBJECT_ID_TEXT];
+    size_t count;      // predictions compared
+    double mape, bias; // relative: 0.1 is 10 %; bias: mean of actual / predicted - 1
+    double tau;        // Kendall's rank correlation, -1 .. 1, NaN if fewer than 2
+    double within;     // share within +-10 %, 0..1
+};
+struct site_accuracy {
+    const char *model, *version; // version: the newest point's
+    const char *kernel;          // "" = all kernels
+    enum dtype dtype;
+    size_t device;
+    const struct site_accuracy_point *points; // newest last
+    size_t count;
+    const size_t *changes; // indices where the level of the MAPE changed, ascending
+    size_t change_count;
+};
+
+struct site_run {
+    int64_t id;
+    enum run_kind kind;
+    int64_t started_s, finished_s; // finished 0: interrupted
+    char base[OBJECT_ID_TEXT], head[OBJECT_ID_TEXT];
+    const char *summary; // of the head commit
+    size_t device;       // the first of its devices
+    enum conclusion conclusion;
+    const char *headline;
+    const char *href;       // its own report, relative to the site's folder, or NULL
+    const double *times_ns; // one per site->series, NaN = not measured; or NULL: not comparable
+};
+
+// Newest first. The entry's identity is series + commit, so a reader never sees one twice.
+struct site_alarm {
+    size_t series;
+    enum verdict_kind kind;
+    enum cause cause;
+    char commit[OBJECT_ID_TEXT];
+    int64_t when_s;
+    double log_ratio;
+    const char *sentence;
+};
+
+struct site {
+    const char *repository, *tool_version;
+    int64_t made_s;         // time of the newest run: no clock is read, so the same gives the same
+    const char *commit_url; // put in front of a commit id to link it, or NULL
+    const char *site_url;   // absolute address it will be published at, or NULL (Atom ids, links)
+    const struct device *devices;
+    size_t device_count;
+    const struct site_series *series; // any order
+    size_t series_count;
+    const struct site_accuracy *accuracy;
+    size_t accuracy_count;
+    const struct site_run *runs; // newest first
+    size_t run_count;
+    const struct site_alarm *alarms;
+    size_t alarm_count;
+    // Fills `out` from arena memory for series[index]; called once per series page part that must
+    // be made. The arena is freed after the part is written.
+    int (*load)(struct site_detail *out, size_t index, void *context, struct arena *arena,
+                struct error *err);
+    void *context;
+};
+
+struct site_written {
+    size_t pages, unchanged; // files written, files left as they were
+    size_t loaded;           // series whose points were asked for
+};
+
+// Makes or refreshes the site in `directory` (created; its parent must exist). Files are replaced
+// whole. Pages of kernels that are no longer there stay, unlinked. `written` may be NULL.
+int site_write(const struct site *site, const char *directory, struct site_written *written,
+               struct error *err);
+
+#endif

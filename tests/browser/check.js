@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The little a browser test needs: named checks, one at a time, all of them run, exit 1 if any fails.
+"use strict";
+const assert = require("assert");
+const { execFileSync } = require("child_process");
+const fs = require("fs");
+const { Chromium } = require("./chromium.js");
+
+// Checks shared by every page: nothing on the console, nothing asked for, nothing too wide.
+async function isClean(page) {
+  assert.deepStrictEqual(page.errors, []);
+  assert.deepStrictEqual(page.requests, []);
+  const wide = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
+  assert.ok(wide <= 0, "the page is " + wide + " px wider than the window");
+}
+
+async function runChecks(checks) {
+  const [chromium, pages, folder] = process.argv.slice(2);
+  fs.rmSync(folder, { recursive: true, force: true });
+  execFileSync(pages, [folder], { stdio: "inherit" });
+  const browser = new Chromium(chromium);
+  const open = (name, options) => browser.open("file://" + folder + "/" + name, options);
+  let failed = 0;
+  for (const [name, check] of Object.entries(checks)) {
+    try {
+      await check(open, folder);
+      console.log("ok      " + name);
+    } catch (error) {
+      failed++;
+      console.log("FAILED  " + name + "\n" + error.stack);
+    }
+  }
+  await browser.close();
+  process.exitCode = failed ? 1 : 0;
+}
+
+module.exports = { isClean, runChecks };
