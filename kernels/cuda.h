@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Parts of the cuda device, CUDA C++ only: its state, its reference, its micro-benchmarks.
+#ifndef PLUMB_KERNELS_CUDA_H
+#define PLUMB_KERNELS_CUDA_H
+
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <cuda_runtime.h>
+
+extern "C" {
+#include "kernels/check.h"
+#include "kernels/device.h"
+#include "kernels/nvml.h"
+}
+
+// One SM's clocks at one moment. `sequence` tells whose sample it belongs to.
+struct stamp {
+    uint64_t sequence, clock, time_ns;
+};
+
+enum { STAMPS_MAX = 1024 }; // SMs
+
+struct cuda {
+    struct device_base base;
+    cudaStream_t stream;
+    cudaEvent_t start, stop;
+    char *flush;
+    size_t flush_bytes;
+    int sm_count;
+    uint64_t sequence;
+    volatile uint64_t *go;   // host memory the device sees: the sample that may run
+    volatile uint64_t *late; // set by the device when it has waited too long
+    struct stamp *stamps;    // device: [2][STAMPS_MAX], before and after
+    struct stamp *seen;      // host: the same
+    struct nvml *nvml;       // NULL where there is no libnvidia-ml
+    struct nvml_state state;
+    double state_at_ns;
+};
+
+// 0, or -1 with the text, the loss noted where the error says that the device is gone or poisoned.
+int cuda_failed(struct cuda *cuda, cudaError_t code, const char *what, struct error *err);
+
+#define CUDA_TRY(cuda, call, err)                                                                  \
+    do {                                                                                           \
+        if (cuda_failed((cuda), (call), #call, (err)))                                             \
+            return -1;                                                                             \
+    } while (0)
+
+static __device__ __forceinline__ uint64_t device_time_ns(void)
+{
+    uint64_t time;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(time));
+    return time;
+}
+
+extern "C" {
+int cuda_reference(struct reference **out, struct device_base *device,
+                   const struct problem *problem, const struct plumb_args *args, uint64_t seed,
+                   struct error *err);
+int cuda_compare(struct comparison *out, struct device_base *device,
+                 const struct reference *reference, const void *c, double tolerance,
+                 struct error *err);
+void cuda_reference_free(struct device_base *device, struct reference *reference);
+int cuda_calibrate(struct device_base *device, const char *only, calibration_sink *sink,
+                   void *state, struct error *err);
+}
+
+#endif

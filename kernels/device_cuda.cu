@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The cuda device. One sample is queued whole while a one-thread kernel holds the stream, so that
+// nothing of the host's time is between the events:
+//     flush | hold | stamp | event | launches | event | stamp | fetch stamps       then: release
+// The hold gives up after HOLD_LIMIT_NS, so that a launch() that waits for the device cannot wedge
+// it; the sample is then refused. Stamps are taken on every SM: an SM's clock64 and the global
+// timer from just before to just after give the mean clock inside, which probes beside a kernel
+// miss (1.93 GHz beside, 1.58 inside a large GEMM on an H200).
+//
+// Settings of the GPU are never changed.
+#include "kernels/cuda.h"
+#include "kernels/inputs.h"
+
+#define HOLD_LIMIT_NS 500000000ull
+
+enum { FLUSH_THREADS = 512, FILL_THREADS = 256, STATE_EVERY_MS = 10 };
+
+static __global__ void hold(const volatile uint64_t *go, volatile uint64_t *late, uint64_t sequence)
+{
+    const uint64_t start = device_time_ns();
+    while (*go < sequence) {
+        if (device_time_ns() - start > HOLD_LIMIT_NS) {
+            *late = sequence;
+            return;
+        }
+    }
+}
+
+static __global__ void take_stamps(struct stamp *stamps, uint64_t sequence)
+{
+    unsigned sm;
+    asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
+    if (sm < STAMPS_MAX && threadIdx.x == 0)
+        stamps[sm] = {sequence, (uint64_t)clock64(), device_time_ns()};
+}
+
+static __global__ void read_all(const uint4 *from, size_t count, unsigned *sink)
+{
+    unsigned sum = 0;
+    for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < count;
+         i += (size_t)gridDim.x * blockDim.x) {
+        const uint4 x = __ldcg(from + i);
+        sum += x.x ^ x.y ^ x.z ^ x.w;
+    }
+    if (sum == 0x9e3779b9u) // never with a constant buffer; keeps the loads
+        *sink = sum;
+}
+
+static __global__ void fill_all(void *to, int type, uint64_t seed, int which, uint64_t count)
+{
+    for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < count;
+         i += (uint64_t)gridDim.x * blockDim.x)
+        inputs_store(type, to, i, seed, which);
+}
+
+static enum device_loss loss_of(cudaError_t code)
+{
+    switch (code) {
+    case cudaErrorIllegalAddress:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorHardwareStackError:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorLaunchFailure:
+    case cudaErrorAssert:
+    case cudaErrorTensorMemoryLeak:
+        return DEVICE_POISONED;
+    case cudaErrorDevicesUnavailable:
+    case cudaErrorNoDevice:
+    case cudaErrorInvalidDevice:
+    case cudaErrorECCUncorrectable:
+    case cudaErrorNvlinkUncorrectable:
+    case cudaErrorSystemNotReady:
+    case cudaErrorContextIsDestroyed:
+    case cudaErrorUnknown:
+    case cudaErrorContained:
+        return DEVICE_GONE;
+    default:
+        return DEVICE_OK;
+    }
+}
+
+int cuda_failed(struct cuda *cuda, cudaError_t code, const char *what, struct error *err)
+{
+    if (code == cudaSuccess)
+        return 0;
+    if (cuda && cuda->base.loss == DEVICE_OK)
+        cuda->base.loss = loss_of(code);
+    return error_set(err, "cuda: %.200s: %s (%d)", what, cudaGetErrorString(code), (int)code);
+}
+
+// Makes the device of this index (among those that the user shows us) the only one: every runtime
+// in the process, the libraries' own included, then agrees what device 0 is.
+static int choose(const char *index, struct error *err)
+{
+    int64_t wanted = 0;
+    char entry[128];
+    if (index && (parse_int64(&wanted, index) || wanted < 0 || wanted > 1023))
+        return error_set(err, "cuda:%.40s: not an index; write --device cuda:0", index);
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    if (!visible) {
+        snprintf(entry, sizeof(entry), "%d", (int)wanted);
+    } else {
+        for (; wanted > 0 && visible; wanted--) {
+            visible = strchr(visible, ',');
+            visible = visible ? visible + 1 : NULL;
+        }
+        snprintf(entry, sizeof(entry), "%.*s", visible ? (int)strcspn(visible, ",") : 0,
+                 visible ? visible : "");
+    }
+    setenv("CUDA_VISIBLE_DEVICES", entry, 1);
+    return 0;
+}
+
+static void cuda_close(struct device_base *device)
+{
+    struct cuda *cuda = (struct cuda *)device;
+    nvml_close(cuda->nvml);
+    if (cuda->base.loss == DEVICE_OK) {
+        if (cuda->start)
+            cudaEventDestroy(cuda->start);
+        if (cuda->stop)
+            cudaEventDestroy(cuda->stop);
+        if (cuda->stream)
+            cudaStreamDestroy(cuda->stream);
+        cudaFree(cuda->flush);
+        cudaFree(cuda->stamps);
+        cudaFreeHost((void *)cuda->go);
+        cudaFreeHost(cuda->seen);
+    }
+    free(cuda);
+}
+
+static void uuid_text(char out[96], const cudaDeviceProp *properties)
+{
+    const unsigned char *b = (const unsigned char *)properties->uuid.bytes;
+    snprintf(out, 96, "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
+             b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13],
+             b[14], b[15]);
+}
+
+static int open_parts(struct cuda *cuda, struct error *err)
+{
+    cudaDeviceProp properties;
+    char uuid[96];
+    CUDA_TRY(cuda, cudaGetDeviceProperties(&properties, 0), err);
+    cuda->sm_count = properties.multiProcessorCount;
+    if (cuda->sm_count > STAMPS_MAX)
+        return error_set(err, "cuda: %d SMs, bench knows up to %d", cuda->sm_count, STAMPS_MAX);
+    cuda->flush_bytes = 2 * (size_t)properties.l2CacheSize;
+    // A blocking stream: a kernel that strays to the default stream is still timed.
+    CUDA_TRY(cuda, cudaStreamCreate(&cuda->stream), err);
+    CUDA_TRY(cuda, cudaEventCreate(&cuda->start), err);
+    CUDA_TRY(cuda, cudaEventCreate(&cuda->stop), err);
+    CUDA_TRY(cuda, cudaMalloc(&cuda->flush, cuda->flush_bytes), err);
+    CUDA_TRY(cuda, cudaMemset(cuda->flush, 1, cuda->flush_bytes), err);
+    CUDA_TRY(cuda, cudaMalloc(&cuda->stamps, 2 * STAMPS_MAX * sizeof(struct stamp)), err);
+    CUDA_TRY(cuda, cudaMemset(cuda->stamps, 0, 2 * STAMPS_MAX * sizeof(struct stamp)), err);
+    CUDA_TRY(cuda, cudaMallocHost(&cuda->seen, 2 * STAMPS_MAX * sizeof(struct stamp)), err);
+    CUDA_TRY(cuda, cudaHostAlloc((void **)&cuda->go, 2 * sizeof(uint64_t), cudaHostAllocMapped),
+             err);
+    cuda->late = cuda->go + 1;
+    *cuda->go = *cuda->late = 0;
+    uuid_text(uuid, &properties);
+    cuda->nvml = nvml_open(uuid);
+    cuda->state = nvml_read(cuda->nvml);
+    return 0;
+}
+
+static int cuda_open(struct device_base **out, const char *index, bool *no_device,
+                     struct error *err)
+{
+    int count = 0;
+    if (choose(index, err))
+        return -1;
+    cudaError_t code = cudaGetDeviceCount(&count);
+    if (code != cudaSuccess || count == 0) {
+        *no_device = true;
+        return error_set(err,
+                         "cuda%s%s: there is no such device (%s); is the driver loaded, and "
+                         "does the sandbox show /dev/nvidia*?",
+                         index ? ":" : "", index ? index : "",
+                         code != cudaSuccess ? cudaGetErrorString(code) : "none is visible");
+    }
+    struct cuda *cuda = (struct cuda *)xcalloc(1, sizeof(*cuda));
+    if (open_parts(cuda, err)) {
+        *no_device = cuda->base.loss == DEVICE_GONE;
+        cuda_close(&cuda->base);
+        return -1;
+    }
+    *out = &cuda->base;
+    return 0;
+}
+
+static void set_figure(struct figure *figure, double value, const char *source)
+{
+    if (value > 0)
+        *figure = {value, ORIGIN_DEVICE, source};
+}
+
+static double attribute(enum cudaDeviceAttr which)
+{
+    int value = 0;
+    return cudaDeviceGetAttribute(&value, which, 0) == cudaSuccess ? value : 0;
+}
+
+static int cuda_info(struct device_info *out, struct device_base *device, struct error *err)
+{
+    struct cuda *cuda = (struct cuda *)device;
+    struct device_info info = {};
+    cudaDeviceProp properties;
+    int version = 0;
+    CUDA_TRY(cuda, cudaGetDeviceProperties(&properties, 0), err);
+    CUDA_TRY(cuda, cudaRuntimeGetVersion(&version), err);
+    uuid_text(info.uuid, &properties);
+    text_copy(info.name, sizeof(info.name), properties.name);
+    nvml_driver(cuda->nvml, info.driver, sizeof(info.driver));
+    snprintf(info.runtime, sizeof(info.runtime), "CUDA %d.%d", version / 1000, version % 1000 / 10);
+    struct gpu *g = &info.figures;
+    g->name = "cuda";
+    set_figure(&g->sm_count, cuda->sm_count, "cudaGetDeviceProperties");
+    set_figure(&g->clock_max_hz, attribute(cudaDevAttrClockRate) * 1e3, "cudaDevAttrClockRate");
+    set_figure(&g->l2_bytes, (double)properties.l2CacheSize, "cudaGetDeviceProperties");
+    set_figure(&g->smem_bytes, (double)properties.sharedMemPerBlockOptin,
+               "cudaGetDeviceProperties");
+    set_figure(&g->registers, properties.regsPerMultiprocessor, "cudaGetDeviceProperties");
+    set_figure(&g->dram_bytes_s,
+               2 * attribute(cudaDevAttrMemoryClockRate) * 1e3 *
+                   attribute(cudaDevAttrGlobalMemoryBusWidth) / 8,
+               "memory clock and bus width");
+    set_figure(&g->power_w, nvml_power_limit_w(cuda->nvml), "NVML, enforced limit");
+    *out = info;
+    return 0;
+}
+
+static size_t cuda_flush_bytes(struct device_base *device)
+{
+    return ((struct cuda *)device)->flush_bytes;
+}
+
+static size_t cuda_free_bytes(struct device_base *device)
+{
+    (void)device;
+    size_t free_bytes = 0, total = 0;
+    const size_t most = (size_t)4 << 30;
+    if (cudaMemGetInfo(&free_bytes, &total) != cudaSuccess)
+        return 0;
+    return free_bytes / 4 < most ? free_bytes / 4 : most;
+}
+
+static int cuda_alloc(void **out, struct device_base *device, size_t bytes, struct error *err)
+{
+    void *memory = NULL;
+    char what[64];
+    snprintf(what, sizeof(what), "memory for %zu MiB", bytes >> 20);
+    if (cuda_failed((struct cuda *)device, cudaMalloc(&memory, bytes), what, err))
+        return -1;
+    *out = memory;
+    return 0;
+}
+
+static void cuda_free(struct device_base *device, void *memory)
+{
+    if (device->loss == DEVICE_OK)
+        cudaFree(memory);
+}
+
+static int cuda_read(struct device_base *device, void *to, const void *from, size_t bytes,
+                     struct error *err)
+{
+    CUDA_TRY((struct cuda *)device, cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost), err);
+    return 0;
+}
+
+static int cuda_set(struct device_base *device, void *to, int byte, size_t bytes, struct error *err)
+{
+    struct cuda *cuda = (struct cuda *)device;
+    CUDA_TRY(cuda, cudaMemsetAsync(to, byte, bytes, cuda->stream), err);
+    return 0;
+}
+
+static int cuda_fill(struct device_base *device, void *to, enum dtype type, uint64_t seed,
+                     int which, uint64_t count, struct error *err)
+{
+    struct cuda *cuda = (struct cuda *)device;
+    fill_all<<<8 * cuda->sm_count, FILL_THREADS, 0, cuda->stream>>>(to, (int)type, seed, which,
+                                                                    count);
+    CUDA_TRY(cuda, cudaGetLastError(), err);
+    CUDA_TRY(cuda, cudaStreamSynchronize(cuda->stream), err);
+    return 0;
+}
+
+static int cuda_set_scale(struct device_base *device, float *to, float value, struct error *err)
+{
+    CUDA_TRY((struct cuda *)device, cudaMemcpy(to, &value, sizeof(value), cudaMemcpyHostToDevice),
+             err);
+    return 0;
+}
+
+static void *cuda_stream(struct device_base *device)
+{
+    return ((struct cuda *)device)->stream;
+}
+
+static int cuda_sync(struct device_base *device, struct error *err)
+{
+    CUDA_TRY((struct cuda *)device, cudaDeviceSynchronize(), err);
+    CUDA_TRY((struct cuda *)device, cudaGetLastError(), err);
+    return 0;
+}
+
+static int queue_flush(struct cuda *cuda, enum flush flush, struct error *err)
+{
+    if (flush == FLUSH_WRITE)
+        CUDA_TRY(cuda, cudaMemsetAsync(cuda->flush, 1, cuda->flush_bytes, cuda->stream), err);
+    if (flush == FLUSH_READ)
+        read_all<<<4 * cuda->sm_count, FLUSH_THREADS, 0, cuda->stream>>>(
+            (const uint4 *)cuda->flush, cuda->flush_bytes / sizeof(uint4),
+            (unsigned *)&cuda->stamps[2 * STAMPS_MAX - 1].sequence);
+    CUDA_TRY(cuda, cudaGetLastError(), err);
+    return 0;
+}
+
+// Everything of one sample; nothing runs beyond the hold until the caller releases it.
+static int queue_sample(struct cuda *cuda, const struct batch *batch, int *code, struct error *err)
+{
+    const uint64_t sequence = ++cuda->sequence;
+    const unsigned blocks = (unsigned)cuda->sm_count;
+    if (queue_flush(cuda, batch->flush, err))
+        return -1;
+    hold<<<1, 1, 0, cuda->stream>>>(cuda->go, cuda->late, sequence);
+    take_stamps<<<blocks, 32, 0, cuda->stream>>>(cuda->stamps, sequence);
+    CUDA_TRY(cuda, cudaEventRecord(cuda->start, cuda->stream), err);
+    for (uint32_t i = 0; i < batch->launches && !*code; i++)
+        *code = batch->launch(&batch->args[i % batch->sets], cuda->stream);
+    CUDA_TRY(cuda, cudaEventRecord(cuda->stop, cuda->stream), err);
+    take_stamps<<<blocks, 32, 0, cuda->stream>>>(cuda->stamps + STAMPS_MAX, sequence);
+    CUDA_TRY(cuda, cudaGetLastError(), err);
+    CUDA_TRY(cuda,
+             cudaMemcpyAsync(cuda->seen, cuda->stamps, 2 * STAMPS_MAX * sizeof(struct stamp),
+                             cudaMemcpyDeviceToHost, cuda->stream),
+             err);
+    return 0;
+}
+
+// Mean over the SMs that were stamped both times; 0 if there are none.
+static double mean_clock_hz(const struct cuda *cuda)
+{
+    double sum = 0;
+    int count = 0;
+    for (int sm = 0; sm < STAMPS_MAX; sm++) {
+        const struct stamp *before = &cuda->seen[sm], *after = &cuda->seen[STAMPS_MAX + sm];
+        if (before->sequence != cuda->sequence || after->sequence != cuda->sequence ||
+            after->time_ns <= before->time_ns || after->clock <= before->clock)
+            continue;
+        sum += (double)(after->clock - before->clock) / (double)(after->time_ns - before->time_ns);
+        count++;
+    }
+    return count ? sum / count * 1e9 : 0;
+}
+
+// NVML takes longer to ask than many kernels run, and changes slowly.
+static void refresh_state(struct cuda *cuda)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const double now_ns = (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+    if (now_ns - cuda->state_at_ns < STATE_EVERY_MS * 1e6)
+        return;
+    cuda->state = nvml_read(cuda->nvml);
+    cuda->state_at_ns = now_ns;
+}
+
+static int cuda_sample(struct sample *out, struct device_base *device, const struct batch *batch,
+                       int *code, struct error *err)
+{
+    struct cuda *cuda = (struct cuda *)device;
+    float elapsed_ms = 0;
+    *code = 0;
+    const int failed = queue_sample(cuda, batch, code, err);
+    *cuda->go = cuda->sequence; // whatever happened: never leave the device held
+    if (failed)
+        return -1;
+    CUDA_TRY(cuda, cudaStreamSynchronize(cuda->stream), err);
+    if (*cuda->late == cuda->sequence)
+        return error_set(err,
+                         "cuda: the sample was queued for over %llu ms; does launch() wait for "
+                         "the device?",
+                         HOLD_LIMIT_NS / 1000000);
+    CUDA_TRY(cuda, cudaEventElapsedTime(&elapsed_ms, cuda->start, cuda->stop), err);
+    if (!(elapsed_ms > 0) && !*code)
+        return error_set(err, "cuda: the events read %g ms; the kernel ran elsewhere", elapsed_ms);
+    refresh_state(cuda);
+    out->time_ns = (double)elapsed_ms * 1e6 / batch->launches;
+    out->clock_hz = mean_clock_hz(cuda);
+    out->throttle = (uint8_t)cuda->state.throttle;
+    out->temperature_c = (int16_t)cuda->state.temperature_c;
+    out->power_mw = cuda->state.power_mw;
+    return 0;
+}
+
+// 50 us and 300 us: batches of 6 to 32 for kernels of 10 to 50 us, of which the H200 study reads a
+// standard error of 0.06 % from 64 pairs.
+extern "C" const struct device_ops device_cuda = {
+    .kind = "cuda",
+    .batch_below_ns = 50e3,
+    .sample_ns = 300e3,
+    .launches_max = 32,
+    .open = cuda_open,
+    .close = cuda_close,
+    .info = cuda_info,
+    .flush_bytes = cuda_flush_bytes,
+    .free_bytes = cuda_free_bytes,
+    .alloc = cuda_alloc,
+    .free = cuda_free,
+    .read = cuda_read,
+    .set = cuda_set,
+    .fill = cuda_fill,
+    .set_scale = cuda_set_scale,
+    .reference = cuda_reference,
+    .compare = cuda_compare,
+    .reference_free = cuda_reference_free,
+    .stream = cuda_stream,
+    .sync = cuda_sync,
+    .sample = cuda_sample,
+    .calibrate = cuda_calibrate,
+};
