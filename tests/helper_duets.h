@@ -28,8 +28,7 @@ struct duets {
 
 // Reads one line per pair with at least the columns shape,batch,variant,process,us_a,us_b: times of
 // a sample of `batch` launches, pairs in the order taken, the lines of a process together. Lines
-// that begin with # are skipped. Variant "same" is a build against itself. -1 after a message on
-// stderr.
+// that begin with # are skipped. Variant "same" is a build against itself.
 int duets_read(struct duets *out, const char *path, struct error *err);
 void duets_free(struct duets *data); // the struct too
 
