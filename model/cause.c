@@ -28,8 +28,8 @@ struct common_mode common_mode_of(const struct control *controls, size_t count, 
 
 static bool moved_with_controls(const struct verdict *v, const struct common_mode *controls)
 {
-    return controls->moved && (controls->shift > 0) == (v->log_ratio > 0) &&
-           fabs(v->log_ratio - controls->shift) < v->margin;
+    // An alarm is at least a margin away from 0, so this implies the same side.
+    return controls->moved && fabs(v->log_ratio - controls->shift) < v->margin;
 }
 
 enum cause cause_of(const struct cause_input *input)

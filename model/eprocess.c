@@ -42,18 +42,12 @@ static const double bets[EPROCESS_BETS] = {0.2, 0.4, 0.8, 1.6, 3.2};
 
 static const double clip = 2;
 
-// log(1 + exp(x)) without overflow.
-static double softplus(double x)
-{
-    return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));
-}
-
 void eprocess_add(struct eprocess *process, double z)
 {
     assert(isfinite(z));
     z = fmin(fmax(z, -clip), clip);
     for (int i = 0; i < EPROCESS_BETS; i++)
-        process->log_wealth[i] += M_LN2 - softplus(-2 * bets[i] * z);
+        process->log_wealth[i] += M_LN2 - log1p(exp(-2 * bets[i] * z));
 }
 
 double log_mean_exp(const double *log_e, size_t count)

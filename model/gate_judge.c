@@ -51,7 +51,8 @@ static struct gate_pair make_pair(const struct sample *base, const struct sample
     };
 }
 
-// A merge of two sorted lists. A pair number that occurs twice on one side pairs once.
+// A merge of two sorted lists. A number that occurs twice pairs once: the head's further ones are
+// passed over here, the base's by the merge.
 size_t gate_pairs(struct gate_pair *out, const struct measurement *base,
                   const struct measurement *head, struct arena *arena)
 {
@@ -67,8 +68,6 @@ size_t gate_pairs(struct gate_pair *out, const struct measurement *base,
         } else {
             out[pairs] = make_pair(b[i++], h[j++]);
             pairs += isfinite(out[pairs].log_ratio);
-            while (i < base_count && by_pair(&b[i], &b[i - 1]) == 0)
-                i++;
             while (j < head_count && by_pair(&h[j], &h[j - 1]) == 0)
                 j++;
         }

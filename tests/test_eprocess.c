@@ -302,6 +302,11 @@ static void ebh_follows_its_definition(void **state)
     const double two[4] = {log(21), NAN, log(25), -INFINITY};
     assert_int_equal(ebh(rejected, two, 4, 0.1), 2);
     assert_true(rejected[0] && !rejected[1] && rejected[2] && !rejected[3]);
+    const double holes[4] = {NAN, log(11), NAN, log(39)};
+    assert_int_equal(ebh(rejected, holes, 4, 0.1), 0);
+    const double one_hole[4] = {NAN, log(14), log(15), log(16)};
+    assert_int_equal(ebh(rejected, one_hole, 4, 0.1), 3);
+    assert_false(rejected[0]);
     assert_int_equal(ebh(rejected, NULL, 0, 0.1), 0);
 }
 

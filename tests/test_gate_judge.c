@@ -168,7 +168,11 @@ static void pair_counts_only_if_both_samples_are_usable(void **state)
     s->base_samples[6].pair = 1000; // alone
     s->head_samples[7].time_ns = 5e-324;
     s->base_samples[7].time_ns = 1e308; // ratio underflows to zero
-    assert_int_equal(judge(s, &policy).pairs, 32);
+    s->base_samples[8].time_ns = -7;    // both negative: a ratio that looks fine
+    s->head_samples[8].time_ns = -7;
+    assert_int_equal(judge(s, &policy).pairs, 31);
+    struct gate_pair pairs[40];
+    assert_int_equal(gate_pairs(pairs, &s->base, &s->head, &s->arena), 31);
     stored_free(s);
 }
 

@@ -80,6 +80,10 @@ static void detectable_change_behaves_at_the_ends(void **state)
     struct gate_policy policy = gate_policy_default("cuda", 183e3);
     assert_true(isinf(study_detectable(&policy, 0.004, 8, 0.9)));
     assert_true(isinf(study_detectable(&policy, 0.004, 0, 0.9)));
+    policy.min_pairs = 40;
+    assert_true(isinf(study_detectable(&policy, 0.0001, 39, 0.9)));
+    assert_true(isfinite(study_detectable(&policy, 0.0001, 40, 0.9)));
+    policy.min_pairs = 16;
     assert_true(near(study_detectable(&policy, 0, 64, 0.9), policy.margin, 1e-6));
     double few = study_detectable(&policy, 0.004, 32, 0.9);
     double many = study_detectable(&policy, 0.004, 256, 0.9);
@@ -98,7 +102,7 @@ static void detectable_change_behaves_at_the_ends(void **state)
 static void roc_runs_from_corner_to_corner(void **state)
 {
     (void)state;
-    const double nulls[] = {0, 1, 2, 2}, changes[] = {2, 3, NAN};
+    const double nulls[] = {0, 1, 2, 2}, changes[] = {NAN, 2, 3};
     struct roc_point points[8];
     size_t count = study_roc(points, nulls, 4, changes, 3);
     assert_int_equal(count, 6); // infinity, 3, 2, 1, 0, NaN

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Our gate and other tools' rules on the same recorded duets, at equal device time.
+//     bench_gate [--trials N] [--roc FILE] [CSV]
+// CSV: one line per pair with at least the columns shape,batch,variant,process,us_a,us_b (times of
+// a sample of `batch` launches, pairs in the order taken); variant "same" is a build against
+// itself. Without one: tests/data/h200-noise-pairs.csv.
+//
+// A trial draws processes of one series in random order, begins each at a random pair (wrapping
+// round, so correlation stays), swaps the builds of a whole process by a coin where both are the
+// same, and multiplies the head's times by 1 + change. The gate stops when it wants; each other
+// rule gets as many pairs as the gate took on average for that change. "Separate runs" gives a rule
+// the base of one process and the head of another, as tools do that compare two stored results.
+// Trials share the recorded processes: rates are over resampled data, not over fresh runs.
+#include "helper_duets.h"
+#include "helper_peers.h"
+#include "model/study.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHANGES = 7 };
+
+static const double changes[CHANGES] = {0, 0.001, 0.003, 0.005, 0.01, 0.02, 0.05};
+
+struct options {
+    const char *csv, *roc;
+    size_t trials;
+};
+
+static struct gate_policy policy_for(const struct duet_series *s)
+{
+    const struct duet_process *p = &s->processes[0];
+    double sum = 0;
+    for (size_t i = 0; i < p->count; i++)
+        sum += p->us_a[i] / (double)p->count;
+    struct gate_policy policy = gate_policy_default("cuda", 1e3 * sum / s->batch);
+    size_t available = p->count; // a recorded pair must not count twice
+    for (size_t i = 0; i < s->count; i++)
+        available = s->processes[i].count < available ? s->processes[i].count : available;
+    if (policy.max_pairs > available)
+        policy.max_pairs = (uint32_t)available;
+    if (policy.confirm_pairs > available)
+        policy.confirm_pairs = (uint32_t)available;
+    if (policy.processes > s->count)
+        policy.processes = (uint32_t)s->count;
+    return policy;
+}
+
+static struct gate_decision run_gate(const struct gate_policy *policy, const struct draw *draw)
+{
+    struct arena arena = {0};
+    struct gate_series series;
+    gate_series_init(&series, policy, &arena);
+    struct gate_decision d = gate_series_decide(&series);
+    size_t at = 0;
+    while (d.next != GATE_DONE) {
+        if (d.next == GATE_CONFIRM) {
+            at = draw->end[series.processes - 1];
+            gate_series_fresh_process(&series);
+        }
+        for (uint32_t i = 0; i < policy->block_pairs; i++, at++)
+            gate_series_add(&series, (double[]){log(draw->head[at] / draw->base[at])}, 1);
+        d = gate_series_decide(&series);
+    }
+    arena_free(&arena);
+    return d;
+}
+
+// One process, all its pairs, no stopping: what the ROC compares. Alarm at >= 1.
+static double gate_score(const struct gate_policy *policy, const struct draw *draw)
+{
+    struct arena arena = {0};
+    struct gate_series series;
+    gate_series_init(&series, policy, &arena);
+    for (size_t i = 0; i < draw->end[0]; i++)
+        gate_series_add(&series, (double[]){log(draw->head[i] / draw->base[i])}, 1);
+    struct gate_decision d = gate_series_decide(&series);
+    arena_free(&arena);
+    return fmin(d.log_evidence / -log(policy->alpha), fabs(d.log_ratio) / policy->margin);
+}
+
+// ---- the table ----
+
+struct tally {
+    size_t alarms, undecided, same, trials;
+    double pairs;
+};
+
+static struct tally tally_gate(const struct duet_series *s, double change, size_t trials)
+{
+    struct tally tally = {.trials = trials};
+    struct draw draw = draw_new(s);
+    struct random random = {20261121};
+    struct gate_policy policy = policy_for(s);
+    for (size_t t = 0; t < trials; t++) {
+        draw_trial(&draw, s, change, false, &random);
+        struct gate_decision d = run_gate(&policy, &draw);
+        tally.alarms += d.kind == VERDICT_SLOWER || d.kind == VERDICT_FASTER;
+        tally.undecided += d.kind == VERDICT_UNDECIDED;
+        tally.same += d.kind == VERDICT_SAME;
+        tally.pairs += (double)d.pairs / (double)trials;
+    }
+    draw_free(&draw);
+    return tally;
+}
+
+static double rate_peer(const struct duet_series *s, const struct peer *peer, double change,
+                        size_t pairs, bool separate, size_t trials)
+{
+    size_t alarms = 0;
+    struct draw draw = draw_new(s);
+    struct random random = {20261121};
+    for (size_t t = 0; t < trials; t++) {
+        draw_trial(&draw, s, change, separate, &random);
+        size_t room = draw.end[draw.processes - 1];
+        // Two runs are two processes; more of them would be another tool.
+        room = separate ? draw.end[0] : room;
+        struct peer_data data = {draw.base, draw.head, pairs < room ? pairs : room};
+        alarms += peer->score(&data) >= peer->limit;
+    }
+    draw_free(&draw);
+    return (double)alarms / (double)trials;
+}
+
+static void print_series(const struct duet_series *s, size_t trials)
+{
+    bool same = strcmp(s->variant, "same") == 0;
+    size_t columns = same ? CHANGES : 1;
+    struct gate_policy policy = policy_for(s);
+    printf("\n%s, batches of %.0f, %s: %zu processes, margin %.1f %%\n", s->shape, s->batch,
+           same ? "a build against itself, head slowed by" : s->variant, s->count,
+           100 * policy.margin);
+    printf("%-34s", "share of trials with an alarm");
+    for (size_t c = 0; c < columns; c++)
+        printf("%+7.1f %%", 100 * changes[c]);
+    struct tally tallies[CHANGES];
+    printf("\n%-34s", "plumb");
+    for (size_t c = 0; c < columns; c++) {
+        tallies[c] = tally_gate(s, changes[c], trials);
+        printf("%9.4f", (double)tallies[c].alarms / (double)trials);
+    }
+    printf("\n%-34s", "  undecided");
+    for (size_t c = 0; c < columns; c++)
+        printf("%9.4f", (double)tallies[c].undecided / (double)trials);
+    printf("\n%-34s", "  pairs taken, mean");
+    for (size_t c = 0; c < columns; c++)
+        printf("%9.1f", tallies[c].pairs);
+    printf("\n");
+    for (size_t i = 0; i < 2 * peer_count; i++) {
+        const struct peer *peer = &peers[i % peer_count];
+        bool separate = i >= peer_count;
+        if (separate && peer->paired)
+            continue;
+        printf("%-18s%-16s", peer->name, separate ? "separate runs" : "interleaved");
+        for (size_t c = 0; c < columns; c++)
+            printf("%9.4f", rate_peer(s, peer, changes[c], (size_t)ceil(tallies[c].pairs), separate,
+                                      trials));
+        printf("\n");
+    }
+}
+
+// ---- the ROC ----
+
+static void scores_of(double *out, const struct duet_series *s, const struct peer *peer,
+                      double change, bool separate, size_t trials)
+{
+    struct draw draw = draw_new(s);
+    struct random random = {7 + (uint64_t)(1e6 * change)};
+    struct gate_policy policy = policy_for(s);
+    for (size_t t = 0; t < trials; t++) {
+        draw_trial(&draw, s, change, separate, &random);
+        struct peer_data data = {draw.base, draw.head, draw.end[0]};
+        out[t] = peer ? peer->score(&data) : gate_score(&policy, &draw);
+    }
+    draw_free(&draw);
+}
+
+static void write_curve(FILE *file, const struct duet_series *s, const struct peer *peer,
+                        double change, bool separate, size_t trials)
+{
+    double *nulls = xcalloc(trials, sizeof(*nulls)), *changed = xcalloc(trials, sizeof(*changed));
+    struct roc_point *points = xcalloc(2 * trials + 1, sizeof(*points));
+    scores_of(nulls, s, peer, 0, separate, trials);
+    scores_of(changed, s, peer, change, separate, trials);
+    size_t count = study_roc(points, nulls, trials, changed, trials);
+    double area = study_roc_area(points, count), limit = peer ? peer->limit : 1;
+    size_t step = count / 100 + 1;
+    for (size_t i = 0; i < count; i++) {
+        bool default_here =
+            points[i].threshold >= limit && (i + 1 == count || points[i + 1].threshold < limit);
+        if (i % step == 0 || i + 1 == count || default_here)
+            fprintf(file, "%s,%.0f,%s,%s,%g,%zu,%.5g,%.5f,%.5f,%.5f,%d\n", s->shape, s->batch,
+                    peer ? peer->name : "plumb", separate ? "separate" : "interleaved", change,
+                    s->processes[0].count, points[i].threshold, points[i].false_rate,
+                    points[i].true_rate, area, default_here);
+    }
+    free(nulls);
+    free(changed);
+    free(points);
+}
+
+static int write_roc(const struct duets *data, const struct options *options)
+{
+    FILE *file = fopen(options->roc, "w");
+    if (!file) {
+        fprintf(stderr, "%s: cannot be written\n", options->roc);
+        return -1;
+    }
+    fprintf(file, "shape,batch,rule,arrangement,change,pairs,threshold,false_rate,true_rate,area,"
+                  "default\n");
+    for (size_t i = 0; i < data->count; i++) {
+        const struct duet_series *s = &data->series[i];
+        if (strcmp(s->variant, "same") != 0)
+            continue;
+        for (size_t c = 2; c <= 4; c++) {
+            write_curve(file, s, NULL, changes[c], false, options->trials);
+            for (size_t p = 0; p < peer_count; p++) {
+                write_curve(file, s, &peers[p], changes[c], false, options->trials);
+                if (!peers[p].paired)
+                    write_curve(file, s, &peers[p], changes[c], true, options->trials);
+            }
+        }
+    }
+    return fclose(file);
+}
+
+static int parse_options(struct options *options, int argc, char **argv)
+{
+    *options = (struct options){TEST_DATA "/h200-noise-pairs.csv", NULL, 1000};
+    for (int i = 1; i < argc; i++) {
+        int64_t number;
+        if (strcmp(argv[i], "--roc") == 0 && i + 1 < argc) {
+            options->roc = argv[++i];
+        } else if (strcmp(argv[i], "--trials") == 0 && i + 1 < argc) {
+            if (parse_int64(&number, argv[++i]) || number < 1 || number > 1000000)
+                return -1;
+            options->trials = (size_t)number;
+        } else if (argv[i][0] == '-') {
+            return -1;
+        } else {
+            options->csv = argv[i];
+        }
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options;
+    if (parse_options(&options, argc, argv)) {
+        fprintf(stderr, "usage: bench_gate [--trials N] [--roc FILE] [CSV]\n");
+        return 2;
+    }
+    struct duets *data = xcalloc(1, sizeof(*data));
+    struct error err;
+    int failed = duets_read(data, options.csv, &err);
+    if (failed)
+        fprintf(stderr, "%s\n", err.text);
+    else {
+        printf("%s, %zu trials per figure\n", options.csv, options.trials);
+        for (size_t i = 0; i < data->count; i++)
+            print_series(&data->series[i], options.trials);
+        failed = options.roc ? write_roc(data, &options) : 0;
+    }
+    duets_free(data);
+    return failed ? 1 : 0;
+}
