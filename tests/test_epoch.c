@@ -112,10 +112,10 @@ static void epoch_formats_to_what_parses_back(void **state)
         struct error err = {0};
         struct epoch_list list;
         struct epoch epoch = {.series = "tile-?? *:bf16-bf16:tn GPU-1",
-                              .level = (random_unit(&seed) - 0.5) * 0.2,
+                              .level = (draw_unit(&seed) - 0.5) * 0.2,
                               .reason = "because = # it is so",
                               .who = "A. Author <author@example.org>",
-                              .when_s = (int64_t)(random_next(&seed) % 2900000) * 86400};
+                              .when_s = (int64_t)(draw_bits(&seed) % 2900000) * 86400};
         memset(epoch.commit, 'a', 40);
         char *text = NULL;
         if (epoch_format(&text, &epoch, &arena, &err) || parse(&list, &arena, &err, text))
@@ -203,14 +203,14 @@ static void mutated_files_never_crash_the_parser(void **state)
         struct arena arena = {0};
         struct error err = {0};
         struct epoch_list list = {NULL, 0};
-        size_t length = strlen(good) - random_next(&seed) % 8;
+        size_t length = strlen(good) - draw_bits(&seed) % 8;
         char *text = xcalloc(length, 1);
         memcpy(text, good, length);
-        for (uint64_t changes = random_next(&seed) % 4; changes > 0; changes--) {
-            size_t at = random_next(&seed) % length, from = random_next(&seed) % length;
-            size_t run = random_next(&seed) % 30;
+        for (uint64_t changes = draw_bits(&seed) % 4; changes > 0; changes--) {
+            size_t at = draw_bits(&seed) % length, from = draw_bits(&seed) % length;
+            size_t run = draw_bits(&seed) % 30;
             if (run > length - at || run > length - from)
-                text[at] = (char)random_next(&seed);
+                text[at] = (char)draw_bits(&seed);
             else
                 memmove(text + at, text + from, run);
         }

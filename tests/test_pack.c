@@ -61,25 +61,25 @@ static void random_samples_round_trip(void **state)
     (void)state;
     uint64_t seed = 7;
     for (int round = 0; round < 300; round++) {
-        size_t count = random_next(&seed) % 40;
+        size_t count = draw_bits(&seed) % 40;
         struct sample *samples = xcalloc(count, sizeof(*samples));
         for (size_t i = 0; i < count; i++) {
-            uint64_t bits = random_next(&seed);
+            uint64_t bits = draw_bits(&seed);
             struct sample *s = &samples[i];
             memcpy(&s->time_ns, &bits, sizeof(bits));
             if (isnan(s->time_ns) || round % 3 == 0)
                 s->time_ns = (double)(bits % 100000000) / 1000;
-            s->clock_hz = round % 2 ? (double)(bits >> 33) : random_unit(&seed);
-            s->launches = (uint32_t)random_next(&seed);
-            s->pair = (uint32_t)random_next(&seed);
-            s->block = (uint16_t)random_next(&seed);
-            s->process = (uint16_t)random_next(&seed);
+            s->clock_hz = round % 2 ? (double)(bits >> 33) : draw_unit(&seed);
+            s->launches = (uint32_t)draw_bits(&seed);
+            s->pair = (uint32_t)draw_bits(&seed);
+            s->block = (uint16_t)draw_bits(&seed);
+            s->process = (uint16_t)draw_bits(&seed);
             s->role = (uint8_t)(bits & 1);
-            s->order = (uint8_t)random_next(&seed);
-            s->throttle = (uint8_t)random_next(&seed);
+            s->order = (uint8_t)draw_bits(&seed);
+            s->throttle = (uint8_t)draw_bits(&seed);
             s->excluded = (uint8_t)(bits >> 1 & 1);
-            s->temperature_c = (int16_t)random_next(&seed);
-            s->power_mw = (int32_t)random_next(&seed);
+            s->temperature_c = (int16_t)draw_bits(&seed);
+            s->power_mw = (int32_t)draw_bits(&seed);
         }
         assert_round_trip(samples, count);
         free(samples);
@@ -167,11 +167,11 @@ static void mutated_bytes_are_refused_or_sound(void **state)
         struct arena arena = {0};
         struct error err;
         struct sample *samples;
-        size_t count, length = size - (random_next(&seed) % 4 == 0 ? random_next(&seed) % size : 0);
+        size_t count, length = size - (draw_bits(&seed) % 4 == 0 ? draw_bits(&seed) % size : 0);
         unsigned char *mutated = xcalloc(length, 1);
         memcpy(mutated, bytes, length);
-        for (uint64_t flips = 1 + random_next(&seed) % 4; flips > 0 && length; flips--)
-            mutated[random_next(&seed) % length] = (unsigned char)random_next(&seed);
+        for (uint64_t flips = 1 + draw_bits(&seed) % 4; flips > 0 && length; flips--)
+            mutated[draw_bits(&seed) % length] = (unsigned char)draw_bits(&seed);
         if (unpack_samples(&samples, &count, mutated, length, &arena, &err) == 0) {
             accepted++;
             assert_true(count <= PACK_SAMPLES);

@@ -252,9 +252,9 @@ static void flipped_bytes_never_crash(void **state)
         struct store_report report = {0};
         char *bad = xcalloc(size, 1);
         memcpy(bad, good, size);
-        for (uint64_t flips = 1 + random_next(&seed) % 64; flips > 0; flips--)
-            bad[random_next(&seed) % size] = (char)random_next(&seed);
-        size_t kept = round % 5 ? size : random_next(&seed) % size;
+        for (uint64_t flips = 1 + draw_bits(&seed) % 64; flips > 0; flips--)
+            bad[draw_bits(&seed) % size] = (char)draw_bits(&seed);
+        size_t kept = round % 5 ? size : draw_bits(&seed) % size;
         write_file(f->path, bad, kept);
         if (store_open(&store, f->path, STORE_READ, &err)) {
             refused++;
@@ -387,7 +387,7 @@ static void killed_writer_loses_nothing_committed(void **state)
         struct store_report report;
         struct run_entry *entries;
         size_t count = 0;
-        kill_a_writer(f, &commit, &result, 3000 + (long)(random_next(&seed) % 60000));
+        kill_a_writer(f, &commit, &result, 3000 + (long)(draw_bits(&seed) % 60000));
         struct stat info;
         if (stat(f->path, &info) != 0)
             continue;
