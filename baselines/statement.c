@@ -41,9 +41,9 @@ int store_fail(struct store *store, struct error *err)
                          path);
     case SQLITE_IOERR:
         return error_set(err,
-                         "store %s: %s (%s); make room or check the disk and run again, what "
-                         "was saved is kept",
-                         path, said, strerror(sqlite3_system_errno(store->db)));
+                         "store %s: cannot be read or written (%s); make room or check the "
+                         "disk and run again, what was saved is kept",
+                         path, said);
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
         return error_set(err,

@@ -25,7 +25,7 @@
 
 #include <stdio.h>
 
-enum { STORE_WAIT_MS = 10000 };      // how long a writer waits for another
+enum { STORE_WAIT_MS = 10000 };      // how long a writer waits for another, unless told
 enum { STORE_UID_TEXT = 33 };        // room for a run's uid: 128 random bits, hexadecimal
 enum { STORE_ALL_RUNS = RUN_KINDS }; // as a kind: any
 
@@ -37,6 +37,7 @@ enum store_mode { STORE_READ, STORE_WRITE };
 int store_open(struct store **out, const char *path, enum store_mode mode, struct error *err);
 void store_close(struct store *store); // NULL is fine
 const char *store_path(const struct store *store);
+void store_set_wait(struct store *store, int wait_ms);
 
 // Many saves as one transaction: faster, and all or nothing. May not nest. Without a matching
 // store_commit_batch() everything since store_begin_batch() is lost.

@@ -234,13 +234,12 @@ static int read_results(struct run *run, struct references *refs, size_t limit, 
     int status;
     while ((status = statement_step(store, row, err)) > 0 && run->count < limit) {
         struct result *result = &run->results[run->count];
-        if (read_result(result, &refs[run->count], store, row, &run->arena, err) == 0 &&
-            result->device >= run->device_count)
-            store_damaged(store, "a result's device", err);
-        else if (run->count++ < limit)
-            continue;
-        sqlite3_reset(row);
-        return -1;
+        status = read_result(result, &refs[run->count], store, row, &run->arena, err);
+        if (status == 0 && result->device >= run->device_count)
+            status = store_damaged(store, "a result's device", err);
+        if (status)
+            break;
+        run->count++;
     }
     sqlite3_reset(row);
     return status < 0 ? -1 : 0;

@@ -94,7 +94,8 @@ static int connect_unwritable(struct store *store, int64_t *version, struct erro
     char *log = xprintf("%s-wal", store->path);
     bool whole = stat(log, &info) != 0 || info.st_size == 0;
     free(log);
-    if (!whole || store->mode != STORE_READ || sqlite3_errcode(store->db) != SQLITE_CANTOPEN)
+    int code = sqlite3_errcode(store->db);
+    if (!whole || store->mode != STORE_READ || (code != SQLITE_CANTOPEN && code != SQLITE_READONLY))
         return -1;
     sqlite3_close(store->db);
     store->db = NULL;
@@ -193,6 +194,11 @@ void store_close(struct store *store)
 const char *store_path(const struct store *store)
 {
     return store->path;
+}
+
+void store_set_wait(struct store *store, int wait_ms)
+{
+    sqlite3_busy_timeout(store->db, wait_ms);
 }
 
 int store_begin_batch(struct store *store, struct error *err)

@@ -55,7 +55,7 @@ struct store *scratch_store(const char *path, enum store_mode mode)
 }
 
 // splitmix64: small, and the same everywhere.
-uint64_t random_next(uint64_t *state)
+uint64_t draw_bits(uint64_t *state)
 {
     uint64_t z = *state += 0x9e3779b97f4a7c15u;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -63,14 +63,14 @@ uint64_t random_next(uint64_t *state)
     return z ^ (z >> 31);
 }
 
-double random_unit(uint64_t *state)
+double draw_unit(uint64_t *state)
 {
-    return (double)(random_next(state) >> 11) * 0x1p-53;
+    return (double)(draw_bits(state) >> 11) * 0x1p-53;
 }
 
-double random_normal(uint64_t *state)
+double draw_normal(uint64_t *state)
 {
-    double u = 1 - random_unit(state), v = random_unit(state);
+    double u = 1 - draw_unit(state), v = draw_unit(state);
     return sqrt(-2 * log(u)) * cos(6.283185307179586 * v);
 }
 
@@ -88,18 +88,18 @@ static void make_commit(struct commit *out, struct arena *arena, unsigned number
 static void make_samples(struct measurement *out, struct arena *arena, enum sample_role role,
                          size_t count, uint64_t *state)
 {
-    double level = 50000 * (1 + random_unit(state));
+    double level = 50000 * (1 + draw_unit(state));
     out->samples = arena_alloc(arena, count * sizeof(*out->samples));
     out->count = count;
     for (size_t i = 0; i < count; i++) {
-        double noise = 1 + 0.003 * random_normal(state);
+        double noise = 1 + 0.003 * draw_normal(state);
         out->samples[i] = (struct sample){.time_ns = round(level * noise * 1000) / 1000,
                                           .clock_hz = round(1.7e9 * noise),
                                           .launches = 4,
                                           .pair = (uint32_t)i,
                                           .block = (uint16_t)(i / 16),
                                           .role = (uint8_t)role,
-                                          .order = random_next(state) & 1,
+                                          .order = draw_bits(state) & 1,
                                           .throttle = i % 7 == 0 ? THROTTLE_POWER : 0,
                                           .excluded = i % 11 == 5,
                                           .temperature_c = 51,

@@ -17,9 +17,9 @@ const char *scratch_path(struct arena *arena, const char *folder, const char *na
 struct store *scratch_store(const char *path, enum store_mode mode);
 
 // Deterministic numbers.
-uint64_t random_next(uint64_t *state);
-double random_unit(uint64_t *state); // 0 <= x < 1
-double random_normal(uint64_t *state);
+uint64_t draw_bits(uint64_t *state);
+double draw_unit(uint64_t *state); // 0 <= x < 1
+double draw_normal(uint64_t *state);
 
 // A plain run (or a gate) of commit number `number` with `count` results, times and all else drawn
 // from the seed. Not saved.

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "baselines/epoch.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EPOCH_LIMIT = 100000, LINE_LIMIT = 4096 };
+
+enum key { KEY_SERIES, KEY_COMMIT, KEY_LEVEL, KEY_REASON, KEY_WHO, KEY_WHEN, KEYS };
+static const char *const key_names[KEYS] = {"series", "commit", "level", "reason", "who", "when"};
+
+struct parser {
+    const char *name;
+    int line;
+    struct arena *arena;
+    struct error *err;
+    struct epoch epoch; // the block being read
+    unsigned seen;      // bits by enum key
+    struct epoch *epochs;
+    size_t count;
+};
+
+// Days since 1970-01-01 of a civil date: years are counted from March, so that the leap day is the
+// last of its year, in eras of 400 years of 146097 days.
+static int64_t days_of(int64_t year, int64_t month, int64_t day)
+{
+    if (month <= 2)
+        year--;
+    int64_t era = (year >= 0 ? year : year - 399) / 400;
+    int64_t of_era = year - era * 400;
+    int64_t of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
+    return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
+}
+
+static void date_of(int64_t days, int *year, int *month, int *day)
+{
+    int64_t shifted = days + 719468;
+    int64_t era = (shifted >= 0 ? shifted : shifted - 146096) / 146097;
+    int64_t of_era = shifted - era * 146097;
+    int64_t years = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
+    int64_t of_year = of_era - (365 * years + years / 4 - years / 100);
+    int64_t shifted_month = (5 * of_year + 2) / 153;
+    *day = (int)(of_year - (153 * shifted_month + 2) / 5 + 1);
+    *month = (int)(shifted_month < 10 ? shifted_month + 3 : shifted_month - 9);
+    *year = (int)(years + era * 400 + (*month <= 2));
+}
+
+static bool parse_date(int64_t *out, const char *text)
+{
+    static const char shape[] = "dddd-dd-dd";
+    for (size_t i = 0; i < sizeof(shape); i++) {
+        bool fits = shape[i] == 'd' ? isdigit((unsigned char)text[i]) : text[i] == shape[i];
+        if (!fits)
+            return false;
+    }
+    int year = atoi(text), month = atoi(text + 5), day = atoi(text + 8), y, m, d;
+    int64_t days = days_of(year, month, day);
+    date_of(days, &y, &m, &d);
+    if (year < 1970 || y != year || m != month || d != day) // 2026-02-30
+        return false;
+    *out = days * 86400;
+    return true;
+}
+
+static bool is_object_id(const char *text)
+{
+    size_t length = strlen(text);
+    return length >= 7 && length < OBJECT_ID_TEXT && strspn(text, "0123456789abcdef") == length;
+}
+
+// Three words, one space between: what epoch_format() writes.
+static bool is_series(const char *text)
+{
+    int spaces = 0;
+    for (const char *c = text; *c; c++) {
+        if ((unsigned char)*c < 0x20)
+            return false;
+        if (*c == ' ') {
+            spaces++;
+            if (c == text || c[1] == ' ' || c[1] == '\0')
+                return false;
+        }
+    }
+    return spaces == 2 && strlen(text) < EPOCH_SERIES_TEXT;
+}
+
+static int set_key(struct parser *p, enum key key, const char *value)
+{
+    struct epoch *e = &p->epoch;
+    switch (key) {
+    case KEY_SERIES:
+        e->series = arena_strdup(p->arena, value);
+        if (!is_series(value))
+            return error_set(p->err, "%s:%d: series is KERNEL PROBLEM DEVICE, three patterns",
+                             p->name, p->line);
+        return 0;
+    case KEY_COMMIT:
+        if (!is_object_id(value))
+            return error_set(p->err, "%s:%d: commit is a hexadecimal id of 7 to 64 digits", p->name,
+                             p->line);
+        text_copy(e->commit, sizeof(e->commit), value);
+        return 0;
+    case KEY_LEVEL:
+        if (parse_double(&e->level, value) || fabs(e->level) > 10)
+            return error_set(p->err, "%s:%d: level is a log ratio, a number such as 0.0312",
+                             p->name, p->line);
+        return 0;
+    case KEY_WHEN:
+        if (!parse_date(&e->when_s, value))
+            return error_set(p->err, "%s:%d: when is a date such as 2026-11-21", p->name, p->line);
+        return 0;
+    default:
+        *(key == KEY_REASON ? &e->reason : &e->who) = arena_strdup(p->arena, value);
+        if (!value[0])
+            return error_set(p->err, "%s:%d: %s is empty; a reviewer needs it", p->name, p->line,
+                             key_names[key]);
+        return 0;
+    }
+}
+
+static int end_block(struct parser *p)
+{
+    if (p->seen == 0)
+        return 0;
+    for (int key = 0; key < KEYS; key++) {
+        if (!(p->seen & 1u << key))
+            return error_set(p->err, "%s:%d: the epoch that ends here has no %s", p->name, p->line,
+                             key_names[key]);
+    }
+    if (p->count == EPOCH_LIMIT)
+        return error_set(p->err, "%s:%d: more than %d epochs", p->name, p->line, EPOCH_LIMIT);
+    if ((p->count & (p->count - 1)) == 0) // room for 1, 2, 4, ...
+        p->epochs = xrealloc(p->epochs, p->count ? 2 * p->count : 1, sizeof(*p->epochs));
+    p->epochs[p->count++] = p->epoch;
+    p->epoch = (struct epoch){0};
+    p->seen = 0;
+    return 0;
+}
+
+static char *trim(char *text)
+{
+    size_t length = strlen(text);
+    while (length && (text[length - 1] == ' ' || text[length - 1] == '\t'))
+        text[--length] = '\0';
+    return text + strspn(text, " \t");
+}
+
+static int parse_assignment(struct parser *p, char *text)
+{
+    char *equals = strchr(text, '=');
+    if (!equals)
+        return error_set(p->err, "%s:%d: expected key = value", p->name, p->line);
+    *equals = '\0';
+    const char *name = trim(text), *value = trim(equals + 1);
+    for (int key = 0; key < KEYS; key++) {
+        if (strcmp(name, key_names[key]) != 0)
+            continue;
+        if (p->seen & 1u << key)
+            return error_set(p->err, "%s:%d: a second %s; an empty line ends an epoch", p->name,
+                             p->line, name);
+        if (key != KEY_SERIES && p->seen == 0)
+            return error_set(p->err, "%s:%d: an epoch begins with its series", p->name, p->line);
+        p->seen |= 1u << key;
+        return set_key(p, (enum key)key, value);
+    }
+    return error_set(p->err, "%s:%d: unknown key %.40s (series, commit, level, reason, who, when)",
+                     p->name, p->line, name);
+}
+
+static int parse_line(struct parser *p, const char *at, size_t length)
+{
+    char text[LINE_LIMIT];
+    if (length && at[length - 1] == '\r')
+        length--;
+    if (length >= sizeof(text))
+        return error_set(p->err, "%s:%d: longer than %d bytes", p->name, p->line, LINE_LIMIT - 1);
+    for (size_t i = 0; i < length; i++) {
+        if (((unsigned char)at[i] < 0x20 && at[i] != '\t') || at[i] == 0x7f)
+            return error_set(p->err, "%s:%d: a control byte; this is a text file", p->name,
+                             p->line);
+    }
+    memcpy(text, at, length);
+    text[length] = '\0';
+    char *content = trim(text);
+    if (content[0] == '#')
+        return 0;
+    return content[0] ? parse_assignment(p, content) : end_block(p);
+}
+
+int epoch_parse(struct epoch_list *out, const char *text, size_t length, const char *name,
+                struct arena *arena, struct error *err)
+{
+    struct parser p = {.name = name, .arena = arena, .err = err};
+    const char *end = text + length;
+    int status = 0;
+    for (const char *at = text; status == 0 && at < end;) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        p.line++;
+        status = parse_line(&p, at, (size_t)((stop ? stop : end) - at));
+        at = stop ? stop + 1 : end;
+    }
+    if (status == 0)
+        status = end_block(&p);
+    if (status == 0) {
+        out->epochs = arena_alloc(arena, p.count * sizeof(*p.epochs));
+        for (size_t i = 0; i < p.count; i++)
+            out->epochs[i] = p.epochs[i];
+        out->count = p.count;
+    }
+    free(p.epochs);
+    return status;
+}
+
+static bool is_one_line(const char *text)
+{
+    size_t length = strlen(text);
+    if (length == 0 || length > LINE_LIMIT / 2 || strchr(" \t", text[0]) ||
+        strchr(" \t", text[length - 1]))
+        return false;
+    for (const char *c = text; *c; c++) {
+        if (((unsigned char)*c < 0x20 && *c != '\t') || *c == 0x7f)
+            return false;
+    }
+    return true;
+}
+
+int epoch_format(char **out, const struct epoch *epoch, struct arena *arena, struct error *err)
+{
+    int year, month, day;
+    if (!is_one_line(epoch->reason) || !is_one_line(epoch->who))
+        return error_set(err, "an epoch's reason and who are one line each, and not empty");
+    if (!is_series(epoch->series))
+        return error_set(err, "an epoch's series is KERNEL PROBLEM DEVICE, three patterns");
+    if (!is_object_id(epoch->commit) || !(fabs(epoch->level) <= 10))
+        return error_set(err, "an epoch needs a full commit id and a level within +-10");
+    date_of((epoch->when_s - (epoch->when_s % 86400 < 0 ? 86399 : 0)) / 86400, &year, &month, &day);
+    if (year < 1970 || year > 9999)
+        return error_set(err, "an epoch's date is in the years 1970 to 9999");
+    *out = arena_printf(arena,
+                        "series = %s\ncommit = %s\nlevel  = %.17g\nreason = %s\nwho    = %s\n"
+                        "when   = %04d-%02d-%02d\n",
+                        epoch->series, epoch->commit, epoch->level, epoch->reason, epoch->who, year,
+                        month, day);
+    return 0;
+}
+
+// '*' any run, '?' any one byte. The last star is where to go on after a mismatch, which keeps it
+// quadratic for any pattern.
+static bool wildcard(const char *pattern, size_t length, const char *text)
+{
+    size_t p = 0, t = 0, star = SIZE_MAX, star_text = 0;
+    while (text[t]) {
+        if (p < length && pattern[p] == '*') {
+            star = p++;
+            star_text = t;
+        } else if (p < length && (pattern[p] == '?' || pattern[p] == text[t])) {
+            p++;
+            t++;
+        } else if (star != SIZE_MAX) {
+            p = star + 1;
+            t = ++star_text;
+        } else {
+            return false;
+        }
+    }
+    while (p < length && pattern[p] == '*')
+        p++;
+    return p == length;
+}
+
+bool epoch_matches(const struct epoch *epoch, const char *kernel, const struct problem *problem,
+                   const char *device_uuid)
+{
+    char text[PROBLEM_TEXT];
+    problem_format(text, problem);
+    const char *parts[] = {kernel, text, device_uuid};
+    const char *at = epoch->series;
+    for (size_t i = 0; i < ARRAY_COUNT(parts); i++) {
+        size_t length = strcspn(at, " ");
+        if (!wildcard(at, length, parts[i]))
+            return false;
+        at += length + (at[length] == ' ');
+    }
+    return true;
+}
+
+const struct epoch *epoch_find(const struct epoch_list *list, const char *kernel,
+                               const struct problem *problem, const char *device_uuid)
+{
+    for (size_t i = list->count; i > 0; i--) {
+        if (epoch_matches(&list->epochs[i - 1], kernel, problem, device_uuid))
+            return &list->epochs[i - 1];
+    }
+    return NULL;
+}
