@@ -77,7 +77,7 @@ static void gate_gives_each_step_of_a_history_its_verdict(void **state)
         int code;
         const char *word;
     } steps[] = {
-        {REPO_START, REPO_TUNE, 0, "OK: 4 same"},
+        {REPO_START, REPO_TUNE, 0, "OK: "}, // other code; as fast or faster, by the CPU
         {REPO_TUNE, REPO_COMMENT, 0, "OK: 4 same"},
         {REPO_COMMENT, REPO_RENAME, 0, "OK: 4 same"},
         {REPO_RENAME, REPO_MERGE, 0, "OK: 4 same"},
@@ -173,8 +173,9 @@ static void run_of_a_range_survives_kill_9_at_20_instants(void **state)
         run_all(0.05 + (random >> 16) % 1000 * 0.0015);
     }
     run_all(0);
-    // Two kernels on two problems at each of 15 commits; the unbuildable one has none.
-    assert_int_equal(count_results(), (REPO_COMMITS - 1) * 4);
+    // Two kernels on two problems at each of the 10 trees that build: four commits come back to the
+    // tree of MERGE, and the unbuildable one has no kernels.
+    assert_int_equal(count_results(), (REPO_COMMITS - 4 - 1) * 4);
     check_store();
 }
 
