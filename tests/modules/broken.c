@@ -150,6 +150,7 @@ static int hang(const struct plumb_args *args, void *stream)
     (void)stream;
     for (;;)
         pause();
+    return 0;
 }
 
 static int refuses(const struct plumb_args *args, void *stream)
