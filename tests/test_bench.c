@@ -189,6 +189,7 @@ static void wrong_kernels_are_found(void **state)
 {
     (void)state;
     assert_state("wrong", "wrong", "1 of 957 elements wrong");
+    assert_state("imprecise", "wrong", "1 of 957 elements wrong");
     assert_state("nan", "wrong", "nan");
     assert_state("unwritten", "wrong", "nan");
     assert_state("short_k", "wrong", "elements wrong");
@@ -286,8 +287,8 @@ static void one_file_twice_is_two_copies(void **state)
 {
     (void)state;
     struct transcript t;
-    // Each copy counts its own launches, and the second is held to the first one's choice.
-    play(&t, OPEN(1, "late", "\tbase=%B") OPEN(2, "chooses", "\tbase=%B") "quit\n");
+    // Each copy has its own variables, and the second is held to the first one's choice.
+    play(&t, OPEN(1, "once", "\tbase=%B") OPEN(2, "chooses", "\tbase=%B") "quit\n");
     assert_string_equal(field(transcript_find(&t, "opened", 0), "state"), "ok");
     const struct wire_record *chosen = transcript_find(&t, "opened", 1);
     assert_string_equal(field(chosen, "state"), "ok");

@@ -56,6 +56,15 @@ static int wrong(const struct plumb_args *args, void *stream)
     return 0;
 }
 
+// Within what bf16 would be allowed, not FP32.
+static int imprecise(const struct plumb_args *args, void *stream)
+{
+    (void)stream;
+    multiply(args);
+    ((float *)args->c)[0] += 1e-5f * sqrtf((float)args->problem.k);
+    return 0;
+}
+
 static int nan_result(const struct plumb_args *args, void *stream)
 {
     (void)stream;
@@ -177,6 +186,18 @@ static int prepare_fails(const struct plumb_args *args, void *stream, const char
     return 5;
 }
 
+// Fails when another copy of this file has been here: two copies share no variables.
+static int prepare_once(const struct plumb_args *args, void *stream, const char *pin, char *note,
+                        size_t note_size)
+{
+    static int prepared;
+    (void)args;
+    (void)stream;
+    (void)pin;
+    snprintf(note, note_size, "first");
+    return prepared++ ? 9 : 0;
+}
+
 // Chooses another algorithm each time it is asked, unless pinned.
 static int prepare_counts(const struct plumb_args *args, void *stream, const char *pin, char *note,
                           size_t note_size)
@@ -194,6 +215,7 @@ static int prepare_counts(const struct plumb_args *args, void *stream, const cha
 static const struct plumb_kernel kernels[] = {
     {.name = "right", .summary = "tabs\tand\nlines", .supports = any, .launch = right},
     {.name = "wrong", .supports = any, .launch = wrong},
+    {.name = "imprecise", .supports = any, .launch = imprecise},
     {.name = "nan", .supports = any, .launch = nan_result},
     {.name = "unwritten", .supports = any, .launch = unwritten},
     {.name = "short_k", .supports = any, .launch = short_k},
@@ -208,6 +230,7 @@ static const struct plumb_kernel kernels[] = {
     {.name = "prints", .supports = any, .launch = prints},
     {.name = "unsupported", .supports = none, .launch = right},
     {.name = "unprepared", .supports = any, .prepare = prepare_fails, .launch = right},
+    {.name = "once", .supports = any, .prepare = prepare_once, .launch = right},
     {.name = "chooses", .supports = any, .prepare = prepare_counts, .launch = right},
 };
 
