@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 enum { GUARD = 4096, ALIGN = 512, GUARD_BYTE = 0xa5, POISON_BYTE = 0xff, MATRICES = 3 };
+enum { SCALE_B = ALIGN / sizeof(float) }; // libraries may want their scales aligned
 
 struct region {
     size_t at, bytes; // a matrix within its block
@@ -52,7 +53,7 @@ static int add_set(struct buffers *b, struct error *err)
                                 .b = block + r[1].at,
                                 .c = block + r[2].at,
                                 .scale_a = b->scale,
-                                .scale_b = b->scale ? b->scale + 1 : NULL,
+                                .scale_b = b->scale ? b->scale + SCALE_B : NULL,
                                 .workspace = b->workspace,
                                 .workspace_bytes = b->workspace_bytes};
     if (b->ops->set(b->device, block, GUARD_BYTE, bytes, err) ||
@@ -67,9 +68,9 @@ static int add_set(struct buffers *b, struct error *err)
 static int open_shared(struct buffers *b, struct error *err)
 {
     if (inputs_is_fp8((int)b->problem.in)) {
-        if (b->ops->alloc((void **)&b->scale, b->device, 2 * sizeof(float), err) ||
+        if (b->ops->alloc((void **)&b->scale, b->device, 2 * ALIGN, err) ||
             b->ops->set_scale(b->device, b->scale, 1.0f / INPUTS_FP8_SCALE, err) ||
-            b->ops->set_scale(b->device, b->scale + 1, 1.0f / INPUTS_FP8_SCALE, err))
+            b->ops->set_scale(b->device, b->scale + SCALE_B, 1.0f / INPUTS_FP8_SCALE, err))
             return -1;
     }
     if (b->ops->alloc(&b->workspace, b->device, b->workspace_bytes + GUARD, err))

@@ -17,7 +17,7 @@ struct buffers {
     struct plumb_args *args; // one per set
     void **blocks;           // what was allocated for each set
     uint32_t sets;
-    float *scale; // two floats, or NULL
+    float *scale; // of A, and 512 bytes on of B; or NULL
     void *workspace;
     size_t workspace_bytes;
 };

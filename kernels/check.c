@@ -15,21 +15,22 @@ double check_scale(const struct problem *p)
     return p->epilogue == EPILOGUE_DUAL_SILU ? (double)p->k : sqrt((double)p->k);
 }
 
+// Unit roundoff, 2^-p for p significant bits.
 static double unit_out(enum dtype type)
 {
     switch (type) {
     case DTYPE_BF16:
-        return 0x1p-9;
+        return 0x1p-8;
     case DTYPE_FP16:
-        return 0x1p-12;
+        return 0x1p-11;
     case DTYPE_E4M3:
-        return 0x1p-5;
-    case DTYPE_E5M2:
         return 0x1p-4;
+    case DTYPE_E5M2:
+        return 0x1p-3;
     case DTYPE_FP64:
         return 0x1p-53;
     default:
-        return 0x1p-25;
+        return 0x1p-24;
     }
 }
 

@@ -8,7 +8,7 @@
 //
 // Tolerance, of |c - reference| / s, largest over all elements (about 6 s is the largest |c|):
 //     8 (u_out + u_in) + u_acc (8 sqrt(k) + k / 8)
-//   u_out  half a unit in the last place of the output type (2^-9 for bf16)
+//   u_out  unit roundoff of the output type, 2^-p for p significant bits (2^-8 for bf16)
 //   u_in   2^-10 for TF32, whose hardware drops the lower mantissa bits of both inputs; else 0
 //   u_acc  2^-24 for FP32 inputs; 2^-23 for tensor cores, which truncate; 2^-14 for fp8, whose
 //          products Hopper aligns to about 14 bits. Rounding errors of a sum of k terms grow like

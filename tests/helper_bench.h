@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs the real `bench` over a script of protocol lines and keeps what it answered.
+#ifndef PLUMB_HELPER_BENCH_H
+#define PLUMB_HELPER_BENCH_H
+
+#include "model/wire.h"
+
+struct transcript {
+    struct wire_record *records;
+    size_t count;
+    int status;   // as wait() gives it
+    char *output; // what the records point into
+    char *errors; // standard error
+};
+
+// Arguments as the shell reads them, e.g. "--device host". The caller frees.
+void bench_script(struct transcript *out, const char *arguments, const char *script);
+void transcript_free(struct transcript *transcript);
+// The record number `nth` (0-based) of this name; fails the test if there is none.
+const struct wire_record *transcript_find(const struct transcript *transcript, const char *name,
+                                          size_t nth);
+size_t transcript_count(const struct transcript *transcript, const char *name);
+// Field of a record as text; fails the test if it is missing.
+const char *field(const struct wire_record *record, const char *key);
+
+// Paths of test modules ("broken") and of the ladder's own ("naive"). Caller frees.
+char *test_module(const char *name);
+char *ladder_module(const char *name);
+
+#endif
