@@ -49,7 +49,7 @@ void pipeline_evaluate(struct pipeline_choice *choice, const struct pipeline_mac
 
 #ifdef PLUMB_HAVE_Z3
 // The same question put to Z3: the recurrences unrolled over stages, tiling and depth as unknowns,
-// the goal as its objective. K at most 1024. The optimum is equal; the tiling may be another of
+// the goal as its objective. Sizes up to 1024. The optimum is equal; the tiling may be another of
 // equal value. Fails when Z3 gives up within `timeout_ms`.
 int pipeline_optimise_z3(struct pipeline_choice *out, const struct pipeline_machine *machine,
                          const int64_t mnk[3], enum pipeline_goal goal, unsigned timeout_ms,

@@ -3,13 +3,16 @@
 // The optimisation of pipeline_optimise.h as a question to Z3, independent of the closed form: the
 // recurrences of pipeline.h are unrolled over stages with the depth as an unknown.
 //
-// Products of unknowns are kept linear: a tile side has few values, so x y is a choice over them,
-//     x y = if x = x_1 then x_1 y else if x = x_2 then x_2 y ...
+// Numbers are bit vectors: once a tiling is chosen, every term is then fixed by propagation alone,
+// where Z3's integer solver takes minutes over the nested maxima. A tile side has few values, so a
+// product of unknowns is a choice, x y = if x = x_1 then x_1 y else if x = x_2 then x_2 y ..., and
+// the optimum is reached by asking for something better until there is nothing.
 #include "model/pipeline_optimise.h"
 
 #include <z3.h>
 
 enum { STAGES_MAX = PIPELINE_TILE_MAX / PIPELINE_UNIT };
+enum { BITS = 56 }; // holds 32 stages of the dearest 32 x 32 x 32 tile, 1024 times
 
 struct question {
     Z3_context z3;
@@ -19,39 +22,37 @@ struct question {
     Z3_ast depth;
     Z3_ast load_a, load_b, math, epilogue;
     Z3_ast start_math[STAGES_MAX];
+    Z3_ast total[2]; // by goal
 };
 
 static Z3_ast number(struct question *q, int64_t value)
 {
-    return Z3_mk_int64(q->z3, value, Z3_mk_int_sort(q->z3));
+    return Z3_mk_int64(q->z3, value, Z3_mk_bv_sort(q->z3, BITS));
 }
 
 static Z3_ast unknown(struct question *q, const char *name)
 {
-    return Z3_mk_const(q->z3, Z3_mk_string_symbol(q->z3, name), Z3_mk_int_sort(q->z3));
+    return Z3_mk_const(q->z3, Z3_mk_string_symbol(q->z3, name), Z3_mk_bv_sort(q->z3, BITS));
 }
 
 static Z3_ast plus(struct question *q, Z3_ast a, Z3_ast b)
 {
-    Z3_ast both[] = {a, b};
-    return Z3_mk_add(q->z3, 2, both);
+    return Z3_mk_bvadd(q->z3, a, b);
 }
 
 static Z3_ast minus(struct question *q, Z3_ast a, Z3_ast b)
 {
-    Z3_ast both[] = {a, b};
-    return Z3_mk_sub(q->z3, 2, both);
+    return Z3_mk_bvsub(q->z3, a, b);
 }
 
 static Z3_ast times(struct question *q, int64_t factor, Z3_ast a)
 {
-    Z3_ast both[] = {number(q, factor), a};
-    return Z3_mk_mul(q->z3, 2, both);
+    return Z3_mk_bvmul(q->z3, number(q, factor), a);
 }
 
 static Z3_ast most(struct question *q, Z3_ast a, Z3_ast b)
 {
-    return Z3_mk_ite(q->z3, Z3_mk_ge(q->z3, a, b), a, b);
+    return Z3_mk_ite(q->z3, Z3_mk_bvuge(q->z3, a, b), a, b);
 }
 
 static Z3_ast equals(struct question *q, Z3_ast a, int64_t value)
@@ -75,7 +76,7 @@ static Z3_ast side_times(struct question *q, int side, Z3_ast y)
     return out;
 }
 
-static void state_unknowns(struct question *q, Z3_optimize solver)
+static void state_unknowns(struct question *q, Z3_solver solver)
 {
     static const char *const names[] = {"tile_m", "tile_n", "tile_k"};
     for (int side = 0; side < 3; side++) {
@@ -86,14 +87,14 @@ static void state_unknowns(struct question *q, Z3_optimize solver)
             if (divides(q, side, v))
                 any[count++] = equals(q, q->tile[side], v);
         }
-        Z3_optimize_assert(q->z3, solver, Z3_mk_or(q->z3, count, any));
+        Z3_solver_assert(q->z3, solver, Z3_mk_or(q->z3, count, any));
     }
     q->depth = unknown(q, "depth");
-    Z3_optimize_assert(q->z3, solver, Z3_mk_ge(q->z3, q->depth, number(q, 1)));
-    Z3_optimize_assert(q->z3, solver, Z3_mk_le(q->z3, q->depth, number(q, q->machine->depth_max)));
+    Z3_solver_assert(q->z3, solver, Z3_mk_bvuge(q->z3, q->depth, number(q, 1)));
+    Z3_solver_assert(q->z3, solver, Z3_mk_bvule(q->z3, q->depth, number(q, q->machine->depth_max)));
 }
 
-static void state_costs(struct question *q, Z3_optimize solver)
+static void state_costs(struct question *q, Z3_solver solver)
 {
     const struct pipeline_machine *m = q->machine;
     Z3_ast blocks_a = side_times(q, 0, q->tile[2]), blocks_b = side_times(q, 1, q->tile[2]);
@@ -105,7 +106,7 @@ static void state_costs(struct question *q, Z3_optimize solver)
     Z3_ast stage = plus(q, blocks_a, blocks_b), used = number(q, 0);
     for (int64_t depth = 1; depth <= m->depth_max; depth++)
         used = Z3_mk_ite(q->z3, equals(q, q->depth, depth), times(q, depth, stage), used);
-    Z3_optimize_assert(q->z3, solver, Z3_mk_le(q->z3, used, number(q, m->smem_blocks)));
+    Z3_solver_assert(q->z3, solver, Z3_mk_bvule(q->z3, used, number(q, m->smem_blocks)));
 }
 
 // When the buffer slot of this stage is free again: 0 while the buffer has not wrapped around.
@@ -184,35 +185,69 @@ static int64_t value_of(struct question *q, Z3_model model, Z3_ast term)
     return out;
 }
 
-static int solve(struct pipeline_choice *out, struct question *q, Z3_optimize solver,
-                 enum pipeline_goal goal, const int64_t mnk[3], struct error *err)
+static void read_model(struct pipeline_choice *out, struct question *q, Z3_solver solver)
 {
-    state_unknowns(q, solver);
-    state_costs(q, solver);
-    state_recurrences(q);
-    Z3_ast total = objective(q, goal);
-    Z3_optimize_minimize(q->z3, solver, total);
-    Z3_lbool answer = Z3_optimize_check(q->z3, solver, 0, NULL);
-    if (answer != Z3_L_TRUE)
-        return error_set(err, answer == Z3_L_FALSE ? "Z3: no tile fits in shared memory"
-                                                   : "Z3 gave up; allow it more time");
-    Z3_model model = Z3_optimize_get_model(q->z3, solver);
+    Z3_model model = Z3_solver_get_model(q->z3, solver);
     Z3_model_inc_ref(q->z3, model);
-    struct pipeline_choice c = {
+    *out = (struct pipeline_choice){
         .tile_m = (int32_t)value_of(q, model, q->tile[0]) * PIPELINE_UNIT,
         .tile_n = (int32_t)value_of(q, model, q->tile[1]) * PIPELINE_UNIT,
         .tile_k = (int32_t)value_of(q, model, q->tile[2]) * PIPELINE_UNIT,
         .depth = (int32_t)value_of(q, model, q->depth),
+        .time = value_of(q, model, q->total[PIPELINE_LEAST_TIME]),
+        .wait = value_of(q, model, q->total[PIPELINE_LEAST_WAIT]),
     };
-    int64_t found = value_of(q, model, total);
     Z3_model_dec_ref(q->z3, model);
-    if (c.tile_m <= 0 || c.tile_n <= 0 || c.tile_k <= 0 || c.depth <= 0)
-        return error_set(err, "Z3's answer has no tile; its model is incomplete");
-    pipeline_evaluate(&c, q->machine, mnk);
-    int64_t *goal_value = goal == PIPELINE_LEAST_TIME ? &c.time : &c.wait;
-    *goal_value = found; // Z3's own figure, so that a difference shows
-    *out = c;
+}
+
+static int solve(struct pipeline_choice *out, struct question *q, Z3_solver solver,
+                 enum pipeline_goal goal, struct error *err)
+{
+    state_unknowns(q, solver);
+    state_costs(q, solver);
+    state_recurrences(q);
+    q->total[PIPELINE_LEAST_TIME] = objective(q, PIPELINE_LEAST_TIME);
+    q->total[PIPELINE_LEAST_WAIT] = objective(q, PIPELINE_LEAST_WAIT);
+    struct pipeline_choice best = {0};
+    Z3_lbool answer;
+    while ((answer = Z3_solver_check(q->z3, solver)) == Z3_L_TRUE) {
+        read_model(&best, q, solver);
+        int64_t value = goal == PIPELINE_LEAST_TIME ? best.time : best.wait;
+        Z3_solver_assert(q->z3, solver, Z3_mk_bvult(q->z3, q->total[goal], number(q, value)));
+    }
+    if (answer == Z3_L_UNDEF)
+        return error_set(err, "Z3 gave up; allow it more time");
+    if (best.depth == 0)
+        return error_set(err, "Z3: no tile fits in %lld blocks of shared memory",
+                         (long long)q->machine->smem_blocks);
+    *out = best;
     return 0;
+}
+
+// Bit-blasting and a SAT solver, as one tactic.
+static Z3_solver new_solver(Z3_context z3, unsigned timeout_ms)
+{
+    Z3_tactic simplify = Z3_mk_tactic(z3, "simplify");
+    Z3_tactic_inc_ref(z3, simplify);
+    Z3_tactic blast = Z3_mk_tactic(z3, "bit-blast");
+    Z3_tactic_inc_ref(z3, blast);
+    Z3_tactic sat = Z3_mk_tactic(z3, "sat");
+    Z3_tactic_inc_ref(z3, sat);
+    Z3_tactic last = Z3_tactic_and_then(z3, blast, sat);
+    Z3_tactic_inc_ref(z3, last);
+    Z3_tactic all = Z3_tactic_and_then(z3, simplify, last);
+    Z3_tactic_inc_ref(z3, all);
+    Z3_solver solver = Z3_mk_solver_from_tactic(z3, all);
+    Z3_solver_inc_ref(z3, solver);
+    Z3_params params = Z3_mk_params(z3);
+    Z3_params_inc_ref(z3, params);
+    Z3_params_set_uint(z3, params, Z3_mk_string_symbol(z3, "timeout"), timeout_ms);
+    Z3_solver_set_params(z3, solver, params);
+    Z3_params_dec_ref(z3, params);
+    const Z3_tactic tactics[] = {simplify, blast, sat, last, all};
+    for (size_t i = 0; i < ARRAY_COUNT(tactics); i++)
+        Z3_tactic_dec_ref(z3, tactics[i]);
+    return solver;
 }
 
 int pipeline_optimise_z3(struct pipeline_choice *out, const struct pipeline_machine *machine,
@@ -221,23 +256,19 @@ int pipeline_optimise_z3(struct pipeline_choice *out, const struct pipeline_mach
 {
     if (pipeline_machine_check(machine, mnk, err))
         return -1;
-    if (mnk[2] > PIPELINE_TILE_MAX)
-        return error_set(err, "K = %lld: the unrolled question goes to %d", (long long)mnk[2],
-                         PIPELINE_TILE_MAX);
+    for (int side = 0; side < 3; side++) {
+        if (mnk[side] > PIPELINE_TILE_MAX)
+            return error_set(err, "size %lld: the unrolled question goes to %d",
+                             (long long)mnk[side], PIPELINE_TILE_MAX);
+    }
     Z3_config config = Z3_mk_config();
     struct question q = {.z3 = Z3_mk_context(config), .machine = machine};
     Z3_del_config(config);
     for (int side = 0; side < 3; side++)
         q.size[side] = mnk[side] / PIPELINE_UNIT;
-    Z3_optimize solver = Z3_mk_optimize(q.z3);
-    Z3_optimize_inc_ref(q.z3, solver);
-    Z3_params params = Z3_mk_params(q.z3);
-    Z3_params_inc_ref(q.z3, params);
-    Z3_params_set_uint(q.z3, params, Z3_mk_string_symbol(q.z3, "timeout"), timeout_ms);
-    Z3_optimize_set_params(q.z3, solver, params);
-    int result = solve(out, &q, solver, goal, mnk, err);
-    Z3_params_dec_ref(q.z3, params);
-    Z3_optimize_dec_ref(q.z3, solver);
+    Z3_solver solver = new_solver(q.z3, timeout_ms);
+    int result = solve(out, &q, solver, goal, err);
+    Z3_solver_dec_ref(q.z3, solver);
     Z3_del_context(q.z3);
     return result;
 }

@@ -101,7 +101,7 @@ static void the_largest_costs_do_not_overflow(void **state)
 static void z3_agrees(void **state)
 {
     (void)state;
-    const int64_t small[][3] = {{128, 64, 128}, {96, 160, 64}, {256, 128, 256}};
+    const int64_t small[][3] = {{64, 64, 64}, {128, 64, 96}};
     for (size_t i = 0; i < ARRAY_COUNT(small) * ARRAY_COUNT(machines) * 2; i++) {
         const struct pipeline_machine *m = &machines[i / 2 % ARRAY_COUNT(machines)];
         const int64_t *mnk = small[i / 2 / ARRAY_COUNT(machines)];
