@@ -118,7 +118,7 @@ static void fuzzed_text_is_accepted_or_refused_cleanly(void **state)
         char text[sizeof(valid) + 8];
         size_t length = sizeof(valid) - 1;
         memcpy(text, valid, length);
-        for (int edits = 1 + i % 4; edits > 0; edits--) {
+        for (int edits = 1 + i % 4; edits > 0 && length > 0; edits--) {
             seed = seed * 1664525 + 1013904223;
             size_t at = (seed >> 8) % length;
             char byte = alphabet[(seed >> 24) % (sizeof(alphabet) - 1)];
