@@ -23,6 +23,17 @@ void sink_printf(const struct sink *sink, const char *format, ...)
     free(text);
 }
 
+void sink_number(const struct sink *sink, double value)
+{
+    char text[40];
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, sizeof(text), "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            break;
+    }
+    sink_text(sink, text);
+}
+
 void sink_csv_field(const struct sink *sink, const char *text)
 {
     // A leading '#' would read as a comment line, an edge blank could be trimmed by other readers.

@@ -14,6 +14,8 @@ struct sink {
 
 void sink_text(const struct sink *sink, const char *text);
 void sink_printf(const struct sink *sink, const char *format, ...) PRINTF_LIKE(2, 3);
+// The shortest decimal text that reads back to the same double.
+void sink_number(const struct sink *sink, double value);
 // One CSV field, quoted as RFC 4180 says when it must be.
 void sink_csv_field(const struct sink *sink, const char *text);
 // Text inside XML, HTML or SVG: markup characters escaped, control bytes dropped.

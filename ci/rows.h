@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rows of a CSV file as model input: the columns that `plumb predict` and `plumb accuracy` read.
+//     m n k in_dtype                          required
+//     out_dtype sf_dtype sf_vec_size layout batch cta_m cta_n cta_k cluster_m cluster_n stages
+//     threads persistent raster_group split_k l2_hit_rate clock_mhz kernel        optional
+// Empty fields are absent ones. Columns of other names are not read.
+#ifndef PLUMB_ROWS_H
+#define PLUMB_ROWS_H
+
+#include "model/csv.h"
+#include "model/predict.h"
+
+struct row {
+    struct problem problem;
+    struct traits traits;
+    struct predict_input input; // points into this struct: set by row_input()
+    const char *kernel;         // "" when there is no such column; borrowed from the CSV
+};
+
+// Reads a whole file ("-": standard input) as CSV. An error names file and line.
+int rows_open(struct csv *out, const char *path, struct error *err);
+// Row `index`, on top of `defaults` (whose traits and input stand where the CSV says nothing).
+int row_read(struct row *out, const struct csv *csv, size_t index, const char *path,
+             const struct row *defaults, struct error *err);
+// The input of a row, its pointers set.
+const struct predict_input *row_input(struct row *row);
+// A positive number of an optional column; 0 when empty or absent; -1 refused.
+int row_number(double *out, const struct csv *csv, size_t index, const char *column,
+               const char *path, struct error *err);
+
+#endif

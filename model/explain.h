@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A prediction's breakdown as text for people. ws-persistent's is laid out as seed 0 prints it.
+#ifndef PLUMB_EXPLAIN_H
+#define PLUMB_EXPLAIN_H
+
+#include "model/predict.h"
+#include "model/sink.h"
+
+// `measured_us` 0: there is no measurement to compare with. Times are printed in microseconds.
+void explain_prediction(const struct sink *sink, const struct model *model,
+                        const struct predict_input *input, const struct prediction *prediction,
+                        double measured_us);
+
+#endif

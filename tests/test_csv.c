@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/csv.h"
+#include "model/sink.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static int parse(struct csv *out, const char *text, struct error *err)
+{
+    return csv_parse(out, text, strlen(text), "t.csv", err);
+}
+
+static void fields_follow_rfc_4180(void **state)
+{
+    (void)state;
+    struct csv csv;
+    struct error err;
+    assert_int_equal(parse(&csv, "# why\n\na,b,c\r\n1,\"x, \"\"y\"\"\nz\",\r\n\n4,5,6", &err), 0);
+    assert_int_equal(csv.columns, 3);
+    assert_int_equal(csv.count, 2);
+    assert_string_equal(csv.rows[0].fields[1], "x, \"y\"\nz");
+    assert_string_equal(csv.rows[0].fields[2], "");
+    assert_string_equal(csv.rows[1].fields[2], "6");
+    assert_int_equal(csv.rows[0].line, 4);
+    assert_int_equal(csv.rows[1].line, 7);
+    assert_int_equal(csv_column(&csv, "c"), 2);
+    assert_int_equal(csv_column(&csv, "d"), -1);
+    csv_free(&csv);
+}
+
+static void a_byte_order_mark_is_no_part_of_the_header(void **state)
+{
+    (void)state;
+    struct csv csv;
+    struct error err;
+    assert_int_equal(parse(&csv, "\xEF\xBB\xBFm,n\n1,2\n", &err), 0);
+    assert_int_equal(csv_column(&csv, "m"), 0);
+    csv_free(&csv);
+}
+
+static void malformed_text_is_refused_with_its_line(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *expected;
+    } bad[] = {
+        {"", "t.csv: no header line"},
+        {"# only a comment\n", "t.csv: no header line"},
+        {"a,b\n1\n", "t.csv:2: 1 fields, but the header has 2"},
+        {"a,b\n1,2,3\n", "t.csv:2: 3 fields"},
+        {"a,b\n1,\"2\n\n", "t.csv:2: a quoted field is never closed"},
+        {"a,b\n1,\"2\"x\n", "t.csv:2: text after a closing quote"},
+        {"a,b\n\n1,2\"\n", "t.csv:3: a quote inside an unquoted field"},
+        {"a,,b\n", "t.csv:1: column 2 has no name"},
+        {"a,a\n", "t.csv:1: two columns are named a"},
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(bad); i++) {
+        struct csv csv;
+        struct error err;
+        assert_int_equal(parse(&csv, bad[i].text, &err), -1);
+        assert_true(strncmp(err.text, bad[i].expected, strlen(bad[i].expected)) == 0);
+    }
+    struct csv csv;
+    struct error err;
+    assert_int_equal(csv_parse(&csv, "a\0b\n", 4, "t.csv", &err), -1);
+}
+
+static void too_many_columns_are_refused(void **state)
+{
+    (void)state;
+    struct sink_buffer text = {0};
+    struct sink sink = sink_to_buffer(&text);
+    for (int i = 0; i <= CSV_COLUMNS; i++)
+        sink_printf(&sink, "%sc%d", i ? "," : "", i);
+    struct csv csv;
+    struct error err;
+    assert_int_equal(csv_parse(&csv, text.text, text.length, "t.csv", &err), -1);
+    free(text.text);
+}
+
+// What sink_csv_field() writes, csv_parse() reads back.
+static void written_fields_read_back(void **state)
+{
+    (void)state;
+    static const char *const fields[] = {"plain",      "",      "a,b",    "\"q\"",
+                                         "two\nlines", "#hash", " edge ", "cr\rin"};
+    struct sink_buffer text = {0};
+    struct sink sink = sink_to_buffer(&text);
+    sink_text(&sink, "x,y\n");
+    for (size_t i = 0; i < ARRAY_COUNT(fields); i++) {
+        sink_csv_field(&sink, fields[i]);
+        sink_text(&sink, ",end\n");
+    }
+    struct csv csv;
+    struct error err;
+    assert_int_equal(csv_parse(&csv, text.text, text.length, "t.csv", &err), 0);
+    assert_int_equal(csv.count, ARRAY_COUNT(fields));
+    for (size_t i = 0; i < csv.count; i++)
+        assert_string_equal(csv.rows[i].fields[0], fields[i]);
+    csv_free(&csv);
+    free(text.text);
+}
+
+// Mutations of valid text: the reader accepts or refuses, and what it accepts is rectangular.
+static void fuzzed_text_is_accepted_or_refused_cleanly(void **state)
+{
+    (void)state;
+    static const char valid[] = "# c\nm,n,\"k,2\"\r\n1,2,3\n\"a\"\"b\",,\"line\nend\"\n\n7,8,9\n";
+    static const char alphabet[] = "\",\n\r#a\x80\xEF\0 ";
+    uint32_t seed = 12345;
+    size_t accepted = 0;
+    for (int i = 0; i < 40000; i++) {
+        char text[sizeof(valid) + 8];
+        size_t length = sizeof(valid) - 1;
+        memcpy(text, valid, length);
+        for (int edits = 1 + i % 4; edits > 0 && length > 0; edits--) {
+            seed = seed * 1664525 + 1013904223;
+            size_t at = (seed >> 8) % length;
+            char byte = alphabet[(seed >> 24) % (sizeof(alphabet) - 1)];
+            if (seed & 1)
+                text[at] = byte;
+            else if (seed & 2)
+                length = at + 1; // cut
+            else
+                memmove(text + at, text + at + 1, --length - at); // drop one
+        }
+        char *exact = malloc(length ? length : 1); // so that the sanitizer sees its end
+        memcpy(exact, text, length);
+        struct csv csv;
+        struct error err;
+        if (csv_parse(&csv, exact, length, "fuzz", &err) == 0) {
+            accepted++;
+            for (size_t row = 0; row < csv.count; row++) {
+                for (size_t c = 0; c < csv.columns; c++)
+                    assert_non_null(csv.rows[row].fields[c]);
+            }
+            csv_free(&csv);
+        } else {
+            assert_true(strlen(err.text) > 0 && !strchr(err.text, '\n'));
+        }
+        free(exact);
+    }
+    assert_in_range(accepted, 1000, 39000); // both ways are exercised
+}
+
+static void numbers_are_short_and_read_back(void **state)
+{
+    (void)state;
+    const double values[] = {376.1631394230768, 0.1, 1e-300, 4096, 1.0 / 3, 6.153846153846154};
+    for (size_t i = 0; i < ARRAY_COUNT(values); i++) {
+        struct sink_buffer text = {0};
+        struct sink sink = sink_to_buffer(&text);
+        sink_number(&sink, values[i]);
+        assert_true(strtod(text.text, NULL) == values[i]);
+        assert_true(text.length <= 24);
+        free(text.text);
+    }
+}
+
+static void markup_and_json_text_are_escaped(void **state)
+{
+    (void)state;
+    struct sink_buffer text = {0};
+    struct sink sink = sink_to_buffer(&text);
+    sink_xml_text(&sink, "<a href=\"x\">\x1b[1m&");
+    sink_text(&sink, "|");
+    sink_json_text(&sink, "a\"b\\c\nd");
+    assert_string_equal(text.text, "&lt;a href=&quot;x&quot;&gt;[1m&amp;|a\\\"b\\\\c\\u000ad");
+    free(text.text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fields_follow_rfc_4180),
+        cmocka_unit_test(a_byte_order_mark_is_no_part_of_the_header),
+        cmocka_unit_test(malformed_text_is_refused_with_its_line),
+        cmocka_unit_test(too_many_columns_are_refused),
+        cmocka_unit_test(written_fields_read_back),
+        cmocka_unit_test(fuzzed_text_is_accepted_or_refused_cleanly),
+        cmocka_unit_test(numbers_are_short_and_read_back),
+        cmocka_unit_test(markup_and_json_text_are_escaped),
+    };
+    return cmocka_run_group_tests_name("csv", tests, NULL, NULL);
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/pipeline.h"
+#include "model/pipeline_optimise.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+// Loads much faster than maths, much slower, and on a par (seed 1, section 3.3).
+static const struct pipeline_machine machines[] = {
+    {1680, 100, 5, 50, 400, 900, 20, 96, 84, 4, 1},
+    {1680, 300, 500, 10, 3, 900, 20, 96, 84, 4, 1},
+    {1680, 100, 40, 20, 40, 900, 20, 96, 84, 4, 2},
+};
+
+// Simulates every tiling: neither the closed form nor the pruning of the depths.
+static int64_t by_simulation(const struct pipeline_machine *m, const int64_t mnk[3],
+                             enum pipeline_goal goal)
+{
+    int64_t best = INT64_MAX;
+    for (int64_t i = 0; i < 32 * 32 * 32 * m->depth_max; i++) {
+        int64_t tm = i % 32 + 1, tn = i / 32 % 32 + 1, tk = i / 1024 % 32 + 1,
+                depth = i / 32768 + 1;
+        if (mnk[0] % (tm * 32) || mnk[1] % (tn * 32) || mnk[2] % (tk * 32) ||
+            depth * (tm + tn) * tk > m->smem_blocks)
+            continue;
+        struct pipeline p = {.load_a = (double)(m->load_startup + m->load_block * tm * tk),
+                             .load_b = (double)(m->load_startup + m->load_block * tk * tn),
+                             .math = (double)(m->math_startup + m->math_block * tm * tn * tk),
+                             .epilogue =
+                                 (double)(m->epilogue_startup + m->epilogue_block * tm * tn),
+                             .depth = (int32_t)depth,
+                             .dma_warps = m->dma_warps,
+                             .stages = mnk[2] / 32 / tk};
+        struct pipeline_events e;
+        struct error err;
+        assert_int_equal(pipeline_simulate(&e, &p, &err), 0);
+        int64_t tiles = mnk[0] / 32 / tm * (mnk[1] / 32 / tn);
+        int64_t value = goal == PIPELINE_LEAST_WAIT
+                            ? tiles * (int64_t)e.time.wait
+                            : m->launch + (tiles + m->sms - 1) / m->sms * (int64_t)e.time.wave;
+        best = value < best ? value : best;
+        pipeline_events_free(&e);
+    }
+    return best;
+}
+
+static const int64_t sizes[][3] = {
+    {512, 512, 512}, {1024, 512, 512}, {1024, 1024, 1024}, {32, 1024, 96}, {960, 992, 640},
+};
+
+static void search_finds_the_simulated_optimum(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_COUNT(sizes) * ARRAY_COUNT(machines) * 2; i++) {
+        const struct pipeline_machine *m = &machines[i / 2 % ARRAY_COUNT(machines)];
+        const int64_t *mnk = sizes[i / 2 / ARRAY_COUNT(machines)];
+        enum pipeline_goal goal = (enum pipeline_goal)(i % 2);
+        struct pipeline_choice c;
+        struct error err;
+        assert_int_equal(pipeline_optimise(&c, m, mnk, goal, &err), 0);
+        int64_t value = goal == PIPELINE_LEAST_TIME ? c.time : c.wait;
+        assert_int_equal(value, by_simulation(m, mnk, goal));
+        assert_true(mnk[0] % c.tile_m == 0 && mnk[1] % c.tile_n == 0 && mnk[2] % c.tile_k == 0);
+    }
+}
+
+static void bad_questions_are_refused(void **state)
+{
+    (void)state;
+    struct pipeline_choice c;
+    struct error err;
+    const int64_t good[3] = {512, 512, 512}, odd[3] = {512, 500, 512}, zero[3] = {0, 32, 32};
+    assert_int_equal(pipeline_optimise(&c, &machines[0], odd, PIPELINE_LEAST_TIME, &err), -1);
+    assert_int_equal(pipeline_optimise(&c, &machines[0], zero, PIPELINE_LEAST_TIME, &err), -1);
+    struct pipeline_machine m = machines[0];
+    m.smem_blocks = 1;
+    assert_int_equal(pipeline_optimise(&c, &m, good, PIPELINE_LEAST_TIME, &err), -1);
+    m = machines[0];
+    m.math_block = -1;
+    assert_int_equal(pipeline_optimise(&c, &m, good, PIPELINE_LEAST_TIME, &err), -1);
+}
+
+static void the_largest_costs_do_not_overflow(void **state)
+{
+    (void)state;
+    struct pipeline_machine m = {100000, 100000,  100000, 100000, 100000, 100000,
+                                 100000, 1 << 20, 1,      8,      1};
+    const int64_t mnk[3] = {65536, 65536, 65536};
+    struct pipeline_choice c;
+    struct error err;
+    assert_int_equal(pipeline_optimise(&c, &m, mnk, PIPELINE_LEAST_TIME, &err), 0);
+    assert_true(c.time > 0 && c.wait > 0);
+}
+
+#ifdef PLUMB_HAVE_Z3
+// Z3 on the small end of the document's grid; bench_models covers more of it and times both.
+static void z3_agrees(void **state)
+{
+    (void)state;
+    const int64_t small[][3] = {{64, 64, 64}, {128, 64, 96}};
+    for (size_t i = 0; i < ARRAY_COUNT(small) * ARRAY_COUNT(machines) * 2; i++) {
+        const struct pipeline_machine *m = &machines[i / 2 % ARRAY_COUNT(machines)];
+        const int64_t *mnk = small[i / 2 / ARRAY_COUNT(machines)];
+        enum pipeline_goal goal = (enum pipeline_goal)(i % 2);
+        struct pipeline_choice ours, z3;
+        struct error err;
+        assert_int_equal(pipeline_optimise(&ours, m, mnk, goal, &err), 0);
+        if (pipeline_optimise_z3(&z3, m, mnk, goal, 60000, &err))
+            fail_msg("%s", err.text);
+        if (goal == PIPELINE_LEAST_TIME)
+            assert_int_equal(ours.time, z3.time);
+        else
+            assert_int_equal(ours.wait, z3.wait);
+    }
+}
+#endif
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(search_finds_the_simulated_optimum),
+        cmocka_unit_test(bad_questions_are_refused),
+        cmocka_unit_test(the_largest_costs_do_not_overflow),
+#ifdef PLUMB_HAVE_Z3
+        cmocka_unit_test(z3_agrees),
+#endif
+    };
+    return cmocka_run_group_tests_name("pipeline_optimise", tests, NULL, NULL);
+}
