@@ -7,14 +7,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-const char *chart_class(const struct view *view)
+const char *chart_verdict_class(enum verdict_kind kind, bool is_environment)
 {
     static const char *const classes[VERDICT_KINDS] = {
         [VERDICT_SAME] = "v-same",     [VERDICT_SLOWER] = "v-slower",
         [VERDICT_FASTER] = "v-faster", [VERDICT_UNDECIDED] = "v-undecided",
         [VERDICT_BROKEN] = "v-broken", [VERDICT_NEW] = "v-new",
     };
-    return view->is_environment ? "v-environment" : classes[view->result->verdict.kind];
+    return is_environment ? "v-environment" : classes[kind];
+}
+
+const char *chart_class(const struct view *view)
+{
+    return chart_verdict_class(view->result->verdict.kind, view->is_environment);
 }
 
 enum svg_shape chart_shape(enum verdict_kind kind)
@@ -109,33 +114,23 @@ void chart_interval_axis(struct markup *m, const struct scale *x, double width)
     svg_end(m);
 }
 
-static int by_change(const void *left, const void *right)
+static int by_value(const void *left, const void *right)
 {
-    double a = (*(const struct view *const *)left)->change;
-    double b = (*(const struct view *const *)right)->change;
+    double a = ((const struct curve_point *)left)->value;
+    double b = ((const struct curve_point *)right)->value;
     return (a > b) - (a < b);
 }
 
-static int by_accuracy(const void *left, const void *right)
+// Moves the points that have a value to the front, sorted; returns how many.
+static size_t sort_points(struct curve_point *points, size_t count)
 {
-    double a = (*(const struct view *const *)left)->actual_predicted;
-    double b = (*(const struct view *const *)right)->actual_predicted;
-    return (a > b) - (a < b);
-}
-
-// Borrowed pointers to the views that have a value, sorted; the caller frees the array.
-static const struct view **sorted(const struct view *views, size_t count, bool accuracy,
-                                  size_t *used)
-{
-    const struct view **list = xcalloc(count ? count : 1, sizeof(*list));
-    *used = 0;
+    size_t used = 0;
     for (size_t i = 0; i < count; i++) {
-        double value = accuracy ? views[i].actual_predicted : views[i].change;
-        if (isfinite(value))
-            list[(*used)++] = &views[i];
+        if (isfinite(points[i].value))
+            points[used++] = points[i];
     }
-    qsort(list, *used, sizeof(*list), accuracy ? by_accuracy : by_change);
-    return list;
+    qsort(points, used, sizeof(*points), by_value);
+    return used;
 }
 
 enum { CURVE_WIDTH = 460, CURVE_HEIGHT = 240, LEFT = 54, RIGHT = 12, TOP = 12, BOTTOM = 34 };
@@ -152,60 +147,69 @@ static void curve_caption(struct markup *m, size_t count)
     svg_text(m, "tick", (LEFT + CURVE_WIDTH - RIGHT) / 2.0, CURVE_HEIGHT - 10, "middle", text);
 }
 
-void chart_curve_change(struct markup *m, const struct view *views, size_t count)
+void chart_curve_change(struct markup *m, struct curve_point *points, size_t count)
 {
-    size_t used;
-    const struct view **list = sorted(views, count, false, &used);
-    struct scale x = curve_x(used);
-    struct scale y = chart_change_scale(views, count, CURVE_HEIGHT - BOTTOM, TOP);
+    size_t used = sort_points(points, count);
+    struct scale x = curve_x(used), y = {-0.005, 0.005, CURVE_HEIGHT - BOTTOM, TOP};
+    for (size_t i = 0; i < used; i++) {
+        widen(&y, points[i].value);
+        widen(&y, points[i].lower);
+        widen(&y, points[i].upper);
+    }
+    y.low = fmax(y.low, -0.5);
+    y.high = fmin(y.high, 1.0);
+    scale_pad(&y, 0.06);
     svg_begin(m, "chart", CURVE_WIDTH, CURVE_HEIGHT,
               "All series sorted by change, each with its interval");
     svg_axis_left(m, &y, LEFT, CURVE_WIDTH - RIGHT, 100, " %");
     for (size_t i = 0; i < used; i++) {
+        const struct curve_point *p = &points[i];
         char class[48];
         double at = scale_at(&x, (double)i);
-        snprintf(class, sizeof(class), "interval thin %s", chart_class(list[i]));
-        svg_line(m, class, at, scale_at(&y, fmin(list[i]->upper, y.high)), at,
-                 scale_at(&y, fmax(list[i]->lower, y.low)));
-        if (scale_covers(&y, list[i]->change))
-            svg_marker(m, chart_class(list[i]), chart_shape(list[i]->result->verdict.kind), at,
-                       scale_at(&y, list[i]->change), used > 120 ? 2 : 3.5);
+        snprintf(class, sizeof(class), "interval thin %s", p->class);
+        if (p->upper > p->lower)
+            svg_line(m, class, at, scale_at(&y, fmin(p->upper, y.high)), at,
+                     scale_at(&y, fmax(p->lower, y.low)));
+        if (scale_covers(&y, p->value))
+            svg_marker(m, p->class, p->shape, at, scale_at(&y, p->value), used > 120 ? 2 : 3.5);
     }
     curve_caption(m, used);
     svg_end(m);
-    free(list);
 }
 
-// On a logarithmic axis: twice and half are equally far from 1.
-void chart_curve_accuracy(struct markup *m, const struct view *views, size_t count)
+static void ratio_grid(struct markup *m, const struct scale *y)
 {
-    static const double ratios[] = {0.1, 0.2, 0.5, 0.8, 0.9, 1,  1.1, 1.25,
-                                    1.5, 2,   3,   5,   10,  20, 50};
-    size_t used;
-    const struct view **list = sorted(views, count, true, &used);
-    struct scale x = curve_x(used);
-    struct scale y = {log(0.9), log(1.1), CURVE_HEIGHT - BOTTOM, TOP};
+    static const double ratios[] = {50,  20, 10,  5,   3,   2,   1.5, 1.25,
+                                    1.1, 1,  0.9, 0.8, 0.5, 0.2, 0.1};
+    double last = -100;
     char label[32];
-    for (size_t i = 0; i < used; i++)
-        widen(&y, log(list[i]->actual_predicted));
-    scale_pad(&y, 0.05);
-    svg_begin(m, "chart", CURVE_WIDTH, CURVE_HEIGHT,
-              "All series sorted by measured time over predicted time");
-    double high = scale_at(&y, log(1.1)), low = scale_at(&y, log(0.9)), last = -100;
-    svg_rect(m, "band", LEFT, high, CURVE_WIDTH - RIGHT - LEFT, low - high);
-    for (size_t i = ARRAY_COUNT(ratios); i-- > 0;) {
-        double at = scale_at(&y, log(ratios[i]));
-        if (!scale_covers(&y, log(ratios[i])) || (fabs(at - last) < 14 && ratios[i] != 1))
+    for (size_t i = 0; i < ARRAY_COUNT(ratios); i++) {
+        double at = scale_at(y, log(ratios[i]));
+        if (!scale_covers(y, log(ratios[i])) || (fabs(at - last) < 14 && ratios[i] != 1))
             continue;
         last = at;
         snprintf(label, sizeof(label), "%g", ratios[i]);
         svg_line(m, ratios[i] == 1 ? "grid zero" : "grid", LEFT, at, CURVE_WIDTH - RIGHT, at);
         svg_text(m, "tick", LEFT - 5, at + 4, "end", label);
     }
+}
+
+// On a logarithmic axis: twice and half are equally far from 1.
+void chart_curve_accuracy(struct markup *m, struct curve_point *points, size_t count)
+{
+    size_t used = sort_points(points, count);
+    struct scale x = curve_x(used), y = {log(0.9), log(1.1), CURVE_HEIGHT - BOTTOM, TOP};
+    for (size_t i = 0; i < used; i++)
+        widen(&y, log(points[i].value));
+    scale_pad(&y, 0.05);
+    svg_begin(m, "chart", CURVE_WIDTH, CURVE_HEIGHT,
+              "All series sorted by measured time over predicted time");
+    double high = scale_at(&y, log(1.1)), low = scale_at(&y, log(0.9));
+    svg_rect(m, "band", LEFT, high, CURVE_WIDTH - RIGHT - LEFT, low - high);
+    ratio_grid(m, &y);
     for (size_t i = 0; i < used; i++)
         svg_marker(m, "v-point", SHAPE_DOT, scale_at(&x, (double)i),
-                   scale_at(&y, log(list[i]->actual_predicted)), used > 120 ? 1.6 : 3);
+                   scale_at(&y, log(points[i].value)), used > 120 ? 1.6 : 3);
     curve_caption(m, used);
     svg_end(m);
-    free(list);
 }

@@ -21,15 +21,21 @@ void chart_samples(struct markup *m, const struct view *view);
 // Head / base of each pair in the order they were taken, with the borders of processes: shows
 // drift.
 void chart_pairs(struct markup *m, const struct view *view);
-// The prediction's parts as a waterfall up to its total, and the measured time beside it.
-void chart_parts(struct markup *m, const struct view *view);
-// All series sorted by change (base and head runs), with their intervals.
-void chart_curve_change(struct markup *m, const struct view *views, size_t count);
-// All series sorted by actual / predicted.
-void chart_curve_accuracy(struct markup *m, const struct view *views, size_t count);
+// The prediction's parts as a waterfall up to its total, and the measured time (NaN: none) beside.
+void chart_parts(struct markup *m, const struct prediction *prediction, double measured_ns);
+
+// One series in a sorted curve; points whose value is NaN are left out. Both sort what they get.
+struct curve_point {
+    double value, lower, upper; // relative change, or actual / predicted (then no interval)
+    const char *class;          // of its verdict
+    enum svg_shape shape;
+};
+void chart_curve_change(struct markup *m, struct curve_point *points, size_t count);
+void chart_curve_accuracy(struct markup *m, struct curve_point *points, size_t count);
 
 // "v-slower": the class that colours a verdict.
 const char *chart_class(const struct view *view);
+const char *chart_verdict_class(enum verdict_kind kind, bool is_environment);
 enum svg_shape chart_shape(enum verdict_kind kind);
 
 #endif

@@ -212,11 +212,10 @@ static void draw_part(struct markup *m, const char *class, const char *name, dou
 }
 
 // Parts that do not add up to the total (a roofline's two times overlap) all start at zero.
-void chart_parts(struct markup *m, const struct view *view)
+void chart_parts(struct markup *m, const struct prediction *p, double measured_ns)
 {
-    const struct prediction *p = &view->result->prediction;
     double row = 20, height = ((double)p->part_count + 2) * row + 30, factor = 1;
-    double most = fmax(p->time_ns, isfinite(view->head_ns) ? view->head_ns : 0), at = 0, y = 4;
+    double most = fmax(p->time_ns, isfinite(measured_ns) ? measured_ns : 0), at = 0, y = 4;
     bool additive = fabs(parts_sum(p) - p->time_ns) <= 0.02 * p->time_ns;
     for (size_t i = 0; i < p->part_count; i++)
         most = fmax(most, p->parts[i].time_ns);
@@ -232,7 +231,7 @@ void chart_parts(struct markup *m, const struct view *view)
         at += p->parts[i].time_ns;
     }
     draw_part(m, "part total", "predicted", 0, p->time_ns, &x, y);
-    if (isfinite(view->head_ns))
-        draw_part(m, "part actual", "measured", 0, view->head_ns, &x, y + row);
+    if (isfinite(measured_ns))
+        draw_part(m, "part actual", "measured", 0, measured_ns, &x, y + row);
     svg_end(m);
 }

@@ -15,14 +15,7 @@ enum { FINDINGS_SHOWN = 8 };
 void html_tag(struct markup *m, const struct view *view)
 {
     enum verdict_kind kind = view->result->verdict.kind;
-    markup_start(m, "span");
-    markup_attrf(m, "class", "tag %s", chart_class(view));
-    markup_open(m, "span", "sign");
-    markup_attr(m, "aria-hidden", "true");
-    markup_text(m, view_symbol(kind));
-    markup_end(m);
-    markup_text(m, verdict_kind_name(kind));
-    markup_end(m);
+    page_tag(m, chart_class(view), view_symbol(kind), verdict_kind_name(kind));
 }
 
 void html_commit(const struct html *html, const char *id)
@@ -70,13 +63,7 @@ static void write_counts(const struct html *html)
                      counts[order[i]] ? "" : " zero");
         markup_elementf(html->m, "b", NULL, "%zu", counts[order[i]]);
         markup_text(html->m, " ");
-        markup_open(html->m, "span", "tag");
-        markup_open(html->m, "span", "sign");
-        markup_attr(html->m, "aria-hidden", "true");
-        markup_text(html->m, view_symbol(order[i]));
-        markup_end(html->m);
-        markup_text(html->m, verdict_kind_name(order[i]));
-        markup_end(html->m);
+        page_tag(html->m, "", view_symbol(order[i]), verdict_kind_name(order[i]));
         markup_end(html->m);
     }
     markup_end(html->m);

@@ -193,6 +193,14 @@ static void history_figure(struct markup *m, const struct view *view)
     free(texts);
 }
 
+static void parts_figure(struct markup *m, const struct view *view)
+{
+    markup_start(m, "figure");
+    markup_element(m, "figcaption", NULL, "What the predicted time is made of");
+    chart_parts(m, &view->result->prediction, view->head_ns);
+    markup_end(m);
+}
+
 static void write_figures(struct markup *m, const struct view *view)
 {
     const struct result *r = view->result;
@@ -202,7 +210,7 @@ static void write_figures(struct markup *m, const struct view *view)
     if (r->head.count > 1 && r->base.count > 1)
         figure(m, NULL, "Head over base, pair by pair; shaded: the margin", chart_pairs, view);
     if (r->prediction.feasible && r->prediction.part_count > 0 && r->prediction.time_ns > 0)
-        figure(m, NULL, "What the predicted time is made of", chart_parts, view);
+        parts_figure(m, view);
     if (r->history.count > 1)
         history_figure(m, view);
     markup_end(m);

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { FOREST_WIDTH = 180 };
 
@@ -124,39 +125,61 @@ void html_table(const struct html *html)
     page_table_end(m);
     markup_end(m);
     markup_element(m, "p", "hint",
-                   "Interval: change of head over base with its confidence interval; shaded: the "
-                   "margin below which a change does not count; an arrow head: goes on beyond.");
+                   html->run->base.id[0]
+                       ? "Interval: change of head over base with its confidence interval; shaded: "
+                         "the margin below which a change does not count; an arrow head: goes on "
+                         "beyond."
+                       : "Interval: change against the series' own past; shaded: the margin below "
+                         "which a change does not count; an arrow head: goes on beyond.");
     markup_end(m);
+}
+
+// One point per view; the caller frees.
+static struct curve_point *points_of(const struct html *html, bool accuracy)
+{
+    struct curve_point *points = xcalloc(html->count ? html->count : 1, sizeof(*points));
+    for (size_t i = 0; i < html->count; i++) {
+        const struct view *v = &html->views[i];
+        points[i] = (struct curve_point){v->change, v->lower, v->upper, chart_class(v),
+                                         chart_shape(v->result->verdict.kind)};
+        if (accuracy)
+            points[i].value = v->actual_predicted;
+    }
+    return points;
+}
+
+static void curve_figure(const struct html *html, bool accuracy, const char *caption,
+                         void (*draw)(struct markup *, struct curve_point *, size_t))
+{
+    struct curve_point *points = points_of(html, accuracy);
+    size_t used = 0;
+    for (size_t i = 0; i < html->count; i++)
+        used += isfinite(points[i].value);
+    if (used >= 2) {
+        markup_open(html->m, "figure", "card");
+        markup_element(html->m, "figcaption", NULL, caption);
+        draw(html->m, points, html->count);
+        markup_end(html->m);
+    }
+    free(points);
 }
 
 void html_curves(const struct html *html)
 {
-    struct markup *m = html->m;
-    size_t changes = 0, predictions = 0;
-    for (size_t i = 0; i < html->count; i++) {
-        changes += isfinite(html->views[i].change);
-        predictions += isfinite(html->views[i].actual_predicted);
-    }
-    if (changes < 2 && predictions < 2)
+    bool gate = html->run->base.id[0];
+    if (html->count < 2)
         return;
-    markup_start(m, "section");
-    markup_attr(m, "aria-label", "All series at a glance");
-    markup_element(m, "h2", NULL, "At a glance");
-    markup_open(m, "div", "figures");
-    if (changes >= 2) {
-        markup_open(m, "figure", "card");
-        markup_element(m, "figcaption", NULL, "Change of head over base, every series sorted");
-        chart_curve_change(m, html->views, html->count);
-        markup_end(m);
-    }
-    if (predictions >= 2) {
-        markup_open(m, "figure", "card");
-        markup_element(
-            m, "figcaption", NULL,
-            "Measured time over predicted time, every series sorted; shaded: within 10 %");
-        chart_curve_accuracy(m, html->views, html->count);
-        markup_end(m);
-    }
-    markup_end(m);
-    markup_end(m);
+    markup_start(html->m, "section");
+    markup_attr(html->m, "aria-label", "All series at a glance");
+    markup_element(html->m, "h2", NULL, "At a glance");
+    markup_open(html->m, "div", "figures");
+    curve_figure(html, false,
+                 gate ? "Change of head over base, every series sorted"
+                      : "Change against the series' own past, every series sorted",
+                 chart_curve_change);
+    curve_figure(html, true,
+                 "Measured time over predicted time, every series sorted; shaded: within 10 %",
+                 chart_curve_accuracy);
+    markup_end(html->m);
+    markup_end(html->m);
 }

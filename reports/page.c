@@ -161,6 +161,18 @@ void page_finish(struct markup *m, const struct page *page, const char *note, st
     markup_finish(m, out);
 }
 
+void page_tag(struct markup *m, const char *class, const char *sign, const char *word)
+{
+    markup_start(m, "span");
+    markup_attrf(m, "class", "tag %s", class);
+    markup_open(m, "span", "sign");
+    markup_attr(m, "aria-hidden", "true");
+    markup_text(m, sign);
+    markup_end(m);
+    markup_text(m, word);
+    markup_end(m);
+}
+
 void page_table_begin(struct markup *m, const char *class, const char *caption)
 {
     markup_open(m, "table", class);

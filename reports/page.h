@@ -31,6 +31,9 @@ struct markup *page_begin(const struct page *page);
 // `note` is the footer's text.
 void page_finish(struct markup *m, const struct page *page, const char *note, struct buffer *out);
 
+// "▲ slower": a verdict's sign and word in its colour; `class` as chart_verdict_class() says.
+void page_tag(struct markup *m, const char *class, const char *sign, const char *word);
+
 // A table that can be sorted and filtered: caption for screen readers, then one call per column.
 enum page_sort { PAGE_SORT_NONE, PAGE_SORT_TEXT, PAGE_SORT_NUMBER };
 void page_table_begin(struct markup *m, const char *class, const char *caption);
