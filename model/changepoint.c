@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The steps of model/segmentation.h are held against a random walk in noise fitted to the whole
+// series (model/local_level.h). Where the walk explains it better, or where the values follow each
+// other so closely that segmentation cannot tell, the series drifts, and only jumps that stand out
+// of the walk are reported. Both likelihoods are conditional on the first value and take their
+// variance from the data; the steps may have AR(1) noise and pay for each change.
+//
+// The credible set of a step is the profile likelihood of its index between the neighbouring
+// changes, levels as fitted, tempered by the inflation for serial correlation; that of a jump comes
+// from the squared statistics of a jump at each index.
+#include "model/changepoint.h"
+
+#include "model/base.h"
+#include "model/local_level.h"
+#include "model/robust.h"
+#include "model/segmentation.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct changepoint_options changepoint_defaults = {
+    .penalty = 15, .bound = 3, .confidence = 0.95};
+
+enum { MAX_JUMPS = 32, NEAR = 5 };
+static const double drift_share = 0.6;    // of the penalty, in nats: what a step costs here
+static const double jump_threshold = 4.5; // standard deviations; a normal walk: 0.07 in 10^4 values
+
+static double clip(double value, double bound)
+{
+    return fmax(-bound, fmin(bound, value));
+}
+
+static double median_of(const double *values, size_t first, size_t end)
+{
+    double near[NEAR];
+    memcpy(near, values + first, (end - first) * sizeof(*near));
+    return robust_median(near, end - first);
+}
+
+// Values with isolated outliers drawn in to their neighbourhood's median; shifts stay as they are.
+static double *without_spikes(const struct segmentation *s)
+{
+    double *clean = xcalloc(s->n, sizeof(*clean));
+    double bound = (s->bound + 1) * sqrt(s->variance * (1 - s->correlation));
+    for (size_t i = 0; i < s->n; i++) {
+        size_t first = i < NEAR / 2 ? 0 : i - NEAR / 2;
+        size_t end = i + NEAR / 2 < s->n ? i + NEAR / 2 + 1 : s->n;
+        double middle = median_of(s->y, first, end);
+        clean[i] = middle + clip(s->y[i] - middle, bound);
+    }
+    return clean;
+}
+
+static double steps_likelihood(const struct segmentation *s, const double *clean)
+{
+    double *residual = xcalloc(s->n, sizeof(*residual));
+    double bound = (s->bound + 1) * sqrt(s->variance);
+    for (size_t j = 0; j < s->count; j++) {
+        for (size_t i = s->segments[j].first; i < s->segments[j].end; i++)
+            residual[i] = clip(clean[i] - s->segments[j].level, bound);
+    }
+    double cross = 0, squares = 0, sum = 0;
+    for (size_t i = 1; i < s->n; i++) {
+        cross += residual[i] * residual[i - 1];
+        squares += residual[i - 1] * residual[i - 1];
+    }
+    double r = squares > 0 ? clip(cross / squares, 0.999) : 0;
+    for (size_t i = 1; i < s->n; i++) {
+        double innovation = residual[i] - r * residual[i - 1];
+        sum += innovation * innovation;
+    }
+    free(residual);
+    double count = (double)s->n - 1;
+    return -0.5 * count * (log(fmax(sum / count, 1e-300)) + 1);
+}
+
+static bool drifts(const struct segmentation *s, const double *clean)
+{
+    if (segmentation_wanders(s) || (s->suspect && s->count < 2))
+        return true;
+    if (s->count < 2 || s->n < 4)
+        return false;
+    double cost = drift_share * s->penalty * (double)(s->count - 1);
+    return local_level_fit(clean, NULL, s->n).log_likelihood > steps_likelihood(s, clean) - cost;
+}
+
+// Grows from `best` to the likelier side until the mass of first..end-1 reaches the confidence.
+static void credible(struct change *change, const double *log_mass, size_t first, size_t end,
+                     size_t best, double confidence)
+{
+    double total = 0, mass = 1;
+    for (size_t i = first; i < end; i++)
+        total += exp(log_mass[i] - log_mass[best]);
+    size_t low = best, high = best;
+    while (mass < confidence * total && (low > first || high + 1 < end)) {
+        double left = low > first ? log_mass[low - 1] : -INFINITY;
+        double right = high + 1 < end ? log_mass[high + 1] : -INFINITY;
+        mass += exp(fmax(left, right) - log_mass[best]);
+        if (left > right)
+            low--;
+        else
+            high++;
+    }
+    change->earliest = low;
+    change->latest = high;
+}
+
+// Profile log-likelihood of where segment a ends and b begins, for all of a->first+1 .. b->end-1.
+static void profile(double *log_mass, const struct segmentation *s, const struct potts_segment *a,
+                    const struct potts_segment *b)
+{
+    double cap = s->bound * s->bound * s->variance, sum = 0;
+    for (size_t i = a->first; i + 1 < b->end; i++) {
+        double to_a = s->y[i] - a->level, to_b = s->y[i] - b->level;
+        sum += fmin(to_b * to_b, cap) - fmin(to_a * to_a, cap);
+        log_mass[i + 1] = 0.5 * sum / s->long_run;
+    }
+}
+
+// From the units of the segmentation to those of the series as given.
+static void restore(struct change *change, const struct segmentation *s, double half_width)
+{
+    double size = change->after - change->before;
+    change->size = s->scale * size;
+    change->size_low = s->scale * (size - half_width);
+    change->size_high = s->scale * (size + half_width);
+    change->before = s->centre + s->scale * change->before;
+    change->after = s->centre + s->scale * change->after;
+    change->index = s->where[change->index];
+    change->earliest = s->where[change->earliest];
+    change->latest = s->where[change->latest];
+}
+
+static void report_steps(struct changepoints *out, const struct segmentation *s, double confidence)
+{
+    double *log_mass = xcalloc(s->n, sizeof(*log_mass));
+    double normal = normal_quantile(0.5 + 0.5 * confidence);
+    double reach = sqrt(segmentation_widen(s, normal * normal));
+    out->changes = xcalloc(s->count, sizeof(*out->changes));
+    for (size_t j = 0; j + 1 < s->count; j++) {
+        const struct potts_segment *a = &s->segments[j], *b = a + 1;
+        struct change *change = &out->changes[out->count++];
+        double score = segmentation_score(s, j);
+        *change = (struct change){.index = b->first, .before = a->level, .after = b->level};
+        change->evidence = 0.5 * score;
+        profile(log_mass, s, a, b);
+        credible(change, log_mass, a->first + 1, b->end, b->first, confidence);
+        restore(change, s, reach * fabs(b->level - a->level) / sqrt(score));
+    }
+    free(log_mass);
+}
+
+// Wider for few values, whose scale is uncertain, as in segmentation_widen().
+static double jump_reach(size_t n)
+{
+    return sqrt((double)n * expm1(fmin(jump_threshold * jump_threshold / (double)n, 50)));
+}
+
+static void report_jumps(struct changepoints *out, const struct segmentation *s,
+                         const double *clean, double confidence)
+{
+    unsigned char *starts = xcalloc(s->n, 1);
+    double *scores = xcalloc(s->n, sizeof(*scores));
+    double reach = normal_quantile(0.5 + 0.5 * confidence);
+    size_t most = local_level_jumps(starts, clean, s->n, jump_reach(s->n), MAX_JUMPS);
+    out->changes = xcalloc(most, sizeof(*out->changes));
+    for (size_t t = 1, before = 0; t < s->n; t++) {
+        if (!starts[t])
+            continue;
+        struct change *change = &out->changes[out->count++];
+        size_t end = t + 1;
+        while (end < s->n && end < t + NEAR && !starts[end])
+            end++;
+        starts[t] = 0;
+        local_level_scores(scores, clean, starts, s->n);
+        starts[t] = 1;
+        *change = (struct change){.index = t, .evidence = 0.5 * scores[t]};
+        change->before = median_of(clean, t - before > NEAR ? t - NEAR : before, t);
+        change->after = median_of(clean, t, end);
+        double gap = fabs(change->after - change->before);
+        double width = reach * gap / sqrt(fmax(scores[t], 1));
+        for (size_t i = 0; i < s->n; i++)
+            scores[i] *= 0.5;
+        credible(change, scores, before + 1, end, t, confidence);
+        restore(change, s, width);
+        before = t;
+    }
+    free(scores);
+    free(starts);
+}
+
+void changepoints_find(struct changepoints *out, const double *values, size_t n,
+                       const struct changepoint_options *options)
+{
+    const struct changepoint_options *o = options ? options : &changepoint_defaults;
+    struct segmentation s;
+    segmentation_find(&s, values, n, o->penalty, o->bound);
+    *out = (struct changepoints){.used = s.n, .inflation = 1};
+    if (s.variance > 0) {
+        double *clean = without_spikes(&s);
+        out->drift = drifts(&s, clean);
+        if (out->drift)
+            report_jumps(out, &s, clean, o->confidence);
+        else
+            report_steps(out, &s, o->confidence);
+        free(clean);
+        out->sigma = s.scale * sqrt(s.variance);
+        out->correlation = s.correlation;
+        out->inflation = segmentation_inflation(&s);
+    }
+    segmentation_free(&s);
+}
+
+void changepoints_free(struct changepoints *changepoints)
+{
+    free(changepoints->changes);
+    memset(changepoints, 0, sizeof(*changepoints));
+}

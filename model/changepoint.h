@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Change points of one series, offline: where its level moved, by how much, how surely, and which
+// points the move may have happened at. The defaults are meant for any series as it comes: unknown
+// unit and scale, outliers, serial correlation, missing values, ten points or ten thousand.
+//
+// A change is an abrupt shift of level that lasts. Isolated outliers are none, and neither is a
+// series that wanders: that is called drift.
+#ifndef PLUMB_CHANGEPOINT_H
+#define PLUMB_CHANGEPOINT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct changepoint_options {
+    // Twice the log-likelihood gain that a change must bring, for independent normal noise and many
+    // points. 14 gives about one false change per 100,000 points (tests/bench_changepoint.c); it is
+    // raised by itself for serial correlation and for short series.
+    double penalty;
+    double bound;      // residuals count up to this many standard deviations (biweight)
+    double confidence; // of intervals and credible sets, e.g. 0.95
+};
+extern const struct changepoint_options changepoint_defaults;
+
+// One change, in indices of the series as given (missing values counted).
+struct change {
+    size_t index;            // first value at the new level
+    size_t earliest, latest; // credible set: the first new value is one of earliest..latest
+    double before, after;    // robust levels of the segments on both sides
+    double size;             // after - before
+    double size_low, size_high;
+    double evidence; // log-likelihood ratio, in nats, change against none, correlation allowed for
+};
+
+struct changepoints {
+    struct change *changes; // in order of index
+    size_t count;
+    size_t used;        // values that were not missing
+    double sigma;       // standard deviation of one value about its level
+    double correlation; // lag 1
+    double inflation;   // variance of a mean, relative to independent values
+    bool drift;         // the level wanders: only jumps that stand out of the wandering are listed
+};
+
+// NaN and infinite values are missing. `options` NULL means the defaults. Any n, 0 included.
+// `out` is released with changepoints_free().
+void changepoints_find(struct changepoints *out, const double *values, size_t n,
+                       const struct changepoint_options *options);
+void changepoints_free(struct changepoints *changepoints);
+
+#endif
