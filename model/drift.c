@@ -11,6 +11,7 @@
 //     slower: the whole interval lies above +margin; faster: below -margin; same: inside; else
 //     undecided.
 #include "model/drift.h"
+#include "model/robust.h"
 
 #include <math.h>
 #include <string.h>
@@ -20,14 +21,6 @@ struct drift_policy drift_policy_default(const char *device_kind)
     bool host = strcmp(device_kind, "host") == 0;
     return (struct drift_policy){
         .prior_sd = host ? 0.03 : 0.02, .prior_runs = 4, .margin = 0.02, .confidence = 0.99};
-}
-
-// Normal quantile, Abramowitz & Stegun 26.2.23: error below 4.5e-4.
-static double normal_quantile(double p)
-{
-    double t = sqrt(-2 * log(1 - p));
-    return t - (2.515517 + 0.802853 * t + 0.010328 * t * t) /
-                   (1 + 1.432788 * t + 0.189269 * t * t + 0.001308 * t * t * t);
 }
 
 // Student's t from the normal quantile, Abramowitz & Stegun 26.7.5, first three terms.
