@@ -349,8 +349,10 @@ static void process_dead_child_is_the_end_not_a_signal(void **state)
     assert_int_equal(process_read(process, line, sizeof(line), 5), PROCESS_LINE);
     assert_int_equal(process_read(process, line, sizeof(line), 5), PROCESS_LINE_END);
     int sent = 0;
-    for (int i = 0; i < 100 && sent == 0; i++)
+    for (int i = 0; i < 500 && sent == 0; i++) { // until its keeper has closed the pipe too
         sent = process_write(process, "hello?\n", 0.2);
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    }
     assert_int_equal(sent, -1);
     struct process_result result;
     process_stop(&result, process, 5);
