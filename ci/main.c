@@ -37,6 +37,8 @@ int main(int argc, char **argv)
 {
     // A child that dies while we write to it is data, not the end of us.
     signal(SIGPIPE, SIG_IGN);
+    // A full disk (or file-size limit) is an error with a text, too.
+    signal(SIGXFSZ, SIG_IGN);
     const char *name = argc > 1 ? argv[1] : "--help";
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
         print_help(stdout);

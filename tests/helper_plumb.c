@@ -6,9 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+uint64_t plumb_file_limit;
 
 static double now_s(void)
 {
@@ -29,6 +32,9 @@ static void become(const char *directory, const char *const *argv, const char *l
     dup2(fd, 1);
     dup2(fd, 2);
     unsetenv("GITHUB_ACTIONS");
+    const struct rlimit limit = {plumb_file_limit, plumb_file_limit};
+    if (plumb_file_limit)
+        setrlimit(RLIMIT_FSIZE, &limit);
     execv(full[0], (char *const *)(uintptr_t)full);
     _exit(99);
 }

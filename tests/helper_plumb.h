@@ -14,6 +14,9 @@ struct plumb_outcome {
     char output[PLUMB_OUTPUT]; // standard output and error, the end of it
 };
 
+// Limits of the next plumb_run: the largest file it may write (a full disk), 0 = none.
+extern uint64_t plumb_file_limit;
+
 // argv[0] is the command ("gate"); ends with NULL. kill_after_s > 0: SIGKILL to plumb alone (not
 // its children) after that time, as `kill -9` would.
 void plumb_run(struct plumb_outcome *out, const char *directory, const char *const *argv,
