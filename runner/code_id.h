@@ -9,17 +9,18 @@
 // trace in the file, and unused code beside a kernel moves its time by up to 0.4 %. Hence the rule
 // of one kernel per module.
 //
-// Host part: every loaded section but symbol and string tables, notes and unwind tables; the places
-// of sections relative to each other; relocations with the *names* of what they import.
+// Host part: all bytes the loader maps, and where; not the build id.
 // CUDA part: for each embedded cubin the code, constants, initialised data and launch attributes of
 // every kernel; whatever is not a readable cubin (compressed, PTX) is hashed byte for byte.
 //
-// Files come from foreign builds: every offset and size is checked; a broken file is an error.
+// Files come from foreign builds: every offset and size is checked; a file that is no ELF library,
+// or lies about itself, is hashed whole.
 #ifndef PLUMB_CODE_ID_H
 #define PLUMB_CODE_ID_H
 
 #include "model/result.h"
 
+// -1 only when the file cannot be read.
 int code_id(char out[OBJECT_ID_TEXT], const char *library, struct error *err);
 
 // What one device function needs, read from the cubin: the static gate's facts.
@@ -28,12 +29,14 @@ struct code_function {
     char architecture[16];   // "sm_90"
     int32_t registers;       // per thread
     int32_t stack_bytes;     // per thread: local memory, spills included
-    int32_t shared_bytes;    // static, per block
+    int32_t shared_bytes;    // static, per block; with what sm_90 and later reserve
     int32_t constant_bytes;  // bank 0: parameters included
     int32_t parameter_bytes; // of the launch
     int32_t max_threads;     // from __launch_bounds__, 0 = not given
     uint64_t code_bytes;     // of machine code
-    uint32_t local_accesses; // instructions that load or store local memory; 0 = no spills
+    // Width of all instructions that load or store local memory, spills among them, as ptxas -v
+    // counts spills; 0: none.
+    uint32_t local_load_bytes, local_store_bytes;
 };
 struct code_function_list {
     struct code_function *items; // sorted by architecture, then name

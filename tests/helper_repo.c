@@ -8,10 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifndef TEST_SOURCE
-#define TEST_SOURCE "."
-#endif
-
 static void need(int code, const char *what)
 {
     if (code == 0)

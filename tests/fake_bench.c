@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A bench without a device, for tests of its driver: it speaks model/wire.h, its times are made up
+// but always the same, and it misbehaves when asked. What it does is in the last part of a
+// library's name (lists) or in the kernel's name (everything else):
+//   NAME            behaves; head takes 1.05 times as long as base in kernel "slower"
+//   crash[-AT]      dies by SIGSEGV       hang[-AT]    never answers
+//   garbage[-AT]    a line that is none   huge[-AT]    a line of a megabyte
+//   binary[-AT]     a NUL in a line       exit[-AT]    exits with status 0
+//   lost[-AT]       exits as if its device were gone, and then there is none (a file beside it)
+//   claims[-AT]     the same, but the device is still there
+// AT is list, open, pairs (also solo), close; without it: open. "base-crash" does it only with the
+// library base-crash.so. Others: see act() and take_samples().
+#include "model/wire.h"
+
+#include <limits.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { STATUS_LOST = 40 };
+
+struct series {
+    int64_t id;
+    char kernel[KERNEL_NAME_TEXT];
+    bool has_base;
+    uint32_t next_pair;
+};
+
+static void put(struct wire_line *line)
+{
+    fputs(wire_end(line), stdout);
+    fflush(stdout);
+}
+
+static void put_text(const char *name, const char *text)
+{
+    struct wire_line line;
+    wire_begin(&line, name);
+    if (text)
+        wire_add_text(&line, "text", text);
+    put(&line);
+}
+
+// The file that says that the device is gone.
+static const char *marker(char path[PATH_MAX])
+{
+    ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 8);
+    if (length < 0)
+        abort();
+    memcpy(path + length, ".gone", sizeof(".gone"));
+    return path;
+}
+
+static void lose_device(bool really)
+{
+    char path[PATH_MAX];
+    put_text("note", "device lost: it fell off the bus");
+    FILE *file = really ? fopen(marker(path), "w") : NULL;
+    if (file)
+        fclose(file);
+    _exit(STATUS_LOST);
+}
+
+static void put_raw(const char *bytes, size_t size)
+{
+    fwrite(bytes, 1, size, stdout);
+    fflush(stdout);
+}
+
+static void put_huge(void)
+{
+    char *bytes = xcalloc(1 << 20, 1);
+    memset(bytes, 'x', (1 << 20) - 1);
+    bytes[(1 << 20) - 1] = '\n';
+    put_raw(bytes, 1 << 20);
+    free(bytes);
+}
+
+// Does what `name` asks for at this place of the protocol.
+static void act(const char *name, const char *at)
+{
+    char what[KERNEL_NAME_TEXT];
+    text_copy(what, sizeof(what), name);
+    char *dash = strchr(what, '-');
+    if (strcmp(dash ? dash + 1 : "open", at) != 0)
+        return;
+    if (dash)
+        *dash = '\0';
+    if (strcmp(what, "crash") == 0)
+        raise(SIGSEGV);
+    else if (strcmp(what, "hang") == 0)
+        for (;;)
+            pause();
+    else if (strcmp(what, "garbage") == 0)
+        put_raw("?? what\n", 8);
+    else if (strcmp(what, "huge") == 0)
+        put_huge();
+    else if (strcmp(what, "binary") == 0)
+        put_raw("no\0te\ttext=x\n", 13);
+    else if (strcmp(what, "exit") == 0)
+        exit(0);
+    else if (strcmp(what, "lost") == 0 || strcmp(what, "claims") == 0)
+        lose_device(*what == 'l');
+    else if (strcmp(what, "noisy") == 0)
+        for (int i = 0; i < 100; i++)
+            put_text("note", "working");
+}
+
+static void greet(void)
+{
+    struct wire_line line;
+    wire_begin(&line, "hello");
+    wire_add_int(&line, "wire", WIRE_VERSION);
+    wire_add_text(&line, "version", "fake");
+    put(&line);
+    wire_begin(&line, "device");
+    wire_add_text(&line, "kind", "host");
+    wire_add_text(&line, "uuid", "fake-0001");
+    wire_add_text(&line, "name", "Fake device");
+    wire_add_text(&line, "driver", "1");
+    wire_add_text(&line, "runtime", "2");
+    wire_add_int(&line, "sm_count", 4);
+    wire_add_double(&line, "clock_hz", 2e9);
+    put(&line);
+}
+
+// "/a/b/crash-list.so" is crash-list.
+static void stem(char out[KERNEL_NAME_TEXT], const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    text_copy(out, KERNEL_NAME_TEXT, slash ? slash + 1 : path);
+    char *dot = strrchr(out, '.');
+    if (dot)
+        *dot = '\0';
+}
+
+static void list(const struct wire_record *record)
+{
+    char name[KERNEL_NAME_TEXT];
+    struct wire_line line;
+    const struct traits traits = {.in = DTYPE_FP32, .out = DTYPE_FP32, .acc = DTYPE_FP32};
+    stem(name, wire_text(record, "library"));
+    act(name, "list");
+    if (strcmp(name, "abi") == 0) {
+        put_text("fail", "abi.so: kernel ABI version 9, this bench reads version 1");
+        return;
+    }
+    wire_begin(&line, "kernel");
+    wire_add_text(&line, "name", strcmp(name, "badname") == 0 ? "../Evil Name" : name);
+    wire_add_text(&line, "summary", "a fake\nwith \x1b[31mcolour");
+    wire_add_text(&line, "device", "host");
+    wire_add_traits(&line, &traits);
+    put(&line);
+    put_text("done", NULL);
+}
+
+static void put_state(const char *name, const struct series *series, enum measurement_state state,
+                      double error, const char *note)
+{
+    struct wire_line line;
+    wire_begin(&line, name);
+    wire_add_int(&line, "id", series->id);
+    wire_add_text(&line, "state", measurement_state_name(state));
+    wire_add_text(&line, "role", "head");
+    wire_add_double(&line, "error", error);
+    wire_add_double(&line, "tolerance", 1e-3);
+    wire_add_int(&line, "launches", 4);
+    wire_add_text(&line, "note", note);
+    put(&line);
+    put_text("done", NULL);
+}
+
+static void open_series(struct series *series, const struct wire_record *record)
+{
+    char base[KERNEL_NAME_TEXT] = "", head[KERNEL_NAME_TEXT] = "";
+    struct error err;
+    if (wire_int(&series->id, record, "id", 0, INT64_MAX, &err))
+        exit(4);
+    text_copy(series->kernel, sizeof(series->kernel), wire_text(record, "kernel"));
+    series->has_base = wire_text(record, "base") != NULL;
+    series->next_pair = 0;
+    if (series->has_base)
+        stem(base, wire_text(record, "base"));
+    stem(head, wire_text(record, "head"));
+    if (strcmp(base, "bad-base") == 0 || strcmp(head, "bad-base") == 0)
+        raise(SIGSEGV);
+    act(series->kernel, "open");
+    if (strcmp(series->kernel, "refuse") == 0)
+        put_text("fail", "bench: open: no memory for the inputs");
+    else if (strcmp(series->kernel, "mute") == 0)
+        put_text("done", NULL);
+    else if (strcmp(series->kernel, "wrong") == 0)
+        put_state("opened", series, MEASURED_WRONG, NAN, "C[3,4] is nan\x1b[0m");
+    else
+        put_state("opened", series, MEASURED_OK, 1e-6, "algorithm 7");
+}
+
+static void put_sample(const struct series *series, enum sample_role role, int order, int64_t block,
+                       double time_ns)
+{
+    const struct sample sample = {.time_ns = time_ns,
+                                  .clock_hz = 1.5e9,
+                                  .launches = 4,
+                                  .pair = series->next_pair,
+                                  .block = (uint16_t)block,
+                                  .role = (uint8_t)role,
+                                  .order = (uint8_t)order,
+                                  .temperature_c = 40,
+                                  .power_mw = -1};
+    struct wire_line line;
+    wire_begin(&line, "sample");
+    wire_add_int(&line, "id", series->id);
+    wire_add_sample(&line, &sample);
+    put(&line);
+}
+
+// Kernels that break the rules: "many" sends one too many, "few" one less, "alone" half a pair,
+// "negative" a time below zero, "foreign" another series' sample; "crash-pairs" dies half-way.
+static void take_samples(struct series *series, const struct wire_record *record, bool pairs)
+{
+    int64_t count, block;
+    struct error err;
+    const char *kernel = series->kernel;
+    if (wire_int(&count, record, "count", 1, 1000000, &err) ||
+        wire_int(&block, record, "block", 0, UINT16_MAX, &err))
+        exit(4);
+    if (strcmp(kernel, "many") == 0)
+        count++;
+    if (strcmp(kernel, "few") == 0)
+        count--;
+    for (int64_t i = 0; i < count; i++, series->next_pair++) {
+        if (i == count / 2)
+            act(kernel, "pairs");
+        double time_ns = 1000 + (double)(series->next_pair % 7);
+        double slower = strcmp(kernel, "slower") == 0 ? 1.05 : 1;
+        bool head_first = pairs && series->next_pair % 2 == 1;
+        struct series shown = *series;
+        shown.id += strcmp(kernel, "foreign") == 0;
+        if (strcmp(kernel, "negative") == 0)
+            time_ns = -time_ns;
+        if (!pairs) {
+            put_sample(&shown, ROLE_HEAD, 0, block, time_ns * slower);
+            continue;
+        }
+        put_sample(&shown, head_first ? ROLE_HEAD : ROLE_BASE, 0, block,
+                   head_first ? time_ns * slower : time_ns);
+        if (strcmp(kernel, "alone") == 0)
+            continue;
+        put_sample(&shown, head_first ? ROLE_BASE : ROLE_HEAD, 1, block,
+                   head_first ? time_ns : time_ns * slower);
+    }
+    put_text("done", NULL);
+}
+
+static void close_series(const struct series *series)
+{
+    act(series->kernel, "close");
+    bool late = strcmp(series->kernel, "late-wrong") == 0;
+    put_state("closed", series, late ? MEASURED_WRONG : MEASURED_OK, late ? 0.5 : 1e-6,
+              late ? "C[0,0] after the launches" : "");
+}
+
+static void put_figure(const char *key, double value, double cv, bool stable)
+{
+    struct wire_line line;
+    wire_begin(&line, "figure");
+    wire_add_text(&line, "key", key);
+    wire_add_double(&line, "value", value);
+    wire_add_double(&line, "cv", cv);
+    wire_add_int(&line, "repeats", 5);
+    wire_add_int(&line, "stable", stable);
+    wire_add_text(&line, "note", stable ? "" : "spread of 12 %");
+    put(&line);
+}
+
+static void calibrate(const struct wire_record *record)
+{
+    const char *only = wire_text(record, "only");
+    if (only && strcmp(only, "nonsense") == 0)
+        put_figure("nonsense", 1, 0, true);
+    if (!only || strcmp(only, "dram_bytes_s") == 0)
+        put_figure("dram_bytes_s", 4e12, 0.002, true);
+    if (!only)
+        put_figure("launch_s", 2e-6, 0.12, false);
+    put_text("done", NULL);
+}
+
+static bool serve(struct series *series, const struct wire_record *record)
+{
+    if (strcmp(record->name, "list") == 0)
+        list(record);
+    else if (strcmp(record->name, "open") == 0)
+        open_series(series, record);
+    else if (strcmp(record->name, "pairs") == 0)
+        take_samples(series, record, true);
+    else if (strcmp(record->name, "solo") == 0)
+        take_samples(series, record, false);
+    else if (strcmp(record->name, "close") == 0)
+        close_series(series);
+    else if (strcmp(record->name, "calibrate") == 0)
+        calibrate(record);
+    else
+        return false;
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    static char line[WIRE_LINE];
+    struct series series = {0};
+    struct error err;
+    char path[PATH_MAX];
+    const char *device = argc == 3 && strcmp(argv[1], "--device") == 0 ? argv[2] : "";
+    if (access(marker(path), F_OK) == 0 || strcmp(device, "host") != 0) {
+        fprintf(stderr, "fake_bench: no device %s\n", device);
+        return STATUS_LOST;
+    }
+    greet();
+    while (fgets(line, sizeof(line), stdin)) {
+        struct wire_record record;
+        if (wire_parse(&record, line, &err) || !serve(&series, &record))
+            return 0;
+    }
+    return 0;
+}
