@@ -5,11 +5,11 @@
 #ifndef PLUMB_CALIBRATE_H
 #define PLUMB_CALIBRATE_H
 
-#include "kernels/device.h"
-
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+#include "kernels/device.h"
 
 enum { CALIBRATE_REPEATS = 5, CALIBRATE_REPEATS_MAX = 16 };
 

@@ -50,6 +50,23 @@ int cuda_failed(struct cuda *cuda, cudaError_t code, const char *what, struct er
             return -1;                                                                             \
     } while (0)
 
+// One timed stretch of the stream: begin, queue work, end. The stream is held until end releases
+// it.
+struct stretch {
+    double seconds, clock_hz; // of an SM, mean inside
+};
+int cuda_begin(struct cuda *cuda, enum flush flush, struct error *err);
+int cuda_end(struct stretch *out, struct cuda *cuda, struct error *err);
+
+// Where readings go, and what the micro-benchmarks of both files need.
+struct bench_plan {
+    struct cuda *cuda;
+    const char *only;
+    calibration_sink *sink;
+    void *state;
+};
+int calibrate_cuda_compute(const struct bench_plan *plan, struct error *err);
+
 static __device__ __forceinline__ uint64_t device_time_ns(void)
 {
     uint64_t time;

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One timed stretch of the stream. It is queued whole while a one-thread kernel holds the stream,
+// so that nothing of the host's time is between the events:
+//     flush | hold | stamp | event | launches | event | stamp | fetch stamps       then: release
+// The hold gives up after HOLD_LIMIT_NS, so that a launch() that waits for the device cannot wedge
+// it; the sample is then refused. Stamps are taken on every SM: an SM's clock64 and the global
+// timer from just before to just after give the mean clock inside, which probes beside a kernel
+// miss (1.93 GHz beside, 1.58 inside a large GEMM on an H200).
+#include "kernels/cuda.h"
+
+#define HOLD_LIMIT_NS 500000000ull
+
+enum { FLUSH_THREADS = 512 };
+
+static __global__ void hold(const volatile uint64_t *go, volatile uint64_t *late, uint64_t sequence)
+{
+    const uint64_t start = device_time_ns();
+    while (*go < sequence) {
+        if (device_time_ns() - start > HOLD_LIMIT_NS) {
+            *late = sequence;
+            return;
+        }
+    }
+}
+
+static __global__ void take_stamps(struct stamp *stamps, uint64_t sequence)
+{
+    unsigned sm;
+    asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
+    if (sm < STAMPS_MAX && threadIdx.x == 0)
+        stamps[sm] = {sequence, (uint64_t)clock64(), device_time_ns()};
+}
+
+static __global__ void read_all(const uint4 *from, size_t count, unsigned *sink)
+{
+    unsigned sum = 0;
+    for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < count;
+         i += (size_t)gridDim.x * blockDim.x) {
+        const uint4 x = __ldcg(from + i);
+        sum += x.x ^ x.y ^ x.z ^ x.w;
+    }
+    if (sum == 0x9e3779b9u) // never with a constant buffer; keeps the loads
+        *sink = sum;
+}
+
+static int queue_flush(struct cuda *cuda, enum flush flush, struct error *err)
+{
+    if (flush == FLUSH_WRITE)
+        CUDA_TRY(cuda, cudaMemsetAsync(cuda->flush, 1, cuda->flush_bytes, cuda->stream), err);
+    if (flush == FLUSH_READ)
+        read_all<<<4 * cuda->sm_count, FLUSH_THREADS, 0, cuda->stream>>>(
+            (const uint4 *)cuda->flush, cuda->flush_bytes / sizeof(uint4),
+            (unsigned *)&cuda->stamps[2 * STAMPS_MAX - 1].sequence);
+    CUDA_TRY(cuda, cudaGetLastError(), err);
+    return 0;
+}
+
+// Nothing behind the hold runs until the caller releases it.
+int cuda_begin(struct cuda *cuda, enum flush flush, struct error *err)
+{
+    const uint64_t sequence = ++cuda->sequence;
+    if (queue_flush(cuda, flush, err))
+        return -1;
+    hold<<<1, 1, 0, cuda->stream>>>(cuda->go, cuda->late, sequence);
+    take_stamps<<<(unsigned)cuda->sm_count, 32, 0, cuda->stream>>>(cuda->stamps, sequence);
+    CUDA_TRY(cuda, cudaEventRecord(cuda->start, cuda->stream), err);
+    return 0;
+}
+
+static int queue_end(struct cuda *cuda, struct error *err)
+{
+    CUDA_TRY(cuda, cudaEventRecord(cuda->stop, cuda->stream), err);
+    take_stamps<<<(unsigned)cuda->sm_count, 32, 0, cuda->stream>>>(cuda->stamps + STAMPS_MAX,
+                                                                   cuda->sequence);
+    CUDA_TRY(cuda, cudaGetLastError(), err);
+    CUDA_TRY(cuda,
+             cudaMemcpyAsync(cuda->seen, cuda->stamps, 2 * STAMPS_MAX * sizeof(struct stamp),
+                             cudaMemcpyDeviceToHost, cuda->stream),
+             err);
+    return 0;
+}
+
+// Mean over the SMs that were stamped both times; 0 if there are none.
+static double mean_clock_hz(const struct cuda *cuda)
+{
+    double sum = 0;
+    int count = 0;
+    for (int sm = 0; sm < STAMPS_MAX; sm++) {
+        const struct stamp *before = &cuda->seen[sm], *after = &cuda->seen[STAMPS_MAX + sm];
+        if (before->sequence != cuda->sequence || after->sequence != cuda->sequence ||
+            after->time_ns <= before->time_ns || after->clock <= before->clock)
+            continue;
+        sum += (double)(after->clock - before->clock) / (double)(after->time_ns - before->time_ns);
+        count++;
+    }
+    return count ? sum / count * 1e9 : 0;
+}
+
+int cuda_end(struct stretch *out, struct cuda *cuda, struct error *err)
+{
+    float elapsed_ms = 0;
+    const int failed = queue_end(cuda, err);
+    *cuda->go = cuda->sequence; // whatever happened: never leave the device held
+    if (failed)
+        return -1;
+    CUDA_TRY(cuda, cudaStreamSynchronize(cuda->stream), err);
+    if (*cuda->late == cuda->sequence)
+        return error_set(err,
+                         "cuda: the sample was queued for over %llu ms; does launch() wait for "
+                         "the device?",
+                         HOLD_LIMIT_NS / 1000000);
+    CUDA_TRY(cuda, cudaEventElapsedTime(&elapsed_ms, cuda->start, cuda->stop), err);
+    *out = {(double)elapsed_ms * 1e-3, mean_clock_hz(cuda)};
+    return 0;
+}
