@@ -50,7 +50,7 @@ static double median_of(const double *values, size_t first, size_t end)
 static double *without_spikes(const struct segmentation *s)
 {
     double *clean = xcalloc(s->n, sizeof(*clean));
-    double bound = (s->bound + 1) * sqrt(s->variance * (1 - s->correlation));
+    double bound = (s->bound + 1) * sqrt(s->step_variance);
     for (size_t i = 0; i < s->n; i++) {
         size_t first = i < NEAR / 2 ? 0 : i - NEAR / 2;
         size_t end = i + NEAR / 2 < s->n ? i + NEAR / 2 + 1 : s->n;
@@ -78,11 +78,10 @@ static bool walk_beats(const struct segmentation *s, const double *clean, double
 // without each of them.
 static void second_chance(struct segmentation *s, const double *clean)
 {
-    double variance = s->variance * (1 - s->correlation); // half that of a difference
     size_t count;
     struct steps_fit fit;
-    struct potts_segment *segments =
-        potts_fit(&count, s->y, s->n, s->bound * sqrt(variance), s->penalty * variance);
+    struct potts_segment *segments = potts_fit(
+        &count, s->y, s->n, s->bound * sqrt(s->step_variance), s->penalty * s->step_variance);
     count = steps_prune(&fit, clean, s->n, segments, count, step_cost(s));
     free(s->segments);
     s->segments = segments;
