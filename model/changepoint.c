@@ -13,8 +13,10 @@
 
 #include "model/base.h"
 #include "model/local_level.h"
+#include "model/noise.h"
 #include "model/robust.h"
 #include "model/segmentation.h"
+#include "model/steps.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,7 +25,12 @@
 const struct changepoint_options changepoint_defaults = {
     .penalty = 15, .bound = 3, .confidence = 0.95};
 
-enum { MAX_JUMPS = 32, NEAR = 5 };
+enum {
+    MAX_JUMPS = 32,
+    NEAR = 5,       // values whose median is the level next to a jump
+    MIN_DRIFT = 16, // fewer values cannot be told to drift
+    SHORT = 40,     // values; with more, planning with the correlation is as good
+};
 static const double drift_share = 0.6;    // of the penalty, in nats: what a step costs here
 static const double jump_threshold = 4.5; // standard deviations; a normal walk: 0.07 in 10^4 values
 
@@ -43,7 +50,7 @@ static double median_of(const double *values, size_t first, size_t end)
 static double *without_spikes(const struct segmentation *s)
 {
     double *clean = xcalloc(s->n, sizeof(*clean));
-    double bound = (s->bound + 1) * sqrt(s->variance * (1 - s->correlation));
+    double bound = (s->bound + 1) * sqrt(s->step_variance);
     for (size_t i = 0; i < s->n; i++) {
         size_t first = i < NEAR / 2 ? 0 : i - NEAR / 2;
         size_t end = i + NEAR / 2 < s->n ? i + NEAR / 2 + 1 : s->n;
@@ -53,37 +60,44 @@ static double *without_spikes(const struct segmentation *s)
     return clean;
 }
 
-static double steps_likelihood(const struct segmentation *s, const double *clean)
+// What a step costs in nats when models are compared; more in short series, whose variance is
+// vague.
+static double step_cost(const struct segmentation *s)
 {
-    double *residual = xcalloc(s->n, sizeof(*residual));
-    double bound = (s->bound + 1) * sqrt(s->variance);
-    for (size_t j = 0; j < s->count; j++) {
-        for (size_t i = s->segments[j].first; i < s->segments[j].end; i++)
-            residual[i] = clip(clean[i] - s->segments[j].level, bound);
-    }
-    double cross = 0, squares = 0, sum = 0;
-    for (size_t i = 1; i < s->n; i++) {
-        cross += residual[i] * residual[i - 1];
-        squares += residual[i - 1] * residual[i - 1];
-    }
-    double r = squares > 0 ? clip(cross / squares, 0.999) : 0;
-    for (size_t i = 1; i < s->n; i++) {
-        double innovation = residual[i] - r * residual[i - 1];
-        sum += innovation * innovation;
-    }
-    free(residual);
-    double count = (double)s->n - 1;
-    return -0.5 * count * (log(fmax(sum / count, 1e-300)) + 1);
+    return drift_share * s->penalty * (1 + 3 / (double)s->n);
+}
+
+static bool walk_beats(const struct segmentation *s, const double *clean, double steps)
+{
+    double cost = step_cost(s) * (double)(s->count - 1);
+    return local_level_fit(clean, NULL, s->n).log_likelihood > steps - cost;
+}
+
+// In a short series the correlation is too vague to plan with. So the steps of a segmentation that
+// takes the values for independent are tried, with scale and correlation fitted anew with and
+// without each of them.
+static void second_chance(struct segmentation *s, const double *clean)
+{
+    size_t count;
+    struct steps_fit fit;
+    struct potts_segment *segments = potts_fit(
+        &count, s->y, s->n, s->bound * sqrt(s->step_variance), s->penalty * s->step_variance);
+    count = steps_prune(&fit, clean, s->n, segments, count, step_cost(s));
+    free(s->segments);
+    s->segments = segments;
+    s->count = count;
+    if (count < 2 || fit.variance <= 0)
+        return;
+    s->correlation = fmin(fmax(fit.correlation, 0), 0.9);
+    s->variance = fit.variance;
+    s->long_run = s->variance * noise_inflation(s->correlation);
 }
 
 static bool drifts(const struct segmentation *s, const double *clean)
 {
-    if (segmentation_wanders(s) || (s->suspect && s->count < 2))
-        return true;
-    if (s->count < 2 || s->n < 4)
-        return false;
-    double cost = drift_share * s->penalty * (double)(s->count - 1);
-    return local_level_fit(clean, NULL, s->n).log_likelihood > steps_likelihood(s, clean) - cost;
+    if (s->count > 1)
+        return walk_beats(s, clean, steps_fit(clean, s->n, s->segments, s->count).log_likelihood);
+    return s->n >= MIN_DRIFT && (segmentation_wanders(s) || s->suspect);
 }
 
 // Grows from `best` to the likelier side until the mass of first..end-1 reaches the confidence.
@@ -200,6 +214,8 @@ void changepoints_find(struct changepoints *out, const double *values, size_t n,
     *out = (struct changepoints){.used = s.n, .inflation = 1};
     if (s.variance > 0) {
         double *clean = without_spikes(&s);
+        if (s.count < 2 && s.n <= SHORT)
+            second_chance(&s, clean);
         out->drift = drifts(&s, clean);
         if (out->drift)
             report_jumps(out, &s, clean, o->confidence);

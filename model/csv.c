@@ -107,13 +107,18 @@ static const char **keep(struct arena *arena, const struct fields *f)
     return items;
 }
 
-static int read_header(struct csv *csv, struct reader *r, struct fields *f)
+static void skip_comments(struct reader *r)
 {
     while (r->at < r->end && (*r->at == '#' || at_line_end(r))) {
         while (!at_line_end(r))
             r->at++;
         skip_line_end(r);
     }
+}
+
+static int read_header(struct csv *csv, struct reader *r, struct fields *f)
+{
+    skip_comments(r);
     if (r->at == r->end)
         return error_set(r->err, "%s: no header line; the first line names the columns", r->name);
     size_t line = r->line;
@@ -136,6 +141,24 @@ static int read_header(struct csv *csv, struct reader *r, struct fields *f)
     return 0;
 }
 
+// Columns named by their number, as many as the first row has.
+static int number_columns(struct csv *csv, struct reader *r, struct fields *f)
+{
+    skip_comments(r);
+    struct reader first = *r;
+    if (r->at < r->end && read_row(r, f))
+        return -1;
+    if (f->count > CSV_COLUMNS)
+        return error_set(r->err, "%s:%zu: %zu columns; at most %d are read", r->name, first.line,
+                         f->count, CSV_COLUMNS);
+    for (size_t i = 0; i < f->count; i++)
+        f->items[i] = arena_printf(r->arena, "%zu", i + 1);
+    csv->columns = f->count;
+    csv->header = keep(r->arena, f);
+    *r = first;
+    return 0;
+}
+
 static int read_rows(struct csv *csv, struct reader *r, struct fields *f)
 {
     size_t room = 0;
@@ -150,8 +173,8 @@ static int read_rows(struct csv *csv, struct reader *r, struct fields *f)
         if ((failed = read_row(r, f)))
             break;
         if (f->count != csv->columns) {
-            failed = error_set(r->err, "%s:%zu: %zu fields, but the header has %zu", r->name, line,
-                               f->count, csv->columns);
+            failed = error_set(r->err, "%s:%zu: %zu fields, but the first line has %zu", r->name,
+                               line, f->count, csv->columns);
             break;
         }
         if (csv->count == room) {
@@ -167,7 +190,8 @@ static int read_rows(struct csv *csv, struct reader *r, struct fields *f)
     return failed;
 }
 
-int csv_parse(struct csv *out, const char *text, size_t length, const char *name, struct error *err)
+static int parse(struct csv *out, const char *text, size_t length, const char *name, bool header,
+                 struct error *err)
 {
     if (length && memchr(text, '\0', length))
         return error_set(err, "%s: holds a NUL byte, so it is not text", name);
@@ -179,13 +203,26 @@ int csv_parse(struct csv *out, const char *text, size_t length, const char *name
     struct fields fields = {0};
     struct reader reader = {
         .at = text, .end = text + length, .name = name, .line = 1, .arena = &csv.arena, .err = err};
-    int failed = read_header(&csv, &reader, &fields) || read_rows(&csv, &reader, &fields) ? -1 : 0;
+    int failed =
+        header ? read_header(&csv, &reader, &fields) : number_columns(&csv, &reader, &fields);
+    failed = failed || read_rows(&csv, &reader, &fields) ? -1 : 0;
     free(fields.items);
     if (failed)
         arena_free(&csv.arena);
     else
         *out = csv;
     return failed;
+}
+
+int csv_parse(struct csv *out, const char *text, size_t length, const char *name, struct error *err)
+{
+    return parse(out, text, length, name, true, err);
+}
+
+int csv_parse_bare(struct csv *out, const char *text, size_t length, const char *name,
+                   struct error *err)
+{
+    return parse(out, text, length, name, false, err);
 }
 
 void csv_free(struct csv *csv)

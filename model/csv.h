@@ -28,6 +28,10 @@ struct csv {
 // `name` stands in errors for the file. csv_free() accepts a zeroed struct.
 int csv_parse(struct csv *out, const char *text, size_t length, const char *name,
               struct error *err);
+// The same without a header line (or with one that is just the first row): every line is a row, and
+// the columns are named "1", "2", ... An empty text has no rows and no columns.
+int csv_parse_bare(struct csv *out, const char *text, size_t length, const char *name,
+                   struct error *err);
 void csv_free(struct csv *csv);
 int csv_column(const struct csv *csv, const char *name); // index, -1 if there is no such column
 

@@ -8,7 +8,6 @@
 #include "model/noise.h"
 
 #include "model/base.h"
-#include "model/robust.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,6 +18,22 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+// More than half of the sorted deviations are 0: a trimmed mean would be near nothing however often
+// the rest recurs. Their root mean square is what a value that flickers between two levels scatters
+// by; caps at thrice the smaller ones keep a rare giant from hiding everything else.
+static double sparse_scale(const double *sorted, size_t n)
+{
+    size_t zeros = n / 2;
+    while (zeros < n && sorted[zeros] <= 0)
+        zeros++;
+    if (zeros == n)
+        return 0;
+    double cap = 3 * sorted[zeros + (n - zeros) / 4], squares = 0;
+    for (size_t i = zeros; i < n; i++)
+        squares += pow(fmin(sorted[i], cap) / cap, 2);
+    return cap * sqrt(squares / (double)n);
+}
+
 double noise_scale(double *deviations, size_t n)
 {
     static const double kept = 0.75;
@@ -26,18 +41,14 @@ double noise_scale(double *deviations, size_t n)
     if (n == 0)
         return 0;
     qsort(deviations, n, sizeof(*deviations), ascending);
+    if (deviations[n / 2] <= 0)
+        return sparse_scale(deviations, n);
     double share = kept * (double)n, whole = floor(share), sum = 0;
     size_t k = (size_t)whole;
     for (size_t i = 0; i < k; i++)
         sum += deviations[i];
     sum += (share - whole) * deviations[k];
-    if (sum > 0)
-        return sum / (share * consistency);
-    while (k < n && deviations[k] <= 0)
-        k++;
-    if (k == n)
-        return 0;
-    return deviations[k] / normal_quantile(0.5 + 0.5 * ((double)k + 0.5) / (double)n);
+    return sum / (share * consistency);
 }
 
 struct lag {

@@ -8,8 +8,8 @@
 #include <stddef.h>
 
 // Standard deviation of normal noise from absolute deviations |x|: the mean of the smallest 75 %,
-// made consistent for the normal. When that is 0 (values that mostly repeat), the smallest quantile
-// that is not 0 stands in, so only deviations that are all 0 give 0. Sorts `deviations`.
+// made consistent for the normal. When more than half are 0 (values that repeat), their root mean
+// square, large ones capped, so that only deviations that are all 0 give 0. Sorts `deviations`.
 double noise_scale(double *deviations, size_t n);
 
 struct series_noise {

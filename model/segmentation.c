@@ -96,6 +96,7 @@ static bool normalise(struct segmentation *s)
     s->scale *= noise.sigma;
     s->correlation = fmin(noise.correlation, max_correlation);
     s->variance = noise.correlation < 1 ? 1 : 1 / (1 - max_correlation);
+    s->step_variance = s->variance * (1 - s->correlation);
     s->long_run = s->variance * noise_inflation(s->correlation);
     s->suspect = segmentation_wanders(s);
     return true;
@@ -104,11 +105,11 @@ static bool normalise(struct segmentation *s)
 // Lag-1 correlation of the residuals of a segmentation that takes them for independent: an upper
 // bound, by its bias (each fitted level costs about (1 + 4 r) / n: Kendall, "Note on bias in the
 // estimation of autocorrelation", Biometrika 1954) and one standard error.
-static double residual_correlation(const struct segmentation *s, double step_variance)
+static double residual_correlation(const struct segmentation *s)
 {
     size_t count;
-    struct potts_segment *segments =
-        potts_fit(&count, s->y, s->n, s->bound * sqrt(step_variance), s->penalty * step_variance);
+    struct potts_segment *segments = potts_fit(
+        &count, s->y, s->n, s->bound * sqrt(s->step_variance), s->penalty * s->step_variance);
     double cross = 0, squares = 0, bound = reach(s);
     for (size_t j = 0; j < count; j++) {
         double before = 0;
@@ -126,12 +127,11 @@ static double residual_correlation(const struct segmentation *s, double step_var
 
 static void bound_correlation(struct segmentation *s)
 {
-    double step_variance = s->variance * (1 - s->correlation); // half that of a difference
-    double r = residual_correlation(s, step_variance);
+    double r = residual_correlation(s);
     if (r >= s->correlation)
         return;
     s->correlation = r;
-    s->variance = step_variance / (1 - r);
+    s->variance = s->step_variance / (1 - r);
     s->long_run = s->variance * noise_inflation(r);
 }
 
@@ -166,12 +166,39 @@ static double sum_variance(const struct segmentation *s, size_t length)
     return blocks < MIN_BLOCKS ? 0 : squares / blocks / (1 + sqrt(2 / blocks));
 }
 
+// One value in ten or more beyond the bound is a second mode, not outliers: then the scale is that
+// of the residuals that hold 95 %. Says whether it was raised.
+static bool raise_scale(struct segmentation *s)
+{
+    double bound = reach(s);
+    double *residuals = xcalloc(s->n, sizeof(*residuals));
+    size_t beyond = 0, at = (s->n * 19) / 20;
+    for (size_t j = 0; j < s->count; j++) {
+        for (size_t i = s->segments[j].first; i < s->segments[j].end; i++) {
+            residuals[i] = fabs(s->y[i] - s->segments[j].level);
+            beyond += residuals[i] > bound;
+        }
+    }
+    bool raised = 10 * beyond > s->n;
+    if (raised) {
+        robust_median(residuals, s->n); // sorts
+        double ratio = pow(residuals[at] / normal_quantile(0.975), 2) / s->variance;
+        raised = ratio > 1.02;
+        s->variance *= raised ? ratio : 1;
+        s->long_run *= raised ? ratio : 1;
+    }
+    free(residuals);
+    return raised;
+}
+
 static void fit(struct segmentation *s)
 {
     for (int pass = 0; pass < MAX_PASSES && !segmentation_wanders(s); pass++) {
         free(s->segments);
         s->segments = potts_fit(&s->count, s->y, s->n, reach(s),
                                 segmentation_widen(s, s->penalty) * s->long_run);
+        if (raise_scale(s))
+            continue;
         double seen = 0;
         for (size_t length = 1; length <= s->n / 4; length *= 2)
             seen = fmax(seen, sum_variance(s, length));

@@ -14,6 +14,7 @@ struct segmentation {
     size_t n;
     double centre, scale;
     double penalty, bound;          // as in struct changepoint_options
+    double step_variance;           // half that of a difference: all that is known beforehand
     double variance;                // of one value about its level
     double correlation;             // lag 1
     double long_run;                // variance of a mean of many values, times their number
