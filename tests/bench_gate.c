@@ -28,7 +28,7 @@ static const double host_changes[CHANGES] = {0, 0.01, 0.03, 0.05, 0.1, 0.15, 0.2
 
 struct options {
     const char *roc, *device;
-    char **csv;
+    char **csv; // gathered at the front of argv
     size_t csv_count;
     const double *changes;
     size_t trials;

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-enum { STREAMS = 1200, PAIRS = 128 };
+enum { STREAMS = 800, PAIRS = 128 };
 
 static double allowed(double rate, double count)
 {

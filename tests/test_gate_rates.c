@@ -17,6 +17,7 @@ struct trial {
     enum noise noise;
     double sd; // of one launch
     double log_ratio;
+    double head_sd; // further noise of the head
     const double *shift;
     size_t shifts;
 };
@@ -32,6 +33,7 @@ static struct gate_decision run_trial(const struct trial *trial, uint64_t seed, 
     struct gate_series series;
     gate_series_init(&series, &trial->policy, &arena);
     struct duet duet = duet_start(trial->noise, trial->sd, trial->log_ratio, seed + 1);
+    duet.head_sd = trial->head_sd;
     double shift = shift_of(trial, 0);
     struct gate_decision decision = gate_series_decide(&series);
     while (decision.next != GATE_DONE) {
@@ -83,7 +85,7 @@ static struct trial large_kernel(double log_ratio)
 {
     // SD of a pair 0.4 %, as 4096^3 bf16 on an H200.
     return (struct trial){
-        gate_policy_default("cuda", 183e3), NOISE_NORMAL, 0.004 * M_SQRT1_2, log_ratio, NULL, 0};
+        gate_policy_default("cuda", 183e3), NOISE_NORMAL, 0.004 * M_SQRT1_2, log_ratio, 0, NULL, 0};
 }
 
 static void no_change_alarms_at_most_alpha_under_every_noise(void **state)
@@ -100,6 +102,35 @@ static void no_change_alarms_at_most_alpha_under_every_noise(void **state)
         struct tally tally = run_trials(&trial, 200);
         if (alarms(&tally) > allowed(0.02, 200))
             fail_msg("%s: %d of 200 alarmed", noise_names[noise], alarms(&tally));
+    }
+}
+
+// The head scatters three times as much, at the same centre.
+static void change_of_variance_alone_does_not_alarm(void **state)
+{
+    (void)state;
+    struct trial trial = large_kernel(0);
+    trial.head_sd = 0.008;
+    struct tally tally = run_trials(&trial, 300);
+    assert_int_equal(alarms(&tally), 0);
+    trial.log_ratio = 0.01; // and hides nothing that is large
+    tally = run_trials(&trial, 100);
+    assert_true(tally.kinds[VERDICT_SLOWER] >= 90);
+}
+
+static void clock_steps_and_neighbours_do_not_alarm_and_hide_nothing(void **state)
+{
+    (void)state;
+    const enum noise noises[] = {NOISE_STEP, NOISE_BURSTS, NOISE_DRIFT};
+    for (size_t i = 0; i < ARRAY_COUNT(noises); i++) {
+        struct trial trial = large_kernel(0);
+        trial.noise = noises[i];
+        struct tally tally = run_trials(&trial, 200);
+        assert_int_equal(alarms(&tally), 0);
+        trial.log_ratio = 0.01;
+        tally = run_trials(&trial, 100);
+        if (tally.kinds[VERDICT_SLOWER] < 90)
+            fail_msg("%s: found %d", noise_names[noises[i]], tally.kinds[VERDICT_SLOWER]);
     }
 }
 
@@ -153,7 +184,7 @@ static void one_percent_of_a_small_kernel_is_found(void **state)
 {
     (void)state;
     struct trial trial = {
-        gate_policy_default("cuda", 15e3), NOISE_NORMAL, 0.0076 * M_SQRT1_2, 0.01, NULL, 0};
+        gate_policy_default("cuda", 15e3), NOISE_NORMAL, 0.0076 * M_SQRT1_2, 0.01, 0, NULL, 0};
     struct tally tally = run_trials(&trial, 100);
     assert_true(tally.kinds[VERDICT_SLOWER] >= 90);
 }
@@ -172,7 +203,7 @@ static void shared_host_stays_quiet_and_finds_ten_percent(void **state)
     (void)state;
     const enum noise noises[] = {NOISE_T3, NOISE_SPIKES, NOISE_BIMODAL, NOISE_SKEW};
     for (size_t i = 0; i < ARRAY_COUNT(noises); i++) {
-        struct trial quiet = {gate_policy_default("host", 1e6), noises[i], 0.03, 0, NULL, 0};
+        struct trial quiet = {gate_policy_default("host", 1e6), noises[i], 0.03, 0, 0, NULL, 0};
         struct trial changed = quiet;
         changed.log_ratio = log(1.1);
         struct tally none = run_trials(&quiet, 100), found = run_trials(&changed, 100);
@@ -274,6 +305,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_change_alarms_at_most_alpha_under_every_noise),
+        cmocka_unit_test(change_of_variance_alone_does_not_alarm),
+        cmocka_unit_test(clock_steps_and_neighbours_do_not_alarm_and_hide_nothing),
         cmocka_unit_test(shift_of_the_floor_alarms_at_most_alpha),
         cmocka_unit_test(shift_of_the_margin_is_called_same_at_most_as_promised),
         cmocka_unit_test(half_a_percent_is_found_in_both_directions),
