@@ -2,7 +2,7 @@
 //
 // From stored samples to a verdict. The series is rebuilt pair by pair, so the answer is the one
 // that was reached while measuring.
-#include "model/gate.h"
+#include "model/clock.h"
 
 #include <assert.h>
 #include <math.h>
@@ -135,7 +135,17 @@ static const char *effort_text(const struct verdict *v, struct arena *arena)
                         v->processes == 1 ? "process" : "processes");
 }
 
-static const char *sentence(const struct verdict *v, const char *reservation, struct arena *arena)
+// What the clock did, if it did anything: time decides, cycles stand beside it.
+static const char *clock_text(const struct clock_effect *clock, struct arena *arena)
+{
+    if (!clock->known || fabs(clock->log_clock) < 5e-4)
+        return "";
+    return arena_printf(arena, "; at a clock %+.2f %%, so %+.2f %% in cycles",
+                        100 * expm1(clock->log_clock), 100 * expm1(clock->cycles));
+}
+
+static const char *sentence(const struct verdict *v, const char *reservation,
+                            const struct clock_effect *clock, struct arena *arena)
 {
     if (v->pairs == 0)
         return "no usable pair of samples";
@@ -145,9 +155,9 @@ static const char *sentence(const struct verdict *v, const char *reservation, st
     switch (v->kind) {
     case VERDICT_SLOWER:
     case VERDICT_FASTER:
-        return arena_printf(arena, "%s: %s, %s; odds against chance 1e%.0f", //
+        return arena_printf(arena, "%s: %s, %s; odds against chance 1e%.0f%s", //
                             verdict_kind_name(v->kind), size, effort,
-                            floor(v->log_evidence / M_LN10));
+                            floor(v->log_evidence / M_LN10), clock_text(clock, arena));
     case VERDICT_SAME:
         return arena_printf(arena, "same within %.2f %%: %s, %s", 100 * v->margin, size, effort);
     default:
@@ -201,7 +211,8 @@ static void judge_pairs(struct verdict *out, const struct gate_pair *pairs, size
                                    verdict_kind_name(d.kind), out->processes, policy->processes);
     if (reservation)
         out->kind = VERDICT_UNDECIDED;
-    out->sentence = sentence(out, reservation, arena);
+    struct clock_effect clock = clock_explain(d.log_ratio, pairs, count, 0, arena);
+    out->sentence = sentence(out, reservation, &clock, arena);
 }
 
 void gate_judge(struct verdict *out, const struct measurement *base, const struct measurement *head,

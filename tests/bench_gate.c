@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Our gate and other tools' rules on the same recorded duets, at equal device time.
-//     bench_gate [--trials N] [--roc FILE] [CSV]
+//     bench_gate [--host] [--trials N] [--roc FILE] [CSV...]
 // CSV: one line per pair with at least the columns shape,batch,variant,process,us_a,us_b (times of
 // a sample of `batch` launches, pairs in the order taken); variant "same" is a build against
 // itself. Without one: tests/data/h200-noise-pairs.csv.
@@ -23,20 +23,24 @@
 
 enum { CHANGES = 7 };
 
-static const double changes[CHANGES] = {0, 0.001, 0.003, 0.005, 0.01, 0.02, 0.05};
+static const double cuda_changes[CHANGES] = {0, 0.001, 0.003, 0.005, 0.01, 0.02, 0.05};
+static const double host_changes[CHANGES] = {0, 0.01, 0.03, 0.05, 0.1, 0.15, 0.2};
 
 struct options {
-    const char *csv, *roc;
+    const char *roc, *device;
+    char **csv; // gathered at the front of argv
+    size_t csv_count;
+    const double *changes;
     size_t trials;
 };
 
-static struct gate_policy policy_for(const struct duet_series *s)
+static struct gate_policy policy_for(const struct duet_series *s, const char *device)
 {
     const struct duet_process *p = &s->processes[0];
     double sum = 0;
     for (size_t i = 0; i < p->count; i++)
         sum += p->us_a[i] / (double)p->count;
-    struct gate_policy policy = gate_policy_default("cuda", 1e3 * sum / s->batch);
+    struct gate_policy policy = gate_policy_default(device, 1e3 * sum / s->batch);
     size_t available = p->count; // a recorded pair must not count twice
     for (size_t i = 0; i < s->count; i++)
         available = s->processes[i].count < available ? s->processes[i].count : available;
@@ -89,12 +93,14 @@ struct tally {
     double pairs;
 };
 
-static struct tally tally_gate(const struct duet_series *s, double change, size_t trials)
+static struct tally tally_gate(const struct duet_series *s, double change,
+                               const struct options *options)
 {
+    size_t trials = options->trials;
     struct tally tally = {.trials = trials};
     struct draw draw = draw_new(s);
     struct random random = {20261121};
-    struct gate_policy policy = policy_for(s);
+    struct gate_policy policy = policy_for(s, options->device);
     for (size_t t = 0; t < trials; t++) {
         draw_trial(&draw, s, change, false, &random);
         struct gate_decision d = run_gate(&policy, &draw);
@@ -125,11 +131,13 @@ static double rate_peer(const struct duet_series *s, const struct peer *peer, do
     return (double)alarms / (double)trials;
 }
 
-static void print_series(const struct duet_series *s, size_t trials)
+static void print_series(const struct duet_series *s, const struct options *options)
 {
+    const double *changes = options->changes;
+    size_t trials = options->trials;
     bool same = strcmp(s->variant, "same") == 0;
     size_t columns = same ? CHANGES : 1;
-    struct gate_policy policy = policy_for(s);
+    struct gate_policy policy = policy_for(s, options->device);
     printf("\n%s, batches of %.0f, %s: %zu processes, margin %.1f %%\n", s->shape, s->batch,
            same ? "a build against itself, head slowed by" : s->variant, s->count,
            100 * policy.margin);
@@ -139,7 +147,7 @@ static void print_series(const struct duet_series *s, size_t trials)
     struct tally tallies[CHANGES];
     printf("\n%-34s", "plumb");
     for (size_t c = 0; c < columns; c++) {
-        tallies[c] = tally_gate(s, changes[c], trials);
+        tallies[c] = tally_gate(s, changes[c], options);
         printf("%9.4f", (double)tallies[c].alarms / (double)trials);
     }
     printf("\n%-34s", "  undecided");
@@ -165,12 +173,12 @@ static void print_series(const struct duet_series *s, size_t trials)
 // ---- the ROC ----
 
 static void scores_of(double *out, const struct duet_series *s, const struct peer *peer,
-                      double change, bool separate, size_t trials)
+                      double change, bool separate, const struct options *options)
 {
     struct draw draw = draw_new(s);
     struct random random = {7 + (uint64_t)(1e6 * change)};
-    struct gate_policy policy = policy_for(s);
-    for (size_t t = 0; t < trials; t++) {
+    struct gate_policy policy = policy_for(s, options->device);
+    for (size_t t = 0; t < options->trials; t++) {
         draw_trial(&draw, s, change, separate, &random);
         struct peer_data data = {draw.base, draw.head, draw.end[0]};
         out[t] = peer ? peer->score(&data) : gate_score(&policy, &draw);
@@ -179,12 +187,13 @@ static void scores_of(double *out, const struct duet_series *s, const struct pee
 }
 
 static void write_curve(FILE *file, const struct duet_series *s, const struct peer *peer,
-                        double change, bool separate, size_t trials)
+                        double change, bool separate, const struct options *options)
 {
+    size_t trials = options->trials;
     double *nulls = xcalloc(trials, sizeof(*nulls)), *changed = xcalloc(trials, sizeof(*changed));
     struct roc_point *points = xcalloc(2 * trials + 1, sizeof(*points));
-    scores_of(nulls, s, peer, 0, separate, trials);
-    scores_of(changed, s, peer, change, separate, trials);
+    scores_of(nulls, s, peer, 0, separate, options);
+    scores_of(changed, s, peer, change, separate, options);
     size_t count = study_roc(points, nulls, trials, changed, trials);
     double area = study_roc_area(points, count), limit = peer ? peer->limit : 1;
     size_t step = count / 100 + 1;
@@ -216,11 +225,12 @@ static int write_roc(const struct duets *data, const struct options *options)
         if (strcmp(s->variant, "same") != 0)
             continue;
         for (size_t c = 2; c <= 4; c++) {
-            write_curve(file, s, NULL, changes[c], false, options->trials);
+            double change = options->changes[c];
+            write_curve(file, s, NULL, change, false, options);
             for (size_t p = 0; p < peer_count; p++) {
-                write_curve(file, s, &peers[p], changes[c], false, options->trials);
+                write_curve(file, s, &peers[p], change, false, options);
                 if (!peers[p].paired)
-                    write_curve(file, s, &peers[p], changes[c], true, options->trials);
+                    write_curve(file, s, &peers[p], change, true, options);
             }
         }
     }
@@ -229,7 +239,8 @@ static int write_roc(const struct duets *data, const struct options *options)
 
 static int parse_options(struct options *options, int argc, char **argv)
 {
-    *options = (struct options){TEST_DATA "/h200-noise-pairs.csv", NULL, 1000};
+    *options =
+        (struct options){.device = "cuda", .changes = cuda_changes, .trials = 1000, .csv = argv};
     for (int i = 1; i < argc; i++) {
         int64_t number;
         if (strcmp(argv[i], "--roc") == 0 && i + 1 < argc) {
@@ -238,10 +249,13 @@ static int parse_options(struct options *options, int argc, char **argv)
             if (parse_int64(&number, argv[++i]) || number < 1 || number > 1000000)
                 return -1;
             options->trials = (size_t)number;
+        } else if (strcmp(argv[i], "--host") == 0) {
+            options->device = "host";
+            options->changes = host_changes;
         } else if (argv[i][0] == '-') {
             return -1;
         } else {
-            options->csv = argv[i];
+            options->csv[options->csv_count++] = argv[i];
         }
     }
     return 0;
@@ -251,20 +265,22 @@ int main(int argc, char **argv)
 {
     struct options options;
     if (parse_options(&options, argc, argv)) {
-        fprintf(stderr, "usage: bench_gate [--trials N] [--roc FILE] [CSV]\n");
+        fprintf(stderr, "usage: bench_gate [--host] [--trials N] [--roc FILE] [CSV...]\n");
         return 2;
     }
     struct duets *data = xcalloc(1, sizeof(*data));
     struct error err;
-    int failed = duets_read(data, options.csv, &err);
+    int failed = 0;
+    if (options.csv_count == 0)
+        failed = duets_read(data, TEST_DATA "/h200-noise-pairs.csv", &err);
+    for (size_t i = 0; i < options.csv_count && !failed; i++)
+        failed = duets_read(data, options.csv[i], &err);
     if (failed)
         fprintf(stderr, "%s\n", err.text);
-    else {
-        printf("%s, %zu trials per figure\n", options.csv, options.trials);
-        for (size_t i = 0; i < data->count; i++)
-            print_series(&data->series[i], options.trials);
-        failed = options.roc ? write_roc(data, &options) : 0;
-    }
+    for (size_t i = 0; i < data->count && !failed; i++)
+        print_series(&data->series[i], &options);
+    if (options.roc && !failed)
+        failed = write_roc(data, &options);
     duets_free(data);
     return failed ? 1 : 0;
 }

@@ -8,8 +8,11 @@
 
 enum { LINE = 1024, COLUMNS = 6 };
 
-static const char *const column_names[COLUMNS] = {"shape",   "batch", "variant",
+// One line per pair, or one per sample as `bench time --csv` writes them.
+static const char *const pair_columns[COLUMNS] = {"shape",   "batch", "variant",
                                                   "process", "us_a",  "us_b"};
+static const char *const sample_columns[COLUMNS] = {"kernel", "launches", "problem",
+                                                    "pair",   "role",     "time_ns"};
 
 static size_t split(char *line, char *fields[], size_t room)
 {
@@ -41,20 +44,13 @@ static struct duet_series *series_of(struct duets *data, const char *shape, doub
     return s;
 }
 
-static bool add_line(struct duets *data, char *const value[COLUMNS])
+static bool add_pair(struct duet_series *s, size_t process, double us_a, double us_b)
 {
-    double batch, process, us_a, us_b;
-    if (parse_double(&batch, value[1]) || parse_double(&process, value[3]) ||
-        parse_double(&us_a, value[4]) || parse_double(&us_b, value[5]) || process < 0 ||
-        !(us_a > 0) || !(us_b > 0) || !(batch >= 1))
-        return false;
-    struct duet_series *s = series_of(data, value[0], batch, value[2]);
-    size_t number = (size_t)process;
-    if (s && (s->count == 0 || s->last != number) && s->count < DUET_PROCESSES) {
-        s->last = number;
+    if (s && (s->count == 0 || s->last != process) && s->count < DUET_PROCESSES) {
+        s->last = process;
         s->count++;
     }
-    if (!s || s->last != number)
+    if (!s || s->last != process)
         return false;
     struct duet_process *p = &s->processes[s->count - 1];
     p->us_a = xrealloc(p->us_a, p->count + 1, sizeof(double));
@@ -64,10 +60,46 @@ static bool add_line(struct duets *data, char *const value[COLUMNS])
     return true;
 }
 
-static bool find_columns(size_t at[COLUMNS], char *const fields[], size_t count)
+static bool add_pair_line(struct duets *data, char *const value[COLUMNS])
+{
+    double batch, process, us_a, us_b;
+    if (parse_double(&batch, value[1]) || parse_double(&process, value[3]) ||
+        parse_double(&us_a, value[4]) || parse_double(&us_b, value[5]) || process < 0 ||
+        !(us_a > 0) || !(us_b > 0) || !(batch >= 1))
+        return false;
+    return add_pair(series_of(data, value[0], batch, value[2]), (size_t)process, us_a, us_b);
+}
+
+// Samples of a pair follow each other, either first; the first waits in `data`.
+static bool add_sample_line(struct duets *data, char *const value[COLUMNS])
+{
+    double launches, pair, time_ns;
+    bool head = strcmp(value[4], "head") == 0;
+    if (parse_double(&launches, value[1]) || parse_double(&pair, value[3]) ||
+        parse_double(&time_ns, value[5]) || (!head && strcmp(value[4], "base") != 0) ||
+        !(time_ns > 0) || !(launches >= 1))
+        return false;
+    double us = 1e-3 * time_ns * launches;
+    if (!data->waiting || data->waiting_pair < pair || data->waiting_pair > pair ||
+        data->waiting_head == head) {
+        data->waiting = true;
+        data->waiting_pair = pair;
+        data->waiting_head = head;
+        data->waiting_us = us;
+        return true;
+    }
+    data->waiting = false;
+    char shape[64];
+    snprintf(shape, sizeof(shape), "%.24s %.38s", value[0], value[2]);
+    return add_pair(series_of(data, shape, launches, "same"), data->files,
+                    head ? data->waiting_us : us, head ? us : data->waiting_us);
+}
+
+static bool find_columns(size_t at[COLUMNS], const char *const names[COLUMNS], char *const fields[],
+                         size_t count)
 {
     for (size_t c = 0; c < COLUMNS; c++) {
-        for (at[c] = 0; at[c] < count && strcmp(fields[at[c]], column_names[c]) != 0;)
+        for (at[c] = 0; at[c] < count && strcmp(fields[at[c]], names[c]) != 0;)
             at[c]++;
         if (at[c] == count)
             return false;
@@ -75,8 +107,8 @@ static bool find_columns(size_t at[COLUMNS], char *const fields[], size_t count)
     return true;
 }
 
-static bool add_fields(struct duets *data, const size_t at[COLUMNS], char *const fields[],
-                       size_t count)
+static bool add_fields(struct duets *data, const size_t at[COLUMNS], bool samples,
+                       char *const fields[], size_t count)
 {
     char *value[COLUMNS];
     for (size_t c = 0; c < COLUMNS; c++) {
@@ -84,7 +116,7 @@ static bool add_fields(struct duets *data, const size_t at[COLUMNS], char *const
             return false;
         value[c] = fields[at[c]];
     }
-    return add_line(data, value);
+    return samples ? add_sample_line(data, value) : add_pair_line(data, value);
 }
 
 int duets_read(struct duets *data, const char *path, struct error *err)
@@ -94,18 +126,25 @@ int duets_read(struct duets *data, const char *path, struct error *err)
         return error_set(err, "%s: cannot be opened", path);
     char line[LINE], *fields[32];
     size_t at[COLUMNS], number = 0;
-    bool header = true, good = true;
+    bool header = true, samples = false, good = true;
+    data->waiting = false;
     while (good && fgets(line, sizeof(line), file)) {
         number++;
         if (line[0] == '#')
             continue;
         size_t count = split(line, fields, ARRAY_COUNT(fields));
-        good = header ? find_columns(at, fields, count) : add_fields(data, at, fields, count);
+        if (header) {
+            samples = find_columns(at, sample_columns, fields, count);
+            good = samples || find_columns(at, pair_columns, fields, count);
+        } else {
+            good = add_fields(data, at, samples, fields, count);
+        }
         header = false;
     }
     fclose(file);
+    data->files++;
     if (!good)
-        return error_set(err, "%s:%zu: needs shape, batch, variant, process, us_a, us_b", path,
+        return error_set(err, "%s:%zu: neither a pair nor a sample of `bench time --csv`", path,
                          number);
     return 0;
 }

@@ -24,11 +24,19 @@ struct duet_series {
 struct duets {
     struct duet_series series[DUET_SERIES];
     size_t count;
+    size_t files; // read so far
+    bool waiting; // for the other sample of a pair
+    bool waiting_head;
+    double waiting_pair, waiting_us;
 };
 
-// Reads one line per pair with at least the columns shape,batch,variant,process,us_a,us_b: times of
-// a sample of `batch` launches, pairs in the order taken, the lines of a process together. Lines
-// that begin with # are skipped. Variant "same" is a build against itself.
+// Adds a file of one of two kinds, told apart by its header; further columns and lines that begin
+// with # are skipped.
+//   shape,batch,variant,process,us_a,us_b: a line per pair in the order taken, us of a sample of
+//     `batch` launches, the lines of a process together; variant "same": a build against itself;
+//   kernel,problem,role,pair,launches,time_ns: what `bench time --base A --head A --csv FILE`
+//   writes;
+//     each file is one process of a build against itself.
 int duets_read(struct duets *out, const char *path, struct error *err);
 void duets_free(struct duets *data); // the struct too
 

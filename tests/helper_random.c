@@ -3,8 +3,9 @@
 
 #include <math.h>
 
-const char *const noise_names[NOISE_KINDS] = {"normal", "t3",      "cauchy", "ar(.5)", "ar(.9)",
-                                              "drift",  "bimodal", "skew",   "spikes"};
+const char *const noise_names[NOISE_KINDS] = {"normal", "t3",    "cauchy",  "ar(.5)",
+                                              "ar(.9)", "drift", "bimodal", "skew",
+                                              "spikes", "step",  "bursts"};
 
 // splitmix64 (Steele, Lea and Flood 2014).
 static uint64_t next_bits(struct random *random)
@@ -78,6 +79,11 @@ static double launch(struct duet *duet)
         return -log(random_uniform(random));
     case NOISE_SPIKES:
         return random_normal(random) + (random_uniform(random) < 0.02 ? 30 : 0);
+    case NOISE_STEP:
+        return random_normal(random) + (duet->launches > 61 ? 20 : 0);
+    case NOISE_BURSTS:
+        duet->high ^= random_uniform(random) < 0.02;
+        return duet->high ? 5 * random_normal(random) + 10 : random_normal(random);
     default:
         return random_normal(random);
     }
@@ -90,6 +96,8 @@ static void log_times(struct duet *duet, double *base, double *head, bool *head_
     *head_first = random_coin(&duet->random);
     *base = *head_first ? second : first;
     *head = (*head_first ? first : second) + duet->log_ratio;
+    if (duet->head_sd > 0)
+        *head += duet->head_sd * random_normal(&duet->random);
 }
 
 void duet_pair(struct duet *duet, double *base_ns, double *head_ns, bool *head_first)

@@ -25,6 +25,8 @@ enum noise {
     NOISE_BIMODAL, // two states 4 SD apart that last about 20 launches
     NOISE_SKEW,    // exponential: no launch is much too short, many are too long
     NOISE_SPIKES,  // normal, and one launch in 50 is 30 SD late
+    NOISE_STEP,    // normal, and 20 SD slower after 61 launches: a clock step inside a pair
+    NOISE_BURSTS,  // a neighbour at work: normal, then 5 times noisier and 10 SD slower for a while
     NOISE_KINDS
 };
 extern const char *const noise_names[NOISE_KINDS];
@@ -35,9 +37,10 @@ struct duet {
     double sd;         // of one launch's log time (scale for Cauchy)
     double log_ratio;  // true log(head / base)
     double second;     // log time added to the second launch of each pair
+    double head_sd;    // further normal noise of the head alone: its variance changed
     double level;      // state of correlated noise
     uint64_t launches; // so far
-    bool high;         // state of bimodal noise
+    bool high;         // state of bimodal noise and of bursts
 };
 struct duet duet_start(enum noise noise, double sd, double log_ratio, uint64_t seed);
 // Times of one pair in nanoseconds about 1e6, and which came first.

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-enum { STREAMS = 2000, PAIRS = 128 };
+enum { STREAMS = 800, PAIRS = 128 };
 
 static double allowed(double rate, double count)
 {

@@ -133,6 +133,19 @@ static void verdict_says_size_interval_evidence_and_effort(void **state)
     stored_free(s);
 }
 
+static void sentence_says_what_the_clock_did(void **state)
+{
+    (void)state;
+    struct stored *s = stored_new();
+    struct gate_policy policy = gate_policy_default("cuda", large_ns);
+    store_duet(s, 0.01, 48, 4);
+    assert_null(strstr(judge(s, &policy).sentence, "clock"));
+    for (size_t i = 0; i < s->head.count; i++)
+        s->head_samples[i].clock_hz *= exp(-0.006);
+    assert_non_null(strstr(judge(s, &policy).sentence, "at a clock -0.60 %, so +0."));
+    stored_free(s);
+}
+
 // The order in which samples were written down does not matter, their numbers do.
 static void pairs_are_matched_by_number(void **state)
 {
@@ -308,11 +321,46 @@ static void clocks_ride_along_with_the_pairs(void **state)
     stored_free(s);
 }
 
+static double hostile_time(struct random *random)
+{
+    static const double odd[] = {0, -1, 5e-324, 1e-300, 1e300, INFINITY, -INFINITY, NAN};
+    double pick = random_uniform(random);
+    return pick < 0.2 ? odd[(size_t)(40 * pick)] : 1e5 * exp(3 * random_normal(random));
+}
+
+static void hostile_samples_give_a_verdict_that_holds_together(void **state)
+{
+    (void)state;
+    struct random random = {20261121};
+    for (int round = 0; round < 300; round++) {
+        struct stored *s = stored_new();
+        struct gate_policy policy = gate_policy_default(round % 2 ? "host" : "cuda", large_ns);
+        size_t count = (size_t)(random_uniform(&random) * 300);
+        unsigned numbers = 1 + (unsigned)(random_uniform(&random) * 400);
+        for (size_t i = 0; i < count; i++) {
+            unsigned pair = (unsigned)(random_uniform(&random) * numbers);
+            store_pair(s, hostile_time(&random), hostile_time(&random), random_coin(&random), pair,
+                       (unsigned)(random_uniform(&random) * (round % 7)) * 9999);
+            s->base_samples[i].clock_hz = hostile_time(&random);
+            s->base_samples[i].excluded = random_uniform(&random) < 0.1;
+            s->head_samples[i].block = (uint16_t)(random_uniform(&random) * 3);
+        }
+        s->head.count -= s->head.count / 5;
+        struct verdict v = judge(s, &policy);
+        assert_true(v.pairs <= s->head.count && v.processes <= v.pairs);
+        assert_true(v.lower <= v.upper && isfinite(v.log_evidence) && v.sentence);
+        assert_true(v.pairs == 0 || isfinite(v.log_ratio));
+        assert_true(v.gpu_s >= 0 && !isnan(v.gpu_s));
+        stored_free(s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stored_samples_give_the_verdict_reached_while_measuring),
         cmocka_unit_test(verdict_says_size_interval_evidence_and_effort),
+        cmocka_unit_test(sentence_says_what_the_clock_did),
         cmocka_unit_test(pairs_are_matched_by_number),
         cmocka_unit_test(pair_counts_only_if_both_samples_are_usable),
         cmocka_unit_test(pair_number_that_occurs_twice_counts_once),
@@ -322,6 +370,7 @@ int main(void)
         cmocka_unit_test(states_without_times_are_broken_or_new),
         cmocka_unit_test(no_usable_pair_is_undecided),
         cmocka_unit_test(many_processes_are_all_used),
+        cmocka_unit_test(hostile_samples_give_a_verdict_that_holds_together),
         cmocka_unit_test(clocks_ride_along_with_the_pairs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

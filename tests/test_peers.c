@@ -121,6 +121,25 @@ static void recorded_duets_are_read_by_column_name(void **state)
     duets_free(data);
 }
 
+static void samples_of_bench_are_read_too(void **state)
+{
+    (void)state;
+    int result;
+    struct duets *data =
+        read_text("kernel,problem,role,block,pair,order,launches,time_ns,clock_hz\n"
+                  "k,8x8x8:fp32,head,0,0,0,2,3000,0\nk,8x8x8:fp32,base,0,0,1,2,1000,0\n"
+                  "k,8x8x8:fp32,base,0,1,0,2,1500,0\n" // its head is missing
+                  "k,8x8x8:fp32,base,0,2,0,2,2000,0\nk,8x8x8:fp32,head,0,2,1,2,4000,0\n",
+                  &result);
+    assert_int_equal(result, 0);
+    assert_int_equal(data->count, 1);
+    const struct duet_process *p = &data->series[0].processes[0];
+    assert_int_equal(p->count, 2);
+    assert_true(near(p->us_a[0], 2, 1e-12) && near(p->us_b[0], 6, 1e-12));
+    assert_true(near(p->us_a[1], 4, 1e-12) && near(p->us_b[1], 8, 1e-12));
+    duets_free(data);
+}
+
 static void broken_lines_are_refused(void **state)
 {
     (void)state;
@@ -166,6 +185,7 @@ int main(void)
         cmocka_unit_test(paired_rules_see_only_the_ratio),
         cmocka_unit_test(every_rule_has_a_name_and_a_limit),
         cmocka_unit_test(recorded_duets_are_read_by_column_name),
+        cmocka_unit_test(samples_of_bench_are_read_too),
         cmocka_unit_test(broken_lines_are_refused),
         cmocka_unit_test(trial_of_a_real_change_keeps_its_direction),
     };
