@@ -29,7 +29,8 @@ static void put(FILE *to, const char *what, uint64_t a, uint64_t b, uint64_t c)
 static void put_bytes(FILE *to, const char *what, const unsigned char *bytes, size_t size)
 {
     put(to, what, size, 0, 0);
-    fwrite(bytes, 1, size, to);
+    if (size > 0)
+        fwrite(bytes, 1, size, to);
 }
 
 // ---- device code

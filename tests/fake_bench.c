@@ -55,6 +55,13 @@ static const char *marker(char path[PATH_MAX])
     return path;
 }
 
+_Noreturn static void crash(void)
+{
+    signal(SIGSEGV, SIG_DFL); // a sanitizer would make an exit status of it
+    raise(SIGSEGV);
+    abort();
+}
+
 static void lose_device(bool really)
 {
     char path[PATH_MAX];
@@ -91,7 +98,7 @@ static void act(const char *name, const char *at)
     if (dash)
         *dash = '\0';
     if (strcmp(what, "crash") == 0)
-        raise(SIGSEGV);
+        crash();
     else if (strcmp(what, "hang") == 0)
         for (;;)
             pause();
@@ -187,7 +194,7 @@ static void open_series(struct series *series, const struct wire_record *record)
         stem(base, wire_text(record, "base"));
     stem(head, wire_text(record, "head"));
     if (strcmp(base, "bad-base") == 0 || strcmp(head, "bad-base") == 0)
-        raise(SIGSEGV);
+        crash();
     act(series->kernel, "open");
     if (strcmp(series->kernel, "refuse") == 0)
         put_text("fail", "bench: open: no memory for the inputs");
