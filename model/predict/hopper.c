@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/hopper.h"
+
+#include <math.h>
+
+static enum bound bound_of(const struct hopper_breakdown *b)
+{
+    static const enum bound bounds[] = {[HOPPER_MATH] = BOUND_COMPUTE,
+                                        [HOPPER_CHAIN] = BOUND_LATENCY,
+                                        [HOPPER_SHARED] = BOUND_COMPUTE,
+                                        [HOPPER_L2] = BOUND_MEMORY,
+                                        [HOPPER_DRAM] = BOUND_MEMORY};
+    if (b->overhead_ns + b->store_ns > b->waves_ns)
+        return BOUND_EPILOGUE;
+    if (b->launch_ns + b->fill_ns + b->split_ns > b->waves_ns)
+        return BOUND_LATENCY;
+    return bounds[(b->full_waves >= 1 ? &b->full : &b->last)->limit];
+}
+
+static double exponent(const struct predict_input *in, const struct hopper_breakdown *b)
+{
+    const double step = 1.01;
+    struct predict_input faster_in = *in;
+    struct hopper_breakdown faster;
+    faster_in.clock_hz = b->clock_hz * step;
+    if (hopper(&faster, &faster_in))
+        return 0;
+    return log(faster.time_ns / b->time_ns) / log(step);
+}
+
+static struct prediction predict(const struct predict_input *in)
+{
+    struct prediction out = {.model = "hopper", .version = "1"};
+    struct hopper_breakdown b;
+    out.why = hopper(&b, in);
+    if (out.why)
+        return out;
+    out.feasible = true;
+    out.time_ns = b.time_ns;
+    out.clock_hz = b.clock_hz;
+    out.clock_exponent = exponent(in, &b);
+    out.band = 0.06; // spread over shapes of kernels it was not calibrated on, see hopper.h
+    out.bound = bound_of(&b);
+    const struct prediction_part parts[] = {
+        {"launch", b.launch_ns},          {"fill", b.fill_ns},        {"main-loop", b.waves_ns},
+        {"tile-overhead", b.overhead_ns}, {"last-store", b.store_ns}, {"split-k", b.split_ns}};
+    for (size_t i = 0; i < ARRAY_COUNT(parts); i++) {
+        if (parts[i].time_ns > 0)
+            out.parts[out.part_count++] = parts[i];
+    }
+    return out;
+}
+
+const struct model model_hopper = {
+    .name = "hopper",
+    .version = "1",
+    .why = "waves against math, shared memory, L2 and DRAM at the observed clock; what we judge by",
+    .predict = predict,
+};
