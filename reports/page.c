@@ -20,6 +20,11 @@ static const unsigned char dygraphs_js[] = "", dygraphs_css[] = "";
 const bool page_has_dygraphs = false;
 #endif
 
+const char *page_version(void)
+{
+    return SHA256_PAGE_CSS SHA256_PAGE_JS SHA256_DYGRAPHS_JS SHA256_DYGRAPHS_CSS;
+}
+
 // A plumb bob on its line.
 static const char icon[] =
     "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath "
