@@ -181,19 +181,15 @@ void page_tag(struct markup *m, const char *class, const char *sign, const char 
 void page_table_begin(struct markup *m, const char *class, const char *caption)
 {
     markup_open(m, "table", class);
-    markup_attr(m, "role", "table");
     markup_element(m, "caption", "unseen", caption);
     markup_start(m, "thead");
-    markup_attr(m, "role", "rowgroup");
     markup_start(m, "tr");
-    markup_attr(m, "role", "row");
 }
 
 void page_table_head(struct markup *m, const char *label, enum page_sort sort, const char *class)
 {
     markup_open(m, "th", class);
     markup_attr(m, "scope", "col");
-    markup_attr(m, "role", "columnheader");
     if (sort != PAGE_SORT_NONE)
         markup_attr(m, "data-sort", sort == PAGE_SORT_NUMBER ? "number" : "text");
     markup_text(m, label);
@@ -205,7 +201,6 @@ void page_table_body(struct markup *m)
     markup_end(m); // tr
     markup_end(m); // thead
     markup_start(m, "tbody");
-    markup_attr(m, "role", "rowgroup");
 }
 
 void page_table_end(struct markup *m)
@@ -214,17 +209,14 @@ void page_table_end(struct markup *m)
     markup_end(m);
 }
 
-// Roles are said again because narrow screens show rows as blocks, which drops the table's own.
 void page_row_begin(struct markup *m, const char *class)
 {
     markup_open(m, "tr", class);
-    markup_attr(m, "role", "row");
 }
 
 void page_cell(struct markup *m, const char *label, const char *class, double value, bool header)
 {
     markup_open(m, header ? "th" : "td", class);
-    markup_attr(m, "role", header ? "rowheader" : "cell");
     if (header)
         markup_attr(m, "scope", "row");
     markup_attr(m, "data-label", label);

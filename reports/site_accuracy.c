@@ -134,6 +134,7 @@ static void trend(struct site_page *p, size_t index)
     }
     markup_open(p->m, "details", "series");
     markup_attrf(p->m, "id", "accuracy-%zu", index);
+    markup_attr(p->m, "open", a->change_count > 0 ? "" : NULL);
     markup_start(p->m, "summary");
     markup_elementf(p->m, "h3", NULL, "%s %s", a->model, a->version ? a->version : "");
     markup_elementf(p->m, "span", NULL, "%s, %s", a->kernel[0] ? a->kernel : "all kernels",

@@ -171,7 +171,7 @@ static void spark(struct markup *m, const struct site_series *s)
     chart_spark(m, values, s->spark_count, 0.02);
 }
 
-static void figures(struct site_page *p, const struct site_series *s)
+static void figures(struct site_page *p, const struct site_series *s, bool trend)
 {
     char change[VIEW_TEXT], time[VIEW_TEXT], ratio[VIEW_TEXT] = "-";
     view_percent(change, expm1(s->log_ratio));
@@ -181,18 +181,21 @@ static void figures(struct site_page *p, const struct site_series *s)
     text_cell(p->m, "change", "right nowrap", expm1(s->log_ratio), change);
     since_cell(p, s);
     text_cell(p->m, "newest", "right nowrap", s->time_ns, time);
-    page_cell(p->m, "trend", s->spark_count > 1 ? NULL : "empty", NAN, false);
-    spark(p->m, s);
+    page_cell(p->m, "trend", trend && s->spark_count > 1 ? NULL : "empty", NAN, false);
+    if (trend)
+        spark(p->m, s);
     markup_end(p->m);
     text_cell(p->m, "act./pred.", "right", site_ratio(s), ratio);
     text_cell(p->m, "bound", NULL, NAN, s->bound == BOUND_UNKNOWN ? "-" : bound_name(s->bound));
 }
 
-static void row(struct site_page *p, size_t index, unsigned columns)
+// Sparklines are a third of a row; in a long table only the first rows, the worst, have one.
+enum { SPARKS = 1000 };
+
+static void row(struct site_page *p, size_t index, unsigned columns, bool trend)
 {
     const struct site_series *s = &p->map->site->series[index];
     markup_start(p->m, "tr");
-    markup_attr(p->m, "role", "row");
     markup_attr(p->m, "data-verdict", verdict_kind_name(s->kind));
     if (columns & SITE_WITH_DEVICE)
         markup_attr(p->m, "data-device", p->map->site->devices[s->device].name);
@@ -205,7 +208,7 @@ static void row(struct site_page *p, size_t index, unsigned columns)
     if (site_is_environment(s))
         markup_element(p->m, "span", "muted small", cause_name(s->cause));
     markup_end(p->m);
-    figures(p, s);
+    figures(p, s, trend);
     markup_end(p->m);
 }
 
@@ -262,7 +265,7 @@ void site_table(struct site_page *p, const char *name, const size_t *series, siz
     page_table_head(m, "Bound", PAGE_SORT_TEXT, NULL);
     page_table_body(m);
     for (size_t i = 0; i < count; i++)
-        row(p, series[i], columns);
+        row(p, series[i], columns, i < SPARKS);
     page_table_end(m);
     markup_end(m);
 }

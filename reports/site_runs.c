@@ -192,7 +192,6 @@ static void compare_row(struct site_page *p, size_t index, const struct site_run
     double before = a->times_ns[index], after = b->times_ns[index];
     view_shape(shape, &s->problem);
     markup_start(p->m, "tr");
-    markup_attr(p->m, "role", "row");
     markup_attr(p->m, "data-device", p->map->site->devices[s->device].name);
     page_cell(p->m, "kernel", NULL, NAN, true);
     site_series_link(p, index, s->kernel);

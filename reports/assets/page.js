@@ -122,6 +122,25 @@
     table.parentElement.before(bar);
   }
 
+  // Narrow screens show rows as blocks, and browsers then forget that it is a table: say it again.
+  function sayRoles() {
+    function set(selector, role) {
+      document.querySelectorAll("table.cards" + selector).forEach(function (e) { e.setAttribute("role", role); });
+    }
+    set("", "table");
+    set(" > thead, table.cards > tbody", "rowgroup");
+    set(" tr", "row");
+    set(" thead th", "columnheader");
+    set(" tbody th", "rowheader");
+    set(" td", "cell");
+  }
+
+  function watchWidth() {
+    var narrow = matchMedia("(max-width: 760px)");
+    if (narrow.matches) sayRoles();
+    else narrow.addEventListener("change", sayRoles, { once: true });
+  }
+
   // ---- any two runs side by side -------------------------------------------------------------
   function timeText(ns) {
     var units = [[1e9, "s"], [1e6, "ms"], [1e3, "\u00b5s"], [1, "ns"]];
@@ -267,6 +286,7 @@
   document.querySelectorAll("table.sortable").forEach(makeSortable);
   document.querySelectorAll("table.compare").forEach(makeCompare);
   document.querySelectorAll("table.filter").forEach(makeToolbar);
+  watchWidth();
   addEventListener("hashchange", openTarget);
   openTarget();
   watchCharts();
