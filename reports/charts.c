@@ -3,6 +3,8 @@
 // Figures over many series: the forest plot's rows and the sorted curves.
 #include "reports/charts.h"
 
+#include "reports/page.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +32,24 @@ enum svg_shape chart_shape(enum verdict_kind kind)
         [VERDICT_BROKEN] = SHAPE_CROSS, [VERDICT_NEW] = SHAPE_SQUARE,
     };
     return shapes[kind];
+}
+
+void chart_counts(struct markup *m, const size_t counts[VERDICT_KINDS])
+{
+    static const enum verdict_kind order[] = {VERDICT_BROKEN, VERDICT_SLOWER, VERDICT_UNDECIDED,
+                                              VERDICT_FASTER, VERDICT_NEW,    VERDICT_SAME};
+    markup_open(m, "ul", "counts");
+    markup_attr(m, "aria-label", "Series by verdict");
+    for (size_t i = 0; i < ARRAY_COUNT(order); i++) {
+        markup_start(m, "li");
+        markup_attrf(m, "class", "v-%s%s", verdict_kind_name(order[i]),
+                     counts[order[i]] ? "" : " zero");
+        markup_elementf(m, "b", NULL, "%zu", counts[order[i]]);
+        markup_text(m, " ");
+        page_tag(m, "", view_symbol(order[i]), verdict_kind_name(order[i]));
+        markup_end(m);
+    }
+    markup_end(m);
 }
 
 static void widen(struct scale *s, double value)

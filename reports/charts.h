@@ -33,6 +33,22 @@ struct curve_point {
 void chart_curve_change(struct markup *m, struct curve_point *points, size_t count);
 void chart_curve_accuracy(struct markup *m, struct curve_point *points, size_t count);
 
+// A line for a table cell, at least `span` (relative) from bottom to top, so that noise does not
+// look like an earthquake. Nothing is drawn without values > 0.
+void chart_spark(struct markup *m, const double *values, size_t count, double span);
+// A relative figure (0.1 is 10 %) night by night, with dashed lines where its level changed.
+void chart_trend(struct markup *m, const double *values, const int64_t *times_s, size_t count,
+                 const size_t *changes, size_t change_count);
+// Boxes in lanes over time; lanes in order of appearance.
+struct chart_span {
+    const char *lane, *label;
+    double start_ns, end_ns;
+};
+void chart_timeline(struct markup *m, const struct chart_span *spans, size_t count);
+
+// How many series there are of each verdict, as a list.
+void chart_counts(struct markup *m, const size_t counts[VERDICT_KINDS]);
+
 // "v-slower": the class that colours a verdict.
 const char *chart_class(const struct view *view);
 const char *chart_verdict_class(enum verdict_kind kind, bool is_environment);

@@ -49,26 +49,6 @@ static void commit_line(const struct html *html, const char *term, const struct 
     buffer_free(&summary);
 }
 
-static void write_counts(const struct html *html)
-{
-    static const enum verdict_kind order[] = {VERDICT_BROKEN, VERDICT_SLOWER, VERDICT_UNDECIDED,
-                                              VERDICT_FASTER, VERDICT_NEW,    VERDICT_SAME};
-    size_t counts[VERDICT_KINDS];
-    run_count_verdicts(html->run, counts);
-    markup_open(html->m, "ul", "counts");
-    markup_attr(html->m, "aria-label", "Series by verdict");
-    for (size_t i = 0; i < ARRAY_COUNT(order); i++) {
-        markup_start(html->m, "li");
-        markup_attrf(html->m, "class", "v-%s%s", verdict_kind_name(order[i]),
-                     counts[order[i]] ? "" : " zero");
-        markup_elementf(html->m, "b", NULL, "%zu", counts[order[i]]);
-        markup_text(html->m, " ");
-        page_tag(html->m, "", view_symbol(order[i]), verdict_kind_name(order[i]));
-        markup_end(html->m);
-    }
-    markup_end(html->m);
-}
-
 static void write_void(const struct html *html)
 {
     const struct self_test *test = &html->run->self_test;
@@ -90,6 +70,7 @@ void html_banner(const struct html *html)
                                         "v-broken"};
     const struct run *run = html->run;
     struct buffer headline = {0};
+    size_t counts[VERDICT_KINDS];
     size_t tone = (size_t)run->conclusion < ARRAY_COUNT(tones) ? run->conclusion : 4;
     clean_line(&headline, run->headline ? run->headline : view_conclusion(run->conclusion),
                CLEAN_LINE);
@@ -107,7 +88,8 @@ void html_banner(const struct html *html)
     commit_line(html, "base", &run->base);
     commit_line(html, "head", &run->head);
     markup_end(html->m);
-    write_counts(html);
+    run_count_verdicts(run, counts);
+    chart_counts(html->m, counts);
     markup_end(html->m);
     write_void(html);
     buffer_free(&headline);

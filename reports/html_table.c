@@ -62,7 +62,6 @@ static void write_row(const struct html *html, const struct view *view, const st
     if (isfinite(view->actual_predicted))
         snprintf(accuracy, sizeof(accuracy), "%.2f", view->actual_predicted);
     markup_start(m, "tr");
-    markup_attr(m, "role", "row");
     markup_attr(m, "data-verdict", verdict_kind_name(view->result->verdict.kind));
     markup_attr(m, "data-device", view->device->name);
     markup_attr(m, "data-bound", p->feasible ? bound_name(p->bound) : "none");
@@ -92,7 +91,6 @@ static void write_heads(const struct html *html, const struct scale *x)
     page_table_head(m, "Change", PAGE_SORT_NUMBER, "right");
     markup_start(m, "th");
     markup_attr(m, "scope", "col");
-    markup_attr(m, "role", "columnheader");
     markup_text(m, "Interval and margin");
     chart_interval_axis(m, x, FOREST_WIDTH);
     markup_end(m);

@@ -20,6 +20,11 @@ static const unsigned char dygraphs_js[] = "", dygraphs_css[] = "";
 const bool page_has_dygraphs = false;
 #endif
 
+const char *page_version(void)
+{
+    return SHA256_PAGE_CSS SHA256_PAGE_JS SHA256_DYGRAPHS_JS SHA256_DYGRAPHS_CSS;
+}
+
 // A plumb bob on its line.
 static const char icon[] =
     "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath "
@@ -176,19 +181,15 @@ void page_tag(struct markup *m, const char *class, const char *sign, const char 
 void page_table_begin(struct markup *m, const char *class, const char *caption)
 {
     markup_open(m, "table", class);
-    markup_attr(m, "role", "table");
     markup_element(m, "caption", "unseen", caption);
     markup_start(m, "thead");
-    markup_attr(m, "role", "rowgroup");
     markup_start(m, "tr");
-    markup_attr(m, "role", "row");
 }
 
 void page_table_head(struct markup *m, const char *label, enum page_sort sort, const char *class)
 {
     markup_open(m, "th", class);
     markup_attr(m, "scope", "col");
-    markup_attr(m, "role", "columnheader");
     if (sort != PAGE_SORT_NONE)
         markup_attr(m, "data-sort", sort == PAGE_SORT_NUMBER ? "number" : "text");
     markup_text(m, label);
@@ -200,7 +201,6 @@ void page_table_body(struct markup *m)
     markup_end(m); // tr
     markup_end(m); // thead
     markup_start(m, "tbody");
-    markup_attr(m, "role", "rowgroup");
 }
 
 void page_table_end(struct markup *m)
@@ -209,17 +209,14 @@ void page_table_end(struct markup *m)
     markup_end(m);
 }
 
-// Roles are said again because narrow screens show rows as blocks, which drops the table's own.
 void page_row_begin(struct markup *m, const char *class)
 {
     markup_open(m, "tr", class);
-    markup_attr(m, "role", "row");
 }
 
 void page_cell(struct markup *m, const char *label, const char *class, double value, bool header)
 {
     markup_open(m, header ? "th" : "td", class);
-    markup_attr(m, "role", header ? "rowheader" : "cell");
     if (header)
         markup_attr(m, "scope", "row");
     markup_attr(m, "data-label", label);

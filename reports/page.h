@@ -24,6 +24,8 @@ struct page {
 };
 
 extern const bool page_has_dygraphs;
+// Differs whenever style or scripts do.
+const char *page_version(void);
 
 // Starts the document: head, skip link, header, and <main> left open.
 struct markup *page_begin(const struct page *page);

@@ -239,32 +239,3 @@ void series_chart(struct markup *m, const struct series_chart *chart)
     markup_end(m);
     free(shown);
 }
-
-void series_spark(struct markup *m, const float *values, size_t count)
-{
-    enum { WIDTH = 110, ROW = 22 };
-    struct scale x = {0, count > 1 ? (double)count - 1 : 1, 2, WIDTH - 2};
-    struct scale y = {INFINITY, -INFINITY, ROW - 3, 3};
-    struct buffer path = {0};
-    for (size_t i = 0; i < count; i++) {
-        if (is_time(values[i])) {
-            y.low = fmin(y.low, values[i]);
-            y.high = fmax(y.high, values[i]);
-        }
-    }
-    // At least 2 % from bottom to top: noise must not look like an earthquake.
-    double middle = (y.low + y.high) / 2;
-    y.low = fmin(y.low, middle * 0.99);
-    y.high = fmax(y.high, middle * 1.01);
-    for (size_t i = 0; i < count; i++) {
-        if (is_time(values[i]))
-            buffer_printf(&path, "%c%.0f %.1f", path.length ? 'L' : 'M', scale_at(&x, (double)i),
-                          scale_at(&y, values[i]));
-    }
-    if (path.length > 0) {
-        svg_begin(m, "forest", WIDTH, ROW, NULL);
-        svg_path(m, "curve head thin", path.bytes);
-        svg_end(m);
-    }
-    buffer_free(&path);
-}

@@ -31,7 +31,5 @@ void series_chart(struct markup *m, const struct series_chart *chart);
 
 // Indices of the points that are shown, ascending; at most `most` >= 2. The caller frees.
 size_t *series_thin(const struct history *history, size_t most, size_t *count);
-// A line of the newest points for a table cell; NULL-safe and empty without points.
-void series_spark(struct markup *m, const float *values, size_t count);
 
 #endif

@@ -17,7 +17,7 @@
 #ifndef PLUMB_REPORTS_SITE_H
 #define PLUMB_REPORTS_SITE_H
 
-#include "model/result.h"
+#include "reports/charts.h"
 
 enum { SITE_SPARK = 32 };
 
@@ -40,12 +40,6 @@ struct site_epoch {
     int64_t when_s;
 };
 
-// One box of a pipeline timeline: what a lane (warp role, stage) does from start to end.
-struct site_span {
-    const char *lane, *label;
-    double start_ns, end_ns;
-};
-
 // All of one series, handed out by `load`.
 struct site_detail {
     struct history history;            // newest last; at least one point
@@ -56,7 +50,7 @@ struct site_detail {
     size_t epoch_count;
     struct prediction prediction; // of the newest point; model NULL: none
     struct traits traits;
-    const struct site_span *spans; // of the predicted pipeline, or NULL
+    const struct chart_span *spans; // lanes: warp roles, stages; of the predicted pipeline, or NULL
     size_t span_count;
 };
 

@@ -58,7 +58,7 @@ static double measured_ns(const struct measurement *m)
 }
 
 // problem_parse() reads it back to the same problem.
-static void format_shape(char out[PROBLEM_TEXT], const struct problem *p)
+void view_shape(char out[PROBLEM_TEXT], const struct problem *p)
 {
     char full[PROBLEM_TEXT], type[16] = "";
     problem_format(full, p);
@@ -80,7 +80,7 @@ static struct view view_one(const struct run *run, size_t index,
         view.extra = &context->series[index];
     view.device = result->device < run->device_count ? &run->devices[result->device] : &no_device;
     problem_format(view.problem, &result->problem);
-    format_shape(view.shape, &result->problem);
+    view_shape(view.shape, &result->problem);
     view.base_ns = measured_ns(&result->base);
     view.head_ns = measured_ns(&result->head);
     view.change = expm1(v->log_ratio);

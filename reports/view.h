@@ -43,7 +43,8 @@ const char *view_detail(const struct view *view);
 const char *view_since(const struct view *view, const struct run *run);
 
 enum { VIEW_TEXT = 64 };
-void view_time(char out[VIEW_TEXT], double time_ns); // "182.4 µs"; "-" for NaN
+void view_shape(char out[PROBLEM_TEXT], const struct problem *problem); // as view->shape
+void view_time(char out[VIEW_TEXT], double time_ns);                    // "182.4 µs"; "-" for NaN
 // The unit that suits an axis up to this time, with a space in front, and what to multiply by.
 const char *view_unit(double time_ns, double *factor);
 void view_percent(char out[VIEW_TEXT], double relative); // "+3.21 %"

@@ -122,6 +122,67 @@
     table.parentElement.before(bar);
   }
 
+  // Narrow screens show rows as blocks, and browsers then forget that it is a table: say it again.
+  function sayRoles() {
+    function set(selector, role) {
+      document.querySelectorAll("table.cards" + selector).forEach(function (e) { e.setAttribute("role", role); });
+    }
+    set("", "table");
+    set(" > thead, table.cards > tbody", "rowgroup");
+    set(" tr", "row");
+    set(" thead th", "columnheader");
+    set(" tbody th", "rowheader");
+    set(" td", "cell");
+  }
+
+  function watchWidth() {
+    var narrow = matchMedia("(max-width: 760px)");
+    if (narrow.matches) sayRoles();
+    else narrow.addEventListener("change", sayRoles, { once: true });
+  }
+
+  // ---- any two runs side by side -------------------------------------------------------------
+  function timeText(ns) {
+    var units = [[1e9, "s"], [1e6, "ms"], [1e3, "\u00b5s"], [1, "ns"]];
+    var unit = units.find(function (u) { return ns >= u[0]; }) || units[3];
+    return (ns / unit[0]).toPrecision(4) + " " + unit[1];
+  }
+
+  function setCell(cell, value, shown) {
+    var known = value !== null && isFinite(value);
+    cell.setAttribute("data-v", known ? value : "");
+    cell.textContent = known ? shown(value) : "-";
+    cell.classList.toggle("empty", !known);
+  }
+
+  function makeCompare(table) {
+    var data = JSON.parse(document.getElementById("compare-data").textContent);
+    var rows = Array.from(table.tBodies[0].rows);
+    function choose(index) {
+      var select = make("select");
+      data.runs.forEach(function (label, i) { select.append(make("option", { value: i }, [label])); });
+      select.value = index;
+      select.addEventListener("change", apply);
+      return select;
+    }
+    var first = choose(1), second = choose(0);
+    function apply() {
+      var a = data.times[first.value], b = data.times[second.value];
+      rows.forEach(function (row, i) {
+        var cells = row.cells, change = a[i] && b[i] ? b[i] / a[i] - 1 : null;
+        setCell(cells[3], a[i], timeText);
+        setCell(cells[4], b[i], timeText);
+        setCell(cells[5], change, function (v) {
+          return (v < 0 ? "\u2212" : "+") + Math.abs(v * 100).toFixed(2) + " %";
+        });
+      });
+      document.querySelector(".compared").textContent =
+        data.runs[first.value] + " against " + data.runs[second.value];
+    }
+    var bar = make("div", { "class": "toolbar" }, [field("First run", first, "grow"), field("Second run", second, "grow")]);
+    table.parentElement.before(bar);
+  }
+
   // ---- links into folded parts --------------------------------------------------------------
   function openTarget() {
     var target = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
@@ -223,7 +284,9 @@
 
   document.documentElement.classList.add("js");
   document.querySelectorAll("table.sortable").forEach(makeSortable);
+  document.querySelectorAll("table.compare").forEach(makeCompare);
   document.querySelectorAll("table.filter").forEach(makeToolbar);
+  watchWidth();
   addEventListener("hashchange", openTarget);
   openTarget();
   watchCharts();

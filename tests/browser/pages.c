@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes the pages the browser test opens: pages FOLDER makes FOLDER/{run,hostile,large,empty}.
+// Writes the pages the browser tests open: pages FOLDER makes FOLDER/{run,hostile,large,empty} and
+// FOLDER/site{,-hostile,-large,-empty}.
 #include "tests/helper_run.h"
+#include "tests/helper_site.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -22,6 +24,21 @@ static int write_run(const char *folder, const char *name, struct run run)
     return status;
 }
 
+static int write_site(const char *folder, const char *name, size_t series, size_t commits,
+                      bool hostile)
+{
+    struct error err;
+    struct helper_site site;
+    char *path = xprintf("%s/%s", folder, name);
+    helper_site(&site, series, commits, hostile);
+    int status = site_write(&site.site, path, NULL, &err);
+    if (status)
+        fprintf(stderr, "%s\n", err.text);
+    helper_site_free(&site);
+    free(path);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 2 || (mkdir(argv[1], 0755) != 0 && errno != EEXIST))
@@ -29,5 +46,10 @@ int main(int argc, char **argv)
     return write_run(argv[1], "run", helper_run()) ||
            write_run(argv[1], "hostile", helper_run_hostile()) ||
            write_run(argv[1], "large", helper_run_large(500)) ||
-           write_run(argv[1], "empty", helper_run_empty());
+           write_run(argv[1], "empty", helper_run_empty()) ||
+           write_site(argv[1], "site", 40, 2000, false) ||
+           write_site(argv[1], "site-hostile", 40, 60, true) ||
+           write_site(argv[1], "site-large", 500, 300, false) ||
+           write_site(argv[1], "site-huge", 4000, 2, false) ||
+           write_site(argv[1], "site-empty", 0, 0, false);
 }

@@ -155,6 +155,17 @@ runChecks({
     await page.close();
   },
 
+  async narrow_tables_are_still_tables(open) {
+    const page = await open("run/index.html", { width: 390 });
+    assert.strictEqual(await page.evaluate("getComputedStyle(document.querySelector('table.filter td')).display"), "flex");
+    const { nodes } = await page.send("Accessibility.getFullAXTree");
+    const roles = new Map();
+    for (const node of nodes) if (node.role) roles.set(node.role.value, (roles.get(node.role.value) || 0) + 1);
+    assert.strictEqual(roles.get("table"), 2);
+    assert.ok(roles.get("row") > 18 && roles.get("cell") > 100 && roles.get("rowheader") >= 18, JSON.stringify([...roles]));
+    await page.close();
+  },
+
   async text_has_enough_contrast(open) {
     const contrast = `(() => {
       const parse = (c) => { const v = c.match(/[\\d.]+/g).map(Number); return v.length > 3 && v[3] === 0 ? null : v; };

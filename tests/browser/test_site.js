@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The nightly site as a browser sees it: test_site.js CHROMIUM PAGES-PROGRAM FOLDER
+"use strict";
+const assert = require("assert");
+const fs = require("fs");
+const path = require("path");
+const { isClean, runChecks } = require("./check.js");
+
+const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+const PAGES = ["index.html", "accuracy.html", "runs.html", "compare.html"];
+
+function pagesOf(folder, site) {
+  const list = PAGES.slice();
+  for (const kind of ["kernel", "device"])
+    for (const name of fs.readdirSync(path.join(folder, site, kind)))
+      if (name.endsWith(".html")) list.push(kind + "/" + name);
+  return list;
+}
+
+function type(text) {
+  return "{ let i = document.querySelector('input[type=search]'); i.value = " + JSON.stringify(text) +
+    "; i.dispatchEvent(new Event('input')); }";
+}
+
+const shown = "Array.from(document.querySelectorAll('table.filter tbody tr')).filter(r => !r.hidden)";
+
+runChecks({
+  async every_page_is_clean(open, folder) {
+    for (const site of ["site", "site-hostile", "site-empty"]) {
+      for (const [width, dark] of [[1280, false], [390, true]]) {
+        for (const name of pagesOf(folder, site).slice(0, 12)) {
+          const page = await open(site + "/" + name, { width, dark });
+          await page.evaluate("document.querySelectorAll('details').forEach((d, i) => { d.open = i < 6; })");
+          await wait(60);
+          await isClean(page).catch((error) => { error.message = site + "/" + name + " " + width + ": " + error.message; throw error; });
+          await page.close();
+        }
+      }
+    }
+  },
+
+  async every_link_leads_somewhere(open, folder) {
+    const ids = new Map(), links = [];
+    for (const name of pagesOf(folder, "site")) {
+      const page = await open("site/" + name);
+      ids.set(name, new Set(await page.evaluate("Array.from(document.querySelectorAll('[id]'), e => e.id)")));
+      for (const href of await page.evaluate("Array.from(document.querySelectorAll('a'), a => a.getAttribute('href'))"))
+        if (!href.startsWith("https://example.org/commit/")) links.push([name, href]);
+      await page.close();
+    }
+    assert.ok(links.length > 200);
+    for (const [from, href] of links) {
+      const [file, id] = href.split("#");
+      const target = file ? path.posix.join(path.posix.dirname(from), file) : from;
+      assert.ok(ids.has(target), from + " links to " + href + ", which is not there");
+      assert.ok(!id || ids.get(target).has(id), from + " links to " + href + ", which has no such part");
+    }
+  },
+
+  async overview_answers_first_and_filters(open) {
+    const page = await open("site/index.html", { width: 1280, height: 800 });
+    assert.match(await page.evaluate("document.querySelector('h1').innerText"), /1 of 40 series are broken, 5 slower/);
+    assert.ok(await page.evaluate("document.querySelector('table.findings').getBoundingClientRect().top < innerHeight"));
+    await page.evaluate(type("tma_persistent"));
+    assert.strictEqual(await page.evaluate(shown + ".length"), 3);
+    await page.evaluate(type("h100 tma_persistent"));
+    assert.strictEqual(await page.evaluate(shown + ".length"), 1);
+    await page.close();
+  },
+
+  async link_from_the_overview_opens_the_series(open) {
+    const page = await open("site/index.html");
+    const href = await page.evaluate("document.querySelector('table.findings a').href");
+    await page.goto(href);
+    await wait(300);
+    const id = href.split("#")[1];
+    assert.ok(await page.evaluate("document.getElementById('" + id + "').open"));
+    assert.ok(await page.evaluate("Math.abs(document.getElementById('" + id + "').getBoundingClientRect().top) < innerHeight"));
+    await page.close();
+  },
+
+  async series_chart_has_intervals_changes_and_zooms(open) {
+    const page = await open("site/kernel/tma_persistent.html");
+    await page.evaluate("document.querySelector('.ts').scrollIntoView()");
+    await wait(400);
+    const data = await page.evaluate("JSON.parse(document.querySelector('.ts script').textContent)");
+    assert.strictEqual(data.bars, true);
+    assert.deepStrictEqual(data.marks, [{ at: 1400, text: "+3.46 %", epoch: false }]);
+    assert.ok(data.rows.length <= 600 && data.rows.length > 500);
+    assert.strictEqual(data.rows[data.rows.length - 1][0], 1999);
+    assert.ok(await page.evaluate("document.querySelector('.ts svg path.area') !== null"));
+    if (await page.evaluate("typeof Dygraph !== 'undefined'")) {
+      assert.strictEqual(await page.evaluate("getComputedStyle(document.querySelector('.ts svg')).display"), "none");
+      const box = await page.evaluate("(() => { let r = document.querySelector('.ts canvas').getBoundingClientRect(); return [r.left, r.top, r.width, r.height]; })()");
+      const y = box[1] + box[3] / 2;
+      const mouse = (type, x) => page.send("Input.dispatchMouseEvent", { type, x, y, button: "left", buttons: 1, clickCount: 1 });
+      await mouse("mousePressed", box[0] + box[2] * 0.4);
+      await mouse("mouseMoved", box[0] + box[2] * 0.5);
+      await mouse("mouseMoved", box[0] + box[2] * 0.6);
+      await mouse("mouseReleased", box[0] + box[2] * 0.6);
+      await wait(100);
+      const [from, to] = await page.evaluate("document.querySelector('.ts').graph.xAxisRange()");
+      assert.ok(from > 500 && to < 1500 && to - from < 700, "a drag zooms: " + from + " .. " + to);
+    }
+    await isClean(page);
+    await page.close();
+  },
+
+  async compare_shows_any_two_runs(open) {
+    const page = await open("site/compare.html");
+    const change = "Array.from(document.querySelectorAll('table.compare tbody tr'), r => r.cells[5].textContent)";
+    const before = await page.evaluate(change);
+    assert.strictEqual(await page.evaluate("document.querySelectorAll('select')[0].options.length"), 29, "the interrupted run has no times");
+    const pick = (i, v) => "{ let s = document.querySelectorAll('select')[" + i + "]; s.value = " + v + "; s.dispatchEvent(new Event('change')); }";
+    await page.evaluate(pick(0, 0));
+    const same = await page.evaluate(change);
+    assert.ok(same.every((text) => text === "+0.00 %" || text === "-"));
+    assert.ok(same.includes("-"), "what was not measured has no change");
+    await page.evaluate(pick(0, 1));
+    assert.deepStrictEqual(await page.evaluate(change), before, "the same as the static table");
+    await page.evaluate("Array.from(document.querySelectorAll('thead button')).find(b => b.textContent === 'Change').click()");
+    const sorted = await page.evaluate("Array.from(document.querySelectorAll('table.compare tbody tr'), r => parseFloat(r.cells[5].dataset.v)).filter(v => !isNaN(v))");
+    assert.deepStrictEqual(sorted, [...sorted].sort((a, b) => a - b));
+    await page.evaluate(pick(0, 7));
+    const rows = await page.evaluate("Array.from(document.querySelectorAll('table.compare tbody tr'), r => [r.cells[3].dataset.v, r.cells[4].dataset.v, r.cells[5].dataset.v].map(parseFloat))");
+    for (const [a, b, c] of rows)
+      if (c !== null) assert.ok(Math.abs(b / a - 1 - c) < 1e-9, "sorting must not mix up rows");
+    await isClean(page);
+    await page.close();
+  },
+
+  async text_from_outside_stays_text(open, folder) {
+    for (const name of pagesOf(folder, "site-hostile")) {
+      const page = await open("site-hostile/" + name);
+      assert.strictEqual(await page.evaluate("document.querySelectorAll('main img, main iframe, main script:not([type])').length"), 0);
+      await page.close();
+    }
+  },
+
+  async overview_is_small_and_quick(open, folder) {
+    for (const [site, rows] of [["site-large", 500], ["site-huge", 4000]]) {
+      const bytes = fs.statSync(path.join(folder, site, "index.html")).size;
+      assert.ok(bytes < 5e6, bytes + " bytes");
+      const page = await open(site + "/index.html");
+      const ready = await page.evaluate("performance.getEntriesByType('navigation')[0].domComplete");
+      assert.strictEqual(await page.evaluate("document.querySelectorAll('table.filter tbody tr').length"), rows);
+      const filter = await page.evaluate("(() => { let t = performance.now(); " + type("tiled") + "; document.body.offsetHeight; return performance.now() - t; })()");
+      console.log("        " + rows + " series: " + (bytes / 1e6).toFixed(2) + " MB, complete after " + Math.round(ready) + " ms, a filter takes " + Math.round(filter) + " ms");
+      if (rows === 500) assert.ok(ready < 2000, "complete after " + ready + " ms");
+      await page.close();
+    }
+  },
+});

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/helper_json.h"
+#include "tests/helper_run.h"
+#include "tests/helper_site.h"
+
+#include "reports/series_chart.h"
+
+#include <setjmp.h> // cmocka.h needs these before it
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <libxml/parser.h>
+#include <libxml/xpath.h>
+#include <libxml/xpathInternals.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int make_folder(void **state)
+{
+    char *path = xprintf("%s/plumb-site-XXXXXX", access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
+    *state = mkdtemp(path);
+    return *state ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+    char *command = xprintf("rm -rf '%s'", (char *)*state);
+    int status = system(command);
+    free(command);
+    free(*state);
+    return status;
+}
+
+static struct site_written write_site(struct helper_site *h, const char *folder)
+{
+    struct error err = {""};
+    struct site_written written = {0};
+    if (site_write(&h->site, folder, &written, &err))
+        fail_msg("%s", err.text);
+    return written;
+}
+
+static char *read_file(const char *folder, const char *name)
+{
+    char *path = xprintf("%s/%s", folder, name);
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, 0, SEEK_END), 0);
+    size_t length = (size_t)ftell(file);
+    char *text = xcalloc(length + 1, 1);
+    rewind(file);
+    assert_int_equal(fread(text, 1, length, file), length);
+    fclose(file);
+    free(path);
+    return text;
+}
+
+static bool shell(const char *format, const char *folder)
+{
+    char *command = xprintf("cd '%s' && %s", folder, format);
+    bool ok = system(command) == 0;
+    free(command);
+    return ok;
+}
+
+static void site_has_a_page_for_everything(void **state)
+{
+    struct helper_site h;
+    helper_site(&h, 40, 200, false);
+    struct site_written written = write_site(&h, *state);
+    // 14 kernels and 2 devices, 4 pages, each with its JSON, and the feed.
+    assert_int_equal(written.pages, 2 * (14 + 2 + 4) + 1);
+    assert_int_equal(written.loaded, 40);
+    char *index = read_file(*state, "index.html");
+    assert_non_null(strstr(index, "1 of 40 series are broken, 5 slower"));
+    assert_non_null(strstr(index, "kernel/tma_persistent.html#s-"));
+    free(index);
+    helper_site_free(&h);
+}
+
+static void site_made_again_writes_nothing(void **state)
+{
+    struct helper_site h;
+    helper_site(&h, 40, 200, false);
+    size_t pages = write_site(&h, *state).pages;
+    struct site_written again = write_site(&h, *state);
+    assert_int_equal(again.pages, 0);
+    assert_int_equal(again.loaded, 0);
+    assert_int_equal(again.unchanged, pages);
+    helper_site_free(&h);
+}
+
+static void new_points_of_one_series_touch_its_kernel_only(void **state)
+{
+    struct helper_site h;
+    helper_site(&h, 40, 200, false);
+    write_site(&h, *state);
+    struct site_series *series = arena_alloc(&h.arena, 40 * sizeof(*series));
+    memcpy(series, h.site.series, 40 * sizeof(*series));
+    series[7].revision++;
+    h.site.series = series;
+    struct site_written written = write_site(&h, *state);
+    assert_int_equal(written.loaded, 3); // the kernel's three series
+    assert_int_equal(written.pages, 1);  // its JSON has the new stamp, the page is the same
+    series[7].time_ns *= 1.01;
+    written = write_site(&h, *state);
+    assert_int_equal(written.loaded, 3);
+    assert_int_equal(written.pages, 6); // kernel, device and overview, with their JSON
+    helper_site_free(&h);
+}
+
+static void damaged_page_is_made_again(void **state)
+{
+    struct helper_site h;
+    helper_site(&h, 12, 50, false);
+    write_site(&h, *state);
+    assert_true(shell("rm kernel/tiled.html && echo x > index.html", *state));
+    struct site_written written = write_site(&h, *state);
+    assert_int_equal(written.pages, 2);
+    assert_int_equal(written.loaded, 3);
+    helper_site_free(&h);
+}
+
+static void hostile_names_stay_inside_and_apart(void **state)
+{
+    struct helper_site h;
+    helper_site(&h, 40, 60, true);
+    char *inside = xprintf("%s/inside", (char *)*state);
+    write_site(&h, inside);
+    assert_true(shell("test $(ls -A | wc -l) -eq 1", *state));
+    assert_true(shell("! ls kernel | grep -v '^[a-z0-9_-]*\\.\\(html\\|json\\)$'", inside));
+    assert_true(shell("test $(ls kernel/*.html | wc -l) -eq 6", inside));
+    assert_true(shell("! grep -l '<script>alert' *.html */*.html", inside));
+    assert_true(shell("! grep -lP '[\\x00-\\x08\\x0b-\\x1f\\x7f]' *.xml *.html */*.html", inside));
+    free(inside);
+    helper_site_free(&h);
+}
+
+static void json_beside_every_page_is_valid(void **state)
+{
+    static const char *const names[] = {"index.json", "accuracy.json", "runs.json", "compare.json",
+                                        "kernel/tiled.json"};
+    for (int hostile = 0; hostile < 2; hostile++) {
+        struct helper_site h;
+        helper_site(&h, 40, 60, hostile);
+        write_site(&h, *state);
+        for (size_t i = 0; i < ARRAY_COUNT(names) - (size_t)hostile; i++) {
+            char *text = read_file(*state, names[i]);
+            assert_true(helper_json_is_valid(text));
+            free(text);
+        }
+        helper_site_free(&h);
+    }
+}
+
+// ---- feed ---------------------------------------------------------------------------------------
+
+static double feed_value(const char *folder, const char *expression)
+{
+    char *text = read_file(folder, "feed.xml");
+    xmlDocPtr doc = xmlReadMemory(text, (int)strlen(text), NULL, NULL, XML_PARSE_NONET);
+    assert_non_null(doc);
+    xmlXPathContextPtr context = xmlXPathNewContext(doc);
+    xmlXPathRegisterNs(context, (const xmlChar *)"a",
+                       (const xmlChar *)"http://www.w3.org/2005/Atom");
+    xmlXPathObjectPtr object = xmlXPathEvalExpression((const xmlChar *)expression, context);
+    assert_non_null(object);
+    double value = xmlXPathCastToNumber(object);
+    xmlXPathFreeObject(object);
+    xmlXPathFreeContext(context);
+    xmlFreeDoc(doc);
+    free(text);
+    return value;
+}
+
+static void feed_has_what_atom_demands(void **state)
+{
+    struct helper_site h;
+    helper_site(&h, 40, 60, true);
+    write_site(&h, *state);
+    assert_true(feed_value(*state, "count(/a:feed[a:id and a:title and a:updated and a:author])") ==
+                1);
+    assert_true(feed_value(*state, "count(//a:entry)") == 7);
+    assert_true(
+        feed_value(*state, "count(//a:entry[a:id and a:title and a:updated and a:link/@href])") ==
+        7);
+    assert_true(feed_value(*state, "count(//a:id[. = preceding::a:id])") == 0);
+    assert_true(
+        feed_value(*state,
+                   "count(//a:id[starts-with(., 'urn:uuid:') and string-length(.) = 45])") == 8);
+    assert_true(feed_value(*state, "count(//a:updated[string-length(.) = 20])") == 8);
+    assert_true(
+        feed_value(*state, "count(//a:link[starts-with(@href, 'https://example.org/nightly/')])") ==
+        9);
+    helper_site_free(&h);
+}
+
+static void feed_ids_outlive_a_night(void **state)
+{
+    struct helper_site h;
+    helper_site(&h, 40, 60, false);
+    write_site(&h, *state);
+    assert_true(shell("grep -o 'urn:uuid:[^<]*' feed.xml | sort > before", *state));
+    h.site.made_s += 86400;
+    struct site_alarm *alarms = arena_alloc(&h.arena, 8 * sizeof(*alarms));
+    memcpy(alarms, h.site.alarms, h.site.alarm_count * sizeof(*alarms));
+    alarms[0].sentence = "known better now";
+    alarms[0].log_ratio *= 1.1;
+    h.site.alarms = alarms;
+    write_site(&h, *state);
+    assert_true(shell("grep -o 'urn:uuid:[^<]*' feed.xml | sort | cmp - before", *state));
+    helper_site_free(&h);
+}
+
+// ---- edges --------------------------------------------------------------------------------------
+
+static void empty_site_is_a_site(void **state)
+{
+    struct helper_site h;
+    helper_site(&h, 0, 0, false);
+    write_site(&h, *state);
+    char *index = read_file(*state, "index.html");
+    assert_non_null(strstr(index, "Nothing has been measured yet"));
+    free(index);
+    helper_site_free(&h);
+}
+
+static void failing_store_leaves_the_old_page(void **state)
+{
+    struct helper_site h;
+    struct error err;
+    helper_site(&h, 12, 50, false);
+    write_site(&h, *state);
+    assert_true(
+        shell("cat kernel/*.html | cksum > ../before.$$ && mv ../before.$$ before", *state));
+    struct site_series *series = arena_alloc(&h.arena, 12 * sizeof(*series));
+    memcpy(series, h.site.series, 12 * sizeof(*series));
+    for (size_t i = 0; i < 12; i++)
+        series[i].revision++;
+    h.site.series = series;
+    h.loads = 0;
+    h.fail_at = 2;
+    assert_int_equal(site_write(&h.site, *state, NULL, &err), -1);
+    assert_non_null(strstr(err.text, "cannot be read"));
+    assert_true(shell("cat kernel/*.html | cksum | cmp - before", *state));
+    helper_site_free(&h);
+}
+
+static void unwritable_folder_is_named(void **state)
+{
+    (void)state;
+    struct helper_site h;
+    struct error err;
+    helper_site(&h, 3, 10, false);
+    assert_int_equal(site_write(&h.site, "/nonexistent/site", NULL, &err), -1);
+    assert_non_null(strstr(err.text, "/nonexistent/site"));
+    helper_site_free(&h);
+}
+
+// ---- thinning -----------------------------------------------------------------------------------
+
+static void thinning_keeps_extremes_order_and_the_newest(void **state)
+{
+    (void)state;
+    static const size_t counts[] = {1, 2, 5, 599, 600, 601, 5000, 10000};
+    for (size_t c = 0; c < ARRAY_COUNT(counts); c++) {
+        struct history h = {.count = counts[c]};
+        h.points = xcalloc(h.count, sizeof(*h.points));
+        for (size_t i = 0; i < h.count; i++)
+            h.points[i].time_ns = 1000 + (double)(i * 7919 % 101);
+        size_t spike = h.count / 3, dip = h.count * 2 / 3;
+        h.points[spike].time_ns = 5000;
+        h.points[dip].time_ns = dip == spike ? 5000 : 1;
+        size_t count, *shown = series_thin(&h, SERIES_CHART_POINTS, &count);
+        bool has_spike = false, has_dip = false;
+        assert_true(count >= 1 && count <= SERIES_CHART_POINTS);
+        for (size_t i = 0; i < count; i++) {
+            assert_true(i == 0 || shown[i] > shown[i - 1]);
+            has_spike = has_spike || shown[i] == spike;
+            has_dip = has_dip || shown[i] == dip;
+        }
+        assert_true(has_spike && has_dip && shown[count - 1] == h.count - 1);
+        free(shown);
+        free(h.points);
+    }
+}
+
+static void chart_survives_gaps_and_nonsense(void **state)
+{
+    (void)state;
+    struct history_point points[] = {{"a", 3, NAN, 0, 0, false},
+                                     {"b", 2, -5, 0, NAN, false},
+                                     {"c", 1, INFINITY, 0, -1, false},
+                                     {"d", -9, 0, 0, INFINITY, false}};
+    struct history h = {points, ARRAY_COUNT(points)};
+    struct chart_mark mark = {99, "beyond the end", false};
+    struct series_chart chart = {.history = &h, .marks = &mark, .mark_count = 1};
+    struct buffer out = {0};
+    struct markup *m = markup_new(MARKUP_HTML);
+    series_chart(m, &chart);
+    markup_finish(m, &out);
+    assert_null(strstr(out.bytes, "nan"));
+    assert_null(strstr(out.bytes, "inf"));
+    buffer_free(&out);
+}
+
+#define site_test(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        site_test(site_has_a_page_for_everything),
+        site_test(site_made_again_writes_nothing),
+        site_test(new_points_of_one_series_touch_its_kernel_only),
+        site_test(damaged_page_is_made_again),
+        site_test(hostile_names_stay_inside_and_apart),
+        site_test(json_beside_every_page_is_valid),
+        site_test(feed_has_what_atom_demands),
+        site_test(feed_ids_outlive_a_night),
+        site_test(empty_site_is_a_site),
+        site_test(failing_store_leaves_the_old_page),
+        cmocka_unit_test(unwritable_folder_is_named),
+        cmocka_unit_test(thinning_keeps_extremes_order_and_the_newest),
+        cmocka_unit_test(chart_survives_gaps_and_nonsense),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    xmlCleanupParser();
+    return failed;
+}
