@@ -37,6 +37,8 @@
 // Below the timer's own steps nothing is known; it only keeps the division finite.
 static const double least_scale = 1e-6;
 
+static const uint32_t recent_pairs = 16;
+
 struct gate_policy gate_policy_default(const char *device_kind, double time_ns)
 {
     struct gate_policy policy = {
@@ -94,10 +96,11 @@ static double next_scale(const struct gate_series *s)
         return fmax(s->policy.scale, least_scale);
     if (s->pairs % s->policy.block_pairs != 0)
         return s->scale[s->pairs - 1];
-    memcpy(s->work, s->y, s->pairs * sizeof(*s->y));
-    double sd = robust_sd(s->work, s->pairs);
+    uint32_t recent = s->pairs < recent_pairs ? s->pairs : recent_pairs;
+    memcpy(s->work, s->y + s->pairs - recent, recent * sizeof(*s->y));
+    double sd = robust_sd(s->work, recent);
     struct moderation history = {s->policy.scale, s->policy.scale_pairs};
-    return fmax(moderate_sd(history, sd, s->pairs), least_scale);
+    return fmax(moderate_sd(history, sd, recent), least_scale);
 }
 
 static void add_pair(struct gate_series *s, double y)

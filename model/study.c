@@ -67,9 +67,11 @@ static void growth(double effect, double mean[EPROCESS_BETS], double variance[EP
 }
 
 // Chance that the evidence suffices after `pairs`: the best single bet must reach 2 bets / alpha
-// (two sides, equal bets), its log wealth being about normal.
-static double evidence_power(const struct gate_policy *policy, double effect, double pairs)
+// (two sides, equal bets), its log wealth being about normal. The first block has no scale of its
+// own yet and is not counted on.
+static double evidence_power(const struct gate_policy *policy, double effect, uint32_t all_pairs)
 {
+    double pairs = all_pairs > policy->block_pairs ? all_pairs - policy->block_pairs : 0;
     double mean[EPROCESS_BETS], variance[EPROCESS_BETS], best = 0;
     double needed = log(2.0 * EPROCESS_BETS / policy->alpha);
     growth(effect, mean, variance);

@@ -2,6 +2,7 @@
 //
 // Our gate and other tools' rules on the same recorded duets, at equal device time.
 //     bench_gate [--host] [--trials N] [--roc FILE] [CSV...]
+//     bench_gate --simulate [--trials N]
 // CSV: one line per pair with at least the columns shape,batch,variant,process,us_a,us_b (times of
 // a sample of `batch` launches, pairs in the order taken); variant "same" is a build against
 // itself. Without one: tests/data/h200-noise-pairs.csv.
@@ -32,6 +33,7 @@ struct options {
     size_t csv_count;
     const double *changes;
     size_t trials;
+    bool simulate;
 };
 
 static struct gate_policy policy_for(const struct duet_series *s, const char *device)
@@ -237,6 +239,58 @@ static int write_roc(const struct duets *data, const struct options *options)
     return fclose(file);
 }
 
+// ---- simulated noise ----
+
+static struct gate_decision simulate(enum noise noise, double sd, double change, uint64_t seed)
+{
+    struct arena arena = {0};
+    struct gate_policy policy = gate_policy_default("cuda", 183e3);
+    struct gate_series series;
+    gate_series_init(&series, &policy, &arena);
+    struct duet duet = duet_start(noise, sd * M_SQRT1_2, change, seed);
+    struct gate_decision d = gate_series_decide(&series);
+    for (; d.next != GATE_DONE; d = gate_series_decide(&series)) {
+        if (d.next == GATE_CONFIRM)
+            gate_series_fresh_process(&series);
+        for (uint32_t i = 0; i < policy.block_pairs; i++)
+            gate_series_add(&series, (double[]){duet_log_ratio(&duet)}, 1);
+    }
+    arena_free(&arena);
+    return d;
+}
+
+// A kernel above 100 us, pairs of SD 0.4 % if the launches were normal, budget and margin as by
+// default: what becomes of a change of each size.
+static void print_simulation(size_t trials)
+{
+    static const double sizes[] = {0, 0.001, 0.0015, 0.002, 0.003, 0.004, 0.005, 0.01};
+    size_t null_alarms = 0, nulls = 0;
+    printf("%-9s%9s%9s%9s%9s%9s\n", "noise", "change %", "alarm", "same", "undecided", "pairs");
+    for (int noise = 0; noise < NOISE_KINDS; noise++) {
+        for (size_t c = 0; c < ARRAY_COUNT(sizes); c++) {
+            struct tally tally = {0};
+            for (size_t t = 0; t < trials; t++) {
+                struct gate_decision d =
+                    simulate((enum noise)noise, 0.004, sizes[c], 1 + t + 1000003 * c);
+                tally.alarms += d.kind == VERDICT_SLOWER || d.kind == VERDICT_FASTER;
+                tally.same += d.kind == VERDICT_SAME;
+                tally.undecided += d.kind == VERDICT_UNDECIDED;
+                tally.pairs += d.pairs;
+            }
+            double n = (double)trials;
+            printf("%-9s%9.2f%9.4f%9.4f%9.4f%9.1f\n", noise_names[noise], 100 * sizes[c],
+                   (double)tally.alarms / n, (double)tally.same / n, (double)tally.undecided / n,
+                   tally.pairs / n);
+            if (c == 0) {
+                null_alarms += tally.alarms;
+                nulls += trials;
+            }
+        }
+    }
+    printf("no change: %zu alarms in %zu gates, at most %.2g with 95 %% confidence\n", null_alarms,
+           nulls, study_rate_upper(null_alarms, nulls, 0.95));
+}
+
 static int parse_options(struct options *options, int argc, char **argv)
 {
     *options =
@@ -249,6 +303,8 @@ static int parse_options(struct options *options, int argc, char **argv)
             if (parse_int64(&number, argv[++i]) || number < 1 || number > 1000000)
                 return -1;
             options->trials = (size_t)number;
+        } else if (strcmp(argv[i], "--simulate") == 0) {
+            options->simulate = true;
         } else if (strcmp(argv[i], "--host") == 0) {
             options->device = "host";
             options->changes = host_changes;
@@ -265,8 +321,13 @@ int main(int argc, char **argv)
 {
     struct options options;
     if (parse_options(&options, argc, argv)) {
-        fprintf(stderr, "usage: bench_gate [--host] [--trials N] [--roc FILE] [CSV...]\n");
+        fprintf(stderr, "usage: bench_gate [--host] [--trials N] [--roc FILE] [CSV...]\n"
+                        "       bench_gate --simulate [--trials N]\n");
         return 2;
+    }
+    if (options.simulate) {
+        print_simulation(options.trials);
+        return 0;
     }
     struct duets *data = xcalloc(1, sizeof(*data));
     struct error err;

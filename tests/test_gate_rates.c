@@ -132,6 +132,9 @@ static void clock_steps_and_neighbours_do_not_alarm_and_hide_nothing(void **stat
         if (tally.kinds[VERDICT_SLOWER] < 90)
             fail_msg("%s: found %d", noise_names[noises[i]], tally.kinds[VERDICT_SLOWER]);
     }
+    struct trial small = large_kernel(0.005);
+    small.noise = NOISE_BURSTS;
+    assert_true(run_trials(&small, 200).kinds[VERDICT_SLOWER] >= 160); // the scale forgets bursts
 }
 
 // A real shift of exactly the floor must not alarm either, whatever the size condition says.
