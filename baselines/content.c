@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "baselines/content.h"
 
-#include "baselines/json.h"
+#include "baselines/jsonl.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -46,12 +46,12 @@ static char *traits_json(const struct traits *traits)
     if (!file)
         abort(); // out of memory
     fputc('{', file);
-    json_text_member(file, &first, "in", dtype_name(traits->in));
-    json_text_member(file, &first, "out", dtype_name(traits->out));
-    json_text_member(file, &first, "acc", dtype_name(traits->acc));
+    jsonl_text_member(file, &first, "in", dtype_name(traits->in));
+    jsonl_text_member(file, &first, "out", dtype_name(traits->out));
+    jsonl_text_member(file, &first, "acc", dtype_name(traits->acc));
 #define X(name)                                                                                    \
     if (traits->name)                                                                              \
-        json_int_member(file, &first, #name, traits->name);
+        jsonl_int_member(file, &first, #name, traits->name);
     TRAITS(X)
 #undef X
     fputc('}', file);
@@ -180,7 +180,7 @@ char *content_json_list(size_t count, const char *(*get)(const void *list, size_
     for (size_t i = 0; i < count; i++) {
         if (i)
             fputc(',', file);
-        json_text(file, get(list, i));
+        jsonl_text(file, get(list, i));
     }
     fputc(']', file);
     fclose(file);

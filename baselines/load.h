@@ -10,5 +10,7 @@
 // for all: its time and clock.
 int load_measurement(struct measurement *out, struct store *store, int64_t key, struct arena *arena,
                      struct error *err);
+int load_build(struct build_record *out, struct store *store, int64_t key, struct arena *arena,
+               struct error *err);
 
 #endif

@@ -75,6 +75,9 @@ int store_fail(struct store *store, struct error *err);
 // A value that this program cannot have written.
 int store_damaged(struct store *store, const char *what, struct error *err);
 
+// A path as an URI, so that a `?` or `%` in it stays a part of the name. The caller frees.
+char *store_uri(const char *path, const char *options);
+
 // One transaction around a save: a real one, or a savepoint inside a batch. transaction_end commits
 // when `status` is 0 and undoes all when not; returns the final status.
 int transaction_begin(struct store *store, struct error *err);

@@ -216,7 +216,8 @@ int store_check(struct store_report *out, struct store *store, struct error *err
 int store_info(struct store_report *out, struct store *store, struct error *err); // counts only
 
 // Adds all that `shard` has and `store` has not, in one transaction. Runs are recognised by uid,
-// the rest by content. `added` may be NULL.
+// the rest by content; a run that was unfinished here is brought up. `added` may be NULL; it counts
+// rows that are new or were brought up, and no bytes.
 int store_merge(struct store *store, const char *shard, struct store_counts *added,
                 struct error *err);
 
@@ -242,9 +243,14 @@ int store_export_csv(struct store *store, const struct export_filter *filter, FI
                      struct error *err);
 int store_export_json(struct store *store, const struct export_filter *filter, FILE *file,
                       struct error *err);
-// `name` is shown in errors, with the line. All or nothing; importing twice adds nothing.
 enum import_format { IMPORT_CSV, IMPORT_JSON, IMPORT_NVBENCH };
-int store_import(struct store *store, FILE *file, const char *name, enum import_format format,
+struct import_source {
+    const char *name; // shown in errors, with the line
+    enum import_format format;
+    const struct commit *commit; // what an nvbench file measured; NULL for the others
+};
+// All or nothing; importing twice adds nothing.
+int store_import(struct store *store, FILE *file, const struct import_source *source,
                  struct store_counts *added, struct error *err);
 
 #endif

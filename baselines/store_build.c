@@ -74,8 +74,8 @@ static int load_kernels(struct build_record *build, struct store *store, int64_t
     return status < 0 ? -1 : 0;
 }
 
-static int load_build(struct build_record *out, struct store *store, int64_t key,
-                      struct arena *arena, struct error *err)
+int load_build(struct build_record *out, struct store *store, int64_t key, struct arena *arena,
+               struct error *err)
 {
     struct build_record build = {0};
     int64_t count;

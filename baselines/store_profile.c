@@ -2,18 +2,19 @@
 //
 // Calibrated profiles of devices, and the copy of the accepted epochs.
 #include "baselines/content.h"
+#include "baselines/save.h"
 
 #include <math.h>
 #include <time.h>
 
-static int save_profile(struct store *store, const struct device *device, const struct gpu *gpu,
-                        struct error *err)
+int save_profile(struct store *store, const struct device *device, const struct gpu *gpu,
+                 int64_t measured_s, struct error *err)
 {
     struct gpu copy = *gpu; // gpu_figure() gives access to change
     int64_t device_key, profile;
     if (content_device(&device_key, store, device, err) ||
         statement_key_of(&profile, store, err, SQL_FIND_PROFILE, 3, SQL_ADD_PROFILE,
-                         CELLS(INT(device_key), INT(time(NULL)), TEXT(gpu->name))))
+                         CELLS(INT(device_key), INT(measured_s), TEXT(gpu->name))))
         return -1;
     for (size_t i = 0; i < gpu_figure_count(); i++) {
         const char *key = gpu_figure_key(i);
@@ -36,7 +37,7 @@ int store_save_profile(struct store *store, const struct device *device, const s
 {
     if (transaction_begin(store, err))
         return -1;
-    return transaction_end(store, save_profile(store, device, gpu, err), err);
+    return transaction_end(store, save_profile(store, device, gpu, time(NULL), err), err);
 }
 
 static int load_figures(struct gpu *gpu, struct store *store, int64_t profile, struct arena *arena,

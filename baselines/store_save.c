@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "baselines/content.h"
-#include "baselines/json.h"
+#include "baselines/jsonl.h"
 #include "baselines/pack.h"
 #include "baselines/save.h"
 
@@ -219,9 +219,9 @@ static char *parts_json(const struct prediction *p)
     fputc('[', file);
     for (size_t i = 0; i < p->part_count; i++) {
         fputs(i ? ",[" : "[", file);
-        json_text(file, p->parts[i].name);
+        jsonl_text(file, p->parts[i].name);
         fputc(',', file);
-        json_real(file, p->parts[i].time_ns);
+        jsonl_real(file, p->parts[i].time_ns);
         fputc(']', file);
     }
     fputc(']', file);

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the writers of a store's contents share, for the room's own use.
+#ifndef PLUMB_EXPORT_H
+#define PLUMB_EXPORT_H
+
+#include "baselines/statement.h"
+
+// The fields of a sample as they stand in exported files, with the range a reader may accept.
+#define SAMPLE_COLUMNS(X)                                                                          \
+    X(time_ns, 0, 1e18)                                                                            \
+    X(clock_hz, 0, 1e12)                                                                           \
+    X(launches, 0, UINT32_MAX)                                                                     \
+    X(pair, 0, UINT32_MAX)                                                                         \
+    X(block, 0, UINT16_MAX)                                                                        \
+    X(process, 0, UINT16_MAX)                                                                      \
+    X(role, ROLE_BASE, ROLE_HEAD)                                                                  \
+    X(order, 0, UINT8_MAX)                                                                         \
+    X(throttle, 0, UINT8_MAX)                                                                      \
+    X(excluded, 0, 1)                                                                              \
+    X(temperature_c, INT16_MIN, INT16_MAX)                                                         \
+    X(power_mw, INT32_MIN, INT32_MAX)
+
+// Calls `put` for each run the filter wants, oldest first.
+typedef void export_run(FILE *file, const struct export_filter *filter, const struct run *run,
+                        const char *uid);
+int export_runs(struct store *store, const struct export_filter *filter, FILE *file,
+                export_run *put, struct error *err);
+void export_traits(FILE *file, bool *first, const struct traits *traits);
+int export_profiles(struct store *store, const struct export_filter *filter, FILE *file,
+                    struct error *err);
+int export_epochs(struct store *store, const struct export_filter *filter, FILE *file,
+                  struct error *err);
+int export_builds(struct store *store, const struct export_filter *filter, FILE *file,
+                  struct error *err);
+
+#endif

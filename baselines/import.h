@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the readers of other formats share, for the room's own use. All run inside one batch.
+#ifndef PLUMB_IMPORT_H
+#define PLUMB_IMPORT_H
+
+#include "baselines/jsonl.h"
+#include "baselines/statement.h"
+
+// The file, whole, and who to blame. Strings of the current run live in run.arena.
+struct import {
+    struct store *store;
+    const char *name;
+    const struct commit *commit; // of an nvbench file
+    size_t line;                 // being read, 1-based
+    struct run run;
+    int64_t *ids; // nvbench's numbers of run.devices
+    bool open;    // run is begun
+    struct store_counts added;
+};
+
+// Where: "name:line", in a buffer of the caller.
+enum { IMPORT_WHERE = 256 };
+void import_where(char out[IMPORT_WHERE], const struct import *in);
+// Puts "name:line: " before an error that came from below.
+int import_blame(const struct import *in, struct error *err);
+
+// Ends the current run (if any) and goes on with in->run as filled in: the stored run of that uid,
+// or a new one.
+int import_begin(struct import *in, const char *uid, struct error *err);
+int import_result(struct import *in, const struct result *result, struct error *err);
+int import_end(struct import *in, struct error *err);
+
+// A uid that is the same for the same texts: 128 bits of FNV-1a, to recognise, not to protect.
+void import_uid(char uid[STORE_UID_TEXT], const char *const *texts, size_t count);
+
+// The one sample that stands for a measurement whose samples are not there.
+void import_stand_in(struct measurement *m, struct arena *arena, double time_ns, double clock_hz);
+
+bool import_is_object_id(const char *text); // 7 to 64 lower-case hexadecimal digits
+
+int import_json(struct import *in, const char *text, size_t length, struct error *err);
+int import_csv(struct import *in, const char *text, size_t length, struct error *err);
+int import_nvbench(struct import *in, const char *text, size_t length, struct error *err);
+
+#endif

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// JSON, one value per line: the few forms the store writes, and a strict reader (RFC 8259) for what
+// comes back from outside.
+#ifndef PLUMB_JSONL_H
+#define PLUMB_JSONL_H
+
+#include "model/base.h"
+
+#include <stdio.h>
+
+// Length of the well-formed UTF-8 sequence at `text` (RFC 3629: no overlong forms, no surrogates),
+// 0 if there is none within `left` bytes or it is a control byte below 0x20.
+int jsonl_utf8(const char *text, size_t left);
+
+// ---- writing ----
+
+// A quoted string: control bytes and quotes escaped, bytes that are not UTF-8 as U+FFFD. NULL: "".
+void jsonl_text(FILE *file, const char *text);
+// Shortest of %.15g..%.17g that reads back to the same double; null for NaN and infinity.
+void jsonl_real(FILE *file, double value);
+
+// "name": before a value; a comma first unless *first, which it clears.
+void jsonl_name(FILE *file, bool *first, const char *name);
+void jsonl_text_member(FILE *file, bool *first, const char *name, const char *text);
+void jsonl_real_member(FILE *file, bool *first, const char *name, double value);
+void jsonl_int_member(FILE *file, bool *first, const char *name, int64_t value);
+void jsonl_bool_member(FILE *file, bool *first, const char *name, bool value);
+
+// ---- reading ----
+
+enum node_type {
+    NODE_NULL,
+    NODE_FALSE,
+    NODE_TRUE,
+    NODE_NUMBER,
+    NODE_TEXT,
+    NODE_ARRAY,
+    NODE_OBJECT
+};
+enum { NODE_DEPTH = 32 }; // deeper nesting is refused
+
+// A value. Children of arrays and objects are a list; a member of an object has a name.
+struct node {
+    enum node_type type;
+    const char *name;
+    const char *text; // of a text; of a number as it was written
+    size_t count;     // children
+    struct node *children, *next;
+};
+
+// `where` is shown in errors ("file:line"). Refuses what is not one whole JSON value: trailing
+// text, invalid UTF-8, unpaired surrogates, NUL in a string, deep nesting. Nodes live in the arena.
+int node_parse(const struct node **out, const char *text, size_t length, const char *where,
+               struct arena *arena, struct error *err);
+
+// The first member of that name; NULL if `object` is NULL, no object, or has none.
+const struct node *node_member(const struct node *object, const char *name);
+// Members as values: the default when missing, null or of another type.
+const char *node_text(const struct node *object, const char *name, const char *missing);
+double node_real(const struct node *object, const char *name, double missing);
+bool node_bool(const struct node *object, const char *name, bool missing);
+int64_t node_int(const struct node *object, const char *name, int64_t missing);
+// The value of a number node, NaN for anything else.
+double node_value(const struct node *node);
+
+#endif

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Importing: one batch, so that a refused line leaves the store as it was.
+#include "baselines/import.h"
+#include "baselines/save.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { IMPORT_LIMIT = 1 << 30 }; // bytes of one file
+
+void import_where(char out[IMPORT_WHERE], const struct import *in)
+{
+    snprintf(out, IMPORT_WHERE, "%.200s:%zu", in->name, in->line);
+}
+
+int import_blame(const struct import *in, struct error *err)
+{
+    struct error cause = *err;
+    return error_set(err, "%.200s:%zu: %.700s", in->name, in->line, cause.text);
+}
+
+void import_uid(char uid[STORE_UID_TEXT], const char *const *texts, size_t count)
+{
+    // FNV-1a, 64 bits, from two offsets: the usual one, and one more step of it.
+    uint64_t hash[2] = {0xcbf29ce484222325u, 0xaf63bd4c8601b7dfu};
+    for (size_t i = 0; i < count; i++) {
+        const char *at = texts[i];
+        do { // the NUL too, so that "ab","c" is not "a","bc"
+            for (int k = 0; k < 2; k++)
+                hash[k] = (hash[k] ^ (unsigned char)*at) * 0x100000001b3u;
+        } while (*at++);
+    }
+    snprintf(uid, STORE_UID_TEXT, "%016llx%016llx", (unsigned long long)hash[0],
+             (unsigned long long)hash[1]);
+}
+
+void import_stand_in(struct measurement *m, struct arena *arena, double time_ns, double clock_hz)
+{
+    m->samples = arena_alloc(arena, sizeof(*m->samples));
+    m->samples[0] = (struct sample){.time_ns = time_ns,
+                                    .clock_hz = clock_hz,
+                                    .launches = 1,
+                                    .role = ROLE_HEAD,
+                                    .temperature_c = INT16_MIN,
+                                    .power_mw = -1};
+    m->count = 1;
+}
+
+bool import_is_object_id(const char *text)
+{
+    size_t length = strlen(text);
+    return length >= 7 && length < OBJECT_ID_TEXT && strspn(text, "0123456789abcdef") == length;
+}
+
+int import_begin(struct import *in, const char *uid, struct error *err)
+{
+    int64_t id;
+    if (statement_get(&id, in->store, err, SQL_FIND_RUN, CELLS(TEXT(uid))))
+        return import_blame(in, err);
+    if (!id) {
+        if (save_run(&id, in->store, &in->run, uid, err))
+            return import_blame(in, err);
+        in->added.runs++;
+    }
+    in->run.id = id;
+    in->open = true;
+    return 0;
+}
+
+int import_result(struct import *in, const struct result *result, struct error *err)
+{
+    int64_t before = sqlite3_total_changes(in->store->db);
+    assert(in->open);
+    if (store_save_result(in->store, &in->run, result, err))
+        return import_blame(in, err);
+    in->added.measurements += sqlite3_total_changes(in->store->db) > before;
+    return 0;
+}
+
+int import_end(struct import *in, struct error *err)
+{
+    int status = 0;
+    if (in->open && in->run.finished_s)
+        status = save_finish(in->store, &in->run, in->run.finished_s, err);
+    run_free(&in->run);
+    in->open = false;
+    return status;
+}
+
+static int read_all(char **out, size_t *length, FILE *file, const char *name, struct error *err)
+{
+    size_t room = 1 << 16, used = 0;
+    char *text = xrealloc(NULL, room, 1);
+    size_t got;
+    while ((got = fread(text + used, 1, room - used, file)) > 0) {
+        used += got;
+        if (used == room && room < IMPORT_LIMIT) {
+            room *= 2;
+            text = xrealloc(text, room, 1);
+        } else if (used == room) {
+            free(text);
+            return error_set(err, "%s: larger than %d MB; split it", name, IMPORT_LIMIT >> 20);
+        }
+    }
+    if (ferror(file)) {
+        free(text);
+        return error_set(err, "%s: cannot be read", name);
+    }
+    *out = text;
+    *length = used;
+    return 0;
+}
+
+int store_import(struct store *store, FILE *file, const struct import_source *source,
+                 struct store_counts *added, struct error *err)
+{
+    int (*const readers[])(struct import *, const char *, size_t, struct error *) = {
+        [IMPORT_CSV] = import_csv, [IMPORT_JSON] = import_json, [IMPORT_NVBENCH] = import_nvbench};
+    struct import in = {.store = store, .name = source->name, .commit = source->commit, .line = 1};
+    struct error ignored;
+    char *text = NULL;
+    size_t length = 0;
+    if (read_all(&text, &length, file, source->name, err))
+        return -1;
+    int status = store_begin_batch(store, err);
+    if (status == 0) {
+        status = readers[source->format](&in, text, length, err);
+        if (import_end(&in, status ? &ignored : err))
+            status = -1;
+        if (status == 0)
+            status = store_commit_batch(store, err);
+        else
+            store_cancel_batch(store);
+    }
+    free(text);
+    if (status == 0 && added)
+        *added = in.added;
+    return status;
+}

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Measurements from a table. Needed columns: commit, kernel, problem, time_ns. Known ones beside
+// them: run, kind, started_s, commit_s, device, device_name, role, code, state, clock_hz, regime;
+// others are ignored. Neighbouring rows of one run (column `run`, or else commit and device) make
+// one run. Samples are not in a table: each measurement gets one that stands for all.
+#include "baselines/import.h"
+#include "model/csv.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define COLUMNS(X)                                                                                 \
+    X(commit)                                                                                      \
+    X(kernel)                                                                                      \
+    X(problem)                                                                                     \
+    X(time_ns)                                                                                     \
+    X(run)                                                                                         \
+    X(kind)                                                                                        \
+    X(started_s)                                                                                   \
+    X(commit_s)                                                                                    \
+    X(device)                                                                                      \
+    X(device_name)                                                                                 \
+    X(role)                                                                                        \
+    X(code)                                                                                        \
+    X(state)                                                                                       \
+    X(clock_hz)                                                                                    \
+    X(regime)
+enum column {
+#define X(name) COLUMN_##name,
+    COLUMNS(X)
+#undef X
+        COLUMN_COUNT
+};
+enum { COLUMNS_NEEDED = 4 };
+static const char *const column_names[] = {
+#define X(name) #name,
+    COLUMNS(X)
+#undef X
+};
+
+struct table {
+    struct csv csv;
+    int at[COLUMN_COUNT]; // where each column is, -1 if it is not there
+};
+
+// The field, without the apostrophe an export puts before what looks like a formula; "" if there is
+// no such column.
+static const char *field(const struct table *table, size_t row, enum column column)
+{
+    if (table->at[column] < 0)
+        return "";
+    const char *text = table->csv.rows[row].fields[table->at[column]];
+    return text[0] == '\'' && text[1] && strchr("=+-@'", text[1]) ? text + 1 : text;
+}
+
+static int refuse(const struct import *in, enum column column, const char *what, struct error *err)
+{
+    return error_set(err, "%.200s:%zu: %s: %s", in->name, in->line, column_names[column], what);
+}
+
+static int find_columns(struct table *table, const char *name, struct error *err)
+{
+    for (int i = 0; i < COLUMN_COUNT; i++) {
+        table->at[i] = csv_column(&table->csv, column_names[i]);
+        if (table->at[i] < 0 && i < COLUMNS_NEEDED)
+            return error_set(err,
+                             "%s: no column %s; a table needs commit, kernel, problem, time_ns",
+                             name, column_names[i]);
+    }
+    return 0;
+}
+
+static bool same_run(const struct table *table, size_t a, size_t b)
+{
+    if (strcmp(field(table, a, COLUMN_run), field(table, b, COLUMN_run)) != 0)
+        return false;
+    if (field(table, a, COLUMN_run)[0])
+        return true;
+    return strcmp(field(table, a, COLUMN_commit), field(table, b, COLUMN_commit)) == 0 &&
+           strcmp(field(table, a, COLUMN_device), field(table, b, COLUMN_device)) == 0;
+}
+
+static bool is_base(const struct table *table, size_t row)
+{
+    return strcmp(field(table, row, COLUMN_role), "base") == 0;
+}
+
+static const char *device_uuid(const struct table *table, size_t row)
+{
+    const char *uuid = field(table, row, COLUMN_device);
+    return uuid[0] ? uuid : "imported";
+}
+
+// A whole number, or 0 when the field is empty.
+static int read_time(int64_t *out, const struct import *in, const struct table *table, size_t row,
+                     enum column column, struct error *err)
+{
+    const char *text = field(table, row, column);
+    *out = 0;
+    if (text[0] && (parse_int64(out, text) || *out < 0))
+        return refuse(in, column, "seconds since 1970, a whole number", err);
+    return 0;
+}
+
+static int read_commit(struct commit *out, const struct import *in, const struct table *table,
+                       size_t row, struct error *err)
+{
+    const char *id = field(table, row, COLUMN_commit);
+    struct commit commit = {.summary = "", .author = ""};
+    if (!import_is_object_id(id))
+        return refuse(in, COLUMN_commit, "a hexadecimal id of 7 to 64 digits", err);
+    if (out->id[0] && strcmp(out->id, id) != 0)
+        return refuse(in, COLUMN_commit, "another commit within one run and role", err);
+    text_copy(commit.id, sizeof(commit.id), id);
+    if (read_time(&commit.time_s, in, table, row, COLUMN_commit_s, err))
+        return -1;
+    *out = commit;
+    return 0;
+}
+
+static size_t device_index(struct run *run, const struct table *table, size_t row)
+{
+    const char *uuid = device_uuid(table, row);
+    for (size_t i = 0; i < run->device_count; i++) {
+        if (strcmp(run->devices[i].uuid, uuid) == 0)
+            return i;
+    }
+    const struct device device = {
+        .kind = "cuda",
+        .uuid = arena_strdup(&run->arena, uuid),
+        .name = arena_strdup(&run->arena, field(table, row, COLUMN_device_name)),
+        .driver = "",
+        .runtime = "",
+        .profile = ""};
+    run->devices[run->device_count] = device;
+    return run->device_count++;
+}
+
+static int begin_run(struct import *in, const struct table *table, size_t from, size_t to,
+                     struct error *err)
+{
+    struct run *run = &in->run;
+    char uid[STORE_UID_TEXT];
+    const char *named = field(table, from, COLUMN_run), *kind = field(table, from, COLUMN_kind);
+    *run = (struct run){.kind = RUN_IMPORT,
+                        .tool_version = PLUMB_VERSION,
+                        .repository = "",
+                        .policy = "",
+                        .base = {.summary = "", .author = ""},
+                        .head = {.summary = "", .author = ""},
+                        .headline = "imported"};
+    if (kind[0] && run_kind_parse(&run->kind, kind))
+        return refuse(in, COLUMN_kind, "unknown", err);
+    if (read_time(&run->started_s, in, table, from, COLUMN_started_s, err))
+        return -1;
+    run->devices = arena_alloc(&run->arena, (to - from) * sizeof(*run->devices));
+    for (size_t row = from; row < to; row++) {
+        in->line = table->csv.rows[row].line;
+        device_index(run, table, row);
+        if (read_commit(is_base(table, row) ? &run->base : &run->head, in, table, row, err))
+            return -1;
+    }
+    if (run->started_s == 0)
+        run->started_s = run->head.time_s ? run->head.time_s : time(NULL);
+    run->finished_s = run->started_s;
+    const char *identity[] = {named, run->base.id, run->head.id, device_uuid(table, from)};
+    if (strlen(named) == STORE_UID_TEXT - 1 && strspn(named, "0123456789abcdef") == strlen(named))
+        text_copy(uid, sizeof(uid), named);
+    else
+        import_uid(uid, identity, ARRAY_COUNT(identity));
+    in->line = table->csv.rows[from].line;
+    return import_begin(in, uid, err);
+}
+
+static int read_measurement(struct measurement *out, struct import *in, const struct table *table,
+                            size_t row, struct error *err)
+{
+    struct measurement m = {.max_error = NAN, .tolerance = NAN, .detail = "imported"};
+    const char *state = field(table, row, COLUMN_state), *time = field(table, row, COLUMN_time_ns);
+    const char *clock = field(table, row, COLUMN_clock_hz);
+    double time_ns = 0, clock_hz = 0;
+    if (state[0] && measurement_state_parse(&m.state, state))
+        return refuse(in, COLUMN_state, "unknown", err);
+    if ((time[0] || m.state == MEASURED_OK) && (parse_double(&time_ns, time) || !(time_ns > 0)))
+        return refuse(in, COLUMN_time_ns, "nanoseconds, a number above 0", err);
+    if (clock[0] && (parse_double(&clock_hz, clock) || clock_hz < 0))
+        return refuse(in, COLUMN_clock_hz, "Hz, a number", err);
+    m.regime = field(table, row, COLUMN_regime);
+    if (m.state == MEASURED_OK)
+        import_stand_in(&m, &in->run.arena, time_ns, clock_hz);
+    *out = m;
+    return 0;
+}
+
+// Reads a row into the result of its series; the other role may be there already.
+static int read_row(struct result *r, struct import *in, const struct table *table, size_t row,
+                    struct error *err)
+{
+    const char *code = field(table, row, COLUMN_code);
+    bool base = is_base(table, row);
+    const char *role = field(table, row, COLUMN_role);
+    if (role[0] && !base && strcmp(role, "head") != 0)
+        return refuse(in, COLUMN_role, "base or head", err);
+    if (!text_copy(r->kernel, sizeof(r->kernel), field(table, row, COLUMN_kernel)) || !r->kernel[0])
+        return refuse(in, COLUMN_kernel, "1 to 63 bytes", err);
+    if (problem_parse(&r->problem, field(table, row, COLUMN_problem), err))
+        return import_blame(in, err);
+    if (!text_copy(base ? r->base_code : r->head_code, OBJECT_ID_TEXT, code))
+        return refuse(in, COLUMN_code, "at most 64 bytes", err);
+    r->device = device_index(&in->run, table, row);
+    return read_measurement(base ? &r->base : &r->head, in, table, row, err);
+}
+
+static bool same_series(const struct table *table, size_t a, size_t b)
+{
+    return is_base(table, a) != is_base(table, b) &&
+           strcmp(field(table, a, COLUMN_kernel), field(table, b, COLUMN_kernel)) == 0 &&
+           strcmp(field(table, a, COLUMN_problem), field(table, b, COLUMN_problem)) == 0 &&
+           strcmp(device_uuid(table, a), device_uuid(table, b)) == 0;
+}
+
+static int import_run(struct import *in, const struct table *table, size_t from, size_t to,
+                      struct error *err)
+{
+    in->line = table->csv.rows[from].line;
+    if (begin_run(in, table, from, to, err))
+        return -1;
+    for (size_t row = from; row < to; row++) {
+        struct result result = {0};
+        in->line = table->csv.rows[row].line;
+        if (read_row(&result, in, table, row, err))
+            return -1;
+        if (row + 1 < to && same_series(table, row, row + 1)) {
+            in->line = table->csv.rows[++row].line;
+            if (read_row(&result, in, table, row, err))
+                return -1;
+        }
+        if (import_result(in, &result, err))
+            return -1;
+    }
+    return import_end(in, err);
+}
+
+int import_csv(struct import *in, const char *text, size_t length, struct error *err)
+{
+    struct table table = {0};
+    if (csv_parse(&table.csv, text, length, in->name, err))
+        return -1;
+    int status = find_columns(&table, in->name, err);
+    for (size_t from = 0, to; status == 0 && from < table.csv.count; from = to) {
+        for (to = from + 1; to < table.csv.count && same_run(&table, from, to);)
+            to++;
+        status = import_run(in, &table, from, to, err);
+    }
+    csv_free(&table.csv);
+    return status;
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Joining shards. The steps are in merge.inc; here is what surrounds them: the shard is checked
+// like any store before its rows are read, all steps are one transaction, and what merging made for
+// itself is gone afterwards.
+#include "baselines/statement.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char *const merge_steps[] = {
+#define S(sql) sql,
+#include "baselines/merge.inc"
+#undef S
+};
+
+static const char *const merge_maps[] = {"text", "commit", "device", "kernel", "model",
+                                         "code", "series", "build",  "run",    "measurement"};
+
+static int run_sql(struct store *store, const char *sql, struct error *err)
+{
+    return sqlite3_exec(store->db, sql, NULL, NULL, NULL) ? store_fail(store, err) : 0;
+}
+
+static int check_shard(const struct store *store, const char *path, struct error *err)
+{
+    struct store *shard = NULL;
+    struct stat ours, theirs;
+    if (store_open(&shard, path, STORE_READ, err))
+        return -1;
+    store_close(shard);
+    if (stat(store->path, &ours) == 0 && stat(path, &theirs) == 0 && ours.st_dev == theirs.st_dev &&
+        ours.st_ino == theirs.st_ino)
+        return error_set(err, "store %s: is the store it shall be merged into", path);
+    return 0;
+}
+
+static int attach(struct store *store, const char *path, struct error *err)
+{
+    char *uri = store_uri(path, "?mode=ro");
+    sqlite3_stmt *statement = NULL;
+    int code = sqlite3_prepare_v2(store->db, "ATTACH ? AS shard", -1, &statement, NULL);
+    if (code == SQLITE_OK) {
+        sqlite3_bind_text(statement, 1, uri, -1, SQLITE_STATIC);
+        code = sqlite3_step(statement);
+    }
+    sqlite3_finalize(statement);
+    free(uri);
+    return code == SQLITE_DONE
+               ? 0
+               : error_set(err,
+                           "store %s: cannot be attached (%s); copy it to a folder that can "
+                           "be written",
+                           path, sqlite3_errmsg(store->db));
+}
+
+// Where a step's rows are counted; NULL: they are not.
+static int64_t *counter_of(struct store_counts *counts, const char *step)
+{
+    const struct {
+        const char *table;
+        int64_t *counter;
+    } counters[] = {
+        {"runs ", &counts->runs},
+        {"commits ", &counts->commits},
+        {"builds ", &counts->builds},
+        {"series ", &counts->series},
+        {"measurements ", &counts->measurements},
+        {"predictions ", &counts->predictions},
+        {"verdicts ", &counts->verdicts},
+        {"profiles ", &counts->profiles},
+        {"epochs ", &counts->epochs},
+    };
+    static const char insert[] = "INSERT INTO main.";
+    if (strncmp(step, insert, strlen(insert)) != 0)
+        return NULL;
+    for (size_t i = 0; i < ARRAY_COUNT(counters); i++) {
+        if (strncmp(step + strlen(insert), counters[i].table, strlen(counters[i].table)) == 0)
+            return counters[i].counter;
+    }
+    return NULL;
+}
+
+static int run_steps(struct store *store, const char *path, struct store_counts *added,
+                     struct error *err)
+{
+    struct error why;
+    for (size_t i = 0; i < ARRAY_COUNT(merge_steps); i++) {
+        int64_t *counter = counter_of(added, merge_steps[i]);
+        if (run_sql(store, merge_steps[i], &why))
+            return error_set(err, "merging %s: %s", path, why.text);
+        if (counter)
+            *counter += sqlite3_changes64(store->db);
+    }
+    return 0;
+}
+
+static void drop_maps(struct store *store)
+{
+    for (size_t i = 0; i < ARRAY_COUNT(merge_maps); i++) {
+        char *sql = xprintf("DROP TABLE IF EXISTS temp.map_%s", merge_maps[i]);
+        sqlite3_exec(store->db, sql, NULL, NULL, NULL);
+        free(sql);
+    }
+}
+
+int store_merge(struct store *store, const char *shard, struct store_counts *added,
+                struct error *err)
+{
+    struct store_counts counts = {0};
+    assert(store->mode == STORE_WRITE && !store->batch);
+    if (check_shard(store, shard, err) || attach(store, shard, err))
+        return -1;
+    int status = transaction_begin(store, err);
+    if (status == 0)
+        status = transaction_end(store, run_steps(store, shard, &counts, err), err);
+    drop_maps(store);
+    sqlite3_exec(store->db, "DETACH shard", NULL, NULL, NULL);
+    if (status == 0 && added)
+        *added = counts;
+    return status;
+}

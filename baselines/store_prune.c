@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Making a store smaller. Deleting a row makes SQLite look for rows that refer to it, a whole scan
+// where there is no index; so references are switched off, the order of the steps keeps them right,
+// and they are checked before the end.
+#include "baselines/migration.h"
+
+#include <assert.h>
+
+static const char *const prune_steps[] = {
+#define S(sql) sql,
+#include "baselines/prune.inc"
+#undef S
+};
+enum { SAMPLES_STEP = 3 }; // the step that is all of it when only samples go
+
+static int run_sql(struct store *store, const char *sql, struct error *err)
+{
+    return sqlite3_exec(store->db, sql, NULL, NULL, NULL) ? store_fail(store, err) : 0;
+}
+
+static int choose(struct store *store, const struct prune_rule *rule, struct error *err)
+{
+    sqlite3_stmt *statement = NULL;
+    if (run_sql(store, "CREATE TEMP TABLE doomed (run_key INTEGER PRIMARY KEY)", err))
+        return -1;
+    int code = sqlite3_prepare_v2(store->db,
+                                  "INSERT INTO doomed SELECT run_key FROM runs "
+                                  "WHERE started_s < ? AND finished_s > 0",
+                                  -1, &statement, NULL);
+    if (code == SQLITE_OK) {
+        sqlite3_bind_int64(statement, 1, rule->before_s);
+        code = sqlite3_step(statement);
+    }
+    int status = code == SQLITE_DONE ? 0 : store_fail(store, err);
+    sqlite3_finalize(statement);
+    return status;
+}
+
+// A kept run may show measurements of an older one: that one stays, and so do those it shows.
+static int spare_referred(struct store *store, struct error *err)
+{
+    do {
+        if (run_sql(store,
+                    "DELETE FROM doomed WHERE run_key IN (SELECT m.run_key FROM results x "
+                    "JOIN measurements m ON m.measurement_key IN (x.base_key, x.head_key) "
+                    "WHERE x.reused = 1 AND m.run_key <> x.run_key "
+                    "AND x.run_key NOT IN (SELECT run_key FROM doomed))",
+                    err))
+            return -1;
+    } while (sqlite3_changes(store->db) > 0);
+    return 0;
+}
+
+static int run_steps(struct store *store, const char *const *steps, size_t count,
+                     int64_t **counters, struct error *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (run_sql(store, steps[i], err))
+            return -1;
+        if (counters && counters[i])
+            *counters[i] = sqlite3_changes64(store->db);
+    }
+    return 0;
+}
+
+static int delete_runs(struct store *store, struct store_counts *removed, struct error *err)
+{
+    // In the order of prune.inc.
+    int64_t *counters[ARRAY_COUNT(prune_steps)] = {
+        &removed->verdicts, &removed->predictions, NULL, NULL, &removed->measurements, NULL, NULL,
+        &removed->runs};
+    if (run_steps(store, prune_steps, ARRAY_COUNT(prune_steps), counters, err))
+        return -1;
+    sqlite3_stmt *row = statement_bind(store, SQL_FOREIGN_KEY_CHECK, NULL, 0);
+    int status = statement_step(store, row, err);
+    sqlite3_reset(row);
+    return status > 0 ? store_damaged(store, "rows that refer to nothing", err) : status;
+}
+
+static int count_bytes(int64_t *out, struct store *store, struct error *err)
+{
+    return migration_pragma(out, store,
+                            "SELECT ifnull(sum(length(s.packed)), 0) FROM doomed d "
+                            "JOIN measurements m ON m.run_key = d.run_key "
+                            "JOIN samples s ON s.measurement_key = m.measurement_key",
+                            err);
+}
+
+static int prune(struct store *store, const struct prune_rule *rule, struct store_counts *removed,
+                 struct error *err)
+{
+    if (choose(store, rule, err) || (rule->runs && spare_referred(store, err)) ||
+        count_bytes(&removed->samples_bytes, store, err))
+        return -1;
+    if (rule->runs)
+        return delete_runs(store, removed, err);
+    return run_steps(store, &prune_steps[SAMPLES_STEP], 1, NULL, err);
+}
+
+int store_prune(struct store *store, const struct prune_rule *rule, struct store_counts *removed,
+                struct error *err)
+{
+    struct store_counts counts = {0};
+    struct error ignored;
+    assert(store->mode == STORE_WRITE && !store->batch);
+    if (run_sql(store, "PRAGMA foreign_keys = OFF", err))
+        return -1;
+    int status = transaction_begin(store, err);
+    if (status == 0) {
+        status = prune(store, rule, &counts, err);
+        bool keep = status == 0 && !rule->dry_run;
+        int ended = transaction_end(store, keep ? 0 : -1, keep ? err : &ignored);
+        status = keep ? ended : status;
+    }
+    sqlite3_exec(store->db, "DROP TABLE IF EXISTS temp.doomed; PRAGMA foreign_keys = ON", NULL,
+                 NULL, NULL);
+    // The pages are free now; giving them back to the disk copies the file once.
+    if (status == 0 && !rule->dry_run)
+        status = run_sql(store, "VACUUM; PRAGMA wal_checkpoint(TRUNCATE)", err);
+    if (status == 0)
+        *removed = counts;
+    return status;
+}
