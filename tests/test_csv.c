@@ -51,7 +51,7 @@ static void malformed_text_is_refused_with_its_line(void **state)
     } bad[] = {
         {"", "t.csv: no header line"},
         {"# only a comment\n", "t.csv: no header line"},
-        {"a,b\n1\n", "t.csv:2: 1 fields, but the header has 2"},
+        {"a,b\n1\n", "t.csv:2: 1 fields, but the first line has 2"},
         {"a,b\n1,2,3\n", "t.csv:2: 3 fields"},
         {"a,b\n1,\"2\n\n", "t.csv:2: a quoted field is never closed"},
         {"a,b\n1,\"2\"x\n", "t.csv:2: text after a closing quote"},
