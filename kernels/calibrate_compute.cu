@@ -9,16 +9,16 @@
 //   imad_latency_clk, loop_clk       integer multiply-add; what the loop costs per turn
 //   mma_latency_clk                  one mma.sync m16n8k16 (FP16) after another, one warp
 //   mma_sync_flops_clk_*             four independent chains in each of 16 warps, per SM
-//   wgmma_latency_clk                one wgmma m64n128k16 and its wait, one warpgroup
-//   flops_clk_fp32                   FMA, 32 warps of 8 chains, per SM
-//   flops_clk_tf32, _fp16, _fp8      wgmma m64n128 from shared memory, four warpgroups, per SM
+//   wgmma_latency_clk                one wgmma m64n256k16 and its wait, one warpgroup
+//   flops_clk_fp32                   FMA, 32 warps of 8 chains, per SM; 256 of them hide the loop
+//   flops_clk_tf32, _fp16, _fp8      wgmma m64n256 from shared memory, two warpgroups, per SM
 //   cap_clock_*_hz                   the SM clock after 0.3 s of the same on all SMs with random
 //   data
 #include "kernels/calibrate.h"
 #include "kernels/cuda.h"
 #include "kernels/inputs.h"
 
-enum { REPEATS = CALIBRATE_REPEATS, LOOPS = 512, WGMMA_THREADS = 512, WGMMA_LOOPS = 2000 };
+enum { REPEATS = CALIBRATE_REPEATS, LOOPS = 512, WGMMA_THREADS = 256, WGMMA_LOOPS = 2000 };
 
 // Where a result goes that never comes out: the compiler must not drop the work.
 enum { SINK = 4096 };
@@ -120,24 +120,28 @@ template <mma_type type, int chains> static __global__ void mma_chain(uint64_t *
         "+f"(c[i + 6]), "+f"(c[i + 7])
 #define NAMES                                                                                      \
     "%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,"   \
-    "%25,%26,%27,%28,%29,%30,%31,%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47," \
-    "%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63"
+    "%25,%26,%27,%28,%29,%30,%31,%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,"     \
+    "%47,%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63,%64,%65,%66,%67,%68,"     \
+    "%69,%70,%71,%72,%73,%74,%75,%76,%77,%78,%79,%80,%81,%82,%83,%84,%85,%86,%87,%88,%89,%90,"     \
+    "%91,%92,%93,%94,%95,%96,%97,%98,%99,%100,%101,%102,%103,%104,%105,%106,%107,%108,%109,"       \
+    "%110,%111,%112,%113,%114,%115,%116,%117,%118,%119,%120,%121,%122,%123,%124,%125,%126,%127"
 #define WGMMA(form)                                                                                \
-    asm volatile("wgmma.mma_async.sync.aligned.m64n128" form                                       \
+    asm volatile("wgmma.mma_async.sync.aligned.m64n256" form                                       \
                  : EIGHT(0), EIGHT(8), EIGHT(16), EIGHT(24), EIGHT(32), EIGHT(40), EIGHT(48),      \
-                   EIGHT(56)                                                                       \
+                   EIGHT(56), EIGHT(64), EIGHT(72), EIGHT(80), EIGHT(88), EIGHT(96), EIGHT(104),   \
+                   EIGHT(112), EIGHT(120)                                                          \
                  : "l"(a), "l"(b))
 
 template <mma_type type>
-static __device__ __forceinline__ void wgmma(float (&c)[64], uint64_t a, uint64_t b)
+static __device__ __forceinline__ void wgmma(float (&c)[128], uint64_t a, uint64_t b)
 {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
     if constexpr (type == MMA_TF32)
-        WGMMA("k8.f32.tf32.tf32 {" NAMES "}, %64, %65, 1, 1, 1;");
+        WGMMA("k8.f32.tf32.tf32 {" NAMES "}, %128, %129, 1, 1, 1;");
     else if constexpr (type == MMA_FP16)
-        WGMMA("k16.f32.f16.f16 {" NAMES "}, %64, %65, 1, 1, 1, 0, 0;");
+        WGMMA("k16.f32.f16.f16 {" NAMES "}, %128, %129, 1, 1, 1, 0, 0;");
     else
-        WGMMA("k32.f32.e4m3.e4m3 {" NAMES "}, %64, %65, 1, 1, 1;");
+        WGMMA("k32.f32.e4m3.e4m3 {" NAMES "}, %128, %129, 1, 1, 1;");
 #endif
 }
 
@@ -148,7 +152,10 @@ static __device__ __forceinline__ uint64_t descriptor(const void *shared)
     return (address & 0x3ffff) >> 4 | 1ull << 16 | 64ull << 32 | 1ull << 62;
 }
 
-// Four 64 x 128 products along one 128-byte slab, `loops` times; `wait_each` waits after every one.
+// An A of 64 rows for each of two warpgroups and one B of 256, rows of 128 bytes.
+enum { WGMMA_A_BYTES = 2 * 64 * 128, WGMMA_BYTES = WGMMA_A_BYTES + 256 * 128 };
+
+// Four 64 x 256 products along one 128-byte slab, `loops` times; `wait_each` waits after every one.
 // The operands are random numbers, as power depends on them.
 template <mma_type type>
 static __global__ void __launch_bounds__(WGMMA_THREADS)
@@ -156,18 +163,18 @@ static __global__ void __launch_bounds__(WGMMA_THREADS)
 {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
     extern __shared__ __align__(1024) unsigned char memory[];
-    constexpr int bytes = 4 * 64 * 128 + 128 * 128; // an A for each warpgroup, one B
+    constexpr int bytes = WGMMA_BYTES;
     constexpr int format = type == MMA_TF32   ? (int)PLUMB_TF32
                            : type == MMA_FP16 ? (int)PLUMB_FP16
                                               : (int)PLUMB_E4M3;
     constexpr int size = type == MMA_TF32 ? 4 : type == MMA_FP16 ? 2 : 1;
-    float c[64] = {};
+    float c[128] = {};
     for (int i = (int)threadIdx.x; i < bytes / size; i += (int)blockDim.x)
         inputs_store(format, memory, (uint64_t)i, blockIdx.x + 1, MATRIX_A);
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
     __syncthreads();
     const uint64_t a = descriptor(memory + (threadIdx.x / 128) * 64 * 128);
-    const uint64_t b = descriptor(memory + 4 * 64 * 128);
+    const uint64_t b = descriptor(memory + WGMMA_A_BYTES);
     const long long begin = clock64();
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #pragma unroll 1
@@ -187,7 +194,7 @@ static __global__ void __launch_bounds__(WGMMA_THREADS)
     __syncthreads();
     const long long end = clock64();
     float all = 0;
-    for (int i = 0; i < 64; i++)
+    for (int i = 0; i < 128; i++)
         all += c[i];
     if (all == 12345.678f)
         out[SINK] = 1;
@@ -277,9 +284,9 @@ static int arithmetic_figures(const struct bench_plan *plan, struct error *err)
             [=](uint64_t *out) { imad_chain<64><<<1, 32, 0, stream>>>(out, 3, 5); }, false, err))
         return -1;
     return figure(
-        plan, "flops_clk_fp32", "FMA, 32 warps of 8 chains on every SM",
-        [=](uint64_t *out) { fma_chain<8, 64><<<sms, 1024, 0, stream>>>(out, 0.999f, 0.001f); },
-        [=](double clocks) { return 2.0 * 1024 * 64 * LOOPS / clocks; }, err);
+        plan, "flops_clk_fp32", "FMA, 32 warps of 8 chains on every SM, 256 a turn",
+        [=](uint64_t *out) { fma_chain<8, 256><<<sms, 1024, 0, stream>>>(out, 0.999f, 0.001f); },
+        [=](double clocks) { return 2.0 * 1024 * 256 * LOOPS / clocks; }, err);
 }
 
 template <mma_type type>
@@ -308,8 +315,6 @@ static int mma_figures(const struct bench_plan *plan, struct error *err)
                : 0;
 }
 
-enum { WGMMA_BYTES = 4 * 64 * 128 + 128 * 128 };
-
 // Rate, and the clock that is left after 0.3 s of it: the last stretch of many.
 template <mma_type type>
 static int wgmma_figures(const struct bench_plan *plan, const char *rate_key, const char *clock_key,
@@ -326,8 +331,8 @@ static int wgmma_figures(const struct bench_plan *plan, const char *rate_key, co
         wgmma_chain<type><<<sms, WGMMA_THREADS, WGMMA_BYTES, stream>>>(out, WGMMA_LOOPS, false);
     };
     if (figure(
-            plan, rate_key, "wgmma m64n128 from shared memory, 4 warpgroups on every SM", launch,
-            [=](double clocks) { return 2.0 * 64 * 128 * k * 4 * 4 * WGMMA_LOOPS / clocks; }, err))
+            plan, rate_key, "wgmma m64n256 from shared memory, 2 warpgroups on every SM", launch,
+            [=](double clocks) { return 2.0 * 64 * 256 * k * 4 * 2 * WGMMA_LOOPS / clocks; }, err))
         return -1;
     if (!calibrate_wanted(plan->only, clock_key))
         return 0;
@@ -370,7 +375,7 @@ int calibrate_cuda_compute(const struct bench_plan *plan, struct error *err)
         wgmma_figures<MMA_FP8>(plan, "flops_clk_fp8", "cap_clock_fp8_hz", 32, err))
         return -1;
     return figure(
-        plan, "wgmma_latency_clk", "wgmma m64n128k16 FP16 and its wait, one warpgroup",
+        plan, "wgmma_latency_clk", "wgmma m64n256k16 FP16 and its wait, one warpgroup",
         [=](uint64_t *out) {
             wgmma_chain<MMA_FP16><<<1, 128, WGMMA_BYTES, stream>>>(out, 200, true);
         },

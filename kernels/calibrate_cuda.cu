@@ -188,6 +188,13 @@ static int launch_figures(const struct memory_plan *m, struct error *err)
     return 0;
 }
 
+// Whole rounds of every thread, so that no SM waits for another: at least `bytes`.
+static size_t even_bytes(size_t bytes, int blocks)
+{
+    const size_t round = (size_t)blocks * THREADS * UNROLL * sizeof(uint4);
+    return (bytes + round - 1) / round * round;
+}
+
 // bytes/s and bytes per clock of `blocks` SMs reading `bytes` `passes` times.
 static int read_rate(double *bytes_s, double *bytes_clk, const struct memory_plan *m, int blocks,
                      size_t bytes, int passes, struct error *err)
@@ -216,7 +223,8 @@ static int scaling(const struct memory_plan *m, bool l2, struct error *err)
     double all[REPEATS], values[REPEATS], rate, clk;
     char key[32], note[96];
     for (int i = -1; i < REPEATS; i++) {
-        if (read_rate(&rate, &clk, m, m->cuda->sm_count, l2 ? L2_SET : BIG, l2 ? 200 : 1, err))
+        const size_t bytes = l2 ? even_bytes(L2_SET, m->cuda->sm_count) : BIG;
+        if (read_rate(&rate, &clk, m, m->cuda->sm_count, bytes, l2 ? 200 : 1, err))
             return -1;
         all[i < 0 ? 0 : i] = l2 ? clk : rate;
     }
@@ -230,7 +238,9 @@ static int scaling(const struct memory_plan *m, bool l2, struct error *err)
         if (!wanted(m, key))
             continue;
         for (int i = 0; i < REPEATS; i++) {
-            const size_t bytes = l2 ? L2_SET : BIG / 64 * (size_t)(blocks < 64 ? blocks : 64);
+            // More than the L2 holds, or well within it.
+            const size_t dram = BIG / 8 * (size_t)(blocks < 8 ? blocks : 8);
+            const size_t bytes = l2 ? even_bytes(L2_SET, blocks) : dram;
             if (read_rate(&rate, &clk, m, blocks, bytes, l2 ? 4 + blocks : 1, err))
                 return -1;
             values[i] = (l2 ? clk : rate) / all[i];
@@ -249,7 +259,7 @@ static int copy_figure(const struct memory_plan *m, struct error *err)
         struct stretch stretch;
         int failed = cuda_begin(m->cuda, FLUSH_NONE, err);
         if (!failed)
-            copy_vectors<<<(unsigned)(count / THREADS), THREADS, 0, m->cuda->stream>>>(
+            copy_vectors<<<(unsigned)(count / 256), 256, 0, m->cuda->stream>>>(
                 (uint4 *)m->second, (const uint4 *)m->big, count);
         if (cuda_end(&stretch, m->cuda, err) || failed)
             return -1;
@@ -328,8 +338,16 @@ static int latency_figure(const struct memory_plan *m, const char *key, size_t b
     return 0;
 }
 
+static int load_kernels(struct cuda *cuda, struct error *err)
+{
+    return cuda_load(cuda, empty, err) || cuda_load(cuda, read_vectors, err) ||
+           cuda_load(cuda, copy_vectors, err) || cuda_load(cuda, transpose, err);
+}
+
 static int memory_figures(const struct memory_plan *m, struct error *err)
 {
+    if (load_kernels(m->cuda, err))
+        return -1;
     CUDA_TRY(m->cuda, cudaMemsetAsync(m->big, 1, BIG, m->cuda->stream), err);
     return launch_figures(m, err) || scaling(m, false, err) || scaling(m, true, err) ||
                    copy_figure(m, err) || transpose_figure(m, err) ||

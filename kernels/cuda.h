@@ -50,6 +50,17 @@ int cuda_failed(struct cuda *cuda, cudaError_t code, const char *what, struct er
             return -1;                                                                             \
     } while (0)
 
+// Loads a kernel's code now. The runtime would load it at the first launch, and loading waits for
+// what runs: behind a hold that is a wait for ourselves.
+template <class Kernel>
+static inline int cuda_load(struct cuda *cuda, Kernel *kernel, struct error *err)
+{
+    cudaFuncAttributes attributes;
+    return cuda_failed(cuda, cudaFuncGetAttributes(&attributes, kernel), "loading a kernel", err);
+}
+
+int cuda_load_stretch(struct cuda *cuda, struct error *err); // those of begin and end
+
 // One timed stretch of the stream: begin, queue work, end. The stream is held until end releases
 // it.
 struct stretch {

@@ -124,6 +124,8 @@ static int open_parts(struct cuda *cuda, struct error *err)
              err);
     cuda->late = cuda->go + 1;
     *cuda->go = *cuda->late = 0;
+    if (cuda_load_stretch(cuda, err))
+        return -1;
     uuid_text(uuid, &properties);
     cuda->nvml = nvml_open(uuid);
     cuda->state = nvml_read(cuda->nvml);

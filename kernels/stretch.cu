@@ -44,6 +44,14 @@ static __global__ void read_all(const uint4 *from, size_t count, unsigned *sink)
         *sink = sum;
 }
 
+int cuda_load_stretch(struct cuda *cuda, struct error *err)
+{
+    return cuda_load(cuda, hold, err) || cuda_load(cuda, take_stamps, err) ||
+                   cuda_load(cuda, read_all, err)
+               ? -1
+               : 0;
+}
+
 static int queue_flush(struct cuda *cuda, enum flush flush, struct error *err)
 {
     if (flush == FLUSH_WRITE)
