@@ -197,14 +197,15 @@ static void fit(struct segmentation *s)
         free(s->segments);
         s->segments = potts_fit(&s->count, s->y, s->n, reach(s),
                                 segmentation_widen(s, s->penalty) * s->long_run);
-        if (raise_scale(s))
-            continue;
         double seen = 0;
         for (size_t length = 1; length <= s->n / 4; length *= 2)
             seen = fmax(seen, sum_variance(s, length));
-        if (seen <= 1.02 * s->long_run)
+        if (seen > 1.02 * s->long_run)
+            s->long_run = seen;
+        else if (raise_scale(s))
+            s->suspect = false; // the differences saw two modes
+        else
             break;
-        s->long_run = seen;
     }
     for (size_t j = 0; j < s->count; j++)
         s->segments[j].level = clipped_mean(s, &s->segments[j]);
