@@ -183,11 +183,11 @@ static void blank_build_id(unsigned char *copy, const struct elf_image *image)
 
 static bool is_hex(const unsigned char *at, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (!memchr("0123456789abcdef", at[i], 16))
-            return false;
-    }
-    return true;
+    size_t digits = 0;
+    while (digits < count &&
+           ((at[digits] >= '0' && at[digits] <= '9') || (at[digits] >= 'a' && at[digits] <= 'f')))
+        digits++;
+    return digits == count;
 }
 
 // Names with internal linkage carry eight digits that nvcc draws from the source's path and text:

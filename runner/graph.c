@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runner/graph.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,6 +57,7 @@ static void add_node(struct graph *graph, const git_commit *commit)
         graph->capacity = graph->capacity ? 2 * graph->capacity : 256;
         graph->nodes = xrealloc(graph->nodes, graph->capacity, sizeof(*graph->nodes));
     }
+    assert(graph->nodes);
     struct graph_node node = {
         .id = *git_commit_id(commit),
         .time_s = git_commit_time(commit),

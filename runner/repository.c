@@ -315,8 +315,7 @@ static int select_marks(struct graph *graph, const struct repository *repository
 
 static int compare_nodes(const void *left, const void *right)
 {
-    const struct graph_node *a = *(const struct graph_node *const *)left;
-    const struct graph_node *b = *(const struct graph_node *const *)right;
+    const struct graph_node *a = left, *b = right;
     if (a->order_s != b->order_s)
         return (a->order_s > b->order_s) - (a->order_s < b->order_s);
     if (a->generation != b->generation)
@@ -325,7 +324,7 @@ static int compare_nodes(const void *left, const void *right)
 }
 
 // Keeps `steps` of `count`, the first and last among them; a single step is the last.
-static size_t thin_out(const struct graph_node **nodes, size_t count, size_t steps)
+static size_t thin_out(struct graph_node *nodes, size_t count, size_t steps)
 {
     if (steps == 0 || steps >= count)
         return count;
@@ -342,11 +341,11 @@ static int list_selected(struct commit_list *out, const struct graph *graph,
                          const struct repository *repository, size_t steps, struct arena *arena,
                          struct error *err)
 {
-    const struct graph_node **nodes = xcalloc(graph->count, sizeof(*nodes));
+    struct graph_node *nodes = xcalloc(graph->count, sizeof(*nodes));
     size_t count = 0;
     for (size_t i = 0; i < graph->count; i++) {
         if (graph->nodes[i].marks & MARK_SELECTED)
-            nodes[count++] = &graph->nodes[i];
+            nodes[count++] = graph->nodes[i];
     }
     qsort(nodes, count, sizeof(*nodes), compare_nodes);
     count = thin_out(nodes, count, steps);
@@ -354,7 +353,7 @@ static int list_selected(struct commit_list *out, const struct graph *graph,
     int result = 0;
     while (result == 0 && list.count < count) {
         char id[OBJECT_ID_TEXT];
-        git_oid_tostr(id, sizeof(id), &nodes[list.count]->id);
+        git_oid_tostr(id, sizeof(id), &nodes[list.count].id);
         result = repository_commit(&list.items[list.count++], repository, id, arena, err);
     }
     free(nodes);

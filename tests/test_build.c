@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -88,14 +89,14 @@ static struct build build_with(struct fixture *f, const char *command, double ti
 }
 
 // Folders that builders made and did not take away.
-static int leftovers(const struct fixture *f)
+static size_t leftovers(const struct fixture *f)
 {
-    char *command = xprintf("ls -d '%s'/tmp-* 2>/dev/null | wc -l", f->builder.cache);
-    FILE *pipe = popen(command, "r");
-    int count = -1;
-    assert_int_equal(fscanf(pipe, "%d", &count), 1);
-    pclose(pipe);
-    free(command);
+    size_t count = 0;
+    DIR *cache = opendir(f->builder.cache);
+    assert_non_null(cache);
+    for (struct dirent *entry; (entry = readdir(cache));)
+        count += strncmp(entry->d_name, "tmp-", 4) == 0;
+    closedir(cache);
     return count;
 }
 
@@ -352,7 +353,7 @@ static void prune_removes_the_longest_unused_first(void **state)
             build_commit(&builds[i], &builder, f->open, f->repo.ids[0], &recipe, &f->arena, &err),
             0);
         char *path = xprintf("%s/state", builds[i].directory);
-        const struct timespec times[2] = {{.tv_sec = 1000 * (i + 1)}, {.tv_sec = 1000 * (i + 1)}};
+        const struct timespec times[2] = {{.tv_sec = 1000L * (i + 1)}, {.tv_sec = 1000L * (i + 1)}};
         assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
         free(path);
     }

@@ -64,7 +64,7 @@ static pid_t read_pid(const char *directory, const char *name)
     char *path = xprintf("%s/%s", directory, name);
     char *text = log_tail(path, 100);
     free(path);
-    pid_t pid = (pid_t)atoi(text);
+    pid_t pid = (pid_t)strtol(text, NULL, 10);
     free(text);
     return pid;
 }
