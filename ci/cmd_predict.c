@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // plumb predict: what a model says of problems, given as words or as CSV. No GPU is needed.
+#include "ci/bias_file.h"
 #include "ci/command.h"
 #include "ci/options.h"
 #include "ci/rows.h"
+#include "ci/rows_print.h"
 #include "model/explain.h"
 #include "model/ws_pipeline.h"
 
@@ -11,10 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum format { FORMAT_DEFAULT, FORMAT_CSV, FORMAT_JSON, FORMAT_TABLE };
-
 struct arguments {
-    const char *model, *gpu, *csv, *trace, *svg;
+    const char *model, *gpu, *csv, *trace, *svg, *bias;
     enum format format;
     bool explain;
     struct row defaults; // traits, clock and L2 rate given as options
@@ -33,7 +33,8 @@ enum {
     OPT_STAGES,
     OPT_CLOCK,
     OPT_L2,
-    OPT_SPLIT
+    OPT_SPLIT,
+    OPT_BIAS
 };
 
 static const struct argp_option table[] = {
@@ -48,6 +49,7 @@ static const struct argp_option table[] = {
     {"split-k", OPT_SPLIT, "N", 0, "Pieces of K, -1 for stream-K", 0},
     {"clock", OPT_CLOCK, "MHZ", 0, "SM clock [the profile's]", 0},
     {"l2-hit", OPT_L2, "RATE", 0, "L2 hit rate, 0 to 1 (ws-persistent)", 0},
+    {"bias", OPT_BIAS, "FILE", 0, "Biases that `plumb accuracy --fit` wrote, by column kernel", 0},
     {"trace", OPT_TRACE, "FILE", 0, "Chrome trace of the first problem (ws-pipeline)", 0},
     {"svg", OPT_SVG, "FILE", 0, "Timeline of one wave of the first problem (ws-pipeline)", 0},
     {0},
@@ -145,6 +147,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case OPT_SVG:
         a->svg = arg;
         return 0;
+    case OPT_BIAS:
+        a->bias = arg;
+        return 0;
     case ARGP_KEY_ARGS:
         a->problems = state->argv + state->next;
         a->problem_count = (size_t)(state->argc - state->next);
@@ -209,116 +214,6 @@ static int words_to_csv(struct csv *out, const struct arguments *a, struct error
     return result;
 }
 
-// ---- output ----
-
-struct printer {
-    const struct sink *sink;
-    const struct csv *csv;
-    enum format format;
-    size_t rows; // printed so far
-};
-
-static void print_time(const struct printer *p, const struct prediction *prediction)
-{
-    if (!prediction->feasible)
-        sink_text(p->sink, p->format == FORMAT_JSON ? "null" : "");
-    else if (p->format == FORMAT_TABLE)
-        sink_printf(p->sink, "%-14.4f", prediction->time_ns / 1e3);
-    else
-        sink_number(p->sink, prediction->time_ns / 1e3);
-}
-
-static void bound_text(char out[160], const struct prediction *prediction)
-{
-    if (prediction->feasible)
-        snprintf(out, 160, "%s", bound_name(prediction->bound));
-    else
-        snprintf(out, 160, "infeasible: %s", prediction->why);
-}
-
-// One field and what follows it.
-static void print_field(const struct printer *p, const char *text)
-{
-    if (p->format == FORMAT_TABLE) {
-        sink_printf(p->sink, "%-10s ", text);
-        return;
-    }
-    sink_csv_field(p->sink, text);
-    sink_text(p->sink, ",");
-}
-
-static bool is_result(const char *column)
-{
-    return strcmp(column, "predicted_us") == 0 || strcmp(column, "bound") == 0;
-}
-
-static void print_header(const struct printer *p)
-{
-    if (p->format == FORMAT_JSON) {
-        sink_text(p->sink, "[");
-        return;
-    }
-    for (size_t i = 0; i < p->csv->columns; i++) {
-        if (!is_result(p->csv->header[i]))
-            print_field(p, p->csv->header[i]);
-    }
-    sink_text(p->sink, p->format == FORMAT_CSV ? "predicted_us,bound\n" : "predicted_us   bound\n");
-}
-
-static void print_json_field(const struct printer *p, const char *name, const char *text)
-{
-    double number;
-    sink_text(p->sink, "\"");
-    sink_json_text(p->sink, name);
-    sink_text(p->sink, "\": ");
-    if (parse_double(&number, text) == 0) {
-        sink_number(p->sink, number);
-    } else {
-        sink_text(p->sink, "\"");
-        sink_json_text(p->sink, text);
-        sink_text(p->sink, "\"");
-    }
-    sink_text(p->sink, ", ");
-}
-
-static void print_row(struct printer *p, size_t row, const struct prediction *prediction)
-{
-    char bound[160];
-    bool json = p->format == FORMAT_JSON;
-    bound_text(bound, prediction);
-    if (json)
-        sink_text(p->sink, p->rows ? ",\n{" : "\n{");
-    for (size_t i = 0; i < p->csv->columns; i++) {
-        const char *name = p->csv->header[i], *text = p->csv->rows[row].fields[i];
-        if (is_result(name))
-            continue;
-        if (json)
-            print_json_field(p, name, text);
-        else
-            print_field(p, text);
-    }
-    sink_text(p->sink, json ? "\"predicted_us\": " : "");
-    print_time(p, prediction);
-    sink_text(p->sink, json ? ", \"bound\": \"" : p->format == FORMAT_CSV ? "," : " ");
-    if (json)
-        sink_json_text(p->sink, bound);
-    else
-        sink_csv_field(p->sink, bound);
-    sink_text(p->sink, json ? "\"}" : "\n");
-    p->rows++;
-}
-
-// ---- the work ----
-
-static int write_file(const char *path, const struct sink_buffer *text, struct error *err)
-{
-    FILE *file = fopen(path, "wb");
-    bool written = file && fwrite(text->text, 1, text->length, file) == text->length;
-    if (!file || fclose(file) || !written)
-        return error_set(err, "%s: cannot be written", path);
-    return 0;
-}
-
 static int draw(const struct arguments *a, const struct predict_input *in, struct error *err)
 {
     struct ws_pipeline w;
@@ -334,9 +229,9 @@ static int draw(const struct arguments *a, const struct predict_input *in, struc
     int64_t waves = w.kernel.waves < 100 ? w.kernel.waves : 100;
     pipeline_write_trace(&trace_sink, &w.pipeline, &events, w.launch_ns, waves, 1e-3);
     pipeline_write_svg(&svg_sink, &w.pipeline, &events, "ns");
-    int result = a->trace ? write_file(a->trace, &trace, err) : 0;
+    int result = a->trace ? text_file_write(a->trace, &trace, err) : 0;
     if (result == 0 && a->svg)
-        result = write_file(a->svg, &svg, err);
+        result = text_file_write(a->svg, &svg, err);
     free(trace.text);
     free(svg.text);
     pipeline_events_free(&events);
@@ -344,15 +239,15 @@ static int draw(const struct arguments *a, const struct predict_input *in, struc
 }
 
 static int predict_rows(const struct arguments *a, const struct csv *csv, const struct model *model,
-                        const char *path, struct error *err)
+                        const struct bias_table *biases, const char *path, struct error *err)
 {
     const struct sink sink = {to_stdout, stdout};
-    struct printer printer = {.sink = &sink, .csv = csv, .format = a->format};
+    struct rows_printer printer = {.sink = &sink, .csv = csv, .format = a->format};
     if (!printer.format)
         printer.format = a->csv ? FORMAT_CSV : FORMAT_TABLE;
     for (size_t pass = 0; pass < 2; pass++) { // all rows are read before one is printed
         if (pass && !a->explain)
-            print_header(&printer);
+            rows_print_header(&printer);
         for (size_t i = 0; i < csv->count; i++) {
             struct row row;
             double measured_us = 0;
@@ -363,16 +258,17 @@ static int predict_rows(const struct arguments *a, const struct csv *csv, const 
             if (pass == 0)
                 continue;
             struct prediction prediction = model->predict(in);
+            bias_apply(&prediction, biases, row.kernel);
             if (a->explain)
                 explain_prediction(&sink, model, in, &prediction, measured_us);
             else
-                print_row(&printer, i, &prediction);
+                rows_print_row(&printer, i, &prediction);
             if (i == 0 && (a->trace || a->svg) && draw(a, in, err))
                 return -1;
         }
     }
-    if (printer.format == FORMAT_JSON && !a->explain)
-        sink_text(&sink, "\n]\n");
+    if (!a->explain)
+        rows_print_end(&printer);
     return 0;
 }
 
@@ -392,7 +288,11 @@ static int predict(struct arguments *a, struct error *err)
         return error_set(err, "--trace and --svg draw the model ws-pipeline, not %s", model->name);
     if (a->csv ? rows_open(&csv, a->csv, err) : words_to_csv(&csv, a, err))
         return -1;
-    int result = predict_rows(a, &csv, model, path, err);
+    struct bias_table biases = {0};
+    int result = a->bias ? bias_file_read(&biases, a->bias, model, err) : 0;
+    if (result == 0)
+        result = predict_rows(a, &csv, model, &biases, path, err);
+    bias_table_free(&biases);
     csv_free(&csv);
     if (result == 0 && (fflush(stdout) || ferror(stdout)))
         result = error_set(err, "standard output cannot be written");

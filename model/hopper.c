@@ -205,6 +205,14 @@ static double new_dram_bytes(const struct hopper_breakdown *b, const struct hopp
     return most(share, share * kept + touched * (1 - kept));
 }
 
+// While a wave loads and multiplies, the tiles of the one before it are written.
+static double stored_bytes(const struct hopper_breakdown *b, const struct terms *t)
+{
+    const struct problem *p = t->in->problem;
+    double all = (double)p->m * (double)p->n * p->batch * t->bytes_out;
+    return b->tiles > b->resident ? all * (double)b->resident / (double)b->tiles : 0;
+}
+
 static double math_clk(const struct hopper_breakdown *b, const struct terms *t)
 {
     double m = b->tile_m, n = b->tile_n;
@@ -228,12 +236,12 @@ static double shared_clk(const struct hopper_breakdown *b, const struct terms *t
 }
 
 static double dram_ns(const struct hopper_breakdown *b, const struct hopper_wave *w,
-                      const struct terms *t)
+                      const struct terms *t, double moved)
 {
     double slab = ((double)b->tile_m + b->tile_n) * b->tile_k * t->bytes_in;
     double flying = (double)w->blocks * least(b->stages, t->slabs) * slab;
-    double rate = least(t->gpu->dram_bytes_s.value, flying / in_flight_s);
-    return w->dram_bytes / rate * 1e9;
+    double in_time = w->dram_bytes / (flying / in_flight_s);
+    return most(moved / t->gpu->dram_bytes_s.value, in_time) * 1e9;
 }
 
 static struct hopper_wave wave(const struct hopper_breakdown *b, const struct terms *t,
@@ -245,6 +253,7 @@ static struct hopper_wave wave(const struct hopper_breakdown *b, const struct te
     double math = math_clk(b, t);
     lay_raster(&w, t, ceil((double)blocks / t->split));
     w.dram_bytes = new_dram_bytes(b, &w, t);
+    double moved = w.dram_bytes + stored_bytes(b, t);
     w.limits_ns[HOPPER_MATH] = shared_sm * math * ns;
     if (t->tensor)
         w.limits_ns[HOPPER_CHAIN] = (math / t->warpgroups + t->slabs * chain_clk) * ns;
@@ -253,7 +262,7 @@ static struct hopper_wave wave(const struct hopper_breakdown *b, const struct te
         ((double)b->tile_m / t->cluster_n + (double)b->tile_n / t->cluster_m) * t->k * t->bytes_in;
     if (t->gpu->l2_bytes_clk.value > 0)
         w.limits_ns[HOPPER_L2] = shared_sm * asked / l2_port_clk * ns;
-    w.limits_ns[HOPPER_DRAM] = dram_ns(b, &w, t);
+    w.limits_ns[HOPPER_DRAM] = dram_ns(b, &w, t, moved);
     // Math and chain are one pipe seen twice: only the longer counts in the soft maximum.
     double sum = 0, pipe = most(w.limits_ns[HOPPER_MATH], w.limits_ns[HOPPER_CHAIN]);
     for (int i = 0; i < HOPPER_LIMITS; i++) {

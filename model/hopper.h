@@ -8,7 +8,8 @@
 //             multiplication before it frees a slab, which only a second one can hide
 //     shared  bytes copied in (x 0.8) and read by the instructions (x 0.4) at 128 bytes/clk
 //     l2      bytes a block asks L2 for, each operand divided over the cluster, at 107 bytes/clk
-//     dram    new bytes of the wave at the DRAM rate, or at what is in flight per 0.61 us
+//     dram    new bytes of the wave, and the stores of the one before, at the DRAM rate; or the
+//             loads in flight per 0.61 us
 // Around the waves stand the launch, the first loads, and per wave the part of the epilogue that
 // does not overlap: 893 clocks when the tile leaves registers for a second one (at most 176 x 128),
 // else 2216; the last tile's store is always exposed.

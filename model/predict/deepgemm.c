@@ -23,7 +23,7 @@ static struct prediction predict(const struct predict_input *in)
     }
     double ns = 1e9 / out.clock_hz;
     out.feasible = true;
-    out.time_ns = (double)s.cycles * ns;
+    out.time_ns = (double)(s.cycles > 0 ? s.cycles : 1) * ns; // whole clocks, rounded down
     out.clock_exponent = -1;
     // Shared memory feeds the tensor cores: when it is what binds, that is the compute side.
     out.bound = s.l2_cycles > s.l1_cycles ? BOUND_MEMORY : BOUND_COMPUTE;

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How good a model's predictions are on measured data, and the baselines that must stand beside.
+//
+// Errors are |predicted / measured - 1|. Kendall's tau-b ranks the configurations of one problem,
+// averaged over problems that have at least two; picked / best is the measured time of the best
+// configuration over that of the one the model would pick (A/BF in seed 3), 1 = always the best.
+// The S-curve (seed 0) is predicted / measured of all rows, sorted.
+#ifndef PLUMB_ACCURACY_H
+#define PLUMB_ACCURACY_H
+
+#include "model/problem.h"
+#include "model/sink.h"
+
+struct accuracy_row {
+    const char *problem;              // configurations of one problem share the text
+    double predicted_ns, measured_ns; // both positive
+};
+
+struct accuracy {
+    size_t rows;
+    double mape, median, p90, p99, worst; // relative errors
+    double bias;                          // mean of log(predicted / measured)
+    double within_10;                     // share of rows with an error of at most 10 %
+    double mean_ratio, median_ratio, least_ratio, most_ratio;
+    double tau; // NaN when no problem has two configurations with different times
+    size_t tau_problems;
+    double picked, picked_worst; // NaN when no problem has two configurations
+    size_t picked_problems;
+};
+
+// All zero (tau, picked: NaN) for no rows.
+struct accuracy accuracy_of(const struct accuracy_row *rows, size_t count);
+
+// Kendall's tau-b of two rankings; NaN when one of them has no two different values.
+double kendall_tau(const double *a, const double *b, size_t count);
+
+// The best constant-utilisation baseline: the u that makes peak_ns / u err least in the mean over
+// the rows, where peak_ns[i] is the time of row i's arithmetic at the peak rate. Any analytic model
+// must beat it to be worth its name.
+double best_utilisation(const double *peak_ns, const double *measured_ns, size_t count);
+
+// The S-curve as CSV (rank, share, ratio, problem) and as a self-contained SVG figure.
+void accuracy_scurve_csv(const struct sink *sink, const struct accuracy_row *rows, size_t count);
+void accuracy_scurve_svg(const struct sink *sink, const struct accuracy_row *rows, size_t count,
+                         const char *title);
+
+#endif
