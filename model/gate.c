@@ -64,6 +64,16 @@ struct gate_policy gate_policy_default(const char *device_kind, double time_ns)
     return policy;
 }
 
+void gate_policy_learn(struct gate_policy *policy, struct moderation prior, double sd, double pairs)
+{
+    const double most = 16;
+    double weight = prior.weight + pairs, scale = moderate_sd(prior, sd, pairs);
+    if (!(weight > 0) || !(scale > 0) || !isfinite(scale))
+        return;
+    policy->scale = scale;
+    policy->scale_pairs = fmin(weight, most);
+}
+
 void gate_series_init(struct gate_series *series, const struct gate_policy *policy,
                       struct arena *arena)
 {

@@ -49,6 +49,13 @@ struct gate_policy {
 // 5: unused code beside an identical kernel shifts it by 0.04 and 0.2 %), 0.03 on a shared host.
 struct gate_policy gate_policy_default(const char *device_kind, double time_ns);
 
+// Starts the policy from what is known of a series' noise: the prior over all series of its device
+// (moderate_fit) and the series' own earlier pairs, `sd` their robust SD. Both together weigh at
+// most 16 pairs, so that a noise that is different today is learnt within a few blocks. Nothing
+// known (weight and pairs 0) leaves the policy as it is.
+void gate_policy_learn(struct gate_policy *policy, struct moderation prior, double sd,
+                       double pairs);
+
 enum gate_next {
     GATE_MORE,    // another block from the process at work
     GATE_CONFIRM, // an alarm: start a fresh process
@@ -93,6 +100,10 @@ void gate_series_init(struct gate_series *series, const struct gate_policy *poli
 // Values that are not finite are refused, and so is what goes beyond the arrays; returns how many
 // were taken. The split into calls does not matter.
 size_t gate_series_add(struct gate_series *series, const double *log_ratios, size_t count);
+// The same from samples as they were measured, pair by pair (base[i] belongs to head[i]), by the
+// rule that gate_judge() applies to stored ones: both samples usable, or the pair does not count.
+size_t gate_series_add_samples(struct gate_series *series, const struct sample *base,
+                               const struct sample *head, size_t count);
 // The pairs that follow come from a fresh process. At most policy.processes in all.
 void gate_series_fresh_process(struct gate_series *series);
 struct gate_decision gate_series_decide(const struct gate_series *series);

@@ -3,6 +3,7 @@
 // From stored samples to a verdict. The series is rebuilt pair by pair, so the answer is the one
 // that was reached while measuring.
 #include "model/clock.h"
+#include "model/study.h"
 
 #include <assert.h>
 #include <math.h>
@@ -75,6 +76,17 @@ size_t gate_pairs(struct gate_pair *out, const struct measurement *base,
     return pairs;
 }
 
+size_t gate_series_add_samples(struct gate_series *series, const struct sample *base,
+                               const struct sample *head, size_t count)
+{
+    size_t taken = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (usable(&base[i]) && usable(&head[i]))
+            taken += gate_series_add(series, &(double){make_pair(&base[i], &head[i]).log_ratio}, 1);
+    }
+    return taken;
+}
+
 static double device_seconds(const struct measurement *m)
 {
     double sum_ns = 0;
@@ -144,7 +156,17 @@ static const char *clock_text(const struct clock_effect *clock, struct arena *ar
                         100 * expm1(clock->log_clock), 100 * expm1(clock->cycles));
 }
 
-static const char *sentence(const struct verdict *v, const char *reservation,
+// Why the budget was not enough: the change is real but of about the margin's size, or noise.
+static const char *doubt_text(const struct verdict *v, double detectable, struct arena *arena)
+{
+    if ((v->lower > 0 || v->upper < 0) && fabs(v->log_ratio) < 1.5 * v->margin)
+        return arena_printf(arena, "; real, but near the margin of %.2f %%", 100 * v->margin);
+    if (!isfinite(detectable))
+        return "; too few pairs to say more";
+    return arena_printf(arena, "; such noise hides changes below %.2g %%", 100 * expm1(detectable));
+}
+
+static const char *sentence(const struct verdict *v, const char *reservation, double detectable,
                             const struct clock_effect *clock, struct arena *arena)
 {
     if (v->pairs == 0)
@@ -161,7 +183,8 @@ static const char *sentence(const struct verdict *v, const char *reservation,
     case VERDICT_SAME:
         return arena_printf(arena, "same within %.2f %%: %s, %s", 100 * v->margin, size, effort);
     default:
-        return arena_printf(arena, "undecided: %s, %s", size, effort);
+        return arena_printf(arena, "undecided: %s, %s%s", size, effort,
+                            doubt_text(v, detectable, arena));
     }
 }
 
@@ -212,7 +235,8 @@ static void judge_pairs(struct verdict *out, const struct gate_pair *pairs, size
     if (reservation)
         out->kind = VERDICT_UNDECIDED;
     struct clock_effect clock = clock_explain(d.log_ratio, pairs, count, 0, arena);
-    out->sentence = sentence(out, reservation, &clock, arena);
+    double detectable = study_detectable_of(policy, pairs, count, 0.9, arena);
+    out->sentence = sentence(out, reservation, detectable, &clock, arena);
 }
 
 void gate_judge(struct verdict *out, const struct measurement *base, const struct measurement *head,

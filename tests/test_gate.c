@@ -92,6 +92,20 @@ static void history_fixes_the_scale_if_it_weighs_all(void **state)
     arena_free(&arena);
 }
 
+static void policy_learns_from_history_but_not_too_much(void **state)
+{
+    (void)state;
+    struct gate_policy policy = gate_policy_default("cuda", 1e6), before = policy;
+    gate_policy_learn(&policy, (struct moderation){0, 0}, 0, 0);
+    assert_memory_equal(&policy, &before, sizeof(policy));
+    gate_policy_learn(&policy, (struct moderation){0.01, 4}, 0.03, 12);
+    assert_true(fabs(policy.scale - sqrt(7e-4)) < 1e-12 && fabs(policy.scale_pairs - 16) < 1e-12);
+    gate_policy_learn(&policy, (struct moderation){0.01, 4}, 0, 0);
+    assert_true(fabs(policy.scale - 0.01) < 1e-12 && fabs(policy.scale_pairs - 4) < 1e-12);
+    gate_policy_learn(&policy, (struct moderation){0.02, INFINITY}, 0.5, 100);
+    assert_true(fabs(policy.scale - 0.02) < 1e-12 && fabs(policy.scale_pairs - 16) < 1e-12);
+}
+
 static struct gate_decision decide(const double *y, size_t count, size_t *taken, double interval[2])
 {
     struct arena arena = {0};
@@ -158,6 +172,7 @@ int main(void)
         cmocka_unit_test(few_contrary_pairs_are_not_yet_placement),
         cmocka_unit_test(split_into_calls_does_not_matter),
         cmocka_unit_test(scale_is_predictable),
+        cmocka_unit_test(policy_learns_from_history_but_not_too_much),
         cmocka_unit_test(history_fixes_the_scale_if_it_weighs_all),
         cmocka_unit_test(evidence_without_size_is_no_alarm),
         cmocka_unit_test(degenerate_data_decide_nothing_wrong),

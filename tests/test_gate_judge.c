@@ -146,6 +146,46 @@ static void sentence_says_what_the_clock_did(void **state)
     stored_free(s);
 }
 
+static void undecided_sentence_says_why(void **state)
+{
+    (void)state;
+    struct gate_policy policy = gate_policy_default("cuda", large_ns);
+    struct stored *noisy = stored_new(), *near_margin = stored_new(), *short_run = stored_new();
+    store_duet(noisy, 0, 40, 1);
+    for (size_t i = 0; i < noisy->head.count; i++)
+        noisy->head_samples[i].time_ns *= i % 2 ? 1.1 : 0.9;
+    assert_non_null(strstr(judge(noisy, &policy).sentence, "noise hides changes below"));
+    store_duet(near_margin, 0.0028, 250, 1);
+    assert_int_equal(judge(near_margin, &policy).kind, VERDICT_UNDECIDED);
+    assert_non_null(strstr(judge(near_margin, &policy).sentence, "near the margin of 0.30 %"));
+    store_duet(short_run, 0, 8, 1);
+    assert_non_null(strstr(judge(short_run, &policy).sentence, "too few pairs"));
+    stored_free(noisy);
+    stored_free(near_margin);
+    stored_free(short_run);
+}
+
+// Feeding samples as they come takes the same pairs as judging them later.
+static void samples_are_fed_by_the_rule_they_are_judged_by(void **state)
+{
+    (void)state;
+    struct stored *s = stored_new();
+    struct gate_policy policy = gate_policy_default("cuda", large_ns);
+    store_duet(s, 0.004, 64, 1);
+    s->base_samples[3].excluded = 1;
+    s->head_samples[9].excluded = 1;
+    s->head_samples[20].time_ns = NAN;
+    struct gate_series series;
+    gate_series_init(&series, &policy, &s->arena);
+    for (size_t at = 0; at < 64; at += 16)
+        gate_series_add_samples(&series, s->base_samples + at, s->head_samples + at, 16);
+    struct gate_decision d = gate_series_decide(&series);
+    struct verdict v = judge(s, &policy);
+    assert_true(d.pairs == 61 && v.pairs == 61);
+    assert_memory_equal(&v.log_evidence, &d.log_evidence, sizeof(double));
+    stored_free(s);
+}
+
 // The order in which samples were written down does not matter, their numbers do.
 static void pairs_are_matched_by_number(void **state)
 {
@@ -361,6 +401,8 @@ int main(void)
         cmocka_unit_test(stored_samples_give_the_verdict_reached_while_measuring),
         cmocka_unit_test(verdict_says_size_interval_evidence_and_effort),
         cmocka_unit_test(sentence_says_what_the_clock_did),
+        cmocka_unit_test(undecided_sentence_says_why),
+        cmocka_unit_test(samples_are_fed_by_the_rule_they_are_judged_by),
         cmocka_unit_test(pairs_are_matched_by_number),
         cmocka_unit_test(pair_counts_only_if_both_samples_are_usable),
         cmocka_unit_test(pair_number_that_occurs_twice_counts_once),
