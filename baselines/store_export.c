@@ -261,7 +261,7 @@ int export_runs(struct store *store, const struct export_filter *filter, FILE *f
     }
     arena_free(&arena);
     if (status == 0 && !found)
-        status = error_set(err, "store %s: has no run %lld; `plumb store info` lists them",
+        status = error_set(err, "store %s: has no run %lld; `plumb report --list` shows them",
                            store->path, (long long)filter->run_id);
     if (status == 0 && (fflush(file) || ferror(file)))
         status = error_set(err, "export of %s: the file cannot be written; is the disk full?",

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ci/store_option.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const struct argp_option table[] = {
+    {"repo", 'C', "DIR", 0, "Repository [the current directory]", 0},
+    {"store", 's', "FILE", 0, "Store [REPO/.plumb/store.db]", 0},
+    {0},
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct options *options = state->input;
+    if (key == 'C')
+        options->repository = arg;
+    else if (key == 's')
+        options->store = arg;
+    else
+        return ARGP_ERR_UNKNOWN;
+    return 0;
+}
+
+const struct argp store_option_argp = {.options = table, .parser = parse};
+
+int store_option_open(struct context *context, const struct options *options, enum store_mode mode,
+                      struct error *err)
+{
+    if (!options->store && context_open(context, options, err))
+        return -1;
+    context->options = options;
+    return context_store(context, mode, err);
+}
+
+int output_file_open(struct output_file *out, const char *path, struct error *err)
+{
+    *out = (struct output_file){.file = stdout};
+    if (!path || strcmp(path, "-") == 0)
+        return 0;
+    char *temporary = xprintf("%s.XXXXXX", path);
+    int fd = mkstemp(temporary);
+    if (fd < 0 || fchmod(fd, 0644)) {
+        error_set(err, "%s: cannot be written: %s", path, strerror(errno));
+        free(temporary);
+        return -1;
+    }
+    *out = (struct output_file){fdopen(fd, "w"), xstrdup(path), temporary};
+    return 0;
+}
+
+int output_file_close(struct output_file *out, int status, struct error *err)
+{
+    bool failed = fflush(out->file) || ferror(out->file);
+    if (!out->path)
+        return status == 0 && failed ? error_set(err, "standard output: %s", strerror(errno))
+                                     : status;
+    failed = fsync(fileno(out->file)) || failed;
+    failed = fclose(out->file) || failed;
+    if (status == 0 && (failed || rename(out->temporary, out->path)))
+        status = error_set(err, "%s: cannot be written: %s", out->path, strerror(errno));
+    if (status)
+        unlink(out->temporary);
+    free(out->path);
+    free(out->temporary);
+    return status;
+}
