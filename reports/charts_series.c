@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { WIDTH = 380, LEFT = 54, RIGHT = 14 };
 
@@ -206,7 +207,8 @@ static void draw_part(struct markup *m, const char *class, const char *name, dou
     if (right < x->to - 60)
         svg_text(m, "tick", right + 5, y + 13, "start", time);
     else if (right - left > 60)
-        svg_text(m, "tick inside", right - 5, y + 13, "end", time);
+        svg_text(m, strstr(class, "even") ? "tick even" : "tick inside", right - 5, y + 13, "end",
+                 time);
     else
         svg_text(m, "tick", left - 5, y + 13, "end", time);
 }

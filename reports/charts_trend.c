@@ -107,7 +107,8 @@ void chart_timeline(struct markup *m, const struct chart_span *spans, size_t cou
         double y = TOP + (double)l * ROW;
         svg_rect(m, i % 2 ? "part even" : "part", from, y + 3, fmax(to - from - 0.5, 0.5), ROW - 6);
         if (to - from > 14.0 + 6.0 * (double)strlen(spans[i].label))
-            svg_text(m, "tick inside", (from + to) / 2, y + 15, "middle", spans[i].label);
+            svg_text(m, i % 2 ? "tick even" : "tick inside", (from + to) / 2, y + 15, "middle",
+                     spans[i].label);
     }
     svg_end(m);
 }

@@ -193,7 +193,7 @@ static void write_model(struct markup *m, const struct site_series *s, const str
         markup_end(m);
     }
     if (d->span_count > 0) {
-        markup_open(m, "figure", "wide");
+        markup_open(m, "figure", parts ? "rest" : "wide");
         markup_element(m, "figcaption", NULL, "The pipeline as the model runs it");
         chart_timeline(m, d->spans, d->span_count);
         markup_end(m);

@@ -11,7 +11,7 @@ const { Chromium } = require("./chromium.js");
 async function isClean(page) {
   assert.deepStrictEqual(page.errors, []);
   assert.deepStrictEqual(page.requests, []);
-  const wide = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
+  const wide = await page.evaluate("document.documentElement.scrollWidth - " + page.width);
   assert.ok(wide <= 0, "the page is " + wide + " px wider than the window");
 }
 

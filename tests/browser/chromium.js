@@ -122,7 +122,9 @@ class Page {
     await loaded;
   }
 
+  // A phone widens its layout to what overflows, so innerWidth would hide it: `width` is what was asked.
   resize(width, height) {
+    this.width = width;
     return this.send("Emulation.setDeviceMetricsOverride",
       { width, height, deviceScaleFactor: 1, mobile: width < 500 });
   }
