@@ -54,7 +54,6 @@ int context_open(struct context *context, const struct options *options, struct 
     context->state =
         arena_printf(&context->arena, "%s/%s", repository_directory(context->repository),
                      bare(context->repository) ? "plumb" : ".plumb");
-    context->bench_log = arena_printf(&context->arena, "%s/bench.log", context->state);
     return 0;
 }
 
@@ -121,6 +120,7 @@ int context_builder(struct context *context, struct error *err)
         return error_set(err, "%s: %s", cache, strerror(errno));
     cache = arena_strdup(&context->arena, absolute);
     free(absolute);
+    context->bench_log = arena_printf(&context->arena, "%s/bench.log", cache);
     context->builder = (struct builder){cache, &context->sandbox, &context->toolchain};
     return 0;
 }

@@ -168,16 +168,15 @@ static int self_test(struct run *run, const struct plan *plan, struct measuring 
 static int run_leave(struct run *run, struct context *context, struct error *err)
 {
     run->finished_s = (int64_t)time(NULL);
-    if (run->id) {
-        for (size_t i = 0; i < run->count; i++) {
-            if (store_save_result(context->store, run, &run->results[i], err))
-                return -1;
-        }
-        if (store_finish_run(context->store, run, err))
+    drop_unsupported(run);
+    judge_conclude(run, &context->policy.gate);
+    if (!run->id)
+        return 0;
+    for (size_t i = 0; i < run->count; i++) {
+        if (store_save_result(context->store, run, &run->results[i], err))
             return -1;
     }
-    drop_unsupported(run);
-    return 0;
+    return store_finish_run(context->store, run, err);
 }
 
 int pipeline_gate(struct run *run, struct context *context, const struct commit *base,
@@ -201,7 +200,6 @@ int pipeline_gate(struct run *run, struct context *context, const struct commit 
         judge_predict(run, &plan, context, err) || judge_history(run, &plan, context, err) ||
         judge_gate(run, &plan, context, &head_built, err))
         goto done;
-    judge_conclude(run, &context->policy.gate);
     status = run_leave(run, context, err);
 done:
     measuring_end(&measuring);
@@ -242,7 +240,6 @@ int pipeline_measure(struct run *run, struct context *context, const struct comm
         judge_predict(run, &plan, context, err) || judge_history(run, &plan, context, err))
         goto done;
     judge_run(run, &plan, &built);
-    judge_conclude(run, &context->policy.gate);
     status = run_leave(run, context, err);
 done:
     measuring_end(&measuring);

@@ -262,6 +262,33 @@ static void another_abi_version_is_a_broken_build(void **state)
     free(file);
 }
 
+static void device_that_disappears_ends_the_run_and_keeps_what_was_measured(void **state)
+{
+    (void)state;
+    char id[OBJECT_ID_TEXT], *file = in_repo("good.cfg");
+    char *bench = xprintf("%s/fake_bench", outside), *path = xprintf("%s/lost.db", outside);
+    char *copy = xprintf("cp " TEST_BIN "/fake_bench %s", bench);
+    assert_int_equal(system(copy), 0);
+    const char *parents[] = {repo.ids[REPO_FASTER]};
+    const struct helper_file files[] = {{"kernels/lost-pairs.c", "int nothing;\n", 0}};
+    helper_repo_commit(id, repo.directory, "lost", parents, 1, REPO_COMMITS, "lost\n", files, 1);
+    const char *argv[] = {"run", id, "--policy", file, "--store", path, "--bench", bench, NULL};
+    plumb_run(&outcome, repo.directory, argv, 0);
+    expect(4, "device");
+    struct store *store = NULL;
+    struct store_report report;
+    struct error err = {""};
+    if (store_open(&store, path, STORE_READ, &err) || store_info(&report, store, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(report.counts.unfinished, 1);
+    assert_true(report.counts.measurements >= 1); // `blocked`, which came before
+    store_close(store);
+    free(file);
+    free(bench);
+    free(path);
+    free(copy);
+}
+
 static void bad_usage_is_refused(void **state)
 {
     (void)state;
@@ -288,6 +315,7 @@ int main(void)
         cmocka_unit_test(newer_store_is_refused),
         cmocka_unit_test(store_locked_by_another_process_is_waited_for_then_said),
         cmocka_unit_test(another_abi_version_is_a_broken_build),
+        cmocka_unit_test(device_that_disappears_ends_the_run_and_keeps_what_was_measured),
         cmocka_unit_test(bad_usage_is_refused),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
