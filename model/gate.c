@@ -243,6 +243,21 @@ static enum gate_next next_step(const struct gate_series *s, enum verdict_kind k
     return more_processes ? GATE_CONFIRM : GATE_DONE;
 }
 
+// The scale-free mixture over the medians of whole blocks of pairs. Blocks are sorted where they
+// stand in `work`; their medians gather at its beginning, behind the block at hand.
+static double companion(const struct gate_series *s)
+{
+    uint32_t size = s->policy.block_pairs, blocks = 0;
+    double *medians = s->work;
+    for (uint32_t from = 0; from + size <= s->pairs; from += size) {
+        double *block = s->work + from;
+        memcpy(block, s->y + from, size * sizeof(*block));
+        double median = robust_median(block, size);
+        medians[blocks++] = median;
+    }
+    return eprocess_scale_free(medians, blocks);
+}
+
 struct gate_decision gate_series_decide(const struct gate_series *s)
 {
     struct evidence e = gather(s);
@@ -250,6 +265,7 @@ struct gate_decision gate_series_decide(const struct gate_series *s)
         .log_ratio = estimate(s).mean,
         .log_evidence = two_sided(e.slower, e.faster),
         .log_same = fmin(e.below, e.above),
+        .log_blocks = companion(s),
         .placement = s->processes > 1 &&
                      ((e.shows_slower && e.refutes_slower) || (e.shows_faster && e.refutes_faster)),
         .pairs = s->pairs,

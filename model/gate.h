@@ -15,13 +15,12 @@
 //
 // Use, for one series:
 //     gate_series_init(&series, &policy, arena);
-//     do {
-//         decision = gate_series_decide(&series);
+//     while ((decision = gate_series_decide(&series)).next != GATE_DONE) {
 //         if (decision.next == GATE_CONFIRM)
 //             gate_series_fresh_process(&series);       // and start one: order of modules swapped
 //         measure a block of policy.block_pairs pairs;
 //         gate_series_add(&series, log_ratios, count);
-//     } while (decision.next != GATE_DONE);
+//     }
 // gate_judge() gives the same verdict from stored samples.
 #ifndef PLUMB_GATE_H
 #define PLUMB_GATE_H
@@ -69,7 +68,9 @@ struct gate_decision {
     double log_ratio;    // trimmed mean; over processes a random-effects mean; NaN without pairs
     double log_evidence; // log e-value against |d| <= floor
     double log_same;     // log e-value against |d| >= margin
-    double progress;     // 0..1, the larger of both against what it needs
+    double log_blocks; // log e-value against d = 0 if medians of blocks are independent and normal:
+                       // a companion to look at, it decides nothing
+    double progress;   // 0..1, the larger of both against what it needs
     uint32_t pairs;
     uint32_t processes;
 };

@@ -50,6 +50,27 @@ static void split_into_calls_does_not_matter(void **state)
     arena_free(&arena);
 }
 
+static void companion_is_the_mixture_over_block_medians(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct gate_policy policy = gate_policy_default("cuda", 1e6);
+    struct gate_series series;
+    gate_series_init(&series, &policy, &arena);
+    double medians[3], y[8];
+    struct random random = {6};
+    for (int block = 0; block < 3; block++) {
+        for (int i = 0; i < 8; i++)
+            y[i] = 0.004 + 0.003 * random_normal(&random);
+        gate_series_add(&series, y, 8);
+        medians[block] = robust_median(y, 8);
+    }
+    gate_series_add(&series, (double[]){9, 9, 9}, 3); // not yet a block
+    assert_true(fabs(gate_series_decide(&series).log_blocks - eprocess_scale_free(medians, 3)) <
+                1e-12);
+    arena_free(&arena);
+}
+
 // The scale of a block may know what came before it and nothing else.
 static void scale_is_predictable(void **state)
 {
@@ -171,6 +192,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(few_contrary_pairs_are_not_yet_placement),
         cmocka_unit_test(split_into_calls_does_not_matter),
+        cmocka_unit_test(companion_is_the_mixture_over_block_medians),
         cmocka_unit_test(scale_is_predictable),
         cmocka_unit_test(policy_learns_from_history_but_not_too_much),
         cmocka_unit_test(history_fixes_the_scale_if_it_weighs_all),
