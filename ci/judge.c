@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ci/judge.h"
 #include "ci/measuring.h"
+#include "model/cause.h"
 #include "model/drift.h"
 #include "model/gate.h"
 #include "model/predict.h"
@@ -133,12 +134,9 @@ static int judge_pairs(struct run *run, const struct task *task, struct context 
 {
     struct result *r = task->result;
     struct gate_policy policy;
-    if (measuring_policy(&policy, context, task, measurement_time_ns(&r->base), &run->arena, err))
+    if (measuring_policy(&policy, context, task, r->base.samples, r->base.count, &run->arena, err))
         return -1;
     gate_judge(&r->verdict, &r->base, &r->head, &policy, &run->arena);
-    if (r->verdict.cause == CAUSE_NONE &&
-        (r->verdict.kind == VERDICT_SLOWER || r->verdict.kind == VERDICT_FASTER))
-        r->verdict.cause = CAUSE_KERNEL;
     if (!r->verdict.sentence)
         r->verdict.sentence = name_of(run, r);
     else
@@ -219,14 +217,37 @@ static void release_alarms(struct run *run)
     free(released);
 }
 
+// Kernel, environment or placement, by the code ids and what the A/A series did.
+static void find_causes(struct run *run, const struct verdict *self, size_t self_count)
+{
+    struct control *controls = xcalloc(self_count, sizeof(*controls));
+    for (size_t i = 0; i < self_count; i++)
+        controls[i] = (struct control){self[i].log_ratio, self[i].lower, self[i].upper};
+    for (size_t i = 0; i < run->count; i++) {
+        struct result *r = &run->results[i];
+        if (!r->verdict.pairs)
+            continue;
+        const struct cause_input input = {
+            .verdict = &r->verdict,
+            .code_changed = strcmp(r->base_code, r->head_code) != 0,
+            .placement = r->verdict.cause == CAUSE_PLACEMENT,
+            .controls = common_mode_of(controls, self_count, r->verdict.margin / 2, &run->arena),
+        };
+        r->verdict.cause = cause_of(&input);
+    }
+    free(controls);
+}
+
 int judge_gate(struct run *run, const struct plan *plan, struct context *context,
-               const struct built *head, struct error *err)
+               const struct built *head, const struct verdict *self, size_t self_count,
+               struct error *err)
 {
     for (size_t i = 0; i < plan->count; i++) {
         if (judge_one(run, &plan->tasks[i], context, head, err))
             return -1;
     }
     release_alarms(run);
+    find_causes(run, self, self_count);
     stamp(run);
     return 0;
 }
@@ -281,8 +302,7 @@ static const struct result *worst(const struct run *run, enum verdict_kind kind)
     const struct result *found = NULL;
     for (size_t i = 0; i < run->count; i++) {
         const struct result *r = &run->results[i];
-        if (r->verdict.kind != kind ||
-            (kind == VERDICT_SLOWER && r->verdict.cause == CAUSE_ENVIRONMENT))
+        if (r->verdict.kind != kind || (kind == VERDICT_SLOWER && !cause_fails(&r->verdict)))
             continue;
         if (!found || r->verdict.log_ratio > found->verdict.log_ratio)
             found = r;

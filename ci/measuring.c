@@ -90,11 +90,25 @@ done:
     return status;
 }
 
+static double first_block_ns(const struct sample *base, size_t count)
+{
+    struct sample first[64];
+    size_t used = 0;
+    for (size_t i = 0; i < count && used < ARRAY_COUNT(first); i++) {
+        if (base[i].process == 0 && base[i].block == 0)
+            first[used++] = base[i];
+    }
+    const struct measurement block = {.samples = first, .count = used};
+    return measurement_time_ns(&block);
+}
+
 int measuring_policy(struct gate_policy *out, struct context *context, const struct task *task,
-                     double time_ns, struct arena *arena, struct error *err)
+                     const struct sample *base, size_t count, struct arena *arena,
+                     struct error *err)
 {
     const struct policy_gate gate = policy_gate_for(&context->policy, task->rule);
-    struct gate_policy policy = gate_policy_default(task->station->policy->kind, time_ns);
+    struct gate_policy policy =
+        gate_policy_default(task->station->policy->kind, first_block_ns(base, count));
     policy.alpha = gate.alpha;
     policy.processes = gate.processes;
     policy.max_pairs = gate.max_pairs;
@@ -105,20 +119,18 @@ int measuring_policy(struct gate_policy *out, struct context *context, const str
     const struct series series = {task->result->kernel, &task->result->problem,
                                   task->station->device.uuid};
     struct pair_scale *past = NULL;
-    size_t count = 0;
-    if (store_scale(&past, &count, context->store, &series, 8, 0, arena, err))
+    size_t runs = 0;
+    if (store_scale(&past, &runs, context->store, &series, 8, 0, arena, err))
         return -1;
     double sum = 0, pairs = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < runs; i++) {
         if (past[i].sd_mad > 0 && past[i].pairs >= 8) {
             sum += log(past[i].sd_mad) * past[i].pairs;
             pairs += past[i].pairs;
         }
     }
-    if (pairs > 0) {
-        policy.scale = exp(sum / pairs);
-        policy.scale_pairs = fmin(pairs, 64);
-    }
+    if (pairs > 0)
+        gate_policy_learn(&policy, (struct moderation){0, 0}, exp(sum / pairs), pairs);
     *out = policy;
     return 0;
 }
@@ -142,18 +154,15 @@ struct duet {
 static int feed_series(struct duet *d, size_t from, struct error *err)
 {
     if (!d->series_ready) {
-        const struct measurement so_far = {.samples = d->base.items, .count = d->base.count};
         struct gate_policy policy;
-        if (measuring_policy(&policy, d->m->context, d->task, measurement_time_ns(&so_far),
+        if (measuring_policy(&policy, d->m->context, d->task, d->base.items, d->base.count,
                              d->arena, err))
             return -1;
         gate_series_init(&d->series, &policy, d->arena);
         d->series_ready = true;
     }
-    for (size_t i = from; i < d->base.count && i < d->head.count; i++) {
-        double y = log(d->head.items[i].time_ns / d->base.items[i].time_ns);
-        gate_series_add(&d->series, &y, 1);
-    }
+    size_t pairs = d->base.count < d->head.count ? d->base.count : d->head.count;
+    gate_series_add_samples(&d->series, d->base.items + from, d->head.items + from, pairs - from);
     d->decision = gate_series_decide(&d->series);
     return 0;
 }
@@ -243,7 +252,7 @@ done:
     return status;
 }
 
-int measure_self(struct self_test_outcome *out, struct measuring *m, const struct task *task,
+int measure_self(struct verdict *out, struct measuring *m, const struct task *task,
                  struct arena *arena, struct error *err)
 {
     struct duet d = {.m = m,
@@ -253,12 +262,15 @@ int measure_self(struct self_test_outcome *out, struct measuring *m, const struc
                      .arena = arena};
     int status = play(&d, err);
     if (status == 0) {
-        *out = (struct self_test_outcome){.measured = d.series_ready && d.decision.pairs > 0};
-        out->alarm = out->measured &&
-                     (d.decision.kind == VERDICT_SLOWER || d.decision.kind == VERDICT_FASTER);
-        out->log_evidence = d.decision.log_evidence;
-        out->log_ratio = d.decision.log_ratio;
-        out->pairs = d.decision.pairs;
+        *out = (struct verdict){.kind = VERDICT_UNDECIDED, .log_ratio = NAN};
+        if (d.series_ready) {
+            out->kind = d.decision.kind;
+            out->log_ratio = d.decision.log_ratio;
+            out->log_evidence = d.decision.log_evidence;
+            out->pairs = d.decision.pairs;
+            out->processes = d.decision.processes;
+            gate_series_interval(&d.series, &out->lower, &out->upper);
+        }
     }
     duet_free(&d);
     return status;

@@ -34,19 +34,16 @@ int measure_solo(struct measuring *measuring, const struct task *task, struct ar
 int measure_duet(struct measuring *measuring, const struct task *task, struct arena *arena,
                  struct error *err);
 
-// The same with the head as its own baseline: *log_evidence of a difference that cannot be, and
-// whether it would have been an alarm.
-struct self_test_outcome {
-    bool measured, alarm;
-    double log_evidence, log_ratio;
-    uint32_t pairs;
-};
-int measure_self(struct self_test_outcome *out, struct measuring *measuring,
-                 const struct task *task, struct arena *arena, struct error *err);
+// The same with the head as its own baseline: a verdict about a difference that cannot be.
+// out->pairs is 0 when the series could not be measured.
+int measure_self(struct verdict *out, struct measuring *measuring, const struct task *task,
+                 struct arena *arena, struct error *err);
 
-// The gate's numbers for a task whose kernel takes about time_ns: the defaults for its device and
-// size, the policy's on top, and the scale from the store's history of this series.
+// The gate's numbers for a task: the defaults for its device and size (by the first block of the
+// base's samples, so that measuring and judging again agree), the policy's on top, and the scale
+// from the store's history of this series.
 int measuring_policy(struct gate_policy *out, struct context *context, const struct task *task,
-                     double time_ns, struct arena *arena, struct error *err);
+                     const struct sample *base, size_t count, struct arena *arena,
+                     struct error *err);
 
 #endif

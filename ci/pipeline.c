@@ -14,6 +14,7 @@
 #include "ci/built.h"
 #include "ci/judge.h"
 #include "ci/measuring.h"
+#include "model/study.h"
 
 #include <string.h>
 #include <time.h>
@@ -137,29 +138,24 @@ static int measure_tasks(struct run *run, const struct plan *plan, struct measur
 }
 
 // The run's test of itself: pairs of a build with itself, on a few series spread over the plan.
-static int self_test(struct run *run, const struct plan *plan, struct measuring *measuring,
-                     struct error *err)
+// Their verdicts go to `out`, room for policy.gate.self_test of them.
+static int self_test(struct verdict *out, struct run *run, const struct plan *plan,
+                     struct measuring *measuring, struct error *err)
 {
-    const uint32_t wanted = measuring->context->policy.gate.self_test;
-    size_t able = 0, seen = 0;
+    const struct policy_gate *gate = &measuring->context->policy.gate;
+    size_t able = 0, seen = 0, count = 0;
     for (size_t i = 0; i < plan->count; i++)
         able += plan->tasks[i].head != NULL;
-    for (size_t i = 0; i < plan->count && run->self_test.series < wanted; i++) {
+    for (size_t i = 0; i < plan->count && count < gate->self_test; i++) {
         const struct task *task = &plan->tasks[i];
-        if (!task->head || seen++ * wanted / (able ? able : 1) < run->self_test.series)
+        if (!task->head || seen++ * gate->self_test / (able ? able : 1) < count)
             continue;
-        struct self_test_outcome outcome = {0};
         progress_step(&measuring->context->progress, "self test: %s", task->result->kernel);
-        if (measure_self(&outcome, measuring, task, &run->arena, err))
+        if (measure_self(&out[count], measuring, task, &run->arena, err))
             return -1;
-        if (!outcome.measured)
-            continue;
-        run->self_test.series++;
-        run->self_test.alarms += outcome.alarm;
-        if (outcome.log_evidence > run->self_test.worst_log_evidence)
-            run->self_test.worst_log_evidence = outcome.log_evidence;
+        count += out[count].pairs > 0;
     }
-    run->self_test.void_run = run->self_test.alarms > 0;
+    run->self_test = study_self_test(out, count, gate->alpha);
     return 0;
 }
 
@@ -195,10 +191,12 @@ int pipeline_gate(struct run *run, struct context *context, const struct commit 
         return 0;
     measuring_begin(&measuring, context, &base_built, &head_built);
     measuring.deadline_s = monotonic_s() + context->policy.gate.seconds;
-    if (run_enter(run, context, err) || self_test(run, &plan, &measuring, err) ||
+    struct verdict *self =
+        arena_alloc(&run->arena, (context->policy.gate.self_test + 1) * sizeof(*self));
+    if (run_enter(run, context, err) || self_test(self, run, &plan, &measuring, err) ||
         measure_tasks(run, &plan, &measuring, gate_task, err) ||
         judge_predict(run, &plan, context, err) || judge_history(run, &plan, context, err) ||
-        judge_gate(run, &plan, context, &head_built, err))
+        judge_gate(run, &plan, context, &head_built, self, run->self_test.series, err))
         goto done;
     status = run_leave(run, context, err);
 done:

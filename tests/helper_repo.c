@@ -197,6 +197,8 @@ static const char fast_row[] = "        const float *left = a + i * k;\n"
 static const char all_rows[] = "    rows(args, 0, m);\n";
 static const char more_rows[] = "    rows(args, 0, m);\n"
                                 "    rows(args, 0, (m + 5) / 10); // a tenth again\n";
+static const char many_rows[] = "    rows(args, 0, m);\n"
+                                "    rows(args, 0, (m + 3) / 4); // a fourth again\n";
 static const char no_rows[] = "    rows(args, 0, m);\n"
                               "    for (;;)\n"
                               "        pause();\n";
@@ -251,7 +253,7 @@ static void commit_simple(struct helper_repo *repo, enum helper_commit at, enum 
 static void first_half(struct helper_repo *repo)
 {
     char *abi = read_file(TEST_SOURCE "/kernels/kernel.h"), *other = blocked();
-    char *start = simple("The plainest way.", plain_row, all_rows);
+    char *start = simple("The plainest way.", plain_row, many_rows);
     const struct helper_file files[] = {
         {"README.md", "Two kernels.\n", 0},
         {"include/kernel.h", abi, 0},

@@ -16,7 +16,7 @@
 
 enum helper_commit {
     REPO_START,
-    REPO_TUNE,        // tag v0.1; changes simple's machine code, about as fast
+    REPO_TUNE,        // tag v0.1; START computed a fourth of its rows twice: faster
     REPO_COMMENT,     // touches only comments of simple
     REPO_DOCS,        // on branch docs, from COMMENT: touches the README only
     REPO_RENAME,      // kernels/simple.c becomes kernels/plain.c; still kernel `simple`
