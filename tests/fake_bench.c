@@ -226,7 +226,8 @@ static void put_sample(const struct series *series, enum sample_role role, int o
 }
 
 // Kernels that break the rules: "many" sends one too many, "few" one less, "alone" half a pair,
-// "negative" a time below zero, "foreign" another series' sample; "crash-pairs" dies half-way.
+// "jumps" leaves out a number, "negative" a time below zero, "foreign" another series' sample;
+// "crash-pairs" dies half-way.
 static void take_samples(struct series *series, const struct wire_record *record, bool pairs)
 {
     int64_t count, block;
@@ -242,6 +243,7 @@ static void take_samples(struct series *series, const struct wire_record *record
     for (int64_t i = 0; i < count; i++, series->next_pair++) {
         if (i == count / 2)
             act(kernel, "pairs");
+        series->next_pair += strcmp(kernel, "jumps") == 0 && i == 3;
         double time_ns = 1000 + (double)(series->next_pair % 7);
         double slower = strcmp(kernel, "slower") == 0 ? 1.05 : 1;
         bool head_first = pairs && series->next_pair % 2 == 1;

@@ -305,8 +305,9 @@ static void select_first_parent_has_one_commit_per_merge(void **state)
     struct fixture *f = *state;
     expect(f, select_commits(f, "v0.1..v0.2", 0, true),
            (const int[]){REPO_COMMENT, REPO_RENAME, REPO_MERGE}, 3);
-    // What the other side reaches stays out, by whatever way it reaches it.
     expect(f, select_commits(f, "docs..v0.2", 0, true), (const int[]){REPO_RENAME, REPO_MERGE}, 2);
+    // What the other side reaches stays out, by whatever way: main has docs through its merge.
+    expect(f, select_commits(f, "main..docs", 0, true), NULL, 0);
 }
 
 static void select_single_revision_is_that_commit(void **state)

@@ -411,7 +411,7 @@ static void hang_in_the_samples_is_a_timeout(void **state)
 static void samples_that_break_the_rules_are_not_believed(void **state)
 {
     struct fixture *f = *state;
-    static const char *const kernels[] = {"many", "few", "alone", "negative", "foreign"};
+    static const char *const kernels[] = {"many", "few", "alone", "jumps", "negative", "foreign"};
     for (size_t i = 0; i < ARRAY_COUNT(kernels); i++) {
         struct bench *bench = start(f);
         struct sample_list base = {0}, head = {0};

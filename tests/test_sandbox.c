@@ -52,11 +52,9 @@ static char *inside(struct fixture *f, const struct sandbox_view *view, const ch
 {
     if (!f->sandbox.active)
         skip();
-    static const char *const empty[] = {NULL};
     const char *argv[] = {"sh", "-c", script, NULL};
     struct process_plan plan = {
         .argv = sandbox_argv(&f->sandbox, view, argv, &f->arena),
-        .env = empty,
         .log_path = f->log,
         .limits = {.wall_s = 30},
     };
