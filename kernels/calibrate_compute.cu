@@ -18,7 +18,13 @@
 #include "kernels/cuda.h"
 #include "kernels/inputs.h"
 
-enum { REPEATS = CALIBRATE_REPEATS, LOOPS = 512, WGMMA_THREADS = 256, WGMMA_LOOPS = 2000 };
+enum {
+    REPEATS = CALIBRATE_REPEATS,
+    LOOPS = 512,
+    WGMMA_THREADS = 256,
+    WGMMA_LOOPS = 500,
+    WGMMA_STEPS = 16
+};
 
 // Where a result goes that never comes out: the compiler must not drop the work.
 enum { SINK = 4096 };
@@ -155,8 +161,8 @@ static __device__ __forceinline__ uint64_t descriptor(const void *shared)
 // An A of 64 rows for each of two warpgroups and one B of 256, rows of 128 bytes.
 enum { WGMMA_A_BYTES = 2 * 64 * 128, WGMMA_BYTES = WGMMA_A_BYTES + 256 * 128 };
 
-// Four 64 x 256 products along one 128-byte slab, `loops` times; `wait_each` waits after every one.
-// The operands are random numbers, as power depends on them.
+// WGMMA_STEPS products 64 x 256 along one 128-byte slab, `loops` times; `wait_each` waits after
+// every one. The operands are random numbers, as power depends on them.
 template <mma_type type>
 static __global__ void __launch_bounds__(WGMMA_THREADS)
     wgmma_chain(uint64_t *out, int loops, bool wait_each)
@@ -180,8 +186,8 @@ static __global__ void __launch_bounds__(WGMMA_THREADS)
 #pragma unroll 1
     for (int i = 0; i < loops; i++) {
 #pragma unroll
-        for (int step = 0; step < 4; step++) {
-            wgmma<type>(c, a + 2 * (uint64_t)step, b + 2 * (uint64_t)step);
+        for (int step = 0; step < WGMMA_STEPS; step++) {
+            wgmma<type>(c, a + 2 * (uint64_t)(step % 4), b + 2 * (uint64_t)(step % 4));
             if (wait_each) {
                 asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
                 asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
@@ -332,7 +338,10 @@ static int wgmma_figures(const struct bench_plan *plan, const char *rate_key, co
     };
     if (figure(
             plan, rate_key, "wgmma m64n256 from shared memory, 2 warpgroups on every SM", launch,
-            [=](double clocks) { return 2.0 * 64 * 256 * k * 4 * 2 * WGMMA_LOOPS / clocks; }, err))
+            [=](double clocks) {
+                return 2.0 * 64 * 256 * k * WGMMA_STEPS * 2 * WGMMA_LOOPS / clocks;
+            },
+            err))
         return -1;
     if (!calibrate_wanted(plan->only, clock_key))
         return 0;
@@ -379,5 +388,5 @@ int calibrate_cuda_compute(const struct bench_plan *plan, struct error *err)
         [=](uint64_t *out) {
             wgmma_chain<MMA_FP16><<<1, 128, WGMMA_BYTES, stream>>>(out, 200, true);
         },
-        [](double clocks) { return clocks / (4 * 200); }, err);
+        [](double clocks) { return clocks / (WGMMA_STEPS * 200); }, err);
 }

@@ -65,6 +65,7 @@ int cuda_load_stretch(struct cuda *cuda, struct error *err); // those of begin a
 // it.
 struct stretch {
     double seconds, clock_hz; // of an SM, mean inside
+    bool late;                // the hold gave up: the time means nothing
 };
 int cuda_begin(struct cuda *cuda, enum flush flush, struct error *err);
 int cuda_end(struct stretch *out, struct cuda *cuda, struct error *err);

@@ -85,9 +85,11 @@ double host_clock_hz(void)
 
 // OpenBLAS 0.3.21 takes CPUs that are newer than itself for a Prescott and is then five times
 // slower (seen on an Emerald Rapids). A control must not depend on that: name the family by what
-// the CPU can do, unless the user has named one. Kernels' notes say which was used.
-static void name_blas_core(void)
+// the CPU can do, unless the user has named one; kernels' notes say which was used. And its threads
+// shall not spin for long after a launch (2^26 clocks by default), where they disturb what follows.
+static void calm_openblas(void)
 {
+    setenv("OPENBLAS_THREAD_TIMEOUT", "16", 0);
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx512f"))
         setenv("OPENBLAS_CORETYPE", "SkylakeX", 0);
@@ -116,7 +118,7 @@ static int host_open(struct device_base **out, const char *index, bool *no_devic
     host->flush_bytes = 2 * (cache ? cache : (size_t)2 << 20);
     host->flush = xcalloc(1, host->flush_bytes);
     memset(host->flush, 1, host->flush_bytes);
-    name_blas_core();
+    calm_openblas();
     *out = &host->base;
     return 0;
 }

@@ -11,8 +11,9 @@
 //   - holds ideally ONE kernel: unused code beside a kernel moves its time by up to 0.4 %.
 //
 // Matrices are dense. In layout TN (0) A is m rows of k, B is n rows of k, C is m rows of n, each
-// row contiguous; NN (1) has B as k rows of n. alpha = 1, beta = 0. Batched problems are `batch`
-// such triples one after the other.
+// row contiguous; NN (1) has B as k rows of n; NT (2) that and A as k rows of m; TT (3) A as k rows
+// of m. alpha = 1, beta = 0. Batched problems are `batch` such triples one after the other. With
+// the dual-silu epilogue B is two matrices, B1 then B2, and C = silu(A B1) * (A B2).
 //
 // Every struct begins with or is counted by a size, so that old libraries stay readable: a newer
 // tool reads only what an older library declared.

@@ -18,6 +18,7 @@ struct open_series {
 
 struct protocol {
     struct bench *bench;
+    size_t figures; // sent by this calibrate
     struct open_series open[SERIES_MAX];
     size_t count;
 };
@@ -221,6 +222,7 @@ static void send_figure(void *state, const struct calibration *reading)
 {
     struct protocol *p = state;
     struct wire_line line;
+    p->figures++;
     wire_begin(&line, "figure");
     wire_add_text(&line, "key", reading->key);
     wire_add_double(&line, "value", reading->value);
@@ -230,6 +232,17 @@ static void send_figure(void *state, const struct calibration *reading)
     wire_add_text(&line, "note", reading->note);
     put(p->bench, &line);
     fflush(p->bench->out);
+}
+
+static int do_calibrate(struct protocol *p, const struct wire_record *r, struct error *err)
+{
+    const char *only = wire_text(r, "only");
+    p->figures = 0;
+    if (p->bench->ops->calibrate(p->bench->device, only, send_figure, p, err))
+        return -1;
+    if (p->figures == 0)
+        return error_set(err, "bench: calibrate: this device has no figure '%.60s'", only);
+    return 0;
 }
 
 static int dispatch(struct protocol *p, const struct wire_record *r, struct error *err)
@@ -245,8 +258,7 @@ static int dispatch(struct protocol *p, const struct wire_record *r, struct erro
     if (strcmp(r->name, "close") == 0)
         return do_close(p, r, err);
     if (strcmp(r->name, "calibrate") == 0)
-        return p->bench->ops->calibrate(p->bench->device, wire_text(r, "only"), send_figure, p,
-                                        err);
+        return do_calibrate(p, r, err);
     return error_set(err, "bench: unknown command '%.40s'", r->name);
 }
 

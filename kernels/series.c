@@ -13,6 +13,7 @@
 #include <string.h>
 
 enum { NOTE = 256, ORDER_STREAM = 77 };
+static const double WARM_NS = 50e6; // a kernel that has run this long needs no further warming
 
 // One library's side of the series.
 struct arm {
@@ -200,7 +201,7 @@ static int take(struct sample *out, struct series *s, enum sample_role role, uin
 
 // The faster arm's time alone decides how many launches make a sample; slow kernels are not run
 // more often than this needs.
-static int choose_launches(struct series *s, struct error *err)
+static int choose_launches(struct series *s, double *sample_ns, struct error *err)
 {
     double least_ns = INFINITY;
     for (int round = 0; round < 3; round++) {
@@ -212,13 +213,14 @@ static int choose_launches(struct series *s, struct error *err)
                 return -1;
             least_ns = fmin(least_ns, sample.time_ns);
         }
-        if (least_ns > 50e6)
+        if (least_ns > WARM_NS)
             break;
     }
     double wanted = s->spec.launches;
     if (wanted < 1)
         wanted = least_ns >= s->ops->batch_below_ns ? 1 : ceil(s->ops->sample_ns / least_ns);
     s->launches = (uint32_t)fmin(wanted, s->ops->launches_max);
+    *sample_ns = least_ns * s->launches;
     return 0;
 }
 
@@ -239,6 +241,7 @@ static int warm_up(struct series *s, struct error *err)
 // Each step returns 0, 1 (the state says why not) or -1 (error).
 static int open_steps(struct series *s, struct series_state *state, struct error *err)
 {
+    double sample_ns;
     int stop = load(s, state);
     if (stop)
         return stop;
@@ -249,7 +252,7 @@ static int open_steps(struct series *s, struct series_state *state, struct error
         return -1;
     if ((stop = prepare(s, state, err)) || (stop = check_both(s, state, err)))
         return stop;
-    if (choose_launches(s, err))
+    if (choose_launches(s, &sample_ns, err))
         return -1;
     if (s->launches > 1 && !s->spec.warm) {
         if (buffers_grow(&s->buffers, s->launches, err))
@@ -257,7 +260,7 @@ static int open_steps(struct series *s, struct series_state *state, struct error
         if ((stop = check_both(s, state, err)))
             return stop;
     }
-    return warm_up(s, err);
+    return sample_ns > WARM_NS ? 0 : warm_up(s, err); // long ones are warm by now
 }
 
 static void report(struct series_state *state, const struct series *s)

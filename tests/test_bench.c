@@ -355,6 +355,23 @@ static void overlong_lines_fail_once(void **state)
     free(script);
 }
 
+static void calibrate_repeats_and_knows_its_figures(void **state)
+{
+    (void)state;
+    struct transcript t;
+    play(&t, "calibrate\tonly=flops_clk_fp32\ncalibrate\tonly=nothing\nquit\n");
+    const struct wire_record *figure = transcript_find(&t, "figure", 0);
+    assert_string_equal(field(figure, "key"), "flops_clk_fp32");
+    assert_true(atoi(field(figure, "repeats")) >= 3);
+    double value = strtod(field(figure, "value"), NULL);
+    assert_true(value > 1 && value < 1000);
+    assert_non_null(wire_text(figure, "cv"));
+    assert_non_null(wire_text(figure, "stable"));
+    assert_int_equal(transcript_count(&t, "figure"), 1);
+    assert_non_null(strstr(field(transcript_find(&t, "fail", 0), "text"), "'nothing'"));
+    transcript_free(&t);
+}
+
 static void end_of_input_ends_bench(void **state)
 {
     (void)state;
@@ -405,6 +422,7 @@ int main(void)
         cmocka_unit_test(pin_is_reproduced_or_refused),
         cmocka_unit_test(bad_commands_fail_and_bench_goes_on),
         cmocka_unit_test(overlong_lines_fail_once),
+        cmocka_unit_test(calibrate_repeats_and_knows_its_figures),
         cmocka_unit_test(end_of_input_ends_bench),
         cmocka_unit_test(missing_devices_have_their_own_exit_code),
     };

@@ -108,6 +108,36 @@ static struct simd simd_best(void)
     return (struct simd){4, 8, micro_portable};
 }
 
+// Rows and columns of a block from row-contiguous memory: out[l * tile + i] = from[i * row + l].
+static void simd_transpose(float *out, const float *from, int64_t row, int64_t rows, int64_t depth,
+                           int64_t tile)
+{
+    int64_t i = 0;
+#if defined(__x86_64__)
+    for (; i + 4 <= rows; i += 4) {
+        const float *r = from + i * row;
+        int64_t l = 0;
+        for (; l + 4 <= depth; l += 4) {
+            __m128 a = _mm_loadu_ps(r + l), b = _mm_loadu_ps(r + row + l);
+            __m128 c = _mm_loadu_ps(r + 2 * row + l), d = _mm_loadu_ps(r + 3 * row + l);
+            _MM_TRANSPOSE4_PS(a, b, c, d);
+            _mm_storeu_ps(out + l * tile + i, a);
+            _mm_storeu_ps(out + (l + 1) * tile + i, b);
+            _mm_storeu_ps(out + (l + 2) * tile + i, c);
+            _mm_storeu_ps(out + (l + 3) * tile + i, d);
+        }
+        for (; l < depth; l++) {
+            for (int64_t q = 0; q < 4; q++)
+                out[l * tile + i + q] = r[q * row + l];
+        }
+    }
+#endif
+    for (; i < rows; i++) {
+        for (int64_t l = 0; l < depth; l++)
+            out[l * tile + i] = from[i * row + l];
+    }
+}
+
 // Packs a rows x depth block, `tile` rows at a time: element (i, l) of a panel goes to
 // out[l * tile + i]. Rows that do not exist are zero, so the micro-kernel needs no edge case.
 static void simd_pack(float *out, const float *from, int64_t row, int64_t col, int64_t rows,
@@ -118,19 +148,12 @@ static void simd_pack(float *out, const float *from, int64_t row, int64_t col, i
         int64_t have = rows - first < tile ? rows - first : tile;
         if (have < tile)
             memset(out, 0, (size_t)(tile * depth) * sizeof(float));
-        if (row == 1) {
-            for (int64_t l = 0; l < depth; l++)
-                memcpy(out + l * tile, panel + l * col, (size_t)have * sizeof(float));
+        if (col == 1) {
+            simd_transpose(out, panel, row, have, depth, tile);
             continue;
         }
-        // Sixteen columns at a time: a cache line of every row is used up while it is near.
-        for (int64_t base = 0; base < depth; base += 16) {
-            int64_t end = base + 16 < depth ? base + 16 : depth;
-            for (int64_t i = 0; i < have; i++) {
-                for (int64_t l = base; l < end; l++)
-                    out[l * tile + i] = panel[i * row + l * col];
-            }
-        }
+        for (int64_t l = 0; l < depth; l++) // row is 1: every layout is dense one way
+            memcpy(out + l * tile, panel + l * col, (size_t)have * sizeof(float));
     }
 }
 
