@@ -119,7 +119,7 @@ static void saving_again_keeps_facts_and_renews_conclusions(void **state)
     run_free(&loaded);
 }
 
-static void newer_version_of_a_judge_wins_and_the_older_stays(void **state)
+static void newer_version_of_a_model_wins_and_the_older_stays(void **state)
 {
     struct fixture *f = *state;
     struct error err = {0};
@@ -133,6 +133,8 @@ static void newer_version_of_a_judge_wins_and_the_older_stays(void **state)
     struct result again = run.results[0];
     again.verdict.version = "2";
     again.verdict.kind = VERDICT_UNDECIDED;
+    again.prediction.version = "2";
+    again.prediction.time_ns = 4321;
     ok(store_save_result(f->store, &run, &again, &err), &err);
     ok(store_info(&after, f->store, &err), &err);
     assert_int_equal(after.counts.verdicts, before.counts.verdicts + 1);
@@ -142,6 +144,11 @@ static void newer_version_of_a_judge_wins_and_the_older_stays(void **state)
     ok(store_find_result(&found, &is_there, f->store, run.id, &series, &f->arena, &err), &err);
     assert_true(is_there);
     assert_string_equal(found.verdict.version, "2");
+    assert_string_equal(found.prediction.version, "2");
+    struct history history;
+    const struct history_query query = {.comparisons = true};
+    ok(store_history(&history, f->store, &series, &query, &f->arena, &err), &err);
+    assert_true(history.points[0].predicted_ns == 4321);
     run_free(&run);
 }
 
@@ -600,7 +607,7 @@ int main(void)
         TEST(states_without_time_load_back),
         TEST(result_without_conclusions_has_none),
         TEST(saving_again_keeps_facts_and_renews_conclusions),
-        TEST(newer_version_of_a_judge_wins_and_the_older_stays),
+        TEST(newer_version_of_a_model_wins_and_the_older_stays),
         TEST(interrupted_run_is_found_and_finished_one_is_not),
         TEST(last_and_listed_runs_are_newest_first),
         TEST(identical_code_is_found_by_code_and_regime),
