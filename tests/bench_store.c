@@ -27,6 +27,23 @@ static double now_s(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
+// A wall clock and this process's own time: on a busy machine the two differ.
+struct stopwatch {
+    double wall_s;
+    clock_t cpu;
+};
+
+static struct stopwatch start_watch(void)
+{
+    return (struct stopwatch){now_s(), clock()};
+}
+
+static void print_lap(const char *what, struct stopwatch start, size_t count, const char *of)
+{
+    printf("%-34s %8.3f s, own %7.3f s (%zu %s)\n", what, now_s() - start.wall_s,
+           (double)(clock() - start.cpu) / CLOCKS_PER_SEC, count, of);
+}
+
 static void must(int status, const struct error *err)
 {
     if (status) {
@@ -230,7 +247,7 @@ static void time_gate_history(struct store *store, const char *how)
 {
     struct error err;
     size_t points = 0;
-    double start = now_s();
+    struct stopwatch start = start_watch();
     for (unsigned s = 0; s < SERIES; s++) {
         struct arena arena = {0};
         struct result r;
@@ -241,8 +258,7 @@ static void time_gate_history(struct store *store, const char *how)
         points += history.count;
         arena_free(&arena);
     }
-    printf("gate: %d series x %d %s %7.3f s (%zu points)\n", SERIES, GATE_POINTS, how,
-           now_s() - start, points);
+    print_lap(how, start, points, "points");
 }
 
 static void time_full_history(struct store *store, unsigned s, const char *how)
@@ -253,9 +269,9 @@ static void time_full_history(struct store *store, unsigned s, const char *how)
     struct history history;
     const struct series series = series_of(s, &r);
     const struct history_query query = {0};
-    double start = now_s();
+    struct stopwatch start = start_watch();
     must(store_history(&history, store, &series, &query, &arena, &err), &err);
-    printf("one series, all, %s       %7.3f s (%zu points)\n", how, now_s() - start, history.count);
+    print_lap(how, start, history.count, "points");
     arena_free(&arena);
 }
 
@@ -265,7 +281,7 @@ static void time_reuse(struct store *store, unsigned commits)
     struct arena arena = {0};
     bool found;
     size_t hits = 0;
-    double start = now_s();
+    struct stopwatch start = start_watch();
     for (unsigned s = 0; s < SERIES; s++) {
         struct result r;
         struct measurement m;
@@ -274,7 +290,7 @@ static void time_reuse(struct store *store, unsigned commits)
              &err);
         hits += found;
     }
-    printf("find by code, %d series    %7.3f s (%zu found)\n", SERIES, now_s() - start, hits);
+    print_lap("find by code, 500 series", start, hits, "found");
     arena_free(&arena);
     struct problem problems[PROBLEMS];
     struct result r;
@@ -286,7 +302,7 @@ static void time_reuse(struct store *store, unsigned commits)
         .recipe = "cuda", .device_uuid = "GPU-0", .problems = problems, .problem_count = PROBLEMS};
     const unsigned asked = commits < 100 ? commits : 100;
     size_t measured = 0;
-    start = now_s();
+    start = start_watch();
     for (unsigned i = 0; i < asked; i++) {
         struct run run = {0};
         make_commit(&run, commits - 1 - i);
@@ -294,7 +310,7 @@ static void time_reuse(struct store *store, unsigned commits)
         measured += found;
         run_free(&run);
     }
-    printf("is it measured, %u commits  %7.3f s (%zu are)\n", asked, now_s() - start, measured);
+    print_lap("is it measured, newest commits", start, measured, "are");
 }
 
 static void time_queries(const char *path, unsigned commits)
@@ -305,13 +321,13 @@ static void time_queries(const char *path, unsigned commits)
     double start = now_s();
     struct store *store = scratch_store(path, STORE_READ);
     printf("open                        %9.2f ms\n", 1000 * (now_s() - start));
-    time_gate_history(store, "cold");
-    time_gate_history(store, "warm");
+    time_gate_history(store, "gate: 500 series x 100, cold");
+    time_gate_history(store, "gate: 500 series x 100, warm");
     store_close(store);
     forget_file(path);
     store = scratch_store(path, STORE_READ);
-    time_full_history(store, 123, "cold");
-    time_full_history(store, 123, "warm");
+    time_full_history(store, 123, "one series, all, cold");
+    time_full_history(store, 123, "one series, all, warm");
     time_reuse(store, commits);
     start = now_s();
     must(store_info(&report, store, &err), &err);

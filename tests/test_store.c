@@ -119,7 +119,7 @@ static void saving_again_keeps_facts_and_renews_conclusions(void **state)
     run_free(&loaded);
 }
 
-static void newer_version_of_a_judge_wins_and_the_older_stays(void **state)
+static void newer_version_of_a_model_wins_and_the_older_stays(void **state)
 {
     struct fixture *f = *state;
     struct error err = {0};
@@ -133,6 +133,8 @@ static void newer_version_of_a_judge_wins_and_the_older_stays(void **state)
     struct result again = run.results[0];
     again.verdict.version = "2";
     again.verdict.kind = VERDICT_UNDECIDED;
+    again.prediction.version = "2";
+    again.prediction.time_ns = 4321;
     ok(store_save_result(f->store, &run, &again, &err), &err);
     ok(store_info(&after, f->store, &err), &err);
     assert_int_equal(after.counts.verdicts, before.counts.verdicts + 1);
@@ -142,6 +144,11 @@ static void newer_version_of_a_judge_wins_and_the_older_stays(void **state)
     ok(store_find_result(&found, &is_there, f->store, run.id, &series, &f->arena, &err), &err);
     assert_true(is_there);
     assert_string_equal(found.verdict.version, "2");
+    assert_string_equal(found.prediction.version, "2");
+    struct history history;
+    const struct history_query query = {.comparisons = true};
+    ok(store_history(&history, f->store, &series, &query, &f->arena, &err), &err);
+    assert_true(history.points[0].predicted_ns == 4321);
     run_free(&run);
 }
 
@@ -326,6 +333,40 @@ static void build_is_found_by_content_commit_and_tree(void **state)
     ok(store_find_build(&loaded, &found, f->store, build.content, &f->arena, &err), &err);
     assert_true(found);
     run_free(&run);
+}
+
+static void unknown_traits_are_filled_in_and_known_ones_stay(void **state)
+{
+    struct fixture *f = *state;
+    struct error err = {0};
+    struct run run;
+    struct build_record loaded;
+    bool found;
+    make_run(&run, RUN_GATE, 3, 1, 5); // the base's traits are not in a gate's result
+    save_whole_run(f->store, &run);
+    struct build_kernel kernel = {.traits = {.tile_m = 64}};
+    strcpy(kernel.name, run.results[0].kernel);
+    strcpy(kernel.code, run.results[0].base_code);
+    for (int i = 0; i < 2; i++) {
+        const char *content = i ? "second" : "first";
+        const struct build_record build = {content, "cuda", MEASURED_OK, "", &kernel, 1};
+        ok(store_record_build(f->store, &run.base, &build, &err), &err);
+        ok(store_find_build(&loaded, &found, f->store, content, &f->arena, &err), &err);
+        assert_int_equal(loaded.kernels[0].traits.tile_m, 64);
+        kernel.traits.tile_m = 32; // the same machine code cannot have other traits
+    }
+    run_free(&run);
+}
+
+static void file_is_in_wal_mode_so_that_readers_never_wait(void **state)
+{
+    struct fixture *f = *state;
+    FILE *file = fopen(store_path(f->store), "rb");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, 18, SEEK_SET), 0); // versions of the format: 2 is WAL
+    assert_int_equal(fgetc(file), 2);
+    assert_int_equal(fgetc(file), 2);
+    fclose(file);
 }
 
 static bool is_measured(struct fixture *f, const struct commit *commit, const struct demand *demand)
@@ -600,12 +641,14 @@ int main(void)
         TEST(states_without_time_load_back),
         TEST(result_without_conclusions_has_none),
         TEST(saving_again_keeps_facts_and_renews_conclusions),
-        TEST(newer_version_of_a_judge_wins_and_the_older_stays),
+        TEST(newer_version_of_a_model_wins_and_the_older_stays),
         TEST(interrupted_run_is_found_and_finished_one_is_not),
         TEST(last_and_listed_runs_are_newest_first),
         TEST(identical_code_is_found_by_code_and_regime),
         TEST(reused_result_refers_to_the_first_measurement),
         TEST(build_is_found_by_content_commit_and_tree),
+        TEST(unknown_traits_are_filled_in_and_known_ones_stay),
+        TEST(file_is_in_wal_mode_so_that_readers_never_wait),
         TEST(commit_is_measured_when_all_its_series_are),
         TEST(unbuildable_commit_leaves_nothing_to_do),
         TEST(history_is_in_order_of_commits_not_of_runs),
