@@ -24,7 +24,7 @@ static int run(const char *const *words, int count, char **out)
     char *argv[16] = {0};
     for (int i = 0; i < count; i++)
         argv[i] = xstrdup(words[i]);
-    char path[] = "/tmp/plumb-test-XXXXXX";
+    char *first = argv[0], path[] = "/tmp/plumb-test-XXXXXX";
     int file = mkstemp(path), kept = dup(1), quiet = open("/dev/null", O_WRONLY), kept_err = dup(2);
     fflush(stdout);
     dup2(file, 1);
@@ -40,7 +40,8 @@ static int run(const char *const *words, int count, char **out)
     close(kept);
     close(kept_err);
     close(quiet);
-    for (int i = 1; i < count; i++) // argv[0] is replaced and kept by the option parser
+    free(first); // the option parser puts its own text in argv[0]
+    for (int i = 0; i < count; i++)
         free(argv[i]);
     return code;
 }
