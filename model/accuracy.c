@@ -176,8 +176,10 @@ static int by_ratio(const void *left, const void *right)
 static struct accuracy_row *sorted_by_ratio(const struct accuracy_row *rows, size_t count)
 {
     struct accuracy_row *sorted = xcalloc(count, sizeof(*sorted));
-    memcpy(sorted, rows, count * sizeof(*sorted));
-    qsort(sorted, count, sizeof(*sorted), by_ratio);
+    if (count) {
+        memcpy(sorted, rows, count * sizeof(*sorted));
+        qsort(sorted, count, sizeof(*sorted), by_ratio);
+    }
     return sorted;
 }
 

@@ -12,7 +12,8 @@ static const char *refuse(const struct problem *p, const struct deepgemm_layout 
         return "a block must be 16 to 256 on each side";
     if (l->block_m > 128 && l->block_n > 128)
         return "one side of a block must be at most 128: the accumulators must fit in registers";
-    if (l->cluster_m < 1 || l->cluster_n < 1 || l->cluster_m * l->cluster_n > 2)
+    if (l->cluster_m < 1 || l->cluster_n < 1 || l->cluster_m > 2 || l->cluster_n > 2 ||
+        l->cluster_m * l->cluster_n > 2)
         return "a cluster holds one or two blocks";
     if (l->stages && l->stages < (l->block_m * l->block_n < 128 * 192 ? 4 : 3))
         return "too few stages to hide the latency of loads (3; 4 for blocks below 128 x 192)";
@@ -21,8 +22,9 @@ static const char *refuse(const struct problem *p, const struct deepgemm_layout 
     if (dtype_bytes(p->in) < 1 || dtype_bytes(p->out) < 1)
         return "elements below one byte are not scored";
     double blocks = (double)ceil_div(p->m, l->block_m) * (double)ceil_div(p->n, l->block_n);
-    // 256 rows of at most 512 blocks' bytes stay far below 2^63.
-    if (blocks * p->batch * (double)p->k * 1024 * 8 > 9e18)
+    // What one block moves at most: operands twice and the output thrice, 8 bytes an element.
+    double block_bytes = (double)p->k * (256 + 256) * 8 * 2 + 3.0 * 256 * 256 * 8;
+    if (blocks * p->batch * block_bytes > 9e18)
         return "more bytes than can be counted";
     return NULL;
 }

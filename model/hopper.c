@@ -7,7 +7,7 @@
 #include <math.h>
 
 // Fitted; see hopper.h.
-static const double soft = 5, chain_clk = 100, copied = 0.8, read_by_math = 0.4;
+static const double chain_clk = 100, copied = 0.8, read_by_math = 0.4;
 static const double l2_port_clk = 107; // bytes per clock and SM, neighbours' requests merged
 static const double in_flight_s = 0.612e-6, fill_s = 1.65e-6;
 static const double overlapped_clk = 893, exposed_clk = 2216;
@@ -31,6 +31,11 @@ static double least(double a, double b)
 static double most(double a, double b)
 {
     return a > b ? a : b;
+}
+
+static double fifth_power(double x)
+{
+    return x * x * (x * x) * x;
 }
 
 static int64_t ceil_div(int64_t a, int64_t b)
@@ -271,8 +276,11 @@ static struct hopper_wave wave(const struct hopper_breakdown *b, const struct te
     }
     double scale = w.limits_ns[w.limit]; // keeps the powers in range
     for (int i = HOPPER_SHARED; i < HOPPER_LIMITS; i++)
-        sum += pow(w.limits_ns[i] / scale, soft);
-    w.time_ns = scale * pow(sum + pow(pipe / scale, soft), 1 / soft);
+        sum += fifth_power(w.limits_ns[i] / scale);
+    double all = sum + fifth_power(pipe / scale);
+    w.time_ns = scale * pow(all, 0.2);
+    // d log time / d log clock: the share of the limits that go with the clock.
+    w.clocked_ns = w.time_ns * (1 - fifth_power(w.limits_ns[HOPPER_DRAM] / scale) / all);
     return w;
 }
 
@@ -290,12 +298,14 @@ static void add_waves(struct hopper_breakdown *b, const struct terms *t)
         rest = 0;
     }
     b->waves_ns = b->full_waves * b->full.time_ns + (rest ? b->last.time_ns : 0);
+    b->clocked_ns = b->full_waves * b->full.clocked_ns + (rest ? b->last.clocked_ns : 0);
     double tile_clk = exposed_clk;
     if (traits->persistent && b->tile_m * b->tile_n <= OVERLAP_TILE)
         tile_clk = overlapped_clk;
     if (!traits->persistent && b->blocks_per_sm == 1) // the next block's first loads
         tile_clk += t->gpu->dram_latency_clk.value;
     b->overhead_ns = waves * tile_clk / t->clock * 1e9;
+    b->clocked_ns += b->overhead_ns;
 }
 
 static void add_ends(struct hopper_breakdown *b, const struct terms *t)
@@ -312,6 +322,7 @@ static void add_ends(struct hopper_breakdown *b, const struct terms *t)
               (double)t->in->problem->m * (double)t->in->problem->n * t->in->problem->batch) *
         t->bytes_out;
     b->store_ns = (store_clk / t->clock + written / (gpu->dram_bytes_s.value * store_rate)) * 1e9;
+    b->clocked_ns += store_clk / t->clock * 1e9;
     if (t->split > 1 || t->in->traits->split_k < 0) {
         double partials = 2 * ending * tile * 4;
         double l2_s = gpu->l2_bytes_clk.value > 0 ? gpu->l2_bytes_clk.value * t->clock
@@ -319,23 +330,19 @@ static void add_ends(struct hopper_breakdown *b, const struct terms *t)
         b->split_ns = (split_s + partials / l2_s) * 1e9;
         if (t->split == 1) // stream-K: only the tiles that two blocks share
             b->split_ns *= 0.5;
+        if (gpu->l2_bytes_clk.value > 0)
+            b->clocked_ns += b->split_ns * (partials / l2_s) / (split_s + partials / l2_s);
     }
     b->time_ns =
         b->launch_ns + b->fill_ns + b->waves_ns + b->overhead_ns + b->store_ns + b->split_ns;
 }
 
-static const char *at_clock(struct hopper_breakdown *out, const struct predict_input *in,
-                            double clock_hz)
+static void run_at(struct hopper_breakdown *b, struct terms *t, double clock_hz)
 {
-    struct terms t = {.in = in, .gpu = in->gpu, .clock = clock_hz};
-    struct hopper_breakdown b = {.clock_hz = clock_hz};
-    const char *why = set_up(&b, &t);
-    if (why)
-        return why;
-    add_waves(&b, &t);
-    add_ends(&b, &t);
-    *out = b;
-    return NULL;
+    t->clock = b->clock_hz = clock_hz;
+    b->split_ns = 0;
+    add_waves(b, t);
+    add_ends(b, t);
 }
 
 static double cap_clock(const struct gpu *gpu, enum dtype in)
@@ -368,13 +375,21 @@ double hopper_clock_hz(const struct gpu *gpu, enum dtype in, double math_ns, dou
 
 const char *hopper(struct hopper_breakdown *out, const struct predict_input *in)
 {
-    if (in->clock_hz > 0)
-        return at_clock(out, in, in->clock_hz);
-    // Time and clock depend on each other; one correction is within 1 % of the fixed point.
-    struct hopper_breakdown b;
-    const char *why = at_clock(&b, in, in->gpu->clock_hz.value);
+    const struct gpu *gpu = in->gpu;
+    double clock = in->clock_hz > 0 ? in->clock_hz : gpu->clock_hz.value;
+    struct terms t = {.in = in, .gpu = gpu, .clock = clock};
+    struct hopper_breakdown b = {.clock_hz = clock};
+    const char *why = set_up(&b, &t);
     if (why)
         return why;
-    double math_ns = b.full_waves * b.full.limits_ns[HOPPER_MATH] + b.last.limits_ns[HOPPER_MATH];
-    return at_clock(out, in, hopper_clock_hz(in->gpu, in->problem->in, math_ns, b.time_ns));
+    run_at(&b, &t, clock);
+    if (!(in->clock_hz > 0)) {
+        // Time and clock depend on each other; one correction is within 1 % of the fixed point.
+        double math_ns = b.full_waves * b.full.limits_ns[HOPPER_MATH];
+        if (b.tiles % b.resident)
+            math_ns += b.last.limits_ns[HOPPER_MATH];
+        run_at(&b, &t, hopper_clock_hz(gpu, in->problem->in, math_ns, b.time_ns));
+    }
+    *out = b;
+    return NULL;
 }

@@ -45,6 +45,7 @@ struct hopper_wave {
     double dram_bytes;    // new from DRAM
     double limits_ns[HOPPER_LIMITS];
     double time_ns;          // soft maximum of the limits
+    double clocked_ns;       // the part of it that goes with 1 / clock
     enum hopper_limit limit; // the largest
 };
 
@@ -55,6 +56,7 @@ struct hopper_breakdown {
     struct hopper_wave full, last;
     double launch_ns, fill_ns, waves_ns, overhead_ns, store_ns, split_ns;
     double time_ns, clock_hz;
+    double clocked_ns; // what of time_ns goes with 1 / clock
 };
 
 // NULL, or a static text: "infeasible" reasons (registers, shared memory, cluster, profile).

@@ -68,8 +68,8 @@ static const char *refuse(const struct ws_breakdown *b, const struct predict_inp
     const struct gpu *gpu = in->gpu;
     if (b->tile_m <= 0 || b->tile_n <= 0 || b->tile_m > 1024 || b->tile_n > 1024)
         return "a tile must be 1 to 1024 on each side";
-    if (b->cluster_m <= 0 || b->cluster_n <= 0 || b->cluster_m * b->cluster_n > 16 ||
-        b->cluster_m > 16 || b->cluster_n > 16)
+    if (b->cluster_m <= 0 || b->cluster_n <= 0 || b->cluster_m > 16 || b->cluster_n > 16 ||
+        b->cluster_m * b->cluster_n > 16)
         return "a cluster holds 1 to 16 blocks";
     if (b->cluster_m * b->cluster_n > gpu->sm_count.value)
         return "the cluster is larger than the GPU";

@@ -45,6 +45,7 @@ static int run(const struct command *command, const char *line, char **out)
     close(kept);
     close(kept_err);
     close(quiet);
+    free(argv[0]); // the option parser's own text by now
     free(copy);
     return code;
 }

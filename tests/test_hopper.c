@@ -112,6 +112,9 @@ static void parts_add_up_and_the_exponent_is_a_slope(void **state)
         assert_true(close_to(sum, out.time_ns, 1e-12));
         assert_true(out.clock_exponent <= 0 && out.clock_exponent >= -1);
         assert_true(out.band > 0);
+        in.clock_hz *= 1 + 1e-6;
+        double slope = log(model_find("hopper")->predict(&in).time_ns / out.time_ns) / 1e-6;
+        assert_true(fabs(slope - out.clock_exponent) < 1e-3);
     }
 }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/hopper.h"
 
-#include <math.h>
-
 static enum bound bound_of(const struct hopper_breakdown *b)
 {
     static const enum bound bounds[] = {[HOPPER_MATH] = BOUND_COMPUTE,
@@ -17,17 +15,6 @@ static enum bound bound_of(const struct hopper_breakdown *b)
     return bounds[(b->full_waves >= 1 ? &b->full : &b->last)->limit];
 }
 
-static double exponent(const struct predict_input *in, const struct hopper_breakdown *b)
-{
-    const double step = 1.01;
-    struct predict_input faster_in = *in;
-    struct hopper_breakdown faster;
-    faster_in.clock_hz = b->clock_hz * step;
-    if (hopper(&faster, &faster_in))
-        return 0;
-    return log(faster.time_ns / b->time_ns) / log(step);
-}
-
 static struct prediction predict(const struct predict_input *in)
 {
     struct prediction out = {.model = "hopper", .version = "1"};
@@ -38,7 +25,7 @@ static struct prediction predict(const struct predict_input *in)
     out.feasible = true;
     out.time_ns = b.time_ns;
     out.clock_hz = b.clock_hz;
-    out.clock_exponent = exponent(in, &b);
+    out.clock_exponent = -b.clocked_ns / b.time_ns;
     out.band = 0.06; // spread over shapes of kernels it was not calibrated on, see hopper.h
     out.bound = bound_of(&b);
     const struct prediction_part parts[] = {

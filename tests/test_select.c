@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/deepseek.h"
+#include "model/select.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const struct origami_search plain;
+
+static struct problem bf16(int64_t m, int64_t n, int64_t k)
+{
+    return (struct problem){
+        .m = m, .n = n, .k = k, .in = DTYPE_BF16, .out = DTYPE_BF16, .batch = 1};
+}
+
+// What is selected can be built and is what the same model predicts.
+static void selections_are_feasible_and_timed_by_their_model(void **state)
+{
+    (void)state;
+    const struct gpu *gpu = gpu_find("h200-sxm");
+    for (size_t i = 0; i < deepseek_v3_shape_count * model_count; i++) {
+        const struct shape *s = &deepseek_v3_shapes[i / model_count];
+        const struct model *model = models[i % model_count];
+        struct problem p = bf16(s->m, s->n, s->k);
+        struct selection out;
+        assert_null(select_config(&out, model, gpu, &p, 1.6e9, &plain));
+        assert_true(out.traits.tile_m > 0 && out.traits.tile_n > 0 && out.time_ns > 0);
+        if (strcmp(model->name, "origami") == 0)
+            continue; // scored under phase 1's group
+        const struct predict_input in = {
+            .gpu = gpu, .traits = &out.traits, .problem = &p, .clock_hz = 1.6e9};
+        assert_true(model->predict(&in).time_ns == out.time_ns);
+    }
+}
+
+static void hopper_takes_small_tiles_for_small_problems(void **state)
+{
+    (void)state;
+    const struct model *hopper = model_find("hopper");
+    struct problem small = bf16(512, 512, 4096), large = bf16(8192, 8192, 8192);
+    struct selection a, b;
+    assert_null(select_config(&a, hopper, gpu_find("h200-sxm"), &small, 0, &plain));
+    assert_null(select_config(&b, hopper, gpu_find("h200-sxm"), &large, 0, &plain));
+    assert_true(a.traits.tile_m * a.traits.tile_n < b.traits.tile_m * b.traits.tile_n);
+    assert_true(b.traits.tile_m * b.traits.tile_n >= 128 * 192);
+}
+
+static void a_profile_without_figures_selects_nothing(void **state)
+{
+    (void)state;
+    struct gpu empty = {.name = "empty"};
+    struct problem p = bf16(512, 512, 512);
+    struct selection s;
+    for (size_t i = 0; i < model_count; i++)
+        assert_non_null(select_config(&s, models[i], &empty, &p, 0, &plain));
+}
+
+// ---- profiles and lookup by name ----
+
+static void names_are_found_whatever_their_case_and_separators(void **state)
+{
+    (void)state;
+    assert_non_null(gpu_find("RTX-4090"));
+    assert_true(gpu_find("H200_SXM") == gpu_find("h200-sxm"));
+    assert_null(gpu_find("h200-sxm2"));
+    assert_null(gpu_find(""));
+    assert_true(model_find("WS_Persistent") == model_find("ws-persistent"));
+    assert_true(gpu_for_device("NVIDIA H200") == gpu_find("h200-sxm"));
+    assert_true(gpu_for_device("NVIDIA H100 80GB HBM3") == gpu_find("h100-sxm"));
+    assert_null(gpu_for_device("NVIDIA T4"));
+}
+
+static void every_shipped_figure_names_its_source(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < gpu_count; i++) {
+        struct gpu copy = *gpus[i];
+        size_t known = 0;
+        for (size_t j = 0; j < gpu_figure_count(); j++) {
+            const struct figure *f = gpu_figure(&copy, gpu_figure_key(j));
+            if (f->value == 0)
+                continue;
+            known++;
+            assert_int_equal(f->origin, ORIGIN_SHIPPED);
+            assert_true(f->value > 0 && f->source && f->source[0]);
+        }
+        assert_true(known >= 10);
+        assert_true(copy.sm_count.value > 0 && copy.clock_hz.value > 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(selections_are_feasible_and_timed_by_their_model),
+        cmocka_unit_test(hopper_takes_small_tiles_for_small_problems),
+        cmocka_unit_test(a_profile_without_figures_selects_nothing),
+        cmocka_unit_test(names_are_found_whatever_their_case_and_separators),
+        cmocka_unit_test(every_shipped_figure_names_its_source),
+    };
+    return cmocka_run_group_tests_name("select", tests, NULL, NULL);
+}
