@@ -31,7 +31,7 @@ const struct focus_options focus_defaults = {
     .false_alarms = 1e-4, .bound = 3, .learn = 40, .seed = 0x706c756d62};
 
 enum { STREAMS = 96, STREAM_VALUES = 500, SKIP = 20, MIN_BLOCK = 5 };
-static const double safety = 0.12;    // of the rate asked for: scale and level are estimates too
+static const double safety = 0.06;    // of the rate asked for: scale and level are estimates too
 static const double efficiency = 0.4; // degrees of freedom per value of the scale
 
 struct vertex {
@@ -168,7 +168,9 @@ static double threshold_of(const double *z, size_t n, double inflation,
     double scale = sqrt(6 * fmax(variance, 0)) / M_PI, location = mean - 0.5772156649 * scale;
     double rate = options->false_alarms * safety * STREAM_VALUES;
     double freedom = efficiency * (double)n / sqrt(inflation);
-    return freedom * expm1(fmin((location - scale * log(rate)) / freedom, 50));
+    double threshold = freedom * expm1(fmin((location - scale * log(rate)) / freedom, 50));
+    // One outlier scores up to bound^2 and must never do, however regular the past was.
+    return fmax(threshold, 1.5 * options->bound * options->bound);
 }
 
 // Learns level, scale, memory and threshold from the values since the last change.

@@ -90,8 +90,9 @@ static bool normalise(struct segmentation *s)
     memcpy(scratch, s->y, s->n * sizeof(*scratch));
     s->centre = robust_median(scratch, s->n);
     free(scratch);
+    // Beyond a million million noise widths the distance does not matter, only that it is finite.
     for (size_t i = 0; i < s->n; i++)
-        s->y[i] = (s->y[i] - s->centre) / noise.sigma;
+        s->y[i] = clip((s->y[i] - s->centre) / noise.sigma, 1e12);
     s->centre *= s->scale;
     s->scale *= noise.sigma;
     s->correlation = fmin(noise.correlation, max_correlation);

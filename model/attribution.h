@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What series that changed at the same commit have in common, and so whose change it is. cause.h
+// asks the same of one verdict of a gate, with controls; this asks it of histories, which have
+// company.
+#ifndef PLUMB_ATTRIBUTION_H
+#define PLUMB_ATTRIBUTION_H
+
+#include "model/result.h"
+
+enum attribution {
+    ATTRIBUTION_NONE,        // the series did not change
+    ATTRIBUTION_KERNEL,      // this series, or a few of one kernel
+    ATTRIBUTION_MEMORY,      // nearly all memory-bound series of the device, and no others
+    ATTRIBUTION_POWER,       // the same of compute-bound ones: clocks, power limit
+    ATTRIBUTION_ENVIRONMENT, // nearly all series of the device
+    ATTRIBUTION_MODEL,       // nearly all series whose model's version changed there
+    ATTRIBUTION_BREAK,       // a declared change of driver, CUDA, cuBLAS or device
+    ATTRIBUTIONS
+};
+const char *attribution_name(enum attribution attribution);
+
+// One series at one commit.
+struct attribution_series {
+    size_t device; // any numbering
+    enum bound bound;
+    bool changed;       // a change point's credible set holds the commit
+    double size;        // of that change, log ratio; its sign is what counts
+    bool code_changed;  // its code id differs from the commit before
+    bool model_changed; // the version of the model it is held against does
+};
+
+// A declared change at the commit, e.g. "driver 570.86 -> 580.65".
+struct attribution_break {
+    const char *what;
+    size_t device; // SIZE_MAX: all of them
+};
+
+struct attributed {
+    enum attribution attribution;
+    const char *what; // the break's name, else NULL; borrowed
+};
+
+// out[i] says of series[i]. A class or device is blamed when at least four fifths of its series,
+// and at least three, changed in one direction; a class only while the rest of its device stayed
+// calm. A model is blamed when that share of the series held against its new version changed, in
+// whichever direction, though their code did not.
+void attribution_find(struct attributed *out, const struct attribution_series *series, size_t count,
+                      const struct attribution_break *breaks, size_t break_count);
+
+#endif

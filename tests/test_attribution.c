@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/attribution.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { MEMORY = 5, COMPUTE = 6, ELSEWHERE = 4, ALL = MEMORY + COMPUTE + ELSEWHERE };
+
+// Five memory-bound and six compute-bound series of device 0, four of device 1; none changed.
+static void fleet(struct attribution_series *series)
+{
+    memset(series, 0, ALL * sizeof(*series));
+    for (size_t i = 0; i < ALL; i++) {
+        series[i].device = i >= MEMORY + COMPUTE;
+        series[i].bound = i < MEMORY ? BOUND_MEMORY : BOUND_COMPUTE;
+    }
+}
+
+static void move(struct attribution_series *series, size_t first, size_t end, double size)
+{
+    for (size_t i = first; i < end; i++) {
+        series[i].changed = true;
+        series[i].size = size;
+    }
+}
+
+static void expect(const struct attribution_series *series, size_t first, size_t end,
+                   enum attribution wanted)
+{
+    struct attributed out[ALL];
+    attribution_find(out, series, ALL, NULL, 0);
+    for (size_t i = 0; i < ALL; i++)
+        assert_int_equal(out[i].attribution, i >= first && i < end ? wanted : ATTRIBUTION_NONE);
+}
+
+static void attribution_of_one_series_is_its_kernel(void **state)
+{
+    (void)state;
+    struct attribution_series series[ALL];
+    fleet(series);
+    move(series, 3, 4, 0.02);
+    expect(series, 3, 4, ATTRIBUTION_KERNEL);
+    move(series, 7, 8, 0.02); // two that have nothing in common
+    series[7].changed = true;
+    struct attributed out[ALL];
+    attribution_find(out, series, ALL, NULL, 0);
+    assert_int_equal(out[3].attribution, ATTRIBUTION_KERNEL);
+    assert_int_equal(out[7].attribution, ATTRIBUTION_KERNEL);
+}
+
+static void attribution_of_a_class_is_memory_or_power(void **state)
+{
+    (void)state;
+    struct attribution_series series[ALL];
+    fleet(series);
+    move(series, 0, MEMORY, 0.02);
+    expect(series, 0, MEMORY, ATTRIBUTION_MEMORY);
+    fleet(series);
+    move(series, MEMORY, MEMORY + COMPUTE, -0.02);
+    expect(series, MEMORY, MEMORY + COMPUTE, ATTRIBUTION_POWER);
+}
+
+static void attribution_of_a_class_that_scatters_is_kernel(void **state)
+{
+    (void)state;
+    struct attribution_series series[ALL];
+    fleet(series);
+    move(series, 0, 3, 0.02);
+    move(series, 3, MEMORY, -0.02);
+    expect(series, 0, MEMORY, ATTRIBUTION_KERNEL);
+}
+
+static void attribution_of_a_whole_device_is_environment(void **state)
+{
+    (void)state;
+    struct attribution_series series[ALL];
+    fleet(series);
+    move(series, 0, MEMORY + COMPUTE, 0.02);
+    expect(series, 0, MEMORY + COMPUTE, ATTRIBUTION_ENVIRONMENT);
+}
+
+static void attribution_of_a_new_model_is_the_model(void **state)
+{
+    (void)state;
+    struct attribution_series series[ALL];
+    fleet(series);
+    for (size_t i = 0; i < ALL; i++)
+        series[i].model_changed = i % 2 == 0;
+    for (size_t i = 0; i < ALL; i += 2)
+        move(series, i, i + 1, i % 4 ? 0.03 : -0.01);
+    move(series, 1, 2, 0.02); // at the same commit, for its own reasons
+    struct attributed out[ALL];
+    attribution_find(out, series, ALL, NULL, 0);
+    for (size_t i = 0; i < ALL; i += 2)
+        assert_int_equal(out[i].attribution, ATTRIBUTION_MODEL);
+    assert_int_equal(out[1].attribution, ATTRIBUTION_KERNEL);
+    series[0].code_changed = true; // a new model excuses no new code
+    attribution_find(out, series, ALL, NULL, 0);
+    assert_int_equal(out[0].attribution, ATTRIBUTION_KERNEL);
+    assert_int_equal(out[2].attribution, ATTRIBUTION_MODEL);
+}
+
+static void attribution_names_declared_breaks_of_their_device(void **state)
+{
+    (void)state;
+    struct attribution_series series[ALL];
+    fleet(series);
+    move(series, 0, ALL, 0.02);
+    struct attribution_break driver = {"driver 570.86 -> 580.65", 1};
+    struct attributed out[ALL];
+    attribution_find(out, series, ALL, &driver, 1);
+    assert_int_equal(out[0].attribution, ATTRIBUTION_ENVIRONMENT);
+    assert_null(out[0].what);
+    assert_int_equal(out[ALL - 1].attribution, ATTRIBUTION_BREAK);
+    assert_string_equal(out[ALL - 1].what, driver.what);
+    driver.device = SIZE_MAX;
+    attribution_find(out, series, ALL, &driver, 1);
+    assert_int_equal(out[0].attribution, ATTRIBUTION_BREAK);
+    assert_string_equal(attribution_name(out[0].attribution), "break");
+}
+
+// Who is listed first must not matter.
+static void attribution_ignores_the_order_of_series(void **state)
+{
+    (void)state;
+    struct attribution_series series[ALL], turned[ALL];
+    struct attributed out[ALL], other[ALL];
+    fleet(series);
+    move(series, 0, MEMORY, 0.02);
+    move(series, ALL - 1, ALL, -0.05);
+    for (size_t i = 0; i < ALL; i++)
+        turned[i] = series[ALL - 1 - i];
+    attribution_find(out, series, ALL, NULL, 0);
+    attribution_find(other, turned, ALL, NULL, 0);
+    for (size_t i = 0; i < ALL; i++)
+        assert_int_equal(out[i].attribution, other[ALL - 1 - i].attribution);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(attribution_of_one_series_is_its_kernel),
+        cmocka_unit_test(attribution_of_a_class_is_memory_or_power),
+        cmocka_unit_test(attribution_of_a_class_that_scatters_is_kernel),
+        cmocka_unit_test(attribution_of_a_whole_device_is_environment),
+        cmocka_unit_test(attribution_of_a_new_model_is_the_model),
+        cmocka_unit_test(attribution_names_declared_breaks_of_their_device),
+        cmocka_unit_test(attribution_ignores_the_order_of_series),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
