@@ -150,6 +150,23 @@ void view_sentence(struct buffer *out, const struct view *view)
                   interval, v->margin * 100);
 }
 
+void view_reason(struct buffer *out, const struct view *view)
+{
+    struct buffer sentence = {0}, name = {0};
+    view_sentence(&sentence, view);
+    buffer_printf(&name, "%s %s ", view->result->kernel, view->problem);
+    bool named = strncmp(sentence.bytes, name.bytes, name.length) == 0;
+    buffer_puts(out, sentence.bytes + (named ? name.length : 0));
+    buffer_free(&sentence);
+    buffer_free(&name);
+}
+
+bool view_same_code(const struct view *view)
+{
+    const struct result *r = view->result;
+    return r->base_code[0] && strcmp(r->base_code, r->head_code) == 0;
+}
+
 const char *view_detail(const struct view *view)
 {
     const struct result *r = view->result;

@@ -37,6 +37,10 @@ struct view *view_all(const struct run *run, const struct report_context *contex
 
 // The verdict's sentence, or one made from its numbers when it has none. Untrusted text.
 void view_sentence(struct buffer *out, const struct view *view);
+// The same without the series' name in front, for places that show it beside.
+void view_reason(struct buffer *out, const struct view *view);
+// Base and head run the same machine code.
+bool view_same_code(const struct view *view);
 // Why the kernel has no time, or the kernel's note; "" if nothing. Untrusted text.
 const char *view_detail(const struct view *view);
 // "since": the commit the last change began with, NULL when not known. Points into the run.
