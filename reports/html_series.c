@@ -51,8 +51,8 @@ static void change_facts(struct markup *m, const struct view *view)
     }
     if (v->cause != CAUSE_NONE)
         html_fact(m, "cause", cause_name(v->cause));
-    if (isfinite(view->extra->detectable)) {
-        view_percent(text, view->extra->detectable);
+    if (isfinite(view->detectable)) {
+        view_percent(text, view->detectable);
         html_factf(m, "smallest detectable change", "%s", text + 1);
     }
     if (isfinite(view->extra->false_alarm_rate))

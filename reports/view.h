@@ -28,6 +28,7 @@ struct view {
     double actual_predicted;           // NaN when there is no prediction or no time
     double throttled;                  // share of the head's samples with a throttle reason, 0..1
     uint8_t throttle;                  // the reasons seen, enum throttle bits
+    double detectable;               // smallest relative change that would be found, NaN unknown
     enum outcome outcome;
     bool is_environment; // slower or faster, but not because of the kernel
 };
