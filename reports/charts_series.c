@@ -3,6 +3,8 @@
 // Figures of one series: samples, pairs, prediction, history.
 #include "reports/charts.h"
 
+#include "model/gate.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,37 +116,12 @@ void chart_samples(struct markup *m, const struct view *view)
     free(head);
 }
 
-struct pair {
-    double ratio;
-    uint16_t process;
-};
-
-// Pairs by number, base and head joined; the caller frees. Samples without a partner are left out.
-static struct pair *join_pairs(const struct result *r, size_t *used)
-{
-    size_t most = r->base.count < r->head.count ? r->base.count : r->head.count;
-    struct pair *pairs = xcalloc(most ? most : 1, sizeof(*pairs));
-    *used = 0;
-    for (size_t b = 0, h = 0; b < r->base.count && h < r->head.count;) {
-        const struct sample *base = &r->base.samples[b], *head = &r->head.samples[h];
-        if (base->pair != head->pair) {
-            *(base->pair < head->pair ? &b : &h) += 1;
-            continue;
-        }
-        if (counts(base) && counts(head))
-            pairs[(*used)++] = (struct pair){head->time_ns / base->time_ns - 1, head->process};
-        b++;
-        h++;
-    }
-    return pairs;
-}
-
-static struct scale ratio_scale(const struct pair *pairs, size_t count, double margin)
+static struct scale ratio_scale(const struct gate_pair *pairs, size_t count, double margin)
 {
     struct scale y = {-margin, margin, 164, 10};
     double *sizes = xcalloc(count ? count : 1, sizeof(*sizes));
     for (size_t i = 0; i < count; i++)
-        sizes[i] = pairs[i].ratio;
+        sizes[i] = expm1(pairs[i].log_ratio);
     qsort(sizes, count, sizeof(*sizes), by_value);
     if (count > 0) {
         y.low = fmin(y.low, sizes[(count - 1) * 2 / 100]);
@@ -158,8 +135,11 @@ static struct scale ratio_scale(const struct pair *pairs, size_t count, double m
 void chart_pairs(struct markup *m, const struct view *view)
 {
     enum { HEIGHT = 200 };
-    size_t count;
-    struct pair *pairs = join_pairs(view->result, &count);
+    const struct measurement *base = &view->result->base, *head = &view->result->head;
+    size_t most = base->count < head->count ? base->count : head->count;
+    struct arena arena = {0};
+    struct gate_pair *pairs = arena_alloc(&arena, (most + 1) * sizeof(*pairs));
+    size_t count = gate_pairs(pairs, base, head, &arena);
     double margin = view->result->verdict.margin;
     struct scale x = {-1, (double)count, LEFT, WIDTH - RIGHT};
     struct scale y = ratio_scale(pairs, count, margin);
@@ -172,9 +152,9 @@ void chart_pairs(struct markup *m, const struct view *view)
         if (i > 0 && pairs[i].process != pairs[i - 1].process)
             svg_line(m, "border", scale_at(&x, (double)i - 0.5), y.to,
                      scale_at(&x, (double)i - 0.5), y.from);
-        if (scale_covers(&y, pairs[i].ratio))
-            buffer_printf(&d, "M%.1f %.1fh0", scale_at(&x, (double)i),
-                          scale_at(&y, pairs[i].ratio));
+        double ratio = expm1(pairs[i].log_ratio);
+        if (scale_covers(&y, ratio))
+            buffer_printf(&d, "M%.1f %.1fh0", scale_at(&x, (double)i), scale_at(&y, ratio));
     }
     if (d.length > 0)
         svg_path(m, "dots head", d.bytes);
@@ -185,7 +165,7 @@ void chart_pairs(struct markup *m, const struct view *view)
              "pairs in the order taken; dashed: a fresh process");
     svg_end(m);
     buffer_free(&d);
-    free(pairs);
+    arena_free(&arena);
 }
 
 static double parts_sum(const struct prediction *p)

@@ -45,7 +45,7 @@ void chart_trend(struct markup *m, const double *values, const int64_t *times_s,
     char first[VIEW_TEXT], last[VIEW_TEXT];
     for (size_t i = 0; i < count; i++)
         y.high = isfinite(values[i]) ? fmax(y.high, values[i] * 1.1) : y.high;
-    svg_begin(m, "chart", WIDTH, HEIGHT, "Mean absolute percentage error, oldest night first");
+    svg_begin(m, "chart big", WIDTH, HEIGHT, "Mean absolute percentage error, oldest night first");
     svg_axis_left(m, &y, LEFT, WIDTH - RIGHT, 100, " %");
     for (size_t i = 0; i < count; i++) {
         if (isfinite(values[i]))

@@ -2,7 +2,6 @@
 #include "reports/explain.h"
 
 #include <math.h>
-#include <string.h>
 
 static void explain_change(struct buffer *out, const struct view *view)
 {
@@ -57,9 +56,10 @@ static void explain_prediction(struct buffer *out, const struct view *view)
     buffer_puts(out, p->part_count ? "\n" : "");
 }
 
-static void explain_code(struct buffer *out, const struct result *r)
+static void explain_code(struct buffer *out, const struct view *view)
 {
-    if (r->base_code[0] && strcmp(r->base_code, r->head_code) == 0)
+    const struct result *r = view->result;
+    if (view_same_code(view))
         buffer_printf(out, "code: identical (%.16s)\n", r->head_code);
     else if (r->base_code[0] && r->head_code[0])
         buffer_printf(out, "code: changed (%.16s to %.16s)\n", r->base_code, r->head_code);
@@ -81,7 +81,7 @@ void explain_series(struct buffer *out, const struct view *view, const struct ru
     view_throttle(throttle, view->throttle);
     buffer_printf(out, "clocks: %.0f %% of head samples throttled (%s)\n", view->throttled * 100,
                   throttle);
-    explain_code(out, r);
+    explain_code(out, view);
     buffer_printf(out, "device: %s (%s), driver %s, runtime %s\n", view->device->name,
                   view->device->uuid, view->device->driver, view->device->runtime);
     if (r->head.regime)

@@ -21,22 +21,22 @@ static void section_end(struct markup *m)
 }
 
 // Largest over the series that are known, NaN when none is.
-static double worst_of(const struct html *html, double (*get)(const struct report_series *))
+static double worst_of(const struct html *html, double (*get)(const struct view *))
 {
     double worst = NAN;
     for (size_t i = 0; i < html->count; i++)
-        worst = fmax(worst, get(html->views[i].extra));
+        worst = fmax(worst, get(&html->views[i]));
     return worst;
 }
 
-static double get_rate(const struct report_series *s)
+static double get_rate(const struct view *view)
 {
-    return s->false_alarm_rate;
+    return view->extra->false_alarm_rate;
 }
 
-static double get_detectable(const struct report_series *s)
+static double get_detectable(const struct view *view)
 {
-    return s->detectable;
+    return view->detectable;
 }
 
 static void control_fact(const struct html *html)

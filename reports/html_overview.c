@@ -155,7 +155,7 @@ static void write_finding(const struct html *html, const struct finding *finding
     struct buffer sentence = {0};
     char change[VIEW_TEXT], anchor[32];
     view_percent(change, view->change);
-    view_sentence(&sentence, view);
+    view_reason(&sentence, view);
     html_anchor(anchor, view);
     page_row_begin(m, NULL);
     page_cell(m, "verdict", NULL, NAN, false);

@@ -51,8 +51,8 @@ static void change_facts(struct markup *m, const struct view *view)
     }
     if (v->cause != CAUSE_NONE)
         html_fact(m, "cause", cause_name(v->cause));
-    if (isfinite(view->extra->detectable)) {
-        view_percent(text, view->extra->detectable);
+    if (isfinite(view->detectable)) {
+        view_percent(text, view->detectable);
         html_factf(m, "smallest detectable change", "%s", text + 1);
     }
     if (isfinite(view->extra->false_alarm_rate))
@@ -71,7 +71,7 @@ static void time_fact(struct markup *m, const char *term, const struct measureme
         return;
     view_time(time, time_ns);
     view_clock(clock, clock_hz);
-    html_factf(m, term, "%s per launch at %s SM clock, %zu samples", time, clock, s->count);
+    html_factf(m, term, "%s per launch at %s, %zu samples", time, clock, s->count);
 }
 
 static void prediction_fact(struct markup *m, const struct view *view)
@@ -108,9 +108,10 @@ static void power_fact(struct markup *m, const struct measurement *s)
                    hottest);
 }
 
-static void code_fact(struct markup *m, const struct result *r)
+static void code_fact(struct markup *m, const struct view *view)
 {
-    if (r->base_code[0] && strcmp(r->base_code, r->head_code) == 0)
+    const struct result *r = view->result;
+    if (view_same_code(view))
         html_factf(m, "machine code", "identical in base and head (%.12s)", r->head_code);
     else if (r->base_code[0] && r->head_code[0])
         html_factf(m, "machine code", "changed, %.12s to %.12s", r->base_code, r->head_code);
@@ -147,7 +148,7 @@ static void write_facts(struct markup *m, const struct view *view)
     }
     power_fact(m, &r->head);
     html_fact(m, "regime", r->head.regime);
-    code_fact(m, r);
+    code_fact(m, view);
     traits_fact(m, &r->traits);
     html_fact(m, "device", view->device->name);
     markup_end(m);
@@ -222,7 +223,7 @@ static void write_one(const struct html *html, const struct view *view, bool dra
     struct buffer sentence = {0};
     char anchor[32], change[VIEW_TEXT];
     html_anchor(anchor, view);
-    view_sentence(&sentence, view);
+    view_reason(&sentence, view);
     view_percent(change, view->change);
     markup_open(m, "details", "series");
     markup_attr(m, "id", anchor);

@@ -51,63 +51,127 @@ static void change_cells(struct markup *m, const struct view *view, const struct
     markup_end(m);
 }
 
-static void write_row(const struct html *html, const struct view *view, const struct scale *x)
+// A column is left out when no series has anything for it: comparing builds with identical machine
+// code, say, measures nothing, and then the sentence is what there is to say.
+struct columns {
+    bool change, base, head, accuracy, bound, clock, why;
+};
+
+static struct columns columns_of(const struct html *html)
+{
+    struct columns c = {0};
+    for (size_t i = 0; i < html->count; i++) {
+        const struct view *v = &html->views[i];
+        c.change = c.change || isfinite(v->change);
+        c.base = c.base || isfinite(v->base_ns);
+        c.head = c.head || isfinite(v->head_ns);
+        c.accuracy = c.accuracy || isfinite(v->actual_predicted);
+        c.bound = c.bound || v->result->prediction.feasible;
+        c.clock = c.clock || isfinite(v->head_hz);
+    }
+    c.why = !c.change && !c.head;
+    return c;
+}
+
+static void figure_cells(struct markup *m, const struct view *view, const struct columns *c)
+{
+    char text[VIEW_TEXT] = "-";
+    const struct prediction *p = &view->result->prediction;
+    if (c->accuracy) {
+        if (isfinite(view->actual_predicted))
+            snprintf(text, sizeof(text), "%.2f", view->actual_predicted);
+        text_cell(m, "actual/predicted", "right nowrap", view->actual_predicted, text);
+    }
+    if (c->bound)
+        text_cell(m, "bound", NULL, NAN, p->feasible ? bound_name(p->bound) : "-");
+    if (c->clock) {
+        view_clock(text, view->head_hz);
+        text_cell(m, "clock", "right nowrap", view->head_hz, text);
+    }
+    if (c->why) {
+        struct buffer sentence = {0};
+        view_reason(&sentence, view);
+        text_cell(m, "why", "wrap", NAN, sentence.bytes);
+        buffer_free(&sentence);
+    }
+}
+
+static void write_row(const struct html *html, const struct view *view, const struct columns *c,
+                      const struct scale *x)
 {
     struct markup *m = html->m;
-    char base[VIEW_TEXT], head[VIEW_TEXT], clock[VIEW_TEXT], accuracy[VIEW_TEXT] = "-";
+    char text[VIEW_TEXT];
     const struct prediction *p = &view->result->prediction;
-    view_time(base, view->base_ns);
-    view_time(head, view->head_ns);
-    view_clock(clock, view->head_hz);
-    if (isfinite(view->actual_predicted))
-        snprintf(accuracy, sizeof(accuracy), "%.2f", view->actual_predicted);
     markup_start(m, "tr");
     markup_attr(m, "data-verdict", verdict_kind_name(view->result->verdict.kind));
     markup_attr(m, "data-device", view->device->name);
-    markup_attr(m, "data-bound", p->feasible ? bound_name(p->bound) : "none");
+    markup_attr(m, "data-bound", p->feasible ? bound_name(p->bound) : NULL);
     name_cell(m, view);
     text_cell(m, "problem", "mono nowrap", NAN, view->shape);
     page_cell(m, "verdict", "nowrap", NAN, false);
     html_tag(m, view);
     if (view->is_environment)
-        markup_element(m, "span", "muted small", " environment");
+        markup_element(m, "span", "muted small", cause_name(view->result->verdict.cause));
+    else if (view_same_code(view))
+        markup_element(m, "span", "muted small", "identical code");
     markup_end(m);
-    change_cells(m, view, x);
-    if (html->run->base.id[0])
-        text_cell(m, "base", "right nowrap", view->base_ns, base);
-    text_cell(m, "head", "right nowrap", view->head_ns, head);
-    text_cell(m, "actual/predicted", "right nowrap", view->actual_predicted, accuracy);
-    text_cell(m, "bound", NULL, NAN, p->feasible ? bound_name(p->bound) : "-");
-    text_cell(m, "clock", "right nowrap", view->head_hz, clock);
+    if (c->change)
+        change_cells(m, view, x);
+    if (c->base) {
+        view_time(text, view->base_ns);
+        text_cell(m, "base", "right nowrap", view->base_ns, text);
+    }
+    if (c->head) {
+        view_time(text, view->head_ns);
+        text_cell(m, "head", "right nowrap", view->head_ns, text);
+    }
+    figure_cells(m, view, c);
     markup_end(m);
 }
 
-static void write_heads(const struct html *html, const struct scale *x)
+static void write_heads(struct markup *m, const struct columns *c, const struct scale *x)
 {
-    struct markup *m = html->m;
     page_table_head(m, "Kernel", PAGE_SORT_TEXT, NULL);
     page_table_head(m, "Problem", PAGE_SORT_TEXT, NULL);
     page_table_head(m, "Verdict", PAGE_SORT_TEXT, NULL);
-    page_table_head(m, "Change", PAGE_SORT_NUMBER, "right");
-    markup_start(m, "th");
-    markup_attr(m, "scope", "col");
-    markup_text(m, "Interval and margin");
-    chart_interval_axis(m, x, FOREST_WIDTH);
-    markup_end(m);
-    if (html->run->base.id[0])
+    if (c->change) {
+        page_table_head(m, "Change", PAGE_SORT_NUMBER, "right");
+        markup_start(m, "th");
+        markup_attr(m, "scope", "col");
+        markup_text(m, "Interval and margin");
+        chart_interval_axis(m, x, FOREST_WIDTH);
+        markup_end(m);
+    }
+    if (c->base)
         page_table_head(m, "Base", PAGE_SORT_NUMBER, "right");
-    page_table_head(m, "Head", PAGE_SORT_NUMBER, "right");
-    page_table_head(m, "Actual / predicted", PAGE_SORT_NUMBER, "right");
-    page_table_head(m, "Bound", PAGE_SORT_TEXT, NULL);
-    page_table_head(m, "SM clock", PAGE_SORT_NUMBER, "right");
+    if (c->head)
+        page_table_head(m, "Head", PAGE_SORT_NUMBER, "right");
+    if (c->accuracy)
+        page_table_head(m, "Actual / predicted", PAGE_SORT_NUMBER, "right");
+    if (c->bound)
+        page_table_head(m, "Bound", PAGE_SORT_TEXT, NULL);
+    if (c->clock)
+        page_table_head(m, "Clock", PAGE_SORT_NUMBER, "right");
+    if (c->why)
+        page_table_head(m, "Why", PAGE_SORT_TEXT, NULL);
+}
+
+static const char *legend(const struct html *html)
+{
+    return html->run->base.id[0]
+               ? "Interval: change of head over base with its confidence interval; shaded: the "
+                 "margin below which a change does not count; an arrow head: goes on beyond."
+               : "Interval: change against the series' own past; shaded: the margin below which a "
+                 "change does not count; an arrow head: goes on beyond.";
 }
 
 void html_table(const struct html *html)
 {
     struct markup *m = html->m;
+    struct columns columns = columns_of(html);
+    struct scale x = chart_change_scale(html->views, html->count, 6, FOREST_WIDTH - 6);
     if (html->count == 0)
         return;
-    struct scale x = chart_change_scale(html->views, html->count, 6, FOREST_WIDTH - 6);
     markup_start(m, "section");
     markup_attr(m, "aria-labelledby", "all");
     markup_start(m, "h2");
@@ -116,19 +180,14 @@ void html_table(const struct html *html)
     markup_end(m);
     markup_open(m, "div", "scroll");
     page_table_begin(m, "cards sortable filter", "All series, worst first");
-    write_heads(html, &x);
+    write_heads(m, &columns, &x);
     page_table_body(m);
     for (size_t i = 0; i < html->count; i++)
-        write_row(html, &html->views[i], &x);
+        write_row(html, &html->views[i], &columns, &x);
     page_table_end(m);
     markup_end(m);
-    markup_element(m, "p", "hint",
-                   html->run->base.id[0]
-                       ? "Interval: change of head over base with its confidence interval; shaded: "
-                         "the margin below which a change does not count; an arrow head: goes on "
-                         "beyond."
-                       : "Interval: change against the series' own past; shaded: the margin below "
-                         "which a change does not count; an arrow head: goes on beyond.");
+    if (columns.change)
+        markup_element(m, "p", "hint", legend(html));
     markup_end(m);
 }
 

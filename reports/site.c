@@ -244,7 +244,8 @@ static uint64_t stamp_of(const struct site_map *map, const struct site_group *ke
     return hash;
 }
 
-// The stamp stands in the footer's data, at the end of the page, which a half-written file lacks.
+// The stamp stands in the page's JSON, which is written after the page: killed between the two, the
+// page is made again.
 static bool has_stamp(const char *directory, const struct site_group *kernel, uint64_t stamp)
 {
     char wanted[64];

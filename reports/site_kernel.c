@@ -165,7 +165,7 @@ static void write_facts(struct site_page *p, const struct site_series *s,
     }
     view_time(text, s->time_ns);
     view_clock(predicted, s->clock_hz);
-    snprintf(more, sizeof(more), "%.40s at %.40s SM clock", text, predicted);
+    snprintf(more, sizeof(more), "%.40s at %.40s", text, predicted);
     fact(p->m, "newest", s->clock_hz > 0 ? more : text);
     if (isfinite(site_ratio(s))) {
         view_time(predicted, s->predicted_ns);

@@ -2,6 +2,7 @@
 #include "reports/view.h"
 
 #include "model/cause.h"
+#include "model/study.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -52,6 +53,31 @@ static void view_clocks(struct view *view)
     view->base_hz = positive(measurement_clock_hz(&view->result->base));
 }
 
+// What the context knows, else what the gate's default policy would find in the noise of these
+// pairs with 80 % power within its whole budget.
+static double detectable_of(const struct view *view)
+{
+    const struct measurement *base = &view->result->base, *head = &view->result->head;
+    size_t most = base->count < head->count ? base->count : head->count;
+    if (!isnan(view->extra->detectable) || most == 0)
+        return view->extra->detectable;
+    struct arena arena = {0};
+    struct gate_policy policy = gate_policy_default(view->device->kind, view->head_ns);
+    struct gate_pair *pairs = arena_alloc(&arena, most * sizeof(*pairs));
+    double *ratios = arena_alloc(&arena, most * sizeof(*ratios)), found = NAN;
+    size_t count = gate_pairs(pairs, base, head, &arena);
+    for (size_t i = 0; i < count; i++)
+        ratios[i] = pairs[i].log_ratio;
+    if (view->result->verdict.margin > 0) {
+        policy.margin = view->result->verdict.margin;
+        policy.floor = policy.margin / 2;
+    }
+    if (count >= policy.min_pairs)
+        found = study_detectable(&policy, robust_sd(ratios, count), policy.max_pairs, 0.8);
+    arena_free(&arena);
+    return isfinite(found) ? expm1(found) : NAN;
+}
+
 static double measured_ns(const struct measurement *m)
 {
     return m->state == MEASURED_OK ? positive(measurement_time_ns(m)) : NAN;
@@ -92,6 +118,7 @@ static struct view view_one(const struct run *run, size_t index,
     const struct prediction *p = &result->prediction;
     view.actual_predicted = p->feasible && p->time_ns > 0 ? view.head_ns / p->time_ns : NAN;
     view_clocks(&view);
+    view.detectable = detectable_of(&view);
     view.outcome = outcome_of(run, result);
     view.is_environment =
         (v->kind == VERDICT_SLOWER || v->kind == VERDICT_FASTER) && has_cause_outside(v->cause);
@@ -148,6 +175,23 @@ void view_sentence(struct buffer *out, const struct view *view)
     view_interval(interval, view->lower, view->upper);
     buffer_printf(out, ": %s, %g %% interval %s, margin %.2g %%", change, v->confidence * 100,
                   interval, v->margin * 100);
+}
+
+void view_reason(struct buffer *out, const struct view *view)
+{
+    struct buffer sentence = {0}, name = {0};
+    view_sentence(&sentence, view);
+    buffer_printf(&name, "%s %s ", view->result->kernel, view->problem);
+    bool named = strncmp(sentence.bytes, name.bytes, name.length) == 0;
+    buffer_puts(out, sentence.bytes + (named ? name.length : 0));
+    buffer_free(&sentence);
+    buffer_free(&name);
+}
+
+bool view_same_code(const struct view *view)
+{
+    const struct result *r = view->result;
+    return r->base_code[0] && strcmp(r->base_code, r->head_code) == 0;
 }
 
 const char *view_detail(const struct view *view)

@@ -28,6 +28,7 @@ struct view {
     double actual_predicted;           // NaN when there is no prediction or no time
     double throttled;                  // share of the head's samples with a throttle reason, 0..1
     uint8_t throttle;                  // the reasons seen, enum throttle bits
+    double detectable;               // smallest relative change that would be found, NaN unknown
     enum outcome outcome;
     bool is_environment; // slower or faster, but not because of the kernel
 };
@@ -37,6 +38,10 @@ struct view *view_all(const struct run *run, const struct report_context *contex
 
 // The verdict's sentence, or one made from its numbers when it has none. Untrusted text.
 void view_sentence(struct buffer *out, const struct view *view);
+// The same without the series' name in front, for places that show it beside.
+void view_reason(struct buffer *out, const struct view *view);
+// Base and head run the same machine code.
+bool view_same_code(const struct view *view);
 // Why the kernel has no time, or the kernel's note; "" if nothing. Untrusted text.
 const char *view_detail(const struct view *view);
 // "since": the commit the last change began with, NULL when not known. Points into the run.

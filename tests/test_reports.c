@@ -229,6 +229,43 @@ static void view_puts_the_worst_first(void **state)
     run_free(&run);
 }
 
+// 0.4 % noise per pair and a margin of 0.3 %: a change just above the margin is found.
+static void view_knows_what_could_be_detected(void **state)
+{
+    (void)state;
+    struct run run = helper_run();
+    struct view *views = view_all(&run, NULL);
+    for (size_t i = 0; i < run.count; i++) {
+        const struct result *r = views[i].result;
+        bool paired = r->base.count > 0 && r->head.count > 0;
+        assert_int_equal(isfinite(views[i].detectable), paired);
+        if (paired)
+            assert_true(views[i].detectable > r->verdict.margin && views[i].detectable < 0.009);
+    }
+    free(views);
+    run_free(&run);
+}
+
+static void view_reason_leaves_out_the_name(void **state)
+{
+    (void)state;
+    struct run run = helper_run();
+    struct result *r = &run.results[0];
+    struct buffer out = {0};
+    r->verdict.sentence = "tma_persistent 4096x4096x4096:bf16-bf16:tn slower: +4 %";
+    run.count = 1;
+    struct view *view = view_all(&run, NULL);
+    view_reason(&out, view);
+    assert_string_equal(out.bytes, "slower: +4 %");
+    buffer_free(&out);
+    r->verdict.sentence = "tma_persistent is slower";
+    view_reason(&out, view);
+    assert_string_equal(out.bytes, "tma_persistent is slower");
+    buffer_free(&out);
+    free(view);
+    run_free(&run);
+}
+
 static void view_shape_reads_back_as_the_problem(void **state)
 {
     (void)state;
@@ -409,6 +446,8 @@ int main(void)
         cmocka_unit_test(html_shows_findings_by_kernel),
         cmocka_unit_test(html_says_a_void_run_is_void),
         cmocka_unit_test(view_puts_the_worst_first),
+        cmocka_unit_test(view_knows_what_could_be_detected),
+        cmocka_unit_test(view_reason_leaves_out_the_name),
         cmocka_unit_test(view_shape_reads_back_as_the_problem),
         cmocka_unit_test(view_writes_numbers_for_people),
         cmocka_unit_test(write_all_makes_every_file_and_leaves_nothing_else),

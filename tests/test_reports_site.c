@@ -142,6 +142,24 @@ static void hostile_names_stay_inside_and_apart(void **state)
     helper_site_free(&h);
 }
 
+// Names that differ only in what a file name cannot hold still get a file each.
+static void kernels_never_share_a_page(void **state)
+{
+    static const char *const names[] = {"tiled", "Tiled", "TILED", "til/ed", "til-ed", "../tiled",
+                                        "",      ".",     "..",    "/",      "tiled/"};
+    struct helper_site h;
+    helper_site(&h, ARRAY_COUNT(names), 10, false);
+    struct site_series *series = arena_alloc(&h.arena, ARRAY_COUNT(names) * sizeof(*series));
+    memcpy(series, h.site.series, ARRAY_COUNT(names) * sizeof(*series));
+    for (size_t i = 0; i < ARRAY_COUNT(names); i++)
+        series[i].kernel = names[i];
+    h.site.series = series;
+    write_site(&h, *state);
+    assert_true(shell("test $(ls kernel/*.html | wc -l) -eq 11", *state));
+    assert_true(shell("test $(find . -type f | wc -l) -eq 35", *state)); // 2 (11 + 2 + 4) + 1
+    helper_site_free(&h);
+}
+
 static void json_beside_every_page_is_valid(void **state)
 {
     static const char *const names[] = {"index.json", "accuracy.json", "runs.json", "compare.json",
@@ -320,6 +338,7 @@ int main(void)
         site_test(new_points_of_one_series_touch_its_kernel_only),
         site_test(damaged_page_is_made_again),
         site_test(hostile_names_stay_inside_and_apart),
+        site_test(kernels_never_share_a_page),
         site_test(json_beside_every_page_is_valid),
         site_test(feed_has_what_atom_demands),
         site_test(feed_ids_outlive_a_night),

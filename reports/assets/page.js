@@ -191,6 +191,18 @@
     target.scrollIntoView();
   }
 
+  // Paper cannot be unfolded: the first parts, the worst, are printed open.
+  function openForPrint() {
+    var opened = [];
+    addEventListener("beforeprint", function () {
+      opened = Array.from(document.querySelectorAll("details.series:not([open])")).slice(0, 40);
+      opened.forEach(function (part) { part.open = true; });
+    });
+    addEventListener("afterprint", function () {
+      opened.forEach(function (part) { part.open = false; });
+    });
+  }
+
   // ---- charts -------------------------------------------------------------------------------
   function color(name) {
     return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -289,5 +301,6 @@
   watchWidth();
   addEventListener("hashchange", openTarget);
   openTarget();
+  openForPrint();
   watchCharts();
 })();

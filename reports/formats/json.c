@@ -123,7 +123,7 @@ static void put_result(struct json *j, const struct view *view, const struct run
     put_verdict(j, view);
     json_string(j, "since", view_since(view, run));
     json_number(j, "false_alarm_rate", view->extra->false_alarm_rate);
-    json_number(j, "detectable", view->extra->detectable);
+    json_number(j, "detectable", view->detectable);
     json_end(j, '}');
 }
 

@@ -56,7 +56,7 @@ static void put_row(struct buffer *out, const struct view *view)
     view_time(head, view->head_ns);
     view_percent(change, view->change);
     view_interval(interval, view->lower, view->upper);
-    view_sentence(&sentence, view);
+    view_reason(&sentence, view);
     buffer_printf(out, "| %s %s%s | ", view_symbol(r->verdict.kind),
                   verdict_kind_name(r->verdict.kind), view->is_environment ? " (environment)" : "");
     put_text(out, r->kernel, NAME_LIMIT);
