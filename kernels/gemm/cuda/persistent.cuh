@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The persistent, warp-specialised GEMM of Hopper: C = A * B^T, both operands K-major (layout TN).
+//
+//   producer warpgroup      one thread fills a ring of `stages` K slabs by TMA, tile after tile, and
+//                           never stops at a tile's end; it gives its registers away.
+//   consumer warpgroups     wm x wn of them divide the tile (or, ping-pong, take turns at whole
+//                           tiles); each keeps one slab's matrix instructions in flight while it
+//                           releases the slab before.
+//   cluster of cm x cn      the blocks of a column share B's rows, those of a row share A's: each
+//                           loads its part of the slab and multicasts it.
+//   epilogue                each warp converts 16 rows of 128 bytes at a time into its own small ring
+//                           of shared memory and lets TMA store them, which overlaps with the next
+//                           tile; warps never wait for each other.
+//
+// The full barrier of a stage counts the slab's bytes; its empty barrier counts one arrival per
+// consumer warpgroup that reads what this block loads, in whichever block of the cluster.
+#ifndef PLUMB_PERSISTENT_CUH
+#define PLUMB_PERSISTENT_CUH
+
+#include "element.cuh"
+#include "epilogue.cuh"
+#include "schedule.cuh"
+#include "tensor_map.cuh"
+#include "wgmma.cuh"
+
+// What is fixed at compile time. bm x bn: tile of one block. wm x wn: consumer warpgroups.
+// blocks: resident per SM. promote: FP8 sums of 128 of K are added in FP32 (the tensor core keeps
+// about 14 bits of its products' sum, which "fast accumulation" accepts).
+template <class type_, int bm_, int bn_, int wm_, int wn_, int cm_ = 1, int cn_ = 1,
+          bool pingpong_ = false, bool promote_ = false, int blocks_ = 1, int ring_ = 2>
+struct config {
+    using type = type_;
+    using output = typename type::output;
+    static constexpr int bm = bm_, bn = bn_, wm = wm_, wn = wn_, cm = cm_, cn = cn_;
+    static constexpr bool pingpong = pingpong_, promote = promote_;
+    static constexpr int blocks = blocks_;
+    static constexpr int ring = ring_; // staged 2 KiB pieces per warp in the epilogue
+
+    static constexpr int cluster = cm * cn;
+    static constexpr int consumers = pingpong ? 2 : wm * wn;
+    static constexpr int threads = 128 * (1 + consumers);
+    static constexpr int n = bn / wn;        // columns of one matrix instruction
+    static constexpr int mi = bm / wm / 64;  // matrix instructions down a warpgroup's rows
+    static constexpr int bk = slab_elements<type>;
+    static constexpr int a_bytes = bm * slab_bytes, b_bytes = bn * slab_bytes;
+    static constexpr int stage_bytes = a_bytes + b_bytes;
+    static constexpr int staging_bytes = consumers * 4 * ring * piece_bytes;
+
+    // 64 Ki registers per SM, allocated evenly at launch and shared out anew by role.
+    static constexpr bool reallocate = consumers >= 2;
+    static constexpr int launch_registers = 65536 / (threads * blocks) / 8 * 8;
+    static constexpr int producer_registers = 40;
+    static constexpr int consumer_registers_ =
+        (launch_registers * threads / 128 - producer_registers) / consumers / 8 * 8;
+    static constexpr int consumer_registers = consumer_registers_ > 240 ? 240 : consumer_registers_;
+
+    static constexpr int smem_bytes(int stages)
+    {
+        return stages * stage_bytes + staging_bytes + stages * 16;
+    }
+    static constexpr int smem_limit = blocks == 1 ? 232448 : 233472 / blocks - 1024;
+    static constexpr int most_stages()
+    {
+        return (smem_limit - staging_bytes) / (stage_bytes + 16);
+    }
+
+    static_assert(bm % (64 * wm) == 0 && bn % (16 * wn) == 0 && n <= 256, "tile and warpgroups");
+    static_assert(!pingpong || wm * wn == 1, "ping-pong: each warpgroup has a whole tile");
+    static_assert(wn == 1 || n * (int)sizeof(typename output::type) % 128 == 0, "whole pieces");
+    static_assert(bm % (8 * cn) == 0 && bn % (8 * cm) == 0, "shared parts are whole swizzle atoms");
+};
+
+struct gemm_params {
+    output_target out;
+    const float *scale_a, *scale_b; // FP8: per-tensor scales, or NULL
+    int slabs;                      // along K
+    int stages;
+    tile_grid grid;
+};
+
+// Where a role stands in the ring of stages; `phase` is the parity of the current turn.
+struct ring_position {
+    int stage = 0;
+    uint32_t phase = 0;
+    DEVICE void advance(int stages)
+    {
+        if (++stage == stages) {
+            stage = 0;
+            phase ^= 1;
+        }
+    }
+    DEVICE void skip(int count, int stages)
+    {
+        stage += count;
+        phase ^= (stage / stages) & 1;
+        stage %= stages;
+    }
+};
+
+// Shared memory of one block: stages, staging, barriers.
+template <class c> struct block_memory {
+    uint32_t base;
+    int stages;
+    DEVICE uint32_t a(int stage) const
+    {
+        return base + stage * c::stage_bytes;
+    }
+    DEVICE uint32_t b(int stage) const
+    {
+        return base + stage * c::stage_bytes + c::a_bytes;
+    }
+    DEVICE uint32_t staging(int warp) const
+    {
+        return base + stages * c::stage_bytes + warp * c::ring * piece_bytes;
+    }
+    DEVICE uint32_t full(int stage) const
+    {
+        return base + stages * c::stage_bytes + c::staging_bytes + stage * 8;
+    }
+    DEVICE uint32_t empty(int stage) const
+    {
+        return full(stages + stage);
+    }
+};
+
+// One thread: waits for a free stage, then loads (its part of) both operands' slabs.
+template <class c>
+DEVICE void produce(const CUtensorMap &map_a, const CUtensorMap &map_b, const gemm_params &p,
+                    const block_memory<c> &memory, int rank_m, int rank_n, int first, int step)
+{
+    constexpr int part_a = c::bm / c::cn, part_b = c::bn / c::cm;
+    const uint16_t row_ranks = (c::cn == 1 ? 1 : c::cn == 2 ? 1 | 1 << c::cm : 0) << rank_m;
+    const uint16_t column_ranks = ((1 << c::cm) - 1) << (rank_n * c::cm);
+    const int tiles = p.grid.rows * p.grid.columns;
+    ring_position at;
+    for (int index = first; index < tiles; index += step) {
+        const tile t = tile_at(index, p.grid);
+        const int row = (t.row * c::cm + rank_m) * c::bm + rank_n * part_a;
+        const int column = (t.column * c::cn + rank_n) * c::bn + rank_m * part_b;
+        for (int slab = 0; slab < p.slabs; ++slab) {
+            const uint32_t full = memory.full(at.stage);
+            const uint32_t a = memory.a(at.stage) + rank_n * part_a * slab_bytes;
+            const uint32_t b = memory.b(at.stage) + rank_m * part_b * slab_bytes;
+            barrier_wait(memory.empty(at.stage), at.phase ^ 1);
+            barrier_arrive_expect(full, c::stage_bytes);
+            if constexpr (c::cn > 1)
+                tensor_load_multicast(a, &map_a, slab * c::bk, row, full, row_ranks);
+            else
+                tensor_load(a, &map_a, slab * c::bk, row, full);
+            if constexpr (c::cm > 1)
+                tensor_load_multicast(b, &map_b, slab * c::bk, column, full, column_ranks);
+            else
+                tensor_load(b, &map_b, slab * c::bk, column, full);
+            at.advance(p.stages);
+        }
+    }
+}
+
+// Tells every block whose loads this warpgroup has read that the stage is free. One lane each.
+template <class c>
+DEVICE void release(const block_memory<c> &memory, int stage, int rank_m, int rank_n)
+{
+    if constexpr (c::cluster == 1) {
+        if (threadIdx.x % 128 == 0)
+            barrier_arrive(memory.empty(stage));
+    } else {
+        const int peer = threadIdx.x % 128;
+        if (peer < c::cluster && (peer % c::cm == rank_m || peer / c::cm == rank_n))
+            barrier_arrive_remote(memory.empty(stage), peer);
+    }
+}
+
+// The four matrix instructions along one slab, for each 64 rows.
+template <class c>
+DEVICE void multiply_slab(float (&acc)[c::mi][c::n / 2], uint64_t a, uint64_t b, bool accumulate)
+{
+#pragma unroll
+    for (int step = 0; step < 4; ++step)
+#pragma unroll
+        for (int i = 0; i < c::mi; ++i)
+            wgmma<typename c::type, c::n>::multiply(acc[i], a + i * (64 * slab_bytes / 16) + 2 * step,
+                                                    b + 2 * step, accumulate || step > 0);
+}
+
+// Sums all slabs of one tile into acc. offset_a, offset_b: this warpgroup's part of a stage.
+template <class c>
+DEVICE void accumulate_tile(float (&acc)[c::mi][c::n / 2], const gemm_params &p,
+                            const block_memory<c> &memory, ring_position &at, uint32_t offset_a,
+                            uint32_t offset_b, int rank_m, int rank_n)
+{
+    int previous = 0;
+#pragma unroll
+    for (int i = 0; i < c::mi; ++i)
+        pin(acc[i]);
+#pragma unroll 1
+    for (int slab = 0; slab < p.slabs; ++slab) {
+        barrier_wait(memory.full(at.stage), at.phase);
+        wgmma_fence();
+        multiply_slab<c>(acc, operand_descriptor(memory.a(at.stage) + offset_a),
+                         operand_descriptor(memory.b(at.stage) + offset_b), slab > 0);
+        wgmma_commit();
+        wgmma_wait<1>();
+        if (slab > 0)
+            release(memory, previous, rank_m, rank_n);
+        previous = at.stage;
+        at.advance(p.stages);
+    }
+    wgmma_wait<0>();
+#pragma unroll
+    for (int i = 0; i < c::mi; ++i)
+        pin(acc[i]);
+    release(memory, previous, rank_m, rank_n);
+}
+
+// The same with each slab summed by the tensor core on its own and added here, in FP32.
+template <class c>
+DEVICE void accumulate_tile_promoted(float (&acc)[c::mi][c::n / 2], const gemm_params &p,
+                                     const block_memory<c> &memory, ring_position &at,
+                                     uint32_t offset_a, uint32_t offset_b, int rank_m, int rank_n)
+{
+    float part[c::n / 2];
+#pragma unroll
+    for (int i = 0; i < c::mi; ++i)
+#pragma unroll
+        for (int j = 0; j < c::n / 2; ++j)
+            acc[i][j] = 0;
+#pragma unroll 1
+    for (int slab = 0; slab < p.slabs; ++slab) {
+        barrier_wait(memory.full(at.stage), at.phase);
+        const uint64_t b = operand_descriptor(memory.b(at.stage) + offset_b);
+#pragma unroll
+        for (int i = 0; i < c::mi; ++i) {
+            const uint64_t a =
+                operand_descriptor(memory.a(at.stage) + offset_a + i * 64 * slab_bytes);
+            pin(part);
+            wgmma_fence();
+#pragma unroll
+            for (int step = 0; step < 4; ++step)
+                wgmma<typename c::type, c::n>::multiply(part, a + 2 * step, b + 2 * step, step > 0);
+            wgmma_commit();
+            wgmma_wait<0>();
+            pin(part);
+            if (i == c::mi - 1)
+                release(memory, at.stage, rank_m, rank_n);
+#pragma unroll
+            for (int j = 0; j < c::n / 2; ++j)
+                acc[i][j] += part[j];
+        }
+        at.advance(p.stages);
+    }
+}
+
+template <class c>
+DEVICE void consume(const CUtensorMap &map_c, const CUtensorMap &map_tail, const gemm_params &p,
+                    const block_memory<c> &memory, int rank_m, int rank_n, int first, int step)
+{
+    const int group = threadIdx.x / 128 - 1; // consumer warpgroup
+    const int warp = threadIdx.x / 32 - 4;
+    const int part_m = c::pingpong ? 0 : group % c::wm, part_n = c::pingpong ? 0 : group / c::wm;
+    const uint32_t offset_a = part_m * (c::mi * 64 * slab_bytes);
+    const uint32_t offset_b = part_n * (c::n * slab_bytes);
+    const int tiles = p.grid.rows * p.grid.columns;
+    float scale = 1;
+    if constexpr (c::type::dtype == PLUMB_E4M3)
+        scale = (p.scale_a ? *p.scale_a : 1.0f) * (p.scale_b ? *p.scale_b : 1.0f);
+
+    ring_position at;
+    int stride = step;
+    if constexpr (c::pingpong) {
+        at.skip(group * p.slabs, p.stages);
+        first += group * step;
+        stride = 2 * step;
+        if (group == 1 && first - step < tiles)
+            named_barrier_arrive(1, 256); // the first turn is warpgroup 0's
+    }
+    for (int index = first; index < tiles; index += stride) {
+        float acc[c::mi][c::n / 2];
+        if constexpr (c::pingpong)
+            named_barrier(1 + group, 256);
+        if constexpr (c::promote)
+            accumulate_tile_promoted<c>(acc, p, memory, at, offset_a, offset_b, rank_m, rank_n);
+        else
+            accumulate_tile<c>(acc, p, memory, at, offset_a, offset_b, rank_m, rank_n);
+        if constexpr (c::pingpong) {
+            at.skip(p.slabs, p.stages);
+            if (index + step < tiles)
+                named_barrier_arrive(2 - group, 256);
+        }
+        const tile t = tile_at(index, p.grid);
+        const int row = (t.row * c::cm + rank_m) * c::bm + part_m * (c::mi * 64) + warp % 4 * 16;
+        const int column = (t.column * c::cn + rank_n) * c::bn + part_n * c::n;
+        stager<typename c::output, c::ring> out(map_c, map_tail, p.out, memory.staging(warp));
+#pragma unroll
+        for (int i = 0; i < c::mi; ++i)
+            out.template put<c::n>(acc[i], scale, row + i * 64, column);
+    }
+    if (threadIdx.x % 32 == 0)
+        bulk_wait_read<0>();
+}
+
+template <class c>
+__global__ void __launch_bounds__(c::threads, c::blocks)
+    persistent_gemm(const __grid_constant__ CUtensorMap map_a,
+                    const __grid_constant__ CUtensorMap map_b,
+                    const __grid_constant__ CUtensorMap map_c,
+                    const __grid_constant__ CUtensorMap map_tail,
+                    const __grid_constant__ gemm_params p)
+{
+    extern __shared__ __align__(1024) uint8_t shared[];
+    const block_memory<c> memory = {shared_address(shared), p.stages};
+    const int rank = c::cluster == 1 ? 0 : (int)cluster_rank();
+    const int rank_m = rank % c::cm, rank_n = rank / c::cm;
+    const int first = blockIdx.x / c::cluster, step = gridDim.x / c::cluster;
+
+    if (threadIdx.x == 0) {
+        tensor_prefetch(&map_a);
+        tensor_prefetch(&map_b);
+        tensor_prefetch(&map_c);
+        for (int stage = 0; stage < p.stages; ++stage) {
+            barrier_init(memory.full(stage), 1);
+            barrier_init(memory.empty(stage),
+                         (c::pingpong ? 1 : c::consumers) * (c::cm + c::cn - 1));
+        }
+        barrier_init_fence();
+    }
+    if constexpr (c::cluster > 1)
+        cluster_sync();
+    else
+        __syncthreads();
+
+    if (threadIdx.x < 128) {
+        if constexpr (c::reallocate)
+            registers_give<c::producer_registers>();
+        if (threadIdx.x == 0)
+            produce<c>(map_a, map_b, p, memory, rank_m, rank_n, first, step);
+    } else {
+        if constexpr (c::reallocate)
+            registers_take<c::consumer_registers>();
+        consume<c>(map_c, map_tail, p, memory, rank_m, rank_n, first, step);
+    }
+    // No block may leave while a peer can still write to its shared memory or arrive on its barriers.
+    if constexpr (c::cluster > 1)
+        cluster_sync();
+}
+
+// ---- host ----------------------------------------------------------------------------------------
+
+template <class type> int supports_tn(const plumb_problem *problem)
+{
+    const int64_t limit = INT32_MAX / 2;
+    return problem->in_type == type::dtype && problem->out_type == type::output::dtype &&
+           problem->layout == PLUMB_TN && problem->batch == 1 && problem->epilogue == 0 &&
+           problem->m > 0 && problem->n > 0 && problem->k > 0 && problem->m < limit &&
+           problem->n < limit && problem->k < limit && problem->k * type::bytes % 16 == 0;
+}
+
+// Clusters of this kernel that fit on the device at once, 0 on error.
+template <class c> int resident_clusters(cudaLaunchConfig_t *launch)
+{
+    int clusters = 0, device = 0, sms = 0;
+    if (cudaFuncSetAttribute(persistent_gemm<c>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             c::smem_limit) != cudaSuccess)
+        return 0;
+    if (c::cluster == 1) {
+        if (cudaGetDevice(&device) != cudaSuccess ||
+            cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device) != cudaSuccess)
+            return 0;
+        return sms * c::blocks;
+    }
+    cudaLaunchConfig_t all = *launch;
+    all.gridDim = dim3(c::cluster);
+    if (cudaOccupancyMaxActiveClusters(&clusters, persistent_gemm<c>, &all) != cudaSuccess)
+        return 0;
+    return clusters;
+}
+
+inline int ceil_div(int64_t x, int64_t y)
+{
+    return (int)((x + y - 1) / y);
+}
+
+// Describes A, B and C for the kernel.
+template <class c> cudaError_t make_maps(CUtensorMap (&maps)[4], const plumb_args *args)
+{
+    using output = typename c::output;
+    constexpr int element = sizeof(typename output::type);
+    constexpr int piece = 128 / element, tail = c::n % piece;
+    const plumb_problem &p = args->problem;
+    const matrix a = {args->a, p.m, p.k, p.k * c::type::bytes, c::type::map};
+    const matrix b = {args->b, p.n, p.k, p.k * c::type::bytes, c::type::map};
+    const matrix out = {args->c, p.m, p.n, p.n * element, output::map};
+    cudaError_t error = make_tensor_map(&maps[0], a, c::bm / c::cn, c::bk, true);
+    if (!error)
+        error = make_tensor_map(&maps[1], b, c::bn / c::cm, c::bk, true);
+    if (error || p.n * element % 16) // such rows of C cannot be stored by TMA
+        return error;
+    if (c::n >= piece)
+        error = make_tensor_map(&maps[2], out, 16, piece, true);
+    if (!error && tail)
+        error = make_tensor_map(&maps[3], out, 16, tail, false);
+    return error;
+}
+
+template <class c> gemm_params make_params(const plumb_args *args, const schedule &s)
+{
+    const plumb_problem &problem = args->problem;
+    gemm_params p = {};
+    p.out.c = args->c;
+    p.out.m = (int)problem.m;
+    p.out.n = (int)problem.n;
+    p.out.direct = problem.n * sizeof(typename c::output::type) % 16 != 0;
+    p.scale_a = args->scale_a;
+    p.scale_b = args->scale_b;
+    p.slabs = ceil_div(problem.k, c::bk);
+    p.stages = s.stages;
+    p.grid = {ceil_div(problem.m, c::bm * c::cm), ceil_div(problem.n, c::bn * c::cn), s.raster,
+              s.group};
+    return p;
+}
+
+template <class c> int launch_gemm(const plumb_args *args, void *stream, const schedule &s)
+{
+    CUtensorMap maps[4] = {};
+    if (make_maps<c>(maps, args) != cudaSuccess)
+        return cudaErrorInvalidValue;
+    const gemm_params p = make_params<c>(args, s);
+    cudaLaunchAttribute attribute = {};
+    attribute.id = cudaLaunchAttributeClusterDimension;
+    attribute.val.clusterDim = {c::cluster, 1, 1};
+    cudaLaunchConfig_t launch = {};
+    launch.blockDim = dim3(c::threads);
+    launch.dynamicSmemBytes = c::smem_bytes(s.stages);
+    launch.stream = (cudaStream_t)stream;
+    launch.attrs = &attribute;
+    launch.numAttrs = c::cluster > 1;
+    static const int resident = resident_clusters<c>(&launch);
+    if (resident == 0)
+        return cudaErrorInvalidConfiguration;
+    const int tiles = p.grid.rows * p.grid.columns;
+    launch.gridDim = dim3((tiles < resident ? tiles : resident) * c::cluster);
+    return cudaLaunchKernelEx(&launch, persistent_gemm<c>, maps[0], maps[1], maps[2], maps[3], p);
+}
+
+// A row of a kernel table: the ABI's functions for one configuration and one schedule.
+template <class c, int stages, int raster, int group>
+int launch_row(const plumb_args *args, void *stream)
+{
+    return launch_gemm<c>(args, stream, {raster, group, stages});
+}
+
+template <class c>
+constexpr plumb_traits persistent_traits(int stages, int raster, int group)
+{
+    plumb_traits t = {};
+    t.in_type = c::type::dtype;
+    t.out_type = c::output::dtype;
+    t.acc_type = PLUMB_FP32;
+    t.tile_m = c::bm;
+    t.tile_n = c::bn;
+    t.tile_k = c::bk;
+    t.stages = stages;
+    t.cluster_m = c::cm;
+    t.cluster_n = c::cn;
+    t.threads = c::threads;
+    t.smem_bytes = c::smem_bytes(stages);
+    t.registers = c::launch_registers > 255 ? 255 : c::launch_registers;
+    t.blocks_per_sm = c::blocks;
+    t.persistent = 1;
+    t.raster = raster;
+    t.raster_group = group;
+    t.split_k = 1;
+    return t;
+}
+
+#endif
