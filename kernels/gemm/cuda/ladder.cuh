@@ -61,6 +61,14 @@ constexpr plumb_traits ladder_traits(int bm, int bn, int bk, int stages, int thr
     return t;
 }
 
+// The index-th tile when bands of `band` tile rows are walked column by column.
+DEVICE tile banded_tile(int index, int rows, int columns, int band)
+{
+    const int number = index / (band * columns), within = index % (band * columns);
+    const int height = min(band, rows - number * band);
+    return {number * band + within % height, within / height};
+}
+
 // Copies a slab of `rows` rows of 128 bytes (32 of K) into shared memory with cp.async, its 16-byte
 // parts permuted by row % 8 as wgmma's 128-byte swizzle wants. Outside the matrix come zeros.
 template <int rows, int threads>

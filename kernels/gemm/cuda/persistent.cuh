@@ -9,9 +9,9 @@
 //                           releases the slab before.
 //   cluster of cm x cn      the blocks of a column share B's rows, those of a row share A's: each
 //                           loads its part of the slab and multicasts it.
-//   epilogue                each warp converts 16 rows of 128 bytes at a time into its own small ring
-//                           of shared memory and lets TMA store them, which overlaps with the next
-//                           tile; warps never wait for each other.
+//   epilogue                sums are converted into spare registers; while the next tile's first
+//                           slabs are multiplied, each warp brings 16 rows of 128 bytes at a time
+//                           into its own small ring of shared memory and lets TMA store them.
 //
 // The full barrier of a stage counts the slab's bytes; its empty barrier counts one arrival per
 // consumer warpgroup that reads what this block loads, in whichever block of the cluster.
@@ -46,6 +46,14 @@ struct config {
     static constexpr int a_bytes = bm * slab_bytes, b_bytes = bn * slab_bytes;
     static constexpr int stage_bytes = a_bytes + b_bytes;
     static constexpr int staging_bytes = consumers * 4 * ring * piece_bytes;
+
+    // A tile's results wait in registers and are stored between the next tile's slabs, if these
+    // registers are to be had; else at once.
+    using stager = ::stager<output, mi, n, ring>;
+    static constexpr int words = held_words<output, n>;
+    static constexpr bool overlap =
+        !pingpong && !promote && blocks == 1 && consumers <= 2 &&
+        mi * (n / 2 + words) <= (sizeof(typename output::type) == 2 ? 192 : 128);
 
     // 64 Ki registers per SM, allocated evenly at launch and shared out anew by role.
     static constexpr bool reallocate = consumers >= 2;
@@ -183,18 +191,17 @@ DEVICE void multiply_slab(float (&acc)[c::mi][c::n / 2], uint64_t a, uint64_t b,
                                                     b + 2 * step, accumulate || step > 0);
 }
 
-// Sums all slabs of one tile into acc. offset_a, offset_b: this warpgroup's part of a stage.
-template <class c>
-DEVICE void accumulate_tile(float (&acc)[c::mi][c::n / 2], const gemm_params &p,
-                            const block_memory<c> &memory, ring_position &at, uint32_t offset_a,
-                            uint32_t offset_b, int rank_m, int rank_n)
-{
-    int previous = 0;
-#pragma unroll
-    for (int i = 0; i < c::mi; ++i)
-        pin(acc[i]);
-#pragma unroll 1
-    for (int slab = 0; slab < p.slabs; ++slab) {
+// A consumer warpgroup's view of its block: where it reads, whom it tells.
+template <class c> struct consumer {
+    const gemm_params &p;
+    const block_memory<c> &memory;
+    const int rank_m, rank_n;
+    const uint32_t offset_a, offset_b; // this warpgroup's part of a stage
+    ring_position at;
+    int previous = 0; // stage of the slab before
+
+    DEVICE void multiply_next(float (&acc)[c::mi][c::n / 2], int slab)
+    {
         barrier_wait(memory.full(at.stage), at.phase);
         wgmma_fence();
         multiply_slab<c>(acc, operand_descriptor(memory.a(at.stage) + offset_a),
@@ -206,49 +213,69 @@ DEVICE void accumulate_tile(float (&acc)[c::mi][c::n / 2], const gemm_params &p,
         previous = at.stage;
         at.advance(p.stages);
     }
-    wgmma_wait<0>();
-#pragma unroll
-    for (int i = 0; i < c::mi; ++i)
-        pin(acc[i]);
-    release(memory, previous, rank_m, rank_n);
-}
 
-// The same with each slab summed by the tensor core on its own and added here, in FP32.
-template <class c>
-DEVICE void accumulate_tile_promoted(float (&acc)[c::mi][c::n / 2], const gemm_params &p,
-                                     const block_memory<c> &memory, ring_position &at,
-                                     uint32_t offset_a, uint32_t offset_b, int rank_m, int rank_n)
-{
-    float part[c::n / 2];
+    // Sums all slabs of a tile into acc. meanwhile(slab) runs after each slab's instructions were
+    // issued, while the tensor cores are busy.
+    template <class work> DEVICE void accumulate(float (&acc)[c::mi][c::n / 2], work meanwhile)
+    {
 #pragma unroll
-    for (int i = 0; i < c::mi; ++i)
-#pragma unroll
-        for (int j = 0; j < c::n / 2; ++j)
-            acc[i][j] = 0;
+        for (int block = 0; block < c::mi; ++block)
+            pin(acc[block]);
 #pragma unroll 1
-    for (int slab = 0; slab < p.slabs; ++slab) {
-        barrier_wait(memory.full(at.stage), at.phase);
-        const uint64_t b = operand_descriptor(memory.b(at.stage) + offset_b);
+        for (int slab = 0; slab < p.slabs; ++slab) {
+            multiply_next(acc, slab);
+            meanwhile(slab);
+        }
+        wgmma_wait<0>();
 #pragma unroll
-        for (int i = 0; i < c::mi; ++i) {
-            const uint64_t a =
-                operand_descriptor(memory.a(at.stage) + offset_a + i * 64 * slab_bytes);
-            pin(part);
-            wgmma_fence();
+        for (int block = 0; block < c::mi; ++block)
+            pin(acc[block]);
+        release(memory, previous, rank_m, rank_n);
+    }
+
+    // The same with each slab summed by the tensor core on its own and added here, in FP32.
+    DEVICE void accumulate_promoted(float (&acc)[c::mi][c::n / 2])
+    {
+        float part[c::n / 2];
 #pragma unroll
-            for (int step = 0; step < 4; ++step)
-                wgmma<typename c::type, c::n>::multiply(part, a + 2 * step, b + 2 * step, step > 0);
-            wgmma_commit();
-            wgmma_wait<0>();
-            pin(part);
-            if (i == c::mi - 1)
-                release(memory, at.stage, rank_m, rank_n);
+        for (int i = 0; i < c::mi; ++i)
 #pragma unroll
             for (int j = 0; j < c::n / 2; ++j)
-                acc[i][j] += part[j];
+                acc[i][j] = 0;
+#pragma unroll 1
+        for (int slab = 0; slab < p.slabs; ++slab) {
+            barrier_wait(memory.full(at.stage), at.phase);
+            const uint64_t b = operand_descriptor(memory.b(at.stage) + offset_b);
+#pragma unroll
+            for (int i = 0; i < c::mi; ++i) {
+                const uint64_t a =
+                    operand_descriptor(memory.a(at.stage) + offset_a + i * 64 * slab_bytes);
+                pin(part);
+                wgmma_fence();
+#pragma unroll
+                for (int step = 0; step < 4; ++step)
+                    wgmma<typename c::type, c::n>::multiply(part, a + 2 * step, b + 2 * step,
+                                                            step > 0);
+                wgmma_commit();
+                wgmma_wait<0>();
+                pin(part);
+                if (i == c::mi - 1)
+                    release(memory, at.stage, rank_m, rank_n);
+#pragma unroll
+                for (int j = 0; j < c::n / 2; ++j)
+                    acc[i][j] += part[j];
+            }
+            at.advance(p.stages);
         }
-        at.advance(p.stages);
     }
+};
+
+// Per-tensor scales of FP8; 1 for the others, whose multiplications the compiler drops.
+template <class c> DEVICE float output_scale(const gemm_params &p)
+{
+    if constexpr (c::type::dtype == PLUMB_E4M3)
+        return (p.scale_a ? *p.scale_a : 1.0f) * (p.scale_b ? *p.scale_b : 1.0f);
+    return 1;
 }
 
 template <class c>
@@ -258,42 +285,66 @@ DEVICE void consume(const CUtensorMap &map_c, const CUtensorMap &map_tail, const
     const int group = threadIdx.x / 128 - 1; // consumer warpgroup
     const int warp = threadIdx.x / 32 - 4;
     const int part_m = c::pingpong ? 0 : group % c::wm, part_n = c::pingpong ? 0 : group / c::wm;
-    const uint32_t offset_a = part_m * (c::mi * 64 * slab_bytes);
-    const uint32_t offset_b = part_n * (c::n * slab_bytes);
     const int tiles = p.grid.rows * p.grid.columns;
-    float scale = 1;
-    if constexpr (c::type::dtype == PLUMB_E4M3)
-        scale = (p.scale_a ? *p.scale_a : 1.0f) * (p.scale_b ? *p.scale_b : 1.0f);
+    const float scale = output_scale<c>(p);
+    consumer<c> self = {p,
+                        memory,
+                        rank_m,
+                        rank_n,
+                        part_m * (c::mi * 64u * slab_bytes),
+                        part_n * (uint32_t)(c::n * slab_bytes)};
+    typename c::stager out = {map_c, map_tail, memory.staging(warp)};
 
-    ring_position at;
     int stride = step;
     if constexpr (c::pingpong) {
-        at.skip(group * p.slabs, p.stages);
+        self.at.skip(group * p.slabs, p.stages);
         first += group * step;
         stride = 2 * step;
-        if (group == 1 && first - step < tiles)
+        if (group == 1)
             named_barrier_arrive(1, 256); // the first turn is warpgroup 0's
     }
+    float acc[c::mi][c::n / 2];
+    uint32_t held[c::mi][c::words]; // a tile's results ...
+    int next = c::stager::count;    // ... of which these pieces are still to be stored ...
+    int row = 0, column = 0;        // ... here
+    const auto store_next = [&](int) {
+        if (next < c::stager::count)
+            out.put_one(held, row, column, next++);
+    };
+
     for (int index = first; index < tiles; index += stride) {
-        float acc[c::mi][c::n / 2];
         if constexpr (c::pingpong)
             named_barrier(1 + group, 256);
         if constexpr (c::promote)
-            accumulate_tile_promoted<c>(acc, p, memory, at, offset_a, offset_b, rank_m, rank_n);
+            self.accumulate_promoted(acc);
+        else if constexpr (c::overlap)
+            self.accumulate(acc, store_next);
         else
-            accumulate_tile<c>(acc, p, memory, at, offset_a, offset_b, rank_m, rank_n);
+            self.accumulate(acc, [](int) {});
         if constexpr (c::pingpong) {
-            at.skip(p.slabs, p.stages);
+            self.at.skip(p.slabs, p.stages);
             if (index + step < tiles)
                 named_barrier_arrive(2 - group, 256);
         }
+#pragma unroll 1
+        while (next < c::stager::count) // fewer slabs than pieces
+            store_next(0);
         const tile t = tile_at(index, p.grid);
-        const int row = (t.row * c::cm + rank_m) * c::bm + part_m * (c::mi * 64) + warp % 4 * 16;
-        const int column = (t.column * c::cn + rank_n) * c::bn + part_n * c::n;
-        stager<typename c::output, c::ring> out(map_c, map_tail, p.out, memory.staging(warp));
+        row = (t.row * c::cm + rank_m) * c::bm + part_m * (c::mi * 64) + warp % 4 * 16;
+        column = (t.column * c::cn + rank_n) * c::bn + part_n * c::n;
+        if (p.out.direct) {
+#pragma unroll
+            for (int i = 0; i < c::mi; ++i)
+                store_elements<typename c::output, c::n>(acc[i], scale, p.out, row + i * 64, column);
+            continue;
+        }
 #pragma unroll
         for (int i = 0; i < c::mi; ++i)
-            out.template put<c::n>(acc[i], scale, row + i * 64, column);
+            hold<typename c::output, c::n>(held[i], acc[i], scale);
+        if (c::overlap && index + stride < tiles)
+            next = 0;
+        else
+            out.put_all(held, row, column);
     }
     if (threadIdx.x % 32 == 0)
         bulk_wait_read<0>();
@@ -313,21 +364,24 @@ __global__ void __launch_bounds__(c::threads, c::blocks)
     const int rank_m = rank % c::cm, rank_n = rank / c::cm;
     const int first = blockIdx.x / c::cluster, step = gridDim.x / c::cluster;
 
-    if (threadIdx.x == 0) {
+    if (threadIdx.x < p.stages) { // at most 32: the producer's warp
+        barrier_init(memory.full(threadIdx.x), 1);
+        barrier_init(memory.empty(threadIdx.x),
+                     (c::pingpong ? 1 : c::consumers) * (c::cm + c::cn - 1));
+        barrier_init_fence();
+    }
+    if (threadIdx.x == 32) {
         tensor_prefetch(&map_a);
         tensor_prefetch(&map_b);
         tensor_prefetch(&map_c);
-        for (int stage = 0; stage < p.stages; ++stage) {
-            barrier_init(memory.full(stage), 1);
-            barrier_init(memory.empty(stage),
-                         (c::pingpong ? 1 : c::consumers) * (c::cm + c::cn - 1));
-        }
-        barrier_init_fence();
     }
+    __syncwarp();
     if constexpr (c::cluster > 1)
         cluster_sync();
-    else
-        __syncthreads();
+    else if (threadIdx.x < 32)
+        named_barrier_arrive(3, c::threads - 96); // nobody in this warp waits for the others
+    else if (threadIdx.x >= 128)
+        named_barrier(3, c::threads - 96);
 
     if (threadIdx.x < 128) {
         if constexpr (c::reallocate)
@@ -414,8 +468,8 @@ template <class c> gemm_params make_params(const plumb_args *args, const schedul
     p.scale_b = args->scale_b;
     p.slabs = ceil_div(problem.k, c::bk);
     p.stages = s.stages;
-    p.grid = {ceil_div(problem.m, c::bm * c::cm), ceil_div(problem.n, c::bn * c::cn), s.raster,
-              s.group};
+    p.grid = make_grid(ceil_div(problem.m, c::bm * c::cm), ceil_div(problem.n, c::bn * c::cn),
+                       s.raster, s.group);
     return p;
 }
 

@@ -29,7 +29,6 @@ DEVICE void barrier_init(uint32_t barrier, uint32_t arrivals)
 DEVICE void barrier_init_fence()
 {
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-    asm volatile("fence.proxy.async;" ::: "memory");
 }
 
 DEVICE void barrier_arrive(uint32_t barrier)
@@ -219,9 +218,9 @@ DEVICE void store_matrices(uint32_t shared, uint32_t a, uint32_t b, uint32_t c, 
                  : "memory");
 }
 
-DEVICE void store_shared(uint32_t shared, float x, float y)
+DEVICE void store_shared(uint32_t shared, uint32_t x, uint32_t y)
 {
-    asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(shared), "f"(x), "f"(y) : "memory");
+    asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(shared), "r"(x), "r"(y) : "memory");
 }
 
 // ---- thread-block clusters -----------------------------------------------------------------------

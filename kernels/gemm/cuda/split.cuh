@@ -79,11 +79,9 @@ __global__ void __launch_bounds__(c::threads, 1)
     const int from = p.slabs * rank / split;
     p.slabs = whole.slabs * (rank + 1) / split - from;
     const tile t = tile_at(blockIdx.x / split, p.grid);
-    if (threadIdx.x == 0) {
-        for (int stage = 0; stage < p.stages; ++stage) {
-            barrier_init(memory.full(stage), 1);
-            barrier_init(memory.empty(stage), c::consumers);
-        }
+    if (threadIdx.x < p.stages) {
+        barrier_init(memory.full(threadIdx.x), 1);
+        barrier_init(memory.empty(threadIdx.x), c::consumers);
         barrier_init_fence();
     }
     __syncthreads();
@@ -110,17 +108,18 @@ __global__ void __launch_bounds__(c::threads, 1)
         registers_take<c::consumer_registers>();
     const int group = threadIdx.x / 128 - 1, warp = threadIdx.x / 32 - 4;
     const int part_m = group % c::wm, part_n = group / c::wm;
+    consumer<c> self = {p,
+                        memory,
+                        0,
+                        0,
+                        part_m * (c::mi * 64u * slab_bytes),
+                        part_n * (uint32_t)(c::n * slab_bytes)};
     float acc[c::mi][c::n / 2];
-    ring_position at;
-    float scale = 1;
-    if constexpr (c::type::dtype == PLUMB_E4M3)
-        scale = (p.scale_a ? *p.scale_a : 1.0f) * (p.scale_b ? *p.scale_b : 1.0f);
+    const float scale = output_scale<c>(p);
     if constexpr (c::promote)
-        accumulate_tile_promoted<c>(acc, p, memory, at, part_m * (c::mi * 64 * slab_bytes),
-                                    part_n * (c::n * slab_bytes), 0, 0);
+        self.accumulate_promoted(acc);
     else
-        accumulate_tile<c>(acc, p, memory, at, part_m * (c::mi * 64 * slab_bytes),
-                           part_n * (c::n * slab_bytes), 0, 0);
+        self.accumulate(acc, [](int) {});
     cluster_wait();
     if (warp % split != rank)
         send_partial<c, split>(acc, partials, warp, rank);
@@ -129,10 +128,19 @@ __global__ void __launch_bounds__(c::threads, 1)
         return;
     add_partials<c, split>(acc, partials, warp);
     const int row = t.row * c::bm + part_m * (c::mi * 64) + warp % 4 * 16;
-    stager<typename c::output, c::ring> out(map_c, map_tail, p.out, memory.staging(warp));
+    const int column = t.column * c::bn + part_n * c::n;
+    typename c::stager out = {map_c, map_tail, memory.staging(warp)};
+    if (p.out.direct) {
+#pragma unroll
+        for (int i = 0; i < c::mi; ++i)
+            store_elements<typename c::output, c::n>(acc[i], scale, p.out, row + i * 64, column);
+        return;
+    }
+    uint32_t held[c::mi][c::words];
 #pragma unroll
     for (int i = 0; i < c::mi; ++i)
-        out.template put<c::n>(acc[i], scale, row + i * 64, t.column * c::bn + part_n * c::n);
+        hold<typename c::output, c::n>(held[i], acc[i], scale);
+    out.put_all(held, row, column);
     if (threadIdx.x % 32 == 0)
         bulk_wait_read<0>();
 }
