@@ -52,7 +52,7 @@ struct config {
     using stager = ::stager<output, mi, n, ring>;
     static constexpr int words = held_words<output, n>;
     static constexpr bool overlap =
-        !pingpong && !promote && blocks == 1 && consumers <= 2 &&
+        !pingpong && !promote && blocks == 1 && consumers == 2 &&
         mi * (n / 2 + words) <= (sizeof(typename output::type) == 2 ? 192 : 128);
 
     // 64 Ki registers per SM, allocated evenly at launch and shared out anew by role.
@@ -62,6 +62,9 @@ struct config {
     static constexpr int consumer_registers_ =
         (launch_registers * threads / 128 - producer_registers) / consumers / 8 * 8;
     static constexpr int consumer_registers = consumer_registers_ > 240 ? 240 : consumer_registers_;
+
+    // Promoting with two partial sums in turn.
+    static constexpr bool twofold = promote && mi == 1 && 3 * n / 2 <= 192;
 
     static constexpr int smem_bytes(int stages)
     {
@@ -83,6 +86,7 @@ struct gemm_params {
     output_target out;
     const float *scale_a, *scale_b; // FP8: per-tensor scales, or NULL
     int slabs;                      // along K
+    int load_bytes;                 // that a block receives per slab
     int stages;
     tile_grid grid;
 };
@@ -151,7 +155,7 @@ DEVICE void produce(const CUtensorMap &map_a, const CUtensorMap &map_b, const ge
             const uint32_t a = memory.a(at.stage) + rank_n * part_a * slab_bytes;
             const uint32_t b = memory.b(at.stage) + rank_m * part_b * slab_bytes;
             barrier_wait(memory.empty(at.stage), at.phase ^ 1);
-            barrier_arrive_expect(full, c::stage_bytes);
+            barrier_arrive_expect(full, p.load_bytes);
             if constexpr (c::cn > 1)
                 tensor_load_multicast(a, &map_a, slab * c::bk, row, full, row_ranks);
             else
@@ -233,39 +237,88 @@ template <class c> struct consumer {
         release(memory, previous, rank_m, rank_n);
     }
 
-    // The same with each slab summed by the tensor core on its own and added here, in FP32.
+    // part = the sum over the next slab of rows block * 64 ..., left running.
+    DEVICE void start_part(float (&part)[c::n / 2], int block)
+    {
+        const uint64_t a =
+            operand_descriptor(memory.a(at.stage) + offset_a + block * 64 * slab_bytes);
+        const uint64_t b = operand_descriptor(memory.b(at.stage) + offset_b);
+        pin(part);
+        wgmma_fence();
+#pragma unroll
+        for (int step = 0; step < 4; ++step)
+            wgmma<typename c::type, c::n>::multiply(part, a + 2 * step, b + 2 * step, step > 0);
+        wgmma_commit();
+    }
+
+    DEVICE void add_part(float (&acc)[c::n / 2], float (&part)[c::n / 2], bool first)
+    {
+        pin(part);
+#pragma unroll
+        for (int j = 0; j < c::n / 2; ++j)
+            acc[j] = first ? part[j] : acc[j] + part[j];
+    }
+
+    // The same with each slab summed by the tensor core on its own and added here, in FP32: this
+    // warpgroup's additions leave the tensor cores to the other one.
     DEVICE void accumulate_promoted(float (&acc)[c::mi][c::n / 2])
     {
         float part[c::n / 2];
-#pragma unroll
-        for (int i = 0; i < c::mi; ++i)
-#pragma unroll
-            for (int j = 0; j < c::n / 2; ++j)
-                acc[i][j] = 0;
 #pragma unroll 1
         for (int slab = 0; slab < p.slabs; ++slab) {
             barrier_wait(memory.full(at.stage), at.phase);
-            const uint64_t b = operand_descriptor(memory.b(at.stage) + offset_b);
 #pragma unroll
             for (int i = 0; i < c::mi; ++i) {
-                const uint64_t a =
-                    operand_descriptor(memory.a(at.stage) + offset_a + i * 64 * slab_bytes);
-                pin(part);
-                wgmma_fence();
-#pragma unroll
-                for (int step = 0; step < 4; ++step)
-                    wgmma<typename c::type, c::n>::multiply(part, a + 2 * step, b + 2 * step,
-                                                            step > 0);
-                wgmma_commit();
+                start_part(part, i);
                 wgmma_wait<0>();
-                pin(part);
                 if (i == c::mi - 1)
                     release(memory, at.stage, rank_m, rank_n);
-#pragma unroll
-                for (int j = 0; j < c::n / 2; ++j)
-                    acc[i][j] += part[j];
+                add_part(acc[i], part, slab == 0);
             }
             at.advance(p.stages);
+        }
+    }
+
+    // The same with two partial sums, so that one is added while the other is computed.
+    DEVICE void accumulate_promoted_twofold(float (&acc)[c::n / 2])
+    {
+        float even[c::n / 2], odd[c::n / 2];
+        const auto begin = [&](float (&part)[c::n / 2]) {
+            barrier_wait(memory.full(at.stage), at.phase);
+            start_part(part, 0);
+        };
+        const auto end = [&](float (&part)[c::n / 2], int slab) {
+            release(memory, previous, rank_m, rank_n);
+            add_part(acc, part, slab == 0);
+        };
+        const auto turn = [&] {
+            previous = at.stage;
+            at.advance(p.stages);
+        };
+        begin(even);
+        turn();
+        int slab = 1;
+#pragma unroll 1
+        for (; slab + 1 < p.slabs; slab += 2) {
+            begin(odd);
+            wgmma_wait<1>();
+            end(even, slab - 1);
+            turn();
+            begin(even);
+            wgmma_wait<1>();
+            end(odd, slab);
+            turn();
+        }
+        if (slab < p.slabs) {
+            begin(odd);
+            wgmma_wait<1>();
+            end(even, slab - 1);
+            turn();
+            wgmma_wait<0>();
+            end(odd, slab);
+        } else {
+            wgmma_wait<0>();
+            end(even, slab - 1);
         }
     }
 };
@@ -315,7 +368,9 @@ DEVICE void consume(const CUtensorMap &map_c, const CUtensorMap &map_tail, const
     for (int index = first; index < tiles; index += stride) {
         if constexpr (c::pingpong)
             named_barrier(1 + group, 256);
-        if constexpr (c::promote)
+        if constexpr (c::twofold)
+            self.accumulate_promoted_twofold(acc[0]);
+        else if constexpr (c::promote)
             self.accumulate_promoted(acc);
         else if constexpr (c::overlap)
             self.accumulate(acc, store_next);
@@ -434,6 +489,15 @@ inline int ceil_div(int64_t x, int64_t y)
     return (int)((x + y - 1) / y);
 }
 
+// Rows of one load: the block's part, but no more than the matrix has when that fits one part (in
+// whole swizzle atoms). What is left of the stage keeps old values, and the rows of C computed from
+// them do not exist. Rows outside the matrix cost more to load than rows inside: m = 1 took 48 us
+// with boxes of 64 rows where m = 64 took 35.
+template <class c> int load_rows(int64_t rows, int part)
+{
+    return c::cluster == 1 && rows < part ? (int)(rows + 7) / 8 * 8 : part;
+}
+
 // Describes A, B and C for the kernel.
 template <class c> cudaError_t make_maps(CUtensorMap (&maps)[4], const plumb_args *args)
 {
@@ -444,9 +508,9 @@ template <class c> cudaError_t make_maps(CUtensorMap (&maps)[4], const plumb_arg
     const matrix a = {args->a, p.m, p.k, p.k * c::type::bytes, c::type::map};
     const matrix b = {args->b, p.n, p.k, p.k * c::type::bytes, c::type::map};
     const matrix out = {args->c, p.m, p.n, p.n * element, output::map};
-    cudaError_t error = make_tensor_map(&maps[0], a, c::bm / c::cn, c::bk, true);
+    cudaError_t error = make_tensor_map(&maps[0], a, load_rows<c>(p.m, c::bm / c::cn), c::bk, true);
     if (!error)
-        error = make_tensor_map(&maps[1], b, c::bn / c::cm, c::bk, true);
+        error = make_tensor_map(&maps[1], b, load_rows<c>(p.n, c::bn / c::cm), c::bk, true);
     if (error || p.n * element % 16) // such rows of C cannot be stored by TMA
         return error;
     if (c::n >= piece)
@@ -467,6 +531,9 @@ template <class c> gemm_params make_params(const plumb_args *args, const schedul
     p.scale_a = args->scale_a;
     p.scale_b = args->scale_b;
     p.slabs = ceil_div(problem.k, c::bk);
+    p.load_bytes = (load_rows<c>(problem.m, c::bm / c::cn) * c::cn +
+                    load_rows<c>(problem.n, c::bn / c::cm) * c::cm) *
+                   slab_bytes;
     p.stages = s.stages;
     p.grid = make_grid(ceil_div(problem.m, c::bm * c::cm), ceil_div(problem.n, c::bn * c::cn),
                        s.raster, s.group);

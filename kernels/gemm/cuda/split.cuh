@@ -95,7 +95,7 @@ __global__ void __launch_bounds__(c::threads, 1)
             for (int slab = from; slab < from + p.slabs; ++slab) {
                 const uint32_t full = memory.full(at.stage);
                 barrier_wait(memory.empty(at.stage), at.phase ^ 1);
-                barrier_arrive_expect(full, c::stage_bytes);
+                barrier_arrive_expect(full, p.load_bytes);
                 tensor_load(memory.a(at.stage), &map_a, slab * c::bk, t.row * c::bm, full);
                 tensor_load(memory.b(at.stage), &map_b, slab * c::bk, t.column * c::bn, full);
                 at.advance(p.stages);
@@ -116,7 +116,9 @@ __global__ void __launch_bounds__(c::threads, 1)
                         part_n * (uint32_t)(c::n * slab_bytes)};
     float acc[c::mi][c::n / 2];
     const float scale = output_scale<c>(p);
-    if constexpr (c::promote)
+    if constexpr (c::twofold)
+        self.accumulate_promoted_twofold(acc[0]);
+    else if constexpr (c::promote)
         self.accumulate_promoted(acc);
     else
         self.accumulate(acc, [](int) {});
