@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From accumulators to C, in two steps that need not follow each other at once. hold() converts a
+// tile's sums to words of the output type in other registers, which frees the accumulators for the
+// next tile. stager::put() then brings pieces, 16 rows of 128 bytes, of each warp into its ring of
+// shared memory, and its first lane has the copy engine store it; the warp waits only when it comes
+// round to a piece whose store has not read it yet. Called between the next tile's matrix
+// instructions, all of this costs nothing.
+//
+// Rows of C that are no multiple of 16 bytes long cannot be stored so and go element by element.
+#ifndef PLUMB_EPILOGUE_CUH
+#define PLUMB_EPILOGUE_CUH
+
+#include <utility>
+
+#include "element.cuh"
+
+constexpr int piece_bytes = 16 * 128;
+
+struct output_target {
+    void *c;
+    int m, n;
+    int direct; // 1: rows of C are not 16-byte multiples, so no TMA store
+};
+
+// Words of a warp's 64 x n accumulator block (16 rows per warp) once converted, per thread.
+template <class output, int n> constexpr int held_words = n / 2 * sizeof(typename output::type) / 4;
+
+template <class output, int n>
+DEVICE void hold(uint32_t (&held)[held_words<output, n>], const float (&acc)[n / 2], float scale)
+{
+#pragma unroll
+    for (int i = 0; i < held_words<output, n>; ++i)
+        if constexpr (sizeof(typename output::type) == 2)
+            held[i] = output::pack(acc[2 * i] * scale, acc[2 * i + 1] * scale);
+        else
+            held[i] = __float_as_uint(acc[i] * scale);
+}
+
+template <class output, int n>
+DEVICE void store_elements(const float (&acc)[n / 2], float scale, const output_target &target,
+                           int row, int column)
+{
+    typename output::type *c = static_cast<typename output::type *>(target.c);
+    const int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int i = 0; i < n / 2; ++i) {
+        const int64_t y = row + lane / 4 + i / 2 % 2 * 8;
+        const int x = column + i / 4 * 8 + lane % 4 * 2 + i % 2;
+        if (y < target.m && x < target.n)
+            c[y * target.n + x] = output::from(acc[i] * scale);
+    }
+}
+
+// One warp's way to C: blocks of 64 x n accumulators, of which it has 16 rows each.
+template <class output, int blocks, int n, int ring> struct stager {
+    static constexpr int element = sizeof(typename output::type);
+    static constexpr int columns = 128 / element; // of a whole piece
+    static constexpr int per_block = (n + columns - 1) / columns; // the last may be narrower and has
+                                                                  // a map of its own
+    static constexpr int count = blocks * per_block;
+    using words = uint32_t[blocks][held_words<output, n>];
+
+    const CUtensorMap &map, &tail_map;
+    const uint32_t pieces;
+    int slot = 0;
+
+    static __host__ __device__ constexpr bool is_whole(int piece)
+    {
+        return n - piece % per_block * columns >= columns;
+    }
+
+    // Writes a piece: row r lies at r * pitch, its 16-byte parts permuted by r % 8 when the piece is
+    // whole (as its map says).
+    template <int number> DEVICE void fill(const words &held, uint32_t piece) const
+    {
+        constexpr int index = number % per_block;
+        constexpr int width = is_whole(number) ? columns : n % columns;
+        constexpr int pitch = width * element;
+        const int lane = threadIdx.x % 32;
+        if constexpr (element == 2) {
+            const int row = lane % 8 + lane / 8 % 2 * 8, swizzle = is_whole(number) ? row % 8 : 0;
+#pragma unroll
+            for (int i = 0; i < width / 16; ++i) {
+                const uint32_t *v = &held[number / per_block][index * 16 + i * 4];
+                const int part = (2 * i + lane / 16) ^ swizzle;
+                store_matrices(piece + row * pitch + part * 16, v[0], v[1], v[2], v[3]);
+            }
+        } else {
+            const int row = lane / 4, swizzle = is_whole(number) ? row % 8 : 0;
+            const uint32_t start = piece + row * pitch + lane % 2 * 8;
+#pragma unroll
+            for (int i = 0; i < width / 8; ++i) {
+                const uint32_t *v = &held[number / per_block][index * 16 + i * 4];
+                const int part = (2 * i + lane % 4 / 2) ^ swizzle;
+                store_shared(start + part * 16, v[0], v[1]);
+                store_shared(start + part * 16 + 8 * pitch, v[2], v[3]);
+            }
+        }
+    }
+
+    DEVICE uint32_t place(int ahead) const
+    {
+        const int at = slot + ahead;
+        return pieces + (at < ring ? at : at - ring) * piece_bytes;
+    }
+
+    // Stores the pieces first, first + 1, ... of the warp's rows, whose first element is
+    // (row, column) of C; at most `ring` of them.
+    template <int first, int... i>
+    DEVICE void put(const words &held, int row, int column, std::integer_sequence<int, i...>)
+    {
+        const bool leader = threadIdx.x % 32 == 0;
+        if (leader)
+            bulk_wait_read<ring - (int)sizeof...(i)>();
+        __syncwarp();
+        (fill<first + i>(held, place(i)), ...);
+        fence_async_shared();
+        __syncwarp();
+        if (leader) {
+            const auto store = [&](int number, uint32_t piece) {
+                tensor_store(is_whole(number) ? &map : &tail_map,
+                             column + number % per_block * columns, row + number / per_block * 64,
+                             piece);
+                bulk_commit();
+            };
+            (store(first + i, place(i)), ...);
+        }
+        slot += sizeof...(i);
+        slot -= slot < ring ? 0 : ring;
+    }
+
+    // Piece `number`, known only at run time (registers cannot be indexed, so code is).
+    DEVICE void put_one(const words &held, int row, int column, int number)
+    {
+        [&]<int... i>(std::integer_sequence<int, i...>) {
+            ((number == i ? put<i>(held, row, column, std::integer_sequence<int, 0>()) : void()), ...);
+        }(std::make_integer_sequence<int, count>());
+    }
+
+    // All pieces from `first` on, as many at a time as the ring takes.
+    template <int first = 0> DEVICE void put_all(const words &held, int row, int column)
+    {
+        constexpr int batch = count - first < ring ? count - first : ring;
+        put<first>(held, row, column, std::make_integer_sequence<int, batch>());
+        if constexpr (first + batch < count)
+            put_all<first + batch>(held, row, column);
+    }
+};
+
+#endif

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The PTX instructions of Hopper (sm_90a) that CUDA C++ has no names for, one function each, in the
+// order of the PTX ISA's chapters: barriers, bulk copies, tensor-core fences, clusters, registers.
+// The matrix instruction itself, one form per shape, is in wgmma.cuh.
+//
+// Shared-memory addresses are 32-bit (shared window) throughout, as the instructions take them.
+#ifndef PLUMB_PTX_CUH
+#define PLUMB_PTX_CUH
+
+#include <cuda.h>
+#include <stdint.h>
+
+#define DEVICE __device__ __forceinline__
+
+DEVICE uint32_t shared_address(const void *pointer)
+{
+    return (uint32_t)__cvta_generic_to_shared(pointer);
+}
+
+// ---- mbarrier: a barrier in shared memory that counts arrivals and bytes ------------------------
+
+DEVICE void barrier_init(uint32_t barrier, uint32_t arrivals)
+{
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals));
+}
+
+// Makes the barriers just initialised visible to the cluster and to the copy engine.
+DEVICE void barrier_init_fence()
+{
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
+DEVICE void barrier_arrive(uint32_t barrier)
+{
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+
+// One arrival that also announces `bytes` to be written by bulk copies before the phase completes.
+DEVICE void barrier_arrive_expect(uint32_t barrier, uint32_t bytes)
+{
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
+                 : "memory");
+}
+
+// Arrives on the barrier at the same offset in the shared memory of block `rank` of the cluster.
+// Deliberately without release at cluster scope: what it announces are reads by the tensor cores,
+// complete when their group was waited for; that fence cost 350 cycles per slab (237 us instead of
+// 181 us at 4096^3 in BF16).
+DEVICE void barrier_arrive_remote(uint32_t barrier, uint32_t rank)
+{
+    asm volatile("{\n"
+                 ".reg .b32 remote;\n"
+                 "mapa.shared::cluster.u32 remote, %0, %1;\n"
+                 "mbarrier.arrive.shared::cluster.b64 _, [remote];\n"
+                 "}" ::"r"(barrier),
+                 "r"(rank)
+                 : "memory");
+}
+
+// Waits until the phase of the given parity has completed. The hardware suspends the thread for a
+// while in each try, so this is no busy loop.
+DEVICE void barrier_wait(uint32_t barrier, uint32_t parity)
+{
+    asm volatile("{\n"
+                 ".reg .pred done;\n"
+                 "again:\n"
+                 "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+                 "@!done bra again;\n"
+                 "}" ::"r"(barrier),
+                 "r"(parity)
+                 : "memory");
+}
+
+// A barrier among `threads` threads of the block, by number (1..15; 0 is __syncthreads').
+DEVICE void named_barrier(uint32_t number, uint32_t threads)
+{
+    asm volatile("bar.sync %0, %1;" ::"r"(number), "r"(threads) : "memory");
+}
+
+DEVICE void named_barrier_arrive(uint32_t number, uint32_t threads)
+{
+    asm volatile("bar.arrive %0, %1;" ::"r"(number), "r"(threads) : "memory");
+}
+
+// ---- cp.async: 16 bytes from global to shared memory, zeros where !valid -------------------------
+
+DEVICE void copy_async_16(uint32_t shared, const void *global, bool valid)
+{
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(global),
+                 "r"(valid ? 16 : 0)
+                 : "memory");
+}
+
+DEVICE void copy_async_commit()
+{
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+template <int pending> DEVICE void copy_async_wait()
+{
+    asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
+}
+
+// ---- the tensor memory accelerator (TMA): boxes between global and shared memory -----------------
+
+DEVICE void tensor_prefetch(const CUtensorMap *map)
+{
+    asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+}
+
+// Loads the box at (column, row); its bytes count on `barrier`.
+DEVICE void tensor_load(uint32_t shared, const CUtensorMap *map, int column, int row,
+                        uint32_t barrier)
+{
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes "
+                 "[%0], [%1, {%2, %3}], [%4];" ::"r"(shared),
+                 "l"(map), "r"(column), "r"(row), "r"(barrier)
+                 : "memory");
+}
+
+// The same box into the same offset of every block of the cluster whose bit is set in `ranks`, each
+// counting the bytes on its own barrier.
+DEVICE void tensor_load_multicast(uint32_t shared, const CUtensorMap *map, int column, int row,
+                                  uint32_t barrier, uint16_t ranks)
+{
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
+                 ".multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(shared),
+                 "l"(map), "r"(column), "r"(row), "r"(barrier), "h"(ranks)
+                 : "memory");
+}
+
+// Stores a box; parts outside the tensor are dropped. Belongs to the thread's next bulk group.
+DEVICE void tensor_store(const CUtensorMap *map, int column, int row, uint32_t shared)
+{
+    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];" ::"l"(
+                     map),
+                 "r"(column), "r"(row), "r"(shared)
+                 : "memory");
+}
+
+DEVICE void bulk_commit()
+{
+    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+
+// Waits until all but the `pending` newest bulk groups of this thread have read their shared memory.
+template <int pending> DEVICE void bulk_wait_read()
+{
+    asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(pending) : "memory");
+}
+
+// Orders this thread's ordinary shared-memory accesses before later ones of the copy engine and the
+// tensor cores. Every writing thread runs it, then a barrier, then one thread issues.
+DEVICE void fence_async_shared()
+{
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+// ---- tensor cores --------------------------------------------------------------------------------
+
+// Orders register and shared-memory accesses before the matrix instructions that follow.
+DEVICE void wgmma_fence()
+{
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+
+DEVICE void wgmma_commit()
+{
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+
+template <int pending> DEVICE void wgmma_wait()
+{
+    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory");
+}
+
+// Keeps the compiler from moving reads or writes of the accumulators over this point.
+template <int count> DEVICE void pin(float (&values)[count])
+{
+#pragma unroll
+    for (int i = 0; i < count; ++i)
+        asm volatile("" : "+f"(values[i])::"memory");
+}
+
+// Descriptor of a K-major operand whose rows are 128 bytes, swizzled by 128 bytes, from a 1024-byte
+// aligned address: 8-row groups lie 1024 bytes apart (bits 32-45, in 16 bytes), layout 1 (bits
+// 62-63). PTX ISA, "Matrix descriptor format". K advances by adding bytes / 16.
+DEVICE uint64_t operand_descriptor(uint32_t address)
+{
+    const uint64_t layout = (1ull << 62) | ((uint64_t)(1024 >> 4) << 32) | (1ull << 16);
+    return layout | ((address & 0x3ffff) >> 4);
+}
+
+// mma.sync of TF32: C (16x8) += A (16x8, rows) * B (8x8, columns).
+DEVICE void mma_tf32_16x8x8(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2])
+{
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, "
+                 "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+// FP32 to TF32, rounded to nearest (the tensor core itself would truncate).
+DEVICE uint32_t round_tf32(float value)
+{
+    uint32_t result;
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(result) : "f"(value));
+    return result;
+}
+
+// Four 8x8 matrices of 16-bit elements from a warp's registers to shared memory; lane l gives the
+// address of row l % 8 of matrix l / 8.
+DEVICE void store_matrices(uint32_t shared, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
+{
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(shared),
+                 "r"(a), "r"(b), "r"(c), "r"(d)
+                 : "memory");
+}
+
+DEVICE void store_shared(uint32_t shared, uint32_t x, uint32_t y)
+{
+    asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(shared), "r"(x), "r"(y) : "memory");
+}
+
+// ---- thread-block clusters -----------------------------------------------------------------------
+
+DEVICE uint32_t cluster_rank()
+{
+    uint32_t rank;
+    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    return rank;
+}
+
+DEVICE void cluster_arrive()
+{
+    asm volatile("barrier.cluster.arrive.release;" ::: "memory");
+}
+
+DEVICE void cluster_wait()
+{
+    asm volatile("barrier.cluster.wait.acquire;" ::: "memory");
+}
+
+DEVICE void cluster_sync()
+{
+    cluster_arrive();
+    cluster_wait();
+}
+
+// The address of `shared` in block `rank`'s shared memory (distributed shared memory, DSMEM).
+DEVICE uint32_t remote_address(uint32_t shared, uint32_t rank)
+{
+    uint32_t remote;
+    asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote) : "r"(shared), "r"(rank));
+    return remote;
+}
+
+DEVICE void store_remote(uint32_t remote, float x, float y, float z, float w)
+{
+    asm volatile("st.shared::cluster.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(remote), "f"(x), "f"(y),
+                 "f"(z), "f"(w)
+                 : "memory");
+}
+
+DEVICE float4 load_shared(uint32_t shared)
+{
+    float4 v;
+    asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
+                 : "r"(shared)
+                 : "memory");
+    return v;
+}
+
+// ---- register reallocation between warpgroups ------------------------------------------------------
+
+template <int count> DEVICE void registers_give()
+{
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(count));
+}
+
+template <int count> DEVICE void registers_take()
+{
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(count));
+}
+
+#endif

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The configuration space: the persistent kernel as rows of a kernel table. A row's name says all of
+// it: type-tile-warpgroups-cluster-stages-epilogue pieces-raster-mode, as in
+// bf16-128x256-w2x1-c2x1-s4-e2-m8-coop.
+//
+// Stages and rasterisation are run-time arguments, so rows that differ in these alone share machine
+// code and cost no build time. Modules of many kernels are for sweeps, not for gates: code that is
+// not run still moves a kernel's time by up to 0.4 %.
+#ifndef PLUMB_SPACE_CUH
+#define PLUMB_SPACE_CUH
+
+#include "split.cuh"
+
+enum mode {
+    coop,     // the warpgroups share a tile
+    pingpong, // they take turns at tiles
+    twin,     // cooperative, two blocks per SM
+    promote,  // cooperative, FP8 sums promoted every 128 of K
+};
+
+constexpr int raster_m = PLUMB_RASTER_M, raster_n = PLUMB_RASTER_N,
+              raster_h = PLUMB_RASTER_HILBERT;
+
+template <class type, int bm, int bn, int wm, int wn, int cm, int cn, mode how, int ring>
+using space_config = config<type, bm, bn, wm, wn, cm, cn, how == pingpong, how == promote,
+                            how == twin ? 2 : 1, ring>;
+
+template <class c, int stages, int raster, int group>
+constexpr plumb_kernel space_row(const char *name)
+{
+    static_assert(stages >= 2 && stages <= c::most_stages(), "stages do not fit shared memory");
+    return {name,
+            "persistent, warp-specialised",
+            persistent_traits<c>(stages, raster, group),
+            supports_tn<typename c::type>,
+            nullptr,
+            nullptr,
+            launch_row<c, stages, raster, group>};
+}
+
+// Raster is m, n or h.
+#define ROW(type, bm, bn, wm, wn, cm, cn, stages, ring, raster, group, how)                        \
+    space_row<space_config<type, bm, bn, wm, wn, cm, cn, how, ring>, stages, raster_##raster,      \
+              group>(#type "-" #bm "x" #bn "-w" #wm "x" #wn "-c" #cm "x" #cn "-s" #stages "-e"     \
+                           #ring "-" #raster #group "-" #how)
+
+template <class c, int split, int stages, int raster, int group>
+constexpr plumb_kernel split_row(const char *name)
+{
+    static_assert(stages >= 2 && stages <= split_layout<c, split>::most_stages(),
+                  "stages do not fit shared memory");
+    return {name,
+            "split-K over a cluster's shared memory",
+            split_traits<c, split>(stages, raster, group),
+            supports_split<c, split>,
+            nullptr,
+            nullptr,
+            launch_split_row<c, split, stages, raster, group>};
+}
+
+#define SPLIT_ROW(type, bm, bn, wm, wn, split, stages, raster, group)                              \
+    split_row<space_config<type, bm, bn, wm, wn, 1, 1, coop, 2>, split, stages, raster_##raster,   \
+              group>(#type "-" #bm "x" #bn "-w" #wm "x" #wn "-k" #split "-s" #stages "-" #raster   \
+                           #group "-split")
+
+#define PLUMB_TABLE(rows)                                                                          \
+    PLUMB_EXPORT const struct plumb_library *plumb_library(void)                                   \
+    {                                                                                              \
+        static const struct plumb_library library = {                                              \
+            PLUMB_ABI_VERSION, (uint32_t)sizeof(struct plumb_kernel), "cuda",                      \
+            (uint32_t)(sizeof(rows) / sizeof *(rows)), rows};                                      \
+        return &library;                                                                           \
+    }
+
+#endif

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Split-K within a cluster, for problems with too few tiles to fill the device: the `split` blocks of
+// a cluster compute the same tile over different slabs of K. Then each warp sends its partial sums
+// through distributed shared memory to the block that finishes its 16 rows (warp w to block
+// w % split), so all blocks take part in the reduction, it needs no workspace and it always adds in
+// the same order. One tile per cluster, not persistent.
+#ifndef PLUMB_SPLIT_CUH
+#define PLUMB_SPLIT_CUH
+
+#include "persistent.cuh"
+
+// c: a cooperative configuration without clusters of its own.
+template <class c, int split> struct split_layout {
+    static constexpr int warps = 4 * c::consumers;
+    static constexpr int share = (warps + split - 1) / split;    // warps a block finishes
+    static constexpr int partial_bytes = c::mi * 16 * c::n * 4;  // of one warp
+    static constexpr int partials_bytes = share * (split - 1) * partial_bytes;
+    static constexpr int smem_bytes(int stages)
+    {
+        return c::smem_bytes(stages) + 1024 + partials_bytes;
+    }
+    static constexpr int most_stages()
+    {
+        return (c::smem_limit - c::staging_bytes - 1024 - partials_bytes) / (c::stage_bytes + 16);
+    }
+};
+
+// Sends this warp's sums to the block that finishes them: register groups of four, lane by lane.
+template <class c, int split>
+DEVICE void send_partial(const float (&acc)[c::mi][c::n / 2], uint32_t partials, int warp, int rank)
+{
+    using layout = split_layout<c, split>;
+    const int owner = warp % split, slot = rank < owner ? rank : rank - 1;
+    const uint32_t place = remote_address(partials, owner) +
+                           (warp / split * (split - 1) + slot) * layout::partial_bytes +
+                           threadIdx.x % 32 * 16;
+#pragma unroll
+    for (int i = 0; i < c::mi; ++i)
+#pragma unroll
+        for (int j = 0; j < c::n / 2; j += 4)
+            store_remote(place + (i * c::n / 8 + j / 4) * 512, acc[i][j], acc[i][j + 1],
+                         acc[i][j + 2], acc[i][j + 3]);
+}
+
+template <class c, int split>
+DEVICE void add_partials(float (&acc)[c::mi][c::n / 2], uint32_t partials, int warp)
+{
+    using layout = split_layout<c, split>;
+    const uint32_t first =
+        partials + warp / split * (split - 1) * layout::partial_bytes + threadIdx.x % 32 * 16;
+#pragma unroll 1
+    for (int slot = 0; slot < split - 1; ++slot)
+#pragma unroll
+        for (int i = 0; i < c::mi; ++i)
+#pragma unroll
+            for (int j = 0; j < c::n / 2; j += 4) {
+                const float4 v = load_shared(first + slot * layout::partial_bytes +
+                                             (i * c::n / 8 + j / 4) * 512);
+                acc[i][j] += v.x;
+                acc[i][j + 1] += v.y;
+                acc[i][j + 2] += v.z;
+                acc[i][j + 3] += v.w;
+            }
+}
+
+template <class c, int split>
+__global__ void __launch_bounds__(c::threads, 1)
+    split_gemm(const __grid_constant__ CUtensorMap map_a, const __grid_constant__ CUtensorMap map_b,
+               const __grid_constant__ CUtensorMap map_c,
+               const __grid_constant__ CUtensorMap map_tail,
+               const __grid_constant__ gemm_params whole)
+{
+    extern __shared__ __align__(1024) uint8_t shared[];
+    gemm_params p = whole;
+    const block_memory<c> memory = {shared_address(shared), p.stages};
+    const uint32_t partials = (memory.empty(p.stages) + 1023) & ~1023u;
+    const int rank = (int)cluster_rank();
+    const int from = p.slabs * rank / split;
+    p.slabs = whole.slabs * (rank + 1) / split - from;
+    const tile t = tile_at(blockIdx.x / split, p.grid);
+    if (threadIdx.x < p.stages) {
+        barrier_init(memory.full(threadIdx.x), 1);
+        barrier_init(memory.empty(threadIdx.x), c::consumers);
+        barrier_init_fence();
+    }
+    __syncthreads();
+    cluster_arrive(); // waited for before the first access to another block
+
+    if (threadIdx.x < 128) {
+        if constexpr (c::reallocate)
+            registers_give<c::producer_registers>();
+        ring_position at;
+        if (threadIdx.x == 0)
+            for (int slab = from; slab < from + p.slabs; ++slab) {
+                const uint32_t full = memory.full(at.stage);
+                barrier_wait(memory.empty(at.stage), at.phase ^ 1);
+                barrier_arrive_expect(full, p.load_bytes);
+                tensor_load(memory.a(at.stage), &map_a, slab * c::bk, t.row * c::bm, full);
+                tensor_load(memory.b(at.stage), &map_b, slab * c::bk, t.column * c::bn, full);
+                at.advance(p.stages);
+            }
+        cluster_wait();
+        cluster_sync();
+        return;
+    }
+    if constexpr (c::reallocate)
+        registers_take<c::consumer_registers>();
+    const int group = threadIdx.x / 128 - 1, warp = threadIdx.x / 32 - 4;
+    const int part_m = group % c::wm, part_n = group / c::wm;
+    consumer<c> self = {p,
+                        memory,
+                        0,
+                        0,
+                        part_m * (c::mi * 64u * slab_bytes),
+                        part_n * (uint32_t)(c::n * slab_bytes)};
+    float acc[c::mi][c::n / 2];
+    const float scale = output_scale<c>(p);
+    if constexpr (c::twofold)
+        self.accumulate_promoted_twofold(acc[0]);
+    else if constexpr (c::promote)
+        self.accumulate_promoted(acc);
+    else
+        self.accumulate(acc, [](int) {});
+    cluster_wait();
+    if (warp % split != rank)
+        send_partial<c, split>(acc, partials, warp, rank);
+    cluster_sync();
+    if (warp % split != rank)
+        return;
+    add_partials<c, split>(acc, partials, warp);
+    const int row = t.row * c::bm + part_m * (c::mi * 64) + warp % 4 * 16;
+    const int column = t.column * c::bn + part_n * c::n;
+    typename c::stager out = {map_c, map_tail, memory.staging(warp)};
+    if (p.out.direct) {
+#pragma unroll
+        for (int i = 0; i < c::mi; ++i)
+            store_elements<typename c::output, c::n>(acc[i], scale, p.out, row + i * 64, column);
+        return;
+    }
+    uint32_t held[c::mi][c::words];
+#pragma unroll
+    for (int i = 0; i < c::mi; ++i)
+        hold<typename c::output, c::n>(held[i], acc[i], scale);
+    out.put_all(held, row, column);
+    if (threadIdx.x % 32 == 0)
+        bulk_wait_read<0>();
+}
+
+// ---- host ----------------------------------------------------------------------------------------
+
+// Every block needs a slab of its own.
+template <class c, int split> int supports_split(const plumb_problem *problem)
+{
+    return supports_tn<typename c::type>(problem) && ceil_div(problem->k, c::bk) >= split;
+}
+
+template <class c, int split> int launch_split(const plumb_args *args, void *stream, const schedule &s)
+{
+    using layout = split_layout<c, split>;
+    static const cudaError_t allowed = cudaFuncSetAttribute(
+        split_gemm<c, split>, cudaFuncAttributeMaxDynamicSharedMemorySize, c::smem_limit);
+    CUtensorMap maps[4] = {};
+    if (allowed != cudaSuccess || make_maps<c>(maps, args) != cudaSuccess)
+        return cudaErrorInvalidValue;
+    const gemm_params p = make_params<c>(args, s);
+    cudaLaunchAttribute attribute = {};
+    attribute.id = cudaLaunchAttributeClusterDimension;
+    attribute.val.clusterDim = {split, 1, 1};
+    cudaLaunchConfig_t launch = {};
+    launch.gridDim = dim3(p.grid.rows * p.grid.columns * split);
+    launch.blockDim = dim3(c::threads);
+    launch.dynamicSmemBytes = layout::smem_bytes(s.stages);
+    launch.stream = (cudaStream_t)stream;
+    launch.attrs = &attribute;
+    launch.numAttrs = 1;
+    return cudaLaunchKernelEx(&launch, split_gemm<c, split>, maps[0], maps[1], maps[2], maps[3], p);
+}
+
+template <class c, int split, int stages, int raster, int group>
+int launch_split_row(const plumb_args *args, void *stream)
+{
+    return launch_split<c, split>(args, stream, {raster, group, stages});
+}
+
+template <class c, int split>
+constexpr plumb_traits split_traits(int stages, int raster, int group)
+{
+    plumb_traits t = persistent_traits<c>(stages, raster, group);
+    t.smem_bytes = split_layout<c, split>::smem_bytes(stages);
+    t.cluster_m = t.cluster_n = 1; // the cluster divides K, not the output
+    t.persistent = 0;
+    t.split_k = split;
+    return t;
+}
+
+#endif
