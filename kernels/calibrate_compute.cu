@@ -15,7 +15,7 @@
 //   cap_clock_*_hz                   the SM clock after 0.3 s of the same on all SMs with random
 //   data
 #include "kernels/calibrate.h"
-#include "kernels/cuda.h"
+#include "kernels/device_cuda.h"
 #include "kernels/inputs.h"
 
 enum {

@@ -10,7 +10,7 @@
 //   *_latency_clk                one thread, each load's address is the one before's result
 //   transpose_bytes_s            a tiled transpose (read + written), its result checked
 #include "kernels/calibrate.h"
-#include "kernels/cuda.h"
+#include "kernels/device_cuda.h"
 #include "kernels/inputs.h"
 
 enum {

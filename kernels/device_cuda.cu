@@ -2,7 +2,7 @@
 //
 // The cuda device: memory, inputs, samples, identity. Timing is in stretch.cu, the reference in
 // reference_cuda.cu, micro-benchmarks in calibrate_*.cu. Settings of the GPU are never changed.
-#include "kernels/cuda.h"
+#include "kernels/device_cuda.h"
 #include "kernels/inputs.h"
 
 enum { FILL_THREADS = 256, STATE_EVERY_MS = 10, ATTEMPTS = 3 };

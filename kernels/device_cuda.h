@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Parts of the cuda device, CUDA C++ only: its state, its reference, its micro-benchmarks.
-#ifndef PLUMB_KERNELS_CUDA_H
-#define PLUMB_KERNELS_CUDA_H
+#ifndef PLUMB_DEVICE_CUDA_H
+#define PLUMB_DEVICE_CUDA_H
 
 #include <cmath>
 #include <cstdint>
