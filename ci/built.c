@@ -90,7 +90,7 @@ static int record(const struct built *built, const char *key, struct context *co
     }
     const struct build_record content = {
         .content = key,
-        .recipe = BUILT_RECIPE,
+        .recipe = built_recipe(context),
         .state = built->state,
         .detail = built->detail,
         .kernels = kernels,
@@ -101,14 +101,48 @@ static int record(const struct built *built, const char *key, struct context *co
     return status;
 }
 
+static bool has_kind(const struct context *context, const char *kind)
+{
+    for (size_t i = 0; i < context->station_count; i++) {
+        if (strcmp(context->stations[i].policy->kind, kind) == 0)
+            return true;
+    }
+    return false;
+}
+
+static const char *device_kinds(const struct context *context)
+{
+    bool host = has_kind(context, "host"), cuda = has_kind(context, "cuda");
+    return host && cuda ? "host cuda" : cuda ? "cuda" : "host";
+}
+
+const char *built_recipe(struct context *context)
+{
+    return arena_printf(&context->arena, "policy: %s", device_kinds(context));
+}
+
+// The policy's recipe with PLUMB_DEVICES among what the build sees.
+static struct recipe with_devices(const struct context *context, struct arena *arena)
+{
+    struct recipe recipe = context->policy.recipe;
+    const char **names = arena_alloc(arena, (recipe.environment_count + 1) * sizeof(*names));
+    for (size_t i = 0; i < recipe.environment_count; i++)
+        names[i] = recipe.environment[i];
+    names[recipe.environment_count++] = "PLUMB_DEVICES";
+    recipe.environment = names;
+    setenv("PLUMB_DEVICES", device_kinds(context), 1);
+    return recipe;
+}
+
 int built_make(struct built *out, struct context *context, const struct commit *commit,
                struct arena *arena, struct error *err)
 {
     struct build build;
     struct built built = {.commit = *commit, .state = MEASURED_OK, .detail = ""};
+    const struct recipe recipe = with_devices(context, arena);
     progress_step(&context->progress, "building %.10s", commit->id);
-    if (build_commit(&build, &context->builder, context->repository, commit->id,
-                     &context->policy.recipe, arena, err))
+    if (build_commit(&build, &context->builder, context->repository, commit->id, &recipe, arena,
+                     err))
         return -1;
     built.cached = build.cached;
     built.directory = build.directory;

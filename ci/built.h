@@ -7,8 +7,9 @@
 
 #include "ci/context.h"
 
-// The store's name for how a policy builds: one recipe a policy.
-#define BUILT_RECIPE "policy"
+// How this context builds, as the store names it. The build sees PLUMB_DEVICES, the kinds of
+// devices that are measured ("host cuda"), so that it can leave out what nothing here could run.
+const char *built_recipe(struct context *context);
 
 struct built_kernel {
     char name[KERNEL_NAME_TEXT];

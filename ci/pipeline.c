@@ -251,7 +251,7 @@ static int station_measured(bool *measured, struct context *context, const struc
     *measured = true;
     for (size_t s = 0; *measured && s < rule->set_count; s++) {
         const struct policy_set *set = policy_set_find(&context->policy, rule->sets[s]);
-        const struct demand demand = {.recipe = BUILT_RECIPE,
+        const struct demand demand = {.recipe = built_recipe(context),
                                       .device_uuid = station->device.uuid,
                                       .problems = set->problems,
                                       .problem_count = set->count,
@@ -286,8 +286,8 @@ int pipeline_measured(bool *measured, struct context *context, const struct comm
     struct build_record record;
     struct arena arena = {0};
     bool found = false, all = true;
-    int status =
-        store_find_commit_build(&record, &found, context->store, head, BUILT_RECIPE, &arena, err);
+    int status = store_find_commit_build(&record, &found, context->store, head,
+                                         built_recipe(context), &arena, err);
     // A commit that is known not to build has no kernels here, and nothing left to do.
     for (size_t i = 0; status == 0 && found && all && i < record.count; i++)
         status = kernel_measured(&all, context, head, record.kernels[i].name, err);
