@@ -290,27 +290,17 @@ static int select_references(struct graph *graph, const struct repository *repos
 static int select_marks(struct graph *graph, const struct repository *repository,
                         const struct commit_selection *selection, struct error *err)
 {
-    const char *range = selection->range;
-    const char *dots = strstr(range, "..");
+    const char *dots = strstr(selection->range, "..");
     if (dots)
         return select_range(graph, repository, selection, dots, err);
-    if (strcmp(range, "TAGS") == 0)
+    if (strcmp(selection->range, "TAGS") == 0)
         return select_references(graph, repository, selection, true, err);
-    if (strcmp(range, "ALL") == 0) {
-        if (select_references(graph, repository, selection, false, err))
-            return -1;
-        // A detached HEAD may be on no branch.
-        return select_revision(graph, repository, "HEAD", MARK_SELECTED, selection->first_parent,
-                               err);
-    }
-    git_commit *commit = NULL;
-    if (resolve(&commit, repository, range, err))
+    if (select_references(graph, repository, selection, false, err))
         return -1;
-    int result = graph_walk(graph, repository, git_commit_id(commit), MARK_B, false, err);
-    if (result == 0)
-        select_node(graph, git_commit_id(commit));
-    git_commit_free(commit);
-    return result;
+    // A detached HEAD may be on no branch; one that names a branch not made yet is none.
+    if (graph->count > 0 && git_repository_head_unborn(repository->git) == 1)
+        return 0;
+    return select_revision(graph, repository, "HEAD", MARK_SELECTED, selection->first_parent, err);
 }
 
 static int compare_nodes(const void *left, const void *right)
@@ -362,10 +352,25 @@ static int list_selected(struct commit_list *out, const struct graph *graph,
     return result;
 }
 
+static int list_single(struct commit_list *out, const struct repository *repository,
+                       const char *revision, struct arena *arena, struct error *err)
+{
+    struct commit commit;
+    if (repository_commit(&commit, repository, revision, arena, err))
+        return -1;
+    struct commit_list list = {arena_alloc(arena, sizeof(*list.items)), 1};
+    list.items[0] = commit;
+    *out = list;
+    return 0;
+}
+
 int repository_select(struct commit_list *out, const struct repository *repository,
                       const struct commit_selection *selection, struct arena *arena,
                       struct error *err)
 {
+    const char *range = selection->range;
+    if (strcmp(range, "ALL") != 0 && strcmp(range, "TAGS") != 0 && !strstr(range, ".."))
+        return list_single(out, repository, range, arena, err);
     struct graph graph = {0};
     int result = select_marks(&graph, repository, selection, err);
     if (result == 0)

@@ -115,7 +115,7 @@ static const char *const *wrap(const char *program, const struct sandbox_view *v
     add(&words, "/proc");
     add(&words, "--dev");
     add(&words, "/dev");
-    add(&words, "--tmpfs");
+    add_bind(&words, "--size", "1073741824", "--tmpfs"); // it is memory
     add(&words, "/tmp");
     if (view->gpu)
         add_gpu(&words, arena);

@@ -236,11 +236,11 @@ static void absent_inputs_are_the_commits_failure(void **state)
 static void timeout_is_not_kept(void **state)
 {
     struct fixture *f = *state;
-    struct build slow = build_with(f, "echo started; sleep 60", 0.5);
+    struct build slow = build_with(f, "echo started; sleep 60", 1.5);
     assert_int_equal(slow.state, BUILD_TIMEOUT);
     assert_non_null(strstr(slow.log, "started"));
     assert_string_equal(slow.directory, "");
-    assert_false(build_with(f, "echo started; sleep 60", 0.5).cached);
+    assert_false(build_with(f, "echo started; sleep 60", 1.5).cached);
     assert_int_equal(leftovers(f), 0);
 }
 
@@ -311,15 +311,17 @@ static void two_builders_of_one_key_build_once(void **state)
 static void killed_builder_leaves_nothing_that_hinders(void **state)
 {
     struct fixture *f = *state;
-    static const char command[] = "echo x > \"$PLUMB_OUT/a.so\"; sleep 0.5; echo y";
-    const struct timespec pause = {.tv_nsec = 200000000};
-    for (int i = 0; i < 3; i++) {
+    static const char command[] = "echo x > \"$PLUMB_OUT/a.so\"; sleep 1; echo y";
+    const struct timespec pause = {.tv_nsec = 20000000};
+    for (size_t i = 0; i < 3; i++) {
         pid_t other = fork();
         if (other == 0) {
             build_with(f, command, 0);
             _exit(0);
         }
-        nanosleep(&pause, NULL);
+        do // until it has begun
+            nanosleep(&pause, NULL);
+        while (leftovers(f) <= i);
         kill(other, SIGKILL);
         waitpid(other, NULL, 0);
     }

@@ -310,6 +310,28 @@ static void select_first_parent_has_one_commit_per_merge(void **state)
     expect(f, select_commits(f, "main..docs", 0, true), NULL, 0);
 }
 
+static void select_all_works_where_head_names_no_branch(void **state)
+{
+    struct fixture *f = *state;
+    char *directory = helper_directory(), id[OBJECT_ID_TEXT];
+    git_repository *git = NULL;
+    assert_int_equal(git_repository_init(&git, directory, 1), 0);
+    git_repository_free(git);
+    const struct helper_file file = {"f", "a", 0};
+    helper_repo_commit(id, directory, "trunk", NULL, 0, 0, "x\n", &file, 1);
+    struct repository *repository;
+    struct commit_list list;
+    struct error err;
+    assert_int_equal(repository_open(&repository, directory, &err), 0);
+    struct commit_selection selection = {.range = "ALL"};
+    assert_int_equal(repository_select(&list, repository, &selection, &f->arena, &err), 0);
+    assert_int_equal(list.count, 1);
+    assert_string_equal(list.items[0].id, id);
+    repository_close(repository);
+    helper_discard(directory);
+    free(directory);
+}
+
 static void select_single_revision_is_that_commit(void **state)
 {
     struct fixture *f = *state;
@@ -743,6 +765,7 @@ int main(void)
         cmocka_unit_test(select_all_is_every_commit_oldest_first),
         cmocka_unit_test(select_range_leaves_out_what_a_reaches),
         cmocka_unit_test(select_first_parent_has_one_commit_per_merge),
+        cmocka_unit_test(select_all_works_where_head_names_no_branch),
         cmocka_unit_test(select_single_revision_is_that_commit),
         cmocka_unit_test(select_tags_are_the_tagged_commits),
         cmocka_unit_test(select_steps_are_even_and_keep_both_ends),

@@ -132,25 +132,26 @@ static void start_of_something_else_is_an_error(void **state)
     struct bench_plan plan = f->plan;
     static const struct {
         const char *script, *message;
+        double limit_s; // only those that never come have a short one
     } cases[] = {
-        {"exit 3", "bench could not start: exit status 3"},
-        {"kill -9 $$", "signal 9"},
-        {"printf 'hello\\twire=99\\n'", "speaks version 99"},
-        {"echo nonsense here", "nonsense"},
-        {"printf 'device\\tkind=host\\n'", "instead of a greeting"},
-        {"printf 'hello\\twire=1\\ndevice\\tkind=cuda\\tuuid=x\\n'", "no host device"},
-        {"printf 'hello\\twire=1\\ndevice\\tkind=host\\tuuid=x\\tsm_count=-1\\n'", "sm_count"},
-        {"head -c 100000 /dev/zero; sleep 60", "did not start within"},
-        {"head -c 100000 /dev/zero; echo; sleep 60", "too long or binary"},
-        {"sleep 60", "did not start within 0.5 s"},
+        {"exit 3", "bench could not start: exit status 3", 20},
+        {"kill -9 $$", "signal 9", 20},
+        {"printf 'hello\\twire=99\\n'", "speaks version 99", 20},
+        {"echo nonsense here", "nonsense", 20},
+        {"printf 'device\\tkind=host\\n'", "instead of a greeting", 20},
+        {"printf 'hello\\twire=1\\ndevice\\tkind=cuda\\tuuid=x\\n'", "no host device", 20},
+        {"printf 'hello\\twire=1\\ndevice\\tkind=host\\tuuid=x\\tsm_count=-1\\n'", "sm_count", 20},
+        {"head -c 100000 /dev/zero; sleep 60", "did not start within", 0.5},
+        {"head -c 100000 /dev/zero; echo; sleep 60", "too long or binary", 20},
+        {"sleep 60", "did not start within 0.5 s", 0.5},
     };
     plan.program = xprintf("%s/other", f->directory);
-    plan.limits.start_s = 0.5;
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
         FILE *file = fopen(plan.program, "w");
         fprintf(file, "#!/bin/sh\n%s\n", cases[i].script);
         fclose(file);
         assert_int_equal(chmod(plan.program, 0755), 0);
+        plan.limits.start_s = cases[i].limit_s;
         assert_int_equal(bench_start(&bench, &plan, &err), -1);
         if (!strstr(err.text, cases[i].message))
             fail_msg("%s: %s", cases[i].script, err.text);
@@ -331,8 +332,8 @@ static void misbehaviour_at_open_is_data(void **state)
         {"hang", MEASURED_TIMEOUT, "no answer within 0.3 s"},
         {"claims", MEASURED_CRASHED, "exit status 40; it said: device lost"},
     };
-    f->plan.limits.open_s = 0.3;
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        f->plan.limits.open_s = cases[i].state == MEASURED_TIMEOUT ? 0.3 : 20;
         struct bench *bench = start(f);
         const struct bench_series alone = {
             .kernel = cases[i].kernel, .problem = &problem, .head = "/x/head.so"};
@@ -394,7 +395,7 @@ static void crash_in_the_samples_keeps_whole_pairs(void **state)
 static void hang_in_the_samples_is_a_timeout(void **state)
 {
     struct fixture *f = *state;
-    f->plan.limits.measure_s = 0.3;
+    f->plan.limits.measure_s = 2; // enough for the half that comes
     struct bench *bench = start(f);
     struct sample_list base = {0}, head = {0};
     struct bench_outcome outcome = open_kernel(bench, "hang-pairs");

@@ -139,7 +139,7 @@ static void process_timeout_ends_descendants_that_left_the_session(void **state)
 {
     (void)state;
     char *directory = scratch();
-    struct process_plan plan = {.directory = directory, .limits = {.wall_s = 0.5}};
+    struct process_plan plan = {.directory = directory, .limits = {.wall_s = 1.5}};
     struct process_result result =
         run("setsid sh -c 'echo $$ > escaped; trap \"\" TERM HUP; sleep 60' & "
             "(sleep 61 & echo $! > orphan); sleep 62",

@@ -209,6 +209,12 @@ static void binds_are_readable_or_writable_as_said(void **state)
     free(out);
 }
 
+static void inside_tmp_is_private_and_bounded(void **state)
+{
+    struct sandbox_view view = {0};
+    expect_inside(state, &view, "df -k /tmp | awk 'END {print $2, $6}'", "1048576 /tmp\n");
+}
+
 static void inside_nobody_has_privileges(void **state)
 {
     struct sandbox_view view = {0};
@@ -230,6 +236,7 @@ int main(void)
         cmocka_unit_test(inside_processes_are_alone),
         cmocka_unit_test(inside_there_are_no_devices_unless_asked),
         cmocka_unit_test(binds_are_readable_or_writable_as_said),
+        cmocka_unit_test(inside_tmp_is_private_and_bounded),
         cmocka_unit_test(inside_nobody_has_privileges),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
