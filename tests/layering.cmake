@@ -8,7 +8,7 @@ set(may_baselines "baselines|model")
 set(may_reports "reports|model")
 set(may_ci "ci|runner|baselines|reports|model")
 # header regex -> the one room that may include it
-set(owned "git2 runner" "elf|gelf|libelf runner" "spawn.h|sys/wait.h|sys/resource.h runner"
+set(owned "git2 runner" "elf|link runner" "spawn.h|sys/wait.h|sys/resource.h runner"
           "sqlite3.h baselines" "libxml/ reports" "argp.h ci"
           "cuda|cublas|nvml|cupti|cblas kernels")
 set(failures 0)
