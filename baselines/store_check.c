@@ -38,9 +38,10 @@ static void note(struct store_report *report, const char *format, ...) PRINTF_LI
 static void note(struct store_report *report, const char *format, ...)
 {
     va_list args;
+    if (report->problems++ > 0)
+        return;
     va_start(args, format);
-    if (report->problems++ == 0)
-        vsnprintf(report->first, sizeof(report->first), format, args);
+    vsnprintf(report->first, sizeof(report->first), format, args);
     va_end(args);
 }
 
