@@ -48,6 +48,14 @@ static void date_of(int64_t days, int *year, int *month, int *day)
     *year = (int)(years + era * 400 + (*month <= 2));
 }
 
+static int digits(const char *text, int count)
+{
+    int value = 0;
+    for (int i = 0; i < count; i++)
+        value = value * 10 + (text[i] - '0');
+    return value;
+}
+
 static bool parse_date(int64_t *out, const char *text)
 {
     static const char shape[] = "dddd-dd-dd";
@@ -56,7 +64,7 @@ static bool parse_date(int64_t *out, const char *text)
         if (!fits)
             return false;
     }
-    int year = atoi(text), month = atoi(text + 5), day = atoi(text + 8), y, m, d;
+    int year = digits(text, 4), month = digits(text + 5, 2), day = digits(text + 8, 2), y, m, d;
     int64_t days = days_of(year, month, day);
     date_of(days, &y, &m, &d);
     if (year < 1970 || y != year || m != month || d != day) // 2026-02-30

@@ -4,7 +4,7 @@
 #include "baselines/migration.h"
 #include "baselines/pack.h"
 
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -33,20 +33,17 @@ int store_info(struct store_report *out, struct store *store, struct error *err)
     return 0;
 }
 
-static void note(struct store_report *report, const char *format, ...) PRINTF_LIKE(2, 3);
-
-static void note(struct store_report *report, const char *format, ...)
+// Takes the text and frees it.
+static void note(struct store_report *report, char *text)
 {
-    va_list args;
-    va_start(args, format);
     if (report->problems++ == 0)
-        vsnprintf(report->first, sizeof(report->first), format, args);
-    va_end(args);
+        text_copy(report->first, sizeof(report->first), text);
+    free(text);
 }
 
 static void note_failure(struct store_report *report, struct store *store)
 {
-    note(report, "%s", sqlite3_errmsg(store->db));
+    note(report, xstrdup(sqlite3_errmsg(store->db)));
 }
 
 static int note_page(void *report, int columns, char **values, char **names)
@@ -54,7 +51,7 @@ static int note_page(void *report, int columns, char **values, char **names)
     (void)columns;
     (void)names;
     if (values[0] && strcmp(values[0], "ok") != 0)
-        note(report, "%s", values[0]);
+        note(report, xstrdup(values[0]));
     return 0;
 }
 
@@ -70,7 +67,7 @@ static void check_pages(struct store_report *report, struct store *store)
                sqlite3_exec(db, "PRAGMA query_only = ON", NULL, NULL, NULL) == SQLITE_OK;
     sqlite3 *looked = own ? db : store->db;
     if (sqlite3_exec(looked, "PRAGMA quick_check(1)", note_page, report, NULL) != SQLITE_OK)
-        note(report, "%s", sqlite3_errmsg(looked));
+        note(report, xstrdup(sqlite3_errmsg(looked)));
     sqlite3_close(db);
 }
 
@@ -82,8 +79,8 @@ static void check_references(struct store_report *report, struct store *store)
     while ((status = statement_step(store, row, &ignored)) > 0) {
         const char *table = (const char *)sqlite3_column_text(row, 0);
         const char *parent = (const char *)sqlite3_column_text(row, 2);
-        note(report, "a row of %s refers to a row of %s that is not there", table ? table : "?",
-             parent ? parent : "?");
+        note(report, xprintf("a row of %s refers to a row of %s that is not there",
+                             table ? table : "?", parent ? parent : "?"));
     }
     if (status < 0)
         note_failure(report, store);
@@ -101,10 +98,10 @@ static void check_samples(struct store_report *report, struct store *store)
         const void *bytes = sqlite3_column_blob(row, 1);
         size_t size = (size_t)sqlite3_column_bytes(row, 1);
         if (unpack_samples(&samples, &count, bytes, size, &arena, &why))
-            note(report, "measurement %lld: %s", (long long)row_int(row, 0), why.text);
+            note(report, xprintf("measurement %lld: %s", (long long)row_int(row, 0), why.text));
         else if ((int64_t)count != row_int(row, 2))
-            note(report, "measurement %lld: %zu samples, not %lld", (long long)row_int(row, 0),
-                 count, (long long)row_int(row, 2));
+            note(report, xprintf("measurement %lld: %zu samples, not %lld",
+                                 (long long)row_int(row, 0), count, (long long)row_int(row, 2)));
         arena_free(&arena);
     }
     if (status < 0)

@@ -265,7 +265,7 @@ static int read_build(struct import *in, const struct node *node, struct arena *
                  (build.state == MEASURED_OK || build.state == MEASURED_UNBUILDABLE);
     build.kernels = arena_alloc(arena, build.count * sizeof(*build.kernels));
     const struct node *at = kernels ? kernels->children : NULL;
-    for (size_t i = 0; sound && i < build.count; i++, at = at->next) {
+    for (size_t i = 0; sound && at && i < build.count; i++, at = at->next) {
         struct build_kernel *k = &build.kernels[i];
         const char *code = node_text(at, "code", "");
         sound = text_copy(k->name, sizeof(k->name), node_text(at, "name", "")) && k->name[0] &&

@@ -194,7 +194,8 @@ static int read_result(struct result *out, struct references *refs, struct store
 static int complete_result(struct result *out, const struct references *refs, struct store *store,
                            int64_t run_id, struct arena *arena, struct error *err)
 {
-    if (refs->traits[0] && content_load_traits(&out->traits, store, refs->traits, err))
+    if (refs->traits && refs->traits[0] &&
+        content_load_traits(&out->traits, store, refs->traits, err))
         return -1;
     if (load_measurement(&out->base, store, refs->base, arena, err) ||
         load_measurement(&out->head, store, refs->head, arena, err) ||
@@ -207,7 +208,7 @@ int store_find_result(struct result *out, bool *found, struct store *store, int6
                       const struct series *series, struct arena *arena, struct error *err)
 {
     struct result result = {0};
-    struct references refs;
+    struct references refs = {0};
     int64_t key;
     if (content_find_series(&key, store, series, err))
         return -1;

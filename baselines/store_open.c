@@ -55,7 +55,7 @@ char *store_uri(const char *path, const char *options)
         else
             *at++ = *c;
     }
-    strcpy(at, options);
+    memcpy(at, options, strlen(options) + 1);
     return uri;
 }
 
@@ -130,7 +130,7 @@ static int check_version(struct store *store, int64_t version, struct error *err
 // Switching an empty file to WAL needs it alone, and SQLite does not wait for that by itself.
 static int use_log(struct store *store, struct error *err)
 {
-    const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
+    const struct timespec pause = {.tv_nsec = 10000000};
     // Only a new file takes this page size. A cold history of a large store reads half the pages of
     // the default 4096 (measured: tests/bench_store.c).
     int code = sqlite3_exec(store->db, "PRAGMA page_size = 8192", NULL, NULL, NULL);
