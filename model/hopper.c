@@ -14,7 +14,7 @@ static const double straddle = 1.87; // further cost of a row chunk that lies in
 static const double in_flight_s = 1.28e-6, fill_s = 1.87e-6, cluster_s = 1.1e-6;
 static const double tile_clk = 327, tile_area_clk = 100; // per 1024 outputs of a warpgroup
 static const double restart_clk = 500, scattered_area_clk = 400;
-static const double zero_rows_clk = 10;
+static const double zero_rows_clk = 13;
 static const double reduce_clk = 2170, reduce_kib_clk = 67;
 static const double store_clk = 1630, store_rate = 0.73;  // of the DRAM rate
 static const double split_s = 1.1e-6, l2_resident = 0.64; // 40 MB of 60 MiB
@@ -283,9 +283,10 @@ static double zeros_clk(const struct hopper_breakdown *b, const struct hopper_wa
     double m = (double)(t->grid_m * b->tile_m - p->m) / (double)t->grid_m;
     double n = (double)(t->grid_n * b->tile_n - p->n) / (double)t->grid_n;
     // A block on its own can ask for no more rows than the matrix has; those of a cluster cannot.
-    if (t->cluster == 1 && t->grid_m == 1)
+    bool alone = t->cluster_m * t->cluster_n == 1;
+    if (alone && t->grid_m == 1)
         m = 0;
-    if (t->cluster == 1 && t->grid_n == 1)
+    if (alone && t->grid_n == 1)
         n = 0;
     return t->slabs * (double)w->blocks * (m + n) / zero_rows_clk;
 }
