@@ -156,14 +156,18 @@ static int read_traits(struct traits *t, const struct field *f)
         {"stages", &t->stages, 1},
         {"threads", &t->threads, 1},
         {"persistent", &t->persistent, 0},
+        {"raster", &t->raster, 0}, // enum raster
         {"raster_group", &t->raster_group, 0},
+        {"blocks_per_sm", &t->blocks_per_sm, 0},
+        {"smem_bytes", &t->smem_bytes, 0},
+        {"registers", &t->registers, 0},
         {"split_k", &t->split_k, -1},
     };
     for (size_t i = 0; i < ARRAY_COUNT(columns); i++) {
         if (read_trait(columns[i].out, f, columns[i].column, columns[i].least))
             return -1;
     }
-    return 0;
+    return t->raster > RASTER_HILBERT ? refuse(f, "raster", "0 (m), 1 (n) or 2 (Hilbert)") : 0;
 }
 
 static int read_scales(struct predict_input *in, const struct field *f)

@@ -6,17 +6,23 @@
 
 #include <math.h>
 
-// Fitted; see hopper.h.
-static const double chain_clk = 100, copied = 0.8, read_by_math = 0.4;
-static const double l2_port_clk = 107; // bytes per clock and SM, neighbours' requests merged
-static const double in_flight_s = 0.612e-6, fill_s = 1.65e-6;
-static const double overlapped_clk = 893, exposed_clk = 2216;
-static const double store_clk = 1000, store_rate = 0.5;   // of the DRAM rate
+// Fitted; see hopper.h. Clocks unless the name says seconds.
+static const double one_group_floor = 43, one_group_slope = 0.40; // of an instruction, per N
+static const double groups_floor = 43.5, groups_slope = 0.127;
+static const double port_bytes_clk = 72, chip_bytes_clk = 93; // L2, per SM
+static const double straddle = 1.87; // further cost of a row chunk that lies in two lines
+static const double in_flight_s = 1.28e-6, fill_s = 1.87e-6, cluster_s = 1.1e-6;
+static const double tile_clk = 327, tile_area_clk = 100; // per 1024 outputs of a warpgroup
+static const double restart_clk = 500, scattered_area_clk = 400;
+static const double zero_rows_clk = 13;
+static const double reduce_clk = 2170, reduce_kib_clk = 67;
+static const double store_clk = 1630, store_rate = 0.73;  // of the DRAM rate
 static const double split_s = 1.1e-6, l2_resident = 0.64; // 40 MB of 60 MiB
 static const double shared_reserve = 1024;                // of each block, taken by the system
-enum { ROWS = 64, OVERLAP_TILE = 176 * 128, REGISTERS_MOST = 255, REGISTERS_KEPT = 24 };
+enum { ROWS = 64, STEP_BYTES = 32, LINE_BYTES = 128, STORE_BYTES = 16, CLUSTER_MOST = 16 };
+enum { REGISTERS_MOST = 255, REGISTERS_KEPT = 24 };
 
-static const char *const limits[] = {"math", "chain", "shared", "l2", "dram"};
+static const char *const limits[] = {"math", "issue", "zeros", "l2", "dram"};
 
 const char *hopper_limit_name(enum hopper_limit limit)
 {
@@ -56,7 +62,7 @@ struct terms {
     bool tensor;            // multiplied by tensor cores
     int64_t grid_m, grid_n; // tiles, padded to whole clusters
     int64_t sms;            // SMs that clusters of this size can fill
-    int32_t cluster_m, cluster_n, warpgroups, split;
+    int32_t cluster_m, cluster_n, cluster, warpgroups, split;
     double k, slabs; // of one block: padded, and counted
 };
 
@@ -72,7 +78,8 @@ static const char *refuse_shape(const struct hopper_breakdown *b, const struct t
     const struct problem *p = t->in->problem;
     if (b->tile_m > 1024 || b->tile_n > 1024 || b->tile_k > 4096 || b->stages > 64)
         return "a tile must be at most 1024 x 1024 x 4096, with at most 64 stages";
-    if (t->cluster_m > 16 || t->cluster_n > 16 || t->cluster_m * t->cluster_n > 16)
+    if (t->cluster_m > CLUSTER_MOST || t->cluster_n > CLUSTER_MOST ||
+        t->cluster_m * t->cluster_n > CLUSTER_MOST)
         return "a cluster holds at most 16 blocks";
     if (t->in->traits->split_k > 64)
         return "K is split at most 64 times";
@@ -160,9 +167,12 @@ static const char *set_up(struct hopper_breakdown *b, struct terms *t)
     const char *why = refuse_shape(b, t);
     if (why)
         return why;
-    int32_t cluster = t->cluster_m * t->cluster_n, sms = (int32_t)t->gpu->sm_count.value;
+    int32_t sms = (int32_t)t->gpu->sm_count.value;
+    t->cluster = t->cluster_m * t->cluster_n;
+    if (t->split > 1 && !traits->persistent && t->cluster * t->split <= CLUSTER_MOST)
+        t->cluster *= t->split; // the blocks that share a tile exchange partial sums
     int32_t gpc = t->gpu->gpc_sms.value > 0 ? (int32_t)t->gpu->gpc_sms.value : sms;
-    t->sms = cutlass_resident_blocks(gpc, cluster, sms);
+    t->sms = cutlass_resident_blocks(gpc, t->cluster, sms);
     if ((why = refuse_profile(t)))
         return why;
     choose_stages(b, t);
@@ -218,35 +228,95 @@ static double stored_bytes(const struct hopper_breakdown *b, const struct terms 
     return b->tiles > b->resident ? all * (double)b->resident / (double)b->tiles : 0;
 }
 
+// One block's multiplications at the peak rate, rows padded to the instruction's 64.
 static double math_clk(const struct hopper_breakdown *b, const struct terms *t)
 {
-    double m = b->tile_m, n = b->tile_n;
-    // The instruction's 64 rows may run along either side of the tile.
+    double m = b->tile_m;
     if (t->tensor && b->tile_m % ROWS && b->tile_n % ROWS)
         m = ceil(m / ROWS) * ROWS;
-    double clk = 2 * m * n * t->k / t->flops_clk;
-    int32_t narrow = b->tile_m % ROWS ? b->tile_m : b->tile_n; // the instruction's N
-    if (t->tensor && narrow < ROWS)
-        clk *= hopper_wgmma_clk(narrow, false) / (narrow / 2.0);
-    return clk;
+    return 2 * m * b->tile_n * t->k / t->flops_clk;
 }
 
-static double shared_clk(const struct hopper_breakdown *b, const struct terms *t)
+// The same as instructions of 64 x N x 32 bytes, none faster than its operands arrive.
+static double issue_clk(const struct hopper_breakdown *b, const struct terms *t)
 {
-    if (!(t->gpu->smem_bytes_clk.value > 0))
-        return 0;
-    double m = b->tile_m, n = b->tile_n, instructions = ceil(m / ROWS);
-    double bytes = (m + n) * copied + instructions * (ROWS + n) * read_by_math;
-    return t->k * t->bytes_in * bytes / t->gpu->smem_bytes_clk.value;
+    double n = b->tile_n, count = ceil(b->tile_m / (double)ROWS);
+    if (b->tile_m % ROWS && b->tile_n % ROWS == 0) { // the 64 rows run along N
+        n = b->tile_m;
+        count = b->tile_n / ROWS;
+    } else if (b->tile_m <= ROWS && t->warpgroups > 1) { // warpgroups side by side along N
+        n /= t->warpgroups;
+        count = t->warpgroups;
+    }
+    bool alone = t->warpgroups == 1;
+    double least_clk =
+        alone ? one_group_floor + one_group_slope * n : groups_floor + groups_slope * n;
+    double steps = t->k * t->bytes_in / STEP_BYTES;
+    return steps * count * most(n / 2, least_clk);
+}
+
+// How many lines of L2 a 128-byte chunk of an operand row lies in, on average.
+static double lines_per_chunk(const struct terms *t)
+{
+    int64_t shift = (int64_t)((double)t->in->problem->k * t->bytes_in) % LINE_BYTES;
+    if (shift == 0)
+        return 1;
+    return 2 - (double)(shift & -shift) / LINE_BYTES; // the lowest bit is the greatest divisor
+}
+
+static double l2_clk(const struct hopper_breakdown *b, const struct hopper_wave *w,
+                     const struct terms *t, double blocks_sm)
+{
+    double rows = (double)b->tile_m / t->cluster_n + (double)b->tile_n / t->cluster_m;
+    double asked = rows * t->k * t->bytes_in;
+    double lines = 1 + (lines_per_chunk(t) - 1) * straddle;
+    double busy = (double)w->blocks / (double)t->sms;
+    return most(blocks_sm * asked / port_bytes_clk, busy * asked * lines / chip_bytes_clk);
+}
+
+// Rows past the matrix's edge come as zeros, but the whole chip makes only some ten of them a
+// clock.
+static double zeros_clk(const struct hopper_breakdown *b, const struct hopper_wave *w,
+                        const struct terms *t)
+{
+    const struct problem *p = t->in->problem;
+    double m = (double)(t->grid_m * b->tile_m - p->m) / (double)t->grid_m;
+    double n = (double)(t->grid_n * b->tile_n - p->n) / (double)t->grid_n;
+    // A block on its own can ask for no more rows than the matrix has; those of a cluster cannot.
+    bool alone = t->cluster_m * t->cluster_n == 1;
+    if (alone && t->grid_m == 1)
+        m = 0;
+    if (alone && t->grid_n == 1)
+        n = 0;
+    return t->slabs * (double)w->blocks * (m + n) / zero_rows_clk;
 }
 
 static double dram_ns(const struct hopper_breakdown *b, const struct hopper_wave *w,
-                      const struct terms *t, double moved)
+                      const struct terms *t)
 {
-    double slab = ((double)b->tile_m + b->tile_n) * b->tile_k * t->bytes_in;
-    double flying = (double)w->blocks * least(b->stages, t->slabs) * slab;
-    double in_time = w->dram_bytes / (flying / in_flight_s);
-    return most(moved / t->gpu->dram_bytes_s.value, in_time) * 1e9;
+    const struct problem *p = t->in->problem;
+    double rows = least(b->tile_m, (double)p->m) + least(b->tile_n, (double)p->n);
+    double flying = (double)w->blocks * least(b->stages, t->slabs) * rows * b->tile_k * t->bytes_in;
+    double moved = w->dram_bytes + stored_bytes(b, t);
+    return most(moved / t->gpu->dram_bytes_s.value, w->dram_bytes / (flying / in_flight_s)) * 1e9;
+}
+
+static void add_limits(struct hopper_wave *w)
+{
+    double sum = 0;
+    for (int i = 0; i < HOPPER_LIMITS; i++) {
+        if (w->limits_ns[i] > w->limits_ns[w->limit])
+            w->limit = (enum hopper_limit)i;
+    }
+    // Math and issue are one pipe seen twice: only the longer counts.
+    double pipe = most(w->limits_ns[HOPPER_MATH], w->limits_ns[HOPPER_ISSUE]);
+    double scale = w->limits_ns[w->limit]; // keeps the powers in range
+    for (int i = HOPPER_ZEROS; i < HOPPER_LIMITS; i++)
+        sum += fifth_power(w->limits_ns[i] / scale);
+    double all = sum + fifth_power(pipe / scale);
+    w->time_ns = scale * pow(all, 0.2);
+    // d log time / d log clock: the share of the limits that go with the clock.
+    w->clocked_ns = w->time_ns * (1 - fifth_power(w->limits_ns[HOPPER_DRAM] / scale) / all);
 }
 
 static struct hopper_wave wave(const struct hopper_breakdown *b, const struct terms *t,
@@ -254,34 +324,34 @@ static struct hopper_wave wave(const struct hopper_breakdown *b, const struct te
 {
     struct hopper_wave w = {.blocks = blocks};
     double ns = 1e9 / t->clock;
-    double shared_sm = ceil((double)blocks / (double)t->sms); // blocks that share an SM
-    double math = math_clk(b, t);
+    double blocks_sm = ceil((double)blocks / (double)t->sms);
     lay_raster(&w, t, ceil((double)blocks / t->split));
     w.dram_bytes = new_dram_bytes(b, &w, t);
-    double moved = w.dram_bytes + stored_bytes(b, t);
-    w.limits_ns[HOPPER_MATH] = shared_sm * math * ns;
-    if (t->tensor)
-        w.limits_ns[HOPPER_CHAIN] = (math / t->warpgroups + t->slabs * chain_clk) * ns;
-    w.limits_ns[HOPPER_SHARED] = shared_sm * shared_clk(b, t) * ns;
-    double asked =
-        ((double)b->tile_m / t->cluster_n + (double)b->tile_n / t->cluster_m) * t->k * t->bytes_in;
-    if (t->gpu->l2_bytes_clk.value > 0)
-        w.limits_ns[HOPPER_L2] = shared_sm * asked / l2_port_clk * ns;
-    w.limits_ns[HOPPER_DRAM] = dram_ns(b, &w, t, moved);
-    // Math and chain are one pipe seen twice: only the longer counts in the soft maximum.
-    double sum = 0, pipe = most(w.limits_ns[HOPPER_MATH], w.limits_ns[HOPPER_CHAIN]);
-    for (int i = 0; i < HOPPER_LIMITS; i++) {
-        if (w.limits_ns[i] > w.limits_ns[w.limit])
-            w.limit = (enum hopper_limit)i;
+    w.limits_ns[HOPPER_MATH] = blocks_sm * math_clk(b, t) * ns;
+    if (t->tensor) {
+        w.limits_ns[HOPPER_ISSUE] = blocks_sm * issue_clk(b, t) * ns;
+        w.limits_ns[HOPPER_ZEROS] = zeros_clk(b, &w, t) * ns;
     }
-    double scale = w.limits_ns[w.limit]; // keeps the powers in range
-    for (int i = HOPPER_SHARED; i < HOPPER_LIMITS; i++)
-        sum += fifth_power(w.limits_ns[i] / scale);
-    double all = sum + fifth_power(pipe / scale);
-    w.time_ns = scale * pow(all, 0.2);
-    // d log time / d log clock: the share of the limits that go with the clock.
-    w.clocked_ns = w.time_ns * (1 - fifth_power(w.limits_ns[HOPPER_DRAM] / scale) / all);
+    if (t->gpu->l2_bytes_clk.value > 0)
+        w.limits_ns[HOPPER_L2] = l2_clk(b, &w, t, blocks_sm) * ns;
+    w.limits_ns[HOPPER_DRAM] = dram_ns(b, &w, t);
+    add_limits(&w);
     return w;
+}
+
+// What of a tile's end and the next one's start does not overlap.
+static double overhead_clk(const struct hopper_breakdown *b, const struct terms *t)
+{
+    const struct problem *p = t->in->problem;
+    double area = (double)b->tile_m * b->tile_n / 1024;
+    double clk = tile_clk + tile_area_clk * area / t->warpgroups;
+    if (!t->in->traits->persistent)
+        clk += restart_clk;
+    if (fmod((double)p->n * t->bytes_out, STORE_BYTES) != 0) // no bulk store: element by element
+        clk += scattered_area_clk * area;
+    if (t->split > 1)
+        clk += reduce_clk + reduce_kib_clk * area * 4 * (t->split - 1) / t->split;
+    return clk;
 }
 
 static void add_waves(struct hopper_breakdown *b, const struct terms *t)
@@ -299,12 +369,7 @@ static void add_waves(struct hopper_breakdown *b, const struct terms *t)
     }
     b->waves_ns = b->full_waves * b->full.time_ns + (rest ? b->last.time_ns : 0);
     b->clocked_ns = b->full_waves * b->full.clocked_ns + (rest ? b->last.clocked_ns : 0);
-    double tile_clk = exposed_clk;
-    if (traits->persistent && b->tile_m * b->tile_n <= OVERLAP_TILE)
-        tile_clk = overlapped_clk;
-    if (!traits->persistent && b->blocks_per_sm == 1) // the next block's first loads
-        tile_clk += t->gpu->dram_latency_clk.value;
-    b->overhead_ns = waves * tile_clk / t->clock * 1e9;
+    b->overhead_ns = waves * overhead_clk(b, t) / t->clock * 1e9;
     b->clocked_ns += b->overhead_ns;
 }
 
@@ -316,19 +381,19 @@ static void add_ends(struct hopper_breakdown *b, const struct terms *t)
     b->launch_ns = gpu->launch_s.value * 1e9;
     if (gpu->overhead_clk.value > 0 && gpu->clock_hz.value > 0) // not a matter of the SM clock
         b->launch_ns = gpu->overhead_clk.value / gpu->clock_hz.value * 1e9;
-    b->fill_ns = t->tensor ? fill_s * 1e9 : 0;
+    b->fill_ns = t->tensor ? (fill_s + (t->cluster > 1 ? cluster_s : 0)) * 1e9 : 0;
     double written =
         least(ending * tile / t->split,
               (double)t->in->problem->m * (double)t->in->problem->n * t->in->problem->batch) *
         t->bytes_out;
     b->store_ns = (store_clk / t->clock + written / (gpu->dram_bytes_s.value * store_rate)) * 1e9;
     b->clocked_ns += store_clk / t->clock * 1e9;
-    if (t->split > 1 || t->in->traits->split_k < 0) {
+    if (t->in->traits->split_k < 0) { // stream-K: partial results meet in L2
         double partials = 2 * ending * tile * 4;
         double l2_s = gpu->l2_bytes_clk.value > 0 ? gpu->l2_bytes_clk.value * t->clock
                                                   : gpu->dram_bytes_s.value;
         b->split_ns = (split_s + partials / l2_s) * 1e9;
-        if (t->split == 1) // stream-K: only the tiles that two blocks share
+        if (t->split == 1) // only the tiles that two blocks share
             b->split_ns *= 0.5;
         if (gpu->l2_bytes_clk.value > 0)
             b->clocked_ns += b->split_ns * (partials / l2_s) / (split_s + partials / l2_s);

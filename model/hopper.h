@@ -2,27 +2,34 @@
 //
 // Our own model: a GEMM on Hopper (H100, H200; Blackwell by profile) as waves of thread blocks.
 //
-// A wave takes a soft maximum (power mean of exponent 5) of what one block needs of each resource:
+// A wave takes a soft maximum (power mean of exponent 5) of what it needs of each resource:
 //     math    2 tm tn K / flops_clk, rows padded to the instruction's 64, K to whole slabs
-//     chain   slabs (own math of one warpgroup + 100 clocks): a warpgroup waits for its own
-//             multiplication before it frees a slab, which only a second one can hide
-//     shared  bytes copied in (x 0.8) and read by the instructions (x 0.4) at 128 bytes/clk
-//     l2      bytes a block asks L2 for, each operand divided over the cluster, at 107 bytes/clk
+//     issue   the same as instructions of 64 x N x 32 bytes, each at least 43.5 + 0.127 N clocks,
+//     or
+//             43 + 0.40 N when one warpgroup multiplies alone (measured: N = 64 takes 56 and 70,
+//             not 32: operands from shared memory, beside the copies into it)
+//     zeros   rows past the matrix's edge, of which the chip makes some ten a clock
+//     l2      bytes a block asks L2 for, each operand divided over the cluster: 72 bytes/clk into
+//     an
+//             SM; 93 per SM from the chip, where 128-byte chunks of rows whose stride is no
+//             multiple of 128 bytes lie in two lines and cost up to 2.87 times as much
 //     dram    new bytes of the wave, and the stores of the one before, at the DRAM rate; or the
-//             loads in flight per 0.61 us
-// Around the waves stand the launch, the first loads, and per wave the part of the epilogue that
-// does not overlap: 893 clocks when the tile leaves registers for a second one (at most 176 x 128),
-// else 2216; the last tile's store is always exposed.
+//             loads in flight per 1.28 us
+// Around the waves stand the launch, the first loads (clusters start 1.1 us later), per wave the
+// part of the epilogue that does not overlap (327 clocks and 100 per 1024 outputs of a warpgroup;
+// more for rows that are no multiple of 16 bytes, and to add up splits of K), and the last tile's
+// store.
 //
 // New DRAM bytes: a wave touches a rectangle of the tile grid, as the raster and its group lay it;
 // bytes of both operands that fit in 40 MB are read once, beyond that each wave reads its rectangle
 // again. The effective capacity is that of H100 and H200, whose L2 is two halves.
 //
-// Where the constants are from: the form from public measurements of the parts (wgmma rates, TMA
-// latency, L2 capacity), the numbers from a fit to 490 cold cuBLASLt and DeepGEMM times (21 shapes,
-// TF32, BF16, FP8; H200, 2026-11-21), at the clock observed inside each kernel. None of this
-// project's kernels took part. On those rows: MAPE 4.0 %, median 2.7 %, p90 9.3 %; fitted on half
-// of the shapes and judged on the other half: median 4 %, p90 13 %.
+// Where the constants are from: the form from public measurements of the parts and from what 75
+// configurations of this project's persistent kernel take per instruction at 8192^3; the numbers
+// from a fit to cold times, at the clock observed inside each kernel, of those kernels on 44 shapes
+// (TF32, BF16, FP8; H200, 2026-11-21) together with cuBLASLt and DeepGEMM. The 40 DeepSeek shapes
+// and 40 others took no part; TEST_FIGURES What it does not know: whether a second tile hides the
+// epilogue (ping-pong), and FP8 promotion.
 #ifndef PLUMB_HOPPER_H
 #define PLUMB_HOPPER_H
 
@@ -30,8 +37,8 @@
 
 enum hopper_limit {
     HOPPER_MATH,
-    HOPPER_CHAIN,
-    HOPPER_SHARED,
+    HOPPER_ISSUE,
+    HOPPER_ZEROS,
     HOPPER_L2,
     HOPPER_DRAM,
     HOPPER_LIMITS
