@@ -21,15 +21,14 @@ void html_tag(struct markup *m, const struct view *view)
 void html_commit(const struct html *html, const char *id)
 {
     char shown[VIEW_TEXT];
+    struct buffer href = {0};
+    bool linked = view_commit_link(&href, html->context->commit_url, id);
     view_short_id(shown, id);
-    if (html->context->commit_url) {
-        markup_open(html->m, "a", "mono");
-        markup_attrf(html->m, "href", "%s%s", html->context->commit_url, id);
-    } else {
-        markup_open(html->m, "span", "mono");
-    }
+    markup_open(html->m, linked ? "a" : "span", "mono");
+    markup_attr(html->m, "href", href.bytes);
     markup_text(html->m, shown);
     markup_end(html->m);
+    buffer_free(&href);
 }
 
 static void commit_line(const struct html *html, const char *term, const struct commit *commit)

@@ -225,7 +225,8 @@ static void write_one(const struct html *html, const struct view *view, bool dra
     html_anchor(anchor, view);
     view_reason(&sentence, view);
     view_percent(change, view->change);
-    markup_open(m, "details", "series");
+    markup_open(m, "details",
+                view->result->verdict.kind == VERDICT_SAME ? "series" : "series changed");
     markup_attr(m, "id", anchor);
     markup_start(m, "summary");
     markup_element(m, "h3", NULL, view->result->kernel);

@@ -40,7 +40,10 @@ static void change_cells(struct markup *m, const struct view *view, const struct
     view_percent(change, view->change);
     view_interval(interval, view->lower, view->upper);
     text_cell(m, "change", "right nowrap", view->change, change);
-    page_cell(m, "interval", isnan(view->change) ? "empty" : NULL, NAN, false);
+    bool identical = isnan(view->change) && view_same_code(view);
+    page_cell(m, "interval", isnan(view->change) && !identical ? "empty" : NULL, NAN, false);
+    if (identical)
+        markup_element(m, "span", "muted small", "identical machine code");
     if (!isnan(view->change)) {
         markup_start(m, "span");
         markup_attr(m, "title", interval);
@@ -112,8 +115,6 @@ static void write_row(const struct html *html, const struct view *view, const st
     html_tag(m, view);
     if (view->is_environment)
         markup_element(m, "span", "muted small", cause_name(view->result->verdict.cause));
-    else if (view_same_code(view))
-        markup_element(m, "span", "muted small", "identical code");
     markup_end(m);
     if (c->change)
         change_cells(m, view, x);

@@ -226,7 +226,7 @@ static void write_series(struct site_page *p, size_t index, const struct site_de
     view_shape(shape, &s->problem);
     problem_format(problem, &s->problem);
     view_percent(change, expm1(s->log_ratio));
-    markup_open(m, "details", "series");
+    markup_open(m, "details", s->kind == VERDICT_SAME ? "series" : "series changed");
     markup_attrf(m, "id", "%s", anchor);
     markup_attr(m, "open", open ? "" : NULL);
     markup_start(m, "summary");

@@ -76,13 +76,14 @@ double site_ratio(const struct site_series *s)
 void site_commit(struct site_page *p, const char *id)
 {
     char shown[VIEW_TEXT];
-    const char *url = p->map->site->commit_url;
+    struct buffer href = {0};
+    bool linked = view_commit_link(&href, p->map->site->commit_url, id);
     view_short_id(shown, id);
-    markup_open(p->m, url ? "a" : "span", "mono");
-    if (url)
-        markup_attrf(p->m, "href", "%s%s", url, id);
+    markup_open(p->m, linked ? "a" : "span", "mono");
+    markup_attr(p->m, "href", href.bytes);
     markup_text(p->m, shown);
     markup_end(p->m);
+    buffer_free(&href);
 }
 
 void site_anchor(char out[SITE_ANCHOR], const struct site *site, size_t series)

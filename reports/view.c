@@ -177,6 +177,15 @@ void view_sentence(struct buffer *out, const struct view *view)
                   interval, v->margin * 100);
 }
 
+bool view_commit_link(struct buffer *out, const char *url, const char *id)
+{
+    bool web = url && (strncmp(url, "https://", 8) == 0 || strncmp(url, "http://", 7) == 0);
+    if (!web || id[0] == '\0' || id[strspn(id, "0123456789abcdef")] != '\0')
+        return false;
+    buffer_printf(out, "%s%s", url, id);
+    return true;
+}
+
 void view_reason(struct buffer *out, const struct view *view)
 {
     struct buffer sentence = {0}, name = {0};

@@ -28,7 +28,7 @@ struct view {
     double actual_predicted;           // NaN when there is no prediction or no time
     double throttled;                  // share of the head's samples with a throttle reason, 0..1
     uint8_t throttle;                  // the reasons seen, enum throttle bits
-    double detectable;               // smallest relative change that would be found, NaN unknown
+    double detectable;                 // smallest relative change that would be found, NaN unknown
     enum outcome outcome;
     bool is_environment; // slower or faster, but not because of the kernel
 };
@@ -38,6 +38,9 @@ struct view *view_all(const struct run *run, const struct report_context *contex
 
 // The verdict's sentence, or one made from its numbers when it has none. Untrusted text.
 void view_sentence(struct buffer *out, const struct view *view);
+// Where a commit is shown: `url` with the id behind it, appended to `out`. False, with nothing
+// appended, when there is no http(s) address or the id is not hexadecimal.
+bool view_commit_link(struct buffer *out, const char *url, const char *id);
 // The same without the series' name in front, for places that show it beside.
 void view_reason(struct buffer *out, const struct view *view);
 // Base and head run the same machine code.

@@ -99,6 +99,34 @@ static void markdown_keeps_hostile_text_in_its_cell(void **state)
     buffer_free(&out);
 }
 
+// Addresses come from a policy and ids from a store; neither may become a script or markup.
+static void only_web_addresses_and_hexadecimal_ids_are_linked(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *url, *id;
+        bool linked;
+    } cases[] = {{"https://example.org/commit/", "0123abc", true},
+                 {"http://localhost/", "f", true},
+                 {"javascript:alert(1)//", "0123abc", false},
+                 {"https://example.org/", "0123\"onclick=", false},
+                 {"https://example.org/", ") ![x](http://y", false},
+                 {"https://example.org/", "", false},
+                 {NULL, "0123abc", false}};
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        struct buffer out = {0};
+        assert_int_equal(view_commit_link(&out, cases[i].url, cases[i].id), cases[i].linked);
+        assert_int_equal(out.length > 0, cases[i].linked);
+        buffer_free(&out);
+    }
+    struct run run = helper_run();
+    text_copy(run.head.id, sizeof(run.head.id), "`](javascript:x) <script>");
+    struct buffer out = write_report("markdown", run);
+    assert_null(strstr(out.bytes, "javascript"));
+    assert_null(strstr(out.bytes, "<script"));
+    buffer_free(&out);
+}
+
 static void markdown_tells_the_verdict_first(void **state)
 {
     (void)state;
@@ -437,6 +465,7 @@ int main(void)
         cmocka_unit_test(reports_need_no_context_and_no_results),
         cmocka_unit_test(reports_hold_no_control_bytes),
         cmocka_unit_test(markdown_keeps_hostile_text_in_its_cell),
+        cmocka_unit_test(only_web_addresses_and_hexadecimal_ids_are_linked),
         cmocka_unit_test(markdown_tells_the_verdict_first),
         cmocka_unit_test(markdown_fits_a_comment),
         cmocka_unit_test(annotations_are_one_command_a_line),

@@ -191,11 +191,11 @@
     target.scrollIntoView();
   }
 
-  // Paper cannot be unfolded: the first parts, the worst, are printed open.
+  // Paper cannot be unfolded: what changed is printed open, the worst 40 at most.
   function openForPrint() {
     var opened = [];
     addEventListener("beforeprint", function () {
-      opened = Array.from(document.querySelectorAll("details.series:not([open])")).slice(0, 40);
+      opened = Array.from(document.querySelectorAll("details.changed:not([open])")).slice(0, 40);
       opened.forEach(function (part) { part.open = true; });
     });
     addEventListener("afterprint", function () {

@@ -35,15 +35,19 @@ static void put_commit(struct buffer *out, const struct commit *commit,
                        const struct report_context *context)
 {
     char id[VIEW_TEXT];
+    struct buffer href = {0};
     view_short_id(id, commit->id);
     if (!id[0]) {
         buffer_puts(out, "-");
         return;
     }
-    if (context && context->commit_url)
-        buffer_printf(out, "[`%s`](%s%s) ", id, context->commit_url, commit->id);
-    else
-        buffer_printf(out, "`%s` ", id);
+    bool linked = view_commit_link(&href, context ? context->commit_url : NULL, commit->id);
+    buffer_puts(out, linked ? "[" : "");
+    put_text(out, id, NAME_LIMIT);
+    if (linked)
+        buffer_printf(out, "](%s)", href.bytes);
+    buffer_puts(out, " ");
+    buffer_free(&href);
     put_text(out, commit->summary, SENTENCE_LIMIT);
 }
 
