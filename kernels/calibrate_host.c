@@ -251,6 +251,17 @@ static void latency_figures(const struct plan *plan)
     }
 }
 
+static bool wants_memory(const char *only)
+{
+    static const char *const keys[] = {"dram_bytes_s", "dram_sm_fraction", "l2_bytes_clk",
+                                       "l2_latency_clk", "dram_latency_clk"};
+    for (size_t i = 0; i < ARRAY_COUNT(keys); i++) {
+        if (calibrate_wanted(only, keys[i]))
+            return true;
+    }
+    return false;
+}
+
 int host_calibrate(struct device_base *device, const char *only, calibration_sink *sink,
                    void *state, struct error *err)
 {
@@ -260,6 +271,9 @@ int host_calibrate(struct device_base *device, const char *only, calibration_sin
     struct plan plan = {.only = only, .sink = sink, .state = state};
     plan.threads = sched_getaffinity(0, sizeof(cpus), &cpus) ? 1 : CPU_COUNT(&cpus);
     plan.threads = plan.threads > THREADS_MAX ? THREADS_MAX : plan.threads;
+    core_figures(&plan);
+    if (!wants_memory(only))
+        return 0;
     // Twice the last-level cache, but no more than half a gigabyte: a virtual machine is shown the
     // whole socket's cache.
     plan.big_bytes = (size_t)fmin(fmax(2.0 * (double)last, 64e6), 512 << 20);
@@ -272,7 +286,6 @@ int host_calibrate(struct device_base *device, const char *only, calibration_sin
                          strerror(errno));
     madvise(plan.big, plan.big_bytes, MADV_HUGEPAGE);
     memset(plan.big, 1, plan.big_bytes);
-    core_figures(&plan);
     memory_figures(&plan);
     latency_figures(&plan);
     munmap(plan.big, plan.big_bytes);
