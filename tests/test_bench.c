@@ -425,6 +425,7 @@ static void by_hand_the_exit_code_tells(void **state)
         {"time", 4},
         {"list", 4},
         {"list /nowhere.so", 4},
+        {"calibrate nothing", 4},
         {"time --kernel right --problem 8x8x8 --pairs 0", 4},
         {"time --kernel right --problem eight --head %s", 4},
         {"list %s", 0},
