@@ -215,18 +215,29 @@ done:
     return code;
 }
 
+struct printer {
+    FILE *out;
+    size_t count;
+};
+
 static void print_figure(void *state, const struct calibration *reading)
 {
-    fprintf((FILE *)state, "%-20s %-14.6g cv %.2f %% of %d%s  %s\n", reading->key, reading->value,
+    struct printer *printer = state;
+    printer->count++;
+    fprintf(printer->out, "%-24s %-14.6g cv %.2f %% of %d%s  %s\n", reading->key, reading->value,
             100 * reading->cv, reading->repeats, reading->stable ? "" : "  UNSTABLE",
             reading->note);
-    fflush((FILE *)state);
+    fflush(printer->out);
 }
 
 int hand_calibrate(struct bench *bench, const char *only)
 {
+    struct printer printer = {bench->out, 0};
     struct error err;
-    if (bench->ops->calibrate(bench->device, only, print_figure, bench->out, &err)) {
+    int failed = bench->ops->calibrate(bench->device, only, print_figure, &printer, &err);
+    if (!failed && printer.count == 0)
+        failed = error_set(&err, "calibrate: this device has no figure '%.60s'", only);
+    if (failed) {
         fprintf(stderr, "bench: %s\n", err.text);
         bench_end_if_lost(bench, err.text);
         return EXIT_FAILED;
