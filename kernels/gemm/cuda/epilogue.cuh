@@ -55,9 +55,9 @@ DEVICE void store_elements(const float (&acc)[n / 2], float scale, const output_
 // One warp's way to C: blocks of 64 x n accumulators, of which it has 16 rows each.
 template <class output, int blocks, int n, int ring> struct stager {
     static constexpr int element = sizeof(typename output::type);
-    static constexpr int columns = 128 / element; // of a whole piece
-    static constexpr int per_block = (n + columns - 1) / columns; // the last may be narrower and has
-                                                                  // a map of its own
+    static constexpr int columns = 128 / element;                 // of a whole piece
+    static constexpr int per_block = (n + columns - 1) / columns; // the last may be narrower and
+                                                                  // has a map of its own
     static constexpr int count = blocks * per_block;
     using words = uint32_t[blocks][held_words<output, n>];
 
@@ -70,8 +70,8 @@ template <class output, int blocks, int n, int ring> struct stager {
         return n - piece % per_block * columns >= columns;
     }
 
-    // Writes a piece: row r lies at r * pitch, its 16-byte parts permuted by r % 8 when the piece is
-    // whole (as its map says).
+    // Writes a piece: row r lies at r * pitch, its 16-byte parts permuted by r % 8 when the piece
+    // is whole (as its map says).
     template <int number> DEVICE void fill(const words &held, uint32_t piece) const
     {
         constexpr int index = number % per_block;
@@ -133,9 +133,12 @@ template <class output, int blocks, int n, int ring> struct stager {
     // Piece `number`, known only at run time (registers cannot be indexed, so code is).
     DEVICE void put_one(const words &held, int row, int column, int number)
     {
-        [&]<int... i>(std::integer_sequence<int, i...>) {
-            ((number == i ? put<i>(held, row, column, std::integer_sequence<int, 0>()) : void()), ...);
-        }(std::make_integer_sequence<int, count>());
+        [&]<int... i>(std::integer_sequence<int, i...>)
+        {
+            ((number == i ? put<i>(held, row, column, std::integer_sequence<int, 0>()) : void()),
+             ...);
+        }
+        (std::make_integer_sequence<int, count>());
     }
 
     // All pieces from `first` on, as many at a time as the ring takes.

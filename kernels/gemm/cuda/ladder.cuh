@@ -88,7 +88,8 @@ DEVICE void load_slab_swizzled(uint32_t shared, const float *matrix, int first, 
 
 // One warp's 16 rows of wgmma accumulators, n columns wide, straight to C: each four lanes fill a
 // 32-byte sector.
-template <int n> DEVICE void store_direct(const float (&acc)[n / 2], const operands &o, int row, int column)
+template <int n>
+DEVICE void store_direct(const float (&acc)[n / 2], const operands &o, int row, int column)
 {
     const int lane = threadIdx.x % 32;
 #pragma unroll

@@ -13,7 +13,7 @@
 constexpr int tma_bm = 128, tma_threads = 256, tma_band = 8;
 
 template <int bn> constexpr int tma_stage = (tma_bm + bn) * slab_bytes;
-template <int bn, int stages> constexpr int tma_shared = stages * tma_stage<bn> + stages * 8;
+template <int bn, int stages> constexpr int tma_shared = stages *tma_stage<bn> + stages * 8;
 
 // Thread 0: both operands' slabs number `slab` into its stage.
 template <int bn, int stages>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The wgmma rungs before TMA: two warpgroups compute a 128 x 128 tile, 64 rows each; all 256 threads
-// copy slabs of 32 of K with cp.async into 128-byte-swizzled shared memory. Note the price of loading
-// this way: no rounding to TF32 on the way in (only TMA does that), so the tensor core truncates.
+// The wgmma rungs before TMA: two warpgroups compute a 128 x 128 tile, 64 rows each; all 256
+// threads copy slabs of 32 of K with cp.async into 128-byte-swizzled shared memory. Note the price
+// of loading this way: no rounding to TF32 on the way in (only TMA does that), so the tensor core
+// truncates.
 #ifndef PLUMB_LADDER_WGMMA_CUH
 #define PLUMB_LADDER_WGMMA_CUH
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The mma.sync rungs' common part: 128 threads compute a 128 x 128 tile, each warp a 64 x 64 quarter
-// of it as 4 x 8 instructions of 16 x 8 x 8.
+// The mma.sync rungs' common part: 128 threads compute a 128 x 128 tile, each warp a 64 x 64
+// quarter of it as 4 x 8 instructions of 16 x 8 x 8.
 #ifndef PLUMB_MMA_CUH
 #define PLUMB_MMA_CUH
 
@@ -12,8 +12,7 @@ constexpr int mma_tile = 128, mma_threads = 128;
 struct warp_tile {
     float c[4][8][4] = {};
     int row, column; // of this warp's quarter within the tile
-    DEVICE warp_tile()
-        : row(threadIdx.x / 32 % 2 * 64), column(threadIdx.x / 64 * 64)
+    DEVICE warp_tile() : row(threadIdx.x / 32 % 2 * 64), column(threadIdx.x / 64 * 64)
     {
     }
 
@@ -58,8 +57,7 @@ struct warp_tile {
 
 // Slabs of bk of K, one buffer: load, wait, multiply, again. Rows are padded by four words, so that
 // the eight rows and four columns a fragment touches fall on 32 different banks.
-template <int bk>
-__global__ void __launch_bounds__(mma_threads) shared_mma(operands o)
+template <int bk> __global__ void __launch_bounds__(mma_threads) shared_mma(operands o)
 {
     constexpr int pitch = bk + 4, parts = bk / 4;
     __shared__ __align__(16) float a[mma_tile * pitch];

@@ -18,7 +18,7 @@ DEVICE uint32_t shared_address(const void *pointer)
     return (uint32_t)__cvta_generic_to_shared(pointer);
 }
 
-// ---- mbarrier: a barrier in shared memory that counts arrivals and bytes ------------------------
+// ---- mbarrier: a barrier in shared memory that counts arrivals and bytes ----
 
 DEVICE void barrier_init(uint32_t barrier, uint32_t arrivals)
 {
@@ -83,7 +83,7 @@ DEVICE void named_barrier_arrive(uint32_t number, uint32_t threads)
     asm volatile("bar.arrive %0, %1;" ::"r"(number), "r"(threads) : "memory");
 }
 
-// ---- cp.async: 16 bytes from global to shared memory, zeros where !valid -------------------------
+// ---- cp.async: 16 bytes from global to shared memory, zeros where !valid ----
 
 DEVICE void copy_async_16(uint32_t shared, const void *global, bool valid)
 {
@@ -102,7 +102,7 @@ template <int pending> DEVICE void copy_async_wait()
     asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
 }
 
-// ---- the tensor memory accelerator (TMA): boxes between global and shared memory -----------------
+// ---- the tensor memory accelerator (TMA): boxes between global and shared memory ----
 
 DEVICE void tensor_prefetch(const CUtensorMap *map)
 {
@@ -133,10 +133,10 @@ DEVICE void tensor_load_multicast(uint32_t shared, const CUtensorMap *map, int c
 // Stores a box; parts outside the tensor are dropped. Belongs to the thread's next bulk group.
 DEVICE void tensor_store(const CUtensorMap *map, int column, int row, uint32_t shared)
 {
-    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];" ::"l"(
-                     map),
-                 "r"(column), "r"(row), "r"(shared)
-                 : "memory");
+    asm volatile(
+        "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];" ::"l"(map),
+        "r"(column), "r"(row), "r"(shared)
+        : "memory");
 }
 
 DEVICE void bulk_commit()
@@ -144,7 +144,8 @@ DEVICE void bulk_commit()
     asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
 
-// Waits until all but the `pending` newest bulk groups of this thread have read their shared memory.
+// Waits until all but the `pending` newest bulk groups of this thread have read their shared
+// memory.
 template <int pending> DEVICE void bulk_wait_read()
 {
     asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(pending) : "memory");
@@ -157,7 +158,7 @@ DEVICE void fence_async_shared()
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-// ---- tensor cores --------------------------------------------------------------------------------
+// ---- tensor cores ----
 
 // Orders register and shared-memory accesses before the matrix instructions that follow.
 DEVICE void wgmma_fence()
@@ -223,7 +224,7 @@ DEVICE void store_shared(uint32_t shared, uint32_t x, uint32_t y)
     asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(shared), "r"(x), "r"(y) : "memory");
 }
 
-// ---- thread-block clusters -----------------------------------------------------------------------
+// ---- thread-block clusters ----
 
 DEVICE uint32_t cluster_rank()
 {
@@ -273,7 +274,7 @@ DEVICE float4 load_shared(uint32_t shared)
     return v;
 }
 
-// ---- register reallocation between warpgroups ------------------------------------------------------
+// ---- register reallocation between warpgroups ----
 
 template <int count> DEVICE void registers_give()
 {

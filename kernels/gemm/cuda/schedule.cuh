@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which output tile a persistent block works on next. Blocks that run at the same time should share
-// rows of A and rows of B, so that L2 serves most loads: `group` tile rows (or columns) form a band,
-// which is walked one column (row) after the other; or squares of 16 x 16 along Hilbert's curve.
+// rows of A and rows of B, so that L2 serves most loads: `group` tile rows (or columns) form a
+// band, which is walked one column (row) after the other; or squares of 16 x 16 along Hilbert's
+// curve.
 //
-// The host prepares every divisor, because a block divides before it can ask for its first byte: with
-// the hardware's integer division that took 690 cycles, 3 % of a 20 us kernel.
+// The host prepares every divisor, because a block divides before it can ask for its first byte:
+// with the hardware's integer division that took 690 cycles, 3 % of a 20 us kernel.
 #ifndef PLUMB_SCHEDULE_CUH
 #define PLUMB_SCHEDULE_CUH
 
@@ -37,10 +38,10 @@ struct divider {
 constexpr int hilbert_order = 4, hilbert_side = 1 << hilbert_order;
 
 struct tile_grid {
-    int rows, columns;          // in clusters' tiles
-    int raster;                 // enum plumb_raster
-    int lines, length;          // across and along bands: rows and columns, or the other way round
-    divider band, whole, last;  // tiles of a band; lines of a whole band; lines of the last one
+    int rows, columns;         // in clusters' tiles
+    int raster;                // enum plumb_raster
+    int lines, length;         // across and along bands: rows and columns, or the other way round
+    divider band, whole, last; // tiles of a band; lines of a whole band; lines of the last one
 };
 
 struct tile {
@@ -56,7 +57,13 @@ inline tile_grid make_grid(int rows, int columns, int raster, int group)
     if (group > lines)
         group = lines;
     const int last = lines % group ? lines % group : group;
-    return {rows,   columns, raster, lines, length, divider::by(group * length), divider::by(group),
+    return {rows,
+            columns,
+            raster,
+            lines,
+            length,
+            divider::by(group * length),
+            divider::by(group),
             divider::by(last)};
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The configuration space: the persistent kernel as rows of a kernel table. A row's name says all of
-// it: type-tile-warpgroups-cluster-stages-epilogue pieces-raster-mode, as in
+// The configuration space: the persistent kernel as rows of a kernel table. A row's name says all
+// of it: type-tile-warpgroups-cluster-stages-epilogue pieces-raster-mode, as in
 // bf16-128x256-w2x1-c2x1-s4-e2-m8-coop.
 //
 // Stages and rasterisation are run-time arguments, so rows that differ in these alone share machine
@@ -19,8 +19,7 @@ enum mode {
     promote,  // cooperative, FP8 sums promoted every 128 of K
 };
 
-constexpr int raster_m = PLUMB_RASTER_M, raster_n = PLUMB_RASTER_N,
-              raster_h = PLUMB_RASTER_HILBERT;
+constexpr int raster_m = PLUMB_RASTER_M, raster_n = PLUMB_RASTER_N, raster_h = PLUMB_RASTER_HILBERT;
 
 template <class type, int bm, int bn, int wm, int wn, int cm, int cn, mode how, int ring>
 using space_config = config<type, bm, bn, wm, wn, cm, cn, how == pingpong, how == promote,
@@ -42,8 +41,8 @@ constexpr plumb_kernel space_row(const char *name)
 // Raster is m, n or h.
 #define ROW(type, bm, bn, wm, wn, cm, cn, stages, ring, raster, group, how)                        \
     space_row<space_config<type, bm, bn, wm, wn, cm, cn, how, ring>, stages, raster_##raster,      \
-              group>(#type "-" #bm "x" #bn "-w" #wm "x" #wn "-c" #cm "x" #cn "-s" #stages "-e"     \
-                           #ring "-" #raster #group "-" #how)
+              group>(#type "-" #bm "x" #bn "-w" #wm "x" #wn "-c" #cm "x" #cn "-s" #stages          \
+                           "-e" #ring "-" #raster #group "-" #how)
 
 template <class c, int split, int stages, int raster, int group>
 constexpr plumb_kernel split_row(const char *name)
@@ -61,8 +60,8 @@ constexpr plumb_kernel split_row(const char *name)
 
 #define SPLIT_ROW(type, bm, bn, wm, wn, split, stages, raster, group)                              \
     split_row<space_config<type, bm, bn, wm, wn, 1, 1, coop, 2>, split, stages, raster_##raster,   \
-              group>(#type "-" #bm "x" #bn "-w" #wm "x" #wn "-k" #split "-s" #stages "-" #raster   \
-                           #group "-split")
+              group>(#type "-" #bm "x" #bn "-w" #wm "x" #wn "-k" #split "-s" #stages               \
+                           "-" #raster #group "-split")
 
 #define PLUMB_TABLE(rows)                                                                          \
     PLUMB_EXPORT const struct plumb_library *plumb_library(void)                                   \

@@ -7,5 +7,5 @@
 #define R(...) ROW(e4m3, __VA_ARGS__),
 #define S(...) SPLIT_ROW(e4m3, __VA_ARGS__),
 static constexpr plumb_kernel rows[] = {PLUMB_SPACE_SMALL(R) PLUMB_SPACE_SPLIT(S)
-    PLUMB_SPACE_PROMOTED(R)};
+                                            PLUMB_SPACE_PROMOTED(R)};
 PLUMB_TABLE(rows)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Split-K within a cluster, for problems with too few tiles to fill the device: the `split` blocks of
-// a cluster compute the same tile over different slabs of K. Then each warp sends its partial sums
-// through distributed shared memory to the block that finishes its 16 rows (warp w to block
-// w % split), so all blocks take part in the reduction, it needs no workspace and it always adds in
+// Split-K within a cluster, for problems with too few tiles to fill the device: the `split` blocks
+// of a cluster compute the same tile over different slabs of K. Then each warp sends its partial
+// sums through distributed shared memory to the block that finishes its 16 rows (warp w to block w
+// % split), so all blocks take part in the reduction, it needs no workspace and it always adds in
 // the same order. One tile per cluster, not persistent.
 #ifndef PLUMB_SPLIT_CUH
 #define PLUMB_SPLIT_CUH
@@ -13,8 +13,8 @@
 // c: a cooperative configuration without clusters of its own.
 template <class c, int split> struct split_layout {
     static constexpr int warps = 4 * c::consumers;
-    static constexpr int share = (warps + split - 1) / split;    // warps a block finishes
-    static constexpr int partial_bytes = c::mi * 16 * c::n * 4;  // of one warp
+    static constexpr int share = (warps + split - 1) / split;   // warps a block finishes
+    static constexpr int partial_bytes = c::mi * 16 * c::n * 4; // of one warp
     static constexpr int partials_bytes = share * (split - 1) * partial_bytes;
     static constexpr int smem_bytes(int stages)
     {
@@ -147,7 +147,7 @@ __global__ void __launch_bounds__(c::threads, 1)
         bulk_wait_read<0>();
 }
 
-// ---- host ----------------------------------------------------------------------------------------
+// ---- host ----
 
 // Every block needs a slab of its own.
 template <class c, int split> int supports_split(const plumb_problem *problem)
@@ -155,7 +155,8 @@ template <class c, int split> int supports_split(const plumb_problem *problem)
     return supports_tn<typename c::type>(problem) && ceil_div(problem->k, c::bk) >= split;
 }
 
-template <class c, int split> int launch_split(const plumb_args *args, void *stream, const schedule &s)
+template <class c, int split>
+int launch_split(const plumb_args *args, void *stream, const schedule &s)
 {
     using layout = split_layout<c, split>;
     static const cudaError_t allowed = cudaFuncSetAttribute(
@@ -183,8 +184,7 @@ int launch_split_row(const plumb_args *args, void *stream)
     return launch_split<c, split>(args, stream, {raster, group, stages});
 }
 
-template <class c, int split>
-constexpr plumb_traits split_traits(int stages, int raster, int group)
+template <class c, int split> constexpr plumb_traits split_traits(int stages, int raster, int group)
 {
     plumb_traits t = persistent_traits<c>(stages, raster, group);
     t.smem_bytes = split_layout<c, split>::smem_bytes(stages);

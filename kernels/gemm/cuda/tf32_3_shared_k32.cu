@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rung 3, a deeper slab, 32 of K instead of 8: a quarter of the waits and block-wide barriers, and whole
-// 128-byte lines of each row.
+// Rung 3, a deeper slab, 32 of K instead of 8: a quarter of the waits and block-wide barriers, and
+// whole 128-byte lines of each row.
 #include "mma.cuh"
 
 static int launch(const plumb_args *args, void *stream)

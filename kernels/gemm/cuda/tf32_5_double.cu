@@ -12,8 +12,8 @@ static __global__ void __launch_bounds__(wgmma_threads) double_tf32(operands o)
 
 static int launch(const plumb_args *args, void *stream)
 {
-    const int error = cudaFuncSetAttribute(
-        double_tf32, cudaFuncAttributeMaxDynamicSharedMemorySize, 2 * wgmma_slab);
+    const int error = cudaFuncSetAttribute(double_tf32, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                           2 * wgmma_slab);
     if (error)
         return error;
     double_tf32<<<grid_of(args, wgmma_tile, wgmma_tile), wgmma_threads, 2 * wgmma_slab,

@@ -6,7 +6,8 @@
 
 constexpr int band = 8;
 
-static __global__ void __launch_bounds__(wgmma_threads) banded_tf32(operands o, int rows, int columns)
+static __global__ void __launch_bounds__(wgmma_threads)
+    banded_tf32(operands o, int rows, int columns)
 {
     extern __shared__ __align__(1024) uint8_t shared[];
     const tile t = banded_tile(blockIdx.x, rows, columns, band);
@@ -15,8 +16,8 @@ static __global__ void __launch_bounds__(wgmma_threads) banded_tf32(operands o, 
 
 static int launch(const plumb_args *args, void *stream)
 {
-    const int error = cudaFuncSetAttribute(
-        banded_tf32, cudaFuncAttributeMaxDynamicSharedMemorySize, 2 * wgmma_slab);
+    const int error = cudaFuncSetAttribute(banded_tf32, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                           2 * wgmma_slab);
     if (error)
         return error;
     const dim3 grid = grid_of(args, wgmma_tile, wgmma_tile);

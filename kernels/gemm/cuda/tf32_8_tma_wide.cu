@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rung 8, a larger tile, 128 x 256: a third fewer bytes per multiplication out of L2 and into shared
-// memory, and one matrix instruction reads 256 columns of B for its 64 rows of A. Four stages.
+// Rung 8, a larger tile, 128 x 256: a third fewer bytes per multiplication out of L2 and into
+// shared memory, and one matrix instruction reads 256 columns of B for its 64 rows of A. Four
+// stages.
 #include "ladder_tma.cuh"
 
-static const plumb_kernel kernel = {
-    "tf32-8-tma-wide",
-    "TMA, wgmma, 4 stages, tiles in bands of 8 rows, 128x256x32",
-    ladder_traits(tma_bm, 256, 32, 4, tma_threads, tma_shared<256, 4>, 255, 1,
-                  PLUMB_RASTER_M, tma_band),
-    supports_tf32,
-    nullptr,
-    nullptr,
-    launch_tma<256, 4>};
+static const plumb_kernel kernel = {"tf32-8-tma-wide",
+                                    "TMA, wgmma, 4 stages, tiles in bands of 8 rows, 128x256x32",
+                                    ladder_traits(tma_bm, 256, 32, 4, tma_threads,
+                                                  tma_shared<256, 4>, 255, 1, PLUMB_RASTER_M,
+                                                  tma_band),
+                                    supports_tf32,
+                                    nullptr,
+                                    nullptr,
+                                    launch_tma<256, 4>};
 PLUMB_LIBRARY("cuda", kernel)

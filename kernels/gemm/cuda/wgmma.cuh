@@ -3,7 +3,8 @@
 // The warpgroup matrix instruction, C (64 x n) += A (64 x k) * B (n x k), with A and B read from
 // shared memory by descriptor, for n = 16 .. 256 in steps of 16 and four element types. k is always
 // 32 bytes of a row. C lies in n / 2 FP32 registers of each of the 128 threads: register i of a
-// thread is row 16 * warp + lane / 4 + 8 * (i / 2 % 2), column 8 * (i / 4) + 2 * (lane % 4) + i % 2.
+// thread is row 16 * warp + lane / 4 + 8 * (i / 2 % 2), column 8 * (i / 4) + 2 * (lane % 4) + i
+// % 2.
 //
 // Inline PTX wants every register named, so the operand lists are built here, once, by the
 // preprocessor: REGISTERS_r is the text "%0,...,%(r-1)", ACCUMULATORS_r the matching operands.
@@ -20,34 +21,34 @@ struct fp16;
 struct tf32;
 struct e4m3;
 
-#define NAMES_0 "%0,%1,%2,%3,%4,%5,%6,%7"
-#define NAMES_1 "%8,%9,%10,%11,%12,%13,%14,%15"
-#define NAMES_2 "%16,%17,%18,%19,%20,%21,%22,%23"
-#define NAMES_3 "%24,%25,%26,%27,%28,%29,%30,%31"
-#define NAMES_4 "%32,%33,%34,%35,%36,%37,%38,%39"
-#define NAMES_5 "%40,%41,%42,%43,%44,%45,%46,%47"
-#define NAMES_6 "%48,%49,%50,%51,%52,%53,%54,%55"
-#define NAMES_7 "%56,%57,%58,%59,%60,%61,%62,%63"
-#define NAMES_8 "%64,%65,%66,%67,%68,%69,%70,%71"
-#define NAMES_9 "%72,%73,%74,%75,%76,%77,%78,%79"
-#define NAMES_10 "%80,%81,%82,%83,%84,%85,%86,%87"
-#define NAMES_11 "%88,%89,%90,%91,%92,%93,%94,%95"
-#define NAMES_12 "%96,%97,%98,%99,%100,%101,%102,%103"
-#define NAMES_13 "%104,%105,%106,%107,%108,%109,%110,%111"
-#define NAMES_14 "%112,%113,%114,%115,%116,%117,%118,%119"
-#define NAMES_15 "%120,%121,%122,%123,%124,%125,%126,%127"
-#define REGISTERS_8 NAMES_0
-#define REGISTERS_16 REGISTERS_8 "," NAMES_1
-#define REGISTERS_24 REGISTERS_16 "," NAMES_2
-#define REGISTERS_32 REGISTERS_24 "," NAMES_3
-#define REGISTERS_40 REGISTERS_32 "," NAMES_4
-#define REGISTERS_48 REGISTERS_40 "," NAMES_5
-#define REGISTERS_56 REGISTERS_48 "," NAMES_6
-#define REGISTERS_64 REGISTERS_56 "," NAMES_7
-#define REGISTERS_72 REGISTERS_64 "," NAMES_8
-#define REGISTERS_80 REGISTERS_72 "," NAMES_9
-#define REGISTERS_88 REGISTERS_80 "," NAMES_10
-#define REGISTERS_96 REGISTERS_88 "," NAMES_11
+#define NAMES_0       "%0,%1,%2,%3,%4,%5,%6,%7"
+#define NAMES_1       "%8,%9,%10,%11,%12,%13,%14,%15"
+#define NAMES_2       "%16,%17,%18,%19,%20,%21,%22,%23"
+#define NAMES_3       "%24,%25,%26,%27,%28,%29,%30,%31"
+#define NAMES_4       "%32,%33,%34,%35,%36,%37,%38,%39"
+#define NAMES_5       "%40,%41,%42,%43,%44,%45,%46,%47"
+#define NAMES_6       "%48,%49,%50,%51,%52,%53,%54,%55"
+#define NAMES_7       "%56,%57,%58,%59,%60,%61,%62,%63"
+#define NAMES_8       "%64,%65,%66,%67,%68,%69,%70,%71"
+#define NAMES_9       "%72,%73,%74,%75,%76,%77,%78,%79"
+#define NAMES_10      "%80,%81,%82,%83,%84,%85,%86,%87"
+#define NAMES_11      "%88,%89,%90,%91,%92,%93,%94,%95"
+#define NAMES_12      "%96,%97,%98,%99,%100,%101,%102,%103"
+#define NAMES_13      "%104,%105,%106,%107,%108,%109,%110,%111"
+#define NAMES_14      "%112,%113,%114,%115,%116,%117,%118,%119"
+#define NAMES_15      "%120,%121,%122,%123,%124,%125,%126,%127"
+#define REGISTERS_8   NAMES_0
+#define REGISTERS_16  REGISTERS_8 "," NAMES_1
+#define REGISTERS_24  REGISTERS_16 "," NAMES_2
+#define REGISTERS_32  REGISTERS_24 "," NAMES_3
+#define REGISTERS_40  REGISTERS_32 "," NAMES_4
+#define REGISTERS_48  REGISTERS_40 "," NAMES_5
+#define REGISTERS_56  REGISTERS_48 "," NAMES_6
+#define REGISTERS_64  REGISTERS_56 "," NAMES_7
+#define REGISTERS_72  REGISTERS_64 "," NAMES_8
+#define REGISTERS_80  REGISTERS_72 "," NAMES_9
+#define REGISTERS_88  REGISTERS_80 "," NAMES_10
+#define REGISTERS_96  REGISTERS_88 "," NAMES_11
 #define REGISTERS_104 REGISTERS_96 "," NAMES_12
 #define REGISTERS_112 REGISTERS_104 "," NAMES_13
 #define REGISTERS_120 REGISTERS_112 "," NAMES_14
@@ -56,18 +57,18 @@ struct e4m3;
 #define EIGHT(i)                                                                                   \
     "+f"(c[i]), "+f"(c[i + 1]), "+f"(c[i + 2]), "+f"(c[i + 3]), "+f"(c[i + 4]), "+f"(c[i + 5]),    \
         "+f"(c[i + 6]), "+f"(c[i + 7])
-#define ACCUMULATORS_8 EIGHT(0)
-#define ACCUMULATORS_16 ACCUMULATORS_8, EIGHT(8)
-#define ACCUMULATORS_24 ACCUMULATORS_16, EIGHT(16)
-#define ACCUMULATORS_32 ACCUMULATORS_24, EIGHT(24)
-#define ACCUMULATORS_40 ACCUMULATORS_32, EIGHT(32)
-#define ACCUMULATORS_48 ACCUMULATORS_40, EIGHT(40)
-#define ACCUMULATORS_56 ACCUMULATORS_48, EIGHT(48)
-#define ACCUMULATORS_64 ACCUMULATORS_56, EIGHT(56)
-#define ACCUMULATORS_72 ACCUMULATORS_64, EIGHT(64)
-#define ACCUMULATORS_80 ACCUMULATORS_72, EIGHT(72)
-#define ACCUMULATORS_88 ACCUMULATORS_80, EIGHT(80)
-#define ACCUMULATORS_96 ACCUMULATORS_88, EIGHT(88)
+#define ACCUMULATORS_8   EIGHT(0)
+#define ACCUMULATORS_16  ACCUMULATORS_8, EIGHT(8)
+#define ACCUMULATORS_24  ACCUMULATORS_16, EIGHT(16)
+#define ACCUMULATORS_32  ACCUMULATORS_24, EIGHT(24)
+#define ACCUMULATORS_40  ACCUMULATORS_32, EIGHT(32)
+#define ACCUMULATORS_48  ACCUMULATORS_40, EIGHT(40)
+#define ACCUMULATORS_56  ACCUMULATORS_48, EIGHT(48)
+#define ACCUMULATORS_64  ACCUMULATORS_56, EIGHT(56)
+#define ACCUMULATORS_72  ACCUMULATORS_64, EIGHT(64)
+#define ACCUMULATORS_80  ACCUMULATORS_72, EIGHT(72)
+#define ACCUMULATORS_88  ACCUMULATORS_80, EIGHT(80)
+#define ACCUMULATORS_96  ACCUMULATORS_88, EIGHT(88)
 #define ACCUMULATORS_104 ACCUMULATORS_96, EIGHT(96)
 #define ACCUMULATORS_112 ACCUMULATORS_104, EIGHT(104)
 #define ACCUMULATORS_120 ACCUMULATORS_112, EIGHT(112)

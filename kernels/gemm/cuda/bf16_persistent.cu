@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The persistent kernel in BF16, the space's best all-round configuration for large problems: no
+// cluster (multicast saves L2 traffic but costs 2000 cycles at the start), bands of 16 tile rows.
+#include "persistent.cuh"
+
+using shape = config<bf16, 128, 256, 2, 1, 1, 1>;
+
+static const plumb_kernel kernel = {
+    "bf16-persistent",
+    "persistent, warp-specialised, 128x256x64, stores overlap the next tile",
+    persistent_traits<shape>(4, PLUMB_RASTER_M, 16),
+    supports_tn<shape::type>,
+    nullptr,
+    nullptr,
+    launch_row<shape, 4, PLUMB_RASTER_M, 16>};
+PLUMB_LIBRARY("cuda", kernel)

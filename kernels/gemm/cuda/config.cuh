@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What describes one persistent or split-K kernel: its compile-time configuration, its parameters,
+// and how its shared memory is laid out.
+#ifndef PLUMB_CONFIG_CUH
+#define PLUMB_CONFIG_CUH
+
+#include "element.cuh"
+#include "epilogue.cuh"
+#include "schedule.cuh"
+
+// What is fixed at compile time. bm x bn: tile of one block. wm x wn: consumer warpgroups.
+// blocks: resident per SM. promote: FP8 sums of 128 of K are added in FP32 (the tensor core keeps
+// about 14 bits of its products' sum, which "fast accumulation" accepts).
+template <class type_, int bm_, int bn_, int wm_, int wn_, int cm_ = 1, int cn_ = 1,
+          bool pingpong_ = false, bool promote_ = false, int blocks_ = 1, int ring_ = 2>
+struct config {
+    using type = type_;
+    using output = typename type::output;
+    static constexpr int bm = bm_, bn = bn_, wm = wm_, wn = wn_, cm = cm_, cn = cn_;
+    static constexpr bool pingpong = pingpong_, promote = promote_;
+    static constexpr int blocks = blocks_;
+    static constexpr int ring = ring_; // staged 2 KiB pieces per warp in the epilogue
+
+    static constexpr int cluster = cm * cn;
+    static constexpr int consumers = pingpong ? 2 : wm * wn;
+    static constexpr int threads = 128 * (1 + consumers);
+    static constexpr int n = bn / wn;       // columns of one matrix instruction
+    static constexpr int mi = bm / wm / 64; // matrix instructions down a warpgroup's rows
+    static constexpr int bk = slab_elements<type>;
+    static constexpr int a_bytes = bm * slab_bytes, b_bytes = bn * slab_bytes;
+    static constexpr int stage_bytes = a_bytes + b_bytes;
+    static constexpr int staging_bytes = consumers * 4 * ring * piece_bytes;
+
+    // A tile's results wait in registers and are stored between the next tile's slabs, if these
+    // registers are to be had; else at once.
+    using stager = ::stager<output, mi, n, ring>;
+    static constexpr int words = held_words<output, n>;
+    static constexpr bool overlap =
+        !pingpong && !promote && blocks == 1 && consumers == 2 &&
+        mi * (n / 2 + words) <= (sizeof(typename output::type) == 2 && mi == 1 ? 192 : 128);
+
+    // 64 Ki registers per SM, allocated evenly at launch and shared out anew by role.
+    static constexpr bool reallocate = consumers >= 2;
+    static constexpr int launch_registers = 65536 / (threads * blocks) / 8 * 8;
+    static constexpr int producer_registers = 40;
+    static constexpr int consumer_registers_ =
+        (launch_registers * threads / 128 - producer_registers) / consumers / 8 * 8;
+    static constexpr int consumer_registers = consumer_registers_ > 240 ? 240 : consumer_registers_;
+
+    // Promoting with two partial sums in turn.
+    static constexpr bool twofold = promote && mi == 1 && 3 * n / 2 <= 192;
+
+    static constexpr int smem_bytes(int stages)
+    {
+        return stages * stage_bytes + staging_bytes + stages * 16;
+    }
+    static constexpr int smem_limit = blocks == 1 ? 232448 : 233472 / blocks - 1024;
+    static constexpr int most_stages()
+    {
+        return (smem_limit - staging_bytes) / (stage_bytes + 16);
+    }
+
+    static_assert(bm % (64 * wm) == 0 && bn % (16 * wn) == 0 && n <= 256, "tile and warpgroups");
+    static_assert(!pingpong || wm * wn == 1, "ping-pong: each warpgroup has a whole tile");
+    static_assert(wn == 1 || n * (int)sizeof(typename output::type) % 128 == 0, "whole pieces");
+    static_assert(bm % (8 * cn) == 0 && bn % (8 * cm) == 0, "shared parts are whole swizzle atoms");
+};
+
+struct gemm_params {
+    output_target out;
+    const float *scale_a, *scale_b; // FP8: per-tensor scales, or NULL
+    int slabs;                      // along K
+    int load_bytes;                 // that a block receives per slab
+    int stages;
+    tile_grid grid;
+};
+
+// Where a role stands in the ring of stages; `phase` is the parity of the current turn.
+struct ring_position {
+    int stage = 0;
+    uint32_t phase = 0;
+    DEVICE void advance(int stages)
+    {
+        if (++stage == stages) {
+            stage = 0;
+            phase ^= 1;
+        }
+    }
+    DEVICE void skip(int count, int stages)
+    {
+        stage += count;
+        phase ^= (stage / stages) & 1;
+        stage %= stages;
+    }
+};
+
+// Shared memory of one block: stages, staging, barriers.
+template <class c> struct block_memory {
+    uint32_t base;
+    int stages;
+    DEVICE uint32_t a(int stage) const
+    {
+        return base + stage * c::stage_bytes;
+    }
+    DEVICE uint32_t b(int stage) const
+    {
+        return base + stage * c::stage_bytes + c::a_bytes;
+    }
+    DEVICE uint32_t staging(int warp) const
+    {
+        return base + stages * c::stage_bytes + warp * c::ring * piece_bytes;
+    }
+    DEVICE uint32_t full(int stage) const
+    {
+        return base + stages * c::stage_bytes + c::staging_bytes + stage * 8;
+    }
+    DEVICE uint32_t empty(int stage) const
+    {
+        return full(stages + stage);
+    }
+};
+
+#endif

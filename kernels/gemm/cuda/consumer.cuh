@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The consumer's main loop: wait for a slab, start its matrix instructions, hand back the slab
+// before. One group of instructions is always in flight.
+#ifndef PLUMB_CONSUMER_CUH
+#define PLUMB_CONSUMER_CUH
+
+#include "config.cuh"
+#include "wgmma.cuh"
+
+// Tells every block whose loads this warpgroup has read that the stage is free. One lane each.
+template <class c>
+DEVICE void release(const block_memory<c> &memory, int stage, int rank_m, int rank_n)
+{
+    if constexpr (c::cluster == 1) {
+        if (threadIdx.x % 128 == 0)
+            barrier_arrive(memory.empty(stage));
+    } else {
+        const int peer = threadIdx.x % 128;
+        if (peer < c::cluster && (peer % c::cm == rank_m || peer / c::cm == rank_n))
+            barrier_arrive_remote(memory.empty(stage), peer);
+    }
+}
+
+// The four matrix instructions along one slab, for each 64 rows.
+template <class c>
+DEVICE void multiply_slab(float (&acc)[c::mi][c::n / 2], uint64_t a, uint64_t b, bool accumulate)
+{
+#pragma unroll
+    for (int step = 0; step < 4; ++step)
+#pragma unroll
+        for (int i = 0; i < c::mi; ++i)
+            wgmma<typename c::type, c::n>::multiply(acc[i],
+                                                    a + i * (64 * slab_bytes / 16) + 2 * step,
+                                                    b + 2 * step, accumulate || step > 0);
+}
+
+// A consumer warpgroup's view of its block: where it reads, whom it tells.
+template <class c> struct consumer {
+    const gemm_params &p;
+    const block_memory<c> &memory;
+    const int rank_m, rank_n;
+    const uint32_t offset_a, offset_b; // this warpgroup's part of a stage
+    ring_position at;
+    int previous = 0; // stage of the slab before
+
+    DEVICE void multiply_next(float (&acc)[c::mi][c::n / 2], int slab)
+    {
+        barrier_wait(memory.full(at.stage), at.phase);
+        wgmma_fence();
+        multiply_slab<c>(acc, operand_descriptor(memory.a(at.stage) + offset_a),
+                         operand_descriptor(memory.b(at.stage) + offset_b), slab > 0);
+        wgmma_commit();
+        wgmma_wait<1>();
+        if (slab > 0)
+            release(memory, previous, rank_m, rank_n);
+        previous = at.stage;
+        at.advance(p.stages);
+    }
+
+    // Sums all slabs of a tile into acc. meanwhile(slab) runs after each slab's instructions were
+    // issued, while the tensor cores are busy.
+    template <class work> DEVICE void accumulate(float (&acc)[c::mi][c::n / 2], work meanwhile)
+    {
+#pragma unroll
+        for (int block = 0; block < c::mi; ++block)
+            pin(acc[block]);
+#pragma unroll 1
+        for (int slab = 0; slab < p.slabs; ++slab) {
+            multiply_next(acc, slab);
+            meanwhile(slab);
+        }
+        wgmma_wait<0>();
+#pragma unroll
+        for (int block = 0; block < c::mi; ++block)
+            pin(acc[block]);
+        release(memory, previous, rank_m, rank_n);
+    }
+
+    // part = the sum over the next slab of rows block * 64 ..., left running.
+    DEVICE void start_part(float (&part)[c::n / 2], int block)
+    {
+        const uint64_t a =
+            operand_descriptor(memory.a(at.stage) + offset_a + block * 64 * slab_bytes);
+        const uint64_t b = operand_descriptor(memory.b(at.stage) + offset_b);
+        pin(part);
+        wgmma_fence();
+#pragma unroll
+        for (int step = 0; step < 4; ++step)
+            wgmma<typename c::type, c::n>::multiply(part, a + 2 * step, b + 2 * step, step > 0);
+        wgmma_commit();
+    }
+
+    DEVICE void add_part(float (&acc)[c::n / 2], float (&part)[c::n / 2], bool first)
+    {
+        pin(part);
+#pragma unroll
+        for (int j = 0; j < c::n / 2; ++j)
+            acc[j] = first ? part[j] : acc[j] + part[j];
+    }
+
+    // The same with each slab summed by the tensor core on its own and added here, in FP32: this
+    // warpgroup's additions leave the tensor cores to the other one.
+    DEVICE void accumulate_promoted(float (&acc)[c::mi][c::n / 2])
+    {
+        float part[c::n / 2];
+#pragma unroll 1
+        for (int slab = 0; slab < p.slabs; ++slab) {
+            barrier_wait(memory.full(at.stage), at.phase);
+#pragma unroll
+            for (int i = 0; i < c::mi; ++i) {
+                start_part(part, i);
+                wgmma_wait<0>();
+                if (i == c::mi - 1)
+                    release(memory, at.stage, rank_m, rank_n);
+                add_part(acc[i], part, slab == 0);
+            }
+            at.advance(p.stages);
+        }
+    }
+
+    // The same with two partial sums, so that one is added while the other is computed.
+    DEVICE void accumulate_promoted_twofold(float (&acc)[c::n / 2])
+    {
+        float even[c::n / 2], odd[c::n / 2];
+        const auto begin = [&](float(&part)[c::n / 2]) {
+            barrier_wait(memory.full(at.stage), at.phase);
+            start_part(part, 0);
+        };
+        const auto end = [&](float(&part)[c::n / 2], int slab) {
+            release(memory, previous, rank_m, rank_n);
+            add_part(acc, part, slab == 0);
+        };
+        const auto turn = [&] {
+            previous = at.stage;
+            at.advance(p.stages);
+        };
+        begin(even);
+        turn();
+        int slab = 1;
+#pragma unroll 1
+        for (; slab + 1 < p.slabs; slab += 2) {
+            begin(odd);
+            wgmma_wait<1>();
+            end(even, slab - 1);
+            turn();
+            begin(even);
+            wgmma_wait<1>();
+            end(odd, slab);
+            turn();
+        }
+        if (slab < p.slabs) {
+            begin(odd);
+            wgmma_wait<1>();
+            end(even, slab - 1);
+            turn();
+            wgmma_wait<0>();
+            end(odd, slab);
+        } else {
+            wgmma_wait<0>();
+            end(even, slab - 1);
+        }
+    }
+};
+
+#endif

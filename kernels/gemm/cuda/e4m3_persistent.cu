@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The persistent kernel in FP8 (e4m3 to BF16), fast accumulation: sums stay in the tensor core,
+// which keeps about 14 bits of each step's products.
+#include "persistent.cuh"
+
+using shape = config<e4m3, 128, 256, 2, 1, 1, 1>;
+
+static const plumb_kernel kernel = {
+    "e4m3-persistent",
+    "persistent, warp-specialised, FP8 with fast accumulation, 128x256x128",
+    persistent_traits<shape>(4, PLUMB_RASTER_M, 16),
+    supports_tn<shape::type>,
+    nullptr,
+    nullptr,
+    launch_row<shape, 4, PLUMB_RASTER_M, 16>};
+PLUMB_LIBRARY("cuda", kernel)

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The persistent kernel in FP8 (e4m3 to BF16) with each 128 of K summed on its own and added in
+// FP32: two partial sums take turns, so that additions and matrix instructions overlap.
+#include "persistent.cuh"
+
+using shape = config<e4m3, 128, 128, 2, 1, 2, 1, false, true>;
+
+static const plumb_kernel kernel = {
+    "e4m3-promoted",
+    "persistent, warp-specialised, FP8 with sums promoted every 128 of K, 128x128x128",
+    persistent_traits<shape>(6, PLUMB_RASTER_M, 8),
+    supports_tn<shape::type>,
+    nullptr,
+    nullptr,
+    launch_row<shape, 6, PLUMB_RASTER_M, 8>};
+PLUMB_LIBRARY("cuda", kernel)

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The persistent kernel in FP16.
+#include "persistent.cuh"
+
+using shape = config<fp16, 128, 256, 2, 1, 1, 1>;
+
+static const plumb_kernel kernel = {
+    "fp16-persistent",
+    "persistent, warp-specialised, 128x256x64, stores overlap the next tile",
+    persistent_traits<shape>(4, PLUMB_RASTER_M, 16),
+    supports_tn<shape::type>,
+    nullptr,
+    nullptr,
+    launch_row<shape, 4, PLUMB_RASTER_M, 16>};
+PLUMB_LIBRARY("cuda", kernel)

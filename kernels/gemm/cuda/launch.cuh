@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Host side of the persistent and split-K kernels: which problems they can do, tensor maps,
+// parameters.
+#ifndef PLUMB_LAUNCH_CUH
+#define PLUMB_LAUNCH_CUH
+
+#include "config.cuh"
+#include "tensor_map.cuh"
+
+inline int ceil_div(int64_t x, int64_t y)
+{
+    return (int)((x + y - 1) / y);
+}
+
+template <class type> int supports_tn(const plumb_problem *problem)
+{
+    const int64_t limit = INT32_MAX / 2;
+    return problem->in_type == type::dtype && problem->out_type == type::output::dtype &&
+           problem->layout == PLUMB_TN && problem->batch == 1 && problem->epilogue == 0 &&
+           problem->m > 0 && problem->n > 0 && problem->k > 0 && problem->m < limit &&
+           problem->n < limit && problem->k < limit && problem->k * type::bytes % 16 == 0;
+}
+
+// Rows of one load: the block's part, but no more than the matrix has when that fits one part (in
+// whole swizzle atoms). What is left of the stage keeps old values, and the rows of C computed from
+// them do not exist. Rows outside the matrix cost more to load than rows inside: m = 1 took 48 us
+// with boxes of 64 rows where m = 64 took 35.
+template <class c> int load_rows(int64_t rows, int part)
+{
+    return c::cluster == 1 && rows < part ? (int)(rows + 7) / 8 * 8 : part;
+}
+
+// Describes A, B and C for the kernel.
+template <class c> cudaError_t make_maps(CUtensorMap (&maps)[4], const plumb_args *args)
+{
+    using output = typename c::output;
+    constexpr int element = sizeof(typename output::type);
+    constexpr int piece = 128 / element, tail = c::n % piece;
+    const plumb_problem &p = args->problem;
+    const matrix a = {args->a, p.m, p.k, p.k * c::type::bytes, c::type::map};
+    const matrix b = {args->b, p.n, p.k, p.k * c::type::bytes, c::type::map};
+    const matrix out = {args->c, p.m, p.n, p.n * element, output::map};
+    cudaError_t error = make_tensor_map(&maps[0], a, load_rows<c>(p.m, c::bm / c::cn), c::bk, true);
+    if (!error)
+        error = make_tensor_map(&maps[1], b, load_rows<c>(p.n, c::bn / c::cm), c::bk, true);
+    if (error || p.n * element % 16) // such rows of C cannot be stored by TMA
+        return error;
+    if (c::n >= piece)
+        error = make_tensor_map(&maps[2], out, 16, piece, true);
+    if (!error && tail)
+        error = make_tensor_map(&maps[3], out, 16, tail, false);
+    return error;
+}
+
+template <class c> gemm_params make_params(const plumb_args *args, const schedule &s)
+{
+    const plumb_problem &problem = args->problem;
+    gemm_params p = {};
+    p.out.c = args->c;
+    p.out.m = (int)problem.m;
+    p.out.n = (int)problem.n;
+    p.out.direct = problem.n * sizeof(typename c::output::type) % 16 != 0;
+    p.scale_a = args->scale_a;
+    p.scale_b = args->scale_b;
+    p.slabs = ceil_div(problem.k, c::bk);
+    p.load_bytes = (load_rows<c>(problem.m, c::bm / c::cn) * c::cn +
+                    load_rows<c>(problem.n, c::bn / c::cm) * c::cm) *
+                   slab_bytes;
+    p.stages = s.stages;
+    p.grid = make_grid(ceil_div(problem.m, c::bm * c::cm), ceil_div(problem.n, c::bn * c::cn),
+                       s.raster, s.group);
+    return p;
+}
+
+#endif

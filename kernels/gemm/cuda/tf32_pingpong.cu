@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Ping-pong in TF32, for short K: FP32 results are too many registers to wait in while the next
+// tile is computed, so two warpgroups take turns instead.
+#include "persistent.cuh"
+
+using shape = config<tf32, 128, 128, 1, 1, 2, 1, true>;
+
+static const plumb_kernel kernel = {"tf32-pingpong",
+                                    "persistent, warp-specialised, ping-pong consumers, 128x128x32",
+                                    persistent_traits<shape>(6, PLUMB_RASTER_M, 8),
+                                    supports_tn<shape::type>,
+                                    nullptr,
+                                    nullptr,
+                                    launch_row<shape, 6, PLUMB_RASTER_M, 8>};
+PLUMB_LIBRARY("cuda", kernel)
