@@ -47,11 +47,12 @@ static size_t online(size_t *out, const double *values, size_t n, double knob)
 static const struct method {
     const char *name;
     size_t (*find)(size_t *out, const double *values, size_t n, double knob);
-    double usual, strict; // default; the strictest tried. Knobs in between are geometric.
+    double usual;         // the tool's default
+    double loose, strict; // where calibration starts and ends; knobs in between are geometric
 } methods[] = {
-    {"plumb offline", ours, 15, 60},      {"plumb online", online, 1e-4, 1e-9},
-    {"otava", cp_otava, 1e-3, 1e-13},     {"asv", cp_asv, 4, 60},
-    {"perfherder", cp_perfherder, 7, 60},
+    {"plumb offline", ours, 15, 5, 60},      {"plumb online", online, 1e-4, 3e-2, 1e-9},
+    {"otava", cp_otava, 1e-3, 2e-2, 1e-13},  {"asv", cp_asv, 4, 1, 60},
+    {"perfherder", cp_perfherder, 7, 3, 60},
 };
 
 struct background {
@@ -111,8 +112,8 @@ static double null_rate(const struct method *m, double knob, const struct backgr
 // The mildest knob whose false changes are at most one in 1000 values on this background.
 static double calibrate(const struct method *m, const struct background *b)
 {
-    double knob = m->usual, step = pow(m->strict / m->usual, 1.0 / 12);
-    for (int i = 0; i < 12 && null_rate(m, knob, b) > 1; i++)
+    double knob = m->loose, step = pow(m->strict / m->loose, 1.0 / 16);
+    for (int i = 0; i < 16 && null_rate(m, knob, b) > 1; i++)
         knob *= step;
     return knob;
 }
