@@ -30,6 +30,10 @@ static void problem_text_reads_back(void **state)
     }
 }
 
+// Longer than any problem, made of parts that are fine.
+#define TN        ":tn:tn:tn:tn:tn:tn:tn:tn"
+#define LONG_TEXT "1x1x1:fp32" TN TN TN TN
+
 static void problem_bad_text_is_refused_in_one_line(void **state)
 {
     (void)state;
@@ -53,8 +57,7 @@ static void problem_bad_text_is_refused_in_one_line(void **state)
         "1x1x1.5",
         "axbxc",
         "0x10x10x10",
-        "1x1x1:fp32:tn:tn:tn:tn:tn:tn:tn:tn:tn:tn:tn:tn:tn:tn:tn:tn:tn:tn:tn:tn:tn:tn:tn:tn:tn:tn:"
-        "tn:tn:tn:tn",
+        LONG_TEXT,
     };
     for (size_t i = 0; i < ARRAY_COUNT(texts); i++) {
         struct problem problem = {.m = 7};
