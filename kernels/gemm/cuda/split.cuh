@@ -156,7 +156,7 @@ template <class c, int split> int supports_split(const plumb_problem *problem)
 }
 
 template <class c, int split>
-int launch_split(const plumb_args *args, void *stream, const schedule &s)
+static int launch_split(const plumb_args *args, void *stream, const schedule &s)
 {
     using layout = split_layout<c, split>;
     static const cudaError_t allowed = cudaFuncSetAttribute(
