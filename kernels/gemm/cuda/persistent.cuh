@@ -100,7 +100,7 @@ DEVICE void consume(const CUtensorMap &map_c, const CUtensorMap &map_tail, const
         if constexpr (c::pingpong)
             named_barrier(1 + group, 256);
         if constexpr (c::twofold)
-            self.accumulate_promoted_twofold(acc[0]);
+            self.accumulate_promoted_twofold(acc);
         else if constexpr (c::promote)
             self.accumulate_promoted(acc);
         else if constexpr (c::overlap)

@@ -117,7 +117,7 @@ __global__ void __launch_bounds__(c::threads, 1)
     float acc[c::mi][c::n / 2];
     const float scale = output_scale<c>(p);
     if constexpr (c::twofold)
-        self.accumulate_promoted_twofold(acc[0]);
+        self.accumulate_promoted_twofold(acc);
     else if constexpr (c::promote)
         self.accumulate_promoted(acc);
     else
