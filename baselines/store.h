@@ -159,6 +159,26 @@ struct history_query {
 int store_history(struct history *out, struct store *store, const struct series *series,
                   const struct history_query *query, struct arena *arena, struct error *err);
 
+// All of a series' points, oldest first, with what was in force at each: the input of change points.
+struct past_point {
+    char commit[OBJECT_ID_TEXT];
+    int64_t time_s; // of the commit; may go backwards between parents and children
+    int64_t run_id;
+    double time_ns, clock_hz;
+    double predicted_ns; // at the observed clock; 0 if none
+    int64_t code;        // equal: the same machine code; 0 unknown
+    enum bound bound;
+    // Equal texts are equal pointers. "" unknown.
+    const char *model, *driver, *runtime; // model: name and version
+};
+struct past {
+    struct past_point *points;
+    size_t count;
+};
+// `comparisons` as in history_query.
+int store_past(struct past *out, struct store *store, const struct series *series,
+               bool comparisons, struct arena *arena, struct error *err);
+
 // Spread of the log ratio of one gate's pairs, per run, for the scale of the next gate's test.
 struct pair_scale {
     int64_t run_id;
@@ -178,6 +198,7 @@ struct series_entry {
     struct problem problem;
     const char *device_uuid;
     const char *device_name;
+    bool control; // cannot have changed, as its newest plain run has it
 };
 int store_list_series(struct series_entry **out, size_t *count, struct store *store,
                       struct arena *arena, struct error *err);

@@ -111,6 +111,7 @@ static int read_series(struct series_entry *out, struct store *store, sqlite3_st
         return store_damaged(store, "a series", err);
     out->device_uuid = row_text(row, 2, arena);
     out->device_name = row_text(row, 3, arena);
+    out->control = row_int(row, 4) != 0;
     return 0;
 }
 

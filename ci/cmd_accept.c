@@ -3,6 +3,7 @@
 // plumb accept: writes accepted changes of baseline as epochs into a file of the repository, where
 // a pull request shows them to a reviewer. Nothing else is changed; the store is only read.
 #include "ci/command.h"
+#include "ci/epochs_file.h"
 #include "ci/options.h"
 #include "ci/store_option.h"
 #include "runner/config.h"
@@ -13,8 +14,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-
-#define EPOCHS_PATH "baselines/epochs.txt"
 
 struct arguments {
     struct options options;
@@ -243,30 +242,6 @@ static int choose(struct epoch_list *out, const struct arguments *a, struct cont
     return 0;
 }
 
-// What the file has now, "" if there is none; checked, so that a broken file is not made longer.
-static int read_epochs(char **out, struct epoch_list *list, struct arena *arena, const char *path,
-                       struct error *err)
-{
-    enum { LIMIT = 16 << 20 };
-    struct stat info;
-    *list = (struct epoch_list){0};
-    *out = arena_strdup(arena, "");
-    if (stat(path, &info) != 0 && errno == ENOENT)
-        return 0;
-    if (!S_ISREG(info.st_mode) || info.st_size > LIMIT)
-        return error_set(err, "%s: not a file of epochs", path);
-    FILE *file = fopen(path, "r");
-    if (!file)
-        return error_set(err, "%s: %s", path, strerror(errno));
-    char *text = arena_alloc(arena, (size_t)info.st_size + 1);
-    size_t size = fread(text, 1, (size_t)info.st_size, file);
-    fclose(file);
-    if (epoch_parse(list, text, size, path, arena, err))
-        return -1;
-    *out = text;
-    return 0;
-}
-
 static bool is_known(const struct epoch_list *known, const struct epoch *epoch)
 {
     for (size_t i = 0; i < known->count; i++) {
@@ -327,7 +302,7 @@ static int accept_changes(const struct arguments *a, struct context *context, st
                 : arena_printf(arena, "%s/" EPOCHS_PATH, repository_directory(context->repository));
     int status = choose(&list, a, context, err);
     if (status == 0)
-        status = read_epochs(&before, &known, arena, path, err);
+        status = epochs_read(&known, &before, path, arena, err);
     if (status == 0)
         status = format_new(&added, &count, &list, &known, arena, err);
     if (status == 0 && count && !a->dry_run)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// plumb history: since when. Change points of one series, here of a column of a CSV file.
+// plumb history: since when. Change points of the store's series, or of a column of a CSV file.
 #include "ci/command.h"
+#include "ci/history_store.h"
 #include "ci/options.h"
 #include "ci/series_csv.h"
 #include "model/changepoint.h"
@@ -15,6 +16,7 @@
 
 struct arguments {
     const char *csv, *column, *format;
+    struct history_request request; // when there is no CSV file
 };
 
 // A series by whatever way it came, and what was found in it.
@@ -27,12 +29,31 @@ struct view {
     struct changepoints found;
 };
 
-enum { OPT_CSV = 1000, OPT_COLUMN };
+enum { OPT_CSV = 1000, OPT_COLUMN, OPT_PROBLEM, OPT_EPOCHS, OPT_COMPARISONS };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct arguments *a = state->input;
+    struct history_request *r = &a->request;
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &r->options;
+        return 0;
+    case 'k':
+        r->kernel = arg;
+        return 0;
+    case OPT_PROBLEM:
+        r->problem = arg;
+        return 0;
+    case 'd':
+        r->device = arg;
+        return 0;
+    case OPT_EPOCHS:
+        r->epochs = arg;
+        return 0;
+    case OPT_COMPARISONS:
+        r->comparisons = true;
+        return 0;
     case OPT_CSV:
         a->csv = arg;
         return 0;
@@ -43,11 +64,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         a->format = arg;
         return 0;
     case ARGP_KEY_ARG:
-        argp_error(state, "'%s': the file is named by --csv FILE", arg);
+        argp_error(state, "'%s': a file is named by --csv FILE, a series by --kernel and --problem",
+                   arg);
         return EINVAL;
     case ARGP_KEY_END:
-        if (!a->csv)
-            argp_error(state, "--csv FILE is needed ('-' reads standard input)");
+        if (a->column && !a->csv)
+            argp_error(state, "--column belongs to --csv FILE");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -55,24 +77,38 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option options[] = {
-    {"csv", OPT_CSV, "FILE", 0, "Series from a CSV file, '-' for standard input", 0},
+    {"kernel", 'k', "GLOB", 0, "Only series of these kernels", 1},
+    {"problem", OPT_PROBLEM, "GLOB", 0, "Only these problems, e.g. '4096x*:bf16*'", 1},
+    {"device", 'd', "GLOB", 0, "Only devices with this UUID or name", 1},
+    {"epochs", OPT_EPOCHS, "FILE", 0, "Accepted changes [REPO/" EPOCHS_PATH "]", 1},
+    {"comparisons", OPT_COMPARISONS, NULL, 0, "Also what gates and bisections measured", 1},
+    {"csv", OPT_CSV, "FILE", 0, "Series from a CSV file instead, '-' for standard input", 0},
     {"column", OPT_COLUMN, "NAME", 0,
      "Column by name or by number from 1 [the only column of numbers]", 0},
     {"format", 'f', "FORMAT", 0, "table, csv or json [table]", 0},
     {0},
 };
 
+static const struct argp_child children[] = {{&store_option_argp, 0, NULL, 0}, {0}};
 static const struct argp argp = {
     .options = options,
     .parser = parse,
-    .doc = "Prints where the level of a series changed, by how much and how surely.\v"
-           "Every value counts, in the order of the file; an empty cell, NA or NaN is a missing "
-           "value. `index` counts values from 0, missing ones too, and is the first value at the "
-           "new level; `earliest` and `latest` bound where the change may have happened and "
-           "`size_low` and `size_high` its size, each with 95 % confidence; `evidence` is the "
-           "log-likelihood ratio of a change against none (7 is the least for long series). A "
-           "series whose level wanders is said to drift, and only jumps that stand out of the "
-           "wandering are listed.",
+    .children = children,
+    .doc =
+        "Prints where the level of a series changed, by how much and how surely.\v"
+        "The store's series are of log(actual / predicted), at the observed clock, less what the "
+        "device's controls did in the same run; log(time) when no model predicted. A change "
+        "names the commits it may have begun with (95 %) and whose it was: the kernel's, the "
+        "environment's, the model's, or of a declared break such as a new driver. `now` is the "
+        "newest level against the last accepted one (plumb accept), however it came "
+        "about.\n\nIn a CSV file every value counts, in the order of the file; an empty cell, NA "
+        "or NaN is a missing "
+        "value. `index` counts values from 0, missing ones too, and is the first value at the "
+        "new level; `earliest` and `latest` bound where the change may have happened and "
+        "`size_low` and `size_high` its size, each with 95 % confidence; `evidence` is the "
+        "log-likelihood ratio of a change against none (7 is the least for long series). A "
+        "series whose level wanders is said to drift, and only jumps that stand out of the "
+        "wandering are listed.",
 };
 
 // Untrusted text for a terminal or a file: no control bytes; the caller frees.
@@ -253,7 +289,8 @@ static int run(int argc, char **argv)
     for (size_t i = 0; i < ARRAY_COUNT(formats); i++) {
         if (strcmp(a.format, formats[i].name) != 0)
             continue;
-        if (history_csv(&a, formats[i].print, &err))
+        a.request.format = a.format;
+        if (a.csv ? history_csv(&a, formats[i].print, &err) : history_store(&a.request, &err))
             return fail(&err);
         if (fflush(stdout) || ferror(stdout)) {
             error_set(&err, "standard output: cannot be written");

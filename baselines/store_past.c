@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Two passes that each read one range of an index: the points, then the predictions by run, joined
+// here. Names (drivers, models) are few, so each is fetched once.
+#include "baselines/content.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAMES = 64 }; // beyond, a name is fetched again
+
+struct name {
+    enum statement table;
+    int64_t key;
+    const char *text;
+};
+
+struct reading {
+    struct store *store;
+    struct arena *arena;
+    struct name names[NAMES];
+    size_t name_count;
+    struct past_point *points;
+    size_t used, room;
+};
+
+struct predicted {
+    int64_t run, model;
+    double time_ns;
+    enum bound bound;
+};
+
+static int name_of(const char **out, struct reading *r, enum statement table, int64_t key,
+                   struct error *err)
+{
+    *out = "";
+    if (key == 0)
+        return 0;
+    for (size_t i = r->name_count; i-- > 0;) {
+        if (r->names[i].key == key && r->names[i].table == table) {
+            *out = r->names[i].text;
+            return 0;
+        }
+    }
+    sqlite3_stmt *row = statement_bind(r->store, table, CELLS(INT(key)));
+    int status = statement_step(r->store, row, err);
+    if (status <= 0)
+        return status < 0 ? -1 : store_damaged(r->store, "a name is missing", err);
+    *out = row_text(row, 0, r->arena);
+    sqlite3_reset(row);
+    r->names[r->name_count < NAMES ? r->name_count++ : NAMES - 1] = (struct name){table, key, *out};
+    return 0;
+}
+
+static double known(double value)
+{
+    return value > 0 && isfinite(value) ? value : 0;
+}
+
+static int read_point(struct reading *r, sqlite3_stmt *row, struct error *err)
+{
+    if (r->used == r->room) {
+        r->room = r->room ? 2 * r->room : 256;
+        r->points = xrealloc(r->points, r->room, sizeof(*r->points));
+    }
+    struct past_point *p = &r->points[r->used];
+    *p = (struct past_point){.time_s = row_int(row, 1),
+                             .run_id = row_int(row, 5),
+                             .time_ns = row_real(row, 2),
+                             .clock_hz = known(row_real(row, 3)),
+                             .code = row_int(row, 4),
+                             .model = ""};
+    if (!row_copy(p->commit, sizeof(p->commit), row, 0) || known(p->time_ns) == 0)
+        return store_damaged(r->store, "a measurement's time or commit", err);
+    if (name_of(&p->driver, r, SQL_PAST_NAME, row_int(row, 6), err) ||
+        name_of(&p->runtime, r, SQL_PAST_NAME, row_int(row, 7), err))
+        return -1;
+    r->used++;
+    return 0;
+}
+
+static int read_points(struct reading *r, int64_t series, bool comparisons, struct error *err)
+{
+    int status;
+    sqlite3_stmt *row =
+        statement_bind(r->store, comparisons ? SQL_PAST_ALL : SQL_PAST, CELLS(INT(series)));
+    while ((status = statement_step(r->store, row, err)) > 0) {
+        if (read_point(r, row, err)) {
+            sqlite3_reset(row);
+            return -1;
+        }
+    }
+    return status;
+}
+
+static enum bound bound_of(sqlite3_stmt *row, int column)
+{
+    const char *name = (const char *)sqlite3_column_text(row, column);
+    for (int i = 0; name && i < BOUNDS; i++) {
+        if (strcmp(bound_name((enum bound)i), name) == 0)
+            return (enum bound)i;
+    }
+    return BOUND_UNKNOWN;
+}
+
+// Of each run the newest prediction, by ascending run.
+static int read_predictions(struct predicted **out, size_t *count, struct reading *r,
+                            int64_t series, struct error *err)
+{
+    struct predicted *all = NULL;
+    size_t used = 0, room = 0;
+    int status;
+    sqlite3_stmt *row = statement_bind(r->store, SQL_PAST_PREDICTIONS, CELLS(INT(series)));
+    while ((status = statement_step(r->store, row, err)) > 0) {
+        const struct predicted p = {row_int(row, 0), row_int(row, 1), known(row_real(row, 2)),
+                                    bound_of(row, 3)};
+        if (used && all[used - 1].run == p.run)
+            used--;
+        if (used == room) {
+            room = room ? 2 * room : 256;
+            all = xrealloc(all, room, sizeof(*all));
+        }
+        all[used++] = p;
+    }
+    *out = all;
+    *count = used;
+    return status;
+}
+
+static int by_run(const void *left, const void *right)
+{
+    const struct predicted *a = left, *b = right;
+    return a->run < b->run ? -1 : a->run > b->run;
+}
+
+static int join(struct reading *r, const struct predicted *all, size_t count, struct error *err)
+{
+    for (size_t i = 0; count && i < r->used; i++) {
+        struct past_point *p = &r->points[i];
+        const struct predicted key = {.run = p->run_id};
+        const struct predicted *found = bsearch(&key, all, count, sizeof(*all), by_run);
+        if (!found)
+            continue;
+        p->predicted_ns = found->time_ns;
+        p->bound = found->bound;
+        if (name_of(&p->model, r, SQL_PAST_MODEL, found->model, err))
+            return -1;
+    }
+    return 0;
+}
+
+int store_past(struct past *out, struct store *store, const struct series *series, bool comparisons,
+               struct arena *arena, struct error *err)
+{
+    struct reading r = {.store = store, .arena = arena};
+    struct predicted *predicted = NULL;
+    size_t count = 0;
+    int64_t key;
+    int status = -1;
+    if (content_find_series(&key, store, series, err) || read_points(&r, key, comparisons, err) ||
+        read_predictions(&predicted, &count, &r, key, err) || join(&r, predicted, count, err))
+        goto done;
+    *out = (struct past){.count = r.used};
+    out->points = arena_alloc(arena, r.used * sizeof(*r.points));
+    if (r.used)
+        memcpy(out->points, r.points, r.used * sizeof(*r.points));
+    status = 0;
+done:
+    free(predicted);
+    free(r.points);
+    return status;
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ci/history_store.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool matches(const char *glob, const char *text)
+{
+    return !glob || fnmatch(glob, text, 0) == 0;
+}
+
+static bool selected(const struct history_request *r, const struct series_entry *s)
+{
+    char problem[PROBLEM_TEXT];
+    problem_format(problem, &s->problem);
+    return matches(r->kernel, s->kernel) && matches(r->problem, problem) &&
+           (matches(r->device, s->device_uuid) || matches(r->device, s->device_name));
+}
+
+// The device's controls are read once for all of its series.
+static int surroundings_of(const struct surroundings **out, struct surroundings *all, size_t *count,
+                           struct store *store, const struct series_entry *entries,
+                           size_t entry_count, const char *uuid, struct arena *arena,
+                           struct error *err)
+{
+    for (size_t i = 0; i < *count; i++) {
+        if (strcmp(all[i].device_uuid, uuid) == 0) {
+            *out = &all[i];
+            return 0;
+        }
+    }
+    if (past_surroundings(&all[*count], store, entries, entry_count, uuid, arena, err))
+        return -1;
+    *out = &all[(*count)++];
+    return 0;
+}
+
+static int load_all(struct history_set *set, struct store *store,
+                    const struct history_request *request, const struct series_entry *entries,
+                    struct error *err)
+{
+    struct surroundings *all = xcalloc(set->known + 1, sizeof(*all));
+    struct past_options options = past_defaults;
+    size_t devices = 0;
+    int status = 0;
+    options.epochs = &set->epochs;
+    options.comparisons = request->comparisons;
+    for (size_t i = 0; status == 0 && i < set->known; i++) {
+        const struct surroundings *surroundings;
+        struct arena scratch = {0};
+        struct series_past *s = &set->series[set->count];
+        if (!selected(request, &entries[i]))
+            continue;
+        status = surroundings_of(&surroundings, all, &devices, store, entries, set->known,
+                                 entries[i].device_uuid, &set->arena, err);
+        if (status == 0)
+            status = past_load(s, store, &entries[i], surroundings, &options, &scratch, &set->arena,
+                               err);
+        if (status == 0) {
+            s->past.points = NULL;
+            s->values = NULL;
+            s->newest.model = s->newest.driver = s->newest.runtime = NULL;
+            set->count++;
+        }
+        arena_free(&scratch);
+    }
+    free(all);
+    return status;
+}
+
+int history_load(struct history_set *out, struct store *store,
+                 const struct history_request *request, const char *epochs_path, struct error *err)
+{
+    struct history_set set = {0};
+    struct series_entry *entries;
+    int status = -1;
+    if (epochs_path && epochs_read(&set.epochs, NULL, epochs_path, &set.arena, err))
+        goto done;
+    if (store_list_series(&entries, &set.known, store, &set.arena, err))
+        goto done;
+    set.series = arena_alloc(&set.arena, set.known * sizeof(*set.series));
+    status = load_all(&set, store, request, entries, err);
+    if (status == 0)
+        past_attribute(set.series, set.count);
+done:
+    if (status)
+        arena_free(&set.arena);
+    else
+        *out = set;
+    return status;
+}
+
+void history_free(struct history_set *set)
+{
+    arena_free(&set->arena);
+    memset(set, 0, sizeof(*set));
+}
+
+static const struct {
+    const char *name;
+    void (*print)(const struct history_set *set);
+} formats[] = {
+    {"table", history_print_table}, {"csv", history_print_csv}, {"json", history_print_json}};
+
+static int print(const struct history_set *set, const struct history_request *request,
+                 const char *path, struct error *err)
+{
+    if (set->count == 0)
+        return error_set(err,
+                         set->known ? "%s: none of its %zu series matches"
+                                    : "%s: no series yet (%zu); `plumb run` measures some",
+                         path, set->known);
+    for (size_t i = 0; i < ARRAY_COUNT(formats); i++) {
+        if (strcmp(request->format, formats[i].name) == 0)
+            formats[i].print(set);
+    }
+    return 0;
+}
+
+int history_store(const struct history_request *request, struct error *err)
+{
+    struct context context = {0};
+    struct history_set set = {0};
+    int status = store_option_open(&context, &request->options, STORE_READ, err);
+    if (status == 0) {
+        const char *epochs = request->epochs;
+        if (!epochs && context.repository)
+            epochs = arena_printf(&context.arena, "%s/" EPOCHS_PATH,
+                                  repository_directory(context.repository));
+        status = history_load(&set, context.store, request, epochs, err);
+    }
+    if (status == 0)
+        status = print(&set, request, store_path(context.store), err);
+    history_free(&set);
+    context_close(&context);
+    return status;
+}

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ci/past.h"
+#include "model/robust.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    CONTROLS_MOST = 8,
+    CONTROLS_FEWEST = 3,
+    LEVEL_POINTS = 10, // of the accepted state, and of the newest
+};
+
+const struct past_options past_defaults = {.margin = 0.01, .confidence = 0.99};
+
+// ---- values ----
+
+static bool all_predicted(const struct past *past)
+{
+    for (size_t i = 0; i < past->count; i++) {
+        if (!(past->points[i].predicted_ns > 0))
+            return false;
+    }
+    return past->count > 0;
+}
+
+static double *values_of(bool *against_model, const struct past *past, struct arena *arena)
+{
+    double *values = arena_alloc(arena, past->count * sizeof(*values));
+    *against_model = all_predicted(past);
+    for (size_t i = 0; i < past->count; i++) {
+        const struct past_point *p = &past->points[i];
+        values[i] = log(*against_model ? p->time_ns / p->predicted_ns : p->time_ns);
+    }
+    return values;
+}
+
+// ---- the surroundings ----
+
+struct shift {
+    int64_t run;
+    double value;
+};
+
+struct shifts {
+    struct shift *items;
+    size_t count;
+};
+
+static int by_run(const void *left, const void *right)
+{
+    const struct shift *a = left, *b = right;
+    return a->run < b->run ? -1 : a->run > b->run;
+}
+
+static int add_control(struct shifts *all, struct store *store, const struct series_entry *entry,
+                       struct error *err)
+{
+    const struct series series = {entry->kernel, &entry->problem, entry->device_uuid};
+    struct arena arena = {0};
+    struct past past;
+    bool against_model;
+    int status = store_past(&past, store, &series, false, &arena, err);
+    if (status == 0 && past.count) {
+        double *values = values_of(&against_model, &past, &arena);
+        double *work = arena_alloc(&arena, past.count * sizeof(*work));
+        memcpy(work, values, past.count * sizeof(*work));
+        double level = robust_median(work, past.count);
+        all->items = xrealloc(all->items, all->count + past.count, sizeof(*all->items));
+        for (size_t i = 0; i < past.count; i++)
+            all->items[all->count++] = (struct shift){past.points[i].run_id, values[i] - level};
+    }
+    arena_free(&arena);
+    return status;
+}
+
+static void settle(struct surroundings *out, struct shifts *all, struct arena *arena)
+{
+    double *work = xcalloc(all->count, sizeof(*work));
+    out->runs = arena_alloc(arena, all->count * sizeof(*out->runs));
+    out->shifts = arena_alloc(arena, all->count * sizeof(*out->shifts));
+    if (all->count)
+        qsort(all->items, all->count, sizeof(*all->items), by_run);
+    for (size_t first = 0, end; first < all->count; first = end) {
+        for (end = first; end < all->count && all->items[end].run == all->items[first].run; end++)
+            work[end - first] = all->items[end].value;
+        if (end - first < CONTROLS_FEWEST)
+            continue;
+        out->runs[out->count] = all->items[first].run;
+        out->shifts[out->count++] = robust_median(work, end - first);
+    }
+    free(work);
+}
+
+int past_surroundings(struct surroundings *out, struct store *store,
+                      const struct series_entry *series, size_t count, const char *device_uuid,
+                      struct arena *arena, struct error *err)
+{
+    struct surroundings made = {.device_uuid = device_uuid};
+    struct shifts all = {0};
+    int status = 0;
+    for (size_t i = 0; status == 0 && i < count && made.controls < CONTROLS_MOST; i++) {
+        if (!series[i].control || strcmp(series[i].device_uuid, device_uuid) != 0)
+            continue;
+        status = add_control(&all, store, &series[i], err);
+        made.controls++;
+    }
+    if (status == 0 && made.controls >= CONTROLS_FEWEST)
+        settle(&made, &all, arena);
+    free(all.items);
+    if (status == 0)
+        *out = made;
+    return status;
+}
+
+static int compare_runs(const void *left, const void *right)
+{
+    const int64_t *a = left, *b = right;
+    return *a < *b ? -1 : *a > *b;
+}
+
+static bool take_off(double *values, const struct past *past, const struct surroundings *s)
+{
+    bool any = false;
+    for (size_t i = 0; s && s->count && i < past->count; i++) {
+        const int64_t *run =
+            bsearch(&past->points[i].run_id, s->runs, s->count, sizeof(*s->runs), compare_runs);
+        if (!run)
+            continue;
+        values[i] -= s->shifts[run - s->runs];
+        any = true;
+    }
+    return any;
+}
+
+// ---- breaks ----
+
+static struct past_commit commit_of(const struct past_point *point)
+{
+    struct past_commit out = {.time_s = point->time_s};
+    memcpy(out.id, point->commit, sizeof(out.id));
+    return out;
+}
+
+static void add_break(struct series_past *out, size_t index, const char *what, bool model,
+                      struct arena *keep)
+{
+    if ((out->break_count & (out->break_count - 1)) == 0) {
+        size_t room = out->break_count ? 2 * out->break_count : 1;
+        struct past_break *grown = arena_alloc(keep, room * sizeof(*grown));
+        if (out->break_count)
+            memcpy(grown, out->breaks, out->break_count * sizeof(*grown));
+        out->breaks = grown;
+    }
+    out->breaks[out->break_count++] =
+        (struct past_break){index, commit_of(&out->past.points[index]), what, model};
+}
+
+static void find_breaks(struct series_past *out, struct arena *keep)
+{
+    for (size_t i = 1; i < out->past.count; i++) {
+        const struct past_point *a = &out->past.points[i - 1], *b = &out->past.points[i];
+        const struct {
+            const char *name, *from, *to;
+        } kinds[] = {{"driver", a->driver, b->driver},
+                     {"runtime", a->runtime, b->runtime},
+                     {"model", a->model, b->model}};
+        for (size_t k = 0; k < ARRAY_COUNT(kinds); k++) {
+            if (*kinds[k].from && *kinds[k].to && strcmp(kinds[k].from, kinds[k].to) != 0)
+                add_break(
+                    out, i,
+                    arena_printf(keep, "%s %s -> %s", kinds[k].name, kinds[k].from, kinds[k].to),
+                    k == 2, keep);
+        }
+    }
+}
+
+// ---- changes ----
+
+static void attribute_alone(struct past_change *c, const struct series_past *s)
+{
+    c->attribution = c->code_changed ? ATTRIBUTION_KERNEL : ATTRIBUTION_ENVIRONMENT;
+    for (size_t i = 0; i < s->break_count; i++) {
+        const struct past_break *b = &s->breaks[i];
+        if (b->index < c->change.earliest || b->index > c->change.latest ||
+            (b->model && !s->against_model))
+            continue;
+        c->attribution = b->model ? ATTRIBUTION_MODEL : ATTRIBUTION_BREAK;
+        c->what = b->what;
+        c->model_changed |= b->model;
+    }
+}
+
+static void add_change(struct series_past *s, const struct change *change)
+{
+    const struct past_point *points = s->past.points;
+    struct past_change *c = &s->changes[s->change_count++];
+    *c = (struct past_change){.change = *change,
+                              .at = commit_of(&points[change->index]),
+                              .earliest = commit_of(&points[change->earliest]),
+                              .latest = commit_of(&points[change->latest]),
+                              .commits = 1};
+    for (size_t i = change->earliest; i <= change->latest; i++) {
+        const struct past_point *before = &points[i ? i - 1 : 0];
+        c->code_changed |= points[i].code == 0 || points[i].code != before->code;
+        c->commits += i > change->earliest && strcmp(points[i].commit, before->commit) != 0;
+    }
+    attribute_alone(c, s);
+}
+
+static void find_changes(struct series_past *s, struct arena *keep)
+{
+    struct changepoints found;
+    changepoints_find(&found, s->values, s->past.count, NULL);
+    s->sigma = found.sigma;
+    s->correlation = found.correlation;
+    s->drift = found.drift;
+    s->changes = arena_alloc(keep, found.count * sizeof(*s->changes));
+    for (size_t i = 0; i < found.count; i++)
+        add_change(s, &found.changes[i]);
+    changepoints_free(&found);
+}
+
+// ---- against the accepted state ----
+
+static size_t epoch_begins(const struct epoch *epoch, const struct past *past)
+{
+    for (size_t i = 0; i < past->count; i++) {
+        if (strcmp(past->points[i].commit, epoch->commit) == 0)
+            return i;
+    }
+    for (size_t i = 0; i < past->count; i++) { // accepted at a commit that was not measured
+        if (past->points[i].time_s >= epoch->when_s)
+            return i;
+    }
+    return 0;
+}
+
+static void find_creep(struct series_past *s, const struct past_options *options)
+{
+    const size_t count = s->past.count;
+    if (s->epoch)
+        s->since = epoch_begins(s->epoch, &s->past);
+    size_t end = s->since + LEVEL_POINTS < count ? s->since + LEVEL_POINTS : count;
+    size_t first = count > LEVEL_POINTS ? count - LEVEL_POINTS : 0;
+    for (size_t i = s->change_count; i-- > 0;) {
+        size_t index = s->changes[i].change.index;
+        if (index > s->since && index < end)
+            end = index;
+    }
+    if (s->change_count && s->changes[s->change_count - 1].change.index > first)
+        first = s->changes[s->change_count - 1].change.index;
+    if (first < s->since)
+        first = s->since;
+    double *work = xcalloc(end - s->since + 1, sizeof(*work));
+    memcpy(work, s->values + s->since, (end - s->since) * sizeof(*work));
+    double level = robust_median(work, end - s->since);
+    double se = s->sigma / sqrt((double)(end - s->since));
+    s->creep = creep_test(level, isfinite(se) ? se : 0, s->values + first, count - first,
+                          options->margin, options->confidence);
+    free(work);
+}
+
+int past_load(struct series_past *out, struct store *store, const struct series_entry *entry,
+              const struct surroundings *surroundings, const struct past_options *options,
+              struct arena *scratch, struct arena *keep, struct error *err)
+{
+    const struct series series = {entry->kernel, &entry->problem, entry->device_uuid};
+    struct series_past s = {.series = entry};
+    if (store_past(&s.past, store, &series, options->comparisons, scratch, err))
+        return -1;
+    s.values = values_of(&s.against_model, &s.past, scratch);
+    s.common_mode = take_off(s.values, &s.past, surroundings);
+    if (options->epochs)
+        s.epoch = epoch_find(options->epochs, entry->kernel, &entry->problem, entry->device_uuid);
+    if (s.past.count) {
+        s.newest = s.past.points[s.past.count - 1];
+        find_breaks(&s, keep);
+        find_changes(&s, keep);
+        find_creep(&s, options);
+    }
+    *out = s;
+    return 0;
+}
+
+// ---- all series together ----
+
+struct place {
+    const struct past_change *change;
+    size_t series, index;
+};
+
+static int by_commit(const void *left, const void *right)
+{
+    const struct place *a = left, *b = right;
+    int order = strcmp(a->change->at.id, b->change->at.id);
+    return order ? order : a->series < b->series ? -1 : a->series > b->series;
+}
+
+static struct place *all_places(size_t *count, const struct series_past *all, size_t series)
+{
+    size_t total = 0;
+    for (size_t i = 0; i < series; i++)
+        total += all[i].change_count;
+    struct place *places = xcalloc(total, sizeof(*places));
+    total = 0;
+    for (size_t i = 0; i < series; i++) {
+        for (size_t k = 0; k < all[i].change_count; k++)
+            places[total++] = (struct place){&all[i].changes[k], i, k};
+    }
+    if (total)
+        qsort(places, total, sizeof(*places), by_commit);
+    *count = total;
+    return places;
+}
+
+static size_t device_number(const struct series_past *all, size_t i)
+{
+    size_t d = 0;
+    while (d < i && strcmp(all[d].series->device_uuid, all[i].series->device_uuid) != 0)
+        d++;
+    return d;
+}
+
+// The change of a series that may have happened at this time.
+static const struct past_change *change_at(const struct series_past *s, int64_t time_s)
+{
+    for (size_t i = 0; i < s->change_count; i++) {
+        if (s->changes[i].earliest.time_s <= time_s && time_s <= s->changes[i].latest.time_s)
+            return &s->changes[i];
+    }
+    return NULL;
+}
+
+static void attribute_commit(struct series_past *all, size_t count, const size_t *devices,
+                             const struct place *places, size_t place_count)
+{
+    struct attribution_series *input = xcalloc(count, sizeof(*input));
+    struct attributed *output = xcalloc(count, sizeof(*output));
+    for (size_t i = 0; i < count; i++) {
+        const struct past_change *c = change_at(&all[i], places->change->at.time_s);
+        input[i] = (struct attribution_series){.device = devices[i],
+                                               .bound = all[i].newest.bound,
+                                               .changed = c != NULL,
+                                               .size = c ? c->change.size : 0,
+                                               .code_changed = c && c->code_changed,
+                                               .model_changed = c && c->model_changed};
+    }
+    attribution_find(output, input, count, NULL, 0);
+    for (size_t i = 0; i < place_count; i++) {
+        struct past_change *c = &all[places[i].series].changes[places[i].index];
+        enum attribution found = output[places[i].series].attribution;
+        if (c->attribution != ATTRIBUTION_BREAK && found != ATTRIBUTION_NONE &&
+            found != ATTRIBUTION_KERNEL)
+            c->attribution = found;
+    }
+    free(input);
+    free(output);
+}
+
+void past_attribute(struct series_past *all, size_t count)
+{
+    size_t place_count;
+    struct place *places = all_places(&place_count, all, count);
+    size_t *devices = xcalloc(count, sizeof(*devices));
+    for (size_t i = 0; i < count; i++)
+        devices[i] = device_number(all, i);
+    for (size_t first = 0, end; first < place_count; first = end) {
+        for (end = first + 1; end < place_count; end++) {
+            if (strcmp(places[end].change->at.id, places[first].change->at.id) != 0)
+                break;
+        }
+        if (end - first >= CONTROLS_FEWEST)
+            attribute_commit(all, count, devices, places + first, end - first);
+    }
+    free(devices);
+    free(places);
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The past of a series, from stored points to change points: since when is it slower, and whose
+// change was that.
+//
+// The value of a point is log(actual / predicted), the prediction made at the observed clock, so
+// that clocks cancel; log(time in ns) when a point has no prediction. From it the common mode of
+// the device's controls in the same run is taken off (past_surroundings).
+#ifndef PLUMB_PAST_H
+#define PLUMB_PAST_H
+
+#include "baselines/store.h"
+#include "model/attribution.h"
+#include "model/changepoint.h"
+#include "model/focus.h"
+
+// What the controls of one device did, run by run.
+struct surroundings {
+    const char *device_uuid;
+    size_t controls; // used; with fewer than 3 in a run nothing is taken off
+    int64_t *runs;   // ascending
+    double *shifts;  // median over the controls of log(value / the control's own median)
+    size_t count;
+};
+// At most 8 of the device's control series are read. In the arena.
+int past_surroundings(struct surroundings *out, struct store *store,
+                      const struct series_entry *series, size_t count, const char *device_uuid,
+                      struct arena *arena, struct error *err);
+
+struct past_options {
+    const struct epoch_list *epochs; // NULL: none
+    bool comparisons;                // also the heads of gates and bisections
+    double margin;                   // log ratio from which creep counts
+    double confidence;               // of creep's interval
+};
+extern const struct past_options past_defaults;
+
+struct past_commit {
+    char id[OBJECT_ID_TEXT];
+    int64_t time_s;
+};
+struct past_change {
+    struct change change;                    // indices into the points
+    struct past_commit at, earliest, latest; // of change.index, .earliest and .latest
+    size_t commits;                          // in the credible set
+    bool code_changed, model_changed;        // within the credible set
+    enum attribution attribution;
+    const char *what; // name of a break, or NULL
+};
+// A declared change: driver, CUDA runtime, model. It is not a change of level, but may be why.
+struct past_break {
+    size_t index; // first point after it
+    struct past_commit at;
+    const char *what; // "driver 570.86 -> 580.65"
+    bool model;
+};
+
+struct series_past {
+    const struct series_entry *series;
+    struct past past;   // scratch arena
+    double *values;     // of each point, scratch arena
+    bool against_model; // else the values are log times
+    bool common_mode;   // was taken off
+    double sigma, correlation;
+    bool drift;
+    struct past_change *changes;
+    size_t change_count;
+    struct past_break *breaks;
+    size_t break_count;
+    const struct epoch *epoch; // the last that covers it; NULL: the beginning counts as accepted
+    size_t since;              // index of the first point of the accepted state
+    struct creep creep;        // of the newest points against the accepted state
+    struct past_point newest;  // zeroed when there is none
+};
+// Points and values live in `scratch`, the rest in `keep`.
+int past_load(struct series_past *out, struct store *store, const struct series_entry *series,
+              const struct surroundings *surroundings, const struct past_options *options,
+              struct arena *scratch, struct arena *keep, struct error *err);
+
+// Looks at all series together: changes that many share are the device's, a class of kernels' or
+// the model's. Only what `keep` holds is needed.
+void past_attribute(struct series_past *all, size_t count);
+
+#endif
