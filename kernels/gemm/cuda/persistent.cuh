@@ -260,6 +260,10 @@ template <class c> constexpr plumb_traits persistent_traits(int stages, int rast
     t.raster = raster;
     t.raster_group = group;
     t.split_k = 1;
+    t.overlap = c::pingpong  ? PLUMB_OVERLAP_PINGPONG
+                : c::overlap ? PLUMB_OVERLAP_NEXT_TILE
+                             : PLUMB_OVERLAP_NONE;
+    t.promote_k = c::promote ? c::bk : 0;
     return t;
 }
 

@@ -191,6 +191,7 @@ template <class c, int split> constexpr plumb_traits split_traits(int stages, in
     t.cluster_m = t.cluster_n = 1; // the cluster divides K, not the output
     t.persistent = 0;
     t.split_k = split;
+    t.overlap = PLUMB_OVERLAP_NONE;
     return t;
 }
 
