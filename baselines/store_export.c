@@ -204,6 +204,8 @@ static void put_verdict(FILE *file, bool *outer, const struct verdict *v)
     jsonl_int_member(file, &first, "processes", v->processes);
     jsonl_real_member(file, &first, "gpu_s", v->gpu_s);
     jsonl_text_member(file, &first, "sentence", v->sentence);
+    if (v->explanation)
+        jsonl_text_member(file, &first, "explanation", v->explanation);
     fputc('}', file);
 }
 

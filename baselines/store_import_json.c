@@ -195,6 +195,7 @@ static bool read_verdict(struct verdict *out, const struct node *node)
                         .processes = (uint32_t)node_int(node, "processes", 0),
                         .gpu_s = node_real(node, "gpu_s", 0),
                         .sentence = node_text(node, "sentence", ""),
+                        .explanation = node_text(node, "explanation", NULL),
                         .model = node_text(node, "model", ""),
                         .version = node_text(node, "version", "")};
     if (!node)

@@ -159,6 +159,7 @@ static int load_verdict(struct verdict *out, struct store *store, int64_t series
     v.processes = (uint32_t)row_int(row, 11);
     v.gpu_s = known(row_real(row, 12));
     v.sentence = row_text(row, 13, arena);
+    v.explanation = row_text(row, 14, arena);
     sqlite3_reset(row);
     if (!sound)
         return store_damaged(store, "a verdict's kind or cause", err);

@@ -260,8 +260,8 @@ static int save_verdict(struct store *store, const struct place *place, const st
                                TEXT(verdict_kind_name(v->kind)), TEXT(cause_name(v->cause)),
                                REAL(v->log_ratio), REAL(v->lower), REAL(v->upper),
                                REAL(v->confidence), REAL(v->log_evidence), REAL(v->margin),
-                               INT(v->pairs), INT(v->processes), REAL(v->gpu_s),
-                               TEXT(v->sentence)));
+                               INT(v->pairs), INT(v->processes), REAL(v->gpu_s), TEXT(v->sentence),
+                               v->explanation ? TEXT(v->explanation) : NOTHING));
 }
 
 static int save_result(struct store *store, const struct run *run, const struct result *result,

@@ -146,6 +146,7 @@ int built_make(struct built *out, struct context *context, const struct commit *
         return -1;
     built.cached = build.cached;
     built.directory = build.directory;
+    built.log = build.log;
     if (build.state != BUILD_OK) {
         built.state = MEASURED_UNBUILDABLE;
         built.detail = arena_printf(arena, "%s\n%s", build.reason, build.log);

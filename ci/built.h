@@ -23,6 +23,7 @@ struct built {
     struct commit commit;
     enum measurement_state state; // MEASURED_OK or MEASURED_UNBUILDABLE
     const char *detail;           // end of the log when unbuildable; untrusted
+    const char *log;              // end of the build's log: untrusted
     const char *directory;        // of the libraries
     struct built_kernel *kernels; // sorted by name
     size_t count;

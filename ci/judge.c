@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ci/judge.h"
+#include "ci/explain.h"
 #include "ci/measuring.h"
 #include "model/cause.h"
 #include "model/drift.h"
@@ -239,8 +240,8 @@ static void find_causes(struct run *run, const struct verdict *self, size_t self
 }
 
 int judge_gate(struct run *run, const struct plan *plan, struct context *context,
-               const struct built *head, const struct verdict *self, size_t self_count,
-               struct error *err)
+               const struct built *base, const struct built *head, const struct verdict *self,
+               size_t self_count, struct error *err)
 {
     for (size_t i = 0; i < plan->count; i++) {
         if (judge_one(run, &plan->tasks[i], context, head, err))
@@ -248,6 +249,7 @@ int judge_gate(struct run *run, const struct plan *plan, struct context *context
     }
     release_alarms(run);
     find_causes(run, self, self_count);
+    explain_alarms(run, plan, context, base, head);
     stamp(run);
     return 0;
 }

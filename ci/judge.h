@@ -17,8 +17,8 @@ int judge_history(struct run *run, const struct plan *plan, struct context *cont
 // stand among all series are taken back.
 // `self` are the verdicts of the run's A/A series: they show what the surroundings did.
 int judge_gate(struct run *run, const struct plan *plan, struct context *context,
-               const struct built *head, const struct verdict *self, size_t self_count,
-               struct error *err);
+               const struct built *base, const struct built *head, const struct verdict *self,
+               size_t self_count, struct error *err);
 // Verdicts of a plain run, against each series' own history.
 void judge_run(struct run *run, const struct plan *plan, const struct built *head);
 // run->conclusion and run->headline from the verdicts and the self test.

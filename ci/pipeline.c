@@ -196,7 +196,7 @@ int pipeline_gate(struct run *run, struct context *context, const struct commit 
     if (run_enter(run, context, err) || self_test(self, run, &plan, &measuring, err) ||
         measure_tasks(run, &plan, &measuring, gate_task, err) ||
         judge_predict(run, &plan, context, err) || judge_history(run, &plan, context, err) ||
-        judge_gate(run, &plan, context, &head_built, self, run->self_test.series, err))
+        judge_gate(run, &plan, context, &base_built, &head_built, self, run->self_test.series, err))
         goto done;
     status = run_leave(run, context, err);
 done:

@@ -162,6 +162,8 @@ static int read_traits(struct traits *t, const struct field *f)
         {"smem_bytes", &t->smem_bytes, 0},
         {"registers", &t->registers, 0},
         {"split_k", &t->split_k, -1},
+        {"overlap", &t->overlap, 0}, // enum overlap
+        {"promote_k", &t->promote_k, 0},
     };
     for (size_t i = 0; i < ARRAY_COUNT(columns); i++) {
         if (read_trait(columns[i].out, f, columns[i].column, columns[i].least))

@@ -56,6 +56,14 @@ struct plumb_problem {
 // Order in which output tiles are given to thread blocks.
 enum plumb_raster { PLUMB_RASTER_M = 0, PLUMB_RASTER_N = 1, PLUMB_RASTER_HILBERT = 2 };
 
+// What hides a tile's epilogue: nothing (or unknown); the same warps store it between the K slabs
+// of their next tile; other warps multiply another tile meanwhile.
+enum plumb_overlap {
+    PLUMB_OVERLAP_NONE = 0,
+    PLUMB_OVERLAP_NEXT_TILE = 1,
+    PLUMB_OVERLAP_PINGPONG = 2
+};
+
 // What the kernel is made of; zero means "unknown or does not apply". Models read these.
 struct plumb_traits {
     int32_t in_type, out_type, acc_type; // enum plumb_dtype
@@ -70,7 +78,9 @@ struct plumb_traits {
     int32_t raster;                      // enum plumb_raster
     int32_t raster_group;                // rows (columns) of tiles walked together; 1 = plain
     int32_t split_k;                     // 1 = none, 0 = unknown, -1 = stream-K
-    int32_t reserved[15];
+    int32_t overlap;                     // enum plumb_overlap
+    int32_t promote_k; // FP8: sums are added up in FP32 every so much of K; 0 = never
+    int32_t reserved[13];
 };
 
 struct plumb_args {

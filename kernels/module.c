@@ -211,7 +211,9 @@ struct traits module_traits(const struct plumb_kernel *kernel)
                             .persistent = t->persistent,
                             .raster = t->raster,
                             .raster_group = t->raster_group,
-                            .split_k = t->split_k};
+                            .split_k = t->split_k,
+                            .overlap = t->overlap,
+                            .promote_k = t->promote_k};
 #define X(name)                                                                                    \
     if (traits.name < -1)                                                                          \
         traits.name = 0;

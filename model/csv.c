@@ -103,7 +103,8 @@ static int read_row(struct reader *r, struct fields *f)
 static const char **keep(struct arena *arena, const struct fields *f)
 {
     const char **items = arena_alloc(arena, f->count * sizeof(*items));
-    memcpy(items, f->items, f->count * sizeof(*items));
+    if (f->count) // an empty file has no fields, not even an array of none
+        memcpy(items, f->items, f->count * sizeof(*items));
     return items;
 }
 

@@ -132,16 +132,17 @@ int cause_parse(enum cause *out, const char *name);
 struct verdict {
     enum verdict_kind kind;
     enum cause cause;
-    double log_ratio;     // log(head / base), point estimate; NaN if none
-    double lower, upper;  // its confidence interval at `confidence`
-    double confidence;    // e.g. 0.95
-    double log_evidence;  // natural log of the e-value against "same"; 0 = none
-    double margin;        // relative size below which a change does not count, e.g. 0.003
-    uint32_t pairs;       // pairs used
-    uint32_t processes;   // fresh processes used
-    double gpu_s;         // device seconds spent on it
-    const char *sentence; // what a person reads first
-    const char *model;    // model and tool version that judged
+    double log_ratio;        // log(head / base), point estimate; NaN if none
+    double lower, upper;     // its confidence interval at `confidence`
+    double confidence;       // e.g. 0.95
+    double log_evidence;     // natural log of the e-value against "same"; 0 = none
+    double margin;           // relative size below which a change does not count, e.g. 0.003
+    uint32_t pairs;          // pairs used
+    uint32_t processes;      // fresh processes used
+    double gpu_s;            // device seconds spent on it
+    const char *sentence;    // what a person reads first
+    const char *explanation; // what changed, in lines; NULL: nothing to explain. Untrusted text
+    const char *model;       // model and tool version that judged
     const char *version;
 };
 

@@ -8,6 +8,9 @@
 #include "model/problem.h"
 
 enum raster { RASTER_M, RASTER_N, RASTER_HILBERT };
+// What hides a tile's epilogue: nothing known; the same warpgroups store it between the next tile's
+// slabs; another warpgroup multiplies meanwhile.
+enum overlap { OVERLAP_NONE, OVERLAP_NEXT_TILE, OVERLAP_PINGPONG };
 
 // name, as written in the wire format, the store and reports; one X per integer trait.
 #define TRAITS(X)                                                                                  \
@@ -25,7 +28,9 @@ enum raster { RASTER_M, RASTER_N, RASTER_HILBERT };
     X(persistent)   /* 1: grid = resident blocks */                                                \
     X(raster)       /* enum raster */                                                              \
     X(raster_group) /* tile rows walked together, 1 = plain */                                     \
-    X(split_k)      /* 1 none, -1 stream-K, 0 unknown */
+    X(split_k)      /* 1 none, -1 stream-K, 0 unknown */                                           \
+    X(overlap)      /* of epilogues with multiplying: enum overlap */                              \
+    X(promote_k)    /* FP8 sums are added up in FP32 every so much of K, 0 never */
 
 struct traits {
     enum dtype in, out, acc;

@@ -73,6 +73,8 @@ void explain_series(struct buffer *out, const struct view *view, const struct ru
                   cause_name(r->verdict.cause));
     view_sentence(out, view);
     buffer_puts(out, "\n");
+    if (r->verdict.explanation && r->verdict.explanation[0])
+        buffer_printf(out, "%s\n", r->verdict.explanation);
     explain_change(out, view);
     if (run->base.id[0])
         explain_time(out, "base", &r->base, view->base_ns, view->base_hz, run->base.id);

@@ -237,6 +237,8 @@ static void write_one(const struct html *html, const struct view *view, bool dra
     markup_end(m);
     markup_start(m, "div");
     markup_element(m, "p", "sentence", sentence.bytes);
+    if (view->result->verdict.explanation && view->result->verdict.explanation[0])
+        markup_element(m, "pre", "explanation", view->result->verdict.explanation);
     write_facts(m, view);
     if (drawn)
         write_figures(m, view);

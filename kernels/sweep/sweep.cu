@@ -4,6 +4,9 @@
 // work on the kernels and for recording whole tables. (`bench` and `plumb` compare two builds of
 // one kernel; this compares many kernels of one build, which needs no statistics beyond medians.)
 //
+//   nvcc -std=c++20 -O2 --generate-code=arch=compute_90a,code=sm_90a sweep.cu -o sweep
+//     -lcublasLt -ldl
+//
 //   sweep check MODULE...                         correctness on awkward sizes
 //   sweep soak COUNT M N K MODULE...              COUNT launches, each compared with the first
 //   sweep time ROUNDS PROBLEMS MODULE...          CSV on stdout; PROBLEMS: file of "m n k" lines

@@ -96,6 +96,7 @@ static void put_verdict(struct json *j, const struct view *view)
     json_integer(j, "processes", v->processes);
     json_number(j, "gpu_s", v->gpu_s);
     json_string(j, "sentence", sentence.bytes);
+    json_string(j, "explanation", v->explanation);
     json_string(j, "model", v->model);
     json_string(j, "version", v->version);
     json_end(j, '}');

@@ -100,7 +100,7 @@ DEVICE void consume(const CUtensorMap &map_c, const CUtensorMap &map_tail, const
         if constexpr (c::pingpong)
             named_barrier(1 + group, 256);
         if constexpr (c::twofold)
-            self.accumulate_promoted_twofold(acc[0]);
+            self.accumulate_promoted_twofold(acc);
         else if constexpr (c::promote)
             self.accumulate_promoted(acc);
         else if constexpr (c::overlap)
@@ -188,8 +188,10 @@ __global__ void __launch_bounds__(c::threads, c::blocks)
 
 // ---- host ----
 
-// Clusters of this kernel that fit on the device at once, 0 on error.
-template <class c> int resident_clusters(cudaLaunchConfig_t *launch)
+// Clusters of this kernel that fit on the device at once, 0 on error. (Functions that remember
+// something are static: shared libraries of one process would share an inline function's variable,
+// and the second one's kernels would never be prepared.)
+template <class c> static int resident_clusters(cudaLaunchConfig_t *launch)
 {
     int clusters = 0, device = 0, sms = 0;
     if (cudaFuncSetAttribute(persistent_gemm<c>, cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -208,7 +210,7 @@ template <class c> int resident_clusters(cudaLaunchConfig_t *launch)
     return clusters;
 }
 
-template <class c> int launch_gemm(const plumb_args *args, void *stream, const schedule &s)
+template <class c> static int launch_gemm(const plumb_args *args, void *stream, const schedule &s)
 {
     CUtensorMap maps[4] = {};
     if (make_maps<c>(maps, args) != cudaSuccess)
@@ -258,6 +260,10 @@ template <class c> constexpr plumb_traits persistent_traits(int stages, int rast
     t.raster = raster;
     t.raster_group = group;
     t.split_k = 1;
+    t.overlap = c::pingpong  ? PLUMB_OVERLAP_PINGPONG
+                : c::overlap ? PLUMB_OVERLAP_NEXT_TILE
+                             : PLUMB_OVERLAP_NONE;
+    t.promote_k = c::promote ? c::bk : 0;
     return t;
 }
 

@@ -58,8 +58,8 @@ inline double cost_cycles(const candidate &c, const plumb_problem &p, int sms)
 
 // The cheapest candidate for the problem, NULL if none can do it.
 template <int count>
-const candidate *select_candidate(const candidate (&candidates)[count],
-                                  const plumb_problem &problem)
+static const candidate *select_candidate(const candidate (&candidates)[count],
+                                         const plumb_problem &problem)
 {
     static const int sms = count_sms();
     const candidate *best = nullptr;

@@ -117,7 +117,7 @@ __global__ void __launch_bounds__(c::threads, 1)
     float acc[c::mi][c::n / 2];
     const float scale = output_scale<c>(p);
     if constexpr (c::twofold)
-        self.accumulate_promoted_twofold(acc[0]);
+        self.accumulate_promoted_twofold(acc);
     else if constexpr (c::promote)
         self.accumulate_promoted(acc);
     else
@@ -156,7 +156,7 @@ template <class c, int split> int supports_split(const plumb_problem *problem)
 }
 
 template <class c, int split>
-int launch_split(const plumb_args *args, void *stream, const schedule &s)
+static int launch_split(const plumb_args *args, void *stream, const schedule &s)
 {
     using layout = split_layout<c, split>;
     static const cudaError_t allowed = cudaFuncSetAttribute(
@@ -191,6 +191,7 @@ template <class c, int split> constexpr plumb_traits split_traits(int stages, in
     t.cluster_m = t.cluster_n = 1; // the cluster divides K, not the output
     t.persistent = 0;
     t.split_k = split;
+    t.overlap = PLUMB_OVERLAP_NONE;
     return t;
 }
 

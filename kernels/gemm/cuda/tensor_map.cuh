@@ -33,8 +33,8 @@ inline PFN_cuTensorMapEncodeTiled_v12000 find_tensor_map_encoder()
 // Boxes of box_rows x box_columns (at most 256 each). swizzled: 128-byte rows whose 16-byte pieces
 // are permuted by row % 8; else rows lie packed. Reads outside give zeros, writes outside are
 // dropped. Returns a CUDA error code.
-inline cudaError_t make_tensor_map(CUtensorMap *map, const matrix &m, int box_rows, int box_columns,
-                                   bool swizzled)
+static inline cudaError_t make_tensor_map(CUtensorMap *map, const matrix &m, int box_rows,
+                                          int box_columns, bool swizzled)
 {
     static const PFN_cuTensorMapEncodeTiled_v12000 encode = find_tensor_map_encoder();
     if (!encode)
