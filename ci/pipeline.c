@@ -205,6 +205,57 @@ done:
     return status;
 }
 
+// The one task of a comparison, and its result.
+static int plan_comparison(struct plan *plan, struct run *run, struct context *context,
+                           const struct comparison *what, struct error *err)
+{
+    const char *kind = what->station->policy->kind;
+    struct task *task = arena_alloc(&run->arena, sizeof(*task));
+    struct result *r = arena_alloc(&run->arena, sizeof(*r));
+    *task =
+        (struct task){.result = r,
+                      .rule = policy_rule(&context->policy, what->kernel, what->station->policy),
+                      .station = what->station,
+                      .base = built_find(what->base, what->kernel, kind),
+                      .head = built_find(what->head, what->kernel, kind)};
+    if (!task->rule || !task->base)
+        return error_set(err, "%s: %s", what->kernel,
+                         task->rule ? "the commit it is compared with has no such kernel"
+                                    : "no section of the policy names this kernel");
+    text_copy(r->kernel, sizeof(r->kernel), what->kernel);
+    r->problem = *what->problem;
+    r->traits = (task->head ? task->head : task->base)->traits;
+    r->device = (size_t)(what->station - context->stations);
+    text_copy(r->base_code, sizeof(r->base_code), task->base->code);
+    if (task->head)
+        text_copy(r->head_code, sizeof(r->head_code), task->head->code);
+    *plan = (struct plan){.tasks = task, .count = 1};
+    run->results = r;
+    run->count = 1;
+    return 0;
+}
+
+int pipeline_compare(struct run *run, struct context *context, const struct comparison *what,
+                     struct error *err)
+{
+    struct plan plan;
+    struct measuring measuring = {0};
+    int status = -1;
+    run_begin(run, RUN_BISECT, context, &what->base->commit, &what->head->commit);
+    if (plan_comparison(&plan, run, context, what, err))
+        return -1;
+    measuring_begin(&measuring, context, what->base, what->head);
+    measuring.deadline_s = monotonic_s() + context->policy.gate.seconds;
+    if (run_enter(run, context, err) || measure_tasks(run, &plan, &measuring, gate_task, err) ||
+        judge_predict(run, &plan, context, err) ||
+        judge_gate(run, &plan, context, what->head, NULL, 0, err))
+        goto done;
+    status = run_leave(run, context, err);
+done:
+    measuring_end(&measuring);
+    return status;
+}
+
 static int solo_task(const struct task *task, struct run *run, struct measuring *measuring,
                      struct error *err)
 {

@@ -4,7 +4,7 @@
 #ifndef PLUMB_PIPELINE_H
 #define PLUMB_PIPELINE_H
 
-#include "ci/context.h"
+#include "ci/built.h"
 
 // Base and head side by side. Fills `run`, also when kernels are broken; saves it unless it is a
 // dry run. Needs context_policy, _store, _builder and _stations. The caller run_free()s `run`.
@@ -14,6 +14,17 @@ int pipeline_gate(struct run *run, struct context *context, const struct commit 
 // One commit alone, against the history of each series. `again`: measure even what is known.
 int pipeline_measure(struct run *run, struct context *context, const struct commit *head,
                      bool again, struct error *err);
+
+// One series of two commits side by side, as one step of a bisection: the result is
+// run->results[0], saved as a run of its own. A head that cannot be measured is data.
+struct comparison {
+    const struct built *base, *head;
+    const struct station *station;
+    const char *kernel;
+    const struct problem *problem;
+};
+int pipeline_compare(struct run *run, struct context *context, const struct comparison *what,
+                     struct error *err);
 
 // True when pipeline_measure would find nothing to do.
 int pipeline_measured(bool *measured, struct context *context, const struct commit *head,
