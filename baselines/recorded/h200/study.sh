@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # study.sh OUT [PLUMB]: what the gate finds and what it cries wolf over, on the H200 of this machine.
-# Needs nvcc and about four minutes of the GPU; writes OUT/slower.csv, faster.csv (a row per gate) and
+# Needs nvcc and about four minutes of the GPU; writes OUT/study-slower.csv and study-faster.csv (a row per gate) and
 # the tables slower.txt, faster.txt.
 set -eu
 [ $# -ge 1 ] || { sed -n '4,6s/^# //p' "$0"; exit 4; }
@@ -19,7 +19,7 @@ study() { # NAME OPTIONS
 	"$plumb" study --device cuda --base "$libraries/base" --head "$libraries/head" \
 		--problem 64x64x128:fp32 --problem 64x64x256:fp32 --problem 64x128x384:fp32 \
 		--problem 1024x1024x2048:fp32 --problem 65536x4x1024:fp32 \
-		"$@" --csv "$out/$name.csv" >"$out/$name.txt"
+		"$@" --csv "$out/study-$name.csv" >"$out/$name.txt"
 	tail -2 "$out/$name.txt"
 }
 study slower --rounds 30 --seconds 190
