@@ -21,12 +21,21 @@ struct arguments {
     const char *base, *head, *device, *bench, *csv;
     const char *problems[PROBLEMS_MOST];
     size_t problem_count;
-    int64_t rounds, seconds;
+    int64_t rounds, seconds, pairs;
     double margin;
     bool faster;
 };
 
-enum { OPT_BASE = 1000, OPT_HEAD, OPT_ROUNDS, OPT_SECONDS, OPT_CSV, OPT_MARGIN, OPT_BENCH };
+enum {
+    OPT_BASE = 1000,
+    OPT_HEAD,
+    OPT_ROUNDS,
+    OPT_SECONDS,
+    OPT_CSV,
+    OPT_MARGIN,
+    OPT_PAIRS,
+    OPT_BENCH
+};
 
 static const struct argp_option table[] = {
     {"base", OPT_BASE, "DIR", 0, "Libraries as they should be", 0},
@@ -36,6 +45,7 @@ static const struct argp_option table[] = {
     {"rounds", OPT_ROUNDS, "N", 0, "Gates of each series, each in fresh processes [20]", 0},
     {"seconds", OPT_SECONDS, "N", 0, "Begin no round after this time", 0},
     {"margin", OPT_MARGIN, "PERCENT", 0, "Smallest change that counts [by device and size]", 0},
+    {"max-pairs", OPT_PAIRS, "N", 0, "Of a gate's first process [256]", 0},
     {"faster", 'f', NULL, 0, "Also the other way round: improvements", 0},
     {"csv", OPT_CSV, "FILE", 0, "Write a row per gate", 0},
     {"bench", OPT_BENCH, "PROGRAM", 0, "The child that times kernels [beside plumb]", 0},
@@ -78,6 +88,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case OPT_MARGIN:
         if (parse_double(&a->margin, arg) || !(a->margin > 0 && a->margin <= 100))
             argp_error(state, "--margin=%s: needs a percentage", arg);
+        return 0;
+    case OPT_PAIRS:
+        a->pairs = count_of(state, arg, "max-pairs");
         return 0;
     case 'f':
         a->faster = true;
@@ -207,11 +220,7 @@ static void print_series(const struct study_series *s, const struct study *study
 {
     char problem[PROBLEM_TEXT];
     const double gates = s->gates ? s->gates : 1, ns = s->sum_ns / gates;
-    struct gate_policy policy = gate_policy_default(study->plan.kind, ns);
-    if (study->margin > 0) {
-        policy.floor *= study->margin / policy.margin;
-        policy.margin = study->margin;
-    }
+    const struct gate_policy policy = study_policy(study, ns);
     problem_format(problem, &s->problem);
     printf("%-7s %-20s %-28s %9.2f us %+8.3f %% sd %.3f %%  slower %u faster %u same %u undecided "
            "%u broken %u of %u  pairs %.0f  detectable %.2f %%  %.3f GPU s  %.3f s\n",
@@ -280,6 +289,7 @@ static int study(struct study *s, struct arguments *a, struct arena *arena, stru
     s->rounds = a->rounds ? (uint32_t)a->rounds : 20;
     s->deadline_s = a->seconds ? monotonic_s() + (double)a->seconds : 0;
     s->margin = a->margin / 100;
+    s->max_pairs = (uint32_t)a->pairs;
     status = study_run(s, err);
     if (status == 0)
         print_study(s);

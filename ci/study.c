@@ -54,13 +54,17 @@ static int open_trial(struct bench_outcome *outcome, const struct round *r, cons
     return bench_open(outcome, r->bench, &spec, err);
 }
 
-static struct gate_policy policy_of(const struct study *study, const struct trial *t)
+struct gate_policy study_policy(const struct study *study, double time_ns)
 {
-    const struct measurement first = {.samples = t->base.items, .count = t->base.count};
-    struct gate_policy policy = gate_policy_default(study->plan.kind, measurement_time_ns(&first));
+    struct gate_policy policy = gate_policy_default(study->plan.kind, time_ns);
     if (study->margin > 0) {
         policy.floor *= study->margin / policy.margin;
         policy.margin = study->margin;
+    }
+    if (study->max_pairs) {
+        policy.max_pairs = study->max_pairs;
+        if (policy.min_pairs > policy.max_pairs)
+            policy.min_pairs = policy.max_pairs;
     }
     return policy;
 }
@@ -68,7 +72,8 @@ static struct gate_policy policy_of(const struct study *study, const struct tria
 static void feed(const struct study *study, struct trial *t, size_t from)
 {
     if (!t->ready) {
-        const struct gate_policy policy = policy_of(study, t);
+        const struct measurement first = {.samples = t->base.items, .count = t->base.count};
+        const struct gate_policy policy = study_policy(study, measurement_time_ns(&first));
         gate_series_init(&t->gate, &policy, &t->arena);
         t->ready = true;
     }

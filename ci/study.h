@@ -28,13 +28,17 @@ struct study {
     struct bench_plan plan; // process is set here
     struct study_series *series;
     size_t count;
-    uint32_t rounds;   // at most
-    double deadline_s; // monotonic: no new round after it; 0: none
-    double margin;     // 0: the default for the device and size
-    FILE *csv;         // a row per gate; NULL: none
+    uint32_t rounds;    // at most
+    double deadline_s;  // monotonic: no new round after it; 0: none
+    double margin;      // 0: the default for the device and size
+    uint32_t max_pairs; // of the first process; 0: the default
+    FILE *csv;          // a row per gate; NULL: none
     uint32_t rounds_done, processes;
     double wall_s; // with the starts of processes
 };
+
+// The policy of a series whose base takes this time.
+struct gate_policy study_policy(const struct study *study, double time_ns);
 
 // -1: the device is gone or no bench can be started. A series that is wrong or dies counts as
 // broken, and its process is replaced.
