@@ -247,7 +247,7 @@ int pipeline_compare(struct run *run, struct context *context, const struct comp
     measuring.deadline_s = monotonic_s() + context->policy.gate.seconds;
     if (run_enter(run, context, err) || measure_tasks(run, &plan, &measuring, gate_task, err) ||
         judge_predict(run, &plan, context, err) ||
-        judge_gate(run, &plan, context, what->head, NULL, 0, err))
+        judge_gate(run, &plan, context, what->base, what->head, NULL, 0, err))
         goto done;
     status = run_leave(run, context, err);
 done:
