@@ -276,12 +276,22 @@ int past_load(struct series_past *out, struct store *store, const struct series_
         s.epoch = epoch_find(options->epochs, entry->kernel, &entry->problem, entry->device_uuid);
     if (s.past.count) {
         s.newest = s.past.points[s.past.count - 1];
+        size_t first = s.past.count > PAST_RECENT ? s.past.count - PAST_RECENT : 0;
+        for (size_t i = first; i < s.past.count; i++)
+            s.recent[s.recent_count++] = (float)s.past.points[i].time_ns;
         find_breaks(&s, keep);
         find_changes(&s, keep);
         find_creep(&s, options);
     }
     *out = s;
     return 0;
+}
+
+void past_forget(struct series_past *past)
+{
+    past->past.points = NULL;
+    past->values = NULL;
+    past->newest.model = past->newest.driver = past->newest.runtime = NULL;
 }
 
 // ---- all series together ----

@@ -55,6 +55,8 @@ struct past_break {
     bool model;
 };
 
+enum { PAST_RECENT = 32 };
+
 struct series_past {
     const struct series_entry *series;
     struct past past;   // scratch arena
@@ -71,7 +73,11 @@ struct series_past {
     size_t since;              // index of the first point of the accepted state
     struct creep creep;        // of the newest points against the accepted state
     struct past_point newest;  // zeroed when there is none
+    float recent[PAST_RECENT]; // the newest times, oldest first
+    size_t recent_count;
 };
+// Forgets what lives in `scratch`.
+void past_forget(struct series_past *past);
 // Points and values live in `scratch`, the rest in `keep`.
 int past_load(struct series_past *out, struct store *store, const struct series_entry *series,
               const struct surroundings *surroundings, const struct past_options *options,
