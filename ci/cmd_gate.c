@@ -14,13 +14,15 @@ struct arguments {
     bool merge_base;
 };
 
-enum { OPT_BASE = 2000, OPT_HEAD, OPT_MERGE_BASE };
+enum { OPT_BASE = 2000, OPT_HEAD, OPT_MERGE_BASE, OPT_STATIC };
 
 static const struct argp_option table[] = {
     {"base", OPT_BASE, "REV", 0, "Baseline [the head's first parent]", 1},
     {"head", OPT_HEAD, "REV", 0, "Candidate [HEAD]", 1},
     {"merge-base", OPT_MERGE_BASE, NULL, 0,
      "Compare with the commit where the head's branch left the base", 1},
+    {"static", OPT_STATIC, NULL, 0,
+     "Measure nothing: compare what the compiler says of the CUDA kernels", 1},
     {0},
 };
 
@@ -30,6 +32,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &a->options;
+        a->options.static_use = STATIC_AUTO;
         return 0;
     case OPT_BASE:
         a->base = arg;
@@ -39,6 +42,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case OPT_MERGE_BASE:
         a->merge_base = true;
+        return 0;
+    case OPT_STATIC:
+        a->options.static_use = STATIC_ONLY;
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

@@ -155,7 +155,52 @@ int context_bench(struct bench **out, struct context *context, const struct stat
                   const char *const *directories, size_t directory_count, uint16_t process,
                   struct error *err)
 {
-    return start_bench(out, context, station->policy, directories, directory_count, process, err);
+    static const struct policy_device host = {.name = "host", .kind = "host"};
+    return start_bench(out, context, station->is_static ? &host : station->policy, directories,
+                       directory_count, process, err);
+}
+
+// The toolchain's line says "nvcc: -" where there is none.
+static bool has_nvcc(const struct context *context)
+{
+    const char *line = strstr(context->toolchain.text, "nvcc: ");
+    return line && line[6] != '-' && line[6] != '\n';
+}
+
+static bool wants_static(const struct context *context, const struct policy_device *device)
+{
+    const enum static_use use = context->options->static_use;
+    if (strcmp(device->kind, "cuda") != 0 || use == STATIC_NEVER)
+        return false;
+    return use == STATIC_ONLY ||
+           (!device->required && !context->policy.gate.static_off && has_nvcc(context));
+}
+
+static int add_static_station(struct context *context, const struct policy_device *device,
+                              struct error *err)
+{
+    const char *profile = device->profile ? device->profile : "h200-sxm";
+    const struct gpu *gpu = gpu_find(profile);
+    struct arena *arena = &context->arena;
+    if (!gpu)
+        return error_set(err,
+                         "%s: [device \"%.60s\"] profile = %.60s: `plumb list gpus` names those "
+                         "there are",
+                         context->policy.label, device->name, profile);
+    struct station *station = &context->stations[context->station_count++];
+    *station = (struct station){.is_static = true, .policy = device, .gpu = *gpu};
+    station->device = (struct device){
+        .kind = "cuda",
+        .uuid = arena_printf(arena, "static:%s", gpu->name),
+        .name = arena_printf(arena, "no device (static, %s)", gpu->name),
+        .driver = "",
+        .runtime = "",
+        .profile = gpu->name,
+    };
+    progress_note(&context->progress,
+                  "device %s: kernels are judged by their code alone (static), nothing is measured",
+                  device->name);
+    return 0;
 }
 
 static int add_station(struct context *context, const struct policy_device *device,
@@ -163,7 +208,11 @@ static int add_station(struct context *context, const struct policy_device *devi
 {
     struct bench *bench = NULL;
     struct error why;
+    if (context->options->static_use == STATIC_ONLY)
+        return wants_static(context, device) ? add_static_station(context, device, err) : 0;
     if (start_bench(&bench, context, device, NULL, 0, 0, &why)) {
+        if (wants_static(context, device))
+            return add_static_station(context, device, err);
         if (device->required || context->options->device)
             return error_set(err, "device %s: %s", device->name, why.text);
         progress_note(&context->progress, "device %s is not here, its kernels are not measured: %s",
@@ -206,7 +255,11 @@ int context_stations(struct context *context, struct error *err)
     if (!known)
         return error_set(err, "%s: there is no [device \"%.60s\"]", policy->label, only);
     if (!context->station_count)
-        return error_set(err, "%s: none of the policy's devices is on this machine", policy->label);
+        return error_set(err, "%s: none of the policy's devices is on this machine%s",
+                         policy->label,
+                         context->options->static_use == STATIC_AUTO
+                             ? "; with nvcc, `plumb gate --static` compares what it says"
+                             : "");
     return 0;
 }
 

@@ -11,6 +11,13 @@
 #include "runner/build.h"
 #include "runner/measure.h"
 
+// Whether a gate may judge a CUDA kernel by its code alone.
+enum static_use {
+    STATIC_NEVER, // only measuring counts
+    STATIC_AUTO,  // where nvcc is and the device is not, unless the policy says gate.static = off
+    STATIC_ONLY   // `plumb gate --static`: every CUDA device of the policy, and no other
+};
+
 // The options that all of these commands share (ci/options.h parses them).
 struct options {
     const char *repository; // directory; default "."
@@ -21,12 +28,14 @@ struct options {
     const char *device;     // only this one of the policy's
     const char *out;        // reports; NULL: none (gate: "plumb-report")
     const char *sandbox;    // mode that overrides the policy's
+    enum static_use static_use;
     bool dry_run;
     bool quiet;
 };
 
-// A device of the policy that is really there.
+// A device of the policy that is really there, or (is_static) one that kernels are only built for.
 struct station {
+    bool is_static; // not here: its profile is a shipped one, and nothing is measured
     const struct policy_device *policy;
     struct device device;
     struct gpu gpu; // profile: driver's figures, shipped ones, calibrated ones
@@ -60,11 +69,13 @@ int context_store(struct context *context, enum store_mode mode, struct error *e
 // Sandbox, toolchain and cache.
 int context_builder(struct context *context, struct error *err);
 // Starts a bench on each device of the policy, once, to learn what is there; calibrates a host that
-// has no profile yet and keeps it in the store.
+// has no profile yet and keeps it in the store. Devices that are not here become static stations
+// as options->static_use says.
 int context_stations(struct context *context, struct error *err);
 void context_close(struct context *context);
 
-// A fresh bench on a station that sees `directories`. `process` numbers the fresh processes.
+// A fresh bench on a station (on the host, to list kernels, for a static one) that sees
+// `directories`. `process` numbers the fresh processes.
 int context_bench(struct bench **out, struct context *context, const struct station *station,
                   const char *const *directories, size_t directory_count, uint16_t process,
                   struct error *err);

@@ -2,6 +2,7 @@
 #include "ci/judge.h"
 #include "ci/explain.h"
 #include "ci/measuring.h"
+#include "ci/static_gate.h"
 #include "model/cause.h"
 #include "model/drift.h"
 #include "model/gate.h"
@@ -103,9 +104,10 @@ static void is_new(struct run *run, struct result *r, const char *why)
 {
     r->verdict = (struct verdict){
         .kind = VERDICT_NEW, .log_ratio = NAN, .lower = -INFINITY, .upper = INFINITY};
-    r->verdict.sentence =
-        arena_printf(&run->arena, "%s is new (%s): %.4g us%s", name_of(run, r), why,
-                     measurement_time_ns(&r->head) / 1e3, against_model(run, r));
+    const double time_ns = measurement_time_ns(&r->head);
+    const char *time = time_ns > 0 ? arena_printf(&run->arena, ": %.4g us", time_ns / 1e3) : "";
+    r->verdict.sentence = arena_printf(&run->arena, "%s is new (%s)%s%s", name_of(run, r), why,
+                                       time, against_model(run, r));
 }
 
 static void identical(struct run *run, struct result *r)
@@ -147,7 +149,7 @@ static int judge_pairs(struct run *run, const struct task *task, struct context 
 }
 
 static int judge_one(struct run *run, const struct task *task, struct context *context,
-                     const struct built *head, struct error *err)
+                     const struct built *base, const struct built *head, struct error *err)
 {
     struct result *r = task->result;
     if (head->state != MEASURED_OK) {
@@ -169,6 +171,8 @@ static int judge_one(struct run *run, const struct task *task, struct context *c
             broken(run, r, state_text(r->head.state), r->head.detail);
     } else if (!task->base) {
         is_new(run, r, "the base has no such kernel");
+    } else if (task->station->is_static) {
+        static_judge(run, task, context, base, head);
     } else if (unusable(&r->base)) {
         is_new(run, r, arena_printf(&run->arena, "on the base it %s", state_text(r->base.state)));
     } else {
@@ -244,7 +248,7 @@ int judge_gate(struct run *run, const struct plan *plan, struct context *context
                size_t self_count, struct error *err)
 {
     for (size_t i = 0; i < plan->count; i++) {
-        if (judge_one(run, &plan->tasks[i], context, head, err))
+        if (judge_one(run, &plan->tasks[i], context, base, head, err))
             return -1;
     }
     release_alarms(run);

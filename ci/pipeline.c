@@ -101,7 +101,7 @@ static int gate_task(const struct task *task, struct run *run, struct measuring 
                      struct error *err)
 {
     bool found = false;
-    if (!task->head)
+    if (!task->head || task->station->is_static)
         return 0;
     if (identical(task)) {
         if (reuse(&found, task, run, measuring->context, err))
@@ -145,10 +145,11 @@ static int self_test(struct verdict *out, struct run *run, const struct plan *pl
     const struct policy_gate *gate = &measuring->context->policy.gate;
     size_t able = 0, seen = 0, count = 0;
     for (size_t i = 0; i < plan->count; i++)
-        able += plan->tasks[i].head != NULL;
+        able += plan->tasks[i].head != NULL && !plan->tasks[i].station->is_static;
     for (size_t i = 0; i < plan->count && count < gate->self_test; i++) {
         const struct task *task = &plan->tasks[i];
-        if (!task->head || seen++ * gate->self_test / (able ? able : 1) < count)
+        if (!task->head || task->station->is_static ||
+            seen++ * gate->self_test / (able ? able : 1) < count)
             continue;
         progress_step(&measuring->context->progress, "self test: %s", task->result->kernel);
         if (measure_self(&out[count], measuring, task, &run->arena, err))

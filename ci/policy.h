@@ -7,12 +7,13 @@
 //     [build]            input = PATH (repeated)   command = SHELL   output = GLOB
 //                        timeout = SECONDS   memory = BYTES   sandbox = auto|require|off   pass =
 //                        NAME
-//     [device "NAME"]    kind = host|cuda   index = N   required = BOOL   (NAME is yours)
-//     [problems "SET"]   problem = MxNxK:TYPE... (repeated)
-//     [kernel "GLOB"]    problems = SET (repeated)   device = NAME (repeated)   control = BOOL
+//     [device "NAME"]    kind = host|cuda   index = N   required = BOOL   profile = GPU (NAME is
+//     yours) [problems "SET"]   problem = MxNxK:TYPE... (repeated) [kernel "GLOB"]    problems =
+//     SET (repeated)   device = NAME (repeated)   control = BOOL
 //                        margin = 0.5%   max-pairs = N   (first section whose GLOB matches rules)
 //     [gate]             margin = 0.3%   alpha = X   max-pairs = N   processes = N   seconds = N
 //                        undecided = fail|pass   removed = fail|allow   self-test = N
+//                        static = auto|off
 //     [measure]          samples = N   timeout = SECONDS   model = NAME   seed = N
 #ifndef PLUMB_POLICY_H
 #define PLUMB_POLICY_H
@@ -25,7 +26,8 @@ struct policy_device {
     const char *name;
     const char *kind; // "host" or "cuda"
     int index;
-    bool required; // absent: an error when required, else said and skipped
+    const char *profile; // shipped one that a static gate holds kernels against; NULL: h200-sxm
+    bool required;       // absent: an error when required, else said and skipped
 };
 
 struct policy_set {
@@ -54,6 +56,7 @@ struct policy_gate {
     uint32_t self_test;    // A/A series carried along
     bool undecided_passes; // default false
     bool removed_allowed;  // default false
+    bool static_off;       // default false: see ci/static_gate.h
 };
 
 struct policy {

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ci/static_gate.h"
+#include "tests/helper_plumb.h"
+#include "tests/helper_repo.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void static_verdict_stops_what_a_person_would_stop(void **state)
+{
+    (void)state;
+    static const struct {
+        struct static_change change;
+        enum verdict_kind kind;
+    } rows[] = {
+        {{.notes = 1}, VERDICT_SLOWER},
+        {{.spill = 4}, VERDICT_SLOWER},
+        {{.spill = 4, .notes = -1, .log_model = -1}, VERDICT_SLOWER}, // bad news first
+        {{.log_model = 0.05, .model_band = 0.03}, VERDICT_SLOWER},
+        {{.log_model = 0.02, .model_band = 0.03}, VERDICT_SAME}, // the model is not that good
+        {{.log_model = 0.002}, VERDICT_SAME},                    // below the margin
+        {{.warps = -4}, VERDICT_UNDECIDED},
+        {{.unreadable = true}, VERDICT_UNDECIDED},
+        {{.unreadable = true, .spill = 8}, VERDICT_SLOWER},
+        {{.spill = -4}, VERDICT_FASTER},
+        {{.notes = -1}, VERDICT_FASTER},
+        {{.log_model = -0.05, .model_band = 0.03}, VERDICT_FASTER},
+        {{.warps = 4}, VERDICT_SAME},
+        {{.code_changed = true}, VERDICT_SAME},
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
+        enum verdict_kind kind = static_verdict(&rows[i].change, 0.003);
+        if (kind != rows[i].kind)
+            fail_msg("row %zu: %s", i, verdict_kind_name(kind));
+    }
+}
+
+// ---- the whole program on real device code; needs nvcc, no GPU ----
+
+// SUMS values live in each thread; the launch bounds leave 32 registers in the one that spills.
+#define KERNEL(name, bounds, body)                                                                 \
+    "#include \"kernel.h\"\n"                                                                      \
+    "#include <cuda_runtime.h>\n"                                                                  \
+    "static __global__ void __launch_bounds__(" bounds ") run(const float *a, float *c, int n)\n"  \
+    "{\n" body "}\n"                                                                               \
+    "static int supports(const struct plumb_problem *p) { return p->in_type == PLUMB_FP32; }\n"    \
+    "static int launch(const struct plumb_args *args, void *stream)\n"                             \
+    "{\n"                                                                                          \
+    "    run<<<1, 256, 0, (cudaStream_t)stream>>>((const float *)args->a, (float *)args->c,\n"     \
+    "                                             (int)args->problem.n);\n"                        \
+    "    return (int)cudaGetLastError();\n"                                                        \
+    "}\n"                                                                                          \
+    "static const struct plumb_kernel kernel = {.name = \"" name "\", .summary = \"\",\n"          \
+    "    .traits = {.threads = 256}, .supports = supports, .launch = launch};\n"                   \
+    "PLUMB_LIBRARY(\"cuda\", kernel)\n"
+
+#define WIDE                                                                                       \
+    "    float sum[96];\n"                                                                         \
+    "#pragma unroll\n"                                                                             \
+    "    for (int i = 0; i < 96; i++) sum[i] = a[i * 256 + threadIdx.x];\n"                        \
+    "    for (int l = 0; l < n; l++) {\n"                                                          \
+    "#pragma unroll\n"                                                                             \
+    "        for (int i = 0; i < 96; i++) sum[i] = sum[i] * a[l] + sum[(i + 7) % 96];\n"           \
+    "    }\n"                                                                                      \
+    "#pragma unroll\n"                                                                             \
+    "    for (int i = 0; i < 96; i++) c[i * 256 + threadIdx.x] = sum[i];\n"
+
+#define THIN(factor) "    c[threadIdx.x] = a[threadIdx.x] * " factor ";\n"
+
+static const char roomy[] = KERNEL("wide", "256", WIDE);
+static const char cramped[] = KERNEL("wide", "256, 8", WIDE);
+static const char thin[] = KERNEL("thin", "256", THIN("2.0f"));
+static const char thin_again[] = KERNEL("thin", "256", THIN("3.0f"));
+
+static const char policy[] =
+    "[build]\n\tinput = cuda\n\tinput = include\n"
+    "\tcommand = \"PATH=$PATH:/usr/local/cuda/bin; for f in \\\"$PLUMB_SOURCE\\\"/cuda/*.cu; do "
+    "nvcc -std=c++20 -O3 --shared -Xcompiler -fPIC -cudart shared -arch=sm_90a "
+    "-Xfatbin -compress=false -I\\\"$PLUMB_SOURCE\\\"/include "
+    "-o \\\"$PLUMB_OUT/$(basename \\\"$f\\\" .cu).so\\\" \\\"$f\\\" || exit 1; done\"\n"
+    "[device \"gpu\"]\n\tkind = cuda\n"
+    "[problems \"one\"]\n\tproblem = 64x64x64:fp32\n"
+    "[kernel \"*\"]\n\tproblems = one\n";
+
+static bool have_nvcc(void)
+{
+    return access("/usr/local/cuda/bin/nvcc", X_OK) == 0 ||
+           system("command -v nvcc >/dev/null 2>&1") == 0;
+}
+
+static void static_gate_finds_the_spill_and_says_it_measured_nothing(void **state)
+{
+    (void)state;
+    static struct helper_repo repo;
+    static struct plumb_outcome outcome;
+    char ids[3][OBJECT_ID_TEXT], policy_path[320];
+    if (!have_nvcc()) {
+        print_message("there is no nvcc: the static gate is not tried on device code\n");
+        skip();
+    }
+    helper_repo_create(&repo);
+    snprintf(policy_path, sizeof(policy_path), "%s/static.cfg", repo.directory);
+    FILE *file = fopen(policy_path, "w");
+    assert_non_null(file);
+    fputs(policy, file);
+    assert_int_equal(fclose(file), 0);
+    const struct helper_file first[] = {{"cuda/wide.cu", roomy, 0}, {"cuda/thin.cu", thin, 0}};
+    const struct helper_file second[] = {{"cuda/wide.cu", cramped, 0}};
+    const struct helper_file third[] = {{"cuda/wide.cu", roomy, 0},
+                                        {"cuda/thin.cu", thin_again, 0}};
+    const char *parent = repo.ids[REPO_FASTER];
+    helper_repo_commit(ids[0], repo.directory, "static", &parent, 1, 50, "two kernels", first, 2);
+    parent = ids[0];
+    helper_repo_commit(ids[1], repo.directory, "static", &parent, 1, 51, "spills", second, 1);
+    helper_repo_commit(ids[2], repo.directory, "other", &parent, 1, 52, "constant", third, 2);
+    const char *argv[] = {"gate", "--static", "--base",    ids[0], "--head",
+                          ids[1], "--policy", policy_path, NULL};
+    plumb_run(&outcome, repo.directory, argv, 0);
+    if (outcome.code != CONCLUDE_REGRESSION ||
+        !strstr(outcome.output, "static: wide 64x64x64:fp32") ||
+        !strstr(outcome.output, "not measured") || !strstr(outcome.output, "spills registers"))
+        fail_msg("exit %d:\n%s", outcome.code, outcome.output);
+    argv[5] = ids[2];
+    plumb_run(&outcome, repo.directory, argv, 0);
+    if (outcome.code != CONCLUDE_OK || !strstr(outcome.output, "OK: 2 same"))
+        fail_msg("exit %d:\n%s", outcome.code, outcome.output);
+    const char *report[] = {"report", "--format", "json", NULL};
+    plumb_run(&outcome, repo.directory, report, 0);
+    assert_non_null(strstr(outcome.output, "static: thin"));
+    helper_repo_remove(&repo);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(static_verdict_stops_what_a_person_would_stop),
+        cmocka_unit_test(static_gate_finds_the_spill_and_says_it_measured_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
