@@ -159,7 +159,8 @@ struct history_query {
 int store_history(struct history *out, struct store *store, const struct series *series,
                   const struct history_query *query, struct arena *arena, struct error *err);
 
-// All of a series' points, oldest first, with what was in force at each: the input of change points.
+// All of a series' points, oldest first, with what was in force at each: the input of change
+// points.
 struct past_point {
     char commit[OBJECT_ID_TEXT];
     int64_t time_s; // of the commit; may go backwards between parents and children
@@ -175,9 +176,8 @@ struct past {
     struct past_point *points;
     size_t count;
 };
-// `comparisons` as in history_query.
 int store_past(struct past *out, struct store *store, const struct series *series,
-               bool comparisons, struct arena *arena, struct error *err);
+               const struct history_query *query, struct arena *arena, struct error *err);
 
 // Spread of the log ratio of one gate's pairs, per run, for the scale of the next gate's test.
 struct pair_scale {

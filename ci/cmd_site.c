@@ -11,15 +11,17 @@
 struct arguments {
     struct options options;
     const char *out, *epochs, *commit_url, *site_url;
+    uint32_t points; // 0: all
 };
 
-enum { OPT_EPOCHS = 2000, OPT_COMMIT_URL, OPT_SITE_URL };
+enum { OPT_EPOCHS = 2000, OPT_COMMIT_URL, OPT_SITE_URL, OPT_POINTS };
 
 static const struct argp_option table[] = {
     {"out", 'o', "DIR", 0, "Folder of the site [site]", 1},
     {"epochs", OPT_EPOCHS, "FILE", 0, "Accepted changes [REPO/" EPOCHS_PATH "]", 1},
     {"commit-url", OPT_COMMIT_URL, "URL", 0, "Put in front of a commit's id to link it", 1},
     {"site-url", OPT_SITE_URL, "URL", 0, "Where the site will be, for the feed's links", 1},
+    {"points", OPT_POINTS, "N", 0, "Only the newest N points of each series [all]", 1},
     {0},
 };
 
@@ -38,6 +40,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case OPT_COMMIT_URL:
         a->commit_url = arg;
+        return 0;
+    case OPT_POINTS:
+        a->points = option_count(arg, "points", 10, 10000000, state);
         return 0;
     case OPT_SITE_URL:
         a->site_url = arg;
@@ -73,7 +78,7 @@ static int write_site(struct context *context, struct site_data *data, const str
                               repository_directory(context->repository));
     data->site.commit_url = a->commit_url;
     data->site.site_url = a->site_url;
-    if (site_data_load(data, context->store, epochs, err) ||
+    if (site_data_load(data, context->store, epochs, a->points, err) ||
         site_write(&data->site, out, &written, err))
         return -1;
     printf("%s/index.html: %zu series, %zu files written, %zu unchanged\n", out,

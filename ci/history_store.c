@@ -21,7 +21,7 @@ static bool selected(const struct history_request *r, const struct series_entry 
 // The device's controls are read once for all of its series.
 static int surroundings_of(const struct surroundings **out, struct surroundings *all, size_t *count,
                            struct store *store, const struct series_entry *entries,
-                           size_t entry_count, const char *uuid, struct arena *arena,
+                           size_t entry_count, const char *uuid, size_t limit, struct arena *arena,
                            struct error *err)
 {
     for (size_t i = 0; i < *count; i++) {
@@ -30,7 +30,7 @@ static int surroundings_of(const struct surroundings **out, struct surroundings 
             return 0;
         }
     }
-    if (past_surroundings(&all[*count], store, entries, entry_count, uuid, arena, err))
+    if (past_surroundings(&all[*count], store, entries, entry_count, uuid, limit, arena, err))
         return -1;
     *out = &all[(*count)++];
     return 0;
@@ -46,9 +46,10 @@ static int load_one(struct history_set *set, struct store *store,
     struct past_options options = past_defaults;
     struct series_past *s = &set->series[set->count];
     options.epochs = &set->epochs;
-    options.comparisons = request->comparisons;
+    options.query =
+        (struct history_query){.limit = request->points, .comparisons = request->comparisons};
     if (surroundings_of(&surroundings, set->surroundings, &set->device_count, store, entries,
-                        set->known, entries[index].device_uuid, &set->arena, err))
+                        set->known, entries[index].device_uuid, request->points, &set->arena, err))
         return -1;
     int status =
         past_load(s, store, &entries[index], surroundings, &options, &scratch, &set->arena, err);

@@ -15,6 +15,7 @@ struct history_request {
     const char *epochs;                    // file; NULL: the repository's
     const char *format;                    // table, csv or json
     bool comparisons;
+    size_t points;         // newest ones of each series; 0: all
     bool accuracy;         // print the models' accuracy over commits instead
     struct nights *nights; // NULL: not wanted
 };

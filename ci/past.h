@@ -22,14 +22,15 @@ struct surroundings {
     double *shifts;  // median over the controls of log(value / the control's own median)
     size_t count;
 };
-// At most 8 of the device's control series are read. In the arena.
+// At most 8 of the device's control series are read, the newest `limit` points (0: all). In the
+// arena.
 int past_surroundings(struct surroundings *out, struct store *store,
                       const struct series_entry *series, size_t count, const char *device_uuid,
-                      struct arena *arena, struct error *err);
+                      size_t limit, struct arena *arena, struct error *err);
 
 struct past_options {
     const struct epoch_list *epochs; // NULL: none
-    bool comparisons;                // also the heads of gates and bisections
+    struct history_query query;      // which points
     double margin;                   // log ratio from which creep counts
     double confidence;               // of creep's interval
 };

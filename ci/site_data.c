@@ -388,7 +388,8 @@ static int load(struct site_detail *out, size_t index, void *context, struct are
     struct past past;
     struct result result;
     bool found;
-    if (store_past(&past, data->store, &series, false, arena, err))
+    const struct history_query query = {.limit = data->points};
+    if (store_past(&past, data->store, &series, &query, arena, err))
         return -1;
     if (past.count < s->past.count)
         return error_set(err,
@@ -408,9 +409,10 @@ static int load(struct site_detail *out, size_t index, void *context, struct are
 }
 
 int site_data_load(struct site_data *out, struct store *store, const char *epochs_path,
-                   struct error *err)
+                   size_t points, struct error *err)
 {
-    const struct history_request request = {.nights = &out->nights};
+    const struct history_request request = {.nights = &out->nights, .points = points};
+    out->points = points;
     out->store = store;
     if (history_load(&out->set, store, &request, epochs_path, err))
         return -1;

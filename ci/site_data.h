@@ -14,10 +14,12 @@ struct site_data {
     struct site site; // ready for site_write() as long as this struct stays where it is
     struct history_set set;
     struct nights nights;
+    size_t points;
 };
 // `out->site` gets its addresses (commit_url, site_url) and names from the caller.
+// points: the newest ones of each series; 0: all.
 int site_data_load(struct site_data *out, struct store *store, const char *epochs_path,
-                   struct error *err);
+                   size_t points, struct error *err);
 void site_data_free(struct site_data *data);
 
 #endif
