@@ -176,9 +176,8 @@ struct past {
     struct past_point *points;
     size_t count;
 };
-// `comparisons` as in history_query.
-int store_past(struct past *out, struct store *store, const struct series *series, bool comparisons,
-               struct arena *arena, struct error *err);
+int store_past(struct past *out, struct store *store, const struct series *series,
+               const struct history_query *query, struct arena *arena, struct error *err);
 
 // Spread of the log ratio of one gate's pairs, per run, for the scale of the next gate's test.
 struct pair_scale {

@@ -80,11 +80,15 @@ static int read_point(struct reading *r, sqlite3_stmt *row, struct error *err)
     return 0;
 }
 
-static int read_points(struct reading *r, int64_t series, bool comparisons, struct error *err)
+// Newest first, so that LIMIT keeps the newest.
+static int read_points(struct reading *r, int64_t series, const struct history_query *query,
+                       struct error *err)
 {
     int status;
-    sqlite3_stmt *row =
-        statement_bind(r->store, comparisons ? SQL_PAST_ALL : SQL_PAST, CELLS(INT(series)));
+    sqlite3_stmt *row = statement_bind(
+        r->store, query->comparisons ? SQL_PAST_ALL : SQL_PAST,
+        CELLS(INT(series), INT(query->until_s ? query->until_s : INT64_MAX), INT(query->except_run),
+              INT(query->limit ? (int64_t)query->limit : -1)));
     while ((status = statement_step(r->store, row, err)) > 0) {
         if (read_point(r, row, err)) {
             sqlite3_reset(row);
@@ -104,6 +108,14 @@ static enum bound bound_of(sqlite3_stmt *row, int column)
     return BOUND_UNKNOWN;
 }
 
+static int64_t first_run(const struct reading *r)
+{
+    int64_t first = INT64_MAX;
+    for (size_t i = 0; i < r->used; i++)
+        first = r->points[i].run_id < first ? r->points[i].run_id : first;
+    return first;
+}
+
 // Of each run the newest prediction, by ascending run.
 static int read_predictions(struct predicted **out, size_t *count, struct reading *r,
                             int64_t series, struct error *err)
@@ -111,7 +123,8 @@ static int read_predictions(struct predicted **out, size_t *count, struct readin
     struct predicted *all = NULL;
     size_t used = 0, room = 0;
     int status;
-    sqlite3_stmt *row = statement_bind(r->store, SQL_PAST_PREDICTIONS, CELLS(INT(series)));
+    sqlite3_stmt *row =
+        statement_bind(r->store, SQL_PAST_PREDICTIONS, CELLS(INT(series), INT(first_run(r))));
     while ((status = statement_step(r->store, row, err)) > 0) {
         const struct predicted p = {row_int(row, 0), row_int(row, 1), known(row_real(row, 2)),
                                     bound_of(row, 3)};
@@ -150,21 +163,21 @@ static int join(struct reading *r, const struct predicted *all, size_t count, st
     return 0;
 }
 
-int store_past(struct past *out, struct store *store, const struct series *series, bool comparisons,
-               struct arena *arena, struct error *err)
+int store_past(struct past *out, struct store *store, const struct series *series,
+               const struct history_query *query, struct arena *arena, struct error *err)
 {
     struct reading r = {.store = store, .arena = arena};
     struct predicted *predicted = NULL;
     size_t count = 0;
     int64_t key;
     int status = -1;
-    if (content_find_series(&key, store, series, err) || read_points(&r, key, comparisons, err) ||
+    if (content_find_series(&key, store, series, err) || read_points(&r, key, query, err) ||
         read_predictions(&predicted, &count, &r, key, err) || join(&r, predicted, count, err))
         goto done;
     *out = (struct past){.count = r.used};
     out->points = arena_alloc(arena, r.used * sizeof(*r.points));
-    if (r.used)
-        memcpy(out->points, r.points, r.used * sizeof(*r.points));
+    for (size_t i = 0; i < r.used; i++)
+        out->points[i] = r.points[r.used - 1 - i];
     status = 0;
 done:
     free(predicted);

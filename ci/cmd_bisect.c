@@ -4,13 +4,12 @@
 // until one commit holds the stated confidence. Each duet is a run in the store, so that a
 // bisection that was interrupted asks for what it has and goes on (the maths is on top of
 // model/bisect.c).
+#include "ci/bisection.h"
 #include "ci/command.h"
 #include "ci/options.h"
 #include "ci/pipeline.h"
-#include "model/bisect.h"
 #include "model/gate.h"
 #include "model/robust.h"
-#include "reports/clean.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -21,23 +20,6 @@ struct arguments {
     struct options options;
     const char *good, *bad, *series;
     double confidence;
-};
-
-// One bisection at work. commits[0] is good, the last is bad.
-struct search {
-    struct context *context;
-    const struct arguments *arguments;
-    char kernel[KERNEL_NAME_TEXT];
-    struct problem problem;
-    const struct station *station;
-    struct commit *commits;
-    size_t count;
-    struct built **built;     // of each commit, NULL: not yet
-    struct run_entry *stored; // duets of earlier attempts, newest first
-    size_t stored_count;
-    bool *used;        // of stored
-    const char **said; // what came out, of each commit, for the report
-    struct bisect bisect;
 };
 
 enum { OPT_GOOD = 2000, OPT_BAD, OPT_SERIES, OPT_CONFIDENCE };
@@ -110,11 +92,10 @@ static int find_commits(struct search *s, struct error *err)
 {
     const struct repository *repository = s->context->repository;
     struct arena *arena = &s->context->arena;
-    const struct arguments *a = s->arguments;
     struct commit good, bad;
     struct commit_list list;
-    if (repository_commit(&good, repository, a->good, arena, err) ||
-        repository_commit(&bad, repository, a->bad ? a->bad : "HEAD", arena, err))
+    if (repository_commit(&good, repository, s->good, arena, err) ||
+        repository_commit(&bad, repository, s->bad ? s->bad : "HEAD", arena, err))
         return -1;
     const struct commit_selection selection = {
         .range = arena_printf(arena, "%s..%s", good.id, bad.id), .first_parent = true};
@@ -352,7 +333,7 @@ static int search(struct bisect_step *out, struct search *s, struct error *err)
     if (!ends.usable)
         return error_set(err, "the bad commit %.10s: %s: it cannot be compared; choose another",
                          s->commits[s->count - 1].id, s->said[s->count - 1]);
-    const struct bisect_options options = {.confidence = s->arguments->confidence,
+    const struct bisect_options options = {.confidence = s->confidence,
                                            .effect = ends.mean,
                                            .effect_se = ends.se,
                                            .between_sd = between_processes(s->station),
@@ -373,106 +354,38 @@ static int search(struct bisect_step *out, struct search *s, struct error *err)
                      DUETS_MOST, 100 * expm1(ends.mean));
 }
 
-// ---- what came out ----
-
-static void print_line(const char *text)
-{
-    struct buffer out = {0};
-    clean_line(&out, text, CLEAN_LINE);
-    puts(out.bytes ? out.bytes : "");
-    buffer_free(&out);
-}
-
-static void print_commits(const struct search *s)
-{
-    for (size_t i = 0; s->bisect.posterior && i < s->count; i++) {
-        const char *said = i == 0 ? "good" : s->said[i] ? s->said[i] : "not asked";
-        char *line = xprintf("  %.10s  %5.1f %%  %-32s  %s", s->commits[i].id,
-                             100 * s->bisect.posterior[i], said, s->commits[i].summary);
-        print_line(line);
-        free(line);
-    }
-}
-
-static int print_diff(const struct search *s, const struct bisect_step *step, struct error *err)
-{
-    struct file_change_list changes;
-    const struct commit *before = &s->commits[step->first - 1], *after = &s->commits[step->last];
-    if (repository_changes(&changes, s->context->repository, before->id, after->id,
-                           &s->context->arena, err))
-        return -1;
-    for (size_t i = 0; i < changes.count; i++) {
-        const struct file_change *c = &changes.items[i];
-        char *line = xprintf("  %c %s (+%u -%u)", c->status, c->path, c->added, c->removed);
-        print_line(line);
-        free(line);
-    }
-    return 0;
-}
-
-static int conclude(enum conclusion *out, const struct search *s, const struct bisect_step *step,
-                    struct error *err)
-{
-    char problem[PROBLEM_TEXT];
-    problem_format(problem, &s->problem);
-    print_commits(s);
-    *out = CONCLUDE_UNDECIDED;
-    if (step->state == BISECT_IMPOSSIBLE) {
-        printf("NONE: %s %s runs the same machine code at both ends: its surroundings changed\n",
-               s->kernel, problem);
-        return 0;
-    }
-    if (print_diff(s, step, err))
-        return -1;
-    if (step->inconsistent)
-        puts("The duets fit no single change well: several commits may share it.");
-    const struct commit *last = &s->commits[step->last];
-    double effect = 100 * expm1(s->bisect.options.effect);
-    bool one = step->first == step->last, sure = step->probability >= s->bisect.options.confidence;
-    char *line =
-        one && sure
-            ? xprintf("FOUND: %.10s made %s %s %+.2f %% (%.1f %% sure): %s", last->id, s->kernel,
-                      problem, effect, 100 * step->probability, last->summary)
-            : xprintf("BETWEEN: %.10s..%.10s, %zu commits that cannot be told apart, made %s %s "
-                      "%+.2f %% (%.1f %% sure)",
-                      s->commits[step->first].id, last->id, step->last - step->first + 1, s->kernel,
-                      problem, effect, 100 * step->probability);
-    print_line(line);
-    free(line);
-    if (one && sure)
-        *out = CONCLUDE_OK;
-    return 0;
-}
-
-static int bisect(enum conclusion *out, struct search *s, struct error *err)
+static int bisect(enum conclusion *out, struct search *s, const struct arguments *a,
+                  struct error *err)
 {
     struct context *context = s->context;
     const struct built *good;
     struct bisect_step step;
-    if (read_series(s, s->arguments->series, err) ||
-        context_open(context, &s->arguments->options, err) || find_commits(s, err) ||
-        context_policy(context, "", err) || context_store(context, STORE_WRITE, err) ||
-        context_builder(context, err) || context_stations(context, err) ||
-        build(&good, s, 0, err) || find_station(s, good, err) ||
+    if (read_series(s, a->series, err) || context_open(context, &a->options, err) ||
+        find_commits(s, err) || context_policy(context, "", err) ||
+        context_store(context, STORE_WRITE, err) || context_builder(context, err) ||
+        context_stations(context, err) || build(&good, s, 0, err) || find_station(s, good, err) ||
         store_list_runs(&s->stored, &s->stored_count, context->store, RUN_BISECT, 0,
                         &context->arena, err))
         return -1;
     s->used = arena_alloc(&context->arena, s->stored_count * sizeof(*s->used));
     int status = search(&step, s, err);
-    return status ? status : conclude(out, s, &step, err);
+    return status ? status : bisection_conclude(out, s, &step, err);
 }
 
 static int run_bisect(int argc, char **argv)
 {
     struct arguments a = {.confidence = 0.99};
     struct context context = {0};
-    struct search s = {.context = &context, .arguments = &a};
+    struct search s = {.context = &context};
     enum conclusion conclusion = CONCLUDE_FAILED;
     struct error err;
     int code = options_parse(&argp, argc, argv, &a);
     if (code)
         return code - 1;
-    code = bisect(&conclusion, &s, &err) ? fail(&err) : (int)conclusion;
+    s.good = a.good;
+    s.bad = a.bad;
+    s.confidence = a.confidence;
+    code = bisect(&conclusion, &s, &a, &err) ? fail(&err) : (int)conclusion;
     bisect_free(&s.bisect);
     context_close(&context);
     return code;

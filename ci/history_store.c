@@ -21,7 +21,7 @@ static bool selected(const struct history_request *r, const struct series_entry 
 // The device's controls are read once for all of its series.
 static int surroundings_of(const struct surroundings **out, struct surroundings *all, size_t *count,
                            struct store *store, const struct series_entry *entries,
-                           size_t entry_count, const char *uuid, struct arena *arena,
+                           size_t entry_count, const char *uuid, size_t limit, struct arena *arena,
                            struct error *err)
 {
     for (size_t i = 0; i < *count; i++) {
@@ -30,42 +30,36 @@ static int surroundings_of(const struct surroundings **out, struct surroundings 
             return 0;
         }
     }
-    if (past_surroundings(&all[*count], store, entries, entry_count, uuid, arena, err))
+    if (past_surroundings(&all[*count], store, entries, entry_count, uuid, limit, arena, err))
         return -1;
     *out = &all[(*count)++];
     return 0;
 }
 
-static int load_all(struct history_set *set, struct store *store,
+// One series: read, judged and dropped again.
+static int load_one(struct history_set *set, struct store *store,
                     const struct history_request *request, const struct series_entry *entries,
-                    struct error *err)
+                    size_t index, struct error *err)
 {
-    struct surroundings *all = xcalloc(set->known + 1, sizeof(*all));
+    const struct surroundings *surroundings;
+    struct arena scratch = {0};
     struct past_options options = past_defaults;
-    size_t devices = 0;
-    int status = 0;
+    struct series_past *s = &set->series[set->count];
     options.epochs = &set->epochs;
-    options.comparisons = request->comparisons;
-    for (size_t i = 0; status == 0 && i < set->known; i++) {
-        const struct surroundings *surroundings;
-        struct arena scratch = {0};
-        struct series_past *s = &set->series[set->count];
-        if (!selected(request, &entries[i]))
-            continue;
-        status = surroundings_of(&surroundings, all, &devices, store, entries, set->known,
-                                 entries[i].device_uuid, &set->arena, err);
-        if (status == 0)
-            status = past_load(s, store, &entries[i], surroundings, &options, &scratch, &set->arena,
-                               err);
-        if (status == 0) {
-            s->past.points = NULL;
-            s->values = NULL;
-            s->newest.model = s->newest.driver = s->newest.runtime = NULL;
-            set->count++;
-        }
-        arena_free(&scratch);
+    options.query =
+        (struct history_query){.limit = request->points, .comparisons = request->comparisons};
+    if (surroundings_of(&surroundings, set->surroundings, &set->device_count, store, entries,
+                        set->known, entries[index].device_uuid, request->points, &set->arena, err))
+        return -1;
+    int status =
+        past_load(s, store, &entries[index], surroundings, &options, &scratch, &set->arena, err);
+    if (status == 0) {
+        if (request->nights)
+            nights_add(request->nights, s->series, &s->past);
+        past_forget(s);
+        set->count++;
     }
-    free(all);
+    arena_free(&scratch);
     return status;
 }
 
@@ -80,9 +74,16 @@ int history_load(struct history_set *out, struct store *store,
     if (store_list_series(&entries, &set.known, store, &set.arena, err))
         goto done;
     set.series = arena_alloc(&set.arena, set.known * sizeof(*set.series));
-    status = load_all(&set, store, request, entries, err);
+    set.surroundings = arena_alloc(&set.arena, (set.known + 1) * sizeof(*set.surroundings));
+    status = 0;
+    for (size_t i = 0; status == 0 && i < set.known; i++) {
+        if (selected(request, &entries[i]))
+            status = load_one(&set, store, request, entries, i, err);
+    }
     if (status == 0)
         past_attribute(set.series, set.count);
+    if (status == 0 && request->nights)
+        nights_settle(request->nights);
 done:
     if (status)
         arena_free(&set.arena);
@@ -100,8 +101,10 @@ void history_free(struct history_set *set)
 static const struct {
     const char *name;
     void (*print)(const struct history_set *set);
-} formats[] = {
-    {"table", history_print_table}, {"csv", history_print_csv}, {"json", history_print_json}};
+    void (*print_accuracy)(const struct nights *nights);
+} formats[] = {{"table", history_print_table, nights_print_table},
+               {"csv", history_print_csv, nights_print_csv},
+               {"json", history_print_json, nights_print_json}};
 
 static int print(const struct history_set *set, const struct history_request *request,
                  const char *path, struct error *err)
@@ -112,14 +115,22 @@ static int print(const struct history_set *set, const struct history_request *re
                                     : "%s: no series yet (%zu); `plumb run` measures some",
                          path, set->known);
     for (size_t i = 0; i < ARRAY_COUNT(formats); i++) {
-        if (strcmp(request->format, formats[i].name) == 0)
+        if (strcmp(request->format, formats[i].name) != 0)
+            continue;
+        if (request->accuracy)
+            formats[i].print_accuracy(request->nights);
+        else
             formats[i].print(set);
     }
     return 0;
 }
 
-int history_store(const struct history_request *request, struct error *err)
+int history_store(const struct history_request *asked, struct error *err)
 {
+    struct nights nights = {0};
+    struct history_request with = *asked;
+    const struct history_request *request = &with;
+    with.nights = asked->accuracy ? &nights : NULL;
     struct context context = {0};
     struct history_set set = {0};
     int status = store_option_open(&context, &request->options, STORE_READ, err);
@@ -133,6 +144,7 @@ int history_store(const struct history_request *request, struct error *err)
     if (status == 0)
         status = print(&set, request, store_path(context.store), err);
     history_free(&set);
+    nights_free(&nights);
     context_close(&context);
     return status;
 }

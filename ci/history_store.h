@@ -5,6 +5,7 @@
 #define PLUMB_HISTORY_STORE_H
 
 #include "ci/epochs_file.h"
+#include "ci/nights.h"
 #include "ci/past.h"
 #include "ci/store_option.h"
 
@@ -14,14 +15,20 @@ struct history_request {
     const char *epochs;                    // file; NULL: the repository's
     const char *format;                    // table, csv or json
     bool comparisons;
+    size_t points;         // newest ones of each series; 0: all
+    bool accuracy;         // print the models' accuracy over commits instead
+    struct nights *nights; // NULL: not wanted
 };
 int history_store(const struct history_request *request, struct error *err);
 
 // Every series that the request selects, with its changes; points and values are gone (NULL).
+// `nights` of a request: also collects the models' accuracy; settled by history_load.
 struct history_set {
     struct series_past *series;
     size_t count, known; // known: in the store
     struct epoch_list epochs;
+    struct surroundings *surroundings; // one per device met
+    size_t device_count;
     struct arena arena;
 };
 int history_load(struct history_set *out, struct store *store,

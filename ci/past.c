@@ -55,13 +55,14 @@ static int by_run(const void *left, const void *right)
 }
 
 static int add_control(struct shifts *all, struct store *store, const struct series_entry *entry,
-                       struct error *err)
+                       size_t limit, struct error *err)
 {
     const struct series series = {entry->kernel, &entry->problem, entry->device_uuid};
     struct arena arena = {0};
+    const struct history_query query = {.limit = limit};
     struct past past;
     bool against_model;
-    int status = store_past(&past, store, &series, false, &arena, err);
+    int status = store_past(&past, store, &series, &query, &arena, err);
     if (status == 0 && past.count) {
         double *values = values_of(&against_model, &past, &arena);
         double *work = arena_alloc(&arena, past.count * sizeof(*work));
@@ -95,7 +96,7 @@ static void settle(struct surroundings *out, struct shifts *all, struct arena *a
 
 int past_surroundings(struct surroundings *out, struct store *store,
                       const struct series_entry *series, size_t count, const char *device_uuid,
-                      struct arena *arena, struct error *err)
+                      size_t limit, struct arena *arena, struct error *err)
 {
     struct surroundings made = {.device_uuid = device_uuid};
     struct shifts all = {0};
@@ -103,7 +104,7 @@ int past_surroundings(struct surroundings *out, struct store *store,
     for (size_t i = 0; status == 0 && i < count && made.controls < CONTROLS_MOST; i++) {
         if (!series[i].control || strcmp(series[i].device_uuid, device_uuid) != 0)
             continue;
-        status = add_control(&all, store, &series[i], err);
+        status = add_control(&all, store, &series[i], limit, err);
         made.controls++;
     }
     if (status == 0 && made.controls >= CONTROLS_FEWEST)
@@ -268,7 +269,7 @@ int past_load(struct series_past *out, struct store *store, const struct series_
 {
     const struct series series = {entry->kernel, &entry->problem, entry->device_uuid};
     struct series_past s = {.series = entry};
-    if (store_past(&s.past, store, &series, options->comparisons, scratch, err))
+    if (store_past(&s.past, store, &series, &options->query, scratch, err))
         return -1;
     s.values = values_of(&s.against_model, &s.past, scratch);
     s.common_mode = take_off(s.values, &s.past, surroundings);
@@ -276,12 +277,22 @@ int past_load(struct series_past *out, struct store *store, const struct series_
         s.epoch = epoch_find(options->epochs, entry->kernel, &entry->problem, entry->device_uuid);
     if (s.past.count) {
         s.newest = s.past.points[s.past.count - 1];
+        size_t first = s.past.count > PAST_RECENT ? s.past.count - PAST_RECENT : 0;
+        for (size_t i = first; i < s.past.count; i++)
+            s.recent[s.recent_count++] = (float)s.past.points[i].time_ns;
         find_breaks(&s, keep);
         find_changes(&s, keep);
         find_creep(&s, options);
     }
     *out = s;
     return 0;
+}
+
+void past_forget(struct series_past *past)
+{
+    past->past.points = NULL;
+    past->values = NULL;
+    past->newest.model = past->newest.driver = past->newest.runtime = NULL;
 }
 
 // ---- all series together ----

@@ -22,14 +22,15 @@ struct surroundings {
     double *shifts;  // median over the controls of log(value / the control's own median)
     size_t count;
 };
-// At most 8 of the device's control series are read. In the arena.
+// At most 8 of the device's control series are read, the newest `limit` points (0: all). In the
+// arena.
 int past_surroundings(struct surroundings *out, struct store *store,
                       const struct series_entry *series, size_t count, const char *device_uuid,
-                      struct arena *arena, struct error *err);
+                      size_t limit, struct arena *arena, struct error *err);
 
 struct past_options {
     const struct epoch_list *epochs; // NULL: none
-    bool comparisons;                // also the heads of gates and bisections
+    struct history_query query;      // which points
     double margin;                   // log ratio from which creep counts
     double confidence;               // of creep's interval
 };
@@ -55,6 +56,8 @@ struct past_break {
     bool model;
 };
 
+enum { PAST_RECENT = 32 };
+
 struct series_past {
     const struct series_entry *series;
     struct past past;   // scratch arena
@@ -71,7 +74,11 @@ struct series_past {
     size_t since;              // index of the first point of the accepted state
     struct creep creep;        // of the newest points against the accepted state
     struct past_point newest;  // zeroed when there is none
+    float recent[PAST_RECENT]; // the newest times, oldest first
+    size_t recent_count;
 };
+// Forgets what lives in `scratch`.
+void past_forget(struct series_past *past);
 // Points and values live in `scratch`, the rest in `keep`.
 int past_load(struct series_past *out, struct store *store, const struct series_entry *series,
               const struct surroundings *surroundings, const struct past_options *options,

@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ci/site_data.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    RUNS_SHOWN = 200,
+    RUNS_COMPARED = 10, // whose times are on the compare page
+    ALARMS_SHOWN = 100,
+};
+
+static enum cause cause_of_change(enum attribution attribution)
+{
+    switch (attribution) {
+    case ATTRIBUTION_KERNEL:
+        return CAUSE_KERNEL;
+    case ATTRIBUTION_MODEL:
+        return CAUSE_MODEL;
+    case ATTRIBUTION_NONE:
+        return CAUSE_NONE;
+    default:
+        return CAUSE_ENVIRONMENT;
+    }
+}
+
+static const char *sentence_of(const struct past_change *c, struct arena *arena)
+{
+    const char *direction = c->change.size > 0 ? "slower" : "faster";
+    const char *why = c->what ? c->what : attribution_name(c->attribution);
+    if (c->commits == 1)
+        return arena_printf(arena, "%s by %+.2f %% at %.10s (%s)", direction,
+                            100 * expm1(c->change.size), c->at.id, why);
+    return arena_printf(arena, "%s by %+.2f %% with one of %zu commits, %.10s to %.10s (%s)",
+                        direction, 100 * expm1(c->change.size), c->commits, c->earliest.id,
+                        c->latest.id, why);
+}
+
+// The change that brought the series to where it is against the accepted state; NULL: none did.
+static const struct past_change *change_since(const struct series_past *s)
+{
+    for (size_t i = s->change_count; i-- > 0;) {
+        const struct past_change *c = &s->changes[i];
+        if (c->change.index > s->since && (c->change.size > 0) == (s->creep.size > 0))
+            return c;
+    }
+    return NULL;
+}
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
+    return hash ^ (hash >> 29);
+}
+
+// All that `load` gives follows from the points, the epochs and the changes.
+static uint64_t revision_of(const struct series_past *s)
+{
+    uint64_t hash = mix(s->past.count, (uint64_t)s->newest.run_id);
+    hash = mix(hash, s->since);
+    hash = mix(hash, s->epoch ? (uint64_t)s->epoch->when_s : 0);
+    for (size_t i = 0; i < s->change_count; i++)
+        hash = mix(mix(hash, s->changes[i].change.index), s->changes[i].attribution);
+    return hash;
+}
+
+static enum verdict_kind kind_of(const struct series_past *s)
+{
+    if (!isfinite(s->creep.low))
+        return VERDICT_NEW;
+    if (!s->creep.moved)
+        return VERDICT_SAME;
+    return s->creep.size > 0 ? VERDICT_SLOWER : VERDICT_FASTER;
+}
+
+static void fill_series(struct site_series *out, const struct series_past *s, size_t device,
+                        struct arena *arena)
+{
+    *out = (struct site_series){.kernel = s->series->kernel,
+                                .problem = s->series->problem,
+                                .device = device,
+                                .revision = revision_of(s),
+                                .points = s->past.count,
+                                .newest_s = s->newest.time_s,
+                                .time_ns = s->past.count ? s->newest.time_ns : NAN,
+                                .clock_hz = s->newest.clock_hz,
+                                .predicted_ns = s->newest.predicted_ns,
+                                .bound = s->newest.bound,
+                                .kind = s->past.count ? kind_of(s) : VERDICT_BROKEN,
+                                .log_ratio = NAN,
+                                .lower = NAN,
+                                .upper = NAN};
+    if (s->past.count && isfinite(s->creep.low)) {
+        out->log_ratio = s->creep.size;
+        out->lower = s->creep.low;
+        out->upper = s->creep.high;
+    }
+    memcpy(out->spark, s->recent, sizeof(out->spark));
+    out->spark_count = s->recent_count;
+    if (out->kind != VERDICT_SLOWER && out->kind != VERDICT_FASTER)
+        return;
+    const struct past_change *c = change_since(s);
+    if (c) {
+        out->cause = cause_of_change(c->attribution);
+        out->since = c->at.id;
+        out->since_s = c->at.time_s;
+        out->sentence = sentence_of(c, arena);
+    } else {
+        out->sentence = "crept there without a single step";
+    }
+}
+
+// ---- devices ----
+
+static size_t device_index(const struct site *site, const char *uuid)
+{
+    for (size_t i = 0; i < site->device_count; i++) {
+        if (strcmp(site->devices[i].uuid, uuid) == 0)
+            return i;
+    }
+    return SIZE_MAX;
+}
+
+static struct device *find_devices(struct site_data *data)
+{
+    struct arena *arena = &data->set.arena;
+    struct device *devices = arena_alloc(arena, (data->set.count + 1) * sizeof(*devices));
+    data->site.devices = devices;
+    for (size_t i = 0; i < data->set.count; i++) {
+        const struct series_entry *e = data->set.series[i].series;
+        if (device_index(&data->site, e->device_uuid) == SIZE_MAX)
+            devices[data->site.device_count++] =
+                (struct device){"", e->device_uuid, e->device_name, "", "", ""};
+    }
+    return devices;
+}
+
+// ---- runs ----
+
+static double *times_of(struct site_data *data, const struct run *run)
+{
+    double *times = arena_alloc(&data->set.arena, data->site.series_count * sizeof(*times));
+    for (size_t i = 0; i < data->site.series_count; i++)
+        times[i] = NAN;
+    for (size_t k = 0; k < run->count; k++) {
+        const struct result *r = &run->results[k];
+        double time_ns = measurement_time_ns(&r->head);
+        size_t device = device_index(&data->site, run->devices[r->device].uuid);
+        for (size_t i = 0; time_ns > 0 && i < data->site.series_count; i++) {
+            const struct site_series *s = &data->site.series[i];
+            if (s->device == device && strcmp(s->kernel, r->kernel) == 0 &&
+                problem_equal(&s->problem, &r->problem))
+                times[i] = time_ns;
+        }
+    }
+    return times;
+}
+
+// The newest run of a commit alone says what is broken now.
+static void mark_broken(struct site_series *series, struct site_data *data, const struct run *run)
+{
+    for (size_t k = 0; k < run->count; k++) {
+        const struct result *r = &run->results[k];
+        size_t device = device_index(&data->site, run->devices[r->device].uuid);
+        for (size_t i = 0; r->verdict.kind == VERDICT_BROKEN && i < data->site.series_count; i++) {
+            struct site_series *s = &series[i];
+            if (s->device != device || strcmp(s->kernel, r->kernel) != 0 ||
+                !problem_equal(&s->problem, &r->problem))
+                continue;
+            s->kind = VERDICT_BROKEN;
+            s->cause = CAUSE_KERNEL;
+            s->since = arena_strdup(&data->set.arena, run->head.id);
+            s->since_s = run->head.time_s;
+            s->sentence = arena_strdup(&data->set.arena, r->verdict.sentence);
+            s->revision = mix(s->revision, (uint64_t)run->id);
+        }
+    }
+}
+
+static void describe_devices(struct site_data *data, struct device *devices, const struct run *run)
+{
+    struct arena *arena = &data->set.arena;
+    for (size_t d = 0; d < run->device_count; d++) {
+        const struct device *seen = &run->devices[d];
+        size_t i = device_index(&data->site, seen->uuid);
+        if (i == SIZE_MAX || devices[i].kind[0])
+            continue;
+        devices[i].kind = arena_strdup(arena, seen->kind);
+        devices[i].driver = arena_strdup(arena, seen->driver);
+        devices[i].runtime = arena_strdup(arena, seen->runtime);
+        devices[i].profile = arena_strdup(arena, seen->profile);
+    }
+}
+
+static int fill_run(struct site_run *out, struct site_data *data, struct device *devices,
+                    struct site_series *series, const struct run_entry *e, bool whole, bool *newest,
+                    struct error *err)
+{
+    struct run run = {0};
+    *out = (struct site_run){.id = e->id,
+                             .kind = e->kind,
+                             .started_s = e->started_s,
+                             .finished_s = e->finished_s,
+                             .conclusion = e->conclusion,
+                             .headline = e->headline,
+                             .summary = ""};
+    memcpy(out->base, e->base, sizeof(out->base));
+    memcpy(out->head, e->head, sizeof(out->head));
+    if (!whole)
+        return 0;
+    if (store_load_run(&run, data->store, e->id, err))
+        return -1;
+    out->summary = arena_strdup(&data->set.arena, run.head.summary);
+    out->times_ns = times_of(data, &run);
+    if (run.device_count)
+        out->device = device_index(&data->site, run.devices[0].uuid);
+    if (out->device == SIZE_MAX)
+        out->device = 0;
+    describe_devices(data, devices, &run);
+    if (*newest && e->kind == RUN_MEASURE) {
+        mark_broken(series, data, &run);
+        *newest = false;
+    }
+    data->site.repository = data->site.repository ? data->site.repository
+                                                  : arena_strdup(&data->set.arena, run.repository);
+    run_free(&run);
+    return 0;
+}
+
+static int fill_runs(struct site_data *data, struct device *devices, struct site_series *series,
+                     struct error *err)
+{
+    struct run_entry *entries;
+    struct arena *arena = &data->set.arena;
+    size_t count;
+    bool newest = true;
+    if (store_list_runs(&entries, &count, data->store, STORE_ALL_RUNS, RUNS_SHOWN, arena, err))
+        return -1;
+    struct site_run *runs = arena_alloc(arena, count * sizeof(*runs));
+    for (size_t i = 0; i < count; i++) {
+        bool whole = i < RUNS_COMPARED && entries[i].finished_s;
+        if (fill_run(&runs[i], data, devices, series, &entries[i], whole, &newest, err))
+            return -1;
+    }
+    data->site.runs = runs;
+    data->site.run_count = count;
+    data->site.made_s = count ? entries[0].started_s : 0;
+    return 0;
+}
+
+// ---- alarms ----
+
+static int newest_first(const void *left, const void *right)
+{
+    const struct site_alarm *a = left, *b = right;
+    if (a->when_s != b->when_s)
+        return a->when_s < b->when_s ? 1 : -1;
+    return a->series < b->series ? -1 : a->series > b->series;
+}
+
+static void fill_alarms(struct site_data *data)
+{
+    struct arena *arena = &data->set.arena;
+    size_t total = 0;
+    for (size_t i = 0; i < data->set.count; i++)
+        total += data->set.series[i].change_count;
+    struct site_alarm *alarms = arena_alloc(arena, total * sizeof(*alarms));
+    total = 0;
+    for (size_t i = 0; i < data->set.count; i++) {
+        const struct series_past *s = &data->set.series[i];
+        for (size_t k = 0; k < s->change_count; k++) {
+            const struct past_change *c = &s->changes[k];
+            struct site_alarm *a = &alarms[total++];
+            *a = (struct site_alarm){.series = i,
+                                     .kind = c->change.size > 0 ? VERDICT_SLOWER : VERDICT_FASTER,
+                                     .cause = cause_of_change(c->attribution),
+                                     .when_s = c->at.time_s,
+                                     .log_ratio = c->change.size};
+            memcpy(a->commit, c->at.id, sizeof(a->commit));
+        }
+    }
+    if (total)
+        qsort(alarms, total, sizeof(*alarms), newest_first);
+    data->site.alarm_count = total < ALARMS_SHOWN ? total : ALARMS_SHOWN;
+    data->site.alarms = alarms;
+    for (size_t i = 0; i < data->site.alarm_count; i++) {
+        const struct series_past *s = &data->set.series[alarms[i].series];
+        for (size_t k = 0; k < s->change_count; k++) {
+            if (strcmp(s->changes[k].at.id, alarms[i].commit) == 0)
+                alarms[i].sentence = sentence_of(&s->changes[k], arena);
+        }
+    }
+}
+
+// ---- accuracy ----
+
+static void fill_accuracy(struct site_data *data)
+{
+    struct arena *arena = &data->set.arena;
+    const struct nights *nights = &data->nights;
+    struct site_accuracy *all = arena_alloc(arena, nights->count * sizeof(*all));
+    for (size_t i = 0; i < nights->count; i++) {
+        const struct night_series *s = &nights->series[i];
+        const char *space = strchr(s->model, ' ');
+        struct site_accuracy_point *points = arena_alloc(arena, s->count * sizeof(*points));
+        size_t *changes = arena_alloc(arena, s->bias.count * sizeof(*changes));
+        for (size_t k = 0; k < s->count; k++) {
+            const struct night *n = &s->nights[k];
+            points[k] = (struct site_accuracy_point){.time_s = n->time_s,
+                                                     .count = n->count,
+                                                     .mape = n->mape,
+                                                     .bias = n->bias,
+                                                     .tau = n->tau,
+                                                     .within = n->within};
+            memcpy(points[k].commit, n->commit, sizeof(points[k].commit));
+        }
+        for (size_t k = 0; k < s->bias.count; k++)
+            changes[k] = s->bias.changes[k].index;
+        all[i] = (struct site_accuracy){
+            .model = space ? arena_strndup(arena, s->model, (size_t)(space - s->model)) : s->model,
+            .version = space ? space + 1 : "",
+            .kernel = s->kernel,
+            .dtype = s->dtype,
+            .device = device_index(&data->site, s->device_uuid),
+            .points = points,
+            .count = s->count,
+            .changes = changes,
+            .change_count = s->bias.count};
+    }
+    data->site.accuracy = all;
+    data->site.accuracy_count = nights->count;
+}
+
+// ---- one series, for its page ----
+
+static void fill_history(struct site_detail *out, const struct past *past, struct arena *arena)
+{
+    out->history.points = arena_alloc(arena, past->count * sizeof(*out->history.points));
+    out->history.count = past->count;
+    for (size_t i = 0; i < past->count; i++) {
+        const struct past_point *p = &past->points[i];
+        struct history_point *to = &out->history.points[i];
+        *to = (struct history_point){.time_s = p->time_s,
+                                     .time_ns = p->time_ns,
+                                     .clock_hz = p->clock_hz,
+                                     .predicted_ns = p->predicted_ns};
+        to->same_code = i > 0 && p->code && p->code == past->points[i - 1].code;
+        memcpy(to->commit, p->commit, sizeof(to->commit));
+    }
+}
+
+// The changes as they were attributed among all series.
+static void fill_changes(struct site_detail *out, const struct series_past *s, struct arena *arena)
+{
+    struct site_change *changes = arena_alloc(arena, s->change_count * sizeof(*changes));
+    for (size_t i = 0; i < s->change_count; i++) {
+        const struct past_change *c = &s->changes[i];
+        changes[i] = (struct site_change){.index = c->change.index,
+                                          .first = c->change.earliest,
+                                          .last = c->change.latest,
+                                          .log_ratio = c->change.size,
+                                          .lower = c->change.size_low,
+                                          .upper = c->change.size_high,
+                                          .log_evidence = c->change.evidence,
+                                          .cause = cause_of_change(c->attribution),
+                                          .sentence = sentence_of(c, arena)};
+    }
+    out->changes = changes;
+    out->change_count = s->change_count;
+    if (s->epoch) {
+        struct site_epoch *epoch = arena_alloc(arena, sizeof(*epoch));
+        *epoch = (struct site_epoch){s->since, s->epoch->level, s->epoch->reason, s->epoch->who,
+                                     s->epoch->when_s};
+        out->epochs = epoch;
+        out->epoch_count = 1;
+    }
+}
+
+static int load(struct site_detail *out, size_t index, void *context, struct arena *arena,
+                struct error *err)
+{
+    struct site_data *data = context;
+    const struct series_past *s = &data->set.series[index];
+    const struct series_entry *e = s->series;
+    const struct series series = {e->kernel, &e->problem, e->device_uuid};
+    struct site_detail detail = {0};
+    struct past past;
+    struct result result;
+    bool found;
+    const struct history_query query = {.limit = data->points};
+    if (store_past(&past, data->store, &series, &query, arena, err))
+        return -1;
+    if (past.count < s->past.count)
+        return error_set(err,
+                         "%s: points of %s are gone while the site was written; write it again",
+                         store_path(data->store), e->kernel);
+    past.count = s->past.count; // a run may have been saved since
+    fill_history(&detail, &past, arena);
+    fill_changes(&detail, s, arena);
+    if (store_find_result(&result, &found, data->store, s->newest.run_id, &series, arena, err))
+        return -1;
+    if (found) {
+        detail.prediction = result.prediction;
+        detail.traits = result.traits;
+    }
+    *out = detail;
+    return 0;
+}
+
+int site_data_load(struct site_data *out, struct store *store, const char *epochs_path,
+                   size_t points, struct error *err)
+{
+    const struct history_request request = {.nights = &out->nights, .points = points};
+    out->points = points;
+    out->store = store;
+    if (history_load(&out->set, store, &request, epochs_path, err))
+        return -1;
+    struct arena *arena = &out->set.arena;
+    struct device *devices = find_devices(out);
+    struct site_series *series = arena_alloc(arena, out->set.count * sizeof(*series));
+    for (size_t i = 0; i < out->set.count; i++) {
+        const struct series_past *s = &out->set.series[i];
+        fill_series(&series[i], s, device_index(&out->site, s->series->device_uuid), arena);
+    }
+    out->site.series = series;
+    out->site.series_count = out->set.count;
+    if (fill_runs(out, devices, series, err))
+        return -1;
+    fill_alarms(out);
+    fill_accuracy(out);
+    out->site.load = load;
+    out->site.context = out;
+    if (!out->site.repository)
+        out->site.repository = "";
+    out->site.tool_version = PLUMB_VERSION;
+    return 0;
+}
+
+void site_data_free(struct site_data *data)
+{
+    history_free(&data->set);
+    nights_free(&data->nights);
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// plumb site, plumb history and ci/nightly, as a user runs them.
+#include "tests/helper_plumb.h"
+#include "tests/helper_repo.h"
+#include "tests/helper_store.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+static struct helper_repo repo;
+static struct plumb_outcome outcome;
+static struct arena strings;
+
+static const char *in_repo(const char *name)
+{
+    return scratch_path(&strings, repo.directory, name);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    helper_repo_create(&repo);
+    struct store *store = scratch_store(in_repo("made.db"), STORE_WRITE);
+    for (unsigned i = 0; i < 8; i++) {
+        struct run run;
+        make_run(&run, i % 4 == 3 ? RUN_GATE : RUN_MEASURE, i, 6, i);
+        save_whole_run(store, &run);
+        run_free(&run);
+    }
+    store_close(store);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    helper_repo_remove(&repo);
+    arena_free(&strings);
+    return 0;
+}
+
+static void expect(int code, const char *part, const char *const *argv)
+{
+    plumb_run(&outcome, repo.directory, argv, 0);
+    if (outcome.code != code || !strstr(outcome.output, part))
+        fail_msg("plumb %s %s: %d, \"%s\" does not say \"%s\"", argv[0], argv[1] ? argv[1] : "",
+                 outcome.code, outcome.output, part);
+}
+#define EXPECT(code, part, ...) expect(code, part, (const char *const[]){__VA_ARGS__, NULL})
+
+static bool is_there(const char *name)
+{
+    struct stat info;
+    return stat(in_repo(name), &info) == 0 && info.st_size > 0;
+}
+
+static void site_is_written_once(void **state)
+{
+    (void)state;
+    static const char *const files[] = {
+        "site/index.html", "site/index.json", "site/accuracy.html", "site/accuracy.json",
+        "site/runs.html",  "site/runs.json",  "site/compare.html",  "site/feed.xml"};
+    EXPECT(0, "files written, 0 unchanged", "site", "--store=made.db");
+    for (size_t i = 0; i < ARRAY_COUNT(files); i++) {
+        if (!is_there(files[i]))
+            fail_msg("no %s", files[i]);
+    }
+    EXPECT(0, " 0 files written", "site", "--store=made.db");
+    EXPECT(0, "files written, 0 unchanged", "site", "--store=made.db", "--out=other",
+           "--commit-url=https://example.org/commit/", "--site-url=https://example.org/");
+}
+
+static void bad_use_of_site_and_history_ends_with_4(void **state)
+{
+    (void)state;
+    EXPECT(4, "there is none", "site", "--store=nothing.db");
+    EXPECT(4, "takes no 'x'", "site", "x");
+    EXPECT(4, "cannot be created", "site", "--store=made.db", "--out=no/such/folder");
+    EXPECT(4, "none of its", "history", "--store=made.db", "--kernel=none*");
+    EXPECT(4, "table, csv or json", "history", "--store=made.db", "--format=xml");
+    EXPECT(4, "--column belongs to --csv", "history", "--store=made.db", "--column=x");
+    EXPECT(4, "--kernel and --problem", "history", "--store=made.db", "x");
+}
+
+static void history_prints_its_formats(void **state)
+{
+    (void)state;
+    EXPECT(0, "4 of them without a change", "history", "--store=made.db", "--kernel=tile-00");
+    EXPECT(0, "kernel,problem,device,kind,commit", "history", "--store=made.db", "--format=csv");
+    EXPECT(0, "{\"series\":[", "history", "--store=made.db", "--format=json");
+    EXPECT(0, "bias %", "history", "--store=made.db", "--accuracy");
+    EXPECT(0, "model,kernel,dtype,device", "history", "--store=made.db", "--accuracy",
+           "--format=csv");
+    EXPECT(0, "{\"accuracy\":[", "history", "--store=made.db", "--accuracy", "--format=json");
+}
+
+static void write_policy(const char *path)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs("[build]\n", file);
+    for (size_t i = 0; i < helper_repo_input_count; i++)
+        fprintf(file, "\tinput = %s\n", helper_repo_inputs[i]);
+    fputs("\tcommand = \"for file in \\\"$PLUMB_SOURCE\\\"/kernels/*.c; do "
+          "cc -O2 -std=gnu17 -shared -fPIC -I\\\"$PLUMB_SOURCE\\\"/include "
+          "-o \\\"$PLUMB_OUT/$(basename \\\"$file\\\" .c).so\\\" \\\"$file\\\" || exit 1; done\"\n"
+          "[device \"host\"]\n\tkind = host\n"
+          "[problems \"small\"]\n\tproblem = 96x64x128:fp32\n"
+          "[kernel \"*\"]\n\tproblems = small\n[measure]\n\tsamples = 6\n\ttimeout = 3\n",
+          file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void night(int64_t runs)
+{
+    char *command = xprintf("sh '%s/ci/nightly' --repo '%s' --plumb '%s/plumb' --back 2 "
+                            "--policy nightly.cfg > '%s/night.log' 2>&1",
+                            TEST_SOURCE, repo.directory, TEST_BIN, repo.directory);
+    struct store_report report;
+    struct error err;
+    int status = system(command);
+    free(command);
+    if (status == -1 || !WIFEXITED(status) || WEXITSTATUS(status) == 4)
+        fail_msg("the night ended with %d, see night.log", status);
+    struct store *store = scratch_store(in_repo(".plumb/store.db"), STORE_READ);
+    assert_int_equal(store_info(&report, store, &err), 0);
+    assert_int_equal(report.counts.runs, runs);
+    assert_int_equal(report.counts.unfinished, 0);
+    store_close(store);
+}
+
+static void night_measures_what_is_new_and_writes_the_site(void **state)
+{
+    (void)state;
+    write_policy(in_repo("nightly.cfg"));
+    night(3); // the last two commits, and the newest once more
+    assert_true(is_there("nightly/site/index.html") && is_there("nightly/changes.json") &&
+                is_there("nightly/accuracy.csv") && is_there("nightly/site/feed.xml"));
+    night(4); // nothing is new
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(site_is_written_once),
+        cmocka_unit_test(bad_use_of_site_and_history_ends_with_4),
+        cmocka_unit_test(history_prints_its_formats),
+        cmocka_unit_test(night_measures_what_is_new_and_writes_the_site),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
