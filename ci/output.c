@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ci/output.h"
+#include "model/study.h"
 #include "reports/report.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,9 +30,40 @@ static void annotate(const struct run *run)
     buffer_free(&text);
 }
 
+// The smallest change that as many pairs as this run took show with 90 % power, from their noise.
+static double detectable(const struct run *run, const struct result *r, struct arena *arena)
+{
+    const size_t most = r->base.count < r->head.count ? r->base.count : r->head.count;
+    if (!r->verdict.pairs || !most || r->device >= run->device_count)
+        return NAN;
+    struct gate_pair *pairs = arena_alloc(arena, most * sizeof(*pairs));
+    struct gate_policy policy =
+        gate_policy_default(run->devices[r->device].kind, measurement_time_ns(&r->base));
+    if (r->verdict.margin > 0) {
+        policy.floor *= r->verdict.margin / policy.margin;
+        policy.margin = r->verdict.margin;
+    }
+    const size_t count = gate_pairs(pairs, &r->base, &r->head, arena);
+    const double change = expm1(study_detectable_of(&policy, pairs, count, 0.9, arena));
+    return isfinite(change) ? change : NAN;
+}
+
+static int write_reports(const struct run *run, const char *directory, struct error *err)
+{
+    struct arena arena = {0};
+    struct report_series *series = arena_alloc(&arena, (run->count + 1) * sizeof(*series));
+    for (size_t i = 0; i < run->count; i++)
+        series[i] = (struct report_series){.false_alarm_rate = NAN,
+                                           .detectable = detectable(run, &run->results[i], &arena)};
+    const struct report_context context = {.series = series};
+    int status = report_write_all(directory, run, &context, err);
+    arena_free(&arena);
+    return status;
+}
+
 int output_run(const struct run *run, const char *directory, struct error *err)
 {
-    if (directory && report_write_all(directory, run, NULL, err))
+    if (directory && write_reports(run, directory, err))
         return -1;
     for (size_t i = 0; i < run->count; i++) {
         const struct verdict *v = &run->results[i].verdict;
