@@ -7,9 +7,9 @@
 #include <math.h>
 
 // Fitted; see hopper.h.
-static const double fill_s = 1.87e-6, cluster_s = 1.1e-6, split_s = 1.1e-6;
-static const double store_clk = 1630, store_rate = 0.73; // of the DRAM rate
-static const double shared_reserve = 1024;               // of each block, taken by the system
+static const double fill_s = 1.53e-6, cluster_s = 2.65e-7, split_s = 1.1e-6;
+static const double store_clk = 1900, store_rate = 0.597; // of the DRAM rate
+static const double shared_reserve = 1024;                // of each block, taken by the system
 enum { ROWS = 64, CLUSTER_MOST = 16, REGISTERS_MOST = 255, REGISTERS_KEPT = 24 };
 
 static double least(double a, double b)
@@ -169,7 +169,9 @@ static void add_waves(struct hopper_breakdown *b, const struct hopper_terms *t)
     }
     b->waves_ns = b->full_waves * b->full.time_ns + (rest ? b->last.time_ns : 0);
     b->clocked_ns = b->full_waves * b->full.clocked_ns + (rest ? b->last.clocked_ns : 0);
-    b->overhead_ns = waves * hopper_overhead_clk(b, t) / t->clock * 1e9;
+    b->overhead_ns =
+        (waves * hopper_overhead_clk(b, t) + most(waves - 1, 0) * hopper_restart_clk(b, t)) /
+        t->clock * 1e9;
     b->clocked_ns += b->overhead_ns;
 }
 

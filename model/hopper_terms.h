@@ -25,5 +25,8 @@ struct hopper_wave hopper_wave(const struct hopper_breakdown *breakdown,
 // Clocks of a tile's end and the next one's start that do not overlap.
 double hopper_overhead_clk(const struct hopper_breakdown *breakdown,
                            const struct hopper_terms *terms);
+// Clocks from a block's end to the first multiplication of the one that takes its place.
+double hopper_restart_clk(const struct hopper_breakdown *breakdown,
+                          const struct hopper_terms *terms);
 
 #endif

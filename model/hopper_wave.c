@@ -8,14 +8,16 @@
 #include <math.h>
 
 // Fitted; see hopper.h. Clocks unless the name says seconds.
-static const double one_group_floor = 43, one_group_slope = 0.40; // of an instruction, per N
-static const double groups_floor = 43.5, groups_slope = 0.127;
-static const double port_bytes_clk = 72, chip_bytes_clk = 93; // L2, per SM
+static const double one_group_floor = 57.3, one_group_slope = 0.105; // of an instruction, per N
+static const double groups_floor = 31.4, groups_slope = 0.196;
+static const double port_bytes_clk = 75, chip_bytes_clk = 102; // L2, per SM
 static const double straddle = 1.87; // further cost of a row chunk that lies in two lines
-static const double zero_rows_clk = 13, in_flight_s = 1.28e-6;
-static const double tile_clk = 327, tile_area_clk = 100; // per 1024 outputs of a warpgroup
-static const double restart_clk = 500, scattered_area_clk = 400;
-static const double reduce_clk = 2170, reduce_kib_clk = 67;
+static const double zero_rows_clk = 17.2, in_flight_s = 1.11e-6;
+static const double tile_clk = 394, tile_area_clk = 112; // per 1024 outputs of a warpgroup
+static const double restart_clk = 2720, scattered_area_clk = 718;
+static const double promote_clk = 5.32, promote_area_clk = 6.75;
+static const double twin_share = 0.811;
+static const double reduce_clk = 896, reduce_kib_clk = 60.5;
 static const double l2_resident = 0.64; // 40 MB of 60 MiB
 enum { ROWS = 64, STEP_BYTES = 32, LINE_BYTES = 128, STORE_BYTES = 16 };
 
@@ -97,15 +99,20 @@ static double issue_clk(const struct hopper_breakdown *b, const struct hopper_te
     if (b->tile_m % ROWS && b->tile_n % ROWS == 0) { // the 64 rows run along N
         n = b->tile_m;
         count = b->tile_n / ROWS;
-    } else if (b->tile_m <= ROWS && t->warpgroups > 1) { // warpgroups side by side along N
+    } else if (b->tile_m <= ROWS && t->warpgroups > 1 &&
+               t->in->traits->overlap != OVERLAP_PINGPONG) { // warpgroups side by side along N
         n /= t->warpgroups;
         count = t->warpgroups;
     }
-    bool alone = t->warpgroups == 1;
+    bool alone = t->warpgroups == 1 || t->in->traits->overlap == OVERLAP_PINGPONG;
     double least_clk =
         alone ? one_group_floor + one_group_slope * n : groups_floor + groups_slope * n;
     double steps = t->k * t->bytes_in / STEP_BYTES;
-    return steps * count * most(n / 2, least_clk);
+    double clk = steps * count * most(n / 2, least_clk);
+    if (t->in->traits->promote_k > 0)
+        clk += t->k / t->in->traits->promote_k *
+               (promote_clk + promote_area_clk * b->tile_m * b->tile_n / 1024 / t->warpgroups);
+    return clk;
 }
 
 // How many lines of L2 a 128-byte chunk of an operand row lies in, on average.
@@ -161,11 +168,12 @@ static void add_limits(struct hopper_wave *w)
         if (w->limits_ns[i] > w->limits_ns[w->limit])
             w->limit = (enum hopper_limit)i;
     }
+    // Zero rows come the way of the others: between them.
+    double loads = w->limits_ns[HOPPER_L2] + w->limits_ns[HOPPER_ZEROS];
     // Math and issue are one pipe seen twice: only the longer counts.
     double pipe = most(w->limits_ns[HOPPER_MATH], w->limits_ns[HOPPER_ISSUE]);
     double scale = w->limits_ns[w->limit]; // keeps the powers in range
-    for (int i = HOPPER_ZEROS; i < HOPPER_LIMITS; i++)
-        sum += fifth_power(w->limits_ns[i] / scale);
+    sum = fifth_power(loads / scale) + fifth_power(w->limits_ns[HOPPER_DRAM] / scale);
     double all = sum + fifth_power(pipe / scale);
     w->time_ns = scale * pow(all, 0.2);
     // d log time / d log clock: the share of the limits that go with the clock.
@@ -197,12 +205,20 @@ double hopper_overhead_clk(const struct hopper_breakdown *b, const struct hopper
 {
     const struct problem *p = t->in->problem;
     double area = (double)b->tile_m * b->tile_n / 1024;
+    double inside = least(b->tile_m, (double)p->m) * least(b->tile_n, (double)p->n) / 1024;
     double clk = tile_clk + tile_area_clk * area / t->warpgroups;
-    if (!t->in->traits->persistent)
-        clk += restart_clk;
     if (fmod((double)p->n * t->bytes_out, STORE_BYTES) != 0) // no bulk store: element by element
-        clk += scattered_area_clk * area;
+        clk += scattered_area_clk * inside;
     if (t->split > 1)
         clk += reduce_clk + reduce_kib_clk * area * 4 * (t->split - 1) / t->split;
+    if (b->blocks_per_sm > 1) // another block multiplies meanwhile
+        clk *= twin_share;
     return clk;
+}
+
+double hopper_restart_clk(const struct hopper_breakdown *b, const struct hopper_terms *t)
+{
+    if (t->in->traits->persistent)
+        return 0;
+    return b->blocks_per_sm > 1 ? restart_clk * twin_share : restart_clk;
 }

@@ -94,7 +94,7 @@ static void own_kernels_are_predicted_to_their_targets(void **state)
     assert_int_equal(line_numbers(text, "hopper", hopper), 11);
     assert_int_equal(line_numbers(text, "hopper +bias", bias), 11);
     assert_int_equal(line_numbers(text, "sol", sol), 11);
-    assert_true(bias[3] < 2 && bias[4] < 12);         // median and 90th percentile, %
+    assert_true(bias[3] < 2 && bias[4] < 11.5);       // median and 90th percentile, %
     assert_true(bias[8] > 0.85 && bias[9] > 0.975);   // Kendall's tau, picked over best
     assert_true(hopper[3] < 4.5 && hopper[8] > 0.78); // before any calibration
     assert_true(sol[3] > 20);

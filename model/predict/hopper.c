@@ -17,7 +17,7 @@ static enum bound bound_of(const struct hopper_breakdown *b)
 
 static struct prediction predict(const struct predict_input *in)
 {
-    struct prediction out = {.model = "hopper", .version = "2"};
+    struct prediction out = {.model = "hopper", .version = "3"};
     struct hopper_breakdown b;
     out.why = hopper(&b, in);
     if (out.why)
@@ -40,7 +40,7 @@ static struct prediction predict(const struct predict_input *in)
 
 const struct model model_hopper = {
     .name = "hopper",
-    .version = "2",
+    .version = "3",
     .why = "waves against math, shared memory, L2 and DRAM at the observed clock; what we judge by",
     .predict = predict,
 };

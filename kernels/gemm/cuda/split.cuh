@@ -192,6 +192,9 @@ template <class c, int split> constexpr plumb_traits split_traits(int stages, in
     t.persistent = 0;
     t.split_k = split;
     t.overlap = PLUMB_OVERLAP_NONE;
+    // With one consumer warpgroup the registers leave room for a second block.
+    if (c::consumers == 1 && 2 * (t.smem_bytes + 1024) <= 233472)
+        t.blocks_per_sm = 2;
     return t;
 }
 
