@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ci/judge.h"
+#include "ci/bias_file.h"
 #include "ci/explain.h"
 #include "ci/measuring.h"
 #include "ci/static_gate.h"
@@ -14,14 +15,42 @@
 
 // ---- prediction and history ----
 
+// The policy's model with the biases fitted to it (none: an empty table, to be freed all the same).
+static const struct model *find_model(struct bias_table *biases, const struct context *context,
+                                      struct error *err)
+{
+    const struct policy *policy = &context->policy;
+    const struct model *model = model_find(policy->model);
+    if (!model) {
+        error_set(err, "%s: measure.model = %.60s: `plumb list models` names those there are",
+                  policy->label, policy->model);
+        return NULL;
+    }
+    if (!policy->bias)
+        return model;
+    char *path = policy->bias[0] == '/'
+                     ? xstrdup(policy->bias)
+                     : xprintf("%s/%s", context->options->repository, policy->bias);
+    int status = bias_file_read(biases, path, model, err);
+    free(path);
+    return status ? NULL : model;
+}
+
+int judge_ready(const struct context *context, struct error *err)
+{
+    struct bias_table biases = {0};
+    const struct model *model = find_model(&biases, context, err);
+    bias_table_free(&biases);
+    return model ? 0 : -1;
+}
+
 int judge_predict(struct run *run, const struct plan *plan, const struct context *context,
                   struct error *err)
 {
-    const struct model *model = model_find(context->policy.model);
+    struct bias_table biases = {0};
+    const struct model *model = find_model(&biases, context, err);
     if (!model)
-        return error_set(err,
-                         "%s: measure.model = %.60s: `plumb list models` names those there are",
-                         context->policy.label, context->policy.model);
+        return -1;
     for (size_t i = 0; i < run->count; i++) {
         struct result *r = &run->results[i];
         const struct predict_input input = {
@@ -31,7 +60,9 @@ int judge_predict(struct run *run, const struct plan *plan, const struct context
             .clock_hz = measurement_clock_hz(&r->head),
         };
         r->prediction = model->predict(&input);
+        bias_apply(&r->prediction, &biases, r->kernel);
     }
+    bias_table_free(&biases);
     return 0;
 }
 

@@ -7,7 +7,10 @@
 
 #include "ci/plan.h"
 
-// The prediction of each measured result, at its observed clock. -1: no such model.
+// Before anything is measured: are the policy's model and its biases there? -1: no.
+int judge_ready(const struct context *context, struct error *err);
+// The prediction of each measured result, at its observed clock, times its kernel's bias.
+// -1 as judge_ready().
 int judge_predict(struct run *run, const struct plan *plan, const struct context *context,
                   struct error *err);
 // What the store knows of each series, without this run.

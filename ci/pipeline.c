@@ -184,7 +184,7 @@ int pipeline_gate(struct run *run, struct context *context, const struct commit 
     struct measuring measuring = {0};
     int status = -1;
     run_begin(run, RUN_GATE, context, base, head);
-    if (built_make(&base_built, context, base, &run->arena, err) ||
+    if (judge_ready(context, err) || built_make(&base_built, context, base, &run->arena, err) ||
         built_make(&head_built, context, head, &run->arena, err) ||
         plan_make(&plan, run, context, &base_built, &head_built, err))
         return -1;
@@ -279,7 +279,7 @@ int pipeline_measure(struct run *run, struct context *context, const struct comm
     struct measuring measuring = {0};
     int status = -1;
     run_begin(run, RUN_MEASURE, context, NULL, head);
-    if (built_make(&built, context, head, &run->arena, err) ||
+    if (judge_ready(context, err) || built_make(&built, context, head, &run->arena, err) ||
         plan_make(&plan, run, context, NULL, &built, err))
         return -1;
     if (context->options->dry_run)

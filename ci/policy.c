@@ -95,6 +95,7 @@ static const struct key {
     {"measure", "samples", OWN_POLICY, TYPE_COUNT, AT(policy, samples), 3, 1e5, {0}},
     {"measure", "timeout", OWN_POLICY, TYPE_SECONDS, AT(policy, timeout_s), 1, 86400, {0}},
     {"measure", "model", OWN_POLICY, TYPE_TEXT, AT(policy, model), 0, 0, {0}},
+    {"measure", "bias", OWN_POLICY, TYPE_TEXT, AT(policy, bias), 0, 0, {0}},
     {"measure", "seed", OWN_POLICY, TYPE_SEED, AT(policy, seed), 0, 0, {0}},
 #undef AT
 };

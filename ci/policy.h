@@ -15,6 +15,7 @@
 //                        undecided = fail|pass   removed = fail|allow   self-test = N
 //                        static = auto|off
 //     [measure]          samples = N   timeout = SECONDS   model = NAME   seed = N
+//                        bias = FILE   (of `plumb accuracy --fit`; from the repository's directory)
 #ifndef PLUMB_POLICY_H
 #define PLUMB_POLICY_H
 
@@ -74,6 +75,7 @@ struct policy {
     uint32_t samples;  // per solo measurement
     double timeout_s;  // per series
     const char *model; // used for predictions
+    const char *bias;  // file of the model's calibrated biases, or NULL
     uint64_t seed;
     struct arena arena; // owns everything above
 };

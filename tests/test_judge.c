@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Predictions of a run: by the policy's model, times the bias of a kernel where the policy names a
+// file of them.
+#include "ci/bias_file.h"
+#include "ci/context.h"
+#include "ci/judge.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+// Two kernels alike; only the first has a bias of a factor of two.
+static int predict(double times_ns[2], const struct policy *policy, struct error *err)
+{
+    const struct options options = {.repository = "/nowhere"};
+    struct context context = {.options = &options, .policy = *policy};
+    struct station station = {.gpu = *gpu_find("h200-sxm")};
+    struct result results[2] = {{.kernel = "biased"}, {.kernel = "plain"}};
+    struct task tasks[2] = {{.station = &station}, {.station = &station}};
+    struct run run = {.results = results, .count = 2};
+    const struct plan plan = {.tasks = tasks, .count = 2};
+    for (int i = 0; i < 2; i++)
+        results[i].problem = (struct problem){
+            .m = 4096, .n = 4096, .k = 4096, .batch = 1, .in = DTYPE_BF16, .out = DTYPE_BF16};
+    if (judge_ready(&context, err) || judge_predict(&run, &plan, &context, err))
+        return -1;
+    for (int i = 0; i < 2; i++)
+        times_ns[i] = results[i].prediction.time_ns;
+    return 0;
+}
+
+static void predictions_carry_the_bias_of_their_kernel(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/plumb-test-XXXXXX";
+    close(mkstemp(path));
+    struct bias biases[] = {{.kernel = "biased", .log_factor = log(2), .band = 0.02, .rows = 9}};
+    const struct bias_table table = {biases, 1};
+    struct error err;
+    assert_int_equal(bias_file_write(path, &table, model_find("hopper"), "a test", &err), 0);
+    const struct policy plain = {.label = "policy", .model = "hopper"};
+    const struct policy calibrated = {.label = "policy", .model = "hopper", .bias = path};
+    double before[2], after[2];
+    assert_int_equal(predict(before, &plain, &err), 0);
+    assert_int_equal(predict(after, &calibrated, &err), 0);
+    assert_true(before[0] > 0 && before[0] == before[1]);
+    assert_true(fabs(after[0] / before[0] - 2) < 1e-9 && after[1] == before[1]);
+    unlink(path);
+}
+
+static void missing_models_and_biases_are_errors_before_measuring(void **state)
+{
+    (void)state;
+    double times_ns[2];
+    struct error err;
+    const struct policy unknown = {.label = "policy", .model = "crystal-ball"};
+    assert_int_equal(predict(times_ns, &unknown, &err), -1);
+    assert_non_null(strstr(err.text, "crystal-ball"));
+    const struct policy absent = {.label = "policy", .model = "hopper", .bias = "bias.csv"};
+    assert_int_equal(predict(times_ns, &absent, &err), -1);
+    assert_non_null(strstr(err.text, "/nowhere/bias.csv")); // beside the repository
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(predictions_carry_the_bias_of_their_kernel),
+        cmocka_unit_test(missing_models_and_biases_are_errors_before_measuring),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
