@@ -12,6 +12,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+// Raised whenever the same values give other changes (or alarms: focus.h) than before, so that what
+// was kept of a series can be told to be out of date.
+#define CHANGEPOINT_VERSION 2
+
 struct changepoint_options {
     // Twice the log-likelihood gain that a change must bring, for independent normal noise and many
     // points. 14 gives about one false change per 100,000 points (tests/bench_changepoint.c); it is
