@@ -140,15 +140,16 @@ static int supported(bool *yes, struct listing *l, const char *kernel, const cha
                      const struct problem *problem, struct error *err)
 {
     struct bench_outcome outcome;
+    struct bench_handle handle;
     const struct bench_series spec = {
         .kernel = kernel, .problem = problem, .head = library, .seed = 1};
-    if (bench_open(&outcome, l->bench, &spec, err))
+    if (bench_open(&outcome, &handle, l->bench, &spec, err))
         return -1;
     *yes = outcome.state == MEASURED_OK;
     if (!*yes && outcome.state != MEASURED_UNSUPPORTED)
         return error_set(err, "%s: %s: %s: %.300s", library, kernel,
                          measurement_state_name(outcome.state), outcome.detail);
-    return *yes ? bench_close(&outcome, l->bench, err) : 0;
+    return *yes ? bench_close(&outcome, l->bench, &handle, err) : 0;
 }
 
 static int add_kernel(struct listing *l, const char *kernel, const char *base, const char *head,

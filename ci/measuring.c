@@ -50,7 +50,7 @@ static int open_series(struct bench_outcome *out, struct measuring *m, const str
         // Fresh processes load the modules the other way round: placement must not decide.
         .head_first = m->process % 2 == 1,
     };
-    int status = bench_open(out, m->bench, &series, err);
+    int status = bench_open(out, &m->handle, m->bench, &series, err);
     if (status == 0)
         lost(m, out);
     return status;
@@ -74,10 +74,11 @@ int measure_solo(struct measuring *m, const struct task *task, struct arena *are
         return -1;
     outcome = opened;
     if (opened.state == MEASURED_OK) {
-        if (bench_solo(&outcome, &samples, m->bench, m->context->policy.samples, 0, err))
+        if (bench_solo(&outcome, &samples, m->bench, &m->handle, m->context->policy.samples, 0,
+                       err))
             goto done;
         lost(m, &outcome);
-        if (outcome.state == MEASURED_OK && bench_close(&outcome, m->bench, err))
+        if (outcome.state == MEASURED_OK && bench_close(&outcome, m->bench, &m->handle, err))
             goto done;
         lost(m, &outcome);
         if (outcome.state == MEASURED_OK)
@@ -179,7 +180,8 @@ static int play_process(struct duet *d, struct error *err)
             break;
         size_t from = d->base.count;
         uint32_t pairs = d->series_ready ? d->series.policy.block_pairs : 8;
-        if (bench_pairs(&d->outcome, &d->base, &d->head, m->bench, pairs, d->block++, err))
+        if (bench_pairs(&d->outcome, &d->base, &d->head, m->bench, &m->handle, pairs, d->block++,
+                        err))
             return -1;
         lost(m, &d->outcome);
         if (d->outcome.state == MEASURED_OK && feed_series(d, from, err))
@@ -187,7 +189,7 @@ static int play_process(struct duet *d, struct error *err)
         if (d->outcome.state != MEASURED_OK || d->decision.next != GATE_MORE)
             break;
     }
-    if (d->outcome.state == MEASURED_OK && bench_close(&d->outcome, m->bench, err))
+    if (d->outcome.state == MEASURED_OK && bench_close(&d->outcome, m->bench, &m->handle, err))
         return -1;
     lost(m, &d->outcome);
     return 0;

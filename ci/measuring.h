@@ -16,6 +16,7 @@ struct measuring {
     const char *directories[2]; // of the libraries, shown in the sandbox
     size_t directory_count;
     struct bench *bench;
+    struct bench_handle handle; // of the series that is open
     uint16_t process;
     double deadline_s; // monotonic: no new block after it; 0 = none
 };

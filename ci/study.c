@@ -29,6 +29,7 @@ struct trial {
 struct round {
     struct study *study;
     struct bench *bench;
+    struct bench_handle handle;
     uint16_t process; // of this round
 };
 
@@ -42,7 +43,7 @@ static int start(struct round *r, struct error *err)
     return bench_start(&r->bench, &plan, err);
 }
 
-static int open_trial(struct bench_outcome *outcome, const struct round *r, const struct trial *t,
+static int open_trial(struct bench_outcome *outcome, struct round *r, const struct trial *t,
                       struct error *err)
 {
     const struct bench_series spec = {.kernel = t->series->kernel,
@@ -51,7 +52,7 @@ static int open_trial(struct bench_outcome *outcome, const struct round *r, cons
                                       .head = t->series->head,
                                       .seed = study_seed + r->study->rounds_done,
                                       .head_first = r->process % 2 == 1};
-    return bench_open(outcome, r->bench, &spec, err);
+    return bench_open(outcome, &r->handle, r->bench, &spec, err);
 }
 
 struct gate_policy study_policy(const struct study *study, double time_ns)
@@ -88,7 +89,7 @@ static int play_blocks(struct bench_outcome *outcome, struct round *r, struct tr
     do {
         size_t from = t->base.count;
         uint32_t pairs = t->ready ? t->gate.policy.block_pairs : 8;
-        if (bench_pairs(outcome, &t->base, &t->head, r->bench, pairs, t->block++, err))
+        if (bench_pairs(outcome, &t->base, &t->head, r->bench, &r->handle, pairs, t->block++, err))
             return -1;
         if (outcome->state == MEASURED_OK)
             feed(r->study, t, from);
@@ -107,7 +108,7 @@ static int play(struct round *r, struct trial *t, struct error *err)
         return -1;
     if (outcome.state == MEASURED_OK && play_blocks(&outcome, r, t, err))
         return -1;
-    if (outcome.state == MEASURED_OK && bench_close(&outcome, r->bench, err))
+    if (outcome.state == MEASURED_OK && bench_close(&outcome, r->bench, &r->handle, err))
         return -1;
     if (outcome.gone) {
         bench_stop(r->bench);

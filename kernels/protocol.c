@@ -112,13 +112,16 @@ static int read_spec(struct series_spec *out, const struct wire_record *r, struc
                                .base = wire_text(r, "base"),
                                .pin = wire_text(r, "pin")};
     const char *problem = wire_text(r, "problem");
-    int64_t seed, order = 0;
+    int64_t seed, order = 0, launches = 0;
     if (!spec.kernel || !spec.head || !problem)
         return error_set(err, "bench: open: kernel, head or problem is missing");
     if (problem_parse(&spec.problem, problem, err) || wire_int(&seed, r, "seed", 0, INT64_MAX, err))
         return -1;
     if (wire_text(r, "order") && wire_int(&order, r, "order", 0, 1, err))
         return -1;
+    if (wire_text(r, "launches") && wire_int(&launches, r, "launches", 1, COUNT_MAX, err))
+        return -1;
+    spec.launches = (uint32_t)launches;
     spec.seed = (uint64_t)seed;
     spec.head_first = order == 1;
     *out = spec;
@@ -152,6 +155,9 @@ static int do_open(struct protocol *p, const struct wire_record *r, struct error
         return error_set(err, "bench: open: series %lld is open already", (long long)id);
     if (p->count == SERIES_MAX)
         return error_set(err, "bench: open: more than %d series; close some", SERIES_MAX);
+    if (p->count && series_need_bytes(&spec, p->bench->ops, p->bench->device) >
+                        p->bench->ops->free_bytes(p->bench->device))
+        return error_set(err, "bench: open: no room beside %zu open series; close some", p->count);
     if (series_open(&series, &state, p->bench->ops, p->bench->device, &spec, err))
         return -1;
     put_state(p->bench, "opened", id, &state);

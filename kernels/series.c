@@ -263,6 +263,15 @@ static int open_steps(struct series *s, struct series_state *state, struct error
     return sample_ns > WARM_NS ? 0 : warm_up(s, err); // long ones are warm by now
 }
 
+double series_need_bytes(const struct series_spec *spec, const struct device_ops *ops,
+                         struct device_base *device)
+{
+    // buffers_grow() wants sets until the flush's size has passed, and one more.
+    const double set = (double)buffers_set_bytes(&spec->problem);
+    return 2 * set + (double)ops->flush_bytes(device) +
+           (double)check_count_c(&spec->problem) * sizeof(double);
+}
+
 static void report(struct series_state *state, const struct series *s)
 {
     state->error = isfinite(s->error) ? s->error : 1e300; // the wire carries no infinity

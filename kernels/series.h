@@ -30,6 +30,11 @@ struct series_state {
     char note[512]; // the kernel's note, or why it is not ok
 };
 
+// Device memory that a series takes at most, but for its workspace: the buffer sets of a batch, and
+// a reference of the output in double precision.
+double series_need_bytes(const struct series_spec *spec, const struct device_ops *ops,
+                         struct device_base *device);
+
 struct series;
 typedef void sample_sink(void *state, const struct sample *sample);
 

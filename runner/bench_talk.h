@@ -13,9 +13,8 @@ struct bench {
     struct arena arena;
     struct device device;
     struct gpu gpu;
-    int64_t series;     // id of the one opened last
-    uint32_t next_pair; // of that series
-    char said[400];     // the child's last note or fail, for when it dies
+    int64_t last_id; // of the series opened last
+    char said[400];  // the child's last note or fail, for when it dies
 };
 
 // Takes one record of the answer. -1 with a text: this is not what was asked for.

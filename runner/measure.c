@@ -193,6 +193,7 @@ static enum answer take_line(struct bench_outcome *out, struct bench *bench, cha
     if (strcmp(record.name, "fail") == 0) {
         remember(bench, text);
         out->state = MEASURED_CRASHED;
+        out->refused = true;
         bench_clean(out->detail, sizeof(out->detail), text ? text : "the command failed");
         return ANSWER_FAIL;
     }

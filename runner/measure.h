@@ -62,6 +62,7 @@ struct bench_outcome {
     enum measurement_state state; // MEASURED_OK or what went wrong
     enum sample_role role;        // whose fault; ROLE_HEAD where that cannot be told
     bool gone;                    // the child is dead: only bench_stop() may follow
+    bool refused;                 // the child answered `fail`: it is alive, and nothing was done
     double max_error, tolerance;  // of open and close; 0 if they were not reached; always finite
     uint32_t launches;            // timed together per sample, after open
     char detail[512];             // why not ok, or the kernel's note; sanitised, untrusted
@@ -86,16 +87,23 @@ int bench_list(struct bench_outcome *out, struct bench_kernel_list *list, struct
 struct bench_series {
     const char *kernel;
     const struct problem *problem;
-    const char *head; // library
-    const char *base; // NULL: head alone
-    uint64_t seed;    // of the inputs
-    const char *pin;  // kernel's note to reproduce, NULL if none
-    bool head_first;  // load the head's library first
+    const char *head;  // library
+    const char *base;  // NULL: head alone
+    uint64_t seed;     // of the inputs
+    const char *pin;   // kernel's note to reproduce, NULL if none
+    bool head_first;   // load the head's library first
+    uint32_t launches; // timed together per sample, as an earlier process chose; 0: bench chooses
 };
-// When the child dies or hangs in it, a fresh one is tried with the base alone, to learn whose
-// fault it was.
-int bench_open(struct bench_outcome *out, struct bench *bench, const struct bench_series *series,
-               struct error *err);
+// A series that is open in a child, the caller's; it means nothing once that child is gone.
+struct bench_handle {
+    int64_t id;
+    uint32_t next_pair;
+};
+// Opens one more series; several may be open at once, and are measured in any order. A child that
+// has no room for it beside the others refuses. When the child dies or hangs in it, a fresh one is
+// tried with the base alone, to learn whose fault it was.
+int bench_open(struct bench_outcome *out, struct bench_handle *handle, struct bench *bench,
+               const struct bench_series *series, struct error *err);
 
 // Samples grow here, across commands and children; a zeroed struct is empty.
 struct sample_list {
@@ -108,12 +116,14 @@ void sample_list_free(struct sample_list *list);
 // `count` pairs, each one base and one head sample, numbered from where the series stands. Complete
 // pairs that arrived before a failure are kept.
 int bench_pairs(struct bench_outcome *out, struct sample_list *base, struct sample_list *head,
-                struct bench *bench, uint32_t count, uint16_t block, struct error *err);
+                struct bench *bench, struct bench_handle *handle, uint32_t count, uint16_t block,
+                struct error *err);
 // `count` samples of the head alone.
 int bench_solo(struct bench_outcome *out, struct sample_list *head, struct bench *bench,
-               uint32_t count, uint16_t block, struct error *err);
+               struct bench_handle *handle, uint32_t count, uint16_t block, struct error *err);
 // Checks the output once more; a kernel that was right before and is wrong after has no time.
-int bench_close(struct bench_outcome *out, struct bench *bench, struct error *err);
+int bench_close(struct bench_outcome *out, struct bench *bench, const struct bench_handle *handle,
+                struct error *err);
 
 // Copies samples and outcome into a measurement of the run. regime and seed are the caller's.
 void measurement_fill(struct measurement *out, const struct bench_outcome *outcome,

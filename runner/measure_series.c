@@ -95,7 +95,7 @@ int bench_list(struct bench_outcome *out, struct bench_kernel_list *list, struct
 // ---- open and close
 
 struct state_answer {
-    struct bench *bench;
+    int64_t id;
     const char *record; // "opened" or "closed"
     struct bench_outcome outcome;
     bool seen;
@@ -117,12 +117,12 @@ static int take_state(void *context, const struct wire_record *record, struct er
 {
     struct state_answer *answer = context;
     struct bench_outcome *outcome = &answer->outcome;
-    int64_t id, launches = 0;
+    int64_t seen, launches = 0;
     if (strcmp(record->name, answer->record) != 0 || answer->seen)
         return unexpected(record, err);
     const char *state = wire_text(record, "state"), *role = wire_text(record, "role");
     const char *note = wire_text(record, "note");
-    if (wire_int(&id, record, "id", answer->bench->series, answer->bench->series, err) ||
+    if (wire_int(&seen, record, "id", answer->id, answer->id, err) ||
         take_error(&outcome->max_error, record, "error", err) ||
         take_error(&outcome->tolerance, record, "tolerance", err))
         return -1;
@@ -140,9 +140,8 @@ static int take_state(void *context, const struct wire_record *record, struct er
 
 // A command that is answered by one state.
 static int ask_state(struct bench_outcome *out, struct bench *bench, struct wire_line *line,
-                     const char *record, double limit_s, struct error *err)
+                     struct state_answer answer, double limit_s, struct error *err)
 {
-    struct state_answer answer = {.bench = bench, .record = record};
     struct bench_outcome outcome;
     if (bench_exchange(&outcome, bench, line, limit_s, take_state, &answer, err))
         return -1;
@@ -150,22 +149,22 @@ static int ask_state(struct bench_outcome *out, struct bench *bench, struct wire
         outcome = answer.outcome;
     } else if (outcome.state == MEASURED_OK) {
         outcome.state = MEASURED_CRASHED;
-        snprintf(outcome.detail, sizeof(outcome.detail), "broke the protocol: no '%s'", record);
+        snprintf(outcome.detail, sizeof(outcome.detail), "broke the protocol: no '%s'",
+                 answer.record);
     }
     *out = outcome;
     return 0;
 }
 
-static int open_series(struct bench_outcome *out, struct bench *bench,
+static int open_series(struct bench_outcome *out, struct bench_handle *handle, struct bench *bench,
                        const struct bench_series *series, struct error *err)
 {
     char problem[PROBLEM_TEXT];
     struct wire_line line;
     problem_format(problem, series->problem);
-    bench->series++;
-    bench->next_pair = 0;
+    *handle = (struct bench_handle){.id = ++bench->last_id};
     wire_begin(&line, "open");
-    wire_add_int(&line, "id", bench->series);
+    wire_add_int(&line, "id", handle->id);
     wire_add_text(&line, "kernel", series->kernel);
     wire_add_text(&line, "problem", problem);
     wire_add_text(&line, "head", series->head);
@@ -175,8 +174,11 @@ static int open_series(struct bench_outcome *out, struct bench *bench,
     if (series->pin)
         wire_add_text(&line, "pin", series->pin);
     wire_add_int(&line, "order", series->head_first ? 1 : 0);
+    if (series->launches)
+        wire_add_int(&line, "launches", series->launches);
     double limit_s = or_default(bench->plan.limits.open_s, open_limit_s);
-    return ask_state(out, bench, &line, "opened", limit_s, err);
+    const struct state_answer answer = {.id = handle->id, .record = "opened"};
+    return ask_state(out, bench, &line, answer, limit_s, err);
 }
 
 // A child that died with two libraries in it does not say whose fault that was: the base alone, in
@@ -186,6 +188,7 @@ static int blame(struct bench_outcome *out, const struct bench *bench,
 {
     struct bench_series alone = *series;
     struct bench_outcome outcome;
+    struct bench_handle handle;
     struct bench *fresh;
     alone.head = series->base;
     alone.base = NULL;
@@ -193,7 +196,7 @@ static int blame(struct bench_outcome *out, const struct bench *bench,
     plan.log_path = NULL; // the dead child's log stays
     if (bench_start(&fresh, &plan, err))
         return -1;
-    int result = open_series(&outcome, fresh, &alone, err);
+    int result = open_series(&outcome, &handle, fresh, &alone, err);
     bench_stop(fresh);
     if (result == 0 && outcome.gone) {
         outcome.role = ROLE_BASE;
@@ -202,26 +205,30 @@ static int blame(struct bench_outcome *out, const struct bench *bench,
     return result;
 }
 
-int bench_open(struct bench_outcome *out, struct bench *bench, const struct bench_series *series,
-               struct error *err)
+int bench_open(struct bench_outcome *out, struct bench_handle *handle, struct bench *bench,
+               const struct bench_series *series, struct error *err)
 {
     struct bench_outcome outcome;
-    if (open_series(&outcome, bench, series, err))
+    struct bench_handle opened;
+    if (open_series(&outcome, &opened, bench, series, err))
         return -1;
     if (outcome.gone && series->base && strcmp(series->base, series->head) != 0 &&
         blame(&outcome, bench, series, err))
         return -1;
     *out = outcome;
+    *handle = opened;
     return 0;
 }
 
-int bench_close(struct bench_outcome *out, struct bench *bench, struct error *err)
+int bench_close(struct bench_outcome *out, struct bench *bench, const struct bench_handle *handle,
+                struct error *err)
 {
     struct wire_line line;
     wire_begin(&line, "close");
-    wire_add_int(&line, "id", bench->series);
+    wire_add_int(&line, "id", handle->id);
     double limit_s = or_default(bench->plan.limits.close_s, close_limit_s);
-    return ask_state(out, bench, &line, "closed", limit_s, err);
+    const struct state_answer answer = {.id = handle->id, .record = "closed"};
+    return ask_state(out, bench, &line, answer, limit_s, err);
 }
 
 // ---- samples
@@ -243,6 +250,7 @@ void sample_list_free(struct sample_list *list)
 
 struct sampling {
     struct bench *bench;
+    struct bench_handle *handle;
     struct sample_list *base, *head;
     bool pairs;
     uint32_t left; // samples, or pairs
@@ -268,7 +276,7 @@ static int take_pair(struct sampling *s, const struct sample *sample, struct err
     sample_list_add(s->head, head_first ? &s->first : sample);
     s->half = false;
     s->left--;
-    s->bench->next_pair++;
+    s->handle->next_pair++;
     return 0;
 }
 
@@ -279,14 +287,14 @@ static int take_sample(void *context, const struct wire_record *record, struct e
     int64_t id;
     if (strcmp(record->name, "sample") != 0)
         return unexpected(record, err);
-    if (wire_int(&id, record, "id", s->bench->series, s->bench->series, err) ||
+    if (wire_int(&id, record, "id", s->handle->id, s->handle->id, err) ||
         wire_sample(&sample, record, err))
         return -1;
     if (s->left == 0)
         return error_set(err, "more samples than were asked for");
-    if (sample.block != s->block || sample.pair != s->bench->next_pair)
+    if (sample.block != s->block || sample.pair != s->handle->next_pair)
         return error_set(err, "sample of block %u, pair %u instead of %u, %u", sample.block,
-                         sample.pair, s->block, s->bench->next_pair);
+                         sample.pair, s->block, s->handle->next_pair);
     sample.process = s->bench->plan.process;
     if (s->pairs)
         return take_pair(s, &sample, err);
@@ -294,7 +302,7 @@ static int take_sample(void *context, const struct wire_record *record, struct e
         return error_set(err, "a sample of the base in a measurement of the head alone");
     sample_list_add(s->head, &sample);
     s->left--;
-    s->bench->next_pair++;
+    s->handle->next_pair++;
     return 0;
 }
 
@@ -306,7 +314,7 @@ static int measure(struct bench_outcome *out, struct sampling *sampling, const c
     struct wire_line line;
     assert(count > 0);
     wire_begin(&line, command);
-    wire_add_int(&line, "id", bench->series);
+    wire_add_int(&line, "id", sampling->handle->id);
     wire_add_int(&line, "count", count);
     wire_add_int(&line, "block", sampling->block);
     double limit_s = or_default(bench->plan.limits.measure_s, measure_limit_s);
@@ -321,17 +329,24 @@ static int measure(struct bench_outcome *out, struct sampling *sampling, const c
 }
 
 int bench_pairs(struct bench_outcome *out, struct sample_list *base, struct sample_list *head,
-                struct bench *bench, uint32_t count, uint16_t block, struct error *err)
+                struct bench *bench, struct bench_handle *handle, uint32_t count, uint16_t block,
+                struct error *err)
 {
-    struct sampling sampling = {
-        .bench = bench, .base = base, .head = head, .pairs = true, .left = count, .block = block};
+    struct sampling sampling = {.bench = bench,
+                                .handle = handle,
+                                .base = base,
+                                .head = head,
+                                .pairs = true,
+                                .left = count,
+                                .block = block};
     return measure(out, &sampling, "pairs", err);
 }
 
 int bench_solo(struct bench_outcome *out, struct sample_list *head, struct bench *bench,
-               uint32_t count, uint16_t block, struct error *err)
+               struct bench_handle *handle, uint32_t count, uint16_t block, struct error *err)
 {
-    struct sampling sampling = {.bench = bench, .head = head, .left = count, .block = block};
+    struct sampling sampling = {
+        .bench = bench, .handle = handle, .head = head, .left = count, .block = block};
     return measure(out, &sampling, "solo", err);
 }
 

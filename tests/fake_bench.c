@@ -9,8 +9,13 @@
 //   binary[-AT]     a NUL in a line       exit[-AT]    exits with status 0
 //   lost[-AT]       exits as if its device were gone, and then there is none (a file beside it)
 //   claims[-AT]     the same, but the device is still there
+//   NAME-NUMBER     the same as NAME: many series of one behaviour
+//   touchy-pairs    dies only when other series are open
 // AT is list, open, pairs (also solo), close; without it: open. "base-crash" does it only with the
 // library base-crash.so. Others: see act() and take_samples().
+//
+// Files beside the program, when they are there: PROGRAM.journal gets a line per start, open, pairs
+// and close, with the kernel; PROGRAM.room holds how many series have room at once.
 #include "model/wire.h"
 
 #include <limits.h>
@@ -21,14 +26,28 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { STATUS_LOST = 40 };
+enum { STATUS_LOST = 40, SERIES_MAX = 1024 };
 
 struct series {
-    int64_t id;
+    int64_t id; // 0: free
     char kernel[KERNEL_NAME_TEXT];
     bool has_base;
-    uint32_t next_pair;
+    uint32_t next_pair, launches;
 };
+
+struct bench {
+    struct series open[SERIES_MAX];
+    int count, room;
+    FILE *journal; // NULL: none
+};
+
+static void note_down(const struct bench *bench, const char *what, const char *kernel)
+{
+    if (bench->journal) {
+        fprintf(bench->journal, "%s%s%s\n", what, *kernel ? " " : "", kernel);
+        fflush(bench->journal);
+    }
+}
 
 static void put(struct wire_line *line)
 {
@@ -45,14 +64,20 @@ static void put_text(const char *name, const char *text)
     put(&line);
 }
 
+// A file beside the program.
+static const char *beside(char path[PATH_MAX], const char *ending)
+{
+    ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 16);
+    if (length < 0)
+        abort();
+    strcpy(path + length, ending);
+    return path;
+}
+
 // The file that says that the device is gone.
 static const char *marker(char path[PATH_MAX])
 {
-    ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 8);
-    if (length < 0)
-        abort();
-    memcpy(path + length, ".gone", sizeof(".gone"));
-    return path;
+    return beside(path, ".gone");
 }
 
 _Noreturn static void crash(void)
@@ -175,21 +200,49 @@ static void put_state(const char *name, const struct series *series, enum measur
     wire_add_text(&line, "role", "head");
     wire_add_double(&line, "error", error);
     wire_add_double(&line, "tolerance", 1e-3);
-    wire_add_int(&line, "launches", 4);
+    wire_add_int(&line, "launches", series->launches);
     wire_add_text(&line, "note", note);
     put(&line);
     put_text("done", NULL);
 }
 
-static void open_series(struct series *series, const struct wire_record *record)
+static struct series *find(struct bench *bench, int64_t id)
 {
-    char base[KERNEL_NAME_TEXT] = "", head[KERNEL_NAME_TEXT] = "";
+    for (int i = 0; i < bench->count; i++) {
+        if (bench->open[i].id == id)
+            return &bench->open[i];
+    }
+    return NULL;
+}
+
+// Without a wish for the launches, another order of loading makes another choice.
+static void read_series(struct series *series, const struct wire_record *record)
+{
+    int64_t order = 0, launches = 0;
     struct error err;
-    if (wire_int(&series->id, record, "id", 0, INT64_MAX, &err))
+    *series = (struct series){0};
+    if (wire_int(&series->id, record, "id", 1, INT64_MAX, &err) ||
+        (wire_text(record, "order") && wire_int(&order, record, "order", 0, 1, &err)) ||
+        (wire_text(record, "launches") && wire_int(&launches, record, "launches", 1, 100, &err)))
         exit(4);
     text_copy(series->kernel, sizeof(series->kernel), wire_text(record, "kernel"));
     series->has_base = wire_text(record, "base") != NULL;
-    series->next_pair = 0;
+    series->launches = (uint32_t)(launches ? launches : order ? 8 : 4);
+}
+
+static void open_series(struct bench *bench, const struct wire_record *record)
+{
+    char base[KERNEL_NAME_TEXT] = "", head[KERNEL_NAME_TEXT] = "";
+    struct series *series = &bench->open[bench->count];
+    if (bench->count == bench->room) {
+        note_down(bench, "full", wire_text(record, "kernel"));
+        put_text("fail", "bench: open: no room");
+        return;
+    }
+    read_series(series, record);
+    if (find(bench, series->id))
+        exit(4);
+    note_down(bench, "open", series->kernel);
     if (series->has_base)
         stem(base, wire_text(record, "base"));
     stem(head, wire_text(record, "head"));
@@ -202,8 +255,10 @@ static void open_series(struct series *series, const struct wire_record *record)
         put_text("done", NULL);
     else if (strcmp(series->kernel, "wrong") == 0)
         put_state("opened", series, MEASURED_WRONG, NAN, "C[3,4] is nan\x1b[0m");
-    else
+    else {
         put_state("opened", series, MEASURED_OK, 1e-6, "algorithm 7");
+        bench->count++;
+    }
 }
 
 static void put_sample(const struct series *series, enum sample_role role, int order, int64_t block,
@@ -211,7 +266,7 @@ static void put_sample(const struct series *series, enum sample_role role, int o
 {
     const struct sample sample = {.time_ns = time_ns,
                                   .clock_hz = 1.5e9,
-                                  .launches = 4,
+                                  .launches = series->launches,
                                   .pair = series->next_pair,
                                   .block = (uint16_t)block,
                                   .role = (uint8_t)role,
@@ -228,11 +283,15 @@ static void put_sample(const struct series *series, enum sample_role role, int o
 // Kernels that break the rules: "many" sends one too many, "few" one less, "alone" half a pair,
 // "jumps" leaves out a number, "negative" a time below zero, "foreign" another series' sample;
 // "crash-pairs" dies half-way.
-static void take_samples(struct series *series, const struct wire_record *record, bool pairs)
+static void take_samples(const struct bench *bench, struct series *series,
+                         const struct wire_record *record, bool pairs)
 {
     int64_t count, block;
     struct error err;
     const char *kernel = series->kernel;
+    note_down(bench, "pairs", kernel);
+    if (strcmp(kernel, "touchy-pairs") == 0 && bench->count > 1)
+        crash();
     if (wire_int(&count, record, "count", 1, 1000000, &err) ||
         wire_int(&block, record, "block", 0, UINT16_MAX, &err))
         exit(4);
@@ -245,7 +304,7 @@ static void take_samples(struct series *series, const struct wire_record *record
             act(kernel, "pairs");
         series->next_pair += strcmp(kernel, "jumps") == 0 && i == 3;
         double time_ns = 1000 + (double)(series->next_pair % 7);
-        double slower = strcmp(kernel, "slower") == 0 ? 1.05 : 1;
+        double slower = strncmp(kernel, "slower", 6) == 0 ? 1.05 : 1;
         bool head_first = pairs && series->next_pair % 2 == 1;
         struct series shown = *series;
         shown.id += strcmp(kernel, "foreign") == 0;
@@ -265,8 +324,11 @@ static void take_samples(struct series *series, const struct wire_record *record
     put_text("done", NULL);
 }
 
-static void close_series(const struct series *series)
+static void close_series(struct bench *bench, struct series *open)
 {
+    struct series closed = *open, *series = &closed;
+    *open = bench->open[--bench->count];
+    note_down(bench, "close", series->kernel);
     act(series->kernel, "close");
     bool late = strcmp(series->kernel, "late-wrong") == 0;
     put_state("closed", series, late ? MEASURED_WRONG : MEASURED_OK, late ? 0.5 : 1e-6,
@@ -298,18 +360,23 @@ static void calibrate(const struct wire_record *record)
     put_text("done", NULL);
 }
 
-static bool serve(struct series *series, const struct wire_record *record)
+static bool serve(struct bench *bench, const struct wire_record *record)
 {
+    int64_t id;
+    struct error err;
+    struct series *series = NULL;
+    if (wire_text(record, "id") && wire_int(&id, record, "id", 1, INT64_MAX, &err) == 0)
+        series = find(bench, id);
     if (strcmp(record->name, "list") == 0)
         list(record);
     else if (strcmp(record->name, "open") == 0)
-        open_series(series, record);
-    else if (strcmp(record->name, "pairs") == 0)
-        take_samples(series, record, true);
-    else if (strcmp(record->name, "solo") == 0)
-        take_samples(series, record, false);
-    else if (strcmp(record->name, "close") == 0)
-        close_series(series);
+        open_series(bench, record);
+    else if (strcmp(record->name, "pairs") == 0 && series)
+        take_samples(bench, series, record, true);
+    else if (strcmp(record->name, "solo") == 0 && series)
+        take_samples(bench, series, record, false);
+    else if (strcmp(record->name, "close") == 0 && series)
+        close_series(bench, series);
     else if (strcmp(record->name, "calibrate") == 0)
         calibrate(record);
     else
@@ -317,10 +384,24 @@ static bool serve(struct series *series, const struct wire_record *record)
     return true;
 }
 
+static void read_files(struct bench *bench)
+{
+    char path[PATH_MAX];
+    FILE *room = fopen(beside(path, ".room"), "r");
+    bench->room = SERIES_MAX;
+    if (room && fscanf(room, "%d", &bench->room) != 1)
+        abort();
+    if (room)
+        fclose(room);
+    if (access(beside(path, ".journal"), F_OK) == 0)
+        bench->journal = fopen(path, "a");
+    note_down(bench, "start", "");
+}
+
 int main(int argc, char **argv)
 {
     static char line[WIRE_LINE];
-    struct series series = {0};
+    static struct bench bench;
     struct error err;
     char path[PATH_MAX];
     const char *device = argc == 3 && strcmp(argv[1], "--device") == 0 ? argv[2] : "";
@@ -328,10 +409,11 @@ int main(int argc, char **argv)
         fprintf(stderr, "fake_bench: no device %s\n", device);
         return STATUS_LOST;
     }
+    read_files(&bench);
     greet();
     while (fgets(line, sizeof(line), stdin)) {
         struct wire_record record;
-        if (wire_parse(&record, line, &err) || !serve(&series, &record))
+        if (wire_parse(&record, line, &err) || !serve(&bench, &record))
             return 0;
     }
     return 0;

@@ -186,6 +186,32 @@ static void short_kernels_are_batched(void **state)
     transcript_free(&t);
 }
 
+static void launches_can_be_fixed_from_outside(void **state)
+{
+    (void)state;
+    struct transcript t;
+    play(&t, OPEN(1, "right", "\tlaunches=3") "solo\tid=1\tcount=2\tblock=0\nquit\n");
+    assert_string_equal(field(transcript_find(&t, "opened", 0), "launches"), "3");
+    assert_string_equal(field(transcript_find(&t, "sample", 1), "launches"), "3");
+    assert_clean_exit(&t, 0);
+    transcript_free(&t);
+}
+
+// A matrix of 2^40 elements fits nowhere; beside an open series it is refused before it is tried.
+static void series_without_room_beside_another_is_refused(void **state)
+{
+    (void)state;
+    struct transcript t;
+    play(&t, OPEN(1, "right", "") "open\tid=2\tkernel=right\tproblem=1048576x1048576x8:fp32"
+                                  "\thead=%B\tseed=7\n"
+                                  "solo\tid=1\tcount=2\tblock=0\nquit\n");
+    const char *text = field(transcript_find(&t, "fail", 0), "text");
+    assert_string_equal(text, "bench: open: no room beside 1 open series; close some");
+    assert_int_equal(transcript_count(&t, "sample"), 2);
+    assert_clean_exit(&t, 0);
+    transcript_free(&t);
+}
+
 static void wrong_kernels_are_found(void **state)
 {
     (void)state;
@@ -492,6 +518,8 @@ int main(void)
         cmocka_unit_test(order_inside_pairs_follows_the_seed),
         cmocka_unit_test(solo_samples_are_of_head),
         cmocka_unit_test(short_kernels_are_batched),
+        cmocka_unit_test(launches_can_be_fixed_from_outside),
+        cmocka_unit_test(series_without_room_beside_another_is_refused),
         cmocka_unit_test(wrong_kernels_are_found),
         cmocka_unit_test(out_of_bounds_writes_are_found),
         cmocka_unit_test(kernels_that_cannot_run_say_why),

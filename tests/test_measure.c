@@ -79,13 +79,15 @@ static struct bench *start(struct fixture *f)
 static const struct problem problem = {
     .m = 4, .n = 4, .k = 4, .in = DTYPE_FP32, .out = DTYPE_FP32, .batch = 1};
 
+static struct bench_handle handle; // of the series opened last
+
 static struct bench_outcome open_kernel(struct bench *bench, const char *kernel)
 {
     const struct bench_series series = {
         .kernel = kernel, .problem = &problem, .head = "/x/head.so", .base = "/x/base.so"};
     struct bench_outcome outcome;
     struct error err;
-    if (bench_open(&outcome, bench, &series, &err))
+    if (bench_open(&outcome, &handle, bench, &series, &err))
         fail_msg("%s", err.text);
     return outcome;
 }
@@ -244,7 +246,7 @@ static void pairs_arrive_by_role_and_number(void **state)
     assert_string_equal(outcome.detail, "algorithm 7");
     assert_int_equal(outcome.launches, 4);
     for (uint16_t block = 0; block < 3; block++) {
-        assert_int_equal(bench_pairs(&outcome, &base, &head, bench, 100, block, &err), 0);
+        assert_int_equal(bench_pairs(&outcome, &base, &head, bench, &handle, 100, block, &err), 0);
         assert_int_equal(outcome.state, MEASURED_OK);
     }
     assert_int_equal(base.count, 300);
@@ -259,7 +261,7 @@ static void pairs_arrive_by_role_and_number(void **state)
         assert_int_equal(base.items[i].process, 3);
         assert_true(fabs(head.items[i].time_ns / base.items[i].time_ns - 1.05) < 1e-12);
     }
-    assert_int_equal(bench_close(&outcome, bench, &err), 0);
+    assert_int_equal(bench_close(&outcome, bench, &handle, &err), 0);
     assert_int_equal(outcome.state, MEASURED_OK);
     struct measurement measurement;
     measurement_fill(&measurement, &outcome, &head, &f->arena);
@@ -270,6 +272,58 @@ static void pairs_arrive_by_role_and_number(void **state)
     bench_stop(bench);
 }
 
+static void several_series_are_open_at_once(void **state)
+{
+    struct fixture *f = *state;
+    struct bench *bench = start(f);
+    struct bench_handle handles[3];
+    struct sample_list base[3] = {{0}}, head[3] = {{0}};
+    struct bench_outcome outcome;
+    struct error err;
+    static const char *const kernels[] = {"good-1", "slower-2", "good-3"};
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(open_kernel(bench, kernels[i]).state, MEASURED_OK);
+        handles[i] = handle;
+    }
+    static const size_t turns[] = {0, 1, 2, 1, 0, 0, 2};
+    for (size_t t = 0; t < ARRAY_COUNT(turns); t++) {
+        size_t i = turns[t];
+        assert_int_equal(
+            bench_pairs(&outcome, &base[i], &head[i], bench, &handles[i], 4, (uint16_t)t, &err), 0);
+        assert_int_equal(outcome.state, MEASURED_OK);
+    }
+    assert_int_equal(base[0].count, 12);
+    assert_int_equal(base[1].count, 8);
+    assert_int_equal(base[2].count, 8);
+    assert_int_equal(head[0].items[11].pair, 11); // numbered within its series
+    assert_true(head[1].items[7].time_ns > 1.04 * base[1].items[7].time_ns);
+    assert_int_equal(bench_close(&outcome, bench, &handles[1], &err), 0);
+    assert_int_equal(outcome.state, MEASURED_OK);
+    assert_int_equal(bench_pairs(&outcome, &base[2], &head[2], bench, &handles[2], 4, 9, &err), 0);
+    assert_int_equal(outcome.state, MEASURED_OK);
+    for (size_t i = 0; i < 3; i++) {
+        sample_list_free(&base[i]);
+        sample_list_free(&head[i]);
+    }
+    bench_stop(bench);
+}
+
+static void launches_are_the_childs_choice_unless_told(void **state)
+{
+    struct fixture *f = *state;
+    struct bench *bench = start(f);
+    struct bench_series series = {
+        .kernel = "good", .problem = &problem, .head = "/x/a.so", .head_first = true};
+    struct bench_outcome outcome;
+    struct error err;
+    assert_int_equal(bench_open(&outcome, &handle, bench, &series, &err), 0);
+    assert_int_equal(outcome.launches, 8);
+    series.launches = 5;
+    assert_int_equal(bench_open(&outcome, &handle, bench, &series, &err), 0);
+    assert_int_equal(outcome.launches, 5);
+    bench_stop(bench);
+}
+
 static void solo_gives_the_head_alone(void **state)
 {
     struct fixture *f = *state;
@@ -277,7 +331,7 @@ static void solo_gives_the_head_alone(void **state)
     struct sample_list head = {0};
     struct bench_outcome outcome = open_kernel(bench, "good");
     struct error err;
-    assert_int_equal(bench_solo(&outcome, &head, bench, 10, 0, &err), 0);
+    assert_int_equal(bench_solo(&outcome, &head, bench, &handle, 10, 0, &err), 0);
     assert_int_equal(outcome.state, MEASURED_OK);
     assert_int_equal(head.count, 10);
     sample_list_free(&head);
@@ -296,7 +350,7 @@ static void wrong_kernel_is_data_with_a_finite_error(void **state)
     outcome = open_kernel(bench, "late-wrong");
     struct error err;
     assert_int_equal(outcome.state, MEASURED_OK);
-    assert_int_equal(bench_close(&outcome, bench, &err), 0);
+    assert_int_equal(bench_close(&outcome, bench, &handle, &err), 0);
     assert_int_equal(outcome.state, MEASURED_WRONG);
     bench_stop(bench);
 }
@@ -308,10 +362,12 @@ static void refused_command_leaves_the_child_alive(void **state)
     struct bench_outcome outcome = open_kernel(bench, "refuse");
     assert_int_equal(outcome.state, MEASURED_CRASHED);
     assert_false(outcome.gone);
+    assert_true(outcome.refused);
     assert_string_equal(outcome.detail, "bench: open: no memory for the inputs");
     outcome = open_kernel(bench, "mute");
     assert_int_equal(outcome.state, MEASURED_CRASHED);
     assert_non_null(strstr(outcome.detail, "no 'opened'"));
+    assert_false(outcome.refused);
     assert_int_equal(open_kernel(bench, "good").state, MEASURED_OK);
     bench_stop(bench);
 }
@@ -339,7 +395,7 @@ static void misbehaviour_at_open_is_data(void **state)
             .kernel = cases[i].kernel, .problem = &problem, .head = "/x/head.so"};
         struct bench_outcome outcome;
         struct error err;
-        assert_int_equal(bench_open(&outcome, bench, &alone, &err), 0);
+        assert_int_equal(bench_open(&outcome, &handle, bench, &alone, &err), 0);
         assert_int_equal(outcome.state, cases[i].state);
         assert_true(outcome.gone);
         if (!strstr(outcome.detail, cases[i].detail))
@@ -357,14 +413,14 @@ static void dead_child_is_blamed_on_the_right_library(void **state)
     struct bench_outcome outcome;
     struct error err;
     struct bench *bench = start(f);
-    assert_int_equal(bench_open(&outcome, bench, &series, &err), 0);
+    assert_int_equal(bench_open(&outcome, &handle, bench, &series, &err), 0);
     assert_int_equal(outcome.state, MEASURED_CRASHED);
     assert_int_equal(outcome.role, ROLE_BASE);
     bench_stop(bench);
     series.head = "/x/bad-base.so";
     series.base = "/x/good.so";
     bench = start(f);
-    assert_int_equal(bench_open(&outcome, bench, &series, &err), 0);
+    assert_int_equal(bench_open(&outcome, &handle, bench, &series, &err), 0);
     assert_int_equal(outcome.state, MEASURED_CRASHED);
     assert_int_equal(outcome.role, ROLE_HEAD);
     bench_stop(bench);
@@ -381,7 +437,7 @@ static void crash_in_the_samples_keeps_whole_pairs(void **state)
         struct bench_outcome outcome = open_kernel(bench, kernels[i]);
         struct error err;
         assert_int_equal(outcome.state, MEASURED_OK);
-        assert_int_equal(bench_pairs(&outcome, &base, &head, bench, 64, 0, &err), 0);
+        assert_int_equal(bench_pairs(&outcome, &base, &head, bench, &handle, 64, 0, &err), 0);
         assert_int_equal(outcome.state, MEASURED_CRASHED);
         assert_true(outcome.gone);
         assert_int_equal(base.count, 32);
@@ -400,7 +456,7 @@ static void hang_in_the_samples_is_a_timeout(void **state)
     struct sample_list base = {0}, head = {0};
     struct bench_outcome outcome = open_kernel(bench, "hang-pairs");
     struct error err;
-    assert_int_equal(bench_pairs(&outcome, &base, &head, bench, 64, 0, &err), 0);
+    assert_int_equal(bench_pairs(&outcome, &base, &head, bench, &handle, 64, 0, &err), 0);
     assert_int_equal(outcome.state, MEASURED_TIMEOUT);
     assert_int_equal(base.count, 32);
     sample_list_free(&base);
@@ -418,7 +474,7 @@ static void samples_that_break_the_rules_are_not_believed(void **state)
         struct sample_list base = {0}, head = {0};
         struct bench_outcome outcome = open_kernel(bench, kernels[i]);
         struct error err;
-        assert_int_equal(bench_pairs(&outcome, &base, &head, bench, 8, 0, &err), 0);
+        assert_int_equal(bench_pairs(&outcome, &base, &head, bench, &handle, 8, 0, &err), 0);
         assert_int_equal(outcome.state, MEASURED_CRASHED);
         assert_non_null(strstr(outcome.detail, "broke the protocol"));
         assert_int_equal(base.count, head.count);
@@ -440,11 +496,11 @@ static void device_that_disappears_is_an_error_of_the_run(void **state)
         const struct bench_series series = {
             .kernel = kernels[i], .problem = &problem, .head = "/x/a.so", .base = "/x/b.so"};
         struct error err;
-        int code = bench_open(&outcome, bench, &series, &err);
+        int code = bench_open(&outcome, &handle, bench, &series, &err);
         if (code == 0)
-            code = bench_pairs(&outcome, &base, &head, bench, 8, 0, &err);
+            code = bench_pairs(&outcome, &base, &head, bench, &handle, 8, 0, &err);
         if (code == 0)
-            code = bench_close(&outcome, bench, &err);
+            code = bench_close(&outcome, bench, &handle, &err);
         assert_int_equal(code, -1);
         assert_non_null(strstr(err.text, "device Fake device was lost"));
         assert_non_null(strstr(err.text, "it fell off the bus"));
@@ -499,6 +555,8 @@ int main(void)
         cmocka_unit_test(list_of_another_abi_is_unbuildable_and_bench_goes_on),
         cmocka_unit_test(list_refuses_names_that_are_none),
         cmocka_unit_test(pairs_arrive_by_role_and_number),
+        cmocka_unit_test(several_series_are_open_at_once),
+        cmocka_unit_test(launches_are_the_childs_choice_unless_told),
         cmocka_unit_test(solo_gives_the_head_alone),
         cmocka_unit_test(wrong_kernel_is_data_with_a_finite_error),
         cmocka_unit_test(refused_command_leaves_the_child_alive),
