@@ -155,8 +155,9 @@ static int do_open(struct protocol *p, const struct wire_record *r, struct error
         return error_set(err, "bench: open: series %lld is open already", (long long)id);
     if (p->count == SERIES_MAX)
         return error_set(err, "bench: open: more than %d series; close some", SERIES_MAX);
-    if (p->count && series_need_bytes(&spec, p->bench->ops, p->bench->device) >
-                        p->bench->ops->free_bytes(p->bench->device))
+    const struct device_ops *ops = p->bench->ops;
+    if (p->count &&
+        series_need_bytes(&spec, ops, p->bench->device) > (double)ops->free_bytes(p->bench->device))
         return error_set(err, "bench: open: no room beside %zu open series; close some", p->count);
     if (series_open(&series, &state, p->bench->ops, p->bench->device, &spec, err))
         return -1;
