@@ -554,6 +554,26 @@ static std::vector<arm> best_blas(const device_memory &d, const plumb_args &args
     return kept;
 }
 
+// Kernels that are prepared (the library's, by a wide search) say by themselves what they support.
+static bool takes(const plumb_kernel *kernel, const plumb_problem &p)
+{
+    const bool typed = !kernel->prepare;
+    return (!typed ||
+            (kernel->traits.in_type == p.in_type && kernel->traits.out_type == p.out_type)) &&
+           kernel->supports(&p) && (!kernel->workspace || kernel->workspace(&p) <= workspace_bytes);
+}
+
+static bool prepared(const device_memory &d, const plumb_kernel *kernel, const plumb_args &args)
+{
+    char note[512] = "";
+    if (!kernel->prepare)
+        return true;
+    const int code = kernel->prepare(&args, d.stream, nullptr, note, sizeof note);
+    fprintf(stderr, "%d,%ld,%ld,%ld,%s: %d %s\n", args.problem.in_type, (long)args.problem.m,
+            (long)args.problem.n, (long)args.problem.k, kernel->name, code, note);
+    return code == 0;
+}
+
 static void time_problem(const device_memory &d, const std::vector<const plumb_kernel *> &kernels,
                          const plumb_problem &p, int count)
 {
@@ -564,8 +584,7 @@ static void time_problem(const device_memory &d, const std::vector<const plumb_k
     std::vector<arm> arms = best_blas(d, args, blas, fp8 ? "cublaslt-fast" : "cublaslt");
     const size_t fast_arms = arms.size();
     for (const plumb_kernel *kernel : kernels) {
-        if (kernel->traits.in_type != p.in_type || kernel->traits.out_type != p.out_type ||
-            !kernel->supports(&p) || (kernel->workspace && kernel->workspace(&p) > workspace_bytes))
+        if (!takes(kernel, p) || !prepared(d, kernel, args))
             continue;
         if (launch_once(d, kernel, p) && verify(d, p, kernel->name, false))
             arms.push_back({kernel->name, kernel, {}, {}, {}, 0});
@@ -605,7 +624,8 @@ static int time_all(int count, const char *path, const std::vector<const plumb_k
     std::vector<plumb_problem> problems;
     std::vector<int> types;
     for (const plumb_kernel *kernel : kernels)
-        if (std::find(types.begin(), types.end(), kernel->traits.in_type) == types.end())
+        if (!kernel->prepare &&
+            std::find(types.begin(), types.end(), kernel->traits.in_type) == types.end())
             types.push_back(kernel->traits.in_type);
     size_t a = 0, b = 0, c = 0;
     char line[256];

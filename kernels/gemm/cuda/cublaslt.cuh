@@ -172,28 +172,42 @@ done:
     return best;
 }
 
-static int choose(const struct cublaslt_state *s, struct choice *c, const struct plumb_args *args,
-                  cudaStream_t stream)
+static int ask_heuristics(cublasLtMatmulHeuristicResult_t *results, int *count, int most,
+                          const struct cublaslt_state *s, const struct choice *c,
+                          const struct plumb_args *args)
 {
-    cublasLtMatmulHeuristicResult_t results[algorithms_max];
     cublasLtMatmulPreference_t preference = nullptr;
     const uint64_t bytes = args->workspace_bytes;
-    int count = 0, best = -1;
     int code = cublasLtMatmulPreferenceCreate(&preference);
     if (!code)
         code = cublasLtMatmulPreferenceSetAttribute(
             preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &bytes, sizeof(bytes));
     if (!code)
         code = cublasLtMatmulAlgoGetHeuristic(s->handle, c->operation, c->first, c->second, c->out,
-                                              c->out, preference, algorithms_max, results, &count);
-    if (!code)
-        best = fastest(s, c, results, count, args, stream);
+                                              c->out, preference, most, results, count);
     if (preference)
         cublasLtMatmulPreferenceDestroy(preference);
+    return code;
+}
+
+static int choose_of(const struct cublaslt_state *s, struct choice *c,
+                     const cublasLtMatmulHeuristicResult_t *results, int count,
+                     const struct plumb_args *args, cudaStream_t stream)
+{
+    const int best = fastest(s, c, results, count, args, stream);
     if (best < 0)
-        return code ? code : static_cast<int>(CUBLAS_STATUS_NOT_SUPPORTED);
+        return CUBLAS_STATUS_NOT_SUPPORTED;
     c->algorithm = results[best].algo;
     return 0;
+}
+
+static int choose(const struct cublaslt_state *s, struct choice *c, const struct plumb_args *args,
+                  cudaStream_t stream)
+{
+    cublasLtMatmulHeuristicResult_t results[algorithms_max];
+    int count = 0;
+    const int code = ask_heuristics(results, &count, algorithms_max, s, c, args);
+    return code ? code : choose_of(s, c, results, count, args, stream);
 }
 
 static int32_t config(const cublasLtMatmulAlgo_t *algorithm,
@@ -249,8 +263,13 @@ static int set_scales(struct choice *c, const struct plumb_args *args)
                                                  &args->scale_a, sizeof(args->scale_a));
 }
 
-static int cublaslt_prepare(struct cublaslt_state *s, bool fast, const struct plumb_args *args,
-                            void *stream, const char *pin, char *note, size_t note_size)
+// How an algorithm is found when none is pinned: choose(), or a wider search.
+typedef int chooser(const struct cublaslt_state *, struct choice *, const struct plumb_args *,
+                    cudaStream_t);
+
+static int cublaslt_prepare(struct cublaslt_state *s, bool fast, chooser *find,
+                            const struct plumb_args *args, void *stream, const char *pin,
+                            char *note, size_t note_size)
 {
     struct choice fresh = {};
     struct choice *slot = find_choice(s, &args->problem);
@@ -262,7 +281,7 @@ static int cublaslt_prepare(struct cublaslt_state *s, bool fast, const struct pl
         code = set_scales(&fresh, args);
     if (!code)
         code = pin ? read_pin(s, &fresh, pin)
-                   : choose(s, &fresh, args, static_cast<cudaStream_t>(stream));
+                   : find(s, &fresh, args, static_cast<cudaStream_t>(stream));
     if (code) {
         free_choice(&fresh);
         return code;

@@ -15,7 +15,7 @@ static int supports(const struct plumb_problem *p)
 static int prepare(const struct plumb_args *args, void *stream, const char *pin, char *note,
                    size_t note_size)
 {
-    return cublaslt_prepare(&state, true, args, stream, pin, note, note_size);
+    return cublaslt_prepare(&state, true, choose, args, stream, pin, note, note_size);
 }
 
 static int launch(const struct plumb_args *args, void *stream)
