@@ -83,6 +83,8 @@ static void explain_spills(struct text *t, const struct function_pair *p)
 static void explain_function(struct text *t, const struct function_pair *p, const struct task *task)
 {
     const struct code_function *b = p->base, *h = p->head;
+    if (!b && !h)
+        return;
     if (!b || !h) {
         add(t, "function %.200s: %s", (h ? h : b)->name, h ? "new" : "gone");
         return;

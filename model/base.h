@@ -31,9 +31,9 @@ struct error {
 int error_set(struct error *err, const char *format, ...) PRINTF_LIKE(2, 3);
 
 // Zeroed memory; never NULL. The caller frees with free().
-void *xcalloc(size_t count, size_t size);
-void *xrealloc(void *memory, size_t count, size_t size);
-char *xstrdup(const char *text);
+void *xcalloc(size_t count, size_t size) __attribute__((returns_nonnull));
+void *xrealloc(void *memory, size_t count, size_t size) __attribute__((returns_nonnull));
+char *xstrdup(const char *text) __attribute__((returns_nonnull));
 char *xprintf(const char *format, ...) PRINTF_LIKE(1, 2);
 
 // Bounded copy that always ends with NUL; returns false when `text` did not fit.
@@ -47,7 +47,7 @@ struct arena {
 };
 
 // Zeroed, aligned for any type, owned by the arena.
-void *arena_alloc(struct arena *arena, size_t size);
+void *arena_alloc(struct arena *arena, size_t size) __attribute__((returns_nonnull));
 char *arena_strdup(struct arena *arena, const char *text); // NULL stays NULL
 char *arena_strndup(struct arena *arena, const char *text, size_t length);
 char *arena_printf(struct arena *arena, const char *format, ...) PRINTF_LIKE(2, 3);

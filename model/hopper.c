@@ -157,8 +157,8 @@ static const char *set_up(struct hopper_breakdown *b, struct hopper_terms *t)
 static void add_waves(struct hopper_breakdown *b, const struct hopper_terms *t)
 {
     const struct traits *traits = t->in->traits;
-    b->full_waves = (double)(b->tiles / b->resident);
-    int64_t rest = b->tiles % b->resident;
+    int64_t full_waves = b->tiles / b->resident, rest = b->tiles % b->resident;
+    b->full_waves = (double)full_waves;
     b->full = hopper_wave(b, t, b->resident);
     b->last = rest ? hopper_wave(b, t, rest) : b->full;
     double waves = b->full_waves + (rest ? 1 : 0);

@@ -98,7 +98,8 @@ static double issue_clk(const struct hopper_breakdown *b, const struct hopper_te
     double n = b->tile_n, count = ceil(b->tile_m / (double)ROWS);
     if (b->tile_m % ROWS && b->tile_n % ROWS == 0) { // the 64 rows run along N
         n = b->tile_m;
-        count = b->tile_n / ROWS;
+        const int64_t instructions = b->tile_n / ROWS;
+        count = (double)instructions;
     } else if (b->tile_m <= ROWS && t->warpgroups > 1 &&
                t->in->traits->overlap != OVERLAP_PINGPONG) { // warpgroups side by side along N
         n /= t->warpgroups;

@@ -64,7 +64,7 @@ static void try_depths(struct pipeline_choice *best, struct pipeline_choice c,
                        const struct pipeline_machine *m, const int64_t mnk[3],
                        enum pipeline_goal goal)
 {
-    const int64_t area = PIPELINE_UNIT * PIPELINE_UNIT;
+    const int64_t area = (int64_t)PIPELINE_UNIT * PIPELINE_UNIT;
     int64_t stage = ((int64_t)c.tile_m + c.tile_n) * c.tile_k / area;
     for (c.depth = 1; c.depth <= 2 && c.depth <= m->depth_max; c.depth++) {
         if (c.depth * stage > m->smem_blocks)

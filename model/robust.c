@@ -52,8 +52,10 @@ struct robust_mean robust_mean(double *work, size_t count)
 static double digamma(double x)
 {
     double shift = 0;
-    for (; x < 8; x += 1)
+    while (x < 8) {
         shift -= 1 / x;
+        x += 1;
+    }
     double r = 1 / (x * x);
     return shift + log(x) - 0.5 / x - r * (1.0 / 12 - r * (1.0 / 120 - r / 252));
 }
@@ -61,8 +63,10 @@ static double digamma(double x)
 static double trigamma(double x)
 {
     double shift = 0;
-    for (; x < 8; x += 1)
+    while (x < 8) {
         shift += 1 / (x * x);
+        x += 1;
+    }
     double r = 1 / (x * x);
     return shift + 1 / x + 0.5 * r + r / x * (1.0 / 6 - r * (1.0 / 30 - r / 42));
 }

@@ -165,7 +165,7 @@ int wire_int(int64_t *out, const struct wire_record *record, const char *key, in
              int64_t max, struct error *err)
 {
     const char *text = wire_text(record, key);
-    int64_t value;
+    int64_t value = 0;
     if (!text)
         return error_set(err, "bench: %s: no %s", record->name, key);
     if (parse_int64(&value, text) || value < min || value > max)
@@ -202,7 +202,7 @@ static int read_dtype(enum dtype *out, const struct wire_record *record, const c
 int wire_traits(struct traits *out, const struct wire_record *record, struct error *err)
 {
     struct traits traits = {0};
-    int64_t value;
+    int64_t value = 0;
     if (read_dtype(&traits.in, record, "in", err) || read_dtype(&traits.out, record, "out", err) ||
         read_dtype(&traits.acc, record, "acc", err))
         return -1;
@@ -223,7 +223,7 @@ int wire_sample(struct sample *out, const struct wire_record *r, struct error *e
         return error_set(err, "bench: %s: role is neither base nor head", r->name);
     struct sample s = {.role = strcmp(role, "base") ? ROLE_HEAD : ROLE_BASE};
     const double day_ns = 86400e9;
-    int64_t pair, block, order, launches, throttle, temperature, power;
+    int64_t pair = 0, block = 0, order = 0, launches = 0, throttle = 0, temperature = 0, power = 0;
     if (wire_int(&pair, r, "pair", 0, UINT32_MAX, err) ||
         wire_int(&block, r, "block", 0, UINT16_MAX, err) ||
         wire_int(&order, r, "order", 0, 1, err) ||
