@@ -95,6 +95,7 @@ void gate_series_init(struct gate_series *series, const struct gate_policy *poli
         .streams = arena_alloc(arena, policy->processes * sizeof(struct gate_stream)),
         .capacity = capacity,
         .processes = 1,
+        .first = 1,
     };
 }
 
@@ -145,6 +146,39 @@ void gate_series_fresh_process(struct gate_series *series)
 {
     assert(series->processes < series->policy.processes);
     series->start[++series->processes] = series->pairs;
+}
+
+static void *grown(const void *old, size_t used, size_t count, size_t size, struct arena *arena)
+{
+    void *more = arena_alloc(arena, count * size);
+    memcpy(more, old, used * size);
+    return more;
+}
+
+// A process more, and in the confirming stage as many more pairs as each of its processes may have.
+static void make_room(struct gate_series *s, struct arena *arena)
+{
+    const uint32_t room = ++s->policy.processes;
+    s->means = grown(s->means, 0, room, sizeof(*s->means), arena);
+    s->errors = grown(s->errors, 0, room, sizeof(*s->errors), arena);
+    s->start = grown(s->start, s->processes + 1, room + 1, sizeof(*s->start), arena);
+    s->streams = grown(s->streams, s->processes, room, sizeof(*s->streams), arena);
+    if (s->processes <= s->first) {
+        s->first++;
+        return;
+    }
+    s->capacity += s->policy.confirm_pairs;
+    s->y = grown(s->y, s->pairs, s->capacity, sizeof(*s->y), arena);
+    s->scale = grown(s->scale, s->pairs, s->capacity, sizeof(*s->scale), arena);
+    s->work = grown(s->work, 0, s->capacity, sizeof(*s->work), arena);
+}
+
+void gate_series_replace_process(struct gate_series *series, struct arena *arena)
+{
+    if (series->streams[series->processes - 1].pairs == 0)
+        return;
+    make_room(series, arena);
+    gate_series_fresh_process(series);
 }
 
 // log((E slower + E faster) / 2) from the logs of both.
@@ -202,10 +236,12 @@ static bool process_finished(const struct gate_series *s)
 {
     const struct gate_policy *policy = &s->policy;
     const struct gate_stream *stream = &s->streams[s->processes - 1];
-    uint32_t budget = s->processes == 1 ? policy->max_pairs : policy->confirm_pairs;
-    if (stream->pairs >= budget || s->pairs >= s->capacity)
+    const bool first = s->processes <= s->first;
+    if (first ? s->pairs >= policy->max_pairs : stream->pairs >= policy->confirm_pairs)
         return true;
-    if (s->processes == 1 || stream->pairs < policy->min_pairs)
+    if (s->pairs >= s->capacity)
+        return true;
+    if (first || stream->pairs < policy->min_pairs)
         return false;
     double shown = log(2 / policy->alpha), refuted = -log(1 - policy->confidence);
     return eprocess_log(&stream->slower) >= shown || eprocess_log(&stream->faster) >= shown ||
@@ -233,7 +269,7 @@ static enum gate_next next_step(const struct gate_series *s, enum verdict_kind k
 {
     bool alarm = kind == VERDICT_SLOWER || kind == VERDICT_FASTER;
     bool more_processes = s->processes < s->policy.processes;
-    if (s->processes == 1) {
+    if (s->processes <= s->first) {
         if (alarm)
             return more_processes ? GATE_CONFIRM : GATE_DONE;
         return kind == VERDICT_SAME || process_finished(s) ? GATE_DONE : GATE_MORE;

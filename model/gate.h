@@ -93,6 +93,7 @@ struct gate_series {
     uint32_t capacity;
     uint32_t pairs;
     uint32_t processes; // >= 1
+    uint32_t first;     // of them make up the first stage: 1, and each that took another's place
 };
 
 // The policy's fields must be in range (asserted): 0 < alpha < 1, 0 <= floor < margin, ...
@@ -107,6 +108,10 @@ size_t gate_series_add_samples(struct gate_series *series, const struct sample *
                                const struct sample *head, size_t count);
 // The pairs that follow come from a fresh process. At most policy.processes in all.
 void gate_series_fresh_process(struct gate_series *series);
+// The process at work is gone, through no fault of this series: what follows comes from a fresh one
+// that takes its place. Its pairs stay and count; policy.processes grows by one. Nothing happens
+// when it had no pairs yet. `arena` is gate_series_init()'s.
+void gate_series_replace_process(struct gate_series *series, struct arena *arena);
 struct gate_decision gate_series_decide(const struct gate_series *series);
 // Interval for d at policy.confidence, valid whenever it is asked for; widened by the spread
 // between processes when there are several. Infinite where the data bound nothing.

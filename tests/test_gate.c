@@ -28,6 +28,57 @@ static void few_contrary_pairs_are_not_yet_placement(void **state)
     arena_free(&arena);
 }
 
+// A process that died under another series is no process of confirmation.
+static void replaced_process_keeps_its_pairs_and_changes_no_budget(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct gate_policy policy = gate_policy_default("cuda", 183e3);
+    struct gate_series series;
+    policy.processes = 2;
+    gate_series_init(&series, &policy, &arena);
+    gate_series_replace_process(&series, &arena); // nothing measured yet: nothing to do
+    assert_int_equal(series.processes, 1);
+    gate_series_add(&series, (double[8]){0.01, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01}, 8);
+    gate_series_replace_process(&series, &arena);
+    assert_int_equal(series.processes, 2);
+    assert_int_equal(gate_series_decide(&series).next, GATE_MORE);
+    for (int i = 0; i < 24; i++)
+        gate_series_add(&series, (double[]){0.01 + 1e-5 * (i % 3)}, 1);
+    assert_int_equal(gate_series_decide(&series).pairs, 32);
+    assert_int_equal(gate_series_decide(&series).next, GATE_CONFIRM);
+    gate_series_fresh_process(&series);
+    gate_series_add(&series, (double[8]){0.01, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01, 0.01}, 8);
+    gate_series_replace_process(&series, &arena);
+    for (uint32_t i = 0; gate_series_decide(&series).next == GATE_MORE; i++) {
+        assert_true(i < policy.confirm_pairs);
+        gate_series_add(&series, (double[]){0.01 + 1e-5 * (i % 3)}, 1);
+    }
+    assert_int_equal(gate_series_decide(&series).next, GATE_DONE);
+    assert_int_equal(gate_series_decide(&series).kind, VERDICT_SLOWER);
+    assert_int_equal(series.processes, 4);
+    arena_free(&arena);
+}
+
+static void replaced_process_leaves_the_first_budget_as_it_is(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct gate_policy policy = gate_policy_default("cuda", 183e3);
+    struct gate_series series;
+    struct duet duet = duet_start(NOISE_NORMAL, 0.02, 0.0022, 5);
+    gate_series_init(&series, &policy, &arena);
+    for (uint32_t i = 0; i < policy.max_pairs; i++) {
+        assert_int_equal(gate_series_decide(&series).next, GATE_MORE);
+        if (i % 50 == 49)
+            gate_series_replace_process(&series, &arena);
+        gate_series_add(&series, (double[]){duet_log_ratio(&duet)}, 1);
+    }
+    assert_int_equal(gate_series_decide(&series).next, GATE_DONE);
+    assert_int_equal(series.processes, 6);
+    arena_free(&arena);
+}
+
 static void split_into_calls_does_not_matter(void **state)
 {
     (void)state;
@@ -191,6 +242,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(few_contrary_pairs_are_not_yet_placement),
+        cmocka_unit_test(replaced_process_keeps_its_pairs_and_changes_no_budget),
+        cmocka_unit_test(replaced_process_leaves_the_first_budget_as_it_is),
         cmocka_unit_test(split_into_calls_does_not_matter),
         cmocka_unit_test(companion_is_the_mixture_over_block_medians),
         cmocka_unit_test(scale_is_predictable),
