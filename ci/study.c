@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ci/study.h"
+#include "ci/duets.h"
 #include "ci/progress.h"
 
 #include <math.h>
@@ -12,47 +13,6 @@ const char *study_kind_name(enum study_kind kind)
 {
     static const char *const names[STUDY_KINDS] = {"aa", "slower", "faster"};
     return names[kind];
-}
-
-// One series in one round.
-struct trial {
-    struct study_series *series;
-    struct sample_list base, head;
-    struct gate_series gate;
-    struct gate_decision decision;
-    struct arena arena;
-    uint16_t block;
-    bool ready, broken, alarmed;
-    double wall_s;
-};
-
-struct round {
-    struct study *study;
-    struct bench *bench;
-    struct bench_handle handle;
-    uint16_t process; // of this round
-};
-
-static int start(struct round *r, struct error *err)
-{
-    bench_stop(r->bench);
-    r->bench = NULL;
-    struct bench_plan plan = r->study->plan;
-    plan.process = r->process;
-    r->study->processes++;
-    return bench_start(&r->bench, &plan, err);
-}
-
-static int open_trial(struct bench_outcome *outcome, struct round *r, const struct trial *t,
-                      struct error *err)
-{
-    const struct bench_series spec = {.kernel = t->series->kernel,
-                                      .problem = &t->series->problem,
-                                      .base = t->series->base,
-                                      .head = t->series->head,
-                                      .seed = study_seed + r->study->rounds_done,
-                                      .head_first = r->process % 2 == 1};
-    return bench_open(outcome, &r->handle, r->bench, &spec, err);
 }
 
 struct gate_policy study_policy(const struct study *study, double time_ns)
@@ -70,54 +30,7 @@ struct gate_policy study_policy(const struct study *study, double time_ns)
     return policy;
 }
 
-static void feed(const struct study *study, struct trial *t, size_t from)
-{
-    if (!t->ready) {
-        const struct measurement first = {.samples = t->base.items, .count = t->base.count};
-        const struct gate_policy policy = study_policy(study, measurement_time_ns(&first));
-        gate_series_init(&t->gate, &policy, &t->arena);
-        t->ready = true;
-    }
-    gate_series_add_samples(&t->gate, t->base.items + from, t->head.items + from,
-                            t->base.count - from);
-    t->decision = gate_series_decide(&t->gate);
-}
-
-static int play_blocks(struct bench_outcome *outcome, struct round *r, struct trial *t,
-                       struct error *err)
-{
-    do {
-        size_t from = t->base.count;
-        uint32_t pairs = t->ready ? t->gate.policy.block_pairs : 8;
-        if (bench_pairs(outcome, &t->base, &t->head, r->bench, &r->handle, pairs, t->block++, err))
-            return -1;
-        if (outcome->state == MEASURED_OK)
-            feed(r->study, t, from);
-    } while (outcome->state == MEASURED_OK && t->decision.next == GATE_MORE);
-    return 0;
-}
-
-// The series in the process at work, until it decides or asks for another process.
-static int play(struct round *r, struct trial *t, struct error *err)
-{
-    struct bench_outcome outcome;
-    double begun_s = monotonic_s();
-    if (!r->bench && start(r, err))
-        return -1;
-    if (open_trial(&outcome, r, t, err))
-        return -1;
-    if (outcome.state == MEASURED_OK && play_blocks(&outcome, r, t, err))
-        return -1;
-    if (outcome.state == MEASURED_OK && bench_close(&outcome, r->bench, &r->handle, err))
-        return -1;
-    if (outcome.gone) {
-        bench_stop(r->bench);
-        r->bench = NULL;
-    }
-    t->broken = outcome.state != MEASURED_OK;
-    t->wall_s += monotonic_s() - begun_s;
-    return 0;
-}
+// ---- what a round found ----
 
 static double device_s(const struct sample_list *list)
 {
@@ -127,103 +40,106 @@ static double device_s(const struct sample_list *list)
     return 1e-9 * sum_ns;
 }
 
-static double pair_sd(const struct trial *t)
+static double pair_sd(const struct duet *d)
 {
-    size_t count = t->base.count;
+    size_t count = d->base_samples.count;
     double *y = xcalloc(count + 1, sizeof(*y));
     for (size_t i = 0; i < count; i++)
-        y[i] = log(t->head.items[i].time_ns / t->base.items[i].time_ns);
+        y[i] = log(d->head_samples.items[i].time_ns / d->base_samples.items[i].time_ns);
     double sd = count > 1 ? robust_sd(y, count) : 0;
     free(y);
     return sd;
 }
 
-static void count_verdict(struct study_series *s, const struct trial *t)
+static void count_verdict(struct study_series *s, const struct duet *d)
 {
+    const bool broken = d->outcome.state != MEASURED_OK;
     s->gates++;
-    s->first_alarms += t->alarmed;
-    s->broken += t->broken;
-    s->slower += !t->broken && t->decision.kind == VERDICT_SLOWER;
-    s->faster += !t->broken && t->decision.kind == VERDICT_FASTER;
-    s->same += !t->broken && t->decision.kind == VERDICT_SAME;
-    s->undecided += !t->broken && t->decision.kind == VERDICT_UNDECIDED;
+    s->first_alarms += d->alarmed;
+    s->broken += broken;
+    s->slower += !broken && d->decision.kind == VERDICT_SLOWER;
+    s->faster += !broken && d->decision.kind == VERDICT_FASTER;
+    s->same += !broken && d->decision.kind == VERDICT_SAME;
+    s->undecided += !broken && d->decision.kind == VERDICT_UNDECIDED;
 }
 
-static void conclude(struct study *study, struct trial *t)
+static void conclude(struct study *study, const struct duet *d)
 {
-    struct study_series *s = t->series;
+    struct study_series *s = d->owner;
+    const bool broken = d->outcome.state != MEASURED_OK;
     char problem[PROBLEM_TEXT];
     double lower = -INFINITY, upper = INFINITY;
-    const struct measurement base = {.samples = t->base.items, .count = t->base.count};
-    const double gpu_s = device_s(&t->base) + device_s(&t->head), sd = pair_sd(t);
-    count_verdict(s, t);
-    s->sum_wall_s += t->wall_s;
+    const struct measurement base = {.samples = d->base_samples.items,
+                                     .count = d->base_samples.count};
+    const double gpu_s = device_s(&d->base_samples) + device_s(&d->head_samples), sd = pair_sd(d);
+    count_verdict(s, d);
+    s->sum_wall_s += d->wall_s;
     s->sum_gpu_s += gpu_s;
-    if (t->ready && !t->broken) {
-        s->sum_ratio += t->decision.log_ratio;
-        s->sum_pairs += t->decision.pairs;
+    if (d->judged && !broken) {
+        s->sum_ratio += d->decision.log_ratio;
+        s->sum_pairs += d->decision.pairs;
         s->sum_ns += measurement_time_ns(&base);
         s->sum_sd += sd;
-        gate_series_interval(&t->gate, &lower, &upper);
+        gate_series_interval(&d->gate, &lower, &upper);
     }
     if (!study->csv)
         return;
     problem_format(problem, &s->problem);
     fprintf(study->csv, "%s,%s,%s,%u,%s,%d,%u,%u,%.3f,%.4f,%.4f,%.4f,%.4f,%.2f,%.4f,%.4f\n",
             study_kind_name(s->kind), s->kernel, problem, study->rounds_done,
-            t->broken ? "broken" : verdict_kind_name(t->decision.kind), t->alarmed,
-            t->decision.pairs, t->decision.processes, measurement_time_ns(&base) / 1e3,
-            100 * t->decision.log_ratio, 100 * lower, 100 * upper, 100 * sd,
-            t->decision.log_evidence, gpu_s, t->wall_s);
+            broken ? "broken" : verdict_kind_name(d->decision.kind), d->alarmed, d->decision.pairs,
+            d->decision.processes, measurement_time_ns(&base) / 1e3, 100 * d->decision.log_ratio,
+            100 * lower, 100 * upper, 100 * sd, d->decision.log_evidence, gpu_s, d->wall_s);
 }
 
-static bool waits(const struct trial *t)
+// ---- one round ----
+
+static int start(struct bench **out, void *context, uint16_t process, struct error *err)
 {
-    return t->ready && !t->broken && t->decision.next == GATE_CONFIRM;
+    struct study *study = context;
+    struct bench_plan plan = study->plan;
+    plan.process = process;
+    study->processes++;
+    return bench_start(out, &plan, err);
 }
 
-// One more process for all alarms at once; *more: there were some.
-static int confirm(bool *more, struct round *r, struct trial *trials, struct error *err)
+static int ask_policy(struct gate_policy *out, void *context, const struct duet *d,
+                      struct error *err)
 {
-    *more = false;
-    for (size_t i = 0; i < r->study->count; i++) {
-        struct trial *t = &trials[i];
-        if (!waits(t))
-            continue;
-        if (!*more) {
-            r->process++;
-            if (start(r, err))
-                return -1;
-            *more = true;
-        }
-        t->alarmed = true;
-        gate_series_fresh_process(&t->gate);
-        if (play(r, t, err))
-            return -1;
-    }
+    (void)err;
+    const struct measurement first = {.samples = d->base_samples.items,
+                                      .count = d->base_samples.count};
+    *out = study_policy(context, measurement_time_ns(&first));
     return 0;
 }
 
 static int run_round(struct study *study, struct error *err)
 {
-    struct trial *trials = xcalloc(study->count, sizeof(*trials));
-    struct round r = {.study = study};
-    int status = start(&r, err);
-    for (size_t i = 0; status == 0 && i < study->count; i++) {
-        trials[i].series = &study->series[i];
-        status = play(&r, &trials[i], err);
+    struct arena arena = {0};
+    struct duets duets = {.items = xcalloc(study->count, sizeof(*duets.items)),
+                          .count = study->count,
+                          .arena = &arena,
+                          .context = study,
+                          .start = start,
+                          .policy = ask_policy};
+    for (size_t i = 0; i < study->count; i++) {
+        struct study_series *s = &study->series[i];
+        duets.items[i] = (struct duet){.kernel = s->kernel,
+                                       .problem = &s->problem,
+                                       .base = s->base,
+                                       .head = s->head,
+                                       .seed = study_seed + study->rounds_done,
+                                       .owner = s};
     }
-    for (bool more = true; status == 0 && more;)
-        status = confirm(&more, &r, trials, err);
+    int status = duets_play(&duets, err);
     for (size_t i = 0; i < study->count; i++) {
         if (status == 0)
-            conclude(study, &trials[i]);
-        sample_list_free(&trials[i].base);
-        sample_list_free(&trials[i].head);
-        arena_free(&trials[i].arena);
+            conclude(study, &duets.items[i]);
+        sample_list_free(&duets.items[i].base_samples);
+        sample_list_free(&duets.items[i].head_samples);
     }
-    bench_stop(r.bench);
-    free(trials);
+    free(duets.items);
+    arena_free(&arena);
     return status;
 }
 

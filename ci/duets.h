@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Many series, one bench: plays all duets of a gate, or of a study's round, on one device.
+//
+// A process opens as many duets at once as have room in it and plays them block by block; the next
+// block goes where gate_next_series() says. What has decided is closed, and makes room for another.
+// Alarms wait until all have been played; then they are confirmed together, in one further process
+// for all of them (memory allocated anew, modules loaded the other way round, launches per sample
+// as in the first), and in as many of those as the policy wants.
+//
+// Trouble. A child that dies or hangs does so in the command of one duet, and that one is known.
+// The others are opened again in a fresh child and keep their pairs. Since all share an address
+// space and a device's memory, a crash or a wrong result beside others may be another's doing: such
+// a duet, and those of the same kernel, are tried again alone in a fresh process, and only what
+// fails alone is believed. A hang is believed at once, for it costs its whole time limit.
+#ifndef PLUMB_DUETS_H
+#define PLUMB_DUETS_H
+
+#include "model/gate.h"
+#include "runner/measure.h"
+
+enum duet_place { DUET_WAITS, DUET_OPEN, DUET_ASIDE, DUET_OVER }; // aside: an alarm to confirm
+
+struct duet {
+    // Given; the paths are absolute, and base and head may be one file.
+    const char *kernel;
+    const struct problem *problem;
+    const char *base, *head;
+    uint64_t seed;
+    void *owner; // the caller's
+
+    // Found. State not ok: what went wrong, and whose. Ok without pairs: there was no time for it.
+    struct bench_outcome outcome;
+    struct sample_list base_samples, head_samples; // the caller frees
+    bool judged;                                   // the next two are there
+    struct gate_series gate;
+    struct gate_decision decision;
+    bool alarmed;  // in its first process, confirmed or not
+    double wall_s; // of its own commands
+
+    // The engine's.
+    enum duet_place place;
+    struct bench_handle handle;
+    uint32_t launches; // per sample, as its first process chose
+    size_t fed;        // pairs that the gate has seen
+    double block_s;    // device time of its last block
+    uint16_t block;
+    uint32_t refusals; // for want of room
+    bool parted;       // its process died under another
+    bool suspect;      // to be played alone
+};
+
+struct duets {
+    struct duet *items;
+    size_t count;
+    size_t open_most;  // at once; 0: 64
+    double deadline_s; // monotonic: no new block after it; 0: none
+    struct arena *arena;
+    void *context;
+    // A fresh child, its samples numbered `process`: 0, 1, ...
+    int (*start)(struct bench **out, void *context, uint16_t process, struct error *err);
+    // Asked once per duet, after its first block.
+    int (*policy)(struct gate_policy *out, void *context, const struct duet *duet,
+                  struct error *err);
+    // Told as soon as a duet is over; NULL: nobody is.
+    int (*over)(void *context, struct duet *duet, struct error *err);
+    uint16_t processes; // started
+};
+
+// Every duet is over when it returns 0. -1: the device is gone, no child starts, or a callback
+// failed.
+int duets_play(struct duets *duets, struct error *err);
+
+#endif
