@@ -222,14 +222,16 @@ static void print_series(const struct study_series *s, const struct study *study
     char problem[PROBLEM_TEXT];
     const double gates = s->gates ? s->gates : 1, ns = s->sum_ns / gates;
     const struct gate_policy policy = study_policy(study, ns);
+    const double sd = s->sum_sd / gates;
     problem_format(problem, &s->problem);
-    printf("%-7s %-20s %-28s %9.2f us %+8.3f %% sd %.3f %%  slower %u faster %u same %u undecided "
-           "%u broken %u of %u  pairs %.0f  detectable %.2f %%  %.3f GPU s  %.3f s\n",
-           study_kind_name(s->kind), s->kernel, problem, ns / 1e3, 100 * s->sum_ratio / gates,
-           100 * s->sum_sd / gates, s->slower, s->faster, s->same, s->undecided, s->broken,
-           s->gates, s->sum_pairs / gates,
-           100 * expm1(study_detectable(&policy, s->sum_sd / gates, policy.max_pairs, 0.9)),
-           s->sum_gpu_s / gates, s->sum_wall_s / gates);
+    printf(
+        "%-7s %-20s %-28s %9.2f us %+8.3f %% sd %.3f %%  slower %u faster %u same %u undecided "
+        "%u broken %u of %u  pairs %.0f  detectable %.2f %%  %.3f GPU s  %.3f s\n",
+        study_kind_name(s->kind), s->kernel, problem, ns / 1e3, 100 * s->sum_ratio / gates,
+        100 * sd, s->slower, s->faster, s->same, s->undecided, s->broken, s->gates,
+        s->sum_pairs / gates,
+        100 * expm1(study_detectable(&policy, sd, gate_budget(&policy, sd, policy.max_pairs), 0.9)),
+        s->sum_gpu_s / gates, s->sum_wall_s / gates);
 }
 
 static void print_study(const struct study *study)

@@ -51,7 +51,7 @@ struct policy_kernel {
 struct policy_gate {
     double margin;         // relative
     double alpha;          // false alarms per series and gate
-    uint32_t max_pairs;    // per series
+    uint32_t max_pairs;    // per series; noisy ones get up to four times as many (gate_budget)
     uint32_t processes;    // fresh processes that must confirm an alarm
     uint32_t seconds;      // wall budget of measuring
     uint32_t self_test;    // A/A series carried along

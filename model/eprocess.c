@@ -67,6 +67,12 @@ double eprocess_log(const struct eprocess *process)
     return log_mean_exp(process->log_wealth, EPROCESS_BETS);
 }
 
+void eprocess_join(struct eprocess *process, const struct eprocess *next)
+{
+    for (int i = 0; i < EPROCESS_BETS; i++)
+        process->log_wealth[i] += next->log_wealth[i];
+}
+
 double eprocess_of(const double *y, const double *scale, size_t count, double centre, int side)
 {
     struct eprocess process = {0};
@@ -75,25 +81,13 @@ double eprocess_of(const double *y, const double *scale, size_t count, double ce
     return eprocess_log(&process);
 }
 
-static double joint(const double *y, const double *scale, const uint32_t *start, size_t streams,
-                    double centre, int side)
-{
-    double sum = 0;
-    for (size_t p = 0; p < streams; p++) {
-        size_t from = start[p];
-        sum += eprocess_of(y + from, scale + from, start[p + 1] - from, centre, side);
-    }
-    return sum;
-}
-
-// joint() falls monotonically as `centre` moves to `side`, so one root separates refuted from
+// eprocess_of() falls monotonically as `centre` moves to `side`, so one root separates refuted from
 // not refuted.
-double eprocess_bound(const double *y, const double *scale, const uint32_t *start, size_t streams,
-                      double log_limit, int side)
+double eprocess_bound(const double *y, const double *scale, size_t count, double log_limit,
+                      int side)
 {
-    size_t count = start[streams];
     double unbounded = side > 0 ? -INFINITY : INFINITY;
-    assert(log_limit > 0 && start[0] == 0);
+    assert(log_limit > 0);
     if ((double)count * M_LN2 <= log_limit)
         return unbounded;
     double kept = y[0], widest = scale[0]; // kept: beyond all data on `side`, never refuted
@@ -102,7 +96,7 @@ double eprocess_bound(const double *y, const double *scale, const uint32_t *star
         widest = fmax(widest, scale[i]);
     }
     double step = widest, refuted = kept - side * step;
-    while (joint(y, scale, start, streams, refuted, side) < log_limit) {
+    while (eprocess_of(y, scale, count, refuted, side) < log_limit) {
         kept = refuted;
         step *= 2;
         refuted -= side * step;
@@ -111,7 +105,7 @@ double eprocess_bound(const double *y, const double *scale, const uint32_t *star
     }
     for (int i = 0; i < 60 && fabs(kept - refuted) > 1e-8; i++) {
         double middle = 0.5 * (kept + refuted);
-        if (joint(y, scale, start, streams, middle, side) < log_limit)
+        if (eprocess_of(y, scale, count, middle, side) < log_limit)
             kept = middle;
         else
             refuted = middle;

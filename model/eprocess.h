@@ -24,17 +24,19 @@ void eprocess_add(struct eprocess *process, double z);
 // log E; 0 before any data, negative when the data speak for the null.
 double eprocess_log(const struct eprocess *process);
 
+// Carries on with `next` where `process` ended, as if one had seen both streams: every bet keeps
+// its wealth. For evidence from several processes.
+void eprocess_join(struct eprocess *process, const struct eprocess *next);
+
 // log of the e-value of a whole stream against "the centre of y is at or below `centre`" (side +1)
 // or "at or above" (side -1). The same figure as adding the pairs one by one.
 double eprocess_of(const double *y, const double *scale, size_t count, double centre, int side);
 
 // Confidence bound for the centre by inversion: with side +1 the largest value that the stream
 // refutes as "centre <= value" at log E >= log_limit, i.e. a lower bound; with side -1 the upper
-// bound. Valid at any stopping time. -INFINITY (+INFINITY) while the data bound nothing. `streams`
-// are independent (fresh processes): their e-values multiply. Stream p holds the pairs
-// [start[p], start[p + 1]) of y and scale.
-double eprocess_bound(const double *y, const double *scale, const uint32_t *start, size_t streams,
-                      double log_limit, int side);
+// bound. Valid at any stopping time. -INFINITY (+INFINITY) while the data bound nothing.
+double eprocess_bound(const double *y, const double *scale, size_t count, double log_limit,
+                      int side);
 
 // The scale-free normal mixture: log E against "centre 0" for values that are independent and about
 // normal, such as medians of blocks. NOT for single launches (see eprocess.c). 0 below 2 values.

@@ -41,12 +41,17 @@ struct gate_policy {
     uint32_t min_pairs;     // no decision before; 16
     uint32_t max_pairs;     // budget of the first process; 256
     uint32_t confirm_pairs; // budget of each further process; 64
+    double stretch;         // a noisy series' budgets are up to so many times as large; 4; 1: never
     uint32_t processes;     // in all, when there is an alarm; 1 = do not confirm; 4
 };
 
 // Defaults by the size of the kernel: margin 0.003 above 100 us, 0.005 below (h200-anchors, section
 // 5: unused code beside an identical kernel shifts it by 0.04 and 0.2 %), 0.03 on a shared host.
 struct gate_policy gate_policy_default(const char *device_kind, double time_ns);
+
+// A budget of `pairs` for a series whose pairs have this SD: the same while it is at most 4 x
+// (margin - floor), then growing with its square, up to `stretch` times.
+uint32_t gate_budget(const struct gate_policy *policy, double sd, uint32_t pairs);
 
 // Starts the policy from what is known of a series' noise: the prior over all series of its device
 // (moderate_fit) and the series' own earlier pairs, `sd` their robust SD. Both together weigh at

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-static const char gate_version[] = "1";
+static const char gate_version[] = "2";
 
 static int by_pair(const void *left, const void *right)
 {
@@ -114,6 +114,7 @@ static void replay(struct gate_series *series, const struct gate_policy *policy,
     roomy.processes = processes > 1 ? processes : 1;
     roomy.max_pairs = count > 0 ? (uint32_t)count : 1;
     roomy.confirm_pairs = 0;
+    roomy.stretch = 1;
     gate_series_init(series, &roomy, arena);
     for (size_t i = 0; i < count; i++) {
         if (i > 0 && pairs[i].process != pairs[i - 1].process)

@@ -72,8 +72,10 @@ static double detectable_of(const struct view *view)
         policy.margin = view->result->verdict.margin;
         policy.floor = policy.margin / 2;
     }
-    if (count >= policy.min_pairs)
-        found = study_detectable(&policy, robust_sd(ratios, count), policy.max_pairs, 0.8);
+    if (count >= policy.min_pairs) {
+        double sd = robust_sd(ratios, count);
+        found = study_detectable(&policy, sd, gate_budget(&policy, sd, policy.max_pairs), 0.8);
+    }
     arena_free(&arena);
     return isfinite(found) ? expm1(found) : NAN;
 }

@@ -185,21 +185,39 @@ static void batch_equals_stream(void **state)
     assert_true(fabs(eprocess_of(y, scale, 40, 0.002, -1) - eprocess_log(&down)) < 1e-12);
 }
 
-// The bound is where the evidence crosses the limit, from several streams too.
+// A stream cut in pieces is still one bet; multiplying the pieces' own evidence would be another.
+static void joined_pieces_are_the_whole_stream(void **state)
+{
+    (void)state;
+    struct random random = {77};
+    struct eprocess whole = {0}, pieces[3] = {{{0}}}, joint = {0};
+    double product = 0;
+    for (int i = 0; i < 90; i++) {
+        double z = 0.3 + random_normal(&random);
+        eprocess_add(&whole, z);
+        eprocess_add(&pieces[i / 30], z);
+    }
+    for (int i = 0; i < 3; i++) {
+        eprocess_join(&joint, &pieces[i]);
+        product += eprocess_log(&pieces[i]);
+    }
+    assert_true(fabs(eprocess_log(&joint) - eprocess_log(&whole)) < 1e-9);
+    assert_true(eprocess_log(&joint) > product + 1);
+}
+
+// The bound is where the evidence crosses the limit.
 static void bound_inverts_the_evidence(void **state)
 {
     (void)state;
     struct random random = {31};
     double y[60], scale[60];
-    const uint32_t start[] = {0, 25, 60};
     for (int i = 0; i < 60; i++) {
         y[i] = 0.01 + 0.004 * random_normal(&random);
         scale[i] = 0.004;
     }
     for (int side = -1; side <= 1; side += 2) {
-        double bound = eprocess_bound(y, scale, start, 2, log(40), side);
-        double at = eprocess_of(y, scale, 25, bound, side) +
-                    eprocess_of(y + 25, scale + 25, 35, bound, side);
+        double bound = eprocess_bound(y, scale, 60, log(40), side);
+        double at = eprocess_of(y, scale, 60, bound, side);
         assert_true(fabs(at - log(40)) < 1e-3);
         assert_true(side * (0.01 - bound) > 0 && fabs(bound - 0.01) < 0.004);
     }
@@ -209,10 +227,9 @@ static void bound_is_infinite_without_enough_pairs(void **state)
 {
     (void)state;
     double y[5] = {1, 1, 1, 1, 1}, scale[5] = {1, 1, 1, 1, 1};
-    const uint32_t start[] = {0, 5}, none[] = {0, 0};
-    assert_true(eprocess_bound(y, scale, start, 1, log(40), 1) < -DBL_MAX);
-    assert_true(eprocess_bound(y, scale, start, 1, log(40), -1) > DBL_MAX);
-    assert_true(eprocess_bound(y, scale, none, 1, log(40), 1) < -DBL_MAX);
+    assert_true(eprocess_bound(y, scale, 5, log(40), 1) < -DBL_MAX);
+    assert_true(eprocess_bound(y, scale, 5, log(40), -1) > DBL_MAX);
+    assert_true(eprocess_bound(y, scale, 0, log(40), 1) < -DBL_MAX);
 }
 
 // Chance that the interval ever (at any of the looks) misses the truth.
@@ -228,11 +245,10 @@ static void bounds_cover_at_every_look(void **state)
             for (uint32_t n = 0; n < 64; n++) {
                 y[n] = duet_log_ratio(&duet);
                 scale[n] = 0.006;
-                uint32_t start[] = {0, n + 1};
                 if (n % 16 != 15)
                     continue;
-                miss |= eprocess_bound(y, scale, start, 1, log(40), 1) > 0.01;
-                miss |= eprocess_bound(y, scale, start, 1, log(40), -1) < 0.01;
+                miss |= eprocess_bound(y, scale, n + 1, log(40), 1) > 0.01;
+                miss |= eprocess_bound(y, scale, n + 1, log(40), -1) < 0.01;
             }
             missed += miss;
         }
@@ -321,6 +337,7 @@ int main(void)
         cmocka_unit_test(wealth_of_a_fair_coin_is_a_martingale),
         cmocka_unit_test(bet_dominates_the_closed_form),
         cmocka_unit_test(batch_equals_stream),
+        cmocka_unit_test(joined_pieces_are_the_whole_stream),
         cmocka_unit_test(bound_inverts_the_evidence),
         cmocka_unit_test(bound_is_infinite_without_enough_pairs),
         cmocka_unit_test(bounds_cover_at_every_look),

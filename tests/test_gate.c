@@ -228,6 +228,44 @@ static void degenerate_data_decide_nothing_wrong(void **state)
     assert_true(isinf(interval[0]) && isinf(interval[1]));
 }
 
+static void budgets_grow_with_the_variance_up_to_the_limit(void **state)
+{
+    (void)state;
+    struct gate_policy policy = gate_policy_default("cuda", 1e6);
+    assert_int_equal(gate_budget(&policy, 0, 256), 256);
+    assert_int_equal(gate_budget(&policy, 0.0059, 256), 256);
+    assert_int_equal(gate_budget(&policy, 0.00848, 64), 128);
+    assert_int_equal(gate_budget(&policy, 0.5, 64), 256);
+    policy.stretch = 1;
+    assert_int_equal(gate_budget(&policy, 0.5, 64), 64);
+}
+
+// One process says +0.5 %, the next ones +0.22 %, which neither confirms nor refutes: the last goes
+// on beyond its 64 pairs.
+static void open_alarm_goes_on_in_the_last_process(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct gate_policy policy = gate_policy_default("cuda", 1e6);
+    struct gate_series series;
+    struct gate_decision decision;
+    gate_series_init(&series, &policy, &arena);
+    const double centre[] = {0.005, 0.0022, 0.0022, 0.0022};
+    for (int i = 0; (decision = gate_series_decide(&series)).next != GATE_DONE; i++) {
+        if (decision.next == GATE_CONFIRM)
+            gate_series_fresh_process(&series);
+        double y[8], where = centre[series.processes - 1];
+        for (int j = 0; j < 8; j++)
+            y[j] = where + (j % 2 ? 0.004 : -0.004);
+        gate_series_add(&series, y, 8);
+    }
+    assert_int_equal(series.processes, 4);
+    assert_int_equal(series.streams[1].pairs, policy.confirm_pairs);
+    assert_true(series.streams[3].pairs > policy.confirm_pairs);
+    assert_true(series.streams[3].pairs <= policy.max_pairs);
+    arena_free(&arena);
+}
+
 static void pairs_beyond_the_budget_are_refused(void **state)
 {
     (void)state;
@@ -235,7 +273,7 @@ static void pairs_beyond_the_budget_are_refused(void **state)
     double interval[2];
     static double many[5000];
     decide(many, ARRAY_COUNT(many), &taken, interval);
-    assert_int_equal(taken, 256 + 3 * 64);
+    assert_int_equal(taken, 4 * (256 + 2 * 64 + 256)); // the last process may go on
 }
 
 int main(void)
@@ -251,6 +289,8 @@ int main(void)
         cmocka_unit_test(history_fixes_the_scale_if_it_weighs_all),
         cmocka_unit_test(evidence_without_size_is_no_alarm),
         cmocka_unit_test(degenerate_data_decide_nothing_wrong),
+        cmocka_unit_test(budgets_grow_with_the_variance_up_to_the_limit),
+        cmocka_unit_test(open_alarm_goes_on_in_the_last_process),
         cmocka_unit_test(pairs_beyond_the_budget_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -170,6 +170,34 @@ static void half_a_percent_is_found_in_both_directions(void **state)
     assert_true(up.pairs < 300); // 4 processes; 150 ms of device time at 183 us
 }
 
+// The noisiest kernel of the recorded study: pairs of SD 0.95 %, a change that measures 0.47 %, and
+// a little scatter between processes.
+static void half_a_percent_is_found_at_twice_the_noise(void **state)
+{
+    (void)state;
+    struct random random = {9};
+    int found = 0, same = 0, false_alarms = 0;
+    double pairs = 0;
+    for (uint64_t seed = 0; seed < 150; seed++) {
+        double shift[4];
+        for (int i = 0; i < 4; i++)
+            shift[i] = 0.0005 * random_normal(&random);
+        struct trial changed = large_kernel(0.0047), null = large_kernel(0);
+        changed.sd = null.sd = 0.0095 * M_SQRT1_2;
+        changed.shift = null.shift = shift;
+        changed.shifts = null.shifts = 4;
+        struct gate_decision d = run_trial(&changed, seed * 7 + 1, NULL);
+        found += d.kind == VERDICT_SLOWER;
+        pairs += d.pairs / 150.0;
+        d = run_trial(&null, seed * 11 + 5, NULL);
+        same += d.kind == VERDICT_SAME;
+        false_alarms += d.kind == VERDICT_SLOWER || d.kind == VERDICT_FASTER;
+    }
+    if (found < 145 || same < 145 || false_alarms > 0)
+        fail_msg("found %d, same %d, false %d of 150", found, same, false_alarms);
+    assert_true(pairs < 750); // 0.4 s of a 250 us kernel
+}
+
 static void half_a_percent_is_found_under_heavy_tails(void **state)
 {
     (void)state;
@@ -242,7 +270,9 @@ static void shift_in_one_process_only_is_placement(void **state)
     trial.shifts = 1;
     struct tally tally = run_trials(&trial, 50);
     assert_int_equal(alarms(&tally), 0);
-    assert_true(tally.placements >= 40); // three short processes refute 0.15 % nearly always
+    // Three short processes refute 0.15 % mostly, and else agree on "same" beside the first.
+    assert_true(tally.placements >= 35);
+    assert_true(tally.placements + tally.kinds[VERDICT_SAME] >= 49);
     const double opposite[] = {0.008, -0.008, 0.008, 0.008};
     trial.shift = opposite;
     trial.shifts = 4;
@@ -300,7 +330,7 @@ static void budget_ends_undecided(void **state)
     trial.sd = 0.1;
     struct gate_decision d = run_trial(&trial, 8, NULL);
     assert_int_equal(d.kind, VERDICT_UNDECIDED);
-    assert_int_equal(d.pairs, trial.policy.max_pairs);
+    assert_int_equal(d.pairs, 4 * trial.policy.max_pairs); // as far as noise may stretch it
     assert_int_equal(d.processes, 1);
 }
 
@@ -313,6 +343,7 @@ int main(void)
         cmocka_unit_test(shift_of_the_floor_alarms_at_most_alpha),
         cmocka_unit_test(shift_of_the_margin_is_called_same_at_most_as_promised),
         cmocka_unit_test(half_a_percent_is_found_in_both_directions),
+        cmocka_unit_test(half_a_percent_is_found_at_twice_the_noise),
         cmocka_unit_test(half_a_percent_is_found_under_heavy_tails),
         cmocka_unit_test(one_percent_of_a_small_kernel_is_found),
         cmocka_unit_test(no_change_is_called_same_within_the_budget),
