@@ -67,6 +67,7 @@ static void replaced_process_leaves_the_first_budget_as_it_is(void **state)
     struct gate_policy policy = gate_policy_default("cuda", 183e3);
     struct gate_series series;
     struct duet duet = duet_start(NOISE_NORMAL, 0.02, 0.0022, 5);
+    policy.stretch = 1;
     gate_series_init(&series, &policy, &arena);
     for (uint32_t i = 0; i < policy.max_pairs; i++) {
         assert_int_equal(gate_series_decide(&series).next, GATE_MORE);
