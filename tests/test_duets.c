@@ -167,11 +167,10 @@ static void blocks_go_round_and_what_decides_is_closed(void **state)
 {
     struct fixture *f = *state;
     played(f, (const char *const[]){"good-1", "good-2", "good-3", NULL});
-    assert_string_equal(f->journal,
-                        "start;open good-1;open good-2;open good-3;"
-                        "pairs good-1;pairs good-2;pairs good-3;"
-                        "pairs good-1;close good-1;pairs good-2;close good-2;"
-                        "pairs good-3;close good-3;");
+    assert_string_equal(f->journal, "start;open good-1;open good-2;open good-3;"
+                                    "pairs good-1;pairs good-2;pairs good-3;"
+                                    "pairs good-1;close good-1;pairs good-2;close good-2;"
+                                    "pairs good-3;close good-3;");
     for (size_t i = 0; i < 3; i++) {
         assert_whole(&f->items[i], VERDICT_SAME);
         assert_int_equal(f->over[i], i);
@@ -343,10 +342,8 @@ static void other_shapes_of_a_dead_kernel_are_played_alone(void **state)
 static void base_that_dies_is_named(void **state)
 {
     struct fixture *f = *state;
-    f->items[0] = (struct duet){.kernel = "good",
-                                .problem = &problem,
-                                .base = "/x/bad-base.so",
-                                .head = "/x/head.so"};
+    f->items[0] = (struct duet){
+        .kernel = "good", .problem = &problem, .base = "/x/bad-base.so", .head = "/x/head.so"};
     f->duets.count = 1;
     played(f, (const char *const[]){"", "good-1", NULL});
     assert_int_equal(f->items[0].outcome.state, MEASURED_CRASHED);
