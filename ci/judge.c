@@ -148,6 +148,15 @@ static void identical(struct run *run, struct result *r)
         &run->arena, "%s runs the machine code of the base: the same by identity", name_of(run, r));
 }
 
+static void no_time(struct run *run, struct result *r)
+{
+    r->verdict = (struct verdict){
+        .kind = VERDICT_UNDECIDED, .log_ratio = NAN, .lower = -INFINITY, .upper = INFINITY};
+    r->verdict.sentence = arena_printf(
+        &run->arena, "%s was not measured: the time of the gate (gate.seconds) was spent before",
+        name_of(run, r));
+}
+
 static void stamp(struct run *run)
 {
     for (size_t i = 0; i < run->count; i++) {
@@ -204,6 +213,8 @@ static int judge_one(struct run *run, const struct task *task, struct context *c
         is_new(run, r, "the base has no such kernel");
     } else if (task->station->is_static) {
         static_judge(run, task, context, base, head);
+    } else if (!r->base.count && r->base.state == MEASURED_OK && !r->head.count) {
+        no_time(run, r);
     } else if (unusable(&r->base)) {
         is_new(run, r, arena_printf(&run->arena, "on the base it %s", state_text(r->base.state)));
     } else {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ci/measuring.h"
+#include "ci/duets.h"
 
 #include <math.h>
 #include <string.h>
@@ -20,16 +21,15 @@ void measuring_end(struct measuring *m)
     m->bench = NULL;
 }
 
-// A live child on the task's station, with the given process number.
-static int ready(struct measuring *m, const struct task *task, uint16_t process, struct error *err)
+// A live child on the task's station.
+static int ready(struct measuring *m, const struct task *task, struct error *err)
 {
-    if (m->bench && m->station == task->station && m->process == process)
+    if (m->bench && m->station == task->station)
         return 0;
     measuring_end(m);
     m->station = task->station;
-    m->process = process;
-    return context_bench(&m->bench, m->context, m->station, m->directories, m->directory_count,
-                         process, err);
+    return context_bench(&m->bench, m->context, m->station, m->directories, m->directory_count, 0,
+                         err);
 }
 
 static void lost(struct measuring *m, const struct bench_outcome *outcome)
@@ -38,17 +38,14 @@ static void lost(struct measuring *m, const struct bench_outcome *outcome)
         measuring_end(m);
 }
 
-static int open_series(struct bench_outcome *out, struct measuring *m, const struct task *task,
-                       const char *base, const char *head, struct error *err)
+static int open_alone(struct bench_outcome *out, struct measuring *m, const struct task *task,
+                      struct error *err)
 {
     const struct bench_series series = {
         .kernel = task->result->kernel,
         .problem = &task->result->problem,
-        .base = base,
-        .head = head,
+        .head = task->head->library,
         .seed = m->context->policy.seed,
-        // Fresh processes load the modules the other way round: placement must not decide.
-        .head_first = m->process % 2 == 1,
     };
     int status = bench_open(out, &m->handle, m->bench, &series, err);
     if (status == 0)
@@ -70,7 +67,7 @@ int measure_solo(struct measuring *m, const struct task *task, struct arena *are
     struct sample_list samples = {0};
     struct bench_outcome opened, outcome;
     int status = -1;
-    if (ready(m, task, 0, err) || open_series(&opened, m, task, NULL, task->head->library, err))
+    if (ready(m, task, err) || open_alone(&opened, m, task, err))
         return -1;
     outcome = opened;
     if (opened.state == MEASURED_OK) {
@@ -96,7 +93,7 @@ static double first_block_ns(const struct sample *base, size_t count)
     struct sample first[64];
     size_t used = 0;
     for (size_t i = 0; i < count && used < ARRAY_COUNT(first); i++) {
-        if (base[i].process == 0 && base[i].block == 0)
+        if (base[i].process == base[0].process && base[i].block == base[0].block)
             first[used++] = base[i];
     }
     const struct measurement block = {.samples = first, .count = used};
@@ -136,144 +133,153 @@ int measuring_policy(struct gate_policy *out, struct context *context, const str
     return 0;
 }
 
-// ---- a duet: one series, one or more processes ----
+// ---- side by side ----
 
-struct duet {
+// The gate's work on one station.
+struct session {
     struct measuring *m;
-    const struct task *task;
-    const char *base_library, *head_library;
-    struct sample_list base, head;
-    struct bench_outcome outcome; // the first that was not ok, else the last
-    struct bench_outcome opened;
-    struct gate_series series;
-    bool series_ready;
-    struct gate_decision decision;
-    uint16_t block;
-    struct arena *arena;
+    const struct station *station;
+    const struct gate_work *work;
+    const struct task **alone; // whose base cannot be timed
+    size_t alone_count;
 };
 
-static int feed_series(struct duet *d, size_t from, struct error *err)
+// Which task a duet belongs to: those of the work come first, then the self tests.
+struct seat {
+    const struct task *task;
+    struct verdict *self; // NULL: base against head
+};
+
+static int start(struct bench **out, void *context, uint16_t process, struct error *err)
 {
-    if (!d->series_ready) {
-        struct gate_policy policy;
-        if (measuring_policy(&policy, d->m->context, d->task, d->base.items, d->base.count,
-                             d->arena, err))
-            return -1;
-        gate_series_init(&d->series, &policy, d->arena);
-        d->series_ready = true;
-    }
-    size_t pairs = d->base.count < d->head.count ? d->base.count : d->head.count;
-    gate_series_add_samples(&d->series, d->base.items + from, d->head.items + from, pairs - from);
-    d->decision = gate_series_decide(&d->series);
-    return 0;
+    const struct session *s = context;
+    return context_bench(out, s->m->context, s->station, s->m->directories, s->m->directory_count,
+                         process, err);
 }
 
-// Opens the series in the process at work; then blocks until something else is due.
-static int play_process(struct duet *d, struct error *err)
+static int ask_policy(struct gate_policy *out, void *context, const struct duet *d,
+                      struct error *err)
 {
-    struct measuring *m = d->m;
-    if (open_series(&d->outcome, m, d->task, d->base_library, d->head_library, err))
-        return -1;
-    d->opened = d->outcome;
-    while (d->outcome.state == MEASURED_OK) {
-        if (m->deadline_s > 0 && monotonic_s() > m->deadline_s)
-            break;
-        size_t from = d->base.count;
-        uint32_t pairs = d->series_ready ? d->series.policy.block_pairs : 8;
-        if (bench_pairs(&d->outcome, &d->base, &d->head, m->bench, &m->handle, pairs, d->block++,
-                        err))
-            return -1;
-        lost(m, &d->outcome);
-        if (d->outcome.state == MEASURED_OK && feed_series(d, from, err))
-            return -1;
-        if (d->outcome.state != MEASURED_OK || d->decision.next != GATE_MORE)
-            break;
-    }
-    if (d->outcome.state == MEASURED_OK && bench_close(&d->outcome, m->bench, &m->handle, err))
-        return -1;
-    lost(m, &d->outcome);
-    return 0;
+    const struct session *s = context;
+    const struct seat *seat = d->owner;
+    return measuring_policy(out, s->m->context, seat->task, d->base_samples.items,
+                            d->base_samples.count, s->work->arena, err);
 }
 
-static int play(struct duet *d, struct error *err)
+static void fill_verdict(struct verdict *out, const struct duet *d)
 {
-    uint16_t process = 0;
-    for (;;) {
-        if (ready(d->m, d->task, process, err) || play_process(d, err))
-            return -1;
-        if (d->outcome.state != MEASURED_OK || d->decision.next != GATE_CONFIRM)
-            return 0;
-        if (d->m->deadline_s > 0 && monotonic_s() > d->m->deadline_s)
-            return 0;
-        gate_series_fresh_process(&d->series);
-        process++;
-    }
+    *out = (struct verdict){.kind = VERDICT_UNDECIDED, .log_ratio = NAN};
+    if (!d->judged)
+        return;
+    out->kind = d->decision.kind;
+    out->log_ratio = d->decision.log_ratio;
+    out->log_evidence = d->decision.log_evidence;
+    out->pairs = d->decision.pairs;
+    out->processes = d->decision.processes;
+    gate_series_interval(&d->gate, &out->lower, &out->upper);
 }
 
-static void duet_free(struct duet *d)
-{
-    sample_list_free(&d->base);
-    sample_list_free(&d->head);
-}
-
-// The base cannot be timed: the head is then like a new kernel, and measured alone.
-static int head_alone(struct duet *d, struct result *result, struct error *err)
+// False: it must be measured alone, or there was no time for it.
+static bool fill_result(struct session *s, const struct task *task, const struct duet *d)
 {
     const struct sample_list none = {0};
-    fill(&result->base, d->m, &d->outcome, &none, d->arena);
-    return measure_solo(d->m, d->task, d->arena, err);
-}
-
-int measure_duet(struct measuring *m, const struct task *task, struct arena *arena,
-                 struct error *err)
-{
-    struct duet d = {.m = m,
-                     .task = task,
-                     .base_library = task->base->library,
-                     .head_library = task->head->library,
-                     .arena = arena};
+    const struct bench_outcome fine = {.state = MEASURED_OK};
     struct result *result = task->result;
-    int status = -1;
-    if (play(&d, err))
-        goto done;
-    if (d.outcome.state == MEASURED_OK) {
-        d.outcome = d.opened;
-        fill(&result->base, m, &d.outcome, &d.base, arena);
-        fill(&result->head, m, &d.outcome, &d.head, arena);
-        status = 0;
-    } else if (d.outcome.role == ROLE_BASE) {
-        status = head_alone(&d, result, err);
-    } else {
-        fill(&result->head, m, &d.outcome, &d.head, arena);
-        d.outcome = (struct bench_outcome){.state = MEASURED_OK};
-        fill(&result->base, m, &d.outcome, &d.base, arena);
-        status = 0;
+    struct arena *arena = s->work->arena;
+    if (d->outcome.state == MEASURED_OK) {
+        fill(&result->base, s->m, &d->outcome, &d->base_samples, arena);
+        fill(&result->head, s->m, &d->outcome, &d->head_samples, arena);
+        return d->judged;
     }
-done:
-    duet_free(&d);
+    if (d->outcome.role == ROLE_BASE) {
+        fill(&result->base, s->m, &d->outcome, &none, arena);
+        s->alone[s->alone_count++] = task;
+        return false;
+    }
+    fill(&result->head, s->m, &d->outcome, &d->head_samples, arena);
+    fill(&result->base, s->m, &fine, &d->base_samples, arena);
+    return true;
+}
+
+static int is_over(void *context, struct duet *d, struct error *err)
+{
+    struct session *s = context;
+    const struct seat *seat = d->owner;
+    int status = 0;
+    if (seat->self)
+        fill_verdict(seat->self, d);
+    else if (fill_result(s, seat->task, d))
+        status = s->work->done(s->work->context, seat->task, err);
+    sample_list_free(&d->base_samples);
+    sample_list_free(&d->head_samples);
     return status;
 }
 
-int measure_self(struct verdict *out, struct measuring *m, const struct task *task,
-                 struct arena *arena, struct error *err)
+static void seat_task(struct duet *d, struct seat *seat, const struct session *s,
+                      const struct task *task, struct verdict *self)
 {
-    struct duet d = {.m = m,
-                     .task = task,
-                     .base_library = task->head->library,
-                     .head_library = task->head->library,
-                     .arena = arena};
-    int status = play(&d, err);
-    if (status == 0) {
-        *out = (struct verdict){.kind = VERDICT_UNDECIDED, .log_ratio = NAN};
-        if (d.series_ready) {
-            out->kind = d.decision.kind;
-            out->log_ratio = d.decision.log_ratio;
-            out->log_evidence = d.decision.log_evidence;
-            out->pairs = d.decision.pairs;
-            out->processes = d.decision.processes;
-            gate_series_interval(&d.series, &out->lower, &out->upper);
-        }
+    *seat = (struct seat){task, self};
+    *d = (struct duet){.kernel = task->result->kernel,
+                       .problem = &task->result->problem,
+                       .base = self ? task->head->library : task->base->library,
+                       .head = task->head->library,
+                       .seed = s->m->context->policy.seed,
+                       .owner = seat};
+}
+
+// A base that cannot be timed leaves a head that is like a new kernel.
+static int measure_alone(struct session *s, struct error *err)
+{
+    for (size_t i = 0; i < s->alone_count; i++) {
+        if (measure_solo(s->m, s->alone[i], s->work->arena, err) ||
+            s->work->done(s->work->context, s->alone[i], err))
+            return -1;
     }
-    duet_free(&d);
+    return 0;
+}
+
+static int measure_station(struct session *s, struct error *err)
+{
+    const struct gate_work *work = s->work;
+    const size_t most = work->count + work->self_count;
+    struct arena arena = {0};
+    struct seat *seats = arena_alloc(&arena, most * sizeof(*seats));
+    struct duets duets = {.items = arena_alloc(&arena, most * sizeof(*duets.items)),
+                          .deadline_s = s->m->deadline_s,
+                          .arena = &arena,
+                          .context = s,
+                          .start = start,
+                          .policy = ask_policy,
+                          .over = is_over};
+    s->alone = arena_alloc(&arena, most * sizeof(struct task *));
+    for (size_t i = 0; i < most; i++) {
+        const bool self = i >= work->count;
+        const struct task *task = self ? work->self[i - work->count] : work->tasks[i];
+        if (task->station != s->station)
+            continue;
+        seat_task(&duets.items[duets.count], &seats[duets.count], s, task,
+                  self ? &work->verdicts[i - work->count] : NULL);
+        duets.count++;
+    }
+    measuring_end(s->m); // one child on a device at a time
+    int status = duets_play(&duets, err);
+    for (size_t i = 0; i < duets.count; i++) {
+        sample_list_free(&duets.items[i].base_samples);
+        sample_list_free(&duets.items[i].head_samples);
+    }
+    s->m->processes += duets.processes;
+    if (status == 0)
+        status = measure_alone(s, err);
+    arena_free(&arena);
     return status;
+}
+
+int measure_gate(struct measuring *m, const struct gate_work *work, struct error *err)
+{
+    for (size_t i = 0; i < m->context->station_count; i++) {
+        struct session session = {.m = m, .station = &m->context->stations[i], .work = work};
+        if (measure_station(&session, err))
+            return -1;
+    }
+    return 0;
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Measuring the tasks of a plan with the bench child: alone (a plain run) or side by side with the
-// baseline (a gate). A kernel that is wrong, hangs or crashes is data in its result; -1 is kept for
-// a device that disappears or a disk that is full.
+// Measuring the tasks of a plan with the bench child: alone (a plain run) or all side by side with
+// their baselines (a gate; ci/duets.h says how). A kernel that is wrong, hangs or crashes is data
+// in its result; -1 is kept for a device that disappears or a disk that is full.
 #ifndef PLUMB_MEASURING_H
 #define PLUMB_MEASURING_H
 
 #include "ci/plan.h"
 #include "model/gate.h"
 
-// The bench children in use; one at a time, kept while tasks share a station.
+// One bench child at a time; alone, it is kept while tasks share a station.
 struct measuring {
     struct context *context;
     const struct station *station;
@@ -17,8 +17,8 @@ struct measuring {
     size_t directory_count;
     struct bench *bench;
     struct bench_handle handle; // of the series that is open
-    uint16_t process;
-    double deadline_s; // monotonic: no new block after it; 0 = none
+    uint32_t processes;         // that measured side by side
+    double deadline_s;          // monotonic: no new block after it; 0 = none
 };
 
 void measuring_begin(struct measuring *measuring, struct context *context, const struct built *base,
@@ -29,16 +29,21 @@ void measuring_end(struct measuring *measuring);
 int measure_solo(struct measuring *measuring, const struct task *task, struct arena *arena,
                  struct error *err);
 
-// Base and head side by side, block by block, until the gate's series decides, an alarm is
-// confirmed or refuted in fresh processes, or the budget is spent. Fills result->base and
-// result->head; the verdict is made from them by gate_judge().
-int measure_duet(struct measuring *measuring, const struct task *task, struct arena *arena,
-                 struct error *err);
-
-// The same with the head as its own baseline: a verdict about a difference that cannot be.
-// out->pairs is 0 when the series could not be measured.
-int measure_self(struct verdict *out, struct measuring *measuring, const struct task *task,
-                 struct arena *arena, struct error *err);
+// What a gate measures side by side, until each series decides, its alarm is confirmed or refuted
+// in fresh processes, or the time is spent.
+struct gate_work {
+    const struct task *const *tasks; // base against head
+    size_t count;
+    const struct task *const *self; // the head as its own baseline: a difference that cannot be
+    size_t self_count;
+    struct verdict *verdicts; // of those, made here; pairs is 0 where none could be measured
+    struct arena *arena;      // of the results
+    void *context;
+    // Told of each task as soon as its result->base and head are filled; not told of one that had
+    // no time: its two measurements are ok and empty. Its verdict is made by gate_judge().
+    int (*done)(void *context, const struct task *task, struct error *err);
+};
+int measure_gate(struct measuring *measuring, const struct gate_work *work, struct error *err);
 
 // The gate's numbers for a task: the defaults for its device and size (by the first block of the
 // base's samples, so that measuring and judging again agree), the policy's on top, and the scale

@@ -6,14 +6,15 @@
 //          -> store -> reports
 //
 // Policy and commits are opened by context.c and the command; builds and kernel lists are built.c;
-// the series that follow from them plan.c; the bench child measuring.c; predictions, history and
-// verdicts judge.c. History is read without this run, so a run never judges itself. Each result is
-// stored as soon as it is measured: a run that is killed goes on where it was, and measures nothing
-// twice. Reports are written by the command, from the same struct run that the store gives back.
+// the series that follow from them plan.c; the bench child measuring.c, a gate's many series in it
+// gating.c and duets.c; predictions, history and verdicts judge.c. History is read without this
+// run, so a run never judges itself. Each result is stored as soon as it is measured: a run that is
+// killed goes on where it was, and measures nothing twice. Reports are written by the command, from
+// the same struct run that the store gives back.
 #include "ci/pipeline.h"
 #include "ci/built.h"
+#include "ci/gating.h"
 #include "ci/judge.h"
-#include "ci/measuring.h"
 #include "model/study.h"
 
 #include <string.h>
@@ -53,65 +54,7 @@ static int run_enter(struct run *run, struct context *context, struct error *err
     return 0;
 }
 
-// True when the interrupted run had measured this series.
-static int resumed(bool *found, const struct task *task, struct run *run, struct context *context,
-                   struct error *err)
-{
-    struct result *r = task->result, stored;
-    const struct series series = {r->kernel, &r->problem, task->station->device.uuid};
-    *found = false;
-    if (store_find_result(&stored, found, context->store, run->id, &series, &run->arena, err))
-        return -1;
-    if (*found) {
-        r->base = stored.base;
-        r->head = stored.head;
-        r->reused = stored.reused;
-    }
-    return 0;
-}
-
-static bool identical(const struct task *task)
-{
-    return task->base && task->head && strcmp(task->base->code, task->head->code) == 0;
-}
-
-static void show(const struct task *task, struct context *context)
-{
-    char problem[PROBLEM_TEXT];
-    problem_format(problem, &task->result->problem);
-    progress_step(&context->progress, "%s %s", task->result->kernel, problem);
-}
-
 // ---- measurement ----
-
-// What the store knows of this code on this device; identical code is not measured again.
-static int reuse(bool *found, const struct task *task, struct run *run, struct context *context,
-                 struct error *err)
-{
-    struct result *r = task->result;
-    const struct series series = {r->kernel, &r->problem, task->station->device.uuid};
-    if (store_find_measurement(&r->head, found, context->store, &series, r->head_code, NULL,
-                               &run->arena, err))
-        return -1;
-    r->reused = *found;
-    return 0;
-}
-
-static int gate_task(const struct task *task, struct run *run, struct measuring *measuring,
-                     struct error *err)
-{
-    bool found = false;
-    if (!task->head || task->station->is_static)
-        return 0;
-    if (identical(task)) {
-        if (reuse(&found, task, run, measuring->context, err))
-            return -1;
-        task->result->reused = true;
-        return 0;
-    }
-    return task->base ? measure_duet(measuring, task, &run->arena, err)
-                      : measure_solo(measuring, task, &run->arena, err);
-}
 
 static int measure_tasks(struct run *run, const struct plan *plan, struct measuring *measuring,
                          int (*measure)(const struct task *, struct run *, struct measuring *,
@@ -123,8 +66,8 @@ static int measure_tasks(struct run *run, const struct plan *plan, struct measur
     for (size_t i = 0; i < plan->count; i++, progress_advance(&context->progress)) {
         const struct task *task = &plan->tasks[i];
         bool known = false;
-        show(task, context);
-        if (run->id && resumed(&known, task, run, context, err))
+        task_show(task, context);
+        if (run->id && task_resumed(&known, task, run, context, err))
             return -1;
         if (known)
             continue;
@@ -134,29 +77,6 @@ static int measure_tasks(struct run *run, const struct plan *plan, struct measur
             return -1;
     }
     progress_end(&context->progress);
-    return 0;
-}
-
-// The run's test of itself: pairs of a build with itself, on a few series spread over the plan.
-// Their verdicts go to `out`, room for policy.gate.self_test of them.
-static int self_test(struct verdict *out, struct run *run, const struct plan *plan,
-                     struct measuring *measuring, struct error *err)
-{
-    const struct policy_gate *gate = &measuring->context->policy.gate;
-    size_t able = 0, seen = 0, count = 0;
-    for (size_t i = 0; i < plan->count; i++)
-        able += plan->tasks[i].head != NULL && !plan->tasks[i].station->is_static;
-    for (size_t i = 0; i < plan->count && count < gate->self_test; i++) {
-        const struct task *task = &plan->tasks[i];
-        if (!task->head || task->station->is_static ||
-            seen++ * gate->self_test / (able ? able : 1) < count)
-            continue;
-        progress_step(&measuring->context->progress, "self test: %s", task->result->kernel);
-        if (measure_self(&out[count], measuring, task, &run->arena, err))
-            return -1;
-        count += out[count].pairs > 0;
-    }
-    run->self_test = study_self_test(out, count, gate->alpha);
     return 0;
 }
 
@@ -192,12 +112,12 @@ int pipeline_gate(struct run *run, struct context *context, const struct commit 
         return 0;
     measuring_begin(&measuring, context, &base_built, &head_built);
     measuring.deadline_s = monotonic_s() + context->policy.gate.seconds;
-    struct verdict *self =
-        arena_alloc(&run->arena, (context->policy.gate.self_test + 1) * sizeof(*self));
-    if (run_enter(run, context, err) || self_test(self, run, &plan, &measuring, err) ||
-        measure_tasks(run, &plan, &measuring, gate_task, err) ||
-        judge_predict(run, &plan, context, err) || judge_history(run, &plan, context, err) ||
-        judge_gate(run, &plan, context, &base_built, &head_built, self, run->self_test.series, err))
+    struct gating_self self = {0};
+    if (run_enter(run, context, err) || gating_measure(&self, run, &plan, &measuring, err))
+        goto done;
+    run->self_test = study_self_test(self.verdicts, self.count, context->policy.gate.alpha);
+    if (judge_predict(run, &plan, context, err) || judge_history(run, &plan, context, err) ||
+        judge_gate(run, &plan, context, &base_built, &head_built, self.verdicts, self.count, err))
         goto done;
     status = run_leave(run, context, err);
 done:
@@ -246,7 +166,7 @@ int pipeline_compare(struct run *run, struct context *context, const struct comp
         return -1;
     measuring_begin(&measuring, context, what->base, what->head);
     measuring.deadline_s = monotonic_s() + context->policy.gate.seconds;
-    if (run_enter(run, context, err) || measure_tasks(run, &plan, &measuring, gate_task, err) ||
+    if (run_enter(run, context, err) || gating_measure(NULL, run, &plan, &measuring, err) ||
         judge_predict(run, &plan, context, err) ||
         judge_gate(run, &plan, context, what->base, what->head, NULL, 0, err))
         goto done;
@@ -260,7 +180,7 @@ static int solo_task(const struct task *task, struct run *run, struct measuring 
                      struct error *err)
 {
     bool found = false;
-    if (reuse(&found, task, run, measuring->context, err))
+    if (task_reuse(&found, task, run, measuring->context, err))
         return -1;
     return found ? 0 : measure_solo(measuring, task, &run->arena, err);
 }

@@ -118,3 +118,38 @@ int plan_make(struct plan *out, struct run *run, struct context *context, const 
     *out = plan;
     return 0;
 }
+
+void task_show(const struct task *task, struct context *context)
+{
+    char problem[PROBLEM_TEXT];
+    problem_format(problem, &task->result->problem);
+    progress_step(&context->progress, "%s %s", task->result->kernel, problem);
+}
+
+int task_resumed(bool *found, const struct task *task, struct run *run, struct context *context,
+                 struct error *err)
+{
+    struct result *r = task->result, stored;
+    const struct series series = {r->kernel, &r->problem, task->station->device.uuid};
+    *found = false;
+    if (store_find_result(&stored, found, context->store, run->id, &series, &run->arena, err))
+        return -1;
+    if (*found) {
+        r->base = stored.base;
+        r->head = stored.head;
+        r->reused = stored.reused;
+    }
+    return 0;
+}
+
+int task_reuse(bool *found, const struct task *task, struct run *run, struct context *context,
+               struct error *err)
+{
+    struct result *r = task->result;
+    const struct series series = {r->kernel, &r->problem, task->station->device.uuid};
+    if (store_find_measurement(&r->head, found, context->store, &series, r->head_code, NULL,
+                               &run->arena, err))
+        return -1;
+    r->reused = *found;
+    return 0;
+}
