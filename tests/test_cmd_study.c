@@ -2,6 +2,7 @@
 //
 // plumb study with the real bench on the host: kernels that differ by a factor are found, kernels
 // compared with themselves are not, and the table of the gates is whole.
+#include "tests/helper_loop.h"
 #include "tests/helper_plumb.h"
 #include "tests/helper_repo.h"
 
@@ -17,23 +18,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define KERNEL                                                                                     \
-    "#include \"kernel.h\"\n"                                                                      \
-    "static int supports(const struct plumb_problem *p) {\n"                                       \
-    "    return p->in_type == PLUMB_FP32 && p->layout == PLUMB_TN && p->batch == 1; }\n"           \
-    "static int launch(const struct plumb_args *args, void *stream) {\n"                           \
-    "    const struct plumb_problem *p = &args->problem; (void)stream;\n"                          \
-    "    const float *a = args->a, *b = args->b; float *c = args->c;\n"                            \
-    "    for (int again = 0; again < TIMES; again++)\n"                                            \
-    "    for (long i = 0; i < p->m; i++) for (long j = 0; j < p->n; j++) {\n"                      \
-    "        volatile float sum = 0;\n"                                                            \
-    "        for (long l = 0; l < p->k; l++) sum += a[i * p->k + l] * b[j * p->k + l];\n"          \
-    "        c[i * p->n + j] = sum; }\n"                                                           \
-    "    return 0; }\n"                                                                            \
-    "static const struct plumb_kernel kernel = {.name = \"loop\", .summary = \"\",\n"              \
-    "    .supports = supports, .launch = launch};\n"                                               \
-    "PLUMB_LIBRARY(\"host\", kernel)\n"
-
 static char *directory;
 static struct plumb_outcome outcome;
 
@@ -41,18 +25,7 @@ static int set_up(void **state)
 {
     (void)state;
     directory = helper_directory();
-    char *source = xprintf("%s/loop.c", directory);
-    FILE *file = fopen(source, "w");
-    assert_non_null(file);
-    fputs(KERNEL, file);
-    assert_int_equal(fclose(file), 0);
-    char *command = xprintf("cd %s && mkdir base head && for side in base:1 head:2; do cc -O2 "
-                            "-std=gnu17 -shared -fPIC -DTIMES=${side#*:} -I" TEST_SOURCE
-                            "/kernels -o ${side%%:*}/loop.so loop.c || exit 1; done",
-                            directory);
-    assert_int_equal(system(command), 0);
-    free(command);
-    free(source);
+    assert_int_equal(helper_loop_build(directory), 0);
     return 0;
 }
 
