@@ -96,6 +96,20 @@ static int run_leave(struct run *run, struct context *context, struct error *err
     return store_finish_run(context->store, run, err);
 }
 
+static void tell_cost(const struct run *run, const struct measuring *measuring, double wall_s)
+{
+    double kernels_s = 0;
+    size_t measured = 0;
+    for (size_t i = 0; i < run->count; i++) {
+        measured += run->results[i].verdict.pairs > 0;
+        kernels_s += run->results[i].verdict.gpu_s;
+    }
+    if (measured)
+        progress_note(&measuring->context->progress,
+                      "%zu series side by side in %u processes, %.1f s, of it %.1f s of kernels",
+                      measured, measuring->processes, wall_s, kernels_s);
+}
+
 int pipeline_gate(struct run *run, struct context *context, const struct commit *base,
                   const struct commit *head, struct error *err)
 {
@@ -111,14 +125,17 @@ int pipeline_gate(struct run *run, struct context *context, const struct commit 
     if (context->options->dry_run)
         return 0;
     measuring_begin(&measuring, context, &base_built, &head_built);
-    measuring.deadline_s = monotonic_s() + context->policy.gate.seconds;
+    const double begun_s = monotonic_s();
+    measuring.deadline_s = begun_s + context->policy.gate.seconds;
     struct gating_self self = {0};
     if (run_enter(run, context, err) || gating_measure(&self, run, &plan, &measuring, err))
         goto done;
+    const double wall_s = monotonic_s() - begun_s;
     run->self_test = study_self_test(self.verdicts, self.count, context->policy.gate.alpha);
     if (judge_predict(run, &plan, context, err) || judge_history(run, &plan, context, err) ||
         judge_gate(run, &plan, context, &base_built, &head_built, self.verdicts, self.count, err))
         goto done;
+    tell_cost(run, &measuring, wall_s);
     status = run_leave(run, context, err);
 done:
     measuring_end(&measuring);

@@ -73,7 +73,8 @@ static int play(struct cost *out, struct duet *items, size_t count, size_t group
 
 static int compare(const char *directory, size_t count, struct error *err)
 {
-    char *base = xprintf("%s/base/loop.so", directory), *head = xprintf("%s/head/loop.so", directory);
+    char *base = xprintf("%s/base/loop.so", directory),
+         *head = xprintf("%s/head/loop.so", directory);
     struct problem *problems = xcalloc(count, sizeof(*problems));
     struct duet *items = xcalloc(count, sizeof(*items));
     struct bench_plan plan = {.kind = "host"};
@@ -86,11 +87,8 @@ static int compare(const char *directory, size_t count, struct error *err)
                                            .in = DTYPE_FP32,
                                            .out = DTYPE_FP32,
                                            .batch = 1};
-            items[i] = (struct duet){.kernel = "loop",
-                                     .problem = &problems[i],
-                                     .base = base,
-                                     .head = head,
-                                     .seed = 1};
+            items[i] = (struct duet){
+                .kernel = "loop", .problem = &problems[i], .base = base, .head = head, .seed = 1};
         }
         if (play(&costs[way], items, count, way ? 1 : count, &plan, err))
             return -1;
