@@ -75,7 +75,7 @@ static void add_kernel(struct planning *p, const struct station *station,
     const struct policy_kernel *rule =
         policy_rule(&p->context->policy, kernel->name, station->policy);
     if (!rule) {
-        p->skipped++;
+        p->skipped += !policy_skips(&p->context->policy, kernel->name);
         return;
     }
     add_problems(p, station, rule, base, head);

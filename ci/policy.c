@@ -61,7 +61,7 @@ static int check_references(const struct policy *p, struct error *err)
         return error_set(err, "%s: no [kernel \"...\"] section", p->label);
     for (size_t i = 0; i < p->kernel_count; i++) {
         const struct policy_kernel *k = &p->kernels[i];
-        if (!k->set_count)
+        if (!k->set_count && !k->skip)
             return error_set(err, "%s: [kernel \"%.60s\"] names no problems", p->label, k->pattern);
         for (size_t j = 0; j < k->set_count; j++) {
             const struct policy_set *set = policy_set_find(p, k->sets[j]);
@@ -138,20 +138,32 @@ void policy_free(struct policy *policy)
     memset(policy, 0, sizeof(*policy));
 }
 
+static const struct policy_kernel *first_match(const struct policy *policy, const char *kernel)
+{
+    for (size_t i = 0; i < policy->kernel_count; i++) {
+        if (fnmatch(policy->kernels[i].pattern, kernel, 0) == 0)
+            return &policy->kernels[i];
+    }
+    return NULL;
+}
+
 const struct policy_kernel *policy_rule(const struct policy *policy, const char *kernel,
                                         const struct policy_device *device)
 {
-    for (size_t i = 0; i < policy->kernel_count; i++) {
-        const struct policy_kernel *rule = &policy->kernels[i];
-        if (fnmatch(rule->pattern, kernel, 0))
-            continue;
-        for (size_t j = 0; j < rule->device_count; j++) {
-            if (strcmp(rule->devices[j], device->name) == 0)
-                return rule;
-        }
-        return rule->device_count ? NULL : rule;
+    const struct policy_kernel *rule = first_match(policy, kernel);
+    if (!rule || rule->skip)
+        return NULL;
+    for (size_t j = 0; j < rule->device_count; j++) {
+        if (strcmp(rule->devices[j], device->name) == 0)
+            return rule;
     }
-    return NULL;
+    return rule->device_count ? NULL : rule;
+}
+
+bool policy_skips(const struct policy *policy, const char *kernel)
+{
+    const struct policy_kernel *rule = first_match(policy, kernel);
+    return rule && rule->skip;
 }
 
 const struct policy_set *policy_set_find(const struct policy *policy, const char *name)

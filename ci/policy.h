@@ -8,8 +8,10 @@
 //                        timeout = SECONDS   memory = BYTES   sandbox = auto|require|off   pass =
 //                        NAME
 //     [device "NAME"]    kind = host|cuda   index = N   required = BOOL   profile = GPU (NAME is
-//     yours) [problems "SET"]   problem = MxNxK:TYPE... (repeated) [kernel "GLOB"]    problems =
+//     yours)
+//     [problems "SET"]   problem = MxNxK:TYPE... (repeated) [kernel "GLOB"]    problems =
 //     SET (repeated)   device = NAME (repeated)   control = BOOL
+//                        skip = BOOL (these are not measured, and need no problems)
 //                        margin = 0.5%   max-pairs = N   (first section whose GLOB matches rules)
 //     [gate]             margin = 0.3%   alpha = X   max-pairs = N   processes = N   seconds = N
 //                        undecided = fail|pass   removed = fail|allow   self-test = N
@@ -44,6 +46,7 @@ struct policy_kernel {
     const char **devices; // none: every device of the library's kind
     size_t device_count;
     bool control;
+    bool skip;          // built, but neither measured nor missed
     double margin;      // 0: the gate's
     uint32_t max_pairs; // 0: the gate's
 };
@@ -90,6 +93,8 @@ void policy_free(struct policy *policy);
 // The rule of a kernel on a device, or NULL: it is not measured there.
 const struct policy_kernel *policy_rule(const struct policy *policy, const char *kernel,
                                         const struct policy_device *device);
+// The policy leaves this kernel out on purpose.
+bool policy_skips(const struct policy *policy, const char *kernel);
 const struct policy_set *policy_set_find(const struct policy *policy, const char *name);
 // The gate's figures with the kernel's own on top.
 struct policy_gate policy_gate_for(const struct policy *policy, const struct policy_kernel *rule);

@@ -61,6 +61,7 @@ static const struct key {
     {"kernel", "problems", OWN_KERNEL, TYPE_TEXTS, AT(policy_kernel, sets), 0, 0, {0}},
     {"kernel", "device", OWN_KERNEL, TYPE_TEXTS, AT(policy_kernel, devices), 0, 0, {0}},
     {"kernel", "control", OWN_KERNEL, TYPE_BOOL, AT(policy_kernel, control), 0, 0, {0}},
+    {"kernel", "skip", OWN_KERNEL, TYPE_BOOL, AT(policy_kernel, skip), 0, 0, {0}},
     {"kernel", "margin", OWN_KERNEL, TYPE_FRACTION, AT(policy_kernel, margin), 1e-4, 1, {0}},
     {"kernel", "max-pairs", OWN_KERNEL, TYPE_COUNT, AT(policy_kernel, max_pairs), 16, 1e5, {0}},
     {"gate", "", OWN_NOTHING, TYPE_HEADER, 0, 0, 0, {0}},

@@ -50,6 +50,22 @@ static void refused_line(const char *section, const char *line, const char *expe
     free(text);
 }
 
+static void skipped_kernels_have_no_rule_and_need_no_problems(void **state)
+{
+    (void)state;
+    struct policy policy;
+    struct error err;
+    char *text = xprintf("%.*s[kernel \"gemm-slow*\"]\n\tskip = true\n%s",
+                         (int)(strstr(good, "[kernel") - good), good, strstr(good, "[kernel"));
+    assert_int_equal(policy_parse(&policy, text, strlen(text), "p.cfg", &err), 0);
+    assert_null(policy_rule(&policy, "gemm-slow-1", &policy.devices[0]));
+    assert_true(policy_skips(&policy, "gemm-slow-1"));
+    assert_non_null(policy_rule(&policy, "gemm-1", &policy.devices[0]));
+    assert_false(policy_skips(&policy, "gemm-1"));
+    policy_free(&policy);
+    free(text);
+}
+
 static void policy_reads_every_kind_of_value(void **state)
 {
     (void)state;
@@ -173,6 +189,7 @@ static void policy_mutated_text_never_crashes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(skipped_kernels_have_no_rule_and_need_no_problems),
         cmocka_unit_test(policy_reads_every_kind_of_value),
         cmocka_unit_test(policy_first_matching_section_rules_a_kernel),
         cmocka_unit_test(policy_unknown_keys_are_errors_with_their_line),
