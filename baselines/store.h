@@ -153,6 +153,8 @@ struct history_query {
     int64_t except_run; // a run never judges itself; 0: none left out
     int64_t until_s;    // only commits of this time or before; 0: no bound
     bool comparisons;   // also the heads of gates, bisections and studies
+    // store_past() only: no measurement with a larger key, no commit before this time; 0: no bound.
+    int64_t until_key, from_s;
 };
 // Timed (state ok) head measurements of a series in order of commit time, then of measuring, newest
 // last. Points live in the arena. An unknown series has none.
@@ -163,8 +165,8 @@ int store_history(struct history *out, struct store *store, const struct series 
 // points.
 struct past_point {
     char commit[OBJECT_ID_TEXT];
-    int64_t time_s; // of the commit; may go backwards between parents and children
-    int64_t run_id;
+    int64_t time_s;              // of the commit; may go backwards between parents and children
+    int64_t run_id, measurement; // keys of this file
     double time_ns, clock_hz;
     double predicted_ns; // at the observed clock; 0 if none
     int64_t code;        // equal: the same machine code; 0 unknown

@@ -70,6 +70,7 @@ static int read_point(struct reading *r, sqlite3_stmt *row, struct error *err)
                              .time_ns = row_real(row, 2),
                              .clock_hz = known(row_real(row, 3)),
                              .code = row_int(row, 4),
+                             .measurement = row_int(row, 8),
                              .model = ""};
     if (!row_copy(p->commit, sizeof(p->commit), row, 0) || known(p->time_ns) == 0)
         return store_damaged(r->store, "a measurement's time or commit", err);
@@ -85,10 +86,12 @@ static int read_points(struct reading *r, int64_t series, const struct history_q
                        struct error *err)
 {
     int status;
-    sqlite3_stmt *row = statement_bind(
-        r->store, query->comparisons ? SQL_PAST_ALL : SQL_PAST,
-        CELLS(INT(series), INT(query->until_s ? query->until_s : INT64_MAX), INT(query->except_run),
-              INT(query->limit ? (int64_t)query->limit : -1)));
+    sqlite3_stmt *row =
+        statement_bind(r->store, query->comparisons ? SQL_PAST_ALL : SQL_PAST,
+                       CELLS(INT(series), INT(query->until_s ? query->until_s : INT64_MAX),
+                             INT(query->except_run), INT(query->limit ? (int64_t)query->limit : -1),
+                             INT(query->until_key ? query->until_key : INT64_MAX),
+                             INT(query->from_s ? query->from_s : INT64_MIN)));
     while ((status = statement_step(r->store, row, err)) > 0) {
         if (read_point(r, row, err)) {
             sqlite3_reset(row);

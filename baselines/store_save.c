@@ -264,12 +264,23 @@ static int save_verdict(struct store *store, const struct place *place, const st
                                v->explanation ? TEXT(v->explanation) : NOTHING));
 }
 
+// Whoever kept a conclusion of this series' past, or of this run, learns that it is out of date.
+static int mark(struct store *store, const struct place *place, struct error *err)
+{
+    if (!place->plain)
+        return 0;
+    if (statement_run(store, err, SQL_MARK_SERIES,
+                      CELLS(INT(place->series), INT(place->commit_s[ROLE_HEAD]))))
+        return -1;
+    return statement_run(store, err, SQL_FORGET_NIGHT, CELLS(INT(place->run)));
+}
+
 static int save_result(struct store *store, const struct run *run, const struct result *result,
                        struct error *err)
 {
     struct place place = {0};
     if (find_place(&place, store, run, result, err) || save_facts(store, &place, result, err) ||
-        save_prediction(store, &place, &result->prediction, err))
+        save_prediction(store, &place, &result->prediction, err) || mark(store, &place, err))
         return -1;
     return save_verdict(store, &place, &result->verdict, err);
 }

@@ -9,14 +9,13 @@
 enum {
     CONTROLS_MOST = 8,
     CONTROLS_FEWEST = 3,
-    LEVEL_POINTS = 10, // of the accepted state, and of the newest
 };
 
 const struct past_options past_defaults = {.margin = 0.01, .confidence = 0.99};
 
 // ---- values ----
 
-static bool all_predicted(const struct past *past)
+bool past_predicted(const struct past *past)
 {
     for (size_t i = 0; i < past->count; i++) {
         if (!(past->points[i].predicted_ns > 0))
@@ -25,13 +24,12 @@ static bool all_predicted(const struct past *past)
     return past->count > 0;
 }
 
-static double *values_of(bool *against_model, const struct past *past, struct arena *arena)
+static double *values_of(const struct past *past, bool against_model, struct arena *arena)
 {
     double *values = arena_alloc(arena, past->count * sizeof(*values));
-    *against_model = all_predicted(past);
     for (size_t i = 0; i < past->count; i++) {
         const struct past_point *p = &past->points[i];
-        values[i] = log(*against_model ? p->time_ns / p->predicted_ns : p->time_ns);
+        values[i] = log(against_model ? p->time_ns / p->predicted_ns : p->time_ns);
     }
     return values;
 }
@@ -61,10 +59,9 @@ static int add_control(struct shifts *all, struct store *store, const struct ser
     struct arena arena = {0};
     const struct history_query query = {.limit = limit};
     struct past past;
-    bool against_model;
     int status = store_past(&past, store, &series, &query, &arena, err);
     if (status == 0 && past.count) {
-        double *values = values_of(&against_model, &past, &arena);
+        double *values = values_of(&past, past_predicted(&past), &arena);
         double *work = arena_alloc(&arena, past.count * sizeof(*work));
         memcpy(work, values, past.count * sizeof(*work));
         double level = robust_median(work, past.count);
@@ -223,44 +220,66 @@ static void find_changes(struct series_past *s, struct arena *keep)
     changepoints_free(&found);
 }
 
-// ---- against the accepted state ----
-
-static size_t epoch_begins(const struct epoch *epoch, const struct past *past)
+void past_values(struct series_past *out, const struct surroundings *surroundings,
+                 struct arena *scratch)
 {
-    for (size_t i = 0; i < past->count; i++) {
-        if (strcmp(past->points[i].commit, epoch->commit) == 0)
-            return i;
-    }
-    for (size_t i = 0; i < past->count; i++) { // accepted at a commit that was not measured
-        if (past->points[i].time_s >= epoch->when_s)
-            return i;
-    }
-    return 0;
+    out->values = values_of(&out->past, out->against_model, scratch);
+    out->common_mode = take_off(out->values, &out->past, surroundings);
 }
 
-static void find_creep(struct series_past *s, const struct past_options *options)
+void past_find(struct series_past *out, struct arena *keep)
 {
-    const size_t count = s->past.count;
-    if (s->epoch)
-        s->since = epoch_begins(s->epoch, &s->past);
-    size_t end = s->since + LEVEL_POINTS < count ? s->since + LEVEL_POINTS : count;
-    size_t first = count > LEVEL_POINTS ? count - LEVEL_POINTS : 0;
-    for (size_t i = s->change_count; i-- > 0;) {
-        size_t index = s->changes[i].change.index;
-        if (index > s->since && index < end)
+    find_breaks(out, keep);
+    find_changes(out, keep);
+}
+
+// ---- against the accepted state ----
+
+bool past_epoch_begins(size_t *out, const struct epoch *epoch, const struct past *past)
+{
+    for (*out = 0; *out < past->count; ++*out) {
+        if (strcmp(past->points[*out].commit, epoch->commit) == 0)
+            return true;
+    }
+    for (*out = 0; *out < past->count; ++*out) { // accepted at a commit that was not measured
+        if (past->points[*out].time_s >= epoch->when_s)
+            return true;
+    }
+    *out = 0;
+    return false;
+}
+
+void past_accepted(struct series_past *out)
+{
+    const size_t count = out->past.count;
+    out->since = 0;
+    out->since_known = !out->epoch || past_epoch_begins(&out->since, out->epoch, &out->past);
+    size_t end = out->since + PAST_LEVEL_POINTS < count ? out->since + PAST_LEVEL_POINTS : count;
+    for (size_t i = out->change_count; i-- > 0;) {
+        size_t index = out->changes[i].change.index;
+        if (index > out->since && index < end)
             end = index;
     }
-    if (s->change_count && s->changes[s->change_count - 1].change.index > first)
-        first = s->changes[s->change_count - 1].change.index;
-    if (first < s->since)
-        first = s->since;
-    double *work = xcalloc(end - s->since + 1, sizeof(*work));
-    memcpy(work, s->values + s->since, (end - s->since) * sizeof(*work));
-    double level = robust_median(work, end - s->since);
-    double se = s->sigma / sqrt((double)(end - s->since));
-    s->creep = creep_test(level, isfinite(se) ? se : 0, s->values + first, count - first,
-                          options->margin, options->confidence);
+    double *work = xcalloc(end - out->since + 1, sizeof(*work));
+    memcpy(work, out->values + out->since, (end - out->since) * sizeof(*work));
+    double se = out->sigma / sqrt((double)(end - out->since));
+    out->level = robust_median(work, end - out->since);
+    out->level_se = isfinite(se) ? se : 0;
     free(work);
+}
+
+void past_recent(struct series_past *out, const double *values, size_t first, size_t count,
+                 const struct past_options *options)
+{
+    size_t skip = count > PAST_LEVEL_POINTS ? count - PAST_LEVEL_POINTS : 0;
+    size_t from = first + skip;
+    if (out->change_count && out->changes[out->change_count - 1].change.index > from)
+        from = out->changes[out->change_count - 1].change.index;
+    if (from < out->since)
+        from = out->since;
+    skip = from - first < count ? from - first : count;
+    out->creep = creep_test(out->level, out->level_se, values + skip, count - skip, options->margin,
+                            options->confidence);
 }
 
 int past_load(struct series_past *out, struct store *store, const struct series_entry *entry,
@@ -271,21 +290,27 @@ int past_load(struct series_past *out, struct store *store, const struct series_
     struct series_past s = {.series = entry};
     if (store_past(&s.past, store, &series, &options->query, scratch, err))
         return -1;
-    s.values = values_of(&s.against_model, &s.past, scratch);
-    s.common_mode = take_off(s.values, &s.past, surroundings);
+    s.against_model = past_predicted(&s.past);
+    past_values(&s, surroundings, scratch);
     if (options->epochs)
         s.epoch = epoch_find(options->epochs, entry->kernel, &entry->problem, entry->device_uuid);
     if (s.past.count) {
-        s.newest = s.past.points[s.past.count - 1];
-        size_t first = s.past.count > PAST_RECENT ? s.past.count - PAST_RECENT : 0;
-        for (size_t i = first; i < s.past.count; i++)
-            s.recent[s.recent_count++] = (float)s.past.points[i].time_ns;
-        find_breaks(&s, keep);
-        find_changes(&s, keep);
-        find_creep(&s, options);
+        past_remember(&s);
+        past_find(&s, keep);
+        past_accepted(&s);
+        past_recent(&s, s.values, 0, s.past.count, options);
     }
     *out = s;
     return 0;
+}
+
+void past_remember(struct series_past *s)
+{
+    size_t first = s->past.count > PAST_RECENT ? s->past.count - PAST_RECENT : 0;
+    s->newest = s->past.points[s->past.count - 1];
+    s->recent_count = 0;
+    for (size_t i = first; i < s->past.count; i++)
+        s->recent[s->recent_count++] = (float)s->past.points[i].time_ns;
 }
 
 void past_forget(struct series_past *past)

@@ -9,7 +9,7 @@
 #ifndef PLUMB_PAST_H
 #define PLUMB_PAST_H
 
-#include "baselines/store.h"
+#include "baselines/judgement.h"
 #include "model/attribution.h"
 #include "model/changepoint.h"
 #include "model/focus.h"
@@ -36,18 +36,6 @@ struct past_options {
 };
 extern const struct past_options past_defaults;
 
-struct past_commit {
-    char id[OBJECT_ID_TEXT];
-    int64_t time_s;
-};
-struct past_change {
-    struct change change;                    // indices into the points
-    struct past_commit at, earliest, latest; // of change.index, .earliest and .latest
-    size_t commits;                          // in the credible set
-    bool code_changed, model_changed;        // within the credible set
-    enum attribution attribution;
-    const char *what; // name of a break, or NULL
-};
 // A declared change: driver, CUDA runtime, model. It is not a change of level, but may be why.
 struct past_break {
     size_t index; // first point after it
@@ -72,6 +60,8 @@ struct series_past {
     size_t break_count;
     const struct epoch *epoch; // the last that covers it; NULL: the beginning counts as accepted
     size_t since;              // index of the first point of the accepted state
+    bool since_known;          // false: the epoch begins with a commit that is not measured yet
+    double level, level_se;    // of the accepted state
     struct creep creep;        // of the newest points against the accepted state
     struct past_point newest;  // zeroed when there is none
     float recent[PAST_RECENT]; // the newest times, oldest first
@@ -83,6 +73,24 @@ void past_forget(struct series_past *past);
 int past_load(struct series_past *out, struct store *store, const struct series_entry *series,
               const struct surroundings *surroundings, const struct past_options *options,
               struct arena *scratch, struct arena *keep, struct error *err);
+
+// The steps of past_load(), for who has the points already. past_values(): out->values of
+// out->past and out->against_model. past_find(): breaks and changes of out->past and out->values;
+// both may be a stretch of the points, indices then count from its first.
+bool past_predicted(const struct past *past); // all of them
+void past_values(struct series_past *out, const struct surroundings *surroundings,
+                 struct arena *scratch);
+void past_find(struct series_past *out, struct arena *keep);
+void past_remember(struct series_past *out); // the newest of out->past (at least one)
+// Where the accepted state begins and what its level is: out->since, level, level_se. Then
+// past_recent() says how far the newest of `count` values, the last of all, are from it; `first` is
+// the index of the first of them.
+void past_accepted(struct series_past *out);
+void past_recent(struct series_past *out, const double *values, size_t first, size_t count,
+                 const struct past_options *options);
+enum { PAST_LEVEL_POINTS = 10 }; // of the accepted state, and of the newest
+// The first point of the accepted state; false: it was not measured yet, and *out is 0.
+bool past_epoch_begins(size_t *out, const struct epoch *epoch, const struct past *past);
 
 // Looks at all series together: changes that many share are the device's, a class of kernels' or
 // the model's. Only what `keep` holds is needed.

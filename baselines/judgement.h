@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What was concluded of a series' past, kept from night to night. The points up to `settled` are
+// judged once; a later night reads and judges only those after them, unless one came among them.
+//
+// Whoever saves, merges or prunes marks the series concerned, so what is kept is never taken for
+// more than it knows: a judgement counts only with the marks it was made under.
+#ifndef PLUMB_JUDGEMENT_H
+#define PLUMB_JUDGEMENT_H
+
+#include "baselines/store.h"
+#include "model/attribution.h"
+#include "model/changepoint.h"
+#include "model/focus.h"
+
+struct past_commit {
+    char id[OBJECT_ID_TEXT];
+    int64_t time_s;
+};
+// A change of level in a series' past.
+struct past_change {
+    struct change change;                    // indices into the points
+    struct past_commit at, earliest, latest; // of change.index, .earliest and .latest
+    size_t commits;                          // in the credible set
+    bool code_changed, model_changed;        // within the credible set
+    enum attribution attribution;
+    const char *what; // name of a break, or NULL
+};
+
+enum { JUDGEMENT_MAKER_TEXT = 33 };
+struct judgement {
+    // What it was made of, and by what: another maker's counts as none.
+    char maker[JUDGEMENT_MAKER_TEXT];
+    int64_t marks;      // of the series when it was read
+    bool changed;       // something came or was renewed since it was made ...
+    int64_t changed_s;  // ... at this commit time or later
+    int64_t newest_key; // the largest measurement key looked at
+    size_t points;      // of the series
+    size_t settled;     // the first of them, whose changes stay
+    int64_t settled_s;  // commit time of the last settled one, and its measurement's key
+    int64_t settled_key;
+    int64_t context_s; // commit time from which on points are read again
+    // What it says.
+    bool against_model, common_mode, drift;
+    double sigma, correlation;
+    size_t since;           // first point of the accepted state; SIZE_MAX: not measured yet
+    double level, level_se; // of the accepted state
+    struct creep creep;     // without its evidence
+    struct past_change *changes;
+    size_t change_count;
+};
+
+// A settled point, for a chart.
+struct chart_point {
+    size_t index;
+    char commit[OBJECT_ID_TEXT];
+    int64_t time_s;
+    double time_ns;
+    double predicted_ns; // 0 if none
+    double half_ns;      // half width of the time's interval, NaN unknown
+};
+
+// Makes room for every series' judgement, so that from now on what comes is marked. Call before
+// reading what is judged.
+int store_judge_begin(struct store *store, struct error *err);
+// maker "": there is none.
+int store_load_judgement(struct judgement *out, struct store *store, const struct series *series,
+                         struct arena *arena, struct error *err);
+// Replaces it. When something came since out->marks was read, it stays marked. `chart` is written
+// when `chart_count` is not 0.
+int store_save_judgement(struct store *store, const struct series *series,
+                         const struct judgement *judgement, const struct chart_point *chart,
+                         size_t chart_count, struct error *err);
+int store_load_chart(struct chart_point **out, size_t *count, struct store *store,
+                     const struct series *series, struct arena *arena, struct error *err);
+// The largest measurement key of all.
+int store_newest_key(int64_t *out, struct store *store, struct error *err);
+
+// Half width of the 95 % interval of a measurement's time: two standard errors of the trimmed mean
+// of its samples (model/robust.h). NaN without samples.
+int store_half_width(double *out, struct store *store, int64_t measurement, struct error *err);
+
+// ---- models' accuracy, run by run ----
+
+struct night_row {
+    int64_t run_id, time_s; // time of the commit
+    char commit[OBJECT_ID_TEXT];
+    char kernel[KERNEL_NAME_TEXT];
+    enum dtype dtype;
+    const char *device_uuid, *model; // equal texts are not equal pointers
+    size_t count;
+    double mape, bias, within, tau;
+};
+// Finished plain runs whose nights are not known, oldest first.
+int store_unknown_nights(int64_t **runs, size_t *count, struct store *store, struct arena *arena,
+                         struct error *err);
+// One timed and predicted head of a run.
+struct night_source {
+    struct series_entry series;
+    struct past_point point;
+};
+int store_night_sources(struct night_source **out, size_t *count, struct store *store,
+                        int64_t run_id, struct arena *arena, struct error *err);
+// Saves the rows of these runs (whose rows stand together) and that the runs are known.
+int store_save_nights(struct store *store, const int64_t *runs, size_t run_count,
+                      const struct night_row *rows, size_t count, struct error *err);
+// Of the newest `limit` runs by commit time (0: all); by device, kernel, type, then time.
+int store_load_nights(struct night_row **out, size_t *count, struct store *store, size_t limit,
+                      struct arena *arena, struct error *err);
+
+#endif

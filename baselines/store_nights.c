@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The models' accuracy in each run: which runs are not known yet, what their figures are made of,
+// and the figures that were made.
+#include "baselines/content.h"
+#include "baselines/judgement.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+int store_unknown_nights(int64_t **runs, size_t *count, struct store *store, struct arena *arena,
+                         struct error *err)
+{
+    int64_t *all = NULL;
+    size_t used = 0, room = 0;
+    int status;
+    sqlite3_stmt *row = statement_bind(store, SQL_UNKNOWN_NIGHTS, NULL, 0);
+    while ((status = statement_step(store, row, err)) > 0) {
+        if (used == room) {
+            room = room ? 2 * room : 64;
+            all = xrealloc(all, room, sizeof(*all));
+        }
+        all[used++] = row_int(row, 0);
+    }
+    if (status == 0) {
+        *runs = arena_alloc(arena, used * sizeof(*all));
+        if (used)
+            memcpy(*runs, all, used * sizeof(*all));
+        *count = used;
+    }
+    free(all);
+    return status;
+}
+
+static int read_source(struct night_source *out, struct store *store, sqlite3_stmt *row,
+                       int64_t run_id, struct arena *arena, struct error *err)
+{
+    struct error ignored;
+    memset(out, 0, sizeof(*out));
+    const char *problem = (const char *)sqlite3_column_text(row, 1);
+    out->series.device_uuid = row_text(row, 2, arena);
+    out->series.device_name = "";
+    out->point = (struct past_point){.run_id = run_id,
+                                     .time_s = row_int(row, 4),
+                                     .time_ns = row_real(row, 5),
+                                     .predicted_ns = row_real(row, 6),
+                                     .model = row_text(row, 7, arena),
+                                     .driver = "",
+                                     .runtime = ""};
+    bool sound = row_copy(out->series.kernel, sizeof(out->series.kernel), row, 0) && problem &&
+                 problem_parse(&out->series.problem, problem, &ignored) == 0 &&
+                 row_copy(out->point.commit, sizeof(out->point.commit), row, 3);
+    return sound ? 0 : store_damaged(store, "a series", err);
+}
+
+int store_night_sources(struct night_source **out, size_t *count, struct store *store,
+                        int64_t run_id, struct arena *arena, struct error *err)
+{
+    struct night_source *all = NULL;
+    size_t used = 0, room = 0;
+    int status;
+    sqlite3_stmt *row = statement_bind(store, SQL_NIGHT_SOURCES, CELLS(INT(run_id)));
+    while ((status = statement_step(store, row, err)) > 0) {
+        if (used == room) {
+            room = room ? 2 * room : 64;
+            all = xrealloc(all, room, sizeof(*all));
+        }
+        if (read_source(&all[used++], store, row, run_id, arena, err)) {
+            status = -1;
+            break;
+        }
+    }
+    sqlite3_reset(row);
+    if (status == 0) {
+        *out = arena_alloc(arena, used * sizeof(*all));
+        if (used)
+            memcpy(*out, all, used * sizeof(*all));
+        *count = used;
+    }
+    free(all);
+    return status;
+}
+
+static int put_nights(struct store *store, const int64_t *runs, size_t run_count,
+                      const struct night_row *rows, size_t count, struct error *err)
+{
+    for (size_t i = 0; i < run_count; i++) {
+        if (statement_run(store, err, SQL_DROP_NIGHTS, CELLS(INT(runs[i]))) ||
+            statement_run(store, err, SQL_KNOW_NIGHT, CELLS(INT(runs[i]))))
+            return -1;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct night_row *n = &rows[i];
+        if (statement_run(store, err, SQL_ADD_NIGHT,
+                          CELLS(INT(n->run_id), TEXT(n->kernel), TEXT(dtype_name(n->dtype)),
+                                TEXT(n->device_uuid), TEXT(n->model), INT(n->count), REAL(n->mape),
+                                REAL(n->bias), isnan(n->tau) ? NOTHING : REAL(n->tau),
+                                REAL(n->within))))
+            return -1;
+    }
+    return 0;
+}
+
+int store_save_nights(struct store *store, const int64_t *runs, size_t run_count,
+                      const struct night_row *rows, size_t count, struct error *err)
+{
+    if (transaction_begin(store, err))
+        return -1;
+    return transaction_end(store, put_nights(store, runs, run_count, rows, count, err), err);
+}
+
+// The same few devices and models stand in every row: the last row's text is most often this one's.
+static const char *shared_text(const char *last, sqlite3_stmt *row, int column, struct arena *arena)
+{
+    const char *text = (const char *)sqlite3_column_text(row, column);
+    return last && text && strcmp(last, text) == 0 ? last : row_text(row, column, arena);
+}
+
+static int read_night(struct night_row *out, const struct night_row *last, struct store *store,
+                      sqlite3_stmt *row, struct arena *arena, struct error *err)
+{
+    const char *dtype = (const char *)sqlite3_column_text(row, 4);
+    memset(out, 0, sizeof(*out));
+    out->run_id = row_int(row, 0);
+    out->time_s = row_int(row, 1);
+    out->device_uuid = shared_text(last ? last->device_uuid : NULL, row, 5, arena);
+    out->model = shared_text(last ? last->model : NULL, row, 6, arena);
+    out->count = (size_t)row_int(row, 7);
+    out->mape = row_real(row, 8);
+    out->bias = row_real(row, 9);
+    out->tau = row_real(row, 10);
+    out->within = row_real(row, 11);
+    bool sound = row_copy(out->commit, sizeof(out->commit), row, 2) &&
+                 row_copy(out->kernel, sizeof(out->kernel), row, 3) && dtype &&
+                 dtype_parse(&out->dtype, dtype) == 0 && out->bias > -1;
+    return sound ? 0 : store_damaged(store, "a night's accuracy", err);
+}
+
+int store_load_nights(struct night_row **out, size_t *count, struct store *store, size_t limit,
+                      struct arena *arena, struct error *err)
+{
+    struct night_row *all = NULL;
+    size_t used = 0, room = 0;
+    int status;
+    sqlite3_stmt *row =
+        statement_bind(store, SQL_LOAD_NIGHTS, CELLS(INT(limit ? (int64_t)limit : -1)));
+    while ((status = statement_step(store, row, err)) > 0) {
+        if (used == room) {
+            room = room ? 2 * room : 256;
+            all = xrealloc(all, room, sizeof(*all));
+        }
+        if (read_night(&all[used], used ? &all[used - 1] : NULL, store, row, arena, err)) {
+            status = -1;
+            break;
+        }
+        used++;
+    }
+    sqlite3_reset(row);
+    if (status == 0) {
+        *out = arena_alloc(arena, used * sizeof(*all));
+        if (used)
+            memcpy(*out, all, used * sizeof(*all));
+        *count = used;
+    }
+    free(all);
+    return status;
+}
