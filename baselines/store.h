@@ -92,10 +92,20 @@ struct run_entry {
     int64_t results;
     enum conclusion conclusion;
     const char *headline;
+    const char *summary;     // of the head commit
+    const char *device_uuid; // of the first device
 };
 // Newest first, at most `limit` (0: all).
 int store_list_runs(struct run_entry **out, size_t *count, struct store *store, int kind,
                     size_t limit, struct arena *arena, struct error *err);
+
+// The times of a run's heads, by ascending key of their series.
+struct run_time {
+    int64_t series; // key, as series_entry has it
+    double time_ns;
+};
+int store_run_times(struct run_time **out, size_t *count, struct store *store, int64_t run_id,
+                    struct arena *arena, struct error *err);
 
 // ---- what need not be done again ----
 
@@ -201,6 +211,7 @@ struct series_entry {
     const char *device_uuid;
     const char *device_name;
     bool control; // cannot have changed, as its newest plain run has it
+    int64_t key;  // of this file
 };
 int store_list_series(struct series_entry **out, size_t *count, struct store *store,
                       struct arena *arena, struct error *err);

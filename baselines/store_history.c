@@ -112,6 +112,7 @@ static int read_series(struct series_entry *out, struct store *store, sqlite3_st
     out->device_uuid = row_text(row, 2, arena);
     out->device_name = row_text(row, 3, arena);
     out->control = row_int(row, 4) != 0;
+    out->key = row_int(row, 5);
     return 0;
 }
 

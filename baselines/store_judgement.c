@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "baselines/judgement.h"
 #include "baselines/content.h"
+#include "baselines/judgement.h"
 #include "baselines/pack.h"
 #include "model/robust.h"
 
@@ -186,15 +186,15 @@ static int put_changes(struct store *store, int64_t key, const struct judgement 
     for (size_t i = 0; i < j->change_count; i++) {
         const struct past_change *c = &j->changes[i];
         const struct change *d = &c->change;
-        if (statement_run(
-                store, err, SQL_ADD_CHANGE,
-                CELLS(INT(key), INT(i), INT(d->index), INT(d->earliest), INT(d->latest),
-                      REAL(d->before), REAL(d->after), REAL(d->size), real_or_null(d->size_low),
-                      real_or_null(d->size_high), REAL(d->evidence), TEXT(c->at.id),
-                      INT(c->at.time_s), TEXT(c->earliest.id), INT(c->earliest.time_s),
-                      TEXT(c->latest.id), INT(c->latest.time_s), INT(c->commits),
-                      INT(c->code_changed), INT(c->model_changed), INT(c->attribution),
-                      c->what ? TEXT(c->what) : NOTHING)))
+        if (statement_run(store, err, SQL_ADD_CHANGE,
+                          CELLS(INT(key), INT(i), INT(d->index), INT(d->earliest), INT(d->latest),
+                                REAL(d->before), REAL(d->after), REAL(d->size),
+                                real_or_null(d->size_low), real_or_null(d->size_high),
+                                REAL(d->evidence), TEXT(c->at.id), INT(c->at.time_s),
+                                TEXT(c->earliest.id), INT(c->earliest.time_s), TEXT(c->latest.id),
+                                INT(c->latest.time_s), INT(c->commits), INT(c->code_changed),
+                                INT(c->model_changed), INT(c->attribution),
+                                c->what ? TEXT(c->what) : NOTHING)))
             return -1;
     }
     return 0;
@@ -211,7 +211,8 @@ static int put_chart(struct store *store, int64_t key, const struct chart_point 
         const struct chart_point *p = &chart[i];
         if (statement_run(store, err, SQL_ADD_CHART_POINT,
                           CELLS(INT(key), INT(p->index), TEXT(p->commit), INT(p->time_s),
-                                REAL(p->time_ns), p->predicted_ns > 0 ? REAL(p->predicted_ns) : NOTHING,
+                                REAL(p->time_ns),
+                                p->predicted_ns > 0 ? REAL(p->predicted_ns) : NOTHING,
                                 real_or_null(p->half_ns))))
             return -1;
     }

@@ -56,6 +56,8 @@ static int read_entry(struct run_entry *out, struct store *store, sqlite3_stmt *
     out->results = row_int(row, 7);
     out->conclusion = (enum conclusion)conclusion;
     out->headline = row_text(row, 9, arena);
+    out->summary = row_text(row, 10, arena);
+    out->device_uuid = row_text(row, 11, arena);
     return sound ? 0 : store_damaged(store, "a run", err);
 }
 
@@ -86,4 +88,24 @@ int store_list_runs(struct run_entry **out, size_t *count, struct store *store, 
     }
     free(entries);
     return status;
+}
+
+int store_run_times(struct run_time **out, size_t *count, struct store *store, int64_t run_id,
+                    struct arena *arena, struct error *err)
+{
+    int64_t room;
+    size_t used = 0;
+    int status;
+    if (statement_get(&room, store, err, SQL_COUNT_RESULTS, CELLS(INT(run_id))))
+        return -1;
+    struct run_time *times = arena_alloc(arena, (size_t)room * sizeof(*times));
+    sqlite3_stmt *row = statement_bind(store, SQL_RUN_TIMES, CELLS(INT(run_id)));
+    while ((status = statement_step(store, row, err)) > 0 && used < (size_t)room)
+        times[used++] = (struct run_time){row_int(row, 0), row_real(row, 1)};
+    sqlite3_reset(row);
+    if (status < 0)
+        return -1;
+    *out = times;
+    *count = used;
+    return 0;
 }

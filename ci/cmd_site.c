@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <unistd.h>
 
 struct arguments {
     struct options options;
@@ -62,23 +63,43 @@ static const struct argp argp = {
     .doc = "Writes the static site: every series with its changes, devices, accuracy, runs, and a "
            "feed of alarms.\v"
            "It opens from the folder, without a server. Pages whose data did not change stay as "
-           "they are. The store is only read.",
+           "they are. What is judged of a series is kept in the store, so that the next time only "
+           "what is new is judged; a store that cannot be written, or --points, does without.",
     .children = children,
 };
+
+// What is judged is kept in the store when that can be written; else it is only read.
+static int open_store(struct context *context, const struct arguments *a, bool *keeps,
+                      struct error *err)
+{
+    if (store_option_open(context, &a->options, STORE_READ, err))
+        return -1;
+    const char *path = store_path(context->store);
+    *keeps = a->points == 0 && access(path, W_OK) == 0;
+    if (!*keeps)
+        return 0;
+    struct store *store;
+    if (store_open(&store, path, STORE_WRITE, err))
+        return -1;
+    store_close(context->store);
+    context->store = store;
+    return 0;
+}
 
 static int write_site(struct context *context, struct site_data *data, const struct arguments *a,
                       struct error *err)
 {
     struct site_written written;
     const char *epochs = a->epochs, *out = a->out ? a->out : "site";
-    if (store_option_open(context, &a->options, STORE_READ, err))
+    bool keeps;
+    if (open_store(context, a, &keeps, err))
         return -1;
     if (!epochs && context->repository)
         epochs = arena_printf(&context->arena, "%s/" EPOCHS_PATH,
                               repository_directory(context->repository));
     data->site.commit_url = a->commit_url;
     data->site.site_url = a->site_url;
-    if (site_data_load(data, context->store, epochs, a->points, err) ||
+    if (site_data_load(data, context->store, epochs, a->points, keeps, err) ||
         site_write(&data->site, out, &written, err))
         return -1;
     printf("%s/index.html: %zu series, %zu files written, %zu unchanged\n", out,

@@ -124,11 +124,20 @@ static struct night_series settle(struct night_group *g, struct arena *arena)
             end++;
         s.nights[s.count++] = night_of(g, first, end, work);
     }
-    for (size_t i = 0; i < s.count; i++)
-        work[i] = log1p(s.nights[i].bias);
-    changepoints_find(&s.bias, work, s.count, NULL);
     free(work);
     return s;
+}
+
+void nights_judge(struct nights *nights)
+{
+    for (size_t i = 0; i < nights->count; i++) {
+        struct night_series *s = &nights->series[i];
+        double *work = xcalloc(s->count + 1, sizeof(*work));
+        for (size_t k = 0; k < s->count; k++)
+            work[k] = log1p(s->nights[k].bias);
+        changepoints_find(&s->bias, work, s->count, NULL);
+        free(work);
+    }
 }
 
 static void group_free(struct night_group *g)
@@ -138,7 +147,7 @@ static void group_free(struct night_group *g)
     free(g->runs);
 }
 
-void nights_settle(struct nights *nights)
+void nights_collect(struct nights *nights)
 {
     nights->series = arena_alloc(&nights->arena, nights->group_count * sizeof(*nights->series));
     for (size_t i = 0; i < nights->group_count; i++) {
@@ -149,6 +158,12 @@ void nights_settle(struct nights *nights)
     free(nights->groups);
     nights->groups = NULL;
     nights->group_count = 0;
+}
+
+void nights_settle(struct nights *nights)
+{
+    nights_collect(nights);
+    nights_judge(nights);
 }
 
 void nights_free(struct nights *nights)

@@ -35,7 +35,14 @@ struct nights {
 // Collects a series' points (which are then no longer needed), then settles once.
 void nights_add(struct nights *nights, const struct series_entry *series, const struct past *past);
 void nights_settle(struct nights *nights);
+// Its two halves: the nights of each series; the changes of their bias.
+void nights_collect(struct nights *nights);
+void nights_judge(struct nights *nights);
 void nights_free(struct nights *nights);
+
+// The same from what the store keeps of each run, after adding the runs that it does not know yet.
+// The newest `limit` runs only (0: all).
+int nights_kept(struct nights *out, struct store *store, size_t limit, struct error *err);
 
 // To standard output. The table has the newest night and those where the bias moved.
 void nights_print_table(const struct nights *nights);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ci/site_data.h"
+#include "ci/site_past.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -7,11 +8,12 @@
 
 enum {
     RUNS_SHOWN = 200,
-    RUNS_COMPARED = 10, // whose times are on the compare page
+    RUNS_READ = 20, // the newest that are read whole when they are needed
     ALARMS_SHOWN = 100,
+    NIGHTS_SHOWN = 1000, // newest runs whose accuracy is shown
 };
 
-static enum cause cause_of_change(enum attribution attribution)
+enum cause site_cause(enum attribution attribution)
 {
     switch (attribution) {
     case ATTRIBUTION_KERNEL:
@@ -25,7 +27,7 @@ static enum cause cause_of_change(enum attribution attribution)
     }
 }
 
-static const char *sentence_of(const struct past_change *c, struct arena *arena)
+const char *site_sentence(const struct past_change *c, struct arena *arena)
 {
     const char *direction = c->change.size > 0 ? "slower" : "faster";
     const char *why = c->what ? c->what : attribution_name(c->attribution);
@@ -102,10 +104,10 @@ static void fill_series(struct site_series *out, const struct series_past *s, si
         return;
     const struct past_change *c = change_since(s);
     if (c) {
-        out->cause = cause_of_change(c->attribution);
+        out->cause = site_cause(c->attribution);
         out->since = c->at.id;
         out->since_s = c->at.time_s;
-        out->sentence = sentence_of(c, arena);
+        out->sentence = site_sentence(c, arena);
     } else {
         out->sentence = "crept there without a single step";
     }
@@ -138,23 +140,49 @@ static struct device *find_devices(struct site_data *data)
 
 // ---- runs ----
 
-static double *times_of(struct site_data *data, const struct run *run)
+struct place {
+    int64_t key;
+    size_t index;
+};
+
+static int by_key(const void *left, const void *right)
 {
-    double *times = arena_alloc(&data->set.arena, data->site.series_count * sizeof(*times));
-    for (size_t i = 0; i < data->site.series_count; i++)
-        times[i] = NAN;
-    for (size_t k = 0; k < run->count; k++) {
-        const struct result *r = &run->results[k];
-        double time_ns = measurement_time_ns(&r->head);
-        size_t device = device_index(&data->site, run->devices[r->device].uuid);
-        for (size_t i = 0; time_ns > 0 && i < data->site.series_count; i++) {
-            const struct site_series *s = &data->site.series[i];
-            if (s->device == device && strcmp(s->kernel, r->kernel) == 0 &&
-                problem_equal(&s->problem, &r->problem))
-                times[i] = time_ns;
+    const struct place *a = left, *b = right;
+    return a->key < b->key ? -1 : a->key > b->key;
+}
+
+// Where each series stands, by ascending key.
+static struct place *all_places(struct site_data *data)
+{
+    size_t count = data->set.count;
+    struct place *places = arena_alloc(&data->set.arena, (count + 1) * sizeof(*places));
+    for (size_t i = 0; i < count; i++)
+        places[i] = (struct place){data->set.series[i].series->key, i};
+    if (count)
+        qsort(places, count, sizeof(*places), by_key);
+    return places;
+}
+
+static int times_of(double **out, struct site_data *data, const struct place *places, int64_t run,
+                    struct error *err)
+{
+    struct arena arena = {0};
+    struct run_time *times;
+    size_t count, at = 0, series = data->site.series_count;
+    int status = store_run_times(&times, &count, data->store, run, &arena, err);
+    if (status == 0) {
+        *out = arena_alloc(&data->set.arena, series * sizeof(**out));
+        for (size_t i = 0; i < series; i++)
+            (*out)[i] = NAN;
+        for (size_t k = 0; k < count; k++) {
+            while (at < series && places[at].key < times[k].series)
+                at++;
+            if (at < series && places[at].key == times[k].series)
+                (*out)[places[at].index] = times[k].time_ns;
         }
     }
-    return times;
+    arena_free(&arena);
+    return status;
 }
 
 // The newest run of a commit alone says what is broken now.
@@ -193,39 +221,46 @@ static void describe_devices(struct site_data *data, struct device *devices, con
     }
 }
 
-static int fill_run(struct site_run *out, struct site_data *data, struct device *devices,
-                    struct site_series *series, const struct run_entry *e, bool whole, bool *newest,
-                    struct error *err)
+static void fill_run(struct site_run *out, const struct site_data *data, const struct run_entry *e)
 {
-    struct run run = {0};
+    size_t device = device_index(&data->site, e->device_uuid);
     *out = (struct site_run){.id = e->id,
                              .kind = e->kind,
                              .started_s = e->started_s,
                              .finished_s = e->finished_s,
                              .conclusion = e->conclusion,
                              .headline = e->headline,
-                             .summary = ""};
+                             .summary = e->summary,
+                             .device = device == SIZE_MAX ? 0 : device};
     memcpy(out->base, e->base, sizeof(out->base));
     memcpy(out->head, e->head, sizeof(out->head));
-    if (!whole)
-        return 0;
+}
+
+// What only a whole run says: the devices as they are now, and what is broken.
+static int read_run(struct site_data *data, struct device *devices, struct site_series *series,
+                    const struct run_entry *e, bool *newest, struct error *err)
+{
+    struct run run = {0};
     if (store_load_run(&run, data->store, e->id, err))
         return -1;
-    out->summary = arena_strdup(&data->set.arena, run.head.summary);
-    out->times_ns = times_of(data, &run);
-    if (run.device_count)
-        out->device = device_index(&data->site, run.devices[0].uuid);
-    if (out->device == SIZE_MAX)
-        out->device = 0;
     describe_devices(data, devices, &run);
     if (*newest && e->kind == RUN_MEASURE) {
         mark_broken(series, data, &run);
         *newest = false;
     }
-    data->site.repository = data->site.repository ? data->site.repository
-                                                  : arena_strdup(&data->set.arena, run.repository);
+    if (!data->site.repository)
+        data->site.repository = arena_strdup(&data->set.arena, run.repository);
     run_free(&run);
     return 0;
+}
+
+static bool all_described(const struct site *site)
+{
+    for (size_t i = 0; i < site->device_count; i++) {
+        if (!site->devices[i].kind[0])
+            return false;
+    }
+    return true;
 }
 
 static int fill_runs(struct site_data *data, struct device *devices, struct site_series *series,
@@ -233,14 +268,22 @@ static int fill_runs(struct site_data *data, struct device *devices, struct site
 {
     struct run_entry *entries;
     struct arena *arena = &data->set.arena;
+    const struct place *places = all_places(data);
     size_t count;
     bool newest = true;
     if (store_list_runs(&entries, &count, data->store, STORE_ALL_RUNS, RUNS_SHOWN, arena, err))
         return -1;
     struct site_run *runs = arena_alloc(arena, count * sizeof(*runs));
     for (size_t i = 0; i < count; i++) {
-        bool whole = i < RUNS_COMPARED && entries[i].finished_s;
-        if (fill_run(&runs[i], data, devices, series, &entries[i], whole, &newest, err))
+        double *times;
+        fill_run(&runs[i], data, &entries[i]);
+        if (!entries[i].finished_s)
+            continue;
+        if (times_of(&times, data, places, entries[i].id, err))
+            return -1;
+        runs[i].times_ns = times;
+        if (i < RUNS_READ && (newest || !all_described(&data->site)) &&
+            read_run(data, devices, series, &entries[i], &newest, err))
             return -1;
     }
     data->site.runs = runs;
@@ -274,7 +317,7 @@ static void fill_alarms(struct site_data *data)
             struct site_alarm *a = &alarms[total++];
             *a = (struct site_alarm){.series = i,
                                      .kind = c->change.size > 0 ? VERDICT_SLOWER : VERDICT_FASTER,
-                                     .cause = cause_of_change(c->attribution),
+                                     .cause = site_cause(c->attribution),
                                      .when_s = c->at.time_s,
                                      .log_ratio = c->change.size};
             memcpy(a->commit, c->at.id, sizeof(a->commit));
@@ -288,7 +331,7 @@ static void fill_alarms(struct site_data *data)
         const struct series_past *s = &data->set.series[alarms[i].series];
         for (size_t k = 0; k < s->change_count; k++) {
             if (strcmp(s->changes[k].at.id, alarms[i].commit) == 0)
-                alarms[i].sentence = sentence_of(&s->changes[k], arena);
+                alarms[i].sentence = site_sentence(&s->changes[k], arena);
         }
     }
 }
@@ -332,89 +375,25 @@ static void fill_accuracy(struct site_data *data)
     data->site.accuracy_count = nights->count;
 }
 
-// ---- one series, for its page ----
+// ---- all ----
 
-static void fill_history(struct site_detail *out, const struct past *past, struct arena *arena)
+static int load_series(struct site_data *out, const char *epochs_path, bool keeps,
+                       struct error *err)
 {
-    out->history.points = arena_alloc(arena, past->count * sizeof(*out->history.points));
-    out->history.count = past->count;
-    for (size_t i = 0; i < past->count; i++) {
-        const struct past_point *p = &past->points[i];
-        struct history_point *to = &out->history.points[i];
-        *to = (struct history_point){.time_s = p->time_s,
-                                     .time_ns = p->time_ns,
-                                     .clock_hz = p->clock_hz,
-                                     .predicted_ns = p->predicted_ns};
-        to->same_code = i > 0 && p->code && p->code == past->points[i - 1].code;
-        memcpy(to->commit, p->commit, sizeof(to->commit));
-    }
-}
-
-// The changes as they were attributed among all series.
-static void fill_changes(struct site_detail *out, const struct series_past *s, struct arena *arena)
-{
-    struct site_change *changes = arena_alloc(arena, s->change_count * sizeof(*changes));
-    for (size_t i = 0; i < s->change_count; i++) {
-        const struct past_change *c = &s->changes[i];
-        changes[i] = (struct site_change){.index = c->change.index,
-                                          .first = c->change.earliest,
-                                          .last = c->change.latest,
-                                          .log_ratio = c->change.size,
-                                          .lower = c->change.size_low,
-                                          .upper = c->change.size_high,
-                                          .log_evidence = c->change.evidence,
-                                          .cause = cause_of_change(c->attribution),
-                                          .sentence = sentence_of(c, arena)};
-    }
-    out->changes = changes;
-    out->change_count = s->change_count;
-    if (s->epoch) {
-        struct site_epoch *epoch = arena_alloc(arena, sizeof(*epoch));
-        *epoch = (struct site_epoch){s->since, s->epoch->level, s->epoch->reason, s->epoch->who,
-                                     s->epoch->when_s};
-        out->epochs = epoch;
-        out->epoch_count = 1;
-    }
-}
-
-static int load(struct site_detail *out, size_t index, void *context, struct arena *arena,
-                struct error *err)
-{
-    struct site_data *data = context;
-    const struct series_past *s = &data->set.series[index];
-    const struct series_entry *e = s->series;
-    const struct series series = {e->kernel, &e->problem, e->device_uuid};
-    struct site_detail detail = {0};
-    struct past past;
-    struct result result;
-    bool found;
-    const struct history_query query = {.limit = data->points};
-    if (store_past(&past, data->store, &series, &query, arena, err))
+    const struct history_request request = {.nights = &out->nights, .points = out->points};
+    if (!keeps)
+        return history_load(&out->set, out->store, &request, epochs_path, err);
+    if (site_past_load(&out->set, &out->judgements, out->store, epochs_path, err))
         return -1;
-    if (past.count < s->past.count)
-        return error_set(err,
-                         "%s: points of %s are gone while the site was written; write it again",
-                         store_path(data->store), e->kernel);
-    past.count = s->past.count; // a run may have been saved since
-    fill_history(&detail, &past, arena);
-    fill_changes(&detail, s, arena);
-    if (store_find_result(&result, &found, data->store, s->newest.run_id, &series, arena, err))
-        return -1;
-    if (found) {
-        detail.prediction = result.prediction;
-        detail.traits = result.traits;
-    }
-    *out = detail;
-    return 0;
+    return nights_kept(&out->nights, out->store, NIGHTS_SHOWN, err);
 }
 
 int site_data_load(struct site_data *out, struct store *store, const char *epochs_path,
-                   size_t points, struct error *err)
+                   size_t points, bool keeps, struct error *err)
 {
-    const struct history_request request = {.nights = &out->nights, .points = points};
     out->points = points;
     out->store = store;
-    if (history_load(&out->set, store, &request, epochs_path, err))
+    if (load_series(out, epochs_path, keeps, err))
         return -1;
     struct arena *arena = &out->set.arena;
     struct device *devices = find_devices(out);
@@ -422,6 +401,8 @@ int site_data_load(struct site_data *out, struct store *store, const char *epoch
     for (size_t i = 0; i < out->set.count; i++) {
         const struct series_past *s = &out->set.series[i];
         fill_series(&series[i], s, device_index(&out->site, s->series->device_uuid), arena);
+        if (out->judgements)
+            series[i].revision = mix(series[i].revision, (uint64_t)out->judgements[i].marks);
     }
     out->site.series = series;
     out->site.series_count = out->set.count;
@@ -429,7 +410,7 @@ int site_data_load(struct site_data *out, struct store *store, const char *epoch
         return -1;
     fill_alarms(out);
     fill_accuracy(out);
-    out->site.load = load;
+    out->site.load = site_detail_load;
     out->site.context = out;
     if (!out->site.repository)
         out->site.repository = "";

@@ -7,9 +7,11 @@
 
 #include "ci/history_store.h"
 #include "ci/nights.h"
+#include "ci/past_kept.h"
 #include "reports/site.h"
 
 struct site_data {
+    struct judgement *judgements; // of each series when they are kept, else NULL
     struct store *store;
     struct site site; // ready for site_write() as long as this struct stays where it is
     struct history_set set;
@@ -17,9 +19,16 @@ struct site_data {
     size_t points;
 };
 // `out->site` gets its addresses (commit_url, site_url) and names from the caller.
-// points: the newest ones of each series; 0: all.
+// points: the newest ones of each series; 0: all. `keeps`: what is judged is kept in the store
+// (opened for writing), and only what is new is judged; needs points 0.
 int site_data_load(struct site_data *out, struct store *store, const char *epochs_path,
-                   size_t points, struct error *err);
+                   size_t points, bool keeps, struct error *err);
 void site_data_free(struct site_data *data);
+
+// One series for its page (site->load).
+int site_detail_load(struct site_detail *out, size_t index, void *context, struct arena *arena,
+                     struct error *err);
+enum cause site_cause(enum attribution attribution);
+const char *site_sentence(const struct past_change *change, struct arena *arena);
 
 #endif

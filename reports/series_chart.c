@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+// The drawing that cannot be zoomed has no use for more points than some columns of pixels each.
+enum { STILL_POINTS = 300 };
 enum { WIDE = 940, HEIGHT = 220, LEFT = 62, RIGHT = 14, TOP = 12, BOTTOM = 184 };
 
 static bool is_time(double time_ns)
@@ -60,6 +62,11 @@ struct drawing {
     const char *unit;
 };
 
+static size_t place_of(const struct series_chart *c, size_t i)
+{
+    return c->at ? c->at[i] : i;
+}
+
 static double bound_of(const struct series_chart *c, size_t i, bool upper)
 {
     const double *bounds = upper ? c->upper_ns : c->lower_ns;
@@ -87,7 +94,8 @@ static void draw_area(struct markup *m, const struct drawing *d, const struct sc
         for (size_t k = 0; k < d->count; k++) {
             size_t i = d->shown[pass ? d->count - 1 - k : k];
             if (is_time(d->chart->history->points[i].time_ns))
-                buffer_printf(&path, "%c%.1f %.1f", path.length ? 'L' : 'M', scale_at(x, (double)i),
+                buffer_printf(&path, "%c%.1f %.1f", path.length ? 'L' : 'M',
+                              scale_at(x, (double)place_of(d->chart, i)),
                               scale_at(y, bound_of(d->chart, i, pass == 0)));
         }
     }
@@ -106,8 +114,8 @@ static void draw_line(struct markup *m, const struct drawing *d, bool predicted,
         double value = predicted ? p->predicted_ns : p->time_ns;
         bool ok = is_time(value) && scale_covers(y, value);
         if (ok)
-            buffer_printf(&path, "%c%.1f %.1f", pen ? 'L' : 'M', scale_at(x, (double)d->shown[k]),
-                          scale_at(y, value));
+            buffer_printf(&path, "%c%.1f %.1f", pen ? 'L' : 'M',
+                          scale_at(x, (double)place_of(d->chart, d->shown[k])), scale_at(y, value));
         pen = ok;
     }
     if (path.length > 0)
@@ -127,7 +135,8 @@ static void draw_marks(struct markup *m, const struct series_chart *c, const str
 static void draw(struct markup *m, const struct drawing *d)
 {
     const struct history *h = d->chart->history;
-    struct scale x = {-0.5, (double)h->count - 0.5, LEFT, WIDE - RIGHT}, y = time_scale(d);
+    size_t total = d->chart->total ? d->chart->total : h->count;
+    struct scale x = {-0.5, (double)total - 0.5, LEFT, WIDE - RIGHT}, y = time_scale(d);
     char first[VIEW_TEXT], last[VIEW_TEXT];
     view_date(first, h->points[0].time_s);
     view_date(last, h->points[h->count - 1].time_s);
@@ -148,14 +157,6 @@ static void draw(struct markup *m, const struct drawing *d)
 
 // ---- the same for page.js -----------------------------------------------------------------------
 
-// Six digits are 1 ppm of the value, far below any noise, and half the size of all 17.
-static void put_value(struct json *j, double value)
-{
-    char text[32];
-    snprintf(text, sizeof(text), "%.6g", value);
-    json_number(j, NULL, strtod(text, NULL));
-}
-
 static void put_row(struct json *j, const struct drawing *d, size_t i)
 {
     const struct history_point *p = &d->chart->history->points[i];
@@ -163,21 +164,12 @@ static void put_row(struct json *j, const struct drawing *d, size_t i)
     double time = is_time(p->time_ns) ? p->time_ns * d->factor : NAN;
     double predicted = is_time(p->predicted_ns) ? p->predicted_ns * d->factor : NAN;
     json_begin(j, NULL, '[');
-    json_integer(j, NULL, (int64_t)i);
+    json_integer(j, NULL, (int64_t)place_of(d->chart, i));
+    json_rounded(j, NULL, time, 6);
+    json_rounded(j, NULL, predicted, 6);
     if (bars) {
-        json_begin(j, NULL, '[');
-        put_value(j, bound_of(d->chart, i, false) * d->factor);
-        put_value(j, time);
-        put_value(j, bound_of(d->chart, i, true) * d->factor);
-        json_end(j, ']');
-        json_begin(j, NULL, '[');
-        put_value(j, predicted);
-        put_value(j, predicted);
-        put_value(j, predicted);
-        json_end(j, ']');
-    } else {
-        put_value(j, time);
-        put_value(j, predicted);
+        json_rounded(j, NULL, bound_of(d->chart, i, false) * d->factor, 6);
+        json_rounded(j, NULL, bound_of(d->chart, i, true) * d->factor, 6);
     }
     json_end(j, ']');
 }
@@ -228,14 +220,18 @@ static void write_data(struct markup *m, const struct drawing *d)
 
 void series_chart(struct markup *m, const struct series_chart *chart)
 {
-    struct drawing d = {.chart = chart};
-    size_t *shown = series_thin(chart->history, SERIES_CHART_POINTS, &d.count);
-    d.shown = shown;
-    struct scale y = time_scale(&d);
-    d.unit = view_unit(y.high, &d.factor);
+    struct drawing all = {.chart = chart}, still = {.chart = chart};
+    size_t *shown = series_thin(chart->history, SERIES_CHART_POINTS, &all.count);
+    size_t *fewer = series_thin(chart->history, STILL_POINTS, &still.count);
+    all.shown = shown;
+    still.shown = fewer;
+    struct scale y = time_scale(&all);
+    still.unit = all.unit = view_unit(y.high, &all.factor);
+    still.factor = all.factor;
     markup_open(m, "div", "ts");
-    write_data(m, &d);
-    draw(m, &d);
+    write_data(m, &all);
+    draw(m, &still);
     markup_end(m);
     free(shown);
+    free(fewer);
 }

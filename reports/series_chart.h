@@ -12,7 +12,7 @@
 
 enum { SERIES_CHART_POINTS = 600 };
 
-// A vertical line before points[index].
+// A vertical line before the series' point `index`.
 struct chart_mark {
     size_t index;
     const char *text;
@@ -21,6 +21,8 @@ struct chart_mark {
 
 struct series_chart {
     const struct history *history;
+    const size_t *at; // index in the series of each point, ascending; NULL: all are there
+    size_t total;     // points of the series; 0: history->count
     const double *lower_ns, *upper_ns; // one per point, or NULL: no intervals
     const struct chart_mark *marks;
     size_t mark_count;

@@ -23,8 +23,10 @@ enum { SITE_SPARK = 32 };
 
 // A change of level found in a series' past.
 struct site_change {
-    size_t index;         // the new level begins with points[index]
-    size_t first, last;   // credible set: it began with one of points[first..last]
+    size_t index;       // the new level begins with this point of the series
+    size_t first, last; // credible set: it began with one of these points
+    char commit[OBJECT_ID_TEXT], first_commit[OBJECT_ID_TEXT], last_commit[OBJECT_ID_TEXT];
+    int64_t time_s;       // of `commit`
     double log_ratio;     // log(after / before)
     double lower, upper;  // its interval
     double log_evidence;  // natural log of the evidence against "no change"
@@ -34,7 +36,8 @@ struct site_change {
 
 // An accepted change of baseline.
 struct site_epoch {
-    size_t index; // the accepted level begins with points[index]
+    size_t index; // the accepted level begins with this point of the series
+    char commit[OBJECT_ID_TEXT];
     double level; // accepted log(new / old)
     const char *reason, *who;
     int64_t when_s;
@@ -42,7 +45,9 @@ struct site_epoch {
 
 // All of one series, handed out by `load`.
 struct site_detail {
-    struct history history;            // newest last; at least one point
+    struct history history;            // the points shown, newest last; at least one
+    const size_t *at;                  // index of each in the series, or NULL: all are shown
+    size_t total;                      // points of the series
     const double *lower_ns, *upper_ns; // interval of each point's time, or NULL
     const struct site_change *changes; // by index, ascending
     size_t change_count;
@@ -52,6 +57,7 @@ struct site_detail {
     struct traits traits;
     const struct chart_span *spans; // lanes: warp roles, stages; of the predicted pipeline, or NULL
     size_t span_count;
+    const char *span_note; // what the spans are of
 };
 
 // One line of the overview.

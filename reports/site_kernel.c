@@ -13,11 +13,6 @@
 
 enum { OPEN_AT_FIRST = 3 };
 
-static const char *commit_at(const struct site_detail *d, size_t index)
-{
-    return index < d->history.count ? d->history.points[index].commit : "";
-}
-
 // Marks and their texts; the caller frees both.
 static struct chart_mark *marks_of(const struct site_detail *d, char (**texts)[VIEW_TEXT])
 {
@@ -41,6 +36,8 @@ static void write_chart(struct markup *m, const struct site_detail *d)
     char(*texts)[VIEW_TEXT];
     struct chart_mark *marks = marks_of(d, &texts);
     struct series_chart chart = {.history = &d->history,
+                                 .at = d->at,
+                                 .total = d->total,
                                  .lower_ns = d->lower_ns,
                                  .upper_ns = d->upper_ns,
                                  .marks = marks,
@@ -55,19 +52,18 @@ static void write_chart(struct markup *m, const struct site_detail *d)
     free(texts);
 }
 
-static void change_row(struct site_page *p, const struct site_detail *d,
-                       const struct site_change *c)
+static void change_row(struct site_page *p, const struct site_change *c)
 {
     struct markup *m = p->m;
     struct json *j = &p->json;
     char size[VIEW_TEXT], interval[VIEW_TEXT], when[VIEW_TEXT];
     view_percent(size, expm1(c->log_ratio));
     view_interval(interval, expm1(c->lower), expm1(c->upper));
-    view_date(when, c->index < d->history.count ? d->history.points[c->index].time_s : 0);
+    view_date(when, c->time_s);
     when[10] = '\0';
     page_row_begin(m, NULL);
     page_cell(m, "since", "nowrap", NAN, true);
-    site_commit(p, commit_at(d, c->index));
+    site_commit(p, c->commit);
     markup_elementf(m, "span", "muted small", " %s", when);
     markup_end(m);
     page_cell(m, "size", "right nowrap", NAN, false);
@@ -75,9 +71,9 @@ static void change_row(struct site_page *p, const struct site_detail *d,
     markup_end(m);
     page_cell(m, "began in", "nowrap", NAN, false);
     if (c->last > c->first) {
-        site_commit(p, commit_at(d, c->first));
+        site_commit(p, c->first_commit);
         markup_text(m, " .. ");
-        site_commit(p, commit_at(d, c->last));
+        site_commit(p, c->last_commit);
         markup_elementf(m, "span", "muted small", " (%zu commits)", c->last - c->first + 1);
     } else {
         markup_text(m, "this commit");
@@ -92,9 +88,9 @@ static void change_row(struct site_page *p, const struct site_detail *d,
     markup_end(m);
     markup_end(m);
     json_begin(j, NULL, '{');
-    json_string(j, "commit", commit_at(d, c->index));
-    json_string(j, "first", commit_at(d, c->first));
-    json_string(j, "last", commit_at(d, c->last));
+    json_string(j, "commit", c->commit);
+    json_string(j, "first", c->first_commit);
+    json_string(j, "last", c->last_commit);
     json_number(j, "change", expm1(c->log_ratio));
     json_number(j, "lower", expm1(c->lower));
     json_number(j, "upper", expm1(c->upper));
@@ -114,7 +110,7 @@ static void write_changes(struct site_page *p, const struct site_detail *d)
             page_table_head(p->m, heads[i], PAGE_SORT_NONE, i == 1 ? "right" : NULL);
         page_table_body(p->m);
         for (size_t i = d->change_count; i-- > 0;)
-            change_row(p, d, &d->changes[i]);
+            change_row(p, &d->changes[i]);
         page_table_end(p->m);
         markup_end(p->m);
     }
@@ -134,7 +130,7 @@ static void write_epochs(struct site_page *p, const struct site_detail *d)
         when[10] = '\0';
         markup_start(p->m, "li");
         markup_textf(p->m, "%s accepted from ", level);
-        site_commit(p, commit_at(d, e->index));
+        site_commit(p, e->commit);
         markup_textf(p->m, " on %s by %s: %s", when, e->who ? e->who : "unknown",
                      e->reason ? e->reason : "");
         markup_end(p->m);
@@ -176,7 +172,7 @@ static void write_facts(struct site_page *p, const struct site_series *s,
                  site_ratio(s));
         fact(p->m, "prediction", more);
     }
-    snprintf(more, sizeof(more), "%zu commits", d->history.count);
+    snprintf(more, sizeof(more), "%zu commits", d->total);
     fact(p->m, "history", more);
     fact(p->m, "device", p->map->site->devices[s->device].name);
     markup_end(p->m);
@@ -194,23 +190,33 @@ static void write_model(struct markup *m, const struct site_series *s, const str
     }
     if (d->span_count > 0) {
         markup_open(m, "figure", parts ? "rest" : "wide");
-        markup_element(m, "figcaption", NULL, "The pipeline as the model runs it");
+        markup_element(m, "figcaption", NULL,
+                       d->span_note ? d->span_note : "The pipeline as the model runs it");
         chart_timeline(m, d->spans, d->span_count);
         markup_end(m);
     }
 }
 
-static void write_points(struct json *j, const struct history *h)
+static void put_bound(struct json *j, const double *bounds, size_t i)
 {
+    json_rounded(j, NULL, bounds && bounds[i] > 0 ? bounds[i] : NAN, 7);
+}
+
+// Each point: commit, its time, nanoseconds, and the interval of these.
+static void write_points(struct json *j, const struct site_detail *d)
+{
+    const struct history *h = &d->history;
     size_t count, *shown = series_thin(h, SERIES_CHART_POINTS, &count);
-    json_integer(j, "points_known", (int64_t)h->count);
+    json_integer(j, "points_known", (int64_t)d->total);
     json_begin(j, "points", '[');
     for (size_t i = 0; i < count; i++) {
         const struct history_point *point = &h->points[shown[i]];
         json_begin(j, NULL, '[');
         json_string(j, NULL, point->commit);
         json_integer(j, NULL, point->time_s);
-        json_number(j, NULL, point->time_ns > 0 ? round(point->time_ns * 10) / 10 : NAN);
+        json_rounded(j, NULL, point->time_ns > 0 ? point->time_ns : NAN, 7);
+        put_bound(j, d->lower_ns, shown[i]);
+        put_bound(j, d->upper_ns, shown[i]);
         json_end(j, ']');
     }
     json_end(j, ']');
@@ -251,7 +257,7 @@ static void write_series(struct site_page *p, size_t index, const struct site_de
     markup_end(m);
     write_changes(p, d);
     write_epochs(p, d);
-    write_points(&p->json, &d->history);
+    write_points(&p->json, d);
     json_end(&p->json, '}');
     markup_end(m);
     markup_end(m);

@@ -150,10 +150,8 @@ static void put_times(struct json *j, const struct site_map *map, const struct s
     json_newline(j);
     json_begin(j, NULL, '[');
     for (size_t i = 0; i < map->site->series_count; i++) {
-        char text[32];
         double time = run->times_ns[map->order[i]];
-        snprintf(text, sizeof(text), "%.5g", time);
-        json_number(j, NULL, time > 0 ? strtod(text, NULL) : NAN);
+        json_rounded(j, NULL, time > 0 ? time : NAN, 5);
     }
     json_end(j, ']');
 }

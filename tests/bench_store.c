@@ -3,9 +3,11 @@
 // How the store scales: makes one of SERIES series and as many commits as asked for, with noise
 // like a GPU's, and times what the gate, the history and a repeated run ask of it.
 //
-//     bench_store [MEASUREMENTS [FOLDER]]      default 500000, and a folder in TMPDIR or /tmp
+//     bench_store [MEASUREMENTS [FOLDER [NIGHTS]]]   default 500000, and a folder in TMPDIR or /tmp
 //
-// With a folder the store is kept there and, if it has the measurements already, only queried.
+// With a folder the store is kept there and, if it has the measurements already, only queried. With
+// NIGHTS that many more commits of all series are added to it instead: what `plumb site` then takes
+// is a night's.
 #include "tests/helper_store.h"
 
 #include <fcntl.h>
@@ -204,6 +206,34 @@ static void generate(struct store *store, unsigned commits)
            commits * SERIES / took, commits * SERIES, took);
 }
 
+// More commits of a store that is there, each series going on from its last time.
+static void add_nights(struct store *store, unsigned nights)
+{
+    struct walk walks[SERIES] = {{0}};
+    struct store_report report;
+    struct error err;
+    must(store_info(&report, store, &err), &err);
+    uint64_t seed = 2027 + (uint64_t)report.counts.runs;
+    for (unsigned s = 0; s < SERIES; s++) {
+        struct arena arena = {0};
+        struct result r;
+        struct history history;
+        fill_result(&r, s, &walks[s], NULL);
+        const struct series series = {r.kernel, &r.problem, "GPU-0"};
+        const struct history_query query = {.limit = 1};
+        must(store_history(&history, store, &series, &query, &arena, &err), &err);
+        walks[s] = (struct walk){.log_level = log(history.points[0].time_ns),
+                                 .predicted_ns = history.points[0].predicted_ns,
+                                 .code = 1u << 20};
+        arena_free(&arena);
+    }
+    must(store_begin_batch(store, &err), &err);
+    for (unsigned n = 0; n < nights; n++)
+        generate_commit(store, walks, (unsigned)report.counts.runs + n, &seed);
+    must(store_commit_batch(store, &err), &err);
+    printf("%u nights of %d series added\n", nights, SERIES);
+}
+
 // One by one, as a run does: each on disk before the next. Its commit is older than all others.
 static void time_single_saves(struct store *store)
 {
@@ -345,12 +375,13 @@ static void time_queries(const char *path, unsigned commits)
 int main(int argc, char **argv)
 {
     struct arena arena = {0};
-    int64_t measurements = 500000;
+    int64_t measurements = 500000, nights = 0;
     char *scratch = argc > 2 ? NULL : scratch_make();
     struct stat info;
     struct rusage usage;
-    if (argc > 1 && (parse_int64(&measurements, argv[1]) || measurements < SERIES)) {
-        fprintf(stderr, "usage: bench_store [MEASUREMENTS [FOLDER]]\n");
+    if (argc > 4 || (argc > 3 && (parse_int64(&nights, argv[3]) || nights < 1 || nights > 1000)) ||
+        (argc > 1 && (parse_int64(&measurements, argv[1]) || measurements < SERIES))) {
+        fprintf(stderr, "usage: bench_store [MEASUREMENTS [FOLDER [NIGHTS]]]\n");
         return 1;
     }
     unsigned commits = (unsigned)(measurements / SERIES);
@@ -363,8 +394,11 @@ int main(int argc, char **argv)
         generate(store, commits);
         time_single_saves(store);
     }
+    if (there && nights)
+        add_nights(store, (unsigned)nights);
     store_close(store);
-    time_queries(path, commits);
+    if (!nights)
+        time_queries(path, commits);
     getrusage(RUSAGE_SELF, &usage);
     printf("memory at most              %9.1f MB\n", (double)usage.ru_maxrss / 1024);
     arena_free(&arena);

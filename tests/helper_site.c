@@ -67,7 +67,7 @@ static void make_points(struct helper_site *h, struct site_detail *out, size_t i
     double *lower = arena_alloc(arena, h->commits * sizeof(*lower));
     double *upper = arena_alloc(arena, h->commits * sizeof(*upper));
     out->history.points = arena_alloc(arena, h->commits * sizeof(*out->history.points));
-    out->history.count = h->commits;
+    out->history.count = out->total = h->commits;
     for (size_t i = 0; i < h->commits; i++) {
         struct history_point *p = &out->history.points[i];
         double moved = fate == FATE_CREEP ? (double)i / (double)h->commits : i >= step_at;
@@ -122,19 +122,27 @@ static int load(struct site_detail *out, size_t index, void *context, struct are
     *change = (struct site_change){.index = at,
                                    .first = at > 2 ? at - 2 : 0,
                                    .last = at,
+                                   .time_s = out->history.points[at].time_s,
                                    .log_ratio = step_of(fate),
                                    .lower = step_of(fate) - 0.002,
                                    .upper = step_of(fate) + 0.002,
                                    .log_evidence = 61,
                                    .cause = CAUSE_KERNEL,
                                    .sentence = h->hostile ? helper_hostile[1] : NULL};
+    make_commit_id(change->commit, at);
+    make_commit_id(change->first_commit, change->first);
+    make_commit_id(change->last_commit, at);
     out->changes = change;
     out->change_count = 1;
     if (fate == FATE_ACCEPTED) {
         struct site_epoch *epoch = arena_alloc(arena, sizeof(*epoch));
-        *epoch =
-            (struct site_epoch){at, step_of(fate), "wider tiles trade this shape for large ones",
-                                "A. Author <author@example.org>", 1768000000};
+        *epoch = (struct site_epoch){at,
+                                     "",
+                                     step_of(fate),
+                                     "wider tiles trade this shape for large ones",
+                                     "A. Author <author@example.org>",
+                                     1768000000};
+        make_commit_id(epoch->commit, at);
         out->epochs = epoch;
         out->epoch_count = 1;
     }

@@ -268,6 +268,11 @@
   function drawChart(box) {
     if (box.graph || typeof Dygraph === "undefined") return;
     var data = JSON.parse(box.querySelector("script").textContent);
+    // In the page a row is commit, measured, predicted, and the measured time's interval.
+    if (data.bars)
+      data.rows = data.rows.map(function (row) {
+        return [row[0], [row[3], row[1], row[4]], [row[2], row[2], row[2]]];
+      });
     var legend = make("div", { "class": "legend", "aria-live": "off" }), live = make("div", { "class": "live" });
     box.prepend(legend, live);
     box.graph = new Dygraph(live, data.rows, chartOptions(data, legend));

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A night's figures follow from its run alone, so they are made once and kept in the store.
+#include "ci/nights.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RUNS_AT_ONCE = 200 };
+
+static void add_rows(struct night_row **rows, size_t *count, const struct nights *nights)
+{
+    for (size_t i = 0; i < nights->count; i++) {
+        const struct night_series *s = &nights->series[i];
+        *rows = xrealloc(*rows, *count + s->count, sizeof(**rows));
+        for (size_t k = 0; k < s->count; k++) {
+            const struct night *n = &s->nights[k];
+            struct night_row *row = &(*rows)[(*count)++];
+            *row = (struct night_row){.run_id = n->run_id,
+                                      .dtype = s->dtype,
+                                      .device_uuid = s->device_uuid,
+                                      .model = s->model,
+                                      .count = n->count,
+                                      .mape = n->mape,
+                                      .bias = n->bias,
+                                      .within = n->within,
+                                      .tau = n->tau};
+            text_copy(row->kernel, sizeof(row->kernel), s->kernel);
+        }
+    }
+}
+
+static int add_run(struct nights *nights, struct store *store, int64_t run, struct error *err)
+{
+    struct arena arena = {0};
+    struct night_source *sources;
+    size_t count;
+    int status = store_night_sources(&sources, &count, store, run, &arena, err);
+    for (size_t i = 0; status == 0 && i < count; i++) {
+        const struct past one = {&sources[i].point, 1};
+        nights_add(nights, &sources[i].series, &one);
+    }
+    arena_free(&arena);
+    return status;
+}
+
+// Each run by itself: a model is that of its run, not of the newest.
+static int learn(struct store *store, const int64_t *runs, size_t count, struct error *err)
+{
+    struct nights *nights = xcalloc(count, sizeof(*nights));
+    struct night_row *rows = NULL;
+    size_t row_count = 0;
+    int status = 0;
+    for (size_t i = 0; status == 0 && i < count; i++) {
+        status = add_run(&nights[i], store, runs[i], err);
+        nights_collect(&nights[i]);
+        if (status == 0)
+            add_rows(&rows, &row_count, &nights[i]);
+    }
+    if (status == 0)
+        status = store_save_nights(store, runs, count, rows, row_count, err);
+    for (size_t i = 0; i < count; i++)
+        nights_free(&nights[i]);
+    free(nights);
+    free(rows);
+    return status;
+}
+
+static bool same_series(const struct night_row *a, const struct night_row *b)
+{
+    return strcmp(a->kernel, b->kernel) == 0 && a->dtype == b->dtype &&
+           strcmp(a->device_uuid, b->device_uuid) == 0;
+}
+
+static void add_series(struct nights *out, const struct night_row *rows, size_t count)
+{
+    struct night_series *s = &out->series[out->count++];
+    const struct night_row *newest = &rows[count - 1];
+    *s = (struct night_series){.model = newest->model,
+                               .kernel = arena_strdup(&out->arena, newest->kernel),
+                               .dtype = newest->dtype,
+                               .device_uuid = newest->device_uuid,
+                               .nights = arena_alloc(&out->arena, count * sizeof(*s->nights)),
+                               .count = count};
+    for (size_t i = 0; i < count; i++) {
+        const struct night_row *r = &rows[i];
+        s->nights[i] = (struct night){.run_id = r->run_id,
+                                      .time_s = r->time_s,
+                                      .count = r->count,
+                                      .mape = r->mape,
+                                      .bias = r->bias,
+                                      .within = r->within,
+                                      .tau = r->tau};
+        memcpy(s->nights[i].commit, r->commit, sizeof(r->commit));
+    }
+}
+
+int nights_kept(struct nights *out, struct store *store, size_t limit, struct error *err)
+{
+    struct nights made = {0};
+    int64_t *unknown;
+    struct night_row *rows;
+    size_t count, left;
+    int status = store_unknown_nights(&unknown, &left, store, &made.arena, err);
+    for (size_t i = 0; status == 0 && i < left; i += RUNS_AT_ONCE)
+        status =
+            learn(store, unknown + i, left - i < RUNS_AT_ONCE ? left - i : RUNS_AT_ONCE, err);
+    if (status == 0)
+        status = store_load_nights(&rows, &count, store, limit, &made.arena, err);
+    if (status) {
+        arena_free(&made.arena);
+        return -1;
+    }
+    made.series = arena_alloc(&made.arena, (count + 1) * sizeof(*made.series));
+    for (size_t first = 0, end; first < count; first = end) {
+        for (end = first + 1; end < count && same_series(&rows[first], &rows[end]);)
+            end++;
+        add_series(&made, rows + first, end - first);
+    }
+    nights_judge(&made);
+    *out = made;
+    return 0;
+}

@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ci/past_kept.h"
+
+#include "reports/series_chart.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Raised when this file would conclude something else from the same points.
+enum { PAST_KEPT_VERSION = 1 };
+
+static uint64_t mix(uint64_t hash, const void *bytes, size_t length)
+{
+    const unsigned char *byte = bytes;
+    for (size_t i = 0; i < length; i++) // FNV-1a
+        hash = (hash ^ byte[i]) * 1099511628211ull;
+    return hash;
+}
+
+static uint64_t mix_text(uint64_t hash, const char *text)
+{
+    return mix(hash, text, strlen(text) + 1);
+}
+
+static const uint64_t hash_start = 14695981039346656037ull;
+
+void past_maker(char out[JUDGEMENT_MAKER_TEXT], const struct past_options *options,
+                const struct epoch *epoch)
+{
+    uint64_t hash = mix(hash_start, &options->margin, sizeof(options->margin));
+    hash = mix(hash, &options->confidence, sizeof(options->confidence));
+    if (epoch) {
+        hash = mix_text(mix_text(hash, epoch->series), epoch->commit);
+        hash = mix(hash, &epoch->level, sizeof(epoch->level));
+        hash = mix(hash, &epoch->when_s, sizeof(epoch->when_s));
+    }
+    snprintf(out, JUDGEMENT_MAKER_TEXT, "%d.%d/%016llx", CHANGEPOINT_VERSION, PAST_KEPT_VERSION,
+             (unsigned long long)hash);
+}
+
+size_t past_settled(size_t count, const struct series_entry *series)
+{
+    char problem[PROBLEM_TEXT];
+    if (count < PAST_CONTEXT + 2 * PAST_BLOCK)
+        return 0;
+    problem_format(problem, &series->problem);
+    uint64_t hash = mix_text(mix_text(hash_start, series->kernel), problem);
+    size_t offset = (size_t)(mix_text(hash, series->device_uuid) >> 20) % PAST_BLOCK;
+    return (count - offset) / PAST_BLOCK * PAST_BLOCK + offset;
+}
+
+// ---- reading ----
+
+static int read_points(struct past *out, struct store *store, const struct series_entry *entry,
+                       const struct history_query *query, struct arena *arena, struct error *err)
+{
+    const struct series series = {entry->kernel, &entry->problem, entry->device_uuid};
+    return store_past(out, store, &series, query, arena, err);
+}
+
+static void begin(struct series_past *out, const struct series_entry *entry,
+                  const struct past_options *options)
+{
+    *out = (struct series_past){.series = entry};
+    if (options->epochs)
+        out->epoch =
+            epoch_find(options->epochs, entry->kernel, &entry->problem, entry->device_uuid);
+}
+
+// The series' own part of a judgement, into it and out of it.
+static void say(struct judgement *j, const struct series_past *s)
+{
+    j->against_model = s->against_model;
+    j->common_mode = s->common_mode;
+    j->drift = s->drift;
+    j->sigma = s->sigma;
+    j->correlation = s->correlation;
+    j->since = s->since_known ? s->since : SIZE_MAX;
+    j->level = s->level;
+    j->level_se = s->level_se;
+    j->creep = s->creep;
+    j->changes = s->changes;
+    j->change_count = s->change_count;
+}
+
+static void repeat(struct series_past *s, const struct judgement *j)
+{
+    s->against_model = j->against_model;
+    s->common_mode = j->common_mode;
+    s->drift = j->drift;
+    s->sigma = j->sigma;
+    s->correlation = j->correlation;
+    s->since_known = j->since != SIZE_MAX;
+    s->since = s->since_known ? j->since : 0;
+    s->level = j->level;
+    s->level_se = j->level_se;
+    s->creep = j->creep;
+    s->changes = j->changes;
+    s->change_count = j->change_count;
+}
+
+int past_kept_find(struct series_past *out, struct past_kept *kept, bool *found,
+                   struct store *store, const struct series_entry *entry,
+                   const struct past_options *options, struct arena *scratch, struct arena *keep,
+                   struct error *err)
+{
+    const struct series series = {entry->kernel, &entry->problem, entry->device_uuid};
+    char maker[JUDGEMENT_MAKER_TEXT];
+    *kept = (struct past_kept){0};
+    *found = false;
+    begin(out, entry, options);
+    past_maker(maker, options, out->epoch);
+    if (store_load_judgement(&kept->judgement, store, &series, keep, err))
+        return -1;
+    bool ours = strcmp(kept->judgement.maker, maker) == 0;
+    if (!ours)
+        kept->judgement = (struct judgement){.marks = kept->judgement.marks};
+    memcpy(kept->judgement.maker, maker, sizeof(maker));
+    if (!ours || kept->judgement.changed)
+        return 0;
+    const struct history_query newest = {.limit = PAST_RECENT,
+                                         .until_key = kept->judgement.newest_key};
+    if (kept->judgement.points && read_points(&out->past, store, entry, &newest, scratch, err))
+        return -1;
+    if (kept->judgement.points && out->past.count == 0)
+        return 0; // gone without a mark: another program's doing
+    if (out->past.count)
+        past_remember(out);
+    repeat(out, &kept->judgement);
+    out->past.count = kept->judgement.points;
+    *found = true;
+    return 0;
+}
+
+// ---- judging ----
+
+// A stretch of the points and values, as a series of its own.
+static struct series_past stretch(const struct series_past *s, size_t first, size_t end)
+{
+    struct series_past out = *s;
+    out.past.points += first;
+    out.past.count = end - first;
+    out.values += first;
+    out.changes = NULL;
+    out.change_count = 0;
+    out.breaks = NULL;
+    out.break_count = 0;
+    return out;
+}
+
+static bool is_known(const struct past_change *changes, size_t count, const struct past_change *c)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct past_change *k = &changes[i];
+        if (k->change.latest >= c->change.earliest && k->change.earliest <= c->change.latest &&
+            (k->change.size > 0) == (c->change.size > 0))
+            return true;
+    }
+    return false;
+}
+
+// Settled changes before `seam`, and those of the newer points, whose first has index `base`.
+static void join(struct series_past *out, const struct past_change *settled, size_t settled_count,
+                 const struct series_past *newer, size_t base, size_t seam, struct arena *keep)
+{
+    struct past_change *all =
+        arena_alloc(keep, (settled_count + newer->change_count) * sizeof(*all));
+    size_t count = 0, before;
+    for (size_t i = 0; i < settled_count; i++) {
+        if (settled[i].change.index < seam)
+            all[count++] = settled[i];
+    }
+    before = count;
+    for (size_t i = 0; i < newer->change_count; i++) {
+        struct past_change c = newer->changes[i];
+        c.change.index += base;
+        c.change.earliest += base;
+        c.change.latest += base;
+        if (c.change.index >= seam && !is_known(all, before, &c))
+            all[count++] = c;
+    }
+    out->changes = all;
+    out->change_count = count;
+}
+
+// All points are there.
+static void judge_whole(struct series_past *s, size_t settled, const struct past_options *options,
+                        struct arena *keep)
+{
+    if (settled == 0) {
+        past_find(s, keep);
+    } else {
+        struct series_past older = stretch(s, 0, settled);
+        struct series_past newer = stretch(s, settled - PAST_CONTEXT, s->past.count);
+        past_find(&older, keep);
+        past_find(&newer, keep);
+        s->sigma = older.sigma;
+        s->correlation = older.correlation;
+        s->drift = older.drift;
+        join(s, older.changes, older.change_count, &newer, settled - PAST_CONTEXT,
+             settled - PAST_CONTEXT / 2, keep);
+    }
+    past_accepted(s);
+    past_recent(s, s->values, 0, s->past.count, options);
+}
+
+static int add_chart_point(struct chart_point *out, struct store *store,
+                           const struct past_point *p, size_t index, struct error *err)
+{
+    *out = (struct chart_point){.index = index,
+                                .time_s = p->time_s,
+                                .time_ns = p->time_ns,
+                                .predicted_ns = p->predicted_ns};
+    memcpy(out->commit, p->commit, sizeof(out->commit));
+    return store_half_width(&out->half_ns, store, p->measurement, err);
+}
+
+static int make_chart(struct past_kept *kept, struct store *store, const struct past *past,
+                      struct arena *keep, struct error *err)
+{
+    size_t settled = kept->judgement.settled, count;
+    int status = 0;
+    struct history h = {.points = xcalloc(settled, sizeof(*h.points)), .count = settled};
+    for (size_t i = 0; i < settled; i++)
+        h.points[i].time_ns = past->points[i].time_ns;
+    size_t *shown = series_thin(&h, PAST_CHART, &count);
+    kept->chart = arena_alloc(keep, count * sizeof(*kept->chart));
+    kept->chart_count = count;
+    for (size_t i = 0; status == 0 && i < count; i++)
+        status =
+            add_chart_point(&kept->chart[i], store, &past->points[shown[i]], shown[i], err);
+    free(shown);
+    free(h.points);
+    return status;
+}
+
+static int judge_anew(struct series_past *s, struct past_kept *kept, struct store *store,
+                      const struct surroundings *surroundings, const struct past_options *options,
+                      int64_t newest_key, struct arena *scratch, struct arena *keep,
+                      struct error *err)
+{
+    struct judgement *j = &kept->judgement;
+    const struct history_query all = {.until_key = newest_key};
+    if (read_points(&s->past, store, s->series, &all, scratch, err))
+        return -1;
+    s->against_model = past_predicted(&s->past);
+    past_values(s, surroundings, scratch);
+    j->points = s->past.count;
+    j->settled = past_settled(s->past.count, s->series);
+    j->settled_s = j->settled_key = j->context_s = 0;
+    if (s->past.count == 0)
+        return 0;
+    past_remember(s);
+    judge_whole(s, j->settled, options, keep);
+    if (j->settled == 0)
+        return 0;
+    j->settled_s = s->past.points[j->settled - 1].time_s;
+    j->settled_key = s->past.points[j->settled - 1].measurement;
+    j->context_s = s->past.points[j->settled - PAST_CONTEXT].time_s;
+    return make_chart(kept, store, &s->past, keep, err);
+}
+
+// The points after the settled ones and the context before them; false: what was settled no longer
+// stands as it was, or has to grow.
+static bool newer_points(struct past *out, const struct judgement *j,
+                         const struct series_entry *entry)
+{
+    size_t before = 0;
+    while (before < out->count && out->points[before].measurement != j->settled_key) {
+        if (out->points[before++].measurement > j->newest_key)
+            return false;
+    }
+    before++; // the last settled point too
+    if (before > out->count || before < PAST_CONTEXT)
+        return false;
+    out->points += before - PAST_CONTEXT;
+    out->count -= before - PAST_CONTEXT;
+    return past_settled(j->settled + out->count - PAST_CONTEXT, entry) == j->settled;
+}
+
+// The epoch's commit was measured only now, or is still to come: where the accepted state begins is
+// looked for among all points.
+static bool begins_anew(const struct series_past *s, const struct judgement *j)
+{
+    if (!s->epoch)
+        return false;
+    for (size_t i = 0; i < s->past.count; i++) {
+        if (s->past.points[i].measurement > j->newest_key &&
+            strcmp(s->past.points[i].commit, s->epoch->commit) == 0)
+            return true;
+    }
+    return j->since == SIZE_MAX;
+}
+
+// The accepted state begins where it did; its level is measured again while it may still change.
+static void accept_newer(struct series_past *s, const struct judgement *j, size_t base)
+{
+    s->since_known = true;
+    s->since = j->since;
+    s->level = j->level;
+    s->level_se = j->level_se;
+    if (s->since < base)
+        return;
+    struct series_past tail = stretch(s, 0, s->past.count);
+    tail.changes = xcalloc(s->change_count + 1, sizeof(*tail.changes));
+    for (size_t i = 0; i < s->change_count; i++) {
+        if (s->changes[i].change.index < base)
+            continue;
+        tail.changes[tail.change_count] = s->changes[i];
+        tail.changes[tail.change_count++].change.index -= base;
+    }
+    past_accepted(&tail);
+    free(tail.changes);
+    s->since = tail.since + base;
+    s->level = tail.level;
+    s->level_se = tail.level_se;
+}
+
+static int judge_newer(struct series_past *s, struct past_kept *kept, bool *done,
+                       struct store *store, const struct surroundings *surroundings,
+                       const struct past_options *options, int64_t newest_key,
+                       struct arena *scratch, struct arena *keep, struct error *err)
+{
+    struct judgement *j = &kept->judgement;
+    const struct history_query query = {.until_key = newest_key, .from_s = j->context_s};
+    *done = false;
+    if (j->settled == 0 || (j->changed && j->changed_s <= j->settled_s))
+        return 0;
+    if (read_points(&s->past, store, s->series, &query, scratch, err))
+        return -1;
+    if (!newer_points(&s->past, j, s->series) || begins_anew(s, j) ||
+        (j->against_model && !past_predicted(&s->past)))
+        return 0;
+    size_t base = j->settled - PAST_CONTEXT;
+    s->against_model = j->against_model;
+    s->drift = j->drift;
+    s->sigma = j->sigma;
+    s->correlation = j->correlation;
+    past_remember(s);
+    past_values(s, surroundings, scratch);
+    struct series_past newer = stretch(s, 0, s->past.count);
+    past_find(&newer, keep);
+    join(s, j->changes, j->change_count, &newer, base, j->settled - PAST_CONTEXT / 2, keep);
+    accept_newer(s, j, base);
+    past_recent(s, s->values, base, s->past.count, options);
+    s->past.count += base;
+    j->points = s->past.count;
+    *done = true;
+    return 0;
+}
+
+int past_kept_judge(struct series_past *out, struct past_kept *kept, struct store *store,
+                    const struct series_entry *entry, const struct surroundings *surroundings,
+                    const struct past_options *options, int64_t newest_key, struct arena *scratch,
+                    struct arena *keep, struct error *err)
+{
+    bool done;
+    begin(out, entry, options);
+    if (judge_newer(out, kept, &done, store, surroundings, options, newest_key, scratch, keep, err))
+        return -1;
+    if (!done) {
+        begin(out, entry, options);
+        if (judge_anew(out, kept, store, surroundings, options, newest_key, scratch, keep, err))
+            return -1;
+    }
+    kept->judgement.newest_key = newest_key;
+    say(&kept->judgement, out);
+    kept->fresh = true;
+    return 0;
+}
+
+// ---- the chart ----
+
+int past_kept_chart(struct chart_point **out, size_t *count, struct store *store,
+                    const struct series_entry *entry, const struct judgement *j,
+                    struct arena *arena, struct error *err)
+{
+    const struct series series = {entry->kernel, &entry->problem, entry->device_uuid};
+    const struct history_query query = {.until_key = j->newest_key, .from_s = j->settled_s};
+    struct chart_point *settled = NULL;
+    struct past newer;
+    size_t first = 0, used = 0;
+    if (j->settled && store_load_chart(&settled, &used, store, &series, arena, err))
+        return -1;
+    if (store_past(&newer, store, &series, &query, arena, err))
+        return -1;
+    while (j->settled && first < newer.count && newer.points[first].measurement != j->settled_key)
+        first++;
+    first += j->settled > 0;
+    if (first > newer.count || newer.count - first != j->points - j->settled)
+        return error_set(err, "%s: points of %s changed while the site was written; write it again",
+                         store_path(store), entry->kernel);
+    struct chart_point *all =
+        arena_alloc(arena, (used + newer.count - first) * sizeof(*all));
+    if (used)
+        memcpy(all, settled, used * sizeof(*all));
+    for (size_t i = first; i < newer.count; i++) {
+        if (add_chart_point(&all[used++], store, &newer.points[i], j->settled + i - first, err))
+            return -1;
+    }
+    *out = all;
+    *count = used;
+    return 0;
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every series' past for the site: what the store keeps of it, and what is new judged and kept.
+#ifndef PLUMB_SITE_PAST_H
+#define PLUMB_SITE_PAST_H
+
+#include "ci/history_store.h"
+#include "ci/past_kept.h"
+
+// As history_load(), of all series and all points. `kept` gets one judgement per series of the set,
+// in its arena. A store that takes nothing (full, or busy for long) is complained of on standard
+// error and does not stop it: what is not kept is judged again the next time.
+int site_past_load(struct history_set *out, struct judgement **kept, struct store *store,
+                   const char *epochs_path, struct error *err);
+
+#endif

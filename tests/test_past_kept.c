@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is kept of a series' judgement: the same whichever nights asked for it, and never more than
+// what it was made of.
+#include "ci/site_past.h"
+#include "tests/helper_store.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <sqlite3.h>
+
+enum { FIRST_STEP = 420, SECOND_STEP = 900, THIRD_STEP = 1100 };
+
+static char *folder;
+static struct arena strings;
+static struct error err;
+
+static int set_up(void **state)
+{
+    (void)state;
+    folder = scratch_make();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    scratch_remove(folder);
+    arena_free(&strings);
+    return 0;
+}
+
+static const char *in_folder(const char *name)
+{
+    return scratch_path(&strings, folder, name);
+}
+
+static void ok(int status)
+{
+    if (status)
+        fail_msg("%s", err.text);
+}
+
+// One commit of one series; its time follows from its number alone.
+static void add_commit(struct store *store, unsigned number, double more)
+{
+    struct run run = {0};
+    struct device device = {"cuda", "GPU-0", "Test GPU", "1", "2", ""};
+    struct sample samples[4];
+    struct result r = {.kernel = "kernel"};
+    uint64_t seed = 1000 + number;
+    double level = 10 + (number >= FIRST_STEP ? 0.02 : 0) + (number >= SECOND_STEP ? -0.03 : 0) +
+                   (number >= THIRD_STEP ? 0.025 : 0) + 0.002 * draw_normal(&seed) + more;
+    for (size_t i = 0; i < 4; i++)
+        samples[i] = (struct sample){.time_ns = exp(level) * (1 + 0.0001 * (double)i),
+                                     .clock_hz = 1.5e9,
+                                     .launches = 1,
+                                     .role = ROLE_HEAD,
+                                     .temperature_c = 40,
+                                     .power_mw = -1};
+    run.kind = RUN_MEASURE;
+    run.started_s = 1700000000 + 60 * (int64_t)number;
+    run.tool_version = run.repository = run.policy = "t";
+    run.headline = "";
+    run.devices = &device;
+    run.device_count = 1;
+    snprintf(run.head.id, sizeof(run.head.id), "%040u", number);
+    run.head.summary = run.head.author = "";
+    run.head.time_s = run.started_s;
+    r.problem = (struct problem){.m = 64, .n = 64, .k = 64, .batch = 1};
+    snprintf(r.head_code, sizeof(r.head_code), "%040u", number / 10);
+    r.head = (struct measurement){.samples = samples, .count = 4, .detail = "", .regime = ""};
+    r.prediction = (struct prediction){.model = "m",
+                                       .version = "1",
+                                       .feasible = true,
+                                       .time_ns = exp(9.9),
+                                       .bound = BOUND_MEMORY};
+    ok(store_begin_run(store, &run, &err));
+    ok(store_save_result(store, &run, &r, &err));
+    ok(store_finish_run(store, &run, &err));
+    run.devices = NULL;
+    run_free(&run);
+}
+
+static struct store *make_store(const char *name, unsigned from, unsigned to)
+{
+    struct store *store = scratch_store(in_folder(name), STORE_WRITE);
+    ok(store_begin_batch(store, &err));
+    for (unsigned i = from; i < to; i++)
+        add_commit(store, i, 0);
+    ok(store_commit_batch(store, &err));
+    return store;
+}
+
+static void add_commits(struct store *store, unsigned from, unsigned to)
+{
+    ok(store_begin_batch(store, &err));
+    for (unsigned i = from; i < to; i++)
+        add_commit(store, i, 0);
+    ok(store_commit_batch(store, &err));
+}
+
+// One night: everything judged and kept. The caller frees the set.
+static struct judgement judge(struct history_set *set, struct store *store, const char *epochs)
+{
+    struct judgement *kept;
+    ok(site_past_load(set, &kept, store, epochs, &err));
+    assert_int_equal(set->count, 1);
+    return kept[0];
+}
+
+static struct judgement night(struct store *store)
+{
+    struct history_set set;
+    struct judgement j = judge(&set, store, NULL);
+    history_free(&set);
+    j.changes = NULL;
+    return j;
+}
+
+static void same(struct store *a, struct store *b)
+{
+    struct history_set x, y;
+    struct judgement p = judge(&x, a, NULL), q = judge(&y, b, NULL);
+    struct arena arena = {0};
+    struct chart_point *c, *d;
+    size_t m, n;
+    assert_int_equal(p.points, q.points);
+    assert_int_equal(p.settled, q.settled);
+    assert_int_equal(p.change_count, q.change_count);
+    for (size_t i = 0; i < p.change_count; i++) {
+        assert_memory_equal(&p.changes[i].change, &q.changes[i].change, sizeof(struct change));
+        assert_string_equal(p.changes[i].at.id, q.changes[i].at.id);
+        assert_int_equal(p.changes[i].commits, q.changes[i].commits);
+    }
+    assert_int_equal(p.since, q.since);
+    assert_true(p.level == q.level && p.level_se == q.level_se && p.sigma == q.sigma);
+    assert_true(p.creep.size == q.creep.size && p.creep.low == q.creep.low);
+    assert_int_equal(x.series[0].recent_count, y.series[0].recent_count);
+    assert_memory_equal(x.series[0].recent, y.series[0].recent, sizeof(x.series[0].recent));
+    ok(past_kept_chart(&c, &m, a, x.series[0].series, &p, &arena, &err));
+    ok(past_kept_chart(&d, &n, b, y.series[0].series, &q, &arena, &err));
+    assert_int_equal(m, n);
+    for (size_t i = 0; i < m; i++)
+        assert_true(c[i].index == d[i].index && c[i].time_ns == d[i].time_ns &&
+                    c[i].half_ns == d[i].half_ns && strcmp(c[i].commit, d[i].commit) == 0);
+    arena_free(&arena);
+    history_free(&x);
+    history_free(&y);
+}
+
+// ---- tests ----
+
+static void nights_do_not_matter_only_points_do(void **state)
+{
+    static const unsigned nights[] = {0,   5,   419, 425, 700, 749, 750, 751, 800,
+                                      899, 905, 906, 960, 1000, 1099, 1101, 1130, 1300};
+    (void)state;
+    struct store *once = make_store("once.db", 0, 1300);
+    struct store *often = make_store("often.db", 0, 0);
+    for (size_t i = 1; i < ARRAY_COUNT(nights); i++) {
+        add_commits(often, nights[i - 1], nights[i]);
+        (void)night(often);
+    }
+    same(once, often);
+    struct judgement j = night(once);
+    assert_int_equal(j.points, 1300);
+    assert_true(j.settled > 1000 && j.settled <= 1300 && !j.changed);
+    store_close(once);
+    store_close(often);
+}
+
+static void steps_are_found_where_they_are(void **state)
+{
+    static const size_t at[] = {FIRST_STEP, SECOND_STEP, THIRD_STEP};
+    (void)state;
+    struct history_set set;
+    struct store *store = scratch_store(in_folder("often.db"), STORE_WRITE);
+    struct judgement j = judge(&set, store, NULL);
+    assert_int_equal(j.change_count, 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_in_range(j.changes[i].change.index, at[i] - 1, at[i] + 1);
+    assert_true(fabs(j.creep.size - 0.015) < 0.005 && j.creep.moved);
+    assert_int_equal(set.series[0].past.count, 1300);
+    history_free(&set);
+    store_close(store);
+}
+
+static void nothing_new_is_not_judged_again(void **state)
+{
+    (void)state;
+    struct store *store = scratch_store(in_folder("often.db"), STORE_WRITE);
+    struct judgement a = night(store), b = night(store);
+    assert_int_equal(a.marks, b.marks);
+    assert_int_equal(a.newest_key, b.newest_key);
+    add_commit(store, 1300, 0);
+    struct judgement c = night(store);
+    assert_true(c.marks > b.marks && c.points == 1301 && c.newest_key > b.newest_key);
+    store_close(store);
+}
+
+static void a_point_among_the_settled_ones_is_noticed(void **state)
+{
+    (void)state;
+    struct store *filled = make_store("filled.db", 0, 300), *whole = make_store("whole.db", 0, 1200);
+    add_commits(filled, 301, 1200);
+    assert_int_equal(night(filled).points, 1199);
+    add_commits(filled, 300, 301); // a gap that is filled
+    same(filled, whole);
+    assert_int_equal(night(filled).points, 1200);
+    add_commit(filled, 100, 0.2); // measured twice
+    add_commit(whole, 100, 0.2);
+    same(filled, whole);
+    store_close(filled);
+    store_close(whole);
+}
+
+static void write_epoch(const char *path, const char *commit)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(file,
+            "series = kernel * *\ncommit = %s\nlevel = 0.02\nreason = r\nwho = A. Author\n"
+            "when = 2023-11-14\n",
+            commit);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void an_accepted_change_is_judged_against(void **state)
+{
+    (void)state;
+    struct history_set set;
+    struct store *store = scratch_store(in_folder("whole.db"), STORE_WRITE);
+    assert_true(night(store).creep.size > 0.01); // 1.5 % above the beginning
+    const char *epochs = in_folder("epochs.txt");
+    write_epoch(epochs, "0000000000000000000000000000000000001150");
+    struct judgement j = judge(&set, store, epochs);
+    assert_true(fabs(j.creep.size) < 0.005);
+    assert_in_range(j.since, 1150, 1151); // one commit before it was measured twice
+    history_free(&set);
+    j = judge(&set, store, epochs);
+    assert_true(!j.changed && fabs(j.creep.size) < 0.005);
+    history_free(&set);
+    store_close(store);
+}
+
+static void merged_and_pruned_points_are_noticed(void **state)
+{
+    (void)state;
+    struct store *all = make_store("all.db", 0, 1000), *some = make_store("some.db", 0, 900);
+    store_close(make_store("shard.db", 900, 1000));
+    assert_int_equal(night(some).points, 900);
+    ok(store_merge(some, in_folder("shard.db"), NULL, &err));
+    same(some, all);
+    struct store_counts removed;
+    const struct prune_rule rule = {.before_s = 1700000000 + 60 * 50, .runs = true};
+    ok(store_prune(some, &rule, &removed, &err));
+    assert_int_equal(night(some).points, 950);
+    store_close(all);
+    store_close(some);
+}
+
+// A run that saves while a night reads: what it brought stays marked.
+static void what_came_meanwhile_stays_marked(void **state)
+{
+    (void)state;
+    struct store *store = scratch_store(in_folder("all.db"), STORE_WRITE);
+    const struct problem problem = {.m = 64, .n = 64, .k = 64, .batch = 1};
+    const struct series series = {"kernel", &problem, "GPU-0"};
+    struct arena arena = {0};
+    struct judgement before, after;
+    (void)night(store);
+    ok(store_load_judgement(&before, store, &series, &arena, &err));
+    add_commit(store, 1000, 0);
+    ok(store_save_judgement(store, &series, &before, NULL, 0, &err)); // it knew nothing of it
+    ok(store_load_judgement(&after, store, &series, &arena, &err));
+    assert_true(after.changed && after.points == 1000);
+    assert_int_equal(night(store).points, 1001);
+    arena_free(&arena);
+    store_close(store);
+}
+
+static void what_is_kept_is_checked(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct judgement j;
+    const struct problem problem = {.m = 64, .n = 64, .k = 64, .batch = 1};
+    const struct series series = {"kernel", &problem, "GPU-0"};
+    store_close(make_store("bad.db", 0, 800));
+    struct store *store = scratch_store(in_folder("bad.db"), STORE_WRITE);
+    (void)night(store);
+    store_close(store);
+    sqlite3 *db = NULL;
+    assert_int_equal(sqlite3_open(in_folder("bad.db"), &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "UPDATE judgement_changes SET latest = 800", NULL, NULL, NULL),
+                     SQLITE_OK);
+    sqlite3_close(db);
+    store = scratch_store(in_folder("bad.db"), STORE_READ);
+    assert_int_equal(store_load_judgement(&j, store, &series, &arena, &err), -1);
+    assert_non_null(strstr(err.text, "a change that was kept"));
+    store_close(store);
+    arena_free(&arena);
+}
+
+static void half_widths_are_of_the_samples(void **state)
+{
+    (void)state;
+    struct store *store = scratch_store(in_folder("all.db"), STORE_READ);
+    double half;
+    int64_t key;
+    ok(store_newest_key(&key, store, &err));
+    ok(store_half_width(&half, store, key, &err));
+    assert_true(half > 0 && half < 0.001 * exp(10.1)); // samples differ by 0.03 %
+    ok(store_half_width(&half, store, key + 1, &err));
+    assert_true(isnan(half));
+    store_close(store);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nights_do_not_matter_only_points_do),
+        cmocka_unit_test(steps_are_found_where_they_are),
+        cmocka_unit_test(nothing_new_is_not_judged_again),
+        cmocka_unit_test(a_point_among_the_settled_ones_is_noticed),
+        cmocka_unit_test(an_accepted_change_is_judged_against),
+        cmocka_unit_test(merged_and_pruned_points_are_noticed),
+        cmocka_unit_test(what_came_meanwhile_stays_marked),
+        cmocka_unit_test(what_is_kept_is_checked),
+        cmocka_unit_test(half_widths_are_of_the_samples),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
