@@ -3,7 +3,7 @@
 // A bench without a device, for tests of its driver: it speaks model/wire.h, its times are made up
 // but always the same, and it misbehaves when asked. What it does is in the last part of a
 // library's name (lists) or in the kernel's name (everything else):
-//   NAME            behaves; head takes 1.05 times as long as base in kernel "slower"
+//   NAME            behaves; in kernel "slower" the head takes 1.05 times as long as another base
 //   crash[-AT]      dies by SIGSEGV       hang[-AT]    never answers
 //   garbage[-AT]    a line that is none   huge[-AT]    a line of a megabyte
 //   binary[-AT]     a NUL in a line       exit[-AT]    exits with status 0
@@ -15,7 +15,8 @@
 // library base-crash.so. Others: see act() and take_samples().
 //
 // Files beside the program, when they are there: PROGRAM.journal gets a line per start, open, pairs
-// and close, with the kernel; PROGRAM.room holds how many series have room at once.
+// and close, with the kernel; PROGRAM.room holds how many series have room at once; with
+// PROGRAM.calm nothing misbehaves.
 #include "model/wire.h"
 
 #include <limits.h>
@@ -31,7 +32,7 @@ enum { STATUS_LOST = 40, SERIES_MAX = 1024 };
 struct series {
     int64_t id; // 0: free
     char kernel[KERNEL_NAME_TEXT];
-    bool has_base;
+    bool has_base, same; // base and head are one file
     uint32_t next_pair, launches;
 };
 
@@ -115,7 +116,9 @@ static void put_huge(void)
 // Does what `name` asks for at this place of the protocol.
 static void act(const char *name, const char *at)
 {
-    char what[KERNEL_NAME_TEXT];
+    char what[KERNEL_NAME_TEXT], path[PATH_MAX];
+    if (access(beside(path, ".calm"), F_OK) == 0)
+        return;
     text_copy(what, sizeof(what), name);
     char *dash = strchr(what, '-');
     if (strcmp(dash ? dash + 1 : "open", at) != 0)
@@ -227,6 +230,8 @@ static void read_series(struct series *series, const struct wire_record *record)
         exit(4);
     text_copy(series->kernel, sizeof(series->kernel), wire_text(record, "kernel"));
     series->has_base = wire_text(record, "base") != NULL;
+    series->same =
+        series->has_base && strcmp(wire_text(record, "base"), wire_text(record, "head")) == 0;
     series->launches = (uint32_t)(launches ? launches : order ? 8 : 4);
 }
 
@@ -304,7 +309,7 @@ static void take_samples(const struct bench *bench, struct series *series,
             act(kernel, "pairs");
         series->next_pair += strcmp(kernel, "jumps") == 0 && i == 3;
         double time_ns = 1000 + (double)(series->next_pair % 7);
-        double slower = strncmp(kernel, "slower", 6) == 0 ? 1.05 : 1;
+        double slower = strncmp(kernel, "slower", 6) == 0 && !series->same ? 1.05 : 1;
         bool head_first = pairs && series->next_pair % 2 == 1;
         struct series shown = *series;
         shown.id += strcmp(kernel, "foreign") == 0;
