@@ -15,7 +15,6 @@ struct player {
     struct gate_turn *turns;
     size_t open;
     bool full;  // the child has no room for another until one is closed
-    bool alone; // the one that is open is a suspect
     bool mixed; // this child has played others than suspects
 };
 
@@ -51,7 +50,6 @@ static void part_all(struct player *p)
         d->parted = true;
     }
     p->open = 0;
-    p->alone = false;
 }
 
 static void suspect_kernel(struct player *p, const char *kernel)
@@ -66,7 +64,7 @@ static void take_out(struct player *p, struct duet *d, enum duet_place place)
 {
     if (d->place == DUET_OPEN) {
         p->open--;
-        p->full = p->alone = false;
+        p->full = false;
     }
     d->place = place;
 }
@@ -98,7 +96,7 @@ static struct duet *next_to_open(struct player *p)
 {
     const size_t most = p->all->open_most ? p->all->open_most : OPEN_MOST;
     struct duet *suspect = NULL;
-    if (p->full || p->alone || p->open >= most)
+    if (p->full || p->open >= most)
         return NULL;
     for (size_t i = 0; i < p->all->count; i++) {
         struct duet *d = &p->all->items[i];
@@ -154,7 +152,6 @@ static int open_duet(struct player *p, struct duet *d, struct error *err)
     d->outcome = outcome; // its note is the kernel's, e.g. the algorithm id
     d->launches = d->launches ? d->launches : outcome.launches;
     d->place = DUET_OPEN;
-    p->alone = d->suspect;
     p->open++;
     return 0;
 }

@@ -295,8 +295,6 @@ static void take_samples(const struct bench *bench, struct series *series,
     struct error err;
     const char *kernel = series->kernel;
     note_down(bench, "pairs", kernel);
-    if (strcmp(kernel, "touchy-pairs") == 0 && bench->count > 1)
-        crash();
     if (wire_int(&count, record, "count", 1, 1000000, &err) ||
         wire_int(&block, record, "block", 0, UINT16_MAX, &err))
         exit(4);
@@ -307,6 +305,8 @@ static void take_samples(const struct bench *bench, struct series *series,
     for (int64_t i = 0; i < count; i++, series->next_pair++) {
         if (i == count / 2)
             act(kernel, "pairs");
+        if (i == count / 2 && strcmp(kernel, "touchy-pairs") == 0 && bench->count > 1)
+            crash();
         series->next_pair += strcmp(kernel, "jumps") == 0 && i == 3;
         double time_ns = 1000 + (double)(series->next_pair % 7);
         double slower = strncmp(kernel, "slower", 6) == 0 && !series->same ? 1.05 : 1;
