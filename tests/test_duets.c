@@ -301,7 +301,8 @@ static void what_fails_only_beside_others_is_not_broken(void **state)
     struct fixture *f = *state;
     played(f, (const char *const[]){"good-1", "touchy-pairs", "good-2", NULL});
     assert_whole(&f->items[1], VERDICT_SAME);
-    assert_int_equal(f->over[2], 1); // last, alone
+    assert_int_equal(f->over[2], 1);                                // last, alone
+    assert_int_equal(f->items[1].base_samples.items[0].process, 2); // nothing of half a block
     assert_int_equal(f->duets.processes, 3);
 }
 
