@@ -104,8 +104,7 @@ int nights_kept(struct nights *out, struct store *store, size_t limit, struct er
     size_t count, left;
     int status = store_unknown_nights(&unknown, &left, store, &made.arena, err);
     for (size_t i = 0; status == 0 && i < left; i += RUNS_AT_ONCE)
-        status =
-            learn(store, unknown + i, left - i < RUNS_AT_ONCE ? left - i : RUNS_AT_ONCE, err);
+        status = learn(store, unknown + i, left - i < RUNS_AT_ONCE ? left - i : RUNS_AT_ONCE, err);
     if (status == 0)
         status = store_load_nights(&rows, &count, store, limit, &made.arena, err);
     if (status) {

@@ -206,8 +206,8 @@ static void judge_whole(struct series_past *s, size_t settled, const struct past
     past_recent(s, s->values, 0, s->past.count, options);
 }
 
-static int add_chart_point(struct chart_point *out, struct store *store,
-                           const struct past_point *p, size_t index, struct error *err)
+static int add_chart_point(struct chart_point *out, struct store *store, const struct past_point *p,
+                           size_t index, struct error *err)
 {
     *out = (struct chart_point){.index = index,
                                 .time_s = p->time_s,
@@ -229,8 +229,7 @@ static int make_chart(struct past_kept *kept, struct store *store, const struct 
     kept->chart = arena_alloc(keep, count * sizeof(*kept->chart));
     kept->chart_count = count;
     for (size_t i = 0; status == 0 && i < count; i++)
-        status =
-            add_chart_point(&kept->chart[i], store, &past->points[shown[i]], shown[i], err);
+        status = add_chart_point(&kept->chart[i], store, &past->points[shown[i]], shown[i], err);
     free(shown);
     free(h.points);
     return status;
@@ -392,8 +391,7 @@ int past_kept_chart(struct chart_point **out, size_t *count, struct store *store
     if (first > newer.count || newer.count - first != j->points - j->settled)
         return error_set(err, "%s: points of %s changed while the site was written; write it again",
                          store_path(store), entry->kernel);
-    struct chart_point *all =
-        arena_alloc(arena, (used + newer.count - first) * sizeof(*all));
+    struct chart_point *all = arena_alloc(arena, (used + newer.count - first) * sizeof(*all));
     if (used)
         memcpy(all, settled, used * sizeof(*all));
     for (size_t i = first; i < newer.count; i++) {

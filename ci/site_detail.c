@@ -50,7 +50,8 @@ static int read_points(struct chart_point **out, size_t *count, struct site_data
     if (store_past(&past, data->store, &series, &query, arena, err))
         return -1;
     if (past.count < s->past.count)
-        return error_set(err, "%s: points of %s are gone while the site was written; write it again",
+        return error_set(err,
+                         "%s: points of %s are gone while the site was written; write it again",
                          store_path(data->store), e->kernel);
     past.count = s->past.count; // a run may have been saved since
     all.points = arena_alloc(arena, past.count * sizeof(*all.points));
@@ -133,17 +134,17 @@ static void fill_spans(struct site_detail *out, const struct ws_pipeline *w,
     if ((size_t)e->stages == shown)
         add_span(out, spans, "epilogue", "", e->epilogue_start, w->pipeline.epilogue);
     out->spans = spans;
-    out->span_note = arena_printf(
-        arena,
-        "One wave of %lld as the pipeline model (ws-pipeline) runs it: tile %d x %d x %d, %d stages "
-        "in shared memory; the first %zu of %lld steps along K",
-        (long long)w->kernel.waves, w->tile_m, w->tile_n, w->tile_k, w->pipeline.depth, shown,
-        (long long)e->stages);
+    out->span_note = arena_printf(arena,
+                                  "One wave of %lld as the pipeline model (ws-pipeline) runs it: "
+                                  "tile %d x %d x %d, %d stages "
+                                  "in shared memory; the first %zu of %lld steps along K",
+                                  (long long)w->kernel.waves, w->tile_m, w->tile_n, w->tile_k,
+                                  w->pipeline.depth, shown, (long long)e->stages);
 }
 
 // Kernels that buffer no stages have no pipeline, devices without a shipped profile none we know.
-static void fill_pipeline(struct site_detail *out, const struct series_past *s,
-                          const char *profile, struct arena *arena)
+static void fill_pipeline(struct site_detail *out, const struct series_past *s, const char *profile,
+                          struct arena *arena)
 {
     struct error ignored;
     struct ws_pipeline w;
@@ -176,8 +177,8 @@ int site_detail_load(struct site_detail *out, size_t index, void *context, struc
     int status = data->judgements ? past_kept_chart(&points, &count, data->store, e,
                                                     &data->judgements[index], arena, err)
                                   : read_points(&points, &count, data, s, arena, err);
-    if (status || store_find_result(&result, &found, data->store, s->newest.run_id, &series, arena,
-                                    err))
+    if (status ||
+        store_find_result(&result, &found, data->store, s->newest.run_id, &series, arena, err))
         return -1;
     fill_points(&detail, points, count, arena);
     fill_changes(&detail, s, arena);

@@ -98,8 +98,8 @@ static int load_one(struct loading *l, size_t index, struct error *err)
     struct arena scratch = {0};
     bool found;
     options.epochs = &set->epochs;
-    int status = past_kept_find(s, &kept, &found, l->store, entry, &options, &scratch, &set->arena,
-                                err);
+    int status =
+        past_kept_find(s, &kept, &found, l->store, entry, &options, &scratch, &set->arena, err);
     if (status == 0 && !found)
         status = judge(s, &kept, l, entry, &options, &scratch, err);
     if (status == 0) {

@@ -76,11 +76,8 @@ static void add_commit(struct store *store, unsigned number, double more)
     r.problem = (struct problem){.m = 64, .n = 64, .k = 64, .batch = 1};
     snprintf(r.head_code, sizeof(r.head_code), "%040u", number / 10);
     r.head = (struct measurement){.samples = samples, .count = 4, .detail = "", .regime = ""};
-    r.prediction = (struct prediction){.model = "m",
-                                       .version = "1",
-                                       .feasible = true,
-                                       .time_ns = exp(9.9),
-                                       .bound = BOUND_MEMORY};
+    r.prediction = (struct prediction){
+        .model = "m", .version = "1", .feasible = true, .time_ns = exp(9.9), .bound = BOUND_MEMORY};
     ok(store_begin_run(store, &run, &err));
     ok(store_save_result(store, &run, &r, &err));
     ok(store_finish_run(store, &run, &err));
@@ -159,7 +156,7 @@ static void same(struct store *a, struct store *b)
 
 static void nights_do_not_matter_only_points_do(void **state)
 {
-    static const unsigned nights[] = {0,   5,   419, 425, 700, 749, 750, 751, 800,
+    static const unsigned nights[] = {0,   5,   419, 425, 700,  749,  750,  751,  800,
                                       899, 905, 906, 960, 1000, 1099, 1101, 1130, 1300};
     (void)state;
     struct store *once = make_store("once.db", 0, 1300);
@@ -208,7 +205,8 @@ static void nothing_new_is_not_judged_again(void **state)
 static void a_point_among_the_settled_ones_is_noticed(void **state)
 {
     (void)state;
-    struct store *filled = make_store("filled.db", 0, 300), *whole = make_store("whole.db", 0, 1200);
+    struct store *filled = make_store("filled.db", 0, 300),
+                 *whole = make_store("whole.db", 0, 1200);
     add_commits(filled, 301, 1200);
     assert_int_equal(night(filled).points, 1199);
     add_commits(filled, 300, 301); // a gap that is filled
@@ -299,8 +297,8 @@ static void what_is_kept_is_checked(void **state)
     store_close(store);
     sqlite3 *db = NULL;
     assert_int_equal(sqlite3_open(in_folder("bad.db"), &db), SQLITE_OK);
-    assert_int_equal(sqlite3_exec(db, "UPDATE judgement_changes SET latest = 800", NULL, NULL, NULL),
-                     SQLITE_OK);
+    assert_int_equal(
+        sqlite3_exec(db, "UPDATE judgement_changes SET latest = 800", NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(db);
     store = scratch_store(in_folder("bad.db"), STORE_READ);
     assert_int_equal(store_load_judgement(&j, store, &series, &arena, &err), -1);
