@@ -204,7 +204,8 @@ int store_scale(struct pair_scale **out, size_t *count, struct store *store,
                 const struct series *series, size_t limit, int64_t except_run, struct arena *arena,
                 struct error *err);
 
-// Every series known, in kernel, problem, device order.
+// Every series known, in kernel, problem, device order; not those that the kernel only ever said it
+// does not support.
 struct series_entry {
     char kernel[KERNEL_NAME_TEXT];
     struct problem problem;

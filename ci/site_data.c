@@ -32,10 +32,10 @@ const char *site_sentence(const struct past_change *c, struct arena *arena)
     const char *direction = c->change.size > 0 ? "slower" : "faster";
     const char *why = c->what ? c->what : attribution_name(c->attribution);
     if (c->commits == 1)
-        return arena_printf(arena, "%s by %+.2f %% at %.10s (%s)", direction,
-                            100 * expm1(c->change.size), c->at.id, why);
-    return arena_printf(arena, "%s by %+.2f %% with one of %zu commits, %.10s to %.10s (%s)",
-                        direction, 100 * expm1(c->change.size), c->commits, c->earliest.id,
+        return arena_printf(arena, "%s by %.2f %% at %.10s (%s)", direction,
+                            fabs(100 * expm1(c->change.size)), c->at.id, why);
+    return arena_printf(arena, "%s by %.2f %% with one of %zu commits, %.10s to %.10s (%s)",
+                        direction, fabs(100 * expm1(c->change.size)), c->commits, c->earliest.id,
                         c->latest.id, why);
 }
 
@@ -67,12 +67,16 @@ static uint64_t revision_of(const struct series_past *s)
     return hash;
 }
 
+// Beyond this many log ratios from end to end an interval does not say "the same": three margins
+// either way.
+static const double widest = 0.06;
+
 static enum verdict_kind kind_of(const struct series_past *s)
 {
     if (!isfinite(s->creep.low))
         return VERDICT_NEW;
     if (!s->creep.moved)
-        return VERDICT_SAME;
+        return s->creep.high - s->creep.low > widest ? VERDICT_UNDECIDED : VERDICT_SAME;
     return s->creep.size > 0 ? VERDICT_SLOWER : VERDICT_FASTER;
 }
 
@@ -89,7 +93,7 @@ static void fill_series(struct site_series *out, const struct series_past *s, si
                                 .clock_hz = s->newest.clock_hz,
                                 .predicted_ns = s->newest.predicted_ns,
                                 .bound = s->newest.bound,
-                                .kind = s->past.count ? kind_of(s) : VERDICT_BROKEN,
+                                .kind = kind_of(s),
                                 .log_ratio = NAN,
                                 .lower = NAN,
                                 .upper = NAN};
@@ -100,6 +104,10 @@ static void fill_series(struct site_series *out, const struct series_past *s, si
     }
     memcpy(out->spark, s->recent, sizeof(out->spark));
     out->spark_count = s->recent_count;
+    if (out->kind == VERDICT_NEW)
+        out->sentence = arena_printf(arena, "%zu measured so far, too few to say", s->past.count);
+    if (out->kind == VERDICT_UNDECIDED)
+        out->sentence = "its newest times scatter too much to say";
     if (out->kind != VERDICT_SLOWER && out->kind != VERDICT_FASTER)
         return;
     const struct past_change *c = change_since(s);
@@ -338,6 +346,32 @@ static void fill_alarms(struct site_data *data)
 
 // ---- accuracy ----
 
+// The logarithm of what is a ratio, so that a change counts the same at any level.
+static double level_of(const struct site_accuracy_point *p, enum site_accuracy_figure figure)
+{
+    double value = site_accuracy_value(p, figure);
+    if (figure == SITE_MAPE)
+        return value > 0 ? log(value) : NAN;
+    return figure == SITE_BIAS ? log1p(value) : value;
+}
+
+static void find_moves(struct site_accuracy *a, struct arena *arena)
+{
+    double *values = xcalloc(a->count + 1, sizeof(*values));
+    for (int f = 0; f < SITE_ACCURACY_FIGURES; f++) {
+        struct changepoints found;
+        for (size_t k = 0; k < a->count; k++)
+            values[k] = level_of(&a->points[k], (enum site_accuracy_figure)f);
+        changepoints_find(&found, values, a->count, NULL);
+        size_t *at = arena_alloc(arena, found.count * sizeof(*at));
+        for (size_t k = 0; k < found.count; k++)
+            at[k] = found.changes[k].index;
+        a->changes[f] = (struct site_accuracy_changes){at, found.count};
+        changepoints_free(&found);
+    }
+    free(values);
+}
+
 static void fill_accuracy(struct site_data *data)
 {
     struct arena *arena = &data->set.arena;
@@ -347,7 +381,6 @@ static void fill_accuracy(struct site_data *data)
         const struct night_series *s = &nights->series[i];
         const char *space = strchr(s->model, ' ');
         struct site_accuracy_point *points = arena_alloc(arena, s->count * sizeof(*points));
-        size_t *changes = arena_alloc(arena, s->bias.count * sizeof(*changes));
         for (size_t k = 0; k < s->count; k++) {
             const struct night *n = &s->nights[k];
             points[k] = (struct site_accuracy_point){.time_s = n->time_s,
@@ -358,8 +391,6 @@ static void fill_accuracy(struct site_data *data)
                                                      .within = n->within};
             memcpy(points[k].commit, n->commit, sizeof(points[k].commit));
         }
-        for (size_t k = 0; k < s->bias.count; k++)
-            changes[k] = s->bias.changes[k].index;
         all[i] = (struct site_accuracy){
             .model = space ? arena_strndup(arena, s->model, (size_t)(space - s->model)) : s->model,
             .version = space ? space + 1 : "",
@@ -367,9 +398,8 @@ static void fill_accuracy(struct site_data *data)
             .dtype = s->dtype,
             .device = device_index(&data->site, s->device_uuid),
             .points = points,
-            .count = s->count,
-            .changes = changes,
-            .change_count = s->bias.count};
+            .count = s->count};
+        find_moves(&all[i], arena);
     }
     data->site.accuracy = all;
     data->site.accuracy_count = nights->count;

@@ -76,6 +76,15 @@ static int read_points(struct chart_point **out, size_t *count, struct site_data
 
 // ---- changes ------------------------------------------------------------------------------------
 
+// What the cause alone does not say.
+static const char *why(const struct past_change *c)
+{
+    const char *name = attribution_name(c->attribution);
+    if (c->what)
+        return c->what;
+    return strcmp(name, cause_name(site_cause(c->attribution))) == 0 ? NULL : name;
+}
+
 // As they were attributed among all series.
 static void fill_changes(struct site_detail *out, const struct series_past *s, struct arena *arena)
 {
@@ -91,7 +100,7 @@ static void fill_changes(struct site_detail *out, const struct series_past *s, s
                                           .upper = c->change.size_high,
                                           .log_evidence = c->change.evidence,
                                           .cause = site_cause(c->attribution),
-                                          .sentence = site_sentence(c, arena)};
+                                          .sentence = why(c)};
         memcpy(changes[i].commit, c->at.id, sizeof(c->at.id));
         memcpy(changes[i].first_commit, c->earliest.id, sizeof(c->earliest.id));
         memcpy(changes[i].last_commit, c->latest.id, sizeof(c->latest.id));

@@ -36,9 +36,16 @@ void chart_curve_accuracy(struct markup *m, struct curve_point *points, size_t c
 // A line for a table cell, at least `span` (relative) from bottom to top, so that noise does not
 // look like an earthquake. Nothing is drawn without values > 0.
 void chart_spark(struct markup *m, const double *values, size_t count, double span);
-// A relative figure (0.1 is 10 %) night by night, with dashed lines where its level changed.
-void chart_trend(struct markup *m, const double *values, const int64_t *times_s, size_t count,
-                 const size_t *changes, size_t change_count);
+// A figure night by night, with dashed lines where its level changed. The axis covers low..high and
+// whatever the values need; ticks show value * factor with the unit.
+struct chart_trend_axis {
+    const char *label;
+    double factor;
+    const char *unit;
+    double low, high;
+};
+void chart_trend(struct markup *m, const struct chart_trend_axis *axis, const double *values,
+                 const int64_t *times_s, size_t count, const size_t *changes, size_t change_count);
 // Boxes in lanes over time; lanes in order of appearance.
 struct chart_span {
     const char *lane, *label;

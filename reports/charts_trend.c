@@ -35,18 +35,22 @@ void chart_spark(struct markup *m, const double *values, size_t count, double sp
     buffer_free(&path);
 }
 
-void chart_trend(struct markup *m, const double *values, const int64_t *times_s, size_t count,
-                 const size_t *changes, size_t change_count)
+void chart_trend(struct markup *m, const struct chart_trend_axis *axis, const double *values,
+                 const int64_t *times_s, size_t count, const size_t *changes, size_t change_count)
 {
-    enum { WIDTH = 620, HEIGHT = 180, LEFT = 54, RIGHT = 14, TOP = 10, BOTTOM = 150 };
+    enum { WIDTH = 460, HEIGHT = 170, LEFT = 54, RIGHT = 14, TOP = 10, BOTTOM = 140, DOTS = 60 };
     struct scale x = {-0.5, (double)count - 0.5, LEFT, WIDTH - RIGHT};
-    struct scale y = {0, 0.01, BOTTOM, TOP};
+    struct scale y = {axis->low, axis->high, BOTTOM, TOP};
     struct buffer path = {0};
     char first[VIEW_TEXT], last[VIEW_TEXT];
-    for (size_t i = 0; i < count; i++)
-        y.high = isfinite(values[i]) ? fmax(y.high, values[i] * 1.1) : y.high;
-    svg_begin(m, "chart big", WIDTH, HEIGHT, "Mean absolute percentage error, oldest night first");
-    svg_axis_left(m, &y, LEFT, WIDTH - RIGHT, 100, " %");
+    for (size_t i = 0; i < count; i++) {
+        if (!isfinite(values[i]))
+            continue;
+        y.high = fmax(y.high, values[i] + 0.1 * fabs(values[i]));
+        y.low = fmin(y.low, values[i] - 0.1 * fabs(values[i]));
+    }
+    svg_begin(m, "chart", WIDTH, HEIGHT, axis->label);
+    svg_axis_left(m, &y, LEFT, WIDTH - RIGHT, axis->factor, axis->unit);
     for (size_t i = 0; i < count; i++) {
         if (isfinite(values[i]))
             buffer_printf(&path, "%c%.1f %.1f", path.length ? 'L' : 'M', scale_at(&x, (double)i),
@@ -54,6 +58,11 @@ void chart_trend(struct markup *m, const double *values, const int64_t *times_s,
     }
     if (path.length > 0)
         svg_path(m, "curve head", path.bytes);
+    for (size_t i = 0; i < count && count <= DOTS; i++) {
+        if (isfinite(values[i]))
+            svg_marker(m, "v-point", SHAPE_DOT, scale_at(&x, (double)i), scale_at(&y, values[i]),
+                       2.5);
+    }
     for (size_t i = 0; i < change_count; i++) {
         double at = scale_at(&x, (double)changes[i] - 0.5);
         svg_line(m, "change", at, TOP, at, BOTTOM);

@@ -7,9 +7,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 // The drawing that cannot be zoomed has no use for more points than some columns of pixels each.
-enum { STILL_POINTS = 300 };
+enum { STILL_POINTS = 300, DOTS = 60, LETTER = 7 };
 enum { WIDE = 940, HEIGHT = 220, LEFT = 62, RIGHT = 14, TOP = 12, BOTTOM = 184 };
 
 static bool is_time(double time_ns)
@@ -123,12 +124,30 @@ static void draw_line(struct markup *m, const struct drawing *d, bool predicted,
     buffer_free(&path);
 }
 
+// A line through one point is none, and few points are better seen.
+static void draw_dots(struct markup *m, const struct drawing *d, const struct scale *x,
+                      const struct scale *y)
+{
+    for (size_t k = 0; k < d->count && d->count <= DOTS; k++) {
+        double time = d->chart->history->points[d->shown[k]].time_ns;
+        if (is_time(time))
+            svg_marker(m, "v-point", SHAPE_DOT,
+                       scale_at(x, (double)place_of(d->chart, d->shown[k])), scale_at(y, time),
+                       2.5);
+    }
+}
+
 static void draw_marks(struct markup *m, const struct series_chart *c, const struct scale *x)
 {
+    double open = LEFT; // where the next text may begin: the closest ones stay without
     for (size_t i = 0; i < c->mark_count; i++) {
         double at = scale_at(x, (double)c->marks[i].index - 0.5);
+        double width = LETTER * (double)strlen(c->marks[i].text);
         svg_line(m, c->marks[i].epoch ? "epoch" : "change", at, TOP, at, BOTTOM);
+        if (at + 4 < open || at + 4 + width > WIDE)
+            continue;
         svg_text(m, "tick", at + 4, TOP + 8, "start", c->marks[i].text);
+        open = at + 8 + width;
     }
 }
 
@@ -147,6 +166,7 @@ static void draw(struct markup *m, const struct drawing *d)
         draw_area(m, d, &x, &y);
     draw_line(m, d, true, &x, &y);
     draw_line(m, d, false, &x, &y);
+    draw_dots(m, d, &x, &y);
     draw_marks(m, d->chart, &x);
     svg_text(m, "tick", LEFT, HEIGHT - 14, "start", first);
     svg_text(m, "tick", WIDE - RIGHT, HEIGHT - 14, "end", last);

@@ -72,8 +72,8 @@ static void make_slug(char out[SLUG_TEXT], const char *name)
     for (const char *c = name; *c && length < SLUG_TEXT - 20; c++) {
         bool keeps = islower((unsigned char)*c) || isdigit((unsigned char)*c) || *c == '_';
         plain = plain && keeps;
-        if (keeps)
-            out[length++] = *c;
+        if (keeps || isupper((unsigned char)*c))
+            out[length++] = (char)tolower((unsigned char)*c);
         else if (length > 0 && out[length - 1] != '-')
             out[length++] = '-';
     }

@@ -92,6 +92,9 @@ struct site_accuracy_point {
     double tau;        // Kendall's rank correlation, -1 .. 1, NaN if fewer than 2
     double within;     // share within +-10 %, 0..1
 };
+enum site_accuracy_figure { SITE_MAPE, SITE_BIAS, SITE_TAU, SITE_WITHIN, SITE_ACCURACY_FIGURES };
+double site_accuracy_value(const struct site_accuracy_point *point,
+                           enum site_accuracy_figure figure);
 struct site_accuracy {
     const char *model, *version; // version: the newest point's
     const char *kernel;          // "" = all kernels
@@ -99,8 +102,11 @@ struct site_accuracy {
     size_t device;
     const struct site_accuracy_point *points; // newest last
     size_t count;
-    const size_t *changes; // indices where the level of the MAPE changed, ascending
-    size_t change_count;
+    // Where the level of each figure changed: indices, ascending.
+    struct site_accuracy_changes {
+        const size_t *at;
+        size_t count;
+    } changes[SITE_ACCURACY_FIGURES];
 };
 
 struct site_run {

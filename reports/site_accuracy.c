@@ -7,6 +7,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+double site_accuracy_value(const struct site_accuracy_point *point,
+                           enum site_accuracy_figure figure)
+{
+    const double values[SITE_ACCURACY_FIGURES] = {point->mape, point->bias, point->tau,
+                                                  point->within};
+    return values[figure];
+}
+
+static const char *const figure_names[SITE_ACCURACY_FIGURES] = {"mape", "bias", "tau", "within"};
+
 // `text` is the figure as shown; NaN shows nothing.
 static void number_cell(struct markup *m, const char *label, double value, const char *text)
 {
@@ -62,6 +72,14 @@ static void row_json(struct json *j, const struct site_page *p, const struct sit
         json_end(j, '}');
     }
     json_end(j, ']');
+    json_begin(j, "changes", '{');
+    for (size_t f = 0; f < SITE_ACCURACY_FIGURES; f++) {
+        json_begin(j, figure_names[f], '[');
+        for (size_t i = 0; i < a->changes[f].count; i++)
+            json_string(j, NULL, a->points[a->changes[f].at[i]].commit);
+        json_end(j, ']');
+    }
+    json_end(j, '}');
     json_end(j, '}');
 }
 
@@ -96,7 +114,27 @@ static void row(struct site_page *p, size_t index, bool newest_only)
         row_json(&p->json, p, a);
 }
 
-// Newest only: the lines over all kernels, for the overview.
+enum { OVERVIEW_ROWS = 12 };
+
+static bool is_moved(const struct site_accuracy *a)
+{
+    for (size_t f = 0; f < SITE_ACCURACY_FIGURES; f++) {
+        if (a->changes[f].count)
+            return true;
+    }
+    return false;
+}
+
+static bool has_totals(const struct site *site)
+{
+    for (size_t i = 0; i < site->accuracy_count; i++) {
+        if (site->accuracy[i].kernel[0] == '\0')
+            return true;
+    }
+    return false;
+}
+
+// Newest only: the lines over all kernels for the overview; where there are none, the first few.
 void site_accuracy_table(struct site_page *p, bool newest_only)
 {
     static const struct {
@@ -114,43 +152,62 @@ void site_accuracy_table(struct site_page *p, bool newest_only)
     for (size_t i = 0; i < ARRAY_COUNT(heads); i++)
         page_table_head(p->m, heads[i].label, heads[i].sort, i >= 4 && i < 9 ? "right" : NULL);
     page_table_body(p->m);
+    bool totals = newest_only && has_totals(site);
+    size_t shown = 0;
     for (size_t i = 0; i < site->accuracy_count; i++) {
         const struct site_accuracy *a = &site->accuracy[i];
-        if (a->count > 0 && (!newest_only || a->kernel[0] == '\0'))
-            row(p, i, newest_only);
+        if (a->count == 0 || (totals && a->kernel[0]) || (newest_only && shown == OVERVIEW_ROWS))
+            continue;
+        row(p, i, newest_only);
+        shown++;
     }
     page_table_end(p->m);
     markup_end(p->m);
+    if (!totals && newest_only && shown < site->accuracy_count)
+        markup_elementf(p->m, "p", "hint", "%zu more are on the page of model accuracy.",
+                        site->accuracy_count - shown);
+}
+
+static void figure_trend(struct site_page *p, const struct site_accuracy *a,
+                         enum site_accuracy_figure f)
+{
+    static const struct chart_trend_axis axes[SITE_ACCURACY_FIGURES] = {
+        {"Mean absolute percentage error", 100, " %", 0, 0.01},
+        {"Bias: mean of measured / predicted, less 1", 100, " %", 0, 0.01},
+        {"Rank tau: are the problems ordered right?", 1, "", 0, 1},
+        {"Share of problems predicted within 10 %", 100, " %", 0, 1}};
+    double *values = xcalloc(a->count, sizeof(*values));
+    int64_t *times = xcalloc(a->count, sizeof(*times));
+    for (size_t i = 0; i < a->count; i++) {
+        values[i] = site_accuracy_value(&a->points[i], f);
+        times[i] = a->points[i].time_s;
+    }
+    markup_start(p->m, "figure");
+    markup_elementf(p->m, "figcaption", NULL, "%s%s", axes[f].label,
+                    a->changes[f].count ? "; dashed: its level changed" : "");
+    chart_trend(p->m, &axes[f], values, times, a->count, a->changes[f].at, a->changes[f].count);
+    markup_end(p->m);
+    free(values);
+    free(times);
 }
 
 static void trend(struct site_page *p, size_t index)
 {
     const struct site_accuracy *a = &p->map->site->accuracy[index];
-    double *values = xcalloc(a->count, sizeof(*values));
-    int64_t *times = xcalloc(a->count, sizeof(*times));
-    for (size_t i = 0; i < a->count; i++) {
-        values[i] = a->points[i].mape;
-        times[i] = a->points[i].time_s;
-    }
     markup_open(p->m, "details", "series");
     markup_attrf(p->m, "id", "accuracy-%zu", index);
-    markup_attr(p->m, "open", a->change_count > 0 ? "" : NULL);
+    markup_attr(p->m, "open", is_moved(a) ? "" : NULL);
     markup_start(p->m, "summary");
     markup_elementf(p->m, "h3", NULL, "%s %s", a->model, a->version ? a->version : "");
     markup_elementf(p->m, "span", NULL, "%s, %s", a->kernel[0] ? a->kernel : "all kernels",
                     dtype_name(a->dtype));
     markup_element(p->m, "span", "muted", p->map->site->devices[a->device].name);
     markup_end(p->m);
-    markup_start(p->m, "div");
-    markup_start(p->m, "figure");
-    markup_element(p->m, "figcaption", NULL,
-                   "Mean absolute percentage error, night by night; dashed: a change found");
-    chart_trend(p->m, values, times, a->count, a->changes, a->change_count);
+    markup_open(p->m, "div", "figures two");
+    for (int f = 0; f < SITE_ACCURACY_FIGURES; f++)
+        figure_trend(p, a, (enum site_accuracy_figure)f);
     markup_end(p->m);
     markup_end(p->m);
-    markup_end(p->m);
-    free(values);
-    free(times);
 }
 
 void site_accuracy_page(struct buffer *html, struct buffer *json, const struct site_map *map)

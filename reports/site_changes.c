@@ -28,7 +28,8 @@ static size_t collect(const struct site *site, const size_t *series, size_t coun
     size_t groups = 0;
     for (size_t i = 0; i < count; i++) {
         size_t g = 0, kept = groups < FINDINGS_SHOWN ? groups : FINDINGS_SHOWN;
-        if (site->series[series[i]].kind == VERDICT_SAME)
+        if (site->series[series[i]].kind == VERDICT_SAME ||
+            site->series[series[i]].kind == VERDICT_UNDECIDED)
             continue;
         while (g < kept && !belongs(site, &findings[g], series[i]))
             g++;
@@ -86,13 +87,18 @@ void site_findings(struct site_page *p, const size_t *series, size_t count)
     static const char *const heads[] = {"State", "Where", "How much", "Since", "Why"};
     struct finding findings[FINDINGS_SHOWN];
     struct markup *m = p->m;
-    size_t groups = collect(p->map->site, series, count, findings);
+    size_t groups = collect(p->map->site, series, count, findings), undecided = 0;
+    for (size_t i = 0; i < count; i++)
+        undecided += p->map->site->series[series[i]].kind == VERDICT_UNDECIDED;
     markup_start(m, "section");
     markup_attr(m, "id", "changed");
     markup_attr(m, "aria-label", "What changed");
     site_heading(m, "What changed since the last accepted state");
     if (groups == 0) {
-        markup_element(m, "p", "muted", "Nothing: every series is where it was accepted.");
+        markup_element(m, "p", "muted",
+                       undecided ? "Nothing that can be told."
+                                 : "Nothing: every series is where it was "
+                                   "accepted.");
     } else {
         markup_open(m, "div", "scroll");
         page_table_begin(m, "findings cards", "What changed, worst first");
@@ -104,6 +110,9 @@ void site_findings(struct site_page *p, const size_t *series, size_t count)
         page_table_end(m);
         markup_end(m);
     }
+    if (undecided > 0)
+        markup_elementf(m, "p", "hint", "Of %zu more nothing can be said: their times scatter.",
+                        undecided);
     if (groups > FINDINGS_SHOWN)
         markup_elementf(m, "p", "hint", "%zu more groups changed; the table has every series.",
                         groups - FINDINGS_SHOWN);

@@ -137,6 +137,19 @@ static size_t comparable(const struct site *site, size_t list[COMPARE_RUNS])
     return count;
 }
 
+// The newest run before list[0] of the same device and another commit, for there is most to see.
+static size_t older_like(const struct site *site, const size_t *list, size_t count)
+{
+    const struct site_run *newest = &site->runs[list[0]];
+    size_t found = 0;
+    for (size_t i = count; i-- > 1;) {
+        const struct site_run *r = &site->runs[list[i]];
+        if (r->device == newest->device && strcmp(r->head, newest->head) != 0)
+            found = i;
+    }
+    return found ? found : 1;
+}
+
 static void run_label(char out[VIEW_TEXT], const struct site_run *run)
 {
     char when[VIEW_TEXT];
@@ -157,11 +170,12 @@ static void put_times(struct json *j, const struct site_map *map, const struct s
 }
 
 static void put_data(struct buffer *out, const struct site_map *map, const size_t *list,
-                     size_t count)
+                     size_t count, size_t older)
 {
     struct json j = {.out = out};
     char label[VIEW_TEXT];
     json_begin(&j, NULL, '{');
+    json_integer(&j, "first", (int64_t)older);
     json_begin(&j, "runs", '[');
     for (size_t i = 0; i < count; i++) {
         run_label(label, &map->site->runs[list[i]]);
@@ -182,7 +196,8 @@ static void figure_cell(struct markup *m, const char *label, double value, const
     markup_end(m);
 }
 
-static void compare_row(struct site_page *p, size_t index, const struct site_run *a,
+// `place`: of the series in the data that page.js fills the row from.
+static void compare_row(struct site_page *p, size_t index, size_t place, const struct site_run *a,
                         const struct site_run *b)
 {
     const struct site_series *s = &p->map->site->series[index];
@@ -190,6 +205,7 @@ static void compare_row(struct site_page *p, size_t index, const struct site_run
     double before = a->times_ns[index], after = b->times_ns[index];
     view_shape(shape, &s->problem);
     markup_start(p->m, "tr");
+    markup_attrf(p->m, "data-place", "%zu", place);
     markup_attr(p->m, "data-device", p->map->site->devices[s->device].name);
     page_cell(p->m, "kernel", NULL, NAN, true);
     site_series_link(p, index, s->kernel);
@@ -209,6 +225,19 @@ static void compare_row(struct site_page *p, size_t index, const struct site_run
     markup_end(p->m);
 }
 
+// Series that both runs have come first; each half keeps the site's order.
+static void compare_rows(struct site_page *p, const struct site_run *a, const struct site_run *b)
+{
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < p->map->site->series_count; i++) {
+            size_t index = p->map->order[i];
+            bool both = a->times_ns[index] > 0 && b->times_ns[index] > 0;
+            if (both == (pass == 0))
+                compare_row(p, index, i, a, b);
+        }
+    }
+}
+
 static void compare_table(struct site_page *p, const struct site_run *a, const struct site_run *b)
 {
     markup_open(p->m, "div", "scroll");
@@ -220,8 +249,7 @@ static void compare_table(struct site_page *p, const struct site_run *a, const s
     page_table_head(p->m, "Second", PAGE_SORT_NUMBER, "right");
     page_table_head(p->m, "Change", PAGE_SORT_NUMBER, "right");
     page_table_body(p->m);
-    for (size_t i = 0; i < p->map->site->series_count; i++)
-        compare_row(p, p->map->order[i], a, b);
+    compare_rows(p, a, b);
     page_table_end(p->m);
     markup_end(p->m);
 }
@@ -240,14 +268,16 @@ void site_compare(struct buffer *html, struct buffer *json, const struct site_ma
         return;
     }
     struct buffer data = {0};
-    const struct site_run *older = &map->site->runs[list[1]], *newer = &map->site->runs[list[0]];
+    size_t before = older_like(map->site, list, count);
+    const struct site_run *older = &map->site->runs[list[before]];
+    const struct site_run *newer = &map->site->runs[list[0]];
     run_label(first, older);
     run_label(second, newer);
     markup_elementf(p.m, "p", "muted compared", "%s against %s", first, second);
     markup_element(p.m, "p", "muted",
                    "Runs of different nights saw different clocks and temperatures: read a few "
                    "percent as a hint, and let a gate, which measures both side by side, decide.");
-    put_data(&data, map, list, count);
+    put_data(&data, map, list, count, before);
     markup_start(p.m, "script");
     markup_attr(p.m, "type", "application/json");
     markup_attr(p.m, "id", "compare-data");

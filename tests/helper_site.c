@@ -229,8 +229,7 @@ static void make_accuracy(struct helper_site *h)
                                          .dtype = DTYPE_BF16,
                                          .points = points,
                                          .count = NIGHTS,
-                                         .changes = change,
-                                         .change_count = i == 1};
+                                         .changes[SITE_MAPE] = {change, i == 1}};
     }
     h->site.accuracy = list;
     h->site.accuracy_count = LINES;

@@ -157,7 +157,9 @@
 
   function makeCompare(table) {
     var data = JSON.parse(document.getElementById("compare-data").textContent);
-    var rows = Array.from(table.tBodies[0].rows);
+    var rows = Array.from(table.tBodies[0].rows).sort(function (a, b) {
+      return a.getAttribute("data-place") - b.getAttribute("data-place");
+    });
     function choose(index) {
       var select = make("select");
       data.runs.forEach(function (label, i) { select.append(make("option", { value: i }, [label])); });
@@ -165,10 +167,13 @@
       select.addEventListener("change", apply);
       return select;
     }
-    var first = choose(1), second = choose(0);
+    var first = choose(data.first), second = choose(0);
+    // Series that both runs have come first; each half keeps the page's order.
     function apply() {
-      var a = data.times[first.value], b = data.times[second.value];
-      rows.forEach(function (row, i) {
+      var a = data.times[first.value], b = data.times[second.value], both = [], others = [];
+      rows.forEach(function (row) {
+        var i = +row.getAttribute("data-place");
+        (a[i] && b[i] ? both : others).push(row);
         var cells = row.cells, change = a[i] && b[i] ? b[i] / a[i] - 1 : null;
         setCell(cells[3], a[i], timeText);
         setCell(cells[4], b[i], timeText);
@@ -176,6 +181,7 @@
           return (v < 0 ? "\u2212" : "+") + Math.abs(v * 100).toFixed(2) + " %";
         });
       });
+      table.tBodies[0].append.apply(table.tBodies[0], both.concat(others));
       document.querySelector(".compared").textContent =
         data.runs[first.value] + " against " + data.runs[second.value];
     }
@@ -210,6 +216,7 @@
 
   function markChanges(data) {
     return function (canvas, area, graph) {
+      var free = area.x; // where the next text may begin: the closest ones stay without
       (data.marks || []).forEach(function (mark) {
         var x = graph.toDomXCoord(mark.at - 0.5);
         if (x < area.x || x > area.x + area.w) return;
@@ -222,7 +229,11 @@
         canvas.stroke();
         canvas.fillStyle = color("--muted");
         canvas.font = "11px system-ui, sans-serif";
-        canvas.fillText(mark.text, x + 4, area.y + 11);
+        var width = canvas.measureText(mark.text).width;
+        if (x + 4 >= free && x + 4 + width <= area.x + area.w) {
+          canvas.fillText(mark.text, x + 4, area.y + 11);
+          free = x + 8 + width;
+        }
         canvas.restore();
       });
     };
@@ -268,6 +279,7 @@
   function drawChart(box) {
     if (box.graph || typeof Dygraph === "undefined") return;
     var data = JSON.parse(box.querySelector("script").textContent);
+    if (data.rows.length < 3) return; // nothing to zoom
     // In the page a row is commit, measured, predicted, and the measured time's interval.
     if (data.bars)
       data.rows = data.rows.map(function (row) {
