@@ -18,10 +18,10 @@
 enum { PROBLEMS_MOST = 64 };
 
 struct arguments {
-    const char *base, *head, *device, *bench, *csv;
+    const char *base, *head, *device, *bench, *csv, *samples;
     const char *problems[PROBLEMS_MOST];
     size_t problem_count;
-    int64_t rounds, seconds, pairs;
+    int64_t rounds, seconds, most_pairs, exact_pairs;
     double margin;
     bool faster;
 };
@@ -33,7 +33,9 @@ enum {
     OPT_SECONDS,
     OPT_CSV,
     OPT_MARGIN,
-    OPT_PAIRS,
+    OPT_MOST_PAIRS,
+    OPT_EXACT_PAIRS,
+    OPT_SAMPLES,
     OPT_BENCH
 };
 
@@ -45,9 +47,12 @@ static const struct argp_option table[] = {
     {"rounds", OPT_ROUNDS, "N", 0, "Gates of each series, each in fresh processes [20]", 0},
     {"seconds", OPT_SECONDS, "N", 0, "Begin no round after this time", 0},
     {"margin", OPT_MARGIN, "PERCENT", 0, "Smallest change that counts [by device and size]", 0},
-    {"max-pairs", OPT_PAIRS, "N", 0, "Of a gate's first process [256]", 0},
+    {"max-pairs", OPT_MOST_PAIRS, "N", 0, "Of a gate's first process [256]", 0},
+    {"exact-pairs", OPT_EXACT_PAIRS, "N", 0,
+     "Of each series in one process, whatever they show: a recording, not a gate", 0},
     {"faster", 'f', NULL, 0, "Also the other way round: improvements", 0},
     {"csv", OPT_CSV, "FILE", 0, "Write a row per gate", 0},
+    {"samples", OPT_SAMPLES, "FILE", 0, "Write the times, a row per gate and process", 0},
     {"bench", OPT_BENCH, "PROGRAM", 0, "The child that times kernels [beside plumb]", 0},
     {0},
 };
@@ -89,8 +94,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if (parse_double(&a->margin, arg) || !(a->margin > 0 && a->margin <= 100))
             argp_error(state, "--margin=%s: needs a percentage", arg);
         return 0;
-    case OPT_PAIRS:
-        a->pairs = count_of(state, arg, "max-pairs");
+    case OPT_MOST_PAIRS:
+        a->most_pairs = count_of(state, arg, "max-pairs");
+        return 0;
+    case OPT_EXACT_PAIRS:
+        a->exact_pairs = count_of(state, arg, "exact-pairs");
+        return 0;
+    case OPT_SAMPLES:
+        a->samples = arg;
         return 0;
     case 'f':
         a->faster = true;
@@ -271,6 +282,20 @@ static int absolute(const char **path, struct arena *arena, struct error *err)
     return 0;
 }
 
+static int open_file(FILE **out, const char *path, struct error *err)
+{
+    if (path && !(*out = fopen(path, "we")))
+        return error_set(err, "%s: %s", path, strerror(errno));
+    return 0;
+}
+
+static int close_file(FILE *file, const char *path, struct error *err)
+{
+    if (file && (fflush(file) || ferror(file) || fclose(file)))
+        return error_set(err, "%s: cannot be written: %s", path, strerror(errno));
+    return 0;
+}
+
 static int study(struct study *s, struct arguments *a, struct arena *arena, struct error *err)
 {
     struct listing listing = {.study = s, .a = a, .arena = arena};
@@ -287,17 +312,16 @@ static int study(struct study *s, struct arguments *a, struct arena *arena, stru
     bench_stop(listing.bench);
     if (status)
         return -1;
-    if (a->csv && !(s->csv = fopen(a->csv, "we")))
-        return error_set(err, "%s: %s", a->csv, strerror(errno));
+    if (open_file(&s->csv, a->csv, err) || open_file(&s->samples, a->samples, err))
+        return -1;
     s->rounds = a->rounds ? (uint32_t)a->rounds : 20;
     s->deadline_s = a->seconds ? monotonic_s() + (double)a->seconds : 0;
     s->margin = a->margin / 100;
-    s->max_pairs = (uint32_t)a->pairs;
+    s->max_pairs = (uint32_t)a->most_pairs;
+    s->pairs = (uint32_t)a->exact_pairs;
     status = study_run(s, err);
     if (status == 0)
         print_study(s);
-    if (s->csv && fclose(s->csv) && status == 0)
-        return error_set(err, "%s: %s", a->csv, strerror(errno));
     return status;
 }
 
@@ -311,6 +335,9 @@ static int run_study(int argc, char **argv)
     if (code)
         return code - 1;
     code = study(&s, &a, &arena, &err) ? fail(&err) : CONCLUDE_OK;
+    if ((close_file(s.csv, a.csv, &err) | close_file(s.samples, a.samples, &err)) &&
+        code == CONCLUDE_OK)
+        code = fail(&err);
     free(s.series);
     arena_free(&arena);
     return code;

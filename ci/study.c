@@ -27,6 +27,11 @@ struct gate_policy study_policy(const struct study *study, double time_ns)
         if (policy.min_pairs > policy.max_pairs)
             policy.min_pairs = policy.max_pairs;
     }
+    if (study->pairs) {
+        policy.min_pairs = policy.max_pairs = study->pairs;
+        policy.processes = 1;
+        policy.stretch = 1;
+    }
     return policy;
 }
 
@@ -63,6 +68,34 @@ static void count_verdict(struct study_series *s, const struct duet *d)
     s->undecided += !broken && d->decision.kind == VERDICT_UNDECIDED;
 }
 
+// Times as whole hundred-thousandths of `unit_ns`, the median of the base: what a duet needs, in a
+// tenth of the room.
+static void write_times(FILE *file, const struct duet *d, size_t from, size_t to)
+{
+    const struct measurement base = {.samples = d->base_samples.items + from, .count = to - from};
+    const double unit_ns = measurement_time_ns(&base);
+    fprintf(file, "%u,%.3f,", d->base_samples.items[from].launches, unit_ns);
+    for (size_t i = from; i < to; i++) {
+        const struct sample *b = &d->base_samples.items[i], *h = &d->head_samples.items[i];
+        fprintf(file, "%s%.0f %.0f", i > from ? " " : "", 1e5 * (b->time_ns / unit_ns - 1),
+                1e5 * (h->time_ns / unit_ns - 1));
+    }
+    fputc('\n', file);
+}
+
+static void write_samples(const struct study *study, const struct duet *d, const char *problem)
+{
+    const struct study_series *s = d->owner;
+    for (size_t from = 0, to; from < d->base_samples.count; from = to) {
+        const uint16_t process = d->base_samples.items[from].process;
+        for (to = from; to < d->base_samples.count && d->base_samples.items[to].process == process;)
+            to++;
+        fprintf(study->samples, "%s,%s,%s,%u,%u,", study_kind_name(s->kind), s->kernel, problem,
+                study->rounds_done, process);
+        write_times(study->samples, d, from, to);
+    }
+}
+
 static void conclude(struct study *study, const struct duet *d)
 {
     struct study_series *s = d->owner;
@@ -82,9 +115,11 @@ static void conclude(struct study *study, const struct duet *d)
         s->sum_sd += sd;
         gate_series_interval(&d->gate, &lower, &upper);
     }
+    problem_format(problem, &s->problem);
+    if (study->samples && !broken)
+        write_samples(study, d, problem);
     if (!study->csv)
         return;
-    problem_format(problem, &s->problem);
     fprintf(study->csv, "%s,%s,%s,%u,%s,%d,%u,%u,%.3f,%.4f,%.4f,%.4f,%.4f,%.2f,%.4f,%.4f\n",
             study_kind_name(s->kind), s->kernel, problem, study->rounds_done,
             broken ? "broken" : verdict_kind_name(d->decision.kind), d->alarmed, d->decision.pairs,
@@ -151,6 +186,8 @@ int study_run(struct study *study, struct error *err)
         fputs("kind,kernel,problem,round,verdict,alarmed,pairs,processes,base_us,log_ratio_pct,"
               "lower_pct,upper_pct,pair_sd_pct,log_evidence,gpu_s,wall_s\n",
               study->csv);
+    if (study->samples)
+        fputs("kind,kernel,problem,round,process,launches,unit_ns,base_head_1e5\n", study->samples);
     while (status == 0 && study->rounds_done < study->rounds) {
         if (study->deadline_s > 0 && monotonic_s() > study->deadline_s)
             break;

@@ -32,7 +32,9 @@ struct study {
     double deadline_s;  // monotonic: no new round after it; 0: none
     double margin;      // 0: the default for the device and size
     uint32_t max_pairs; // of the first process; 0: the default
+    uint32_t pairs;     // exactly so many in one process, decided or not: a recording; 0: gates
     FILE *csv;          // a row per gate; NULL: none
+    FILE *samples;      // a row per gate and process with its times; NULL: none
     uint32_t rounds_done, processes;
     double wall_s; // with the starts of processes
 };
