@@ -65,6 +65,9 @@ int store_find_unfinished(int64_t *run_id, bool *found, struct store *store, con
 int store_save_result(struct store *store, const struct run *run, const struct result *result,
                       struct error *err);
 
+// Saves what a study found of each of its series, in place of what was saved of them before.
+int store_save_study(struct store *store, const struct run *run, struct error *err);
+
 // Writes finished_s (now, if 0), the conclusion, the headline and the self test.
 int store_finish_run(struct store *store, const struct run *run, struct error *err);
 
@@ -203,6 +206,17 @@ struct pair_scale {
 int store_scale(struct pair_scale **out, size_t *count, struct store *store,
                 const struct series *series, size_t limit, int64_t except_run, struct arena *arena,
                 struct error *err);
+
+// How often identical code raised an alarm: in the A/A gates of finished studies, and in the self
+// tests of finished runs that measured on this device alone.
+struct alarm_count {
+    uint64_t gates, alarms;
+};
+int store_false_alarms(struct alarm_count *studies, struct alarm_count *self_tests,
+                       struct store *store, const char *device_uuid, struct error *err);
+// The studies' share of one series; an unknown series has none.
+int store_series_false_alarms(struct alarm_count *out, struct store *store,
+                              const struct series *series, struct error *err);
 
 // Every series known, in kernel, problem, device order; not those that the kernel only ever said it
 // does not support.

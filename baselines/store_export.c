@@ -4,6 +4,7 @@
 // forms are described in README.md; store_import.c reads them back.
 #include "baselines/export.h"
 #include "baselines/jsonl.h"
+#include "baselines/study.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -230,6 +231,25 @@ static void put_result(FILE *file, const struct result *r)
     fputs("}}\n", file);
 }
 
+static void put_study(FILE *file, const struct study_result *s)
+{
+    char problem[PROBLEM_TEXT];
+    bool first = true;
+    problem_format(problem, &s->problem);
+    fputs("{\"study\":{", file);
+    jsonl_text_member(file, &first, "kind", study_kind_name(s->kind));
+    jsonl_text_member(file, &first, "kernel", s->kernel);
+    jsonl_text_member(file, &first, "problem", problem);
+    jsonl_int_member(file, &first, "device", (int64_t)s->device);
+#define X(name) jsonl_int_member(file, &first, #name, s->name);
+    STUDY_COUNTS(X)
+#undef X
+#define X(name) jsonl_real_member(file, &first, #name, s->name);
+    STUDY_REALS(X)
+#undef X
+    fputs("}}\n", file);
+}
+
 static void put_whole_run(FILE *file, const struct export_filter *filter, const struct run *run,
                           const char *uid)
 {
@@ -237,6 +257,10 @@ static void put_whole_run(FILE *file, const struct export_filter *filter, const 
     for (size_t i = 0; i < run->count; i++) {
         if (!filter->kernel || strcmp(filter->kernel, run->results[i].kernel) == 0)
             put_result(file, &run->results[i]);
+    }
+    for (size_t i = 0; i < run->study_count; i++) {
+        if (!filter->kernel || strcmp(filter->kernel, run->studies[i].kernel) == 0)
+            put_study(file, &run->studies[i]);
     }
 }
 

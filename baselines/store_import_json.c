@@ -4,6 +4,7 @@
 #include "baselines/export.h"
 #include "baselines/import.h"
 #include "baselines/save.h"
+#include "baselines/study.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -327,6 +328,34 @@ static int read_epoch(struct import *in, const struct node *node, struct error *
     return 0;
 }
 
+static int read_study(struct import *in, const struct node *node, struct error *err)
+{
+    struct study_result study = {.kind = STUDY_AA};
+    const int64_t device = node_int(node, "device", -1);
+    struct error ignored;
+    bool sound = in->open && device >= 0 && (uint64_t)device < in->run.device_count &&
+                 text_copy(study.kernel, sizeof(study.kernel), node_text(node, "kernel", "")) &&
+                 study.kernel[0] &&
+                 problem_parse(&study.problem, node_text(node, "problem", ""), &ignored) == 0 &&
+                 study_kind_parse(&study.kind, node_text(node, "kind", "")) == 0;
+#define X(name)                                                                                    \
+    const int64_t name = node_int(node, #name, -1);                                                \
+    sound = sound && name >= 0 && name <= UINT32_MAX;                                              \
+    study.name = sound ? (uint32_t)name : 0;
+    STUDY_COUNTS(X)
+#undef X
+#define X(name) study.name = node_real(node, #name, NAN);
+    STUDY_REALS(X)
+#undef X
+    if (!sound || !study_sound(&study))
+        return refuse(in, "a study has kind, kernel, problem, device and counts that add up", err);
+    study.device = (size_t)device;
+    struct run run = in->run;
+    run.studies = &study;
+    run.study_count = 1;
+    return store_save_study(in->store, &run, err) ? import_blame(in, err) : 0;
+}
+
 static int read_line(struct import *in, const struct node *line, struct arena *arena,
                      struct error *err)
 {
@@ -337,6 +366,8 @@ static int read_line(struct import *in, const struct node *line, struct arena *a
         return read_run(in, node, err);
     if (strcmp(node->name, "result") == 0)
         return read_result(in, node, arena, err);
+    if (strcmp(node->name, "study") == 0)
+        return read_study(in, node, err);
     if (strcmp(node->name, "build") == 0)
         return read_build(in, node, arena, err);
     if (strcmp(node->name, "profile") == 0)
@@ -344,7 +375,7 @@ static int read_line(struct import *in, const struct node *line, struct arena *a
     if (strcmp(node->name, "epoch") == 0)
         return read_epoch(in, node, err);
     if (strcmp(node->name, "plumb") != 0)
-        return refuse(in, "neither plumb, run, result, build, profile nor epoch", err);
+        return refuse(in, "neither plumb, run, result, study, build, profile nor epoch", err);
     if (node_int(node, "export", 0) != 1)
         return refuse(in, "an export of another version; install a newer plumb", err);
     return 0;

@@ -67,9 +67,15 @@ static int run_steps(struct store *store, const char *const *steps, size_t count
 static int delete_runs(struct store *store, struct store_counts *removed, struct error *err)
 {
     // In the order of prune.inc.
-    int64_t *counters[ARRAY_COUNT(prune_steps)] = {
-        &removed->verdicts, &removed->predictions, NULL, NULL, &removed->measurements, NULL, NULL,
-        &removed->runs};
+    int64_t *counters[ARRAY_COUNT(prune_steps)] = {&removed->verdicts,
+                                                   &removed->predictions,
+                                                   NULL,
+                                                   NULL,
+                                                   &removed->measurements,
+                                                   NULL,
+                                                   NULL,
+                                                   NULL,
+                                                   &removed->runs};
     if (run_steps(store, prune_steps, ARRAY_COUNT(prune_steps), counters, err))
         return -1;
     sqlite3_stmt *row = statement_bind(store, SQL_FOREIGN_KEY_CHECK, NULL, 0);

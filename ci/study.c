@@ -9,12 +9,6 @@
 
 static const uint64_t study_seed = 1;
 
-const char *study_kind_name(enum study_kind kind)
-{
-    static const char *const names[STUDY_KINDS] = {"aa", "slower", "faster"};
-    return names[kind];
-}
-
 struct gate_policy study_policy(const struct study *study, double time_ns)
 {
     struct gate_policy policy = gate_policy_default(study->plan.kind, time_ns);

@@ -11,8 +11,6 @@
 
 #include <stdio.h>
 
-enum study_kind { STUDY_AA, STUDY_SLOWER, STUDY_FASTER, STUDY_KINDS };
-const char *study_kind_name(enum study_kind kind);
 
 struct study_series {
     enum study_kind kind;

@@ -41,6 +41,8 @@ NAMED_ENUM(cause, enum cause, CAUSES, "none", "kernel", "environment", "model", 
 PARSED_ENUM(cause, enum cause, CAUSES)
 NAMED_ENUM(run_kind, enum run_kind, RUN_KINDS, "measure", "gate", "study", "bisect", "import")
 PARSED_ENUM(run_kind, enum run_kind, RUN_KINDS)
+NAMED_ENUM(study_kind, enum study_kind, STUDY_KINDS, "aa", "slower", "faster")
+PARSED_ENUM(study_kind, enum study_kind, STUDY_KINDS)
 NAMED_ENUM(bound, enum bound, BOUNDS, "unknown", "compute", "memory", "latency", "epilogue")
 
 static int by_value(const void *left, const void *right)

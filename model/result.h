@@ -197,6 +197,27 @@ struct self_test {
     bool void_run;
 };
 
+// What a study found of one series: gates of a build with itself (every alarm is false), or of two
+// that differ by work put in on purpose, one of them taken as the base. Means are over the gates
+// that had a time; NaN when none had.
+enum study_kind { STUDY_AA, STUDY_SLOWER, STUDY_FASTER, STUDY_KINDS };
+const char *study_kind_name(enum study_kind kind); // "aa", ...
+int study_kind_parse(enum study_kind *out, const char *name);
+struct study_result {
+    enum study_kind kind;
+    char kernel[KERNEL_NAME_TEXT];
+    struct problem problem;
+    size_t device; // index into run->devices
+    uint32_t gates, slower, faster, same, undecided, broken;
+    uint32_t first_alarms; // in the first process, confirmed or not
+    double pairs;          // mean
+    double time_ns;        // of the base, mean
+    double log_ratio;      // mean
+    double pair_sd;        // of a pair's log ratio, mean over the gates
+    double detectable;     // smallest log ratio that such a gate finds with 90 % power
+    double gpu_s, wall_s;  // of all gates together
+};
+
 struct run {
     int64_t id; // the store's; 0 while not saved
     enum run_kind kind;
@@ -209,6 +230,8 @@ struct run {
     size_t device_count;
     struct result *results;
     size_t count;
+    struct study_result *studies; // of a run of kind study
+    size_t study_count;
     struct self_test self_test;
     enum conclusion conclusion;
     const char *headline; // the last line printed: which and why
