@@ -69,13 +69,17 @@ static int list_runs(struct context *context, struct error *err)
     return 0;
 }
 
-static int print_format(const struct run *run, const char *name, struct error *err)
+static int print_format(const struct run *run, struct context *context, const char *name,
+                        struct error *err)
 {
+    struct report_context known;
     const struct report *report = report_find(name);
     if (!report)
         return error_set(err, "--format=%.40s: `plumb list reports` names those there are", name);
+    if (output_context(&known, run, context->store, &context->arena, err))
+        return -1;
     struct buffer text = {0};
-    report->write(&text, run, NULL);
+    report->write(&text, run, &known);
     fwrite(text.bytes, 1, text.length, stdout);
     buffer_free(&text);
     return 0;
@@ -100,9 +104,9 @@ static int report(struct context *context, const struct arguments *a, struct err
     if (store_load_run(&run, context->store, id, err))
         return -1;
     drop_unsupported(&run);
-    int status = a->format
-                     ? print_format(&run, a->format, err)
-                     : output_run(&run, a->options.out ? a->options.out : "plumb-report", err);
+    int status = a->format ? print_format(&run, context, a->format, err)
+                           : output_run(&run, context->store,
+                                        a->options.out ? a->options.out : "plumb-report", err);
     run_free(&run);
     return status;
 }

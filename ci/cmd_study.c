@@ -4,26 +4,28 @@
 // themselves, with an exact bound, and what it finds of slowdowns that were put in.
 #include "ci/command.h"
 #include "ci/options.h"
+#include "ci/output.h"
 #include "ci/progress.h"
-#include "ci/study.h"
+#include "ci/store_option.h"
+#include "ci/study_sources.h"
 #include "model/study.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
+#include <time.h>
 
 enum { PROBLEMS_MOST = 64 };
 
 struct arguments {
-    const char *base, *head, *device, *bench, *csv, *samples;
+    struct options options;
+    struct study_request request;
+    const char *csv, *samples;
     const char *problems[PROBLEMS_MOST];
-    size_t problem_count;
     int64_t rounds, seconds, most_pairs, exact_pairs;
     double margin;
-    bool faster;
 };
 
 enum {
@@ -40,10 +42,11 @@ enum {
 };
 
 static const struct argp_option table[] = {
-    {"base", OPT_BASE, "DIR", 0, "Libraries as they should be", 0},
-    {"head", OPT_HEAD, "DIR", 0, "Libraries of the same names, made slower: what is found?", 0},
-    {"problem", 'p', "PROBLEM", 0, "MxNxK:TYPE; may be given again", 0},
-    {"device", 'd', "DEVICE", 0, "host or cuda [host]", 0},
+    {"base", OPT_BASE, "DIR|REV", 0, "Libraries as they should be, or a commit to build", 0},
+    {"head", OPT_HEAD, "DIR|REV", 0, "The same made slower: what is found?", 0},
+    {"problem", 'p', "PROBLEM", 0, "MxNxK:TYPE; may be given again [commits: the policy's]", 0},
+    {"device", 'd', "DEVICE", 0, "host or cuda [host]; commits: one of the policy's [all]", 0},
+    {"out", 'o', "DIR", 0, "Write reports there", 0},
     {"rounds", OPT_ROUNDS, "N", 0, "Gates of each series, each in fresh processes [20]", 0},
     {"seconds", OPT_SECONDS, "N", 0, "Begin no round after this time", 0},
     {"margin", OPT_MARGIN, "PERCENT", 0, "Smallest change that counts [by device and size]", 0},
@@ -69,20 +72,26 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct arguments *a = state->input;
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &a->options;
+        return 0;
     case OPT_BASE:
-        a->base = arg;
+        a->request.base = arg;
         return 0;
     case OPT_HEAD:
-        a->head = arg;
+        a->request.head = arg;
         return 0;
     case 'p':
-        if (a->problem_count == PROBLEMS_MOST)
+        if (a->request.problem_count == PROBLEMS_MOST)
             argp_error(state, "more than %d problems", PROBLEMS_MOST);
         else
-            a->problems[a->problem_count++] = arg;
+            a->problems[a->request.problem_count++] = arg;
         return 0;
     case 'd':
-        a->device = arg;
+        a->request.device = a->options.device = arg;
+        return 0;
+    case 'o':
+        a->options.out = arg;
         return 0;
     case OPT_ROUNDS:
         a->rounds = count_of(state, arg, "rounds");
@@ -104,170 +113,176 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         a->samples = arg;
         return 0;
     case 'f':
-        a->faster = true;
+        a->request.faster = true;
         return 0;
     case OPT_CSV:
         a->csv = arg;
         return 0;
     case OPT_BENCH:
-        a->bench = arg;
+        a->options.bench = arg;
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
 }
 
+static const struct argp_child children[] = {{&store_option_argp, 0, NULL, 0}, {0}};
 static const struct argp argp = {
     .options = table,
     .parser = parse,
     .doc = "Measures what the gate is worth on this device.\v"
-           "Every library of --base is gated against itself (an alarm there is false), and against "
-           "the file of its name in --head. Runs libraries unconfined: give it your own."};
-
-// ---- series ----
-
-struct listing {
-    struct study *study;
-    size_t capacity;
-    const struct arguments *a;
-    struct bench *bench;
-    struct arena *arena;
+           "Every kernel of --base is gated against itself (an alarm there is false), and against "
+           "the one of its name in --head. What was found goes into the store: of directories "
+           "when --store names one, of commits always; `plumb report` shows it, and later gates "
+           "on the device what it says of them. Libraries of directories run unconfined: give it "
+           "your own.\n\nExit: 0, or 2 when there are more false alarms than the gate promises, "
+           "or 4.",
+    .children = children,
 };
-
-static void add_series(struct listing *l, enum study_kind kind, const char *kernel,
-                       const char *base, const char *head, const struct problem *problem)
-{
-    struct study *study = l->study;
-    if (study->count == l->capacity) {
-        l->capacity = l->capacity ? 2 * l->capacity : 64;
-        study->series = xrealloc(study->series, l->capacity, sizeof(*study->series));
-    }
-    study->series[study->count++] = (struct study_series){
-        .kind = kind, .kernel = kernel, .base = base, .head = head, .problem = *problem};
-}
-
-// The kernel does this problem: its series open.
-static int supported(bool *yes, struct listing *l, const char *kernel, const char *library,
-                     const struct problem *problem, struct error *err)
-{
-    struct bench_outcome outcome;
-    struct bench_handle handle;
-    const struct bench_series spec = {
-        .kernel = kernel, .problem = problem, .head = library, .seed = 1};
-    if (bench_open(&outcome, &handle, l->bench, &spec, err))
-        return -1;
-    *yes = outcome.state == MEASURED_OK;
-    if (!*yes && outcome.state != MEASURED_UNSUPPORTED)
-        return error_set(err, "%s: %s: %s: %.300s", library, kernel,
-                         measurement_state_name(outcome.state), outcome.detail);
-    return *yes ? bench_close(&outcome, l->bench, &handle, err) : 0;
-}
-
-static int add_kernel(struct listing *l, const char *kernel, const char *base, const char *head,
-                      struct error *err)
-{
-    for (size_t i = 0; i < l->a->problem_count; i++) {
-        struct problem problem;
-        bool yes = false;
-        if (problem_parse(&problem, l->a->problems[i], err) ||
-            supported(&yes, l, kernel, base, &problem, err))
-            return -1;
-        if (!yes)
-            continue;
-        add_series(l, STUDY_AA, kernel, base, base, &problem);
-        if (head)
-            add_series(l, STUDY_SLOWER, kernel, base, head, &problem);
-        if (head && l->a->faster)
-            add_series(l, STUDY_FASTER, kernel, head, base, &problem);
-    }
-    return 0;
-}
-
-static int add_library(struct listing *l, const char *name, struct error *err)
-{
-    struct bench_outcome outcome;
-    struct bench_kernel_list kernels = {0};
-    const char *base = arena_printf(l->arena, "%s/%s", l->a->base, name);
-    const char *head = l->a->head ? arena_printf(l->arena, "%s/%s", l->a->head, name) : NULL;
-    if (head && access(head, R_OK))
-        head = NULL;
-    if (bench_list(&outcome, &kernels, l->bench, base, l->arena, err))
-        return -1;
-    if (outcome.state != MEASURED_OK)
-        return error_set(err, "%s: %.300s", base, outcome.detail);
-    for (size_t i = 0; i < kernels.count; i++) {
-        if (strcmp(kernels.items[i].device, l->study->plan.kind) == 0 &&
-            add_kernel(l, kernels.items[i].name, base, head, err))
-            return -1;
-    }
-    return 0;
-}
-
-static int is_library(const struct dirent *entry)
-{
-    size_t length = strlen(entry->d_name);
-    return length > 3 && strcmp(entry->d_name + length - 3, ".so") == 0;
-}
-
-static int add_all(struct listing *l, struct error *err)
-{
-    struct dirent **names = NULL;
-    int count = scandir(l->a->base, &names, is_library, alphasort), status = 0;
-    if (count < 0)
-        return error_set(err, "%s: %s", l->a->base, strerror(errno));
-    for (int i = 0; i < count; i++) {
-        if (status == 0)
-            status = add_library(l, names[i]->d_name, err);
-        free(names[i]);
-    }
-    free(names);
-    if (status == 0 && !l->study->count)
-        return error_set(err, "%s: no library there has a kernel for these problems", l->a->base);
-    return status;
-}
 
 // ---- what was found ----
 
-static void print_series(const struct study_series *s, const struct study *study)
+static void print_series(const struct study_result *s)
 {
     char problem[PROBLEM_TEXT];
-    const double gates = s->gates ? s->gates : 1, ns = s->sum_ns / gates;
-    const struct gate_policy policy = study_policy(study, ns);
-    const double sd = s->sum_sd / gates;
+    const double gates = s->gates ? s->gates : 1;
     problem_format(problem, &s->problem);
-    printf(
-        "%-7s %-20s %-28s %9.2f us %+8.3f %% sd %.3f %%  slower %u faster %u same %u undecided "
-        "%u broken %u of %u  pairs %.0f  detectable %.2f %%  %.3f GPU s  %.3f s\n",
-        study_kind_name(s->kind), s->kernel, problem, ns / 1e3, 100 * s->sum_ratio / gates,
-        100 * sd, s->slower, s->faster, s->same, s->undecided, s->broken, s->gates,
-        s->sum_pairs / gates,
-        100 * expm1(study_detectable(&policy, sd, gate_budget(&policy, sd, policy.max_pairs), 0.9)),
-        s->sum_gpu_s / gates, s->sum_wall_s / gates);
+    printf("%-7s %-20s %-28s %9.2f us %+8.3f %% sd %.3f %%  slower %u faster %u same %u undecided "
+           "%u broken %u of %u  pairs %.0f  detectable %.2f %%  %.3f GPU s  %.3f s\n",
+           study_kind_name(s->kind), s->kernel, problem, s->time_ns / 1e3, 100 * s->log_ratio,
+           100 * s->pair_sd, s->slower, s->faster, s->same, s->undecided, s->broken, s->gates,
+           s->pairs, 100 * expm1(s->detectable), s->gpu_s / gates, s->wall_s / gates);
 }
 
-static void print_study(const struct study *study)
+struct totals {
+    uint64_t gates, aa, alarms, first;
+    uint32_t rounds, processes;
+    double wall_s, gates_s, gpu_s;
+};
+
+static struct totals add_up(const struct studied *studied)
 {
-    uint64_t gates = 0, alarms = 0, first = 0;
-    double wall_s = 0, gpu_s = 0;
-    uint64_t all = 0;
-    for (size_t i = 0; i < study->count; i++) {
-        const struct study_series *s = &study->series[i];
-        print_series(s, study);
-        all += s->gates;
-        wall_s += s->sum_wall_s;
-        gpu_s += s->sum_gpu_s;
+    struct totals t = {0};
+    for (size_t i = 0; i < studied->run.study_count; i++) {
+        const struct study_result *s = &studied->run.studies[i];
+        t.gates += s->gates;
+        t.gates_s += s->wall_s;
+        t.gpu_s += s->gpu_s;
         if (s->kind != STUDY_AA)
             continue;
-        gates += s->gates - s->broken;
-        alarms += s->slower + s->faster;
-        first += s->first_alarms;
+        t.aa += s->gates - s->broken;
+        t.alarms += s->slower + s->faster;
+        t.first += s->first_alarms;
     }
+    for (size_t i = 0; i < studied->run.device_count; i++) {
+        t.rounds += studied->studies[i].rounds_done;
+        t.processes += studied->studies[i].processes;
+        t.wall_s += studied->studies[i].wall_s;
+    }
+    return t;
+}
+
+static void print_study(const struct studied *studied, const struct totals *t)
+{
+    for (size_t i = 0; i < studied->run.study_count; i++)
+        print_series(&studied->run.studies[i]);
     printf("A/A: %llu false alarms in %llu gates (%llu before confirmation), %u rounds, %u fresh "
            "processes: rate at most %.2g %% (95 %%, exact)\n",
-           (unsigned long long)alarms, (unsigned long long)gates, (unsigned long long)first,
-           study->rounds_done, study->processes, 100 * study_rate_upper(alarms, gates, 0.95));
+           (unsigned long long)t->alarms, (unsigned long long)t->aa, (unsigned long long)t->first,
+           t->rounds, t->processes, 100 * study_rate_upper(t->alarms, t->aa, 0.95));
     printf("time: %.1f s in all, of it %.1f s of kernels; per gate of one series %.3f s\n",
-           study->wall_s, gpu_s, all ? wall_s / (double)all : 0);
+           t->wall_s, t->gpu_s, t->gates ? t->gates_s / (double)t->gates : 0);
+}
+
+// ---- the study ----
+
+// Rows of the run from what was counted so far.
+static void gather(struct studied *s)
+{
+    size_t count = 0;
+    for (size_t d = 0; d < s->run.device_count; d++)
+        count += s->studies[d].count;
+    if (!s->run.studies)
+        s->run.studies = arena_alloc(&s->run.arena, count * sizeof(*s->run.studies));
+    s->run.study_count = 0;
+    for (size_t d = 0; d < s->run.device_count; d++) {
+        for (size_t i = 0; i < s->studies[d].count; i++) {
+            const struct study_series *series = &s->studies[d].series[i];
+            if (!series->unsupported && series->sum.gates > 0)
+                s->run.studies[s->run.study_count++] = study_found(&s->studies[d], series);
+        }
+    }
+}
+
+static void conclude(struct studied *s, const struct totals *t)
+{
+    const double alpha = gate_policy_default("cuda", 0).alpha;
+    const bool too_many = t->alarms > 0 && binomial_tail(t->alarms, t->aa, alpha) < 0.01;
+    s->run.conclusion = too_many ? CONCLUDE_UNDECIDED : CONCLUDE_OK;
+    s->run.headline = arena_printf(
+        &s->run.arena, "%s: %llu false alarms in %llu gates of identical code (at most %.2g %%)",
+        too_many ? "VOID" : "OK", (unsigned long long)t->alarms, (unsigned long long)t->aa,
+        100 * study_rate_upper(t->alarms, t->aa, 0.95));
+}
+
+static int play(struct studied *s, const struct arguments *a, struct store *store, FILE *csv,
+                FILE *samples, struct error *err)
+{
+    for (size_t d = 0; d < s->run.device_count; d++) {
+        struct study *study = &s->studies[d];
+        if (!study->count)
+            continue;
+        printf("device: %s, driver %s\n", s->run.devices[d].name, s->run.devices[d].driver);
+        study->rounds = a->rounds ? (uint32_t)a->rounds : 20;
+        study->deadline_s = a->seconds ? monotonic_s() + (double)a->seconds : 0;
+        study->margin = a->margin / 100;
+        study->max_pairs = (uint32_t)a->most_pairs;
+        study->pairs = (uint32_t)a->exact_pairs;
+        study->csv = csv;
+        study->samples = samples;
+        if (study_run(study, err))
+            return -1;
+        gather(s);
+        // A recording takes no decision: it says nothing of the gate's rates.
+        if (store && !study->pairs && store_save_study(store, &s->run, err))
+            return -1;
+    }
+    return 0;
+}
+
+static int open_file(FILE **out, const char *path, void (*header)(FILE *), struct error *err)
+{
+    if (!path)
+        return 0;
+    if (!(*out = fopen(path, "we")))
+        return error_set(err, "%s: %s", path, strerror(errno));
+    header(*out);
+    return 0;
+}
+
+static int close_file(FILE *file, const char *path, struct error *err)
+{
+    const bool failed = file && (fflush(file) || ferror(file));
+    if (file && (fclose(file) || failed))
+        return error_set(err, "%s: cannot be written: %s", path, strerror(errno));
+    return 0;
+}
+
+static int play_all(struct studied *s, const struct arguments *a, struct store *store,
+                    struct error *err)
+{
+    FILE *csv = NULL, *samples = NULL;
+    struct error later;
+    int status = open_file(&csv, a->csv, study_csv_header, err) ||
+                         open_file(&samples, a->samples, study_samples_header, err)
+                     ? -1
+                     : play(s, a, store, csv, samples, err);
+    if (close_file(csv, a->csv, &later) | close_file(samples, a->samples, &later)) {
+        if (status == 0)
+            *err = later;
+        status = -1;
+    }
+    return status;
 }
 
 static int absolute(const char **path, struct arena *arena, struct error *err)
@@ -282,64 +297,59 @@ static int absolute(const char **path, struct arena *arena, struct error *err)
     return 0;
 }
 
-static int open_file(FILE **out, const char *path, struct error *err)
+static bool is_directory(const char *path)
 {
-    if (path && !(*out = fopen(path, "we")))
-        return error_set(err, "%s: %s", path, strerror(errno));
-    return 0;
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-static int close_file(FILE *file, const char *path, struct error *err)
+static int prepare(struct studied *s, struct context *context, struct arguments *a,
+                   struct error *err)
 {
-    if (file && (fflush(file) || ferror(file) || fclose(file)))
-        return error_set(err, "%s: cannot be written: %s", path, strerror(errno));
-    return 0;
+    struct study_request *request = &a->request;
+    if (!request->base)
+        return error_set(err, "study needs --base DIR or REV; try plumb study --help");
+    request->problems = a->problems;
+    if (!is_directory(request->base))
+        return context_open(context, &a->options, err) || study_of_commits(s, request, context, err)
+                   ? -1
+                   : 0;
+    if (absolute(&request->base, &context->arena, err) ||
+        absolute(&request->head, &context->arena, err) ||
+        study_of_directories(s, request, a->options.bench, err))
+        return -1;
+    context->options = &a->options;
+    return a->options.store ? context_store(context, STORE_WRITE, err) : 0;
 }
 
-static int study(struct study *s, struct arguments *a, struct arena *arena, struct error *err)
+static int study(struct studied *s, struct context *context, struct arguments *a, struct error *err)
 {
-    struct listing listing = {.study = s, .a = a, .arena = arena};
-    if (!a->base || !a->problem_count)
-        return error_set(err, "study needs --base DIR and --problem; try plumb study --help");
-    if (absolute(&a->base, arena, err) || absolute(&a->head, arena, err))
+    if (prepare(s, context, a, err))
         return -1;
-    s->plan = (struct bench_plan){.program = a->bench, .kind = a->device ? a->device : "host"};
-    if (bench_start(&listing.bench, &s->plan, err))
+    struct store *store = a->exact_pairs ? NULL : context->store;
+    if ((store && store_begin_run(store, &s->run, err)) || play_all(s, a, store, err))
         return -1;
-    printf("device: %s, driver %s\n", bench_device(listing.bench)->name,
-           bench_device(listing.bench)->driver);
-    int status = add_all(&listing, err);
-    bench_stop(listing.bench);
-    if (status)
+    const struct totals totals = add_up(s);
+    print_study(s, &totals);
+    conclude(s, &totals);
+    s->run.finished_s = (int64_t)time(NULL);
+    if (store && store_finish_run(store, &s->run, err))
         return -1;
-    if (open_file(&s->csv, a->csv, err) || open_file(&s->samples, a->samples, err))
-        return -1;
-    s->rounds = a->rounds ? (uint32_t)a->rounds : 20;
-    s->deadline_s = a->seconds ? monotonic_s() + (double)a->seconds : 0;
-    s->margin = a->margin / 100;
-    s->max_pairs = (uint32_t)a->most_pairs;
-    s->pairs = (uint32_t)a->exact_pairs;
-    status = study_run(s, err);
-    if (status == 0)
-        print_study(s);
-    return status;
+    return output_run(&s->run, context->store, a->options.out, err);
 }
 
 static int run_study(int argc, char **argv)
 {
     struct arguments a = {0};
-    struct study s = {0};
-    struct arena arena = {0};
+    struct studied s = {0};
+    struct context context = {0};
     struct error err;
     int code = options_parse(&argp, argc, argv, &a);
     if (code)
         return code - 1;
-    code = study(&s, &a, &arena, &err) ? fail(&err) : CONCLUDE_OK;
-    if ((close_file(s.csv, a.csv, &err) | close_file(s.samples, a.samples, &err)) &&
-        code == CONCLUDE_OK)
-        code = fail(&err);
-    free(s.series);
-    arena_free(&arena);
+    code = study(&s, &context, &a, &err) ? fail(&err) : (int)s.run.conclusion;
+    studied_free(&s);
+    context_close(&context);
     return code;
 }
 

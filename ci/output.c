@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ci/output.h"
 #include "model/study.h"
-#include "reports/report.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -48,22 +47,66 @@ static double detectable(const struct run *run, const struct result *r, struct a
     return isfinite(change) ? change : NAN;
 }
 
-static int write_reports(const struct run *run, const char *directory, struct error *err)
+static int achieved_rate(double *out, const struct run *run, const struct result *r,
+                         struct store *store, struct error *err)
+{
+    struct alarm_count found = {0};
+    *out = NAN;
+    if (!store || r->device >= run->device_count)
+        return 0;
+    const struct series series = {r->kernel, &r->problem, run->devices[r->device].uuid};
+    if (store_series_false_alarms(&found, store, &series, err))
+        return -1;
+    if (found.gates)
+        *out = (double)found.alarms / (double)found.gates;
+    return 0;
+}
+
+static int record_of(struct report_record *out, struct store *store, const struct device *device,
+                     struct error *err)
+{
+    struct alarm_count studies, self_tests;
+    if (store_false_alarms(&studies, &self_tests, store, device->uuid, err))
+        return -1;
+    *out =
+        (struct report_record){studies.gates, studies.alarms, self_tests.gates, self_tests.alarms};
+    return 0;
+}
+
+int output_context(struct report_context *out, const struct run *run, struct store *store,
+                   struct arena *arena, struct error *err)
+{
+    struct report_series *series = arena_alloc(arena, (run->count + 1) * sizeof(*series));
+    struct report_record *records = arena_alloc(arena, (run->device_count + 1) * sizeof(*records));
+    for (size_t i = 0; i < run->count; i++) {
+        series[i] = (struct report_series){.detectable = detectable(run, &run->results[i], arena)};
+        if (achieved_rate(&series[i].false_alarm_rate, run, &run->results[i], store, err))
+            return -1;
+    }
+    for (size_t i = 0; store && i < run->device_count; i++) {
+        if (record_of(&records[i], store, &run->devices[i], err))
+            return -1;
+    }
+    *out = (struct report_context){.series = series, .records = store ? records : NULL};
+    return 0;
+}
+
+static int write_reports(const struct run *run, struct store *store, const char *directory,
+                         struct error *err)
 {
     struct arena arena = {0};
-    struct report_series *series = arena_alloc(&arena, (run->count + 1) * sizeof(*series));
-    for (size_t i = 0; i < run->count; i++)
-        series[i] = (struct report_series){.false_alarm_rate = NAN,
-                                           .detectable = detectable(run, &run->results[i], &arena)};
-    const struct report_context context = {.series = series};
-    int status = report_write_all(directory, run, &context, err);
+    struct report_context context;
+    int status = output_context(&context, run, store, &arena, err) ||
+                         report_write_all(directory, run, &context, err)
+                     ? -1
+                     : 0;
     arena_free(&arena);
     return status;
 }
 
-int output_run(const struct run *run, const char *directory, struct error *err)
+int output_run(const struct run *run, struct store *store, const char *directory, struct error *err)
 {
-    if (directory && write_reports(run, directory, err))
+    if (directory && write_reports(run, store, directory, err))
         return -1;
     for (size_t i = 0; i < run->count; i++) {
         const struct verdict *v = &run->results[i].verdict;

@@ -5,11 +5,18 @@
 #ifndef PLUMB_OUTPUT_H
 #define PLUMB_OUTPUT_H
 
-#include "model/result.h"
+#include "baselines/store.h"
+#include "reports/report.h"
 
+// What the store (NULL: none) and the run's own pairs say beyond the run, for its reports: false
+// alarms of identical code on its devices, the smallest change each series could show. Lives in
+// the arena.
+int output_context(struct report_context *out, const struct run *run, struct store *store,
+                   struct arena *arena, struct error *err);
 // Writes every report under `directory` (NULL: none), prints the verdicts that matter and the
 // headline.
-int output_run(const struct run *run, const char *directory, struct error *err);
+int output_run(const struct run *run, struct store *store, const char *directory,
+               struct error *err);
 // What a dry run would measure. Always 0.
 int output_plan(const struct run *run);
 

@@ -2,6 +2,7 @@
 #include "ci/study.h"
 #include "ci/duets.h"
 #include "ci/progress.h"
+#include "model/study.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@ static const uint64_t study_seed = 1;
 
 struct gate_policy study_policy(const struct study *study, double time_ns)
 {
-    struct gate_policy policy = gate_policy_default(study->plan.kind, time_ns);
+    struct gate_policy policy = gate_policy_default(study->kind, time_ns);
     if (study->margin > 0) {
         policy.floor *= study->margin / policy.margin;
         policy.margin = study->margin;
@@ -50,7 +51,7 @@ static double pair_sd(const struct duet *d)
     return sd;
 }
 
-static void count_verdict(struct study_series *s, const struct duet *d)
+static void count_verdict(struct study_result *s, const struct duet *d)
 {
     const bool broken = d->outcome.state != MEASURED_OK;
     s->gates++;
@@ -84,53 +85,75 @@ static void write_samples(const struct study *study, const struct duet *d, const
         const uint16_t process = d->base_samples.items[from].process;
         for (to = from; to < d->base_samples.count && d->base_samples.items[to].process == process;)
             to++;
-        fprintf(study->samples, "%s,%s,%s,%u,%u,", study_kind_name(s->kind), s->kernel, problem,
-                study->rounds_done, process);
+        fprintf(study->samples, "%s,%s,%s,%u,%u,", study_kind_name(s->sum.kind), s->sum.kernel,
+                problem, study->rounds_done, process);
         write_times(study->samples, d, from, to);
     }
 }
 
-static void conclude(struct study *study, const struct duet *d)
+static void write_gate(const struct study *study, const struct duet *d, const char *problem,
+                       double gpu_s, double sd)
 {
-    struct study_series *s = d->owner;
+    const struct study_series *s = d->owner;
     const bool broken = d->outcome.state != MEASURED_OK;
-    char problem[PROBLEM_TEXT];
-    double lower = -INFINITY, upper = INFINITY;
     const struct measurement base = {.samples = d->base_samples.items,
                                      .count = d->base_samples.count};
-    const double gpu_s = device_s(&d->base_samples) + device_s(&d->head_samples), sd = pair_sd(d);
-    count_verdict(s, d);
-    s->sum_wall_s += d->wall_s;
-    s->sum_gpu_s += gpu_s;
-    if (d->judged && !broken) {
-        s->sum_ratio += d->decision.log_ratio;
-        s->sum_pairs += d->decision.pairs;
-        s->sum_ns += measurement_time_ns(&base);
-        s->sum_sd += sd;
+    double lower = -INFINITY, upper = INFINITY;
+    if (d->judged && !broken)
         gate_series_interval(&d->gate, &lower, &upper);
-    }
-    problem_format(problem, &s->problem);
-    if (study->samples && !broken)
-        write_samples(study, d, problem);
-    if (!study->csv)
-        return;
     fprintf(study->csv, "%s,%s,%s,%u,%s,%d,%u,%u,%.3f,%.4f,%.4f,%.4f,%.4f,%.2f,%.4f,%.4f\n",
-            study_kind_name(s->kind), s->kernel, problem, study->rounds_done,
+            study_kind_name(s->sum.kind), s->sum.kernel, problem, study->rounds_done,
             broken ? "broken" : verdict_kind_name(d->decision.kind), d->alarmed, d->decision.pairs,
             d->decision.processes, measurement_time_ns(&base) / 1e3, 100 * d->decision.log_ratio,
             100 * lower, 100 * upper, 100 * sd, d->decision.log_evidence, gpu_s, d->wall_s);
 }
 
-// ---- one round ----
-
-static int start(struct bench **out, void *context, uint16_t process, struct error *err)
+static void conclude(struct study *study, const struct duet *d)
 {
-    struct study *study = context;
-    struct bench_plan plan = study->plan;
-    plan.process = process;
-    study->processes++;
-    return bench_start(out, &plan, err);
+    struct study_series *s = d->owner;
+    const struct measurement base = {.samples = d->base_samples.items,
+                                     .count = d->base_samples.count};
+    const double gpu_s = device_s(&d->base_samples) + device_s(&d->head_samples), sd = pair_sd(d);
+    char problem[PROBLEM_TEXT];
+    if (d->outcome.state == MEASURED_UNSUPPORTED) {
+        s->unsupported = true;
+        return;
+    }
+    count_verdict(&s->sum, d);
+    s->sum.wall_s += d->wall_s;
+    s->sum.gpu_s += gpu_s;
+    problem_format(problem, &s->sum.problem);
+    if (study->csv)
+        write_gate(study, d, problem, gpu_s, sd);
+    if (!d->judged || d->outcome.state != MEASURED_OK)
+        return;
+    s->sum.log_ratio += d->decision.log_ratio;
+    s->sum.pairs += d->decision.pairs;
+    s->sum.time_ns += measurement_time_ns(&base);
+    s->sum.pair_sd += sd;
+    if (study->samples)
+        write_samples(study, d, problem);
 }
+
+struct study_result study_found(const struct study *study, const struct study_series *series)
+{
+    struct study_result found = series->sum;
+    const double timed = found.gates - found.broken;
+    if (!(timed > 0)) {
+        found.pairs = found.time_ns = found.log_ratio = found.pair_sd = found.detectable = NAN;
+        return found;
+    }
+    found.pairs /= timed;
+    found.time_ns /= timed;
+    found.log_ratio /= timed;
+    found.pair_sd /= timed;
+    const struct gate_policy policy = study_policy(study, found.time_ns);
+    found.detectable = study_detectable(&policy, found.pair_sd,
+                                        gate_budget(&policy, found.pair_sd, policy.max_pairs), 0.9);
+    return found;
+}
+
+// ---- one round ----
 
 static int ask_policy(struct gate_policy *out, void *context, const struct duet *d,
                       struct error *err)
@@ -142,26 +165,40 @@ static int ask_policy(struct gate_policy *out, void *context, const struct duet 
     return 0;
 }
 
+static int start(struct bench **out, void *context, uint16_t process, struct error *err)
+{
+    struct study *study = context;
+    study->processes++;
+    return study->start(out, study->context, process, err);
+}
+
+static size_t fill_duets(struct duet *out, const struct study *study)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < study->count; i++) {
+        struct study_series *s = &study->series[i];
+        if (!s->unsupported)
+            out[count++] = (struct duet){.kernel = s->sum.kernel,
+                                         .problem = &s->sum.problem,
+                                         .base = s->base,
+                                         .head = s->head,
+                                         .seed = study_seed + study->rounds_done,
+                                         .owner = s};
+    }
+    return count;
+}
+
 static int run_round(struct study *study, struct error *err)
 {
     struct arena arena = {0};
     struct duets duets = {.items = xcalloc(study->count, sizeof(*duets.items)),
-                          .count = study->count,
                           .arena = &arena,
                           .context = study,
                           .start = start,
                           .policy = ask_policy};
-    for (size_t i = 0; i < study->count; i++) {
-        struct study_series *s = &study->series[i];
-        duets.items[i] = (struct duet){.kernel = s->kernel,
-                                       .problem = &s->problem,
-                                       .base = s->base,
-                                       .head = s->head,
-                                       .seed = study_seed + study->rounds_done,
-                                       .owner = s};
-    }
+    duets.count = fill_duets(duets.items, study);
     int status = duets_play(&duets, err);
-    for (size_t i = 0; i < study->count; i++) {
+    for (size_t i = 0; i < duets.count; i++) {
         if (status == 0)
             conclude(study, &duets.items[i]);
         sample_list_free(&duets.items[i].base_samples);
@@ -172,22 +209,54 @@ static int run_round(struct study *study, struct error *err)
     return status;
 }
 
+static bool nothing_supported(const struct study *study)
+{
+    for (size_t i = 0; i < study->count; i++) {
+        if (!study->series[i].unsupported)
+            return false;
+    }
+    return true;
+}
+
 int study_run(struct study *study, struct error *err)
 {
     double begun_s = monotonic_s();
     int status = 0;
-    if (study->csv)
-        fputs("kind,kernel,problem,round,verdict,alarmed,pairs,processes,base_us,log_ratio_pct,"
-              "lower_pct,upper_pct,pair_sd_pct,log_evidence,gpu_s,wall_s\n",
-              study->csv);
-    if (study->samples)
-        fputs("kind,kernel,problem,round,process,launches,unit_ns,base_head_1e5\n", study->samples);
     while (status == 0 && study->rounds_done < study->rounds) {
         if (study->deadline_s > 0 && monotonic_s() > study->deadline_s)
             break;
         status = run_round(study, err);
         study->rounds_done += status == 0;
+        if (status == 0 && nothing_supported(study))
+            return error_set(err, "no library has a kernel for these problems");
+        if (status == 0 && study->round_over)
+            status = study->round_over(study->context, err);
     }
     study->wall_s = monotonic_s() - begun_s;
     return status;
+}
+
+void study_csv_header(FILE *csv)
+{
+    fputs("kind,kernel,problem,round,verdict,alarmed,pairs,processes,base_us,log_ratio_pct,"
+          "lower_pct,upper_pct,pair_sd_pct,log_evidence,gpu_s,wall_s\n",
+          csv);
+}
+
+void study_samples_header(FILE *samples)
+{
+    fputs("kind,kernel,problem,round,process,launches,unit_ns,base_head_1e5\n", samples);
+}
+
+void study_add(struct study *study, enum study_kind kind, const char *kernel, const char *base,
+               const char *head, const struct problem *problem, size_t device)
+{
+    if (study->count == study->room) {
+        study->room = study->room ? 2 * study->room : 64;
+        study->series = xrealloc(study->series, study->room, sizeof(*study->series));
+    }
+    struct study_series *s = &study->series[study->count++];
+    *s = (struct study_series){.base = base, .head = head};
+    s->sum = (struct study_result){.kind = kind, .problem = *problem, .device = device};
+    text_copy(s->sum.kernel, sizeof(s->sum.kernel), kernel);
 }

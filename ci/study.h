@@ -11,21 +11,24 @@
 
 #include <stdio.h>
 
-
 struct study_series {
-    enum study_kind kind;
-    const char *kernel, *base, *head; // libraries: absolute paths
-    struct problem problem;
-    // Over all rounds:
-    uint32_t gates, slower, faster, same, undecided, broken;
-    uint32_t first_alarms; // before confirmation
-    double sum_ratio, sum_pairs, sum_wall_s, sum_gpu_s, sum_ns, sum_sd;
+    const char *base, *head; // libraries: absolute paths
+    // Kernel, problem, device and kind are given; the rest is the sum over all rounds, not the
+    // mean.
+    struct study_result sum;
+    bool unsupported; // the kernel does not do this problem: left out
 };
 
+// The series of one device.
 struct study {
-    struct bench_plan plan; // process is set here
+    const char *kind; // "host" or "cuda"
+    // A fresh child, its samples numbered `process`.
+    int (*start)(struct bench **out, void *context, uint16_t process, struct error *err);
+    // Told after each round; NULL: nobody is.
+    int (*round_over)(void *context, struct error *err);
+    void *context;
     struct study_series *series;
-    size_t count;
+    size_t count, room;
     uint32_t rounds;    // at most
     double deadline_s;  // monotonic: no new round after it; 0: none
     double margin;      // 0: the default for the device and size
@@ -37,11 +40,21 @@ struct study {
     double wall_s; // with the starts of processes
 };
 
+// `kernel` shorter than KERNEL_NAME_TEXT.
+void study_add(struct study *study, enum study_kind kind, const char *kernel, const char *base,
+               const char *head, const struct problem *problem, size_t device);
+// The heads of the two tables.
+void study_csv_header(FILE *csv);
+void study_samples_header(FILE *samples);
+
 // The policy of a series whose base takes this time.
 struct gate_policy study_policy(const struct study *study, double time_ns);
 
-// -1: the device is gone or no bench can be started. A series that is wrong or dies counts as
-// broken, and its process is replaced.
+// -1: the device is gone or no bench can be started, or nothing is supported. A series that is
+// wrong or dies counts as broken, and its process is replaced.
 int study_run(struct study *study, struct error *err);
+
+// What was found of a series, with means instead of sums.
+struct study_result study_found(const struct study *study, const struct study_series *series);
 
 #endif

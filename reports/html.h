@@ -20,6 +20,7 @@ void html_findings(const struct html *html); // where, how much, since when, why
 void html_table(const struct html *html);    // every series, with its interval drawn
 void html_curves(const struct html *html);   // all series sorted by change and by accuracy
 void html_series(const struct html *html);   // one folded part per series
+void html_study(const struct html *html);    // what a study found, if the run is one
 void html_trust(const struct html *html);    // how far this run can be trusted
 void html_origin(const struct html *html);   // where the figures come from
 

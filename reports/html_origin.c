@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The last parts of index.html: how far the run can be trusted, and where its figures come from.
+#include "model/study.h"
 #include "reports/html.h"
 
 #include <math.h>
@@ -37,6 +38,25 @@ static double get_rate(const struct view *view)
 static double get_detectable(const struct view *view)
 {
     return view->detectable;
+}
+
+static void record_facts(const struct html *html)
+{
+    const struct report_record *records = html->context->records;
+    for (size_t i = 0; records && i < html->run->device_count; i++) {
+        const struct report_record *r = &records[i];
+        char text[240];
+        if (r->gates == 0 && r->self_tests == 0)
+            continue;
+        snprintf(text, sizeof(text),
+                 "%llu in %llu gates of identical code by studies: at most %.2g %% (95 %%, exact); "
+                 "%llu in %llu series of self tests",
+                 (unsigned long long)r->alarms, (unsigned long long)r->gates,
+                 100 * study_rate_upper(r->alarms, r->gates, 0.95),
+                 (unsigned long long)r->self_alarms, (unsigned long long)r->self_tests);
+        html_fact(html->m,
+                  html->run->device_count > 1 ? html->run->devices[i].name : "false alarms", text);
+    }
 }
 
 static void control_fact(const struct html *html)
@@ -76,6 +96,7 @@ void html_trust(const struct html *html)
     html_fact(m, "self-test (A/A)", text);
     if (test->series > 0)
         html_factf(m, "largest A/A evidence", "10^%.2f", test->worst_log_evidence / M_LN10);
+    record_facts(html);
     control_fact(html);
     if (isfinite(rate))
         html_factf(m, "achieved false-alarm rate", "%.2g %% (worst series)", rate * 100);

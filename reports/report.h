@@ -27,11 +27,18 @@ struct report_series {
     size_t change_count;
 };
 
+// Identical code compared with itself on one device, over all that is stored.
+struct report_record {
+    uint64_t gates, alarms;           // of studies
+    uint64_t self_tests, self_alarms; // series of runs' self tests
+};
+
 // What a report may know beyond the run; NULL or zeroes say "nothing". Borrowed during the call.
 struct report_context {
-    const struct report_series *series; // one per run->results, or NULL
-    const char *commit_url;             // put in front of a commit id to link it, or NULL
-    const char *site_url;               // where the nightly site is, or NULL
+    const struct report_series *series;  // one per run->results, or NULL
+    const struct report_record *records; // one per run->devices, or NULL
+    const char *commit_url;              // put in front of a commit id to link it, or NULL
+    const char *site_url;                // where the nightly site is, or NULL
 };
 
 struct report {

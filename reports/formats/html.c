@@ -19,7 +19,7 @@ static bool has_history(const struct run *run)
 
 static void write(struct buffer *out, const struct run *run, const struct report_context *context)
 {
-    static const struct report_context nothing = {NULL, NULL, NULL};
+    static const struct report_context nothing = {0};
     struct view *views = view_all(run, context);
     struct buffer title = {0};
     struct html html = {NULL, run, context ? context : &nothing, views, run->count};
@@ -36,6 +36,7 @@ static void write(struct buffer *out, const struct run *run, const struct report
     html_findings(&html);
     html_table(&html);
     html_curves(&html);
+    html_study(&html);
     html_series(&html);
     html_trust(&html);
     html_origin(&html);

@@ -124,6 +124,38 @@ static void put_self_test(struct buffer *out, const struct run *run)
         buffer_puts(out, "Self-test: this run carries none.\n\n");
 }
 
+static void put_study_row(struct buffer *out, const struct study_result *s)
+{
+    char shape[PROBLEM_TEXT], base[VIEW_TEXT], change[VIEW_TEXT];
+    char detectable[VIEW_TEXT];
+    view_shape(shape, &s->problem);
+    view_time(base, s->time_ns);
+    view_percent(change, expm1(s->log_ratio));
+    view_percent(detectable, expm1(s->detectable));
+    buffer_printf(out, "| %s | ", study_kind_name(s->kind));
+    put_text(out, s->kernel, NAME_LIMIT);
+    buffer_printf(out, " | %s | %s | %s | %u | %u | %u | %u | %u | %u | %s | %.2f |\n", shape, base,
+                  change, s->gates, s->slower, s->faster, s->same, s->undecided, s->broken,
+                  detectable, s->gpu_s);
+}
+
+static void put_study(struct buffer *out, const struct run *run)
+{
+    if (!run->study_count)
+        return;
+    buffer_puts(out,
+                "Gates of code with itself (aa: every alarm is false) and of code with work put "
+                "in:\n\n| study | kernel | problem | base | change | gates | slower | faster | "
+                "same | undecided | broken | smallest change found | GPU s |\n"
+                "|---|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n");
+    for (size_t i = 0; i < run->study_count && i < REST_SHOWN; i++)
+        put_study_row(out, &run->studies[i]);
+    if (run->study_count > REST_SHOWN)
+        buffer_printf(out, "\n%zu more are not shown here; all are in index.html.\n",
+                      run->study_count - REST_SHOWN);
+    buffer_puts(out, "\n");
+}
+
 static void put_provenance(struct buffer *out, const struct run *run,
                            const struct report_context *context)
 {
@@ -172,6 +204,7 @@ static void write(struct buffer *out, const struct run *run, const struct report
         put_table(out, views + changed, run->count - changed, REST_SHOWN);
         buffer_puts(out, "</details>\n\n");
     }
+    put_study(out, run);
     put_self_test(out, run);
     put_provenance(out, run, context);
     free(views);
