@@ -24,7 +24,7 @@ struct arguments {
     struct study_request request;
     const char *csv, *samples;
     const char *problems[PROBLEMS_MOST];
-    int64_t rounds, seconds, most_pairs, exact_pairs;
+    int64_t rounds, seconds, most_pairs, exact_pairs, open;
     double margin;
 };
 
@@ -38,6 +38,9 @@ enum {
     OPT_MOST_PAIRS,
     OPT_EXACT_PAIRS,
     OPT_SAMPLES,
+    OPT_OPEN,
+    OPT_POLICY,
+    OPT_SANDBOX,
     OPT_BENCH
 };
 
@@ -46,6 +49,8 @@ static const struct argp_option table[] = {
     {"head", OPT_HEAD, "DIR|REV", 0, "The same made slower: what is found?", 0},
     {"problem", 'p', "PROBLEM", 0, "MxNxK:TYPE; may be given again [commits: the policy's]", 0},
     {"device", 'd', "DEVICE", 0, "host or cuda [host]; commits: one of the policy's [all]", 0},
+    {"policy", OPT_POLICY, "FILE", 0, "Of commits [" POLICY_PATH " of the base]", 0},
+    {"sandbox", OPT_SANDBOX, "MODE", 0, "Of commits: auto, require or off, not the policy's", 0},
     {"out", 'o', "DIR", 0, "Write reports there", 0},
     {"rounds", OPT_ROUNDS, "N", 0, "Gates of each series, each in fresh processes [20]", 0},
     {"seconds", OPT_SECONDS, "N", 0, "Begin no round after this time", 0},
@@ -55,6 +60,7 @@ static const struct argp_option table[] = {
      "Of each series in one process, whatever they show: a recording, not a gate", 0},
     {"faster", 'f', NULL, 0, "Also the other way round: improvements", 0},
     {"csv", OPT_CSV, "FILE", 0, "Write a row per gate", 0},
+    {"side-by-side", OPT_OPEN, "N", 0, "Series that are open at once [64]", 0},
     {"samples", OPT_SAMPLES, "FILE", 0, "Write the times, a row per gate and process", 0},
     {"bench", OPT_BENCH, "PROGRAM", 0, "The child that times kernels [beside plumb]", 0},
     {0},
@@ -90,6 +96,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'd':
         a->request.device = a->options.device = arg;
         return 0;
+    case OPT_POLICY:
+        a->options.policy = arg;
+        return 0;
+    case OPT_SANDBOX:
+        a->options.sandbox = arg;
+        return 0;
     case 'o':
         a->options.out = arg;
         return 0;
@@ -108,6 +120,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case OPT_EXACT_PAIRS:
         a->exact_pairs = count_of(state, arg, "exact-pairs");
+        return 0;
+    case OPT_OPEN:
+        a->open = count_of(state, arg, "side-by-side");
         return 0;
     case OPT_SAMPLES:
         a->samples = arg;
@@ -238,6 +253,7 @@ static int play(struct studied *s, const struct arguments *a, struct store *stor
         study->margin = a->margin / 100;
         study->max_pairs = (uint32_t)a->most_pairs;
         study->pairs = (uint32_t)a->exact_pairs;
+        study->open_most = (uint32_t)a->open;
         study->csv = csv;
         study->samples = samples;
         if (study_run(study, err))
@@ -310,10 +326,13 @@ static int prepare(struct studied *s, struct context *context, struct arguments 
     if (!request->base)
         return error_set(err, "study needs --base DIR or REV; try plumb study --help");
     request->problems = a->problems;
-    if (!is_directory(request->base))
-        return context_open(context, &a->options, err) || study_of_commits(s, request, context, err)
-                   ? -1
-                   : 0;
+    if (!is_directory(request->base)) {
+        struct error why;
+        if (context_open(context, &a->options, &why))
+            return error_set(err, "%s: no such directory; as a commit: %s", request->base,
+                             why.text);
+        return study_of_commits(s, request, context, err);
+    }
     if (absolute(&request->base, &context->arena, err) ||
         absolute(&request->head, &context->arena, err) ||
         study_of_directories(s, request, a->options.bench, err))

@@ -192,6 +192,7 @@ static int run_round(struct study *study, struct error *err)
 {
     struct arena arena = {0};
     struct duets duets = {.items = xcalloc(study->count, sizeof(*duets.items)),
+                          .open_most = study->open_most,
                           .arena = &arena,
                           .context = study,
                           .start = start,

@@ -32,6 +32,7 @@ struct study {
     uint32_t rounds;    // at most
     double deadline_s;  // monotonic: no new round after it; 0: none
     double margin;      // 0: the default for the device and size
+    uint32_t open_most; // series at once; 0: as a gate
     uint32_t max_pairs; // of the first process; 0: the default
     uint32_t pairs;     // exactly so many in one process, decided or not: a recording; 0: gates
     FILE *csv;          // a row per gate; NULL: none

@@ -64,6 +64,94 @@ static void study_finds_what_was_put_in_and_nothing_else(void **state)
     assert_int_equal(rows, 1 + 2 * 3);
 }
 
+// Stored, it says so itself, and so does what comes later from the same device.
+static void study_of_directories_is_stored_and_reported(void **state)
+{
+    (void)state;
+    const char *argv[] = {"study",     "--base",        "base",     "--head", "head",
+                          "--problem", "32x32x64:fp32", "--rounds", "1",      "--store",
+                          "s.db",      "--out",         "page",     NULL};
+    plumb_run(&outcome, directory, argv, 0);
+    if (outcome.code != 0 || !strstr(outcome.output, "OK: 0 false alarms in 1 gates"))
+        fail_msg("exit %d:\n%s", outcome.code, outcome.output);
+    const char *report[] = {"report", "--store", "s.db", "--format", "markdown", NULL};
+    plumb_run(&outcome, directory, report, 0);
+    assert_int_equal(outcome.code, 0);
+    assert_non_null(strstr(outcome.output, "| aa | loop | 32x32x64:fp32 |"));
+    assert_non_null(strstr(outcome.output, "| slower | loop | 32x32x64:fp32 |"));
+    const char *html[] = {"report", "--store", "s.db", "--format", "html", NULL};
+    plumb_run(&outcome, directory, html, 0);
+    assert_non_null(strstr(outcome.output, "0 in 1 gates of identical code by studies"));
+    // A recording decides nothing, so it is no part of that record.
+    const char *recording[] = {
+        "study",    "--base", "base",    "--problem", "32x32x64:fp32", "--exact-pairs", "24",
+        "--rounds", "2",      "--store", "s.db",      "--samples",     "times.csv",     NULL};
+    plumb_run(&outcome, directory, recording, 0);
+    assert_int_equal(outcome.code, 0);
+    plumb_run(&outcome, directory, html, 0);
+    assert_non_null(strstr(outcome.output, "0 in 1 gates of identical code by studies"));
+    char *path = xprintf("%s/times.csv", directory), line[4096];
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    size_t rows = 0;
+    while (fgets(line, sizeof(line), file)) {
+        size_t spaces = 0;
+        for (const char *c = line; *c; c++)
+            spaces += *c == ' ';
+        if (rows++ > 0)
+            assert_int_equal(spaces, 2 * 24 - 1);
+    }
+    fclose(file);
+    free(path);
+    assert_int_equal(rows, 1 + 2);
+}
+
+// Built as a gate builds them; the kernel that did not change is only compared with itself.
+static void study_of_commits_builds_and_stores(void **state)
+{
+    (void)state;
+    struct helper_repo repo;
+    helper_repo_create(&repo);
+    char *policy = xprintf("%s/plumb-policy.cfg", repo.directory);
+    FILE *file = fopen(policy, "w");
+    assert_non_null(file);
+    fputs("[build]\n", file);
+    for (size_t i = 0; i < helper_repo_input_count; i++)
+        fprintf(file, "\tinput = %s\n", helper_repo_inputs[i]);
+    fputs("\tcommand = \"for file in \\\"$PLUMB_SOURCE\\\"/kernels/*.c; do "
+          "cc -O2 -std=gnu17 -shared -fPIC -I\\\"$PLUMB_SOURCE\\\"/include "
+          "-o \\\"$PLUMB_OUT/$(basename \\\"$file\\\" .c).so\\\" \\\"$file\\\" || exit 1; done\"\n"
+          "[device \"host\"]\n\tkind = host\n"
+          "[problems \"small\"]\n\tproblem = 96x64x128:fp32\n\tproblem = 65x33x257:fp32\n"
+          "[kernel \"*\"]\n\tproblems = small\n",
+          file);
+    fclose(file);
+    const char *argv[] = {"study",
+                          "--base",
+                          repo.ids[REPO_MERGE],
+                          "--head",
+                          repo.ids[REPO_SLOWER],
+                          "--policy",
+                          policy,
+                          "--problem",
+                          "96x64x128:fp32",
+                          "--rounds",
+                          "1",
+                          "--margin",
+                          "4",
+                          NULL};
+    plumb_run(&outcome, repo.directory, argv, 0);
+    if (outcome.code != 0 || !strstr(outcome.output, "false alarms in 2 gates"))
+        fail_msg("exit %d:\n%s", outcome.code, outcome.output);
+    const char *report[] = {"report", "--format", "markdown", NULL};
+    plumb_run(&outcome, repo.directory, report, 0);
+    assert_non_null(strstr(outcome.output, "| aa | blocked | 96x64x128:fp32 |"));
+    assert_null(strstr(outcome.output, "| slower | blocked |"));
+    assert_non_null(strstr(outcome.output, "| slower | simple | 96x64x128:fp32 |"));
+    free(policy);
+    helper_repo_remove(&repo);
+}
+
 static void study_refuses_what_it_cannot_study(void **state)
 {
     (void)state;
@@ -77,13 +165,15 @@ static void study_refuses_what_it_cannot_study(void **state)
     const char *unfit[] = {"study", "--base", "base", "--problem", "32x32x64:bf16", NULL};
     plumb_run(&outcome, directory, unfit, 0);
     assert_int_equal(outcome.code, 4);
-    assert_non_null(strstr(outcome.output, "no library there has a kernel"));
+    assert_non_null(strstr(outcome.output, "no library has a kernel for these problems"));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(study_finds_what_was_put_in_and_nothing_else),
+        cmocka_unit_test(study_of_directories_is_stored_and_reported),
+        cmocka_unit_test(study_of_commits_builds_and_stores),
         cmocka_unit_test(study_refuses_what_it_cannot_study),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
