@@ -6,6 +6,7 @@
 #       how much slower the head is, in hundredths of a percent. The chain's lengths are for an
 #       H200; the effect that counts is the one that is measured.
 #   OUT/near, OUT/sure, OUT/varies       the same pairs again, by how hard they are to tell apart
+#   OUT/aa/base                          some of the bases again: 7 latency, 3 memory, 2 compute
 #   OUT/cross/base, OUT/cross/head       identical kernels in different binaries: built again, or
 #       with 1 or 16 unused kernels before or after them in the module
 #   OUT/load                             another process at work, see load.cu
@@ -63,6 +64,11 @@ group() { # GROUP EFFECT...
 group near 0030 0050 0100
 group sure 0010 0200 0500
 group varies varies
+group aa varies 0100 0200 0500 # many of the cheap ones, some of the others
+rm -r "$out/aa/head" "$out/aa/base/compute_varies.so" "$out/aa/base/compute_0500.so" "$out/aa/base/memory_varies.so"
+for effect in 0010 0030 0050; do
+	ln -sf "../../base/latency_$effect.so" "$out/aa/base/"
+done
 
 # The machine code of the kernel that is timed, without the module around it, in hexadecimal.
 code() { # SHAPE EXTRA MORE...

@@ -4,7 +4,8 @@
 # study.sh [--short] OUT [PLUMB [LIBRARIES]]: what the gate finds and what it cries wolf over, on the H200 of
 # this machine: about 330 s of it, or 30 s with --short (one round of each). LIBRARIES is what tests/slow/build.sh
 # makes, by default made here (needs nvcc). Writes into OUT, for each part, study-PART.csv (a row per gate) and
-# PART.txt (a row per series):
+# PART.txt (a row per series), and study.jsonl, all of it for `plumb import`. SIDE_BY_SIDE=1 plays the series one after
+# another:
 #   near, sure   effects of 0.3 to 1 %, and of 0.1, 2 and 5 %, as slower and as faster, beside gates with themselves
 #   varies       the spread grows, the mean does not
 #   aa           gates of libraries with themselves
@@ -14,7 +15,7 @@
 set -eu
 short= load_s=40
 [ "${1:-}" != --short ] || { short=1 load_s=8; shift; }
-[ $# -ge 1 ] || { sed -n '4,15s/^# //p' "$0"; exit 4; }
+[ $# -ge 1 ] || { sed -n '4,17s/^# //p' "$0"; exit 4; }
 mkdir -p "$1"
 out=$(cd "$1" && pwd) plumb=${2:-plumb} libraries=${3:-}
 here=$(cd "$(dirname "$0")" && pwd)
@@ -25,29 +26,34 @@ if [ -z "$libraries" ]; then
 	sh "$here/../../../tests/slow/build.sh" "$libraries" >"$out/build.log" 2>&1
 fi
 nvidia-smi --query-gpu=name,driver_version,clocks.max.sm,power.limit --format=csv,noheader >"$out/machine.txt"
+three="--problem 64x64x128:fp32 --problem 64x64x256:fp32 --problem 64x128x384:fp32"
+five="$three --problem 1024x1024x2048:fp32 --problem 65536x4x1024:fp32"
+many="$five --problem 64x64x192:fp32 --problem 64x96x256:fp32 --problem 32x64x512:fp32 --problem 64x128x256:fp32
+	--problem 64x64x384:fp32"
 study() { # PART FOLDER ROUNDS SECONDS OPTIONS
 	part=$1 folder=$2 rounds=${short:-$3} seconds=$4
 	shift 4
 	begun=$(date +%s)
-	"$plumb" study --device cuda --base "$libraries/$folder/base" --rounds "$rounds" --seconds "$seconds" \
-		--problem 64x64x128:fp32 --problem 64x64x256:fp32 --problem 64x128x384:fp32 \
-		--problem 1024x1024x2048:fp32 --problem 65536x4x1024:fp32 \
-		"$@" --csv "$out/study-$part.csv" >"$out/$part.txt" || echo "$part: exit $?"
-	echo "$part: $(($(date +%s) - begun)) s; $(tail -2 "$out/$part.txt" | head -1)"
+	# shellcheck disable=SC2086 # lists of words
+	timeout $((seconds + 60)) "$plumb" study --device cuda --base "$libraries/$folder/base" --rounds "$rounds" \
+		--seconds "$seconds" ${SIDE_BY_SIDE:+--side-by-side "$SIDE_BY_SIDE"} --store "$work/study.db" \
+		"$@" --csv "$out/study-$part.csv" >"$out/$part.txt" 2>&1 || echo "$part: exit $?"
+	echo "$part: $(($(date +%s) - begun)) s; $(grep ^A/A: "$out/$part.txt")"
 }
 beside() { # PATTERN: a study while another process works
 	"$libraries/load" "$1" "$load_s" >"$out/load-$1.txt" &
 	load=$!
 	sleep 1
-	study "$1" near 4 22
+	study "$1" near 4 18 $five
 	kill "$load" 2>/dev/null || :
 	wait "$load" 2>/dev/null || :
 }
-study near near 16 90 --head "$libraries/near/head" --faster
-study sure sure 5 30 --head "$libraries/sure/head" --faster
-study varies varies 8 14 --head "$libraries/varies/head"
-study cross cross 24 34 --head "$libraries/cross/head" --exact-pairs 64
+study near near 16 75 --head "$libraries/near/head" --faster $five
+study cross cross 24 28 --head "$libraries/cross/head" --exact-pairs 64 $five
+study pairs near 16 28 --head "$libraries/near/head" --exact-pairs 64 --samples "$out/samples-pairs.csv" $five
+study aa aa 60 107 $many
+study sure sure 5 15 --head "$libraries/sure/head" --faster $five
+study varies varies 8 10 --head "$libraries/varies/head" $five
 beside step
 beside neighbour
-study pairs near 16 34 --head "$libraries/near/head" --exact-pairs 64 --samples "$out/samples-pairs.csv"
-study aa . 80 80
+"$plumb" export --store "$work/study.db" --format json >"$out/study.jsonl"
