@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 struct arguments {
@@ -20,8 +21,8 @@ enum { OPT_EPOCHS = 2000, OPT_COMMIT_URL, OPT_SITE_URL, OPT_POINTS };
 static const struct argp_option table[] = {
     {"out", 'o', "DIR", 0, "Folder of the site [site]", 1},
     {"epochs", OPT_EPOCHS, "FILE", 0, "Accepted changes [REPO/" EPOCHS_PATH "]", 1},
-    {"commit-url", OPT_COMMIT_URL, "URL", 0, "Put in front of a commit's id to link it", 1},
-    {"site-url", OPT_SITE_URL, "URL", 0, "Where the site will be, for the feed's links", 1},
+    {"commit-url", OPT_COMMIT_URL, "URL", 0, "Of a commit: %s is its id, else it is put behind [policy]", 1},
+    {"site-url", OPT_SITE_URL, "URL", 0, "Where the site will be, for the feed's links [policy]", 1},
     {"points", OPT_POINTS, "N", 0, "Only the newest N points of each series [all]", 1},
     {0},
 };
@@ -86,19 +87,32 @@ static int open_store(struct context *context, const struct arguments *a, bool *
     return 0;
 }
 
+static bool has_policy(const struct context *context)
+{
+    if (!context->repository)
+        return false;
+    char *path = xprintf("%s/" POLICY_PATH, repository_directory(context->repository));
+    bool there = access(path, R_OK) == 0;
+    free(path);
+    return there;
+}
+
 static int write_site(struct context *context, struct site_data *data, const struct arguments *a,
                       struct error *err)
 {
     struct site_written written;
     const char *epochs = a->epochs, *out = a->out ? a->out : "site";
     bool keeps;
+    struct error unread;
     if (open_store(context, a, &keeps, err))
         return -1;
     if (!epochs && context->repository)
         epochs = arena_printf(&context->arena, "%s/" EPOCHS_PATH,
                               repository_directory(context->repository));
-    data->site.commit_url = a->commit_url;
-    data->site.site_url = a->site_url;
+    if (has_policy(context) && context_policy(context, "", &unread))
+        fprintf(stderr, "plumb: %s; its addresses are not used\n", unread.text);
+    data->site.commit_url = a->commit_url ? a->commit_url : context->policy.commit_url;
+    data->site.site_url = a->site_url ? a->site_url : context->policy.site_url;
     if (site_data_load(data, context->store, epochs, a->points, keeps, err) ||
         site_write(&data->site, out, &written, err))
         return -1;

@@ -30,7 +30,7 @@ const struct argp store_option_argp = {.options = table, .parser = parse};
 int store_option_open(struct context *context, const struct options *options, enum store_mode mode,
                       struct error *err)
 {
-    if (!options->store && context_open(context, options, err))
+    if ((!options->store || options->repository) && context_open(context, options, err))
         return -1;
     context->options = options;
     return context_store(context, mode, err);

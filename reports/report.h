@@ -30,7 +30,7 @@ struct report_series {
 // What a report may know beyond the run; NULL or zeroes say "nothing". Borrowed during the call.
 struct report_context {
     const struct report_series *series; // one per run->results, or NULL
-    const char *commit_url;             // put in front of a commit id to link it, or NULL
+    const char *commit_url;             // of a commit: its id in place of %s or behind; or NULL
     const char *site_url;               // where the nightly site is, or NULL
 };
 
