@@ -21,8 +21,10 @@ enum { OPT_EPOCHS = 2000, OPT_COMMIT_URL, OPT_SITE_URL, OPT_POINTS };
 static const struct argp_option table[] = {
     {"out", 'o', "DIR", 0, "Folder of the site [site]", 1},
     {"epochs", OPT_EPOCHS, "FILE", 0, "Accepted changes [REPO/" EPOCHS_PATH "]", 1},
-    {"commit-url", OPT_COMMIT_URL, "URL", 0, "Of a commit: %s is its id, else it is put behind [policy]", 1},
-    {"site-url", OPT_SITE_URL, "URL", 0, "Where the site will be, for the feed's links [policy]", 1},
+    {"commit-url", OPT_COMMIT_URL, "URL", 0,
+     "Of a commit: %s is its id, else it is put behind [policy]", 1},
+    {"site-url", OPT_SITE_URL, "URL", 0, "Where the site will be, for the feed's links [policy]",
+     1},
     {"points", OPT_POINTS, "N", 0, "Only the newest N points of each series [all]", 1},
     {0},
 };
@@ -69,24 +71,6 @@ static const struct argp argp = {
     .children = children,
 };
 
-// What is judged is kept in the store when that can be written; else it is only read.
-static int open_store(struct context *context, const struct arguments *a, bool *keeps,
-                      struct error *err)
-{
-    if (store_option_open(context, &a->options, STORE_READ, err))
-        return -1;
-    const char *path = store_path(context->store);
-    *keeps = a->points == 0 && access(path, W_OK) == 0;
-    if (!*keeps)
-        return 0;
-    struct store *store;
-    if (store_open(&store, path, STORE_WRITE, err))
-        return -1;
-    store_close(context->store);
-    context->store = store;
-    return 0;
-}
-
 static bool has_policy(const struct context *context)
 {
     if (!context->repository)
@@ -104,7 +88,7 @@ static int write_site(struct context *context, struct site_data *data, const str
     const char *epochs = a->epochs, *out = a->out ? a->out : "site";
     bool keeps;
     struct error unread;
-    if (open_store(context, a, &keeps, err))
+    if (store_option_open_kept(context, &a->options, a->points == 0, &keeps, err))
         return -1;
     if (!epochs && context->repository)
         epochs = arena_printf(&context->arena, "%s/" EPOCHS_PATH,
