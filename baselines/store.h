@@ -60,7 +60,8 @@ int store_find_unfinished(int64_t *run_id, bool *found, struct store *store, con
 // as they are; its prediction and verdict are put in place of earlier ones of the same model and
 // version. So a result can be saved when it is measured, and again when it is judged.
 //   - A measurement with no samples and state ok counts as absent.
-//   - result->reused: a side whose code id has a stored measurement refers to that one.
+//   - result->reused: a side whose code id has a stored measurement, by the device's driver of this
+//     run, refers to that one.
 //   - prediction.model NULL or verdict.sentence NULL: there is none yet.
 int store_save_result(struct store *store, const struct run *run, const struct result *result,
                       struct error *err);
@@ -139,16 +140,21 @@ int store_find_commit_build(struct build_record *out, bool *found, struct store 
                             const struct commit *commit, const char *recipe, struct arena *arena,
                             struct error *err);
 
-// The newest measurement of this code id in this series, in any run. `regime` NULL: whichever.
+// The newest measurement of this code id in this series, in any run.
 // Crashes and timeouts are not offered: they may have been the machine's fault.
+struct measured_how {
+    const char *regime; // NULL: whichever
+    const char *driver; // of the device, in the run that measured; NULL: whichever
+};
 int store_find_measurement(struct measurement *out, bool *found, struct store *store,
-                           const struct series *series, const char *code, const char *regime,
-                           struct arena *arena, struct error *err);
+                           const struct series *series, const char *code,
+                           const struct measured_how *how, struct arena *arena, struct error *err);
 
 // What a plain run of one commit on one device would have to measure.
 struct demand {
     const char *recipe;
     const char *device_uuid;
+    const char *driver; // NULL: whichever
     const struct problem *problems;
     size_t problem_count;
     const char *const *kernels; // only these names; NULL: all that the build has

@@ -135,15 +135,16 @@ int store_find_commit_build(struct build_record *out, bool *found, struct store 
 }
 
 int store_find_measurement(struct measurement *out, bool *found, struct store *store,
-                           const struct series *series, const char *code, const char *regime,
-                           struct arena *arena, struct error *err)
+                           const struct series *series, const char *code,
+                           const struct measured_how *how, struct arena *arena, struct error *err)
 {
     int64_t key, measurement = 0;
     if (content_find_series(&key, store, series, err))
         return -1;
     if (key && code[0] &&
         statement_get(&measurement, store, err, SQL_FIND_MEASUREMENT,
-                      CELLS(INT(key), TEXT(code), regime ? TEXT(regime) : NOTHING)))
+                      CELLS(INT(key), TEXT(code), how->regime ? TEXT(how->regime) : NOTHING,
+                            how->driver ? TEXT(how->driver) : NOTHING)))
         return -1;
     if (measurement && load_measurement(out, store, measurement, arena, err))
         return -1;
@@ -180,7 +181,8 @@ static int count_unmeasured(int64_t *out, struct store *store, const struct comm
     int status = statement_get(out, store, err, SQL_COUNT_UNMEASURED,
                                CELLS(TEXT(commit->id), TEXT(commit->tree), INT(build),
                                      TEXT(demand->device_uuid), TEXT(problems),
-                                     kernels ? TEXT(kernels) : NOTHING));
+                                     kernels ? TEXT(kernels) : NOTHING,
+                                     demand->driver ? TEXT(demand->driver) : NOTHING));
     free(problems);
     free(kernels);
     return status;

@@ -75,6 +75,7 @@ int store_begin_run(struct store *store, struct run *run, struct error *err)
 // What the rows of one result share.
 struct place {
     int64_t run, series, kernel;
+    const char *driver; // of the device, in this run
     bool plain, reused;
     int64_t commit[2], commit_s[2], code[2]; // by enum sample_role
 };
@@ -104,6 +105,7 @@ static int find_place(struct place *place, struct store *store, const struct run
                                   run->devices[result->device].uuid};
     bool head_known = result->head_code[0] != '\0';
     place->reused = result->reused;
+    place->driver = run->devices[result->device].driver;
     if (find_sides(place, store, run->id, err) ||
         content_kernel(&place->kernel, store, result->kernel, err) ||
         content_series(&place->series, store, &series, place->kernel, err))
@@ -179,7 +181,8 @@ static int place_measurement(int64_t *key, struct store *store, const struct pla
     *key = 0;
     if (place->reused && code[0] &&
         statement_get(key, store, err, SQL_FIND_MEASUREMENT,
-                      CELLS(INT(place->series), TEXT(code), m->regime ? TEXT(m->regime) : NOTHING)))
+                      CELLS(INT(place->series), TEXT(code), m->regime ? TEXT(m->regime) : NOTHING,
+                            TEXT(place->driver))))
         return -1;
     if (*key || is_absent(m))
         return 0;

@@ -29,7 +29,15 @@ struct view {
     struct changepoints found;
 };
 
-enum { OPT_CSV = 1000, OPT_COLUMN, OPT_PROBLEM, OPT_EPOCHS, OPT_COMPARISONS, OPT_ACCURACY };
+enum {
+    OPT_CSV = 1000,
+    OPT_COLUMN,
+    OPT_PROBLEM,
+    OPT_EPOCHS,
+    OPT_COMPARISONS,
+    OPT_ACCURACY,
+    OPT_POINTS
+};
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -53,6 +61,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case OPT_ACCURACY:
         r->accuracy = true;
+        return 0;
+    case OPT_POINTS:
+        r->points = option_count(arg, "points", 10, 10000000, state);
         return 0;
     case OPT_COMPARISONS:
         r->comparisons = true;
@@ -85,6 +96,7 @@ static const struct argp_option options[] = {
     {"device", 'd', "GLOB", 0, "Only devices with this UUID or name", 1},
     {"epochs", OPT_EPOCHS, "FILE", 0, "Accepted changes [REPO/" EPOCHS_PATH "]", 1},
     {"comparisons", OPT_COMPARISONS, NULL, 0, "Also what gates and bisections measured", 1},
+    {"points", OPT_POINTS, "N", 0, "Only the newest N points of each series [all]", 1},
     {"accuracy", OPT_ACCURACY, NULL, 0,
      "Instead: how good the models were, commit by commit, and when their bias moved", 1},
     {"csv", OPT_CSV, "FILE", 0, "Series from a CSV file instead, '-' for standard input", 0},

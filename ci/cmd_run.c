@@ -59,20 +59,22 @@ static const struct argp argp = {
         "Measures the kernels of each commit of RANGE, oldest first.\v"
         "RANGE is a revision (HEAD when absent), A..B, TAGS, ALL (every commit any branch or tag "
         "reaches) or NEW (ALL from HEAD back to the newest commit that is measured). What is "
-        "measured already, and identical machine code, is not measured again. A run that is "
+        "measured already with the device's present driver, and identical machine code, is not "
+        "measured again. A run that is "
         "killed goes on where it was.\n\nThe exit code is about the newest commit: 0 no "
         "regression, 1 slower than its history, 2 undecided, 3 a kernel is broken, 4 the tool "
         "could not do its work.",
     .children = children,
 };
 
-// NEW: the commits after the newest measured one, by first parents.
+// NEW: the commits after the newest measured one, by first parents. By whatever driver: a new one
+// does not make the whole history new.
 static int keep_new(struct commit_list *commits, struct context *context, struct error *err)
 {
     size_t first = commits->count;
     while (first > 0) {
         bool measured;
-        if (pipeline_measured(&measured, context, &commits->items[first - 1], err))
+        if (pipeline_measured(&measured, context, &commits->items[first - 1], true, err))
             return -1;
         if (measured)
             break;
@@ -109,7 +111,7 @@ static int run_commits(struct run *last, struct context *context, const struct a
     for (size_t i = 0; i < commits.count; i++) {
         const struct commit *commit = &commits.items[i];
         bool known = false;
-        if (!a->again && pipeline_measured(&known, context, commit, err))
+        if (!a->again && pipeline_measured(&known, context, commit, false, err))
             return -1;
         if (known)
             continue;

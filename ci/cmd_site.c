@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 struct arguments {
@@ -20,8 +21,10 @@ enum { OPT_EPOCHS = 2000, OPT_COMMIT_URL, OPT_SITE_URL, OPT_POINTS };
 static const struct argp_option table[] = {
     {"out", 'o', "DIR", 0, "Folder of the site [site]", 1},
     {"epochs", OPT_EPOCHS, "FILE", 0, "Accepted changes [REPO/" EPOCHS_PATH "]", 1},
-    {"commit-url", OPT_COMMIT_URL, "URL", 0, "Put in front of a commit's id to link it", 1},
-    {"site-url", OPT_SITE_URL, "URL", 0, "Where the site will be, for the feed's links", 1},
+    {"commit-url", OPT_COMMIT_URL, "URL", 0,
+     "Of a commit: %s is its id, else it is put behind [policy]", 1},
+    {"site-url", OPT_SITE_URL, "URL", 0, "Where the site will be, for the feed's links [policy]",
+     1},
     {"points", OPT_POINTS, "N", 0, "Only the newest N points of each series [all]", 1},
     {0},
 };
@@ -68,22 +71,14 @@ static const struct argp argp = {
     .children = children,
 };
 
-// What is judged is kept in the store when that can be written; else it is only read.
-static int open_store(struct context *context, const struct arguments *a, bool *keeps,
-                      struct error *err)
+static bool has_policy(const struct context *context)
 {
-    if (store_option_open(context, &a->options, STORE_READ, err))
-        return -1;
-    const char *path = store_path(context->store);
-    *keeps = a->points == 0 && access(path, W_OK) == 0;
-    if (!*keeps)
-        return 0;
-    struct store *store;
-    if (store_open(&store, path, STORE_WRITE, err))
-        return -1;
-    store_close(context->store);
-    context->store = store;
-    return 0;
+    if (!context->repository)
+        return false;
+    char *path = xprintf("%s/" POLICY_PATH, repository_directory(context->repository));
+    bool there = access(path, R_OK) == 0;
+    free(path);
+    return there;
 }
 
 static int write_site(struct context *context, struct site_data *data, const struct arguments *a,
@@ -92,13 +87,16 @@ static int write_site(struct context *context, struct site_data *data, const str
     struct site_written written;
     const char *epochs = a->epochs, *out = a->out ? a->out : "site";
     bool keeps;
-    if (open_store(context, a, &keeps, err))
+    struct error unread;
+    if (store_option_open_kept(context, &a->options, a->points == 0, &keeps, err))
         return -1;
     if (!epochs && context->repository)
         epochs = arena_printf(&context->arena, "%s/" EPOCHS_PATH,
                               repository_directory(context->repository));
-    data->site.commit_url = a->commit_url;
-    data->site.site_url = a->site_url;
+    if (has_policy(context) && context_policy(context, "", &unread))
+        fprintf(stderr, "plumb: %s; its addresses are not used\n", unread.text);
+    data->site.commit_url = a->commit_url ? a->commit_url : context->policy.commit_url;
+    data->site.site_url = a->site_url ? a->site_url : context->policy.site_url;
     if (site_data_load(data, context->store, epochs, a->points, keeps, err) ||
         site_write(&data->site, out, &written, err))
         return -1;

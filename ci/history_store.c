@@ -109,7 +109,7 @@ static const struct {
 static int print(const struct history_set *set, const struct history_request *request,
                  const char *path, struct error *err)
 {
-    if (set->count == 0)
+    if (set->count == 0 && !(request->accuracy && request->nights->count))
         return error_set(err,
                          set->known ? "%s: none of its %zu series matches"
                                     : "%s: no series yet (%zu); `plumb run` measures some",
@@ -133,8 +133,13 @@ int history_store(const struct history_request *asked, struct error *err)
     with.nights = asked->accuracy ? &nights : NULL;
     struct context context = {0};
     struct history_set set = {0};
-    int status = store_option_open(&context, &request->options, STORE_READ, err);
-    if (status == 0) {
+    // A night's accuracy follows from its run alone and is kept: no series need be read for it.
+    bool keeps, runs_only = request->accuracy && !request->kernel && !request->problem &&
+                            !request->device && !request->comparisons && !request->points;
+    int status = store_option_open_kept(&context, &request->options, runs_only, &keeps, err);
+    if (status == 0 && keeps)
+        status = nights_kept(&nights, context.store, 0, err);
+    if (status == 0 && (!keeps || nights.count == 0)) {
         const char *epochs = request->epochs;
         if (!epochs && context.repository)
             epochs = arena_printf(&context.arena, "%s/" EPOCHS_PATH,

@@ -235,13 +235,14 @@ done:
 
 static int station_measured(bool *measured, struct context *context, const struct commit *head,
                             const struct station *station, const struct policy_kernel *rule,
-                            const char *kernel, struct error *err)
+                            const char *kernel, bool any_driver, struct error *err)
 {
     *measured = true;
     for (size_t s = 0; *measured && s < rule->set_count; s++) {
         const struct policy_set *set = policy_set_find(&context->policy, rule->sets[s]);
         const struct demand demand = {.recipe = built_recipe(context),
                                       .device_uuid = station->device.uuid,
+                                      .driver = any_driver ? NULL : station->device.driver,
                                       .problems = set->problems,
                                       .problem_count = set->count,
                                       .kernels = &kernel,
@@ -255,14 +256,14 @@ static int station_measured(bool *measured, struct context *context, const struc
 // Every series of one kernel is stored for this commit. The record of a build does not say which
 // kind of device a kernel is for, so one station that has them all is enough.
 static int kernel_measured(bool *measured, struct context *context, const struct commit *head,
-                           const char *kernel, struct error *err)
+                           const char *kernel, bool any_driver, struct error *err)
 {
     bool wanted = false, here = false;
     for (size_t s = 0; !here && s < context->station_count; s++) {
         const struct station *station = &context->stations[s];
         const struct policy_kernel *rule = policy_rule(&context->policy, kernel, station->policy);
         wanted |= rule != NULL;
-        if (rule && station_measured(&here, context, head, station, rule, kernel, err))
+        if (rule && station_measured(&here, context, head, station, rule, kernel, any_driver, err))
             return -1;
     }
     *measured = here || !wanted;
@@ -270,7 +271,7 @@ static int kernel_measured(bool *measured, struct context *context, const struct
 }
 
 int pipeline_measured(bool *measured, struct context *context, const struct commit *head,
-                      struct error *err)
+                      bool any_driver, struct error *err)
 {
     struct build_record record;
     struct arena arena = {0};
@@ -279,7 +280,7 @@ int pipeline_measured(bool *measured, struct context *context, const struct comm
                                          built_recipe(context), &arena, err);
     // A commit that is known not to build has no kernels here, and nothing left to do.
     for (size_t i = 0; status == 0 && found && all && i < record.count; i++)
-        status = kernel_measured(&all, context, head, record.kernels[i].name, err);
+        status = kernel_measured(&all, context, head, record.kernels[i].name, any_driver, err);
     arena_free(&arena);
     if (status == 0)
         *measured = found && all;

@@ -26,8 +26,9 @@ struct comparison {
 int pipeline_compare(struct run *run, struct context *context, const struct comparison *what,
                      struct error *err);
 
-// True when pipeline_measure would find nothing to do.
+// True when pipeline_measure would find nothing to do; with `any_driver`, when it had been so under
+// one of the drivers that the device has had.
 int pipeline_measured(bool *measured, struct context *context, const struct commit *head,
-                      struct error *err);
+                      bool any_driver, struct error *err);
 
 #endif

@@ -147,7 +147,8 @@ int task_reuse(bool *found, const struct task *task, struct run *run, struct con
 {
     struct result *r = task->result;
     const struct series series = {r->kernel, &r->problem, task->station->device.uuid};
-    if (store_find_measurement(&r->head, found, context->store, &series, r->head_code, NULL,
+    const struct measured_how how = {.driver = task->station->device.driver};
+    if (store_find_measurement(&r->head, found, context->store, &series, r->head_code, &how,
                                &run->arena, err))
         return -1;
     r->reused = *found;

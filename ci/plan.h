@@ -29,7 +29,8 @@ void task_show(const struct task *task, struct context *context);
 // *found: the interrupted run that `run` goes on with had measured this series; result is filled.
 int task_resumed(bool *found, const struct task *task, struct run *run, struct context *context,
                  struct error *err);
-// *found: the store knows a measurement of the head's code on this device; result->head is filled.
+// *found: the store knows a measurement of the head's code on this device, made with the
+// driver that is there now; result->head is filled.
 int task_reuse(bool *found, const struct task *task, struct run *run, struct context *context,
                struct error *err);
 

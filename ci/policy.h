@@ -80,7 +80,9 @@ struct policy {
     const char *model; // used for predictions
     const char *bias;  // file of the model's calibrated biases, or NULL
     uint64_t seed;
-    struct arena arena; // owns everything above
+    const char *commit_url; // of a commit, its id in place of %s or behind; or NULL
+    const char *site_url;   // where the nightly site is published, or NULL
+    struct arena arena;     // owns everything above
 };
 
 // Parses and checks; `label` is how errors name the file. The caller frees with policy_free.

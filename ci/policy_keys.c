@@ -23,6 +23,7 @@ enum type {
     TYPE_WORD,   // the word itself, one of two
     TYPE_SANDBOX,
     TYPE_PROBLEMS,
+    TYPE_URL,   // http or https, one %s at most
     TYPE_HEADER // the section's own line
 };
 
@@ -94,6 +95,9 @@ static const struct key {
     {"measure", "model", OWN_POLICY, TYPE_TEXT, AT(policy, model), 0, 0, {0}},
     {"measure", "bias", OWN_POLICY, TYPE_TEXT, AT(policy, bias), 0, 0, {0}},
     {"measure", "seed", OWN_POLICY, TYPE_SEED, AT(policy, seed), 0, 0, {0}},
+    {"report", "", OWN_NOTHING, TYPE_HEADER, 0, 0, 0, {0}},
+    {"report", "commit-url", OWN_POLICY, TYPE_URL, AT(policy, commit_url), 0, 0, {0}},
+    {"report", "site-url", OWN_POLICY, TYPE_URL, AT(policy, site_url), 0, 0, {0}},
 #undef AT
 };
 
@@ -231,6 +235,24 @@ static int read_text(const char **out, const struct reading *r, struct error *er
     return 0;
 }
 
+// It ends up in links: nothing that a page or a comment could take for something else. The %s is
+// where a commit's id goes; without one it goes to the end.
+static int read_url(const char **out, const struct reading *r, struct error *err)
+{
+    const char *url = r->entry->value ? r->entry->value : "";
+    size_t scheme = strncmp(url, "https://", 8) == 0 ? 8 : strncmp(url, "http://", 7) == 0 ? 7 : 0;
+    const char *place = strstr(url, "%s");
+    if (!scheme || !url[scheme] || url[scheme] == '/')
+        return refuse(r, err, "needs an address that begins with https:// or http://");
+    for (const char *c = url; *c; c++) {
+        if (*c <= ' ' || *c >= 127 || strchr("\"'<>\\^`{|}()", *c))
+            return refuse(r, err, "has a character that no address has; write it as %XX");
+    }
+    if (place && strstr(place + 2, "%s"))
+        return refuse(r, err, "has more than one %s");
+    return read_text(out, r, err);
+}
+
 static int read_texts(void *field, const struct reading *r, struct error *err)
 {
     const char *text = NULL;
@@ -301,6 +323,8 @@ static int read_value(void *field, const struct reading *r, struct error *err)
         if (!r->entry->value || sandbox_mode_parse(field, r->entry->value))
             return refuse(r, err, "is auto, require or off");
         return 0;
+    case TYPE_URL:
+        return read_url(field, r, err);
     case TYPE_PROBLEMS:
         return read_problem(field, r, err);
     }
@@ -316,7 +340,7 @@ static int unknown(const struct reading *r, struct error *err)
     if (!section_known)
         return error_set(err,
                          "%s:%u: unknown section [%.40s]; there are build, device, problems, "
-                         "kernel, gate and measure",
+                         "kernel, gate, measure and report",
                          r->label, e->line, e->section);
     return error_set(err,
                      "%s:%u: unknown key %.40s in [%.40s]; `plumb init --print` shows all keys",

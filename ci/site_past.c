@@ -122,6 +122,8 @@ static int load_all(struct loading *l, const char *epochs_path, struct error *er
         fprintf(stderr, "plumb: %s; what is judged will not be kept\n", refused.text);
         l->refused = true;
     }
+    if (!l->refused && set->epochs.count && store_save_epochs(l->store, &set->epochs, &refused))
+        fprintf(stderr, "plumb: %s; accepted changes are not copied to the store\n", refused.text);
     if (store_newest_key(&l->newest_key, l->store, err) ||
         store_list_series(&entries, &set->known, l->store, &set->arena, err))
         return -1;

@@ -30,10 +30,26 @@ const struct argp store_option_argp = {.options = table, .parser = parse};
 int store_option_open(struct context *context, const struct options *options, enum store_mode mode,
                       struct error *err)
 {
-    if (!options->store && context_open(context, options, err))
+    if ((!options->store || options->repository) && context_open(context, options, err))
         return -1;
     context->options = options;
     return context_store(context, mode, err);
+}
+
+int store_option_open_kept(struct context *context, const struct options *options, bool wanted,
+                           bool *keeps, struct error *err)
+{
+    struct store *store;
+    if (store_option_open(context, options, STORE_READ, err))
+        return -1;
+    *keeps = wanted && access(store_path(context->store), W_OK) == 0;
+    if (!*keeps)
+        return 0;
+    if (store_open(&store, store_path(context->store), STORE_WRITE, err))
+        return -1;
+    store_close(context->store);
+    context->store = store;
+    return 0;
 }
 
 int output_file_open(struct output_file *out, const char *path, struct error *err)

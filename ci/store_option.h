@@ -13,9 +13,14 @@
 extern const struct argp store_option_argp;
 
 // Opens the store that --store names, or the repository's. The caller closes the context, also
-// after a failure. A repository is only needed when --store is not given.
+// after a failure. A repository is only needed when --store is not given, and
+// opened when --repo is.
 int store_option_open(struct context *context, const struct options *options, enum store_mode mode,
                       struct error *err);
+// For what reads the whole past: a store that is there, opened for writing when what is concluded
+// is `wanted` kept in it and it can be written (*keeps), else for reading.
+int store_option_open_kept(struct context *context, const struct options *options, bool wanted,
+                           bool *keeps, struct error *err);
 
 // A file to write that appears whole or not at all. path NULL or "-": standard output.
 struct output_file {

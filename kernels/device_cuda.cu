@@ -124,6 +124,7 @@ static int open_parts(struct cuda *cuda, struct error *err)
              err);
     cuda->late = cuda->go + 1;
     *cuda->go = *cuda->late = 0;
+    cuda->hold_ns = HOLD_LIMIT_MS * 1000000ull;
     if (cuda_load_stretch(cuda, err))
         return -1;
     uuid_text(uuid, &properties);
@@ -296,16 +297,21 @@ static int take_stretch(struct stretch *out, struct cuda *cuda, const struct bat
     return cuda_end(out, cuda, err) || failed ? -1 : 0;
 }
 
+static const unsigned hold_ms[ATTEMPTS] = {20, 100, HOLD_LIMIT_MS};
+
 static int cuda_sample(struct sample *out, struct device_base *device, const struct batch *batch,
                        int *code, struct error *err)
 {
     struct cuda *cuda = (struct cuda *)device;
     struct stretch stretch = {0, 0, true};
-    // The host may have been stopped for a while; not three times.
+    // The host may have been stopped for a while; not three times. Queueing takes well under a
+    // millisecond, so the first attempts need not wait long for a launch that waits for us.
     for (int attempt = 0; attempt < ATTEMPTS && stretch.late; attempt++) {
+        cuda->hold_ns = hold_ms[attempt] * 1000000ull;
         if (take_stretch(&stretch, cuda, batch, code, err))
             return -1;
     }
+    cuda->hold_ns = HOLD_LIMIT_MS * 1000000ull;
     if (stretch.late)
         return error_set(err,
                          "cuda: queueing took so long, %d times, that the device was let go; "

@@ -32,6 +32,7 @@ struct cuda {
     size_t flush_bytes;
     int sm_count;
     uint64_t sequence;
+    uint64_t hold_ns;        // after which a stretch is let go though not all is queued
     volatile uint64_t *go;   // host memory the device sees: the sample that may run
     volatile uint64_t *late; // set by the device when it has waited too long
     struct stamp *stamps;    // device: [2][STAMPS_MAX], before and after
@@ -59,6 +60,7 @@ static inline int cuda_load(struct cuda *cuda, Kernel *kernel, struct error *err
     return cuda_failed(cuda, cudaFuncGetAttributes(&attributes, kernel), "loading a kernel", err);
 }
 
+enum { HOLD_LIMIT_MS = 500 };
 int cuda_load_stretch(struct cuda *cuda, struct error *err); // those of begin and end
 
 // One timed stretch of the stream: begin, queue work, end. The stream is held until end releases

@@ -14,6 +14,7 @@ enum { SERIES_MAX = 1024, COUNT_MAX = 1000000 };
 struct open_series {
     int64_t id;
     struct series *series;
+    uint64_t changes; // of the protocol, when it was last settled
 };
 
 struct protocol {
@@ -21,6 +22,7 @@ struct protocol {
     size_t figures; // sent by this calibrate
     struct open_series open[SERIES_MAX];
     size_t count;
+    uint64_t changes; // series opened and closed
 };
 
 static void put(struct bench *bench, struct wire_line *line)
@@ -163,7 +165,8 @@ static int do_open(struct protocol *p, const struct wire_record *r, struct error
         return -1;
     put_state(p->bench, "opened", id, &state);
     if (series)
-        p->open[p->count++] = (struct open_series){id, series};
+        p->open[p->count++] = (struct open_series){id, series, p->changes + 1};
+    p->changes++;
     return 0;
 }
 
@@ -198,13 +201,16 @@ static int do_samples(struct protocol *p, const struct wire_record *r, bool pair
                       struct error *err)
 {
     int64_t count, block;
-    const struct open_series *open = wanted(p, r, err);
+    struct open_series *open = wanted(p, r, err);
     if (!open || wire_int(&count, r, "count", 1, COUNT_MAX, err) ||
         wire_int(&block, r, "block", 0, UINT16_MAX, err))
         return -1;
     if (pairs && !series_has_base(open->series))
         return error_set(err, "bench: pairs: series %lld has no base; ask for solo",
                          (long long)open->id);
+    if (open->changes != p->changes && series_settle(open->series, err))
+        return -1;
+    open->changes = p->changes;
     struct sender sender = {p->bench, open->id};
     return (pairs ? series_pairs : series_solo)(open->series, (uint32_t)count, (uint16_t)block,
                                                 send_sample, &sender, err);
@@ -222,6 +228,7 @@ static int do_close(struct protocol *p, const struct wire_record *r, struct erro
     if (p->bench->device->loss == DEVICE_OK)
         series_free(open->series);
     *open = p->open[--p->count];
+    p->changes++;
     return failed;
 }
 

@@ -314,6 +314,17 @@ bool series_has_base(const struct series *series)
     return series->arms[ROLE_BASE].used;
 }
 
+int series_settle(struct series *s, struct error *err)
+{
+    for (int role = 0; role < 2; role++) {
+        const struct arm *arm = &s->arms[role];
+        int code = arm->used ? arm->kernel.launch(s->buffers.args, s->ops->stream(s->device)) : 0;
+        if (code)
+            return error_set(err, "%s: launch() returned %d", role_names[role], code);
+    }
+    return s->ops->sync(s->device, err);
+}
+
 static int take_and_send(struct series *s, enum sample_role role, struct sample where,
                          sample_sink *sink, void *state, struct error *err)
 {

@@ -43,6 +43,10 @@ typedef void sample_sink(void *state, const struct sample *sample);
 int series_open(struct series **out, struct series_state *state, const struct device_ops *ops,
                 struct device_base *device, const struct series_spec *spec, struct error *err);
 bool series_has_base(const struct series *series);
+// Runs what the series launches once, untimed. To be called when others were opened or closed since
+// its last sample: what a driver puts off until the next launch (it unloads modules so) must not
+// wait for a sample, which holds the device until all is queued.
+int series_settle(struct series *series, struct error *err);
 // `count` pairs (base and head, in random order) or `count` samples of head alone.
 int series_pairs(struct series *series, uint32_t count, uint16_t block, sample_sink *sink,
                  void *state, struct error *err);

@@ -3,21 +3,20 @@
 // One timed stretch of the stream. It is queued whole while a one-thread kernel holds the stream,
 // so that nothing of the host's time is between the events:
 //     flush | hold | stamp | event | launches | event | stamp | fetch stamps       then: release
-// The hold gives up after HOLD_LIMIT_NS, so that a launch() that waits for the device cannot wedge
+// The hold gives up after cuda->hold_ns, so that a launch() that waits for the device cannot wedge
 // it; the sample is then refused. Stamps are taken on every SM: an SM's clock64 and the global
 // timer from just before to just after give the mean clock inside, which probes beside a kernel
 // miss (1.93 GHz beside, 1.58 inside a large GEMM on an H200).
 #include "kernels/device_cuda.h"
 
-#define HOLD_LIMIT_NS 500000000ull
-
 enum { FLUSH_THREADS = 512 };
 
-static __global__ void hold(const volatile uint64_t *go, volatile uint64_t *late, uint64_t sequence)
+static __global__ void hold(const volatile uint64_t *go, volatile uint64_t *late, uint64_t sequence,
+                            uint64_t limit_ns)
 {
     const uint64_t start = device_time_ns();
     while (*go < sequence) {
-        if (device_time_ns() - start > HOLD_LIMIT_NS) {
+        if (device_time_ns() - start > limit_ns) {
             *late = sequence;
             return;
         }
@@ -70,7 +69,7 @@ int cuda_begin(struct cuda *cuda, enum flush flush, struct error *err)
     const uint64_t sequence = ++cuda->sequence;
     if (queue_flush(cuda, flush, err))
         return -1;
-    hold<<<1, 1, 0, cuda->stream>>>(cuda->go, cuda->late, sequence);
+    hold<<<1, 1, 0, cuda->stream>>>(cuda->go, cuda->late, sequence, cuda->hold_ns);
     take_stamps<<<(unsigned)cuda->sm_count, 32, 0, cuda->stream>>>(cuda->stamps, sequence);
     CUDA_TRY(cuda, cudaEventRecord(cuda->start, cuda->stream), err);
     return 0;

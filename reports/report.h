@@ -37,7 +37,7 @@ struct report_record {
 struct report_context {
     const struct report_series *series;  // one per run->results, or NULL
     const struct report_record *records; // one per run->devices, or NULL
-    const char *commit_url;              // put in front of a commit id to link it, or NULL
+    const char *commit_url;              // of a commit: its id in place of %s or behind; or NULL
     const char *site_url;                // where the nightly site is, or NULL
 };
 

@@ -136,7 +136,7 @@ struct site_alarm {
 struct site {
     const char *repository, *tool_version;
     int64_t made_s;         // time of the newest run: no clock is read, so the same gives the same
-    const char *commit_url; // put in front of a commit id to link it, or NULL
+    const char *commit_url; // of a commit: its id in place of %s or behind; or NULL
     const char *site_url;   // absolute address it will be published at, or NULL (Atom ids, links)
     const struct device *devices;
     size_t device_count;

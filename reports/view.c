@@ -184,7 +184,11 @@ bool view_commit_link(struct buffer *out, const char *url, const char *id)
     bool web = url && (strncmp(url, "https://", 8) == 0 || strncmp(url, "http://", 7) == 0);
     if (!web || id[0] == '\0' || id[strspn(id, "0123456789abcdef")] != '\0')
         return false;
-    buffer_printf(out, "%s%s", url, id);
+    const char *place = strstr(url, "%s");
+    if (place)
+        buffer_printf(out, "%.*s%s%s", (int)(place - url), url, id, place + 2);
+    else
+        buffer_printf(out, "%s%s", url, id);
     return true;
 }
 

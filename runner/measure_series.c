@@ -10,18 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KERNELS_MAX = 4096, FIGURES_MAX = 256 };
+enum { KERNELS_MAX = 4096 };
 static const double list_limit_s = 30, open_limit_s = 120, measure_limit_s = 120,
-                    close_limit_s = 60, calibrate_limit_s = 300;
+                    close_limit_s = 60;
 
-static double or_default(double value, double otherwise)
-{
-    return value > 0 ? value : otherwise;
-}
-
-static int unexpected(const struct wire_record *record, struct error *err)
+int bench_unexpected(const struct wire_record *record, struct error *err)
 {
     return error_set(err, "a record '%.40s' that was not asked for", record->name);
+}
+
+double bench_limit(double seconds, double otherwise)
+{
+    return seconds > 0 ? seconds : otherwise;
 }
 
 // ---- list
@@ -45,7 +45,7 @@ static int take_kernel(void *context, const struct wire_record *record, struct e
     struct listing *listing = context;
     struct bench_kernel_list *list = &listing->list;
     if (strcmp(record->name, "kernel") != 0)
-        return unexpected(record, err);
+        return bench_unexpected(record, err);
     const char *name = wire_text(record, "name"), *summary = wire_text(record, "summary");
     const char *device = wire_text(record, "device");
     if (!is_kernel_name(name))
@@ -77,7 +77,7 @@ int bench_list(struct bench_outcome *out, struct bench_kernel_list *list, struct
     struct wire_line line;
     wire_begin(&line, "list");
     wire_add_text(&line, "library", library);
-    double limit_s = or_default(bench->plan.limits.list_s, list_limit_s);
+    double limit_s = bench_limit(bench->plan.limits.list_s, list_limit_s);
     int result = bench_exchange(out, bench, &line, limit_s, take_kernel, &listing, err);
     if (result == 0 && out->state == MEASURED_CRASHED && !out->gone)
         out->state = MEASURED_UNBUILDABLE; // it said why it cannot be loaded
@@ -119,7 +119,7 @@ static int take_state(void *context, const struct wire_record *record, struct er
     struct bench_outcome *outcome = &answer->outcome;
     int64_t seen, launches = 0;
     if (strcmp(record->name, answer->record) != 0 || answer->seen)
-        return unexpected(record, err);
+        return bench_unexpected(record, err);
     const char *state = wire_text(record, "state"), *role = wire_text(record, "role");
     const char *note = wire_text(record, "note");
     if (wire_int(&seen, record, "id", answer->id, answer->id, err) ||
@@ -176,7 +176,7 @@ static int open_series(struct bench_outcome *out, struct bench_handle *handle, s
     wire_add_int(&line, "order", series->head_first ? 1 : 0);
     if (series->launches)
         wire_add_int(&line, "launches", series->launches);
-    double limit_s = or_default(bench->plan.limits.open_s, open_limit_s);
+    double limit_s = bench_limit(bench->plan.limits.open_s, open_limit_s);
     const struct state_answer answer = {.id = handle->id, .record = "opened"};
     return ask_state(out, bench, &line, answer, limit_s, err);
 }
@@ -226,7 +226,7 @@ int bench_close(struct bench_outcome *out, struct bench *bench, const struct ben
     struct wire_line line;
     wire_begin(&line, "close");
     wire_add_int(&line, "id", handle->id);
-    double limit_s = or_default(bench->plan.limits.close_s, close_limit_s);
+    double limit_s = bench_limit(bench->plan.limits.close_s, close_limit_s);
     const struct state_answer answer = {.id = handle->id, .record = "closed"};
     return ask_state(out, bench, &line, answer, limit_s, err);
 }
@@ -286,7 +286,7 @@ static int take_sample(void *context, const struct wire_record *record, struct e
     struct sample sample;
     int64_t id;
     if (strcmp(record->name, "sample") != 0)
-        return unexpected(record, err);
+        return bench_unexpected(record, err);
     if (wire_int(&id, record, "id", s->handle->id, s->handle->id, err) ||
         wire_sample(&sample, record, err))
         return -1;
@@ -317,7 +317,7 @@ static int measure(struct bench_outcome *out, struct sampling *sampling, const c
     wire_add_int(&line, "id", sampling->handle->id);
     wire_add_int(&line, "count", count);
     wire_add_int(&line, "block", sampling->block);
-    double limit_s = or_default(bench->plan.limits.measure_s, measure_limit_s);
+    double limit_s = bench_limit(bench->plan.limits.measure_s, measure_limit_s);
     if (bench_exchange(out, bench, &line, limit_s, take_sample, sampling, err))
         return -1;
     if (out->state == MEASURED_OK && sampling->left > 0) {
@@ -364,66 +364,4 @@ void measurement_fill(struct measurement *out, const struct bench_outcome *outco
     for (size_t i = 0; i < samples->count; i++)
         measurement.samples[i] = samples->items[i];
     *out = measurement;
-}
-
-// ---- calibrate
-
-struct figures {
-    struct bench_figure items[FIGURES_MAX];
-    size_t count;
-    struct arena *arena;
-};
-
-// Readings beyond the profile's figures (a curve's points, a check) are welcome under any name.
-static bool is_key(const char *key)
-{
-    size_t length = strspn(key, "abcdefghijklmnopqrstuvwxyz0123456789_");
-    return length > 0 && length < 40 && !key[length];
-}
-
-static int take_figure(void *context, const struct wire_record *record, struct error *err)
-{
-    struct figures *figures = context;
-    int64_t repeats, stable;
-    if (strcmp(record->name, "figure") != 0)
-        return unexpected(record, err);
-    const char *key = wire_text(record, "key"), *note = wire_text(record, "note");
-    if (!key || !is_key(key))
-        return error_set(err, "'%.40s' is no figure of a device", key ? key : "");
-    if (figures->count == FIGURES_MAX)
-        return error_set(err, "more than %d figures", FIGURES_MAX);
-    struct bench_figure figure = {0};
-    if (wire_double(&figure.value, record, "value", 0, 1e30, err) ||
-        wire_double(&figure.cv, record, "cv", 0, 1e6, err) ||
-        wire_int(&repeats, record, "repeats", 0, INT32_MAX, err) ||
-        wire_int(&stable, record, "stable", 0, 1, err))
-        return -1;
-    char clean[400];
-    bench_clean(clean, sizeof(clean), note ? note : "");
-    figure.key = arena_strdup(figures->arena, key);
-    figure.note = arena_strdup(figures->arena, clean);
-    figure.repeats = (uint32_t)repeats;
-    figure.stable = stable == 1;
-    figures->items[figures->count++] = figure;
-    return 0;
-}
-
-int bench_calibrate(struct bench_outcome *out, struct bench_figure_list *list, struct bench *bench,
-                    const char *only, struct arena *arena, struct error *err)
-{
-    struct figures *figures = xcalloc(1, sizeof(*figures));
-    struct wire_line line;
-    figures->arena = arena;
-    wire_begin(&line, "calibrate");
-    if (only)
-        wire_add_text(&line, "only", only);
-    double limit_s = or_default(bench->plan.limits.calibrate_s, calibrate_limit_s);
-    int result = bench_exchange(out, bench, &line, limit_s, take_figure, figures, err);
-    if (result == 0 && out->state == MEASURED_OK) {
-        list->items = arena_alloc(arena, figures->count * sizeof(*list->items));
-        memcpy(list->items, figures->items, figures->count * sizeof(*list->items));
-        list->count = figures->count;
-    }
-    free(figures);
-    return result;
 }

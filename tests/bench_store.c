@@ -320,7 +320,8 @@ static void time_reuse(struct store *store, unsigned commits)
         struct result r;
         struct measurement m;
         const struct series series = series_of(s, &r);
-        must(store_find_measurement(&m, &found, store, &series, r.head_code, NULL, &arena, &err),
+        must(store_find_measurement(&m, &found, store, &series, r.head_code,
+                                    &(struct measured_how){0}, &arena, &err),
              &err);
         hits += found;
     }

@@ -82,7 +82,13 @@ static void policy_reads_every_kind_of_value(void **state)
     assert_int_equal(policy.sets[0].problems[1].k, 32);
     assert_true(policy.gate.margin == 0.003);
     assert_true(policy.gate.undecided_passes);
+    assert_null(policy.commit_url);
     policy_free(&policy);
+    char *text = xprintf("%s[report]\n\tcommit-url = https://host.example/c/%%s?x=%%20\n", good);
+    assert_int_equal(policy_parse(&policy, text, strlen(text), "p.cfg", &err), 0);
+    assert_string_equal(policy.commit_url, "https://host.example/c/%s?x=%20");
+    policy_free(&policy);
+    free(text);
 }
 
 static void policy_first_matching_section_rules_a_kernel(void **state)
@@ -119,6 +125,12 @@ static void policy_bad_values_name_line_and_range(void **state)
     refused_line("measure", "samples = 1e9", "measure.samples");
     refused_line("measure", "seed = -1", "0 or more");
     refused_line("build", "sandbox = perhaps", "auto, require or off");
+    refused_line("report", "commit-url = javascript:alert(1)", "https:// or http://");
+    refused_line("report", "commit-url = https://", "https:// or http://");
+    refused_line("report", "commit-url = https:///x", "https:// or http://");
+    refused_line("report", "commit-url = https://a/(b", "no address has");
+    refused_line("report", "site-url = \"https://a/ b\"", "no address has");
+    refused_line("report", "commit-url = https://a/%s/%s", "more than one %s");
     refused_line("build", "memory = 5", "build.memory");
     refused_line("problems \"x\"", "problem = 0x1x1", "each dimension must be");
     refused_line("problems \"x\"", "problem = 1x1x1:fp31", "unknown element type");

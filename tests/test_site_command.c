@@ -145,6 +145,34 @@ static void night_measures_what_is_new_and_writes_the_site(void **state)
     night(4); // nothing is new
 }
 
+// Killed with all that it started, then started again: what was measured stays, the rest follows.
+static void night_that_was_killed_goes_on(void **state)
+{
+    (void)state;
+    char *command = xprintf("timeout -s KILL 2 sh '%s/ci/nightly' --repo '%s' --plumb '%s/plumb' "
+                            "--back 6 --policy nightly.cfg > '%s/killed.log' 2>&1",
+                            TEST_SOURCE, repo.directory, TEST_BIN, repo.directory);
+    int status = system(command);
+    free(command);
+    assert_true(status != -1);
+    command = xprintf("sh '%s/ci/nightly' --repo '%s' --plumb '%s/plumb' --back 6 "
+                      "--policy nightly.cfg > '%s/night.log' 2>&1",
+                      TEST_SOURCE, repo.directory, TEST_BIN, repo.directory);
+    status = system(command);
+    free(command);
+    assert_true(status != -1 && WIFEXITED(status) && WEXITSTATUS(status) < 4);
+    struct store_report report;
+    struct error err;
+    struct store *store = scratch_store(in_repo(".plumb/store.db"), STORE_READ);
+    assert_int_equal(store_check(&report, store, &err), 0);
+    assert_int_equal(report.problems, 0);
+    assert_int_equal(report.counts.unfinished, 0);
+    assert_true(report.counts.commits > 2); // some share the tree of one that is known
+    store_close(store);
+    struct stat info;
+    assert_int_equal(stat(in_repo("nightly/site/index.html"), &info), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -152,6 +180,7 @@ int main(void)
         cmocka_unit_test(bad_use_of_site_and_history_ends_with_4),
         cmocka_unit_test(history_prints_its_formats),
         cmocka_unit_test(night_measures_what_is_new_and_writes_the_site),
+        cmocka_unit_test(night_that_was_killed_goes_on),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

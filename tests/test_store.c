@@ -220,7 +220,7 @@ static void last_and_listed_runs_are_newest_first(void **state)
     assert_int_equal(entries[0].id, ids[2]);
 }
 
-static void identical_code_is_found_by_code_and_regime(void **state)
+static void identical_code_is_found_by_code_regime_and_driver(void **state)
 {
     struct fixture *f = *state;
     struct error err = {0};
@@ -235,23 +235,34 @@ static void identical_code_is_found_by_code_and_regime(void **state)
     const struct series second = {r[1].kernel, &r[1].problem, run.devices[0].uuid};
     const struct series elsewhere = {r[0].kernel, &r[0].problem, "GPU-another"};
     const char *regime = r[0].head.regime;
-    ok(store_find_measurement(&m, &found, f->store, &first, r[0].head_code, regime, &f->arena,
-                              &err),
+    const struct measured_how any = {0};
+    ok(store_find_measurement(&m, &found, f->store, &first, r[0].head_code,
+                              &(struct measured_how){regime, NULL}, &f->arena, &err),
        &err);
     assert_true(found);
     assert_true(same_measurement(&m, &r[0].head));
-    ok(store_find_measurement(&m, &found, f->store, &first, r[0].head_code, "warm", &f->arena,
+    ok(store_find_measurement(&m, &found, f->store, &first, r[0].head_code,
+                              &(struct measured_how){"warm", NULL}, &f->arena, &err),
+       &err);
+    assert_false(found);
+    ok(store_find_measurement(&m, &found, f->store, &first, "0ther", &any, &f->arena, &err), &err);
+    assert_false(found);
+    ok(store_find_measurement(&m, &found, f->store, &elsewhere, r[0].head_code, &any, &f->arena,
                               &err),
        &err);
     assert_false(found);
-    ok(store_find_measurement(&m, &found, f->store, &first, "0ther", NULL, &f->arena, &err), &err);
-    assert_false(found);
-    ok(store_find_measurement(&m, &found, f->store, &elsewhere, r[0].head_code, NULL, &f->arena,
+    struct measured_how driven = {.driver = run.devices[0].driver};
+    ok(store_find_measurement(&m, &found, f->store, &first, r[0].head_code, &driven, &f->arena,
+                              &err),
+       &err);
+    assert_true(found);
+    driven.driver = "another driver";
+    ok(store_find_measurement(&m, &found, f->store, &first, r[0].head_code, &driven, &f->arena,
                               &err),
        &err);
     assert_false(found);
     // A crash may have been the machine's fault: measure again.
-    ok(store_find_measurement(&m, &found, f->store, &second, r[1].head_code, NULL, &f->arena, &err),
+    ok(store_find_measurement(&m, &found, f->store, &second, r[1].head_code, &any, &f->arena, &err),
        &err);
     assert_false(found);
     run_free(&run);
@@ -409,6 +420,11 @@ static void commit_is_measured_when_all_its_series_are(void **state)
     assert_true(is_measured(f, &rebased, &all));
     struct demand more = all;
     more.device_uuid = "GPU-another";
+    assert_false(is_measured(f, &run.head, &more));
+    more = all;
+    more.driver = run.devices[0].driver;
+    assert_true(is_measured(f, &run.head, &more));
+    more.driver = "another driver";
     assert_false(is_measured(f, &run.head, &more));
     struct problem bigger[5];
     memcpy(bigger, problems, sizeof(problems));
@@ -644,7 +660,7 @@ int main(void)
         TEST(newer_version_of_a_model_wins_and_the_older_stays),
         TEST(interrupted_run_is_found_and_finished_one_is_not),
         TEST(last_and_listed_runs_are_newest_first),
-        TEST(identical_code_is_found_by_code_and_regime),
+        TEST(identical_code_is_found_by_code_regime_and_driver),
         TEST(reused_result_refers_to_the_first_measurement),
         TEST(build_is_found_by_content_commit_and_tree),
         TEST(unknown_traits_are_filled_in_and_known_ones_stay),
