@@ -33,10 +33,7 @@ struct series {
     double tolerance, error;
     uint32_t launches, next_pair;
     enum sample_role last; // who wrote C last
-    uint64_t settled;      // `changes` when it last ran unheld
 };
-
-static uint64_t changes; // series opened and closed in this process
 
 static const char *const role_names[] = {"base", "head"};
 
@@ -295,7 +292,6 @@ int series_open(struct series **out, struct series_state *state, const struct de
     struct series_state found = {.state = MEASURED_OK, .role = ROLE_HEAD};
     int stop = open_steps(s, &found, err);
     report(&found, s);
-    s->settled = ++changes;
     if (stop == 0)
         snprintf(found.note, sizeof(found.note), "%s", s->arms[ROLE_HEAD].note);
     if (stop) {
@@ -338,30 +334,11 @@ static int take_and_send(struct series *s, enum sample_role role, struct sample 
     return 0;
 }
 
-// Loading and unloading code leaves the driver work that it does at the next launch of anything,
-// and it may wait for an idle device then: in a timed stretch, which holds the device, that cost
-// 0.5 s and a refused sample. So when another series was opened or closed since, both arms run once
-// beforehand.
-static int settle(struct series *s, struct error *err)
-{
-    if (s->settled == changes)
-        return 0;
-    for (int role = 0; role < 2; role++) {
-        const struct arm *arm = &s->arms[role];
-        const int code =
-            arm->used ? arm->kernel.launch(&s->buffers.args[0], s->ops->stream(s->device)) : 0;
-        if (code)
-            return error_set(err, "%s: launch() returned %d", role_names[role], code);
-    }
-    s->settled = changes;
-    return s->ops->sync(s->device, err);
-}
-
 int series_pairs(struct series *s, uint32_t count, uint16_t block, sample_sink *sink, void *state,
                  struct error *err)
 {
     assert(series_has_base(s));
-    if (settle(s, err) || buffers_poison(&s->buffers, err))
+    if (buffers_poison(&s->buffers, err))
         return -1;
     for (uint32_t i = 0; i < count; i++) {
         struct sample where = {.pair = s->next_pair++, .block = block};
@@ -378,7 +355,7 @@ int series_pairs(struct series *s, uint32_t count, uint16_t block, sample_sink *
 int series_solo(struct series *s, uint32_t count, uint16_t block, sample_sink *sink, void *state,
                 struct error *err)
 {
-    if (settle(s, err) || buffers_poison(&s->buffers, err))
+    if (buffers_poison(&s->buffers, err))
         return -1;
     for (uint32_t i = 0; i < count; i++) {
         const struct sample where = {.pair = s->next_pair++, .block = block};
@@ -415,6 +392,5 @@ void series_free(struct series *s)
     buffers_free(&s->buffers);
     module_unload(&s->arms[ROLE_BASE].module);
     module_unload(&s->arms[ROLE_HEAD].module);
-    changes++;
     free(s);
 }
