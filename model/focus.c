@@ -31,7 +31,7 @@ const struct focus_options focus_defaults = {
     .false_alarms = 1e-4, .bound = 3, .learn = 40, .seed = 0x706c756d62};
 
 enum { STREAMS = 96, STREAM_VALUES = 500, SKIP = 20, MIN_BLOCK = 5 };
-static const double safety = 0.06;    // of the rate asked for: scale and level are estimates too
+static const double safety = 0.04;    // of the rate asked for: scale and level are estimates too
 static const double efficiency = 0.4; // degrees of freedom per value of the scale
 
 struct vertex {
