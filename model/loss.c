@@ -35,11 +35,20 @@ struct sample {
     size_t count;
 };
 
+// Taken alike from both ends: a series upside down is the same series.
+static void take(double *out, size_t count, const double *sorted, size_t n)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t mirror = count - 1 - i, nearer = i < mirror ? i : mirror;
+        size_t at = (2 * nearer + 1) * n / (2 * count);
+        out[i] = sorted[i <= mirror ? at : n - 1 - at];
+    }
+}
+
 static struct sample sample_of(const double *sorted, size_t n)
 {
     struct sample out = {.count = n < SAMPLE ? n : SAMPLE};
-    for (size_t i = 0; i < out.count; i++)
-        out.x[i] = sorted[(2 * i + 1) * n / (2 * out.count)];
+    take(out.x, out.count, sorted, n);
     return out;
 }
 
@@ -131,11 +140,12 @@ static double worth(const struct sample *s, struct loss loss, double m)
 static double scale_of(const struct sample *s)
 {
     double gaps[PAIRED * (PAIRED - 1) / 2];
+    double few[PAIRED];
     size_t paired = s->count < PAIRED ? s->count : PAIRED, count = 0;
+    take(few, paired, s->x, s->count);
     for (size_t i = 0; i < paired; i++) {
         for (size_t k = 0; k < i; k++)
-            gaps[count++] = s->x[(2 * i + 1) * s->count / (2 * paired)] -
-                            s->x[(2 * k + 1) * s->count / (2 * paired)];
+            gaps[count++] = few[i] - few[k];
     }
     return noise_scale(gaps, count) * M_SQRT1_2;
 }
@@ -143,7 +153,7 @@ static double scale_of(const struct sample *s)
 struct loss loss_fit(const double *sorted, size_t n, double widest)
 {
     struct sample s = sample_of(sorted, n);
-    double spread = 0.7413 * (sorted[(3 * n) / 4] - sorted[n / 4]);
+    double spread = 0.7413 * (sorted[n - 1 - n / 4] - sorted[n / 4]);
     struct loss loss = {.scale = scale_of(&s)};
     if (!(loss.scale > 0))
         return loss;
