@@ -117,10 +117,12 @@ static double rate_of(const struct sample *s, double bound)
         rate = rate_of_shift(s, bound, -shifts[k] * bound, rate);
     }
     // Further away only values beyond the bound gain.
-    for (size_t k = 0; k < STRAYS && inside < (double)s->count; k++) {
-        double x = s->x[(2 * k + 1) * s->count / (2 * STRAYS)];
-        if (fabs(x) > 2 * bound)
-            rate = rate_of_shift(s, bound, x, rate);
+    double strays[STRAYS];
+    size_t few = s->count < STRAYS ? s->count : STRAYS;
+    take(strays, few, s->x, s->count);
+    for (size_t k = 0; k < few && inside < (double)s->count; k++) {
+        if (fabs(strays[k]) > 2 * bound)
+            rate = rate_of_shift(s, bound, strays[k], rate);
     }
     return fmax(rate, floor);
 }

@@ -274,6 +274,18 @@ static bool tune(struct segmentation *s)
     return fabs(reach - s->reach) > 0.02 * reach || fabs(before - s->variance) > 0.02 * before;
 }
 
+// An outlier where two segments meet costs both the same: the first value of a segment is one near
+// its level.
+static void begin_near(struct segmentation *s)
+{
+    for (size_t j = 1; j < s->count; j++) {
+        struct potts_segment *a = &s->segments[j - 1], *b = a + 1;
+        while (b->first + 1 < b->end && fabs(s->y[b->first] - a->level) >= s->reach &&
+               fabs(s->y[b->first] - b->level) >= s->reach)
+            a->end = ++b->first;
+    }
+}
+
 static void fit(struct segmentation *s)
 {
     for (int pass = 0; pass < MAX_PASSES && !segmentation_wanders(s); pass++) {
@@ -289,6 +301,7 @@ static void fit(struct segmentation *s)
     }
     for (size_t j = 0; j < s->count; j++)
         s->segments[j].level = near_mean(s, &s->segments[j], s->segments[j].level);
+    begin_near(s);
     double amount = 0, weight = 0;
     for (size_t j = 0; j < s->count; j++) {
         amount += amount_about(s, &s->segments[j]);
