@@ -11,7 +11,7 @@
 #include "baselines/store.h"
 #include "model/attribution.h"
 #include "model/changepoint.h"
-#include "model/focus.h"
+#include "model/creep.h"
 
 struct past_commit {
     char id[OBJECT_ID_TEXT];

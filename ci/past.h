@@ -12,7 +12,7 @@
 #include "baselines/judgement.h"
 #include "model/attribution.h"
 #include "model/changepoint.h"
-#include "model/focus.h"
+#include "model/creep.h"
 
 // What the controls of one device did, run by run.
 struct surroundings {

@@ -28,10 +28,16 @@ const struct changepoint_options changepoint_defaults = {
 enum {
     MAX_JUMPS = 32,
     NEAR = 5,       // values whose median is the level next to a jump
+    MIN_CALM = 60,  // fewer values cannot show that there is no memory
     MIN_DRIFT = 16, // fewer values cannot be told to drift
     SHORT = 40,     // values; with more, planning with the correlation is as good
 };
-static const double drift_share = 0.6;    // of the penalty, in nats: what a step costs here
+// What a step costs in nats when models are compared, as a share of the penalty: in noise that may
+// well wander, and in noise that shows no memory.
+static const double doubtful_share = 0.9, calm_share = 0.2;
+static const double doubtful_correlation = 0.3; // and fewer values than MIN_CALM, whatever it is
+static const double wander_correlation = 0.7;   // with less there is nothing to ask
+static const double dickey_fuller = -14;
 static const double jump_threshold = 4.5; // standard deviations; a normal walk: 0.07 in 10^4 values
 
 static double clip(double value, double bound)
@@ -46,7 +52,7 @@ static double median_of(const double *values, size_t first, size_t end)
     return robust_median(near, end - first);
 }
 
-// Values with isolated outliers drawn in to their neighbourhood's median; shifts stay as they are.
+// Values with isolated outliers replaced by their neighbourhood's median; shifts stay as they are.
 static double *without_spikes(const struct segmentation *s)
 {
     double *clean = xcalloc(s->n, sizeof(*clean));
@@ -60,16 +66,18 @@ static double *without_spikes(const struct segmentation *s)
     return clean;
 }
 
-// What a step costs in nats when models are compared; more in short series, whose variance is
-// vague.
-static double step_cost(const struct segmentation *s)
+// More in short series, whose variance is vague.
+static double step_cost(const struct segmentation *s, double share)
 {
-    return drift_share * s->penalty * (1 + 3 / (double)s->n);
+    return share * s->penalty * (1 + 3 / (double)s->n);
 }
 
 static bool walk_beats(const struct segmentation *s, const double *clean, double steps)
 {
-    double cost = step_cost(s) * (double)(s->count - 1);
+    double few = (double)MIN_CALM / (double)s->n;
+    double doubt = fmin(s->correlation / doubtful_correlation + few * few, 1);
+    double share = calm_share + (doubtful_share - calm_share) * doubt;
+    double cost = step_cost(s, share) * (double)(s->count - 1);
     return local_level_fit(clean, NULL, s->n).log_likelihood > steps - cost;
 }
 
@@ -82,7 +90,7 @@ static void second_chance(struct segmentation *s, const double *clean)
     struct steps_fit fit;
     struct potts_segment *segments = potts_fit(
         &count, s->y, s->n, s->bound * sqrt(s->step_variance), s->penalty * s->step_variance);
-    count = steps_prune(&fit, clean, s->n, segments, count, step_cost(s));
+    count = steps_prune(&fit, clean, s->n, segments, count, step_cost(s, doubtful_share));
     free(s->segments);
     s->segments = segments;
     s->count = count;
@@ -93,11 +101,26 @@ static void second_chance(struct segmentation *s, const double *clean)
     s->long_run = s->variance * noise_inflation(s->correlation);
 }
 
+// No steps: a wandering level is told from long memory about a fixed one by the same likelihoods,
+// and by Dickey and Fuller's test, "Distribution of the estimators for autoregressive time series
+// with a unit root" (1979): n (r - 1) below -14 rejects a random walk at 5 %.
+static bool wanders(const struct segmentation *s, const double *clean)
+{
+    if (segmentation_wanders(s) || s->suspect)
+        return true;
+    if (s->correlation < wander_correlation)
+        return false;
+    const struct potts_segment all = {0, s->n, 0};
+    struct steps_fit fixed = steps_fit(clean, s->n, &all, 1);
+    return (double)s->n * (fixed.correlation - 1) > dickey_fuller ||
+           local_level_fit(clean, NULL, s->n).log_likelihood > fixed.log_likelihood;
+}
+
 static bool drifts(const struct segmentation *s, const double *clean)
 {
     if (s->count > 1)
         return walk_beats(s, clean, steps_fit(clean, s->n, s->segments, s->count).log_likelihood);
-    return s->n >= MIN_DRIFT && (segmentation_wanders(s) || s->suspect);
+    return s->n >= MIN_DRIFT && wanders(s, clean);
 }
 
 // Grows from `best` to the likelier side until the mass of first..end-1 reaches the confidence.
@@ -125,7 +148,7 @@ static void credible(struct change *change, const double *log_mass, size_t first
 static void profile(double *log_mass, const struct segmentation *s, const struct potts_segment *a,
                     const struct potts_segment *b)
 {
-    double cap = s->bound * s->bound * s->variance, sum = 0;
+    double cap = s->reach * s->reach, sum = 0;
     for (size_t i = a->first; i + 1 < b->end; i++) {
         double to_a = s->y[i] - a->level, to_b = s->y[i] - b->level;
         sum += fmin(to_b * to_b, cap) - fmin(to_a * to_a, cap);

@@ -85,14 +85,14 @@ struct peak {
     double statistic, s;
 };
 
+// With B = S_s the statistic is (n B - s S_n)^2 / (s n (n - s)).
 static void look(struct peak *best, const struct hull *hull, double n, double sum)
 {
     for (size_t i = 0; i < hull->count; i++) {
-        double s = hull->items[i].s, before = hull->items[i].sum;
-        double gap = (sum - before) / (n - s) - before / s;
-        double statistic = s * (n - s) / n * gap * gap;
-        if (gap > 0 && statistic > best->statistic)
-            *best = (struct peak){statistic, s};
+        double s = hull->items[i].s, gap = s * sum - n * hull->items[i].sum;
+        double scale = s * n * (n - s);
+        if (gap > 0 && gap * gap > best->statistic * scale)
+            *best = (struct peak){gap * gap / scale, s};
     }
 }
 
@@ -151,6 +151,12 @@ static double stream_maximum(struct cusum *cusum, const double *z, size_t n, siz
     return largest;
 }
 
+// One outlier scores up to bound^2 and must never do, however regular the past was.
+static double least_threshold(const struct focus_options *options)
+{
+    return 1.5 * options->bound * options->bound;
+}
+
 static double threshold_of(const double *z, size_t n, double inflation,
                            const struct focus_options *options)
 {
@@ -169,8 +175,32 @@ static double threshold_of(const double *z, size_t n, double inflation,
     double rate = options->false_alarms * safety * STREAM_VALUES;
     double freedom = efficiency * (double)n / sqrt(inflation);
     double threshold = freedom * expm1(fmin((location - scale * log(rate)) / freedom, 50));
-    // One outlier scores up to bound^2 and must never do, however regular the past was.
-    return fmax(threshold, 1.5 * options->bound * options->bound);
+    return fmax(threshold, least_threshold(options));
+}
+
+// Clipped residuals of the segments that were found, in units of the noise. The caller frees.
+static double *residuals_of(const double *values, size_t n, const struct changepoints *found,
+                            double level, double bound)
+{
+    double *z = xcalloc(n, sizeof(*z));
+    for (size_t i = 0, j = 0; i < n; i++) {
+        while (j < found->count && found->changes[j].index <= i)
+            j++;
+        double middle = found->count == 0  ? level
+                        : j < found->count ? found->changes[j].before
+                                           : found->changes[j - 1].after;
+        z[i] = clip((values[i] - middle) / found->sigma, bound);
+    }
+    return z;
+}
+
+static double median_of(const double *values, size_t n)
+{
+    double *work = xcalloc(n, sizeof(*work));
+    memcpy(work, values, n * sizeof(*work));
+    double median = robust_median(work, n);
+    free(work);
+    return median;
 }
 
 // Learns level, scale, memory and threshold from the values since the last change.
@@ -181,21 +211,12 @@ static void calibrate(struct focus *f)
     f->ready = past.sigma > 0;
     f->drift = past.drift;
     f->sigma = past.sigma;
-    double *z = xcalloc(f->n, sizeof(*z));
-    memcpy(z, f->values, f->n * sizeof(*z));
-    f->level = robust_median(z, f->n);
-    // Should the past hold changes, the residuals are those of its segments.
-    for (size_t i = 0, j = 0; f->ready && i < f->n; i++) {
-        while (j < past.count && past.changes[j].index <= i)
-            j++;
-        double level = past.count == 0  ? f->level
-                       : j < past.count ? past.changes[j].before
-                                        : past.changes[j - 1].after;
-        z[i] = clip((f->values[i] - level) / f->sigma, f->options.bound);
-    }
-    if (f->ready)
+    f->level = median_of(f->values, f->n);
+    if (f->ready) {
+        double *z = residuals_of(f->values, f->n, &past, f->level, f->options.bound);
         f->threshold = threshold_of(z, f->n, past.inflation, &f->options);
-    free(z);
+        free(z);
+    }
     changepoints_free(&past);
     cusum_clear(&f->cusum);
     for (size_t i = 0; f->ready && i < f->n; i++)
@@ -297,30 +318,109 @@ enum focus_state focus_push(struct focus *f, double value, struct focus_alarm *a
     return calm(f);
 }
 
-struct creep creep_test(double epoch_level, double epoch_se, const double *values, size_t n,
-                        double margin, double confidence)
+// The finite values since the last change that was found, clipped and in units of the noise.
+struct stretch {
+    double *z;
+    size_t *where;
+    size_t n;
+    double level;
+};
+
+static struct stretch stretch_of(const double *values, size_t n, const struct changepoints *found,
+                                 double bound)
 {
+    size_t first = found->count ? found->changes[found->count - 1].index : 0;
+    struct stretch s = {xcalloc(n, sizeof(*s.z)), xcalloc(n, sizeof(*s.where)), 0, 0};
+    for (size_t i = first; i < n; i++) {
+        if (!isfinite(values[i]))
+            continue;
+        s.z[s.n] = values[i];
+        s.where[s.n++] = i;
+    }
+    s.level = s.n ? median_of(s.z, s.n) : 0;
+    for (size_t i = 0; i < s.n; i++)
+        s.z[i] = clip((s.z[i] - s.level) / found->sigma, bound);
+    return s;
+}
+
+static double threshold_by(const double *values, size_t n, const struct changepoints *found,
+                           double level, const struct focus_options *options)
+{
+    struct changepoints known = *found;
     double *kept = xcalloc(n, sizeof(*kept));
-    size_t count = 0;
+    size_t count = 0, j = 0;
+    known.changes = xcalloc(found->count, sizeof(*known.changes));
     for (size_t i = 0; i < n; i++) {
+        for (; j < found->count && found->changes[j].index <= i; j++) {
+            known.changes[j] = found->changes[j];
+            known.changes[j].index = count; // counted without missing values from here on
+        }
         if (isfinite(values[i]))
             kept[count++] = values[i];
     }
-    struct creep creep = {.size = 0, .low = -INFINITY, .high = INFINITY};
-    if (count >= 3) {
-        struct series_noise noise = noise_estimate(kept, count);
-        double inflation = noise_inflation(fmin(noise.correlation, 0.9));
-        double variance = noise.sigma * noise.sigma * inflation / (double)count;
-        double se = sqrt(variance + epoch_se * epoch_se);
-        struct robust_mean robust = robust_mean(kept, count);
-        creep.size = robust.mean - epoch_level;
-        double reach = se * normal_quantile(0.5 + 0.5 * confidence);
-        creep.low = creep.size - reach;
-        creep.high = creep.size + reach;
-        creep.moved = creep.low > margin || creep.high < -margin;
-        double excess = fmax(fabs(creep.size) - margin, 0);
-        creep.evidence = excess <= 0 ? 0 : se > 0 ? 0.5 * pow(excess / se, 2) : INFINITY;
-    }
+    double *z = residuals_of(kept, count, &known, level, options->bound);
+    double threshold = threshold_of(z, count, found->inflation, options);
+    free(z);
     free(kept);
-    return creep;
+    free(known.changes);
+    return threshold;
+}
+
+// All that is within the 95 % point of chi squared, by 1.92 nats, of the best place: the profile
+// likelihood's interval. Its width in size is that of two means.
+static void describe(struct change *out, const struct stretch *s, const struct peak *peak,
+                     const struct changepoints *found)
+{
+    double n = (double)s->n, at = peak->s, total = 0, sum = 0, before = 0;
+    double near = peak->statistic - 3.84 * found->inflation;
+    for (size_t i = 0; i < s->n; i++)
+        total += s->z[i];
+    size_t low = (size_t)at, high = (size_t)at;
+    for (size_t i = 1; i < s->n; i++) {
+        sum += s->z[i - 1];
+        if (i == (size_t)at)
+            before = sum;
+        double split = (double)i, gap = split * total - n * sum;
+        if (gap * gap / (split * n * (n - split)) < near)
+            continue;
+        low = i < low ? i : low;
+        high = i > high ? i : high;
+    }
+    double unit = found->sigma, from = before / at, to = (total - before) / (n - at);
+    double reach = 1.96 * unit * sqrt(found->inflation * (1 / at + 1 / (n - at)));
+    *out = (struct change){.index = s->where[(size_t)at],
+                           .earliest = s->where[low],
+                           .latest = s->where[high],
+                           .before = s->level + unit * from,
+                           .after = s->level + unit * to,
+                           .size = unit * (to - from),
+                           .size_low = unit * (to - from) - reach,
+                           .size_high = unit * (to - from) + reach,
+                           .evidence = 0.5 * peak->statistic / found->inflation};
+}
+
+enum focus_state focus_newest(struct change *out, const double *values, size_t n,
+                              const struct changepoints *found, const struct focus_options *options)
+{
+    const struct focus_options *o = options ? options : &focus_defaults;
+    if (!(found->sigma > 0))
+        return FOCUS_LEARNING;
+    if (found->drift)
+        return FOCUS_DRIFT;
+    struct stretch s = stretch_of(values, n, found, o->bound);
+    struct cusum cusum = {0};
+    struct peak peak = {0, 0};
+    for (size_t i = 0; i < s.n; i++)
+        peak = cusum_push(&cusum, s.z[i]);
+    cusum_free(&cusum);
+    enum focus_state state = s.n < o->learn ? FOCUS_LEARNING : FOCUS_QUIET;
+    // Only what no threshold is above is worth the permutations.
+    if (state == FOCUS_QUIET && peak.statistic > least_threshold(o) &&
+        peak.statistic > threshold_by(values, n, found, s.level, o)) {
+        state = FOCUS_ALARM;
+        describe(out, &s, &peak, found);
+    }
+    free(s.z);
+    free(s.where);
+    return state;
 }

@@ -6,6 +6,8 @@
 #ifndef PLUMB_FOCUS_H
 #define PLUMB_FOCUS_H
 
+#include "model/changepoint.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,7 +23,7 @@ extern const struct focus_options focus_defaults;
 enum focus_state {
     FOCUS_LEARNING, // too few values since the start or the last change
     FOCUS_QUIET,
-    FOCUS_DRIFT, // the level wanders: no alarms; creep_test() says how far it is from an epoch
+    FOCUS_DRIFT, // the level wanders: no alarms; creep.h says how far it is from an epoch
     FOCUS_ALARM, // on the value just pushed; the detector has started again at focus_alarm.index
 };
 
@@ -39,16 +41,12 @@ void focus_free(struct focus *focus);
 // FOCUS_ALARM only. Amortised O(log n) but for a calibration whenever the count has doubled.
 enum focus_state focus_push(struct focus *focus, double value, struct focus_alarm *alarm);
 
-// How far the newest values are from an accepted level, whatever path they took there.
-struct creep {
-    double size; // mean of the values less the epoch's level
-    double low, high;
-    bool moved;      // the interval lies beyond the margin on one side
-    double evidence; // nats, normal, long-run variance
-};
-// `epoch_se` is the standard error of the level, 0 if it is given. NaN are missing; with fewer than
-// three values nothing has moved. `margin` >= 0 in the unit of the values.
-struct creep creep_test(double epoch_level, double epoch_se, const double *values, size_t n,
-                        double margin, double confidence);
+// The same question of a series that was segmented already: has its level changed since the last
+// change in `found`, so lately or so little that the segmentation does not have it? On FOCUS_ALARM
+// `out` says where and how much, with indices as in `found`; else it is left alone. Costs O(n log
+// n) and the permutations only if the statistic is above what any threshold is.
+enum focus_state focus_newest(struct change *out, const double *values, size_t n,
+                              const struct changepoints *found,
+                              const struct focus_options *options);
 
 #endif

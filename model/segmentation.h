@@ -15,11 +15,13 @@ struct segmentation {
     double centre, scale;
     double penalty, bound;          // as in struct changepoint_options
     double step_variance;           // half that of a difference: all that is known beforehand
-    double variance;                // of one value about its level
+    double reach;                   // where the bounded cost stops counting
+    double variance;                // of one value: half a unit of cost per nat (model/loss.h)
+    double mean_amount;             // absolute residual of one value
     double correlation;             // lag 1
     double long_run;                // variance of a mean of many values, times their number
     bool suspect;                   // differences look like those of a random walk
-    struct potts_segment *segments; // levels are clipped means
+    struct potts_segment *segments; // levels are those of least cost
     size_t count;                   // 0 for a constant series
 };
 

@@ -25,21 +25,27 @@ static double student_p(const double *v, size_t a, size_t m, size_t b)
     return 2 * (1 - student_cdf(fabs(s1 - s2) / se, n1 + n2 - 2));
 }
 
-// Energy distance between both sides of the best split of [a, b), sides of two values or more.
+// Energy distance between both sides of the best split of [a, b), sides of two values or more. The
+// sums of gaps within and across are carried from one split to the next.
 static size_t energy_split(const double *v, size_t a, size_t b)
 {
     size_t best_at = 0;
-    double best = -INFINITY;
-    for (size_t m = a + 2; m + 2 <= b; m++) {
-        double cross = 0, left = 0, right = 0, x = (double)(m - a), y = (double)(b - m);
-        for (size_t i = a; i < b; i++) {
-            for (size_t j = i + 1; j < b; j++) {
-                double gap = fabs(v[i] - v[j]);
-                *(j < m ? &left : i >= m ? &right : &cross) += gap;
-            }
-        }
+    double best = -INFINITY, cross = 0, left = 0, right = 0;
+    for (size_t i = a; i < b; i++) {
+        for (size_t j = i + 1; j < b; j++)
+            right += fabs(v[i] - v[j]);
+    }
+    for (size_t m = a + 1; m + 2 <= b; m++) {
+        double to_left = 0, to_right = 0, x = (double)(m - a), y = (double)(b - m);
+        for (size_t i = a; i < m; i++)
+            to_left += fabs(v[i] - v[m - 1]);
+        for (size_t i = m; i < b; i++)
+            to_right += fabs(v[i] - v[m - 1]);
+        left += to_left;
+        right -= to_right;
+        cross += to_right - to_left;
         double q = (2 * cross - 2 * y * left / (x - 1) - 2 * x * right / (y - 1)) / (x + y);
-        if (q > best) {
+        if (m >= a + 2 && q > best) {
             best = q;
             best_at = m;
         }
@@ -109,16 +115,22 @@ static double *absolute_costs(const double *v, size_t n)
 {
     double *costs = xcalloc(n * n, sizeof(*costs)), *sorted = xcalloc(n, sizeof(*sorted));
     for (size_t a = 0; a < n; a++) {
-        size_t size = 0;
-        for (size_t b = a; b < n; b++) {
-            size_t at = size++;
-            for (; at > 0 && sorted[at - 1] > v[b]; at--)
+        double sum = 0;
+        for (size_t size = 0; a + size < n; size++) {
+            // The new value adds its distance to the median of those before, or to the nearer of
+            // the two middle ones: any point between them is a median.
+            double value = v[a + size], low = 0, high = 0;
+            if (size) {
+                low = sorted[(size - 1) / 2];
+                high = sorted[size / 2];
+            }
+            if (size)
+                sum += value < low ? low - value : value > high ? value - high : 0;
+            size_t at = size;
+            for (; at > 0 && sorted[at - 1] > value; at--)
                 sorted[at] = sorted[at - 1];
-            sorted[at] = v[b];
-            double sum = 0;
-            for (size_t i = 0; i < size / 2; i++)
-                sum += sorted[size - 1 - i] - sorted[i];
-            costs[a * n + b] = sum;
+            sorted[at] = value;
+            costs[a * n + a + size] = sum;
         }
     }
     free(sorted);

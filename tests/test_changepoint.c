@@ -44,7 +44,7 @@ static void changepoints_of_pure_noise_are_rare(void **state)
         for (size_t l = 0; l < ARRAY_COUNT(lengths); l++) {
             size_t found = 0, total = 0;
             struct random random = {17 + (uint64_t)kind};
-            for (; total < 40000; total += lengths[l]) {
+            for (; total < 60000; total += lengths[l]) {
                 cp_series(values, lengths[l], kind, &random);
                 found += count(values, lengths[l]);
             }

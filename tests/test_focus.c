@@ -43,13 +43,13 @@ static void focus_alarms_rarely_on_pure_noise(void **state)
             continue;
         struct random random = {23 + (uint64_t)kind};
         size_t alarms = 0;
-        for (int game = 0; game < 3; game++) {
+        for (int game = 0; game < 6; game++) {
             cp_series(values, 10000, kind, &random);
             alarms += watch(values, 10000).alarms;
         }
-        if (alarms > 3)
-            print_message("%s: %zu alarms in 30,000\n", cp_kind_names[kind], alarms);
-        assert_true(alarms <= 3);
+        if (alarms > 6)
+            print_message("%s: %zu alarms in 60,000\n", cp_kind_names[kind], alarms);
+        assert_true(alarms <= 6);
     }
     free(values);
 }
@@ -137,30 +137,6 @@ static void focus_stays_calm_on_degenerate_series(void **state)
     focus_free(NULL);
 }
 
-// Twenty times 0.2 %, each far below the noise of one value.
-static void creep_is_seen_against_the_epoch(void **state)
-{
-    (void)state;
-    struct random random = {27};
-    double values[20];
-    int seen = 0, false_alarms = 0;
-    for (int game = 0; game < 200; game++) {
-        cp_series(values, 20, CP_NORMAL, &random);
-        for (size_t i = 0; i < 20; i++)
-            values[i] = 0.005 * (values[i] - 100);
-        false_alarms += creep_test(0, 0.0005, values, 20, 0.003, 0.99).moved;
-        for (size_t i = 0; i < 20; i++)
-            values[i] += 0.04;
-        struct creep creep = creep_test(0, 0.0005, values, 20, 0.003, 0.99);
-        seen += creep.moved && creep.evidence > 7;
-        assert_true(creep.low < creep.size && creep.size < creep.high);
-    }
-    assert_true(seen >= 190);
-    assert_true(false_alarms <= 4);
-    assert_false(creep_test(0, 0, values, 2, 0, 0.99).moved);
-    assert_true(creep_test(1, 0, (double[]){2, 2, 2, NAN}, 4, 0.5, 0.99).moved);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -170,7 +146,6 @@ int main(void)
         cmocka_unit_test(focus_finds_the_next_step_too),
         cmocka_unit_test(focus_ignores_missing_values_and_units),
         cmocka_unit_test(focus_stays_calm_on_degenerate_series),
-        cmocka_unit_test(creep_is_seen_against_the_epoch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
