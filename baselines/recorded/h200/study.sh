@@ -11,7 +11,7 @@
 #   aa           gates of libraries with themselves
 #   step, neighbour  the same while another process heats the GPU by turns, or takes bandwidth and time slices
 #   cross        identical kernels in different binaries, 64 pairs a process
-#   pairs        64 pairs a process of everything in near, with its times in samples-pairs.csv: for other tools' rules
+#   pairs        192 pairs a process of everything in near, with its times in samples-pairs.csv: for other tools' rules
 set -eu
 short= load_s=40
 [ "${1:-}" != --short ] || { short=1 load_s=8; shift; }
@@ -50,7 +50,7 @@ beside() { # PATTERN: a study while another process works
 }
 study near near 16 75 --head "$libraries/near/head" --faster $five
 study cross cross 24 28 --head "$libraries/cross/head" --exact-pairs 64 $five
-study pairs near 16 28 --head "$libraries/near/head" --exact-pairs 64 --samples "$out/samples-pairs.csv" $five
+study pairs near 8 28 --head "$libraries/near/head" --exact-pairs 192 --samples "$out/samples-pairs.csv" $five
 study aa aa 60 107 $many
 study sure sure 5 15 --head "$libraries/sure/head" --faster $five
 study varies varies 8 10 --head "$libraries/varies/head" $five
