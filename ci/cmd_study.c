@@ -201,6 +201,10 @@ static void print_study(const struct studied *studied, const struct totals *t)
 {
     for (size_t i = 0; i < studied->run.study_count; i++)
         print_series(&studied->run.studies[i]);
+    for (size_t d = 0; d < studied->run.device_count; d++) {
+        if (studied->studies[d].pairs)
+            study_print_processes(&studied->studies[d], stdout);
+    }
     printf("A/A: %llu false alarms in %llu gates (%llu before confirmation), %u rounds, %u fresh "
            "processes: rate at most %.2g %% (95 %%, exact)\n",
            (unsigned long long)t->alarms, (unsigned long long)t->aa, (unsigned long long)t->first,

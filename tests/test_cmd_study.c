@@ -88,6 +88,9 @@ static void study_of_directories_is_stored_and_reported(void **state)
         "--rounds", "2",      "--store", "s.db",      "--samples",     "times.csv",     NULL};
     plumb_run(&outcome, directory, recording, 0);
     assert_int_equal(outcome.code, 0);
+    assert_non_null(strstr(outcome.output, "by pairs"));
+    assert_non_null(strstr(outcome.output, "aa      loop                   32x32x64:fp32-fp32:tn"
+                                           "                  2"));
     plumb_run(&outcome, directory, html, 0);
     assert_non_null(strstr(outcome.output, "0 in 1 gates of identical code by studies"));
     char *path = xprintf("%s/times.csv", directory), line[4096];
