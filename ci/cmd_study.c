@@ -263,8 +263,7 @@ static int play(struct studied *s, const struct arguments *a, struct store *stor
         if (study_run(study, err))
             return -1;
         gather(s);
-        // A recording takes no decision: it says nothing of the gate's rates.
-        if (store && !study->pairs && store_save_study(store, &s->run, err))
+        if (store && store_save_study(store, &s->run, err))
             return -1;
     }
     return 0;
@@ -349,6 +348,7 @@ static int study(struct studied *s, struct context *context, struct arguments *a
 {
     if (prepare(s, context, a, err))
         return -1;
+    // A recording takes no decision: it says nothing of the gate's rates.
     struct store *store = a->exact_pairs ? NULL : context->store;
     if ((store && store_begin_run(store, &s->run, err)) || play_all(s, a, store, err))
         return -1;
