@@ -91,9 +91,9 @@ struct night_row {
     size_t count;
     double mape, bias, within, tau;
 };
-// Finished plain runs whose nights are not known, oldest first.
-int store_unknown_nights(int64_t **runs, size_t *count, struct store *store, struct arena *arena,
-                         struct error *err);
+// Finished plain runs whose nights are not known, among the newest `limit` by commit time (0: all).
+int store_unknown_nights(int64_t **runs, size_t *count, struct store *store, size_t limit,
+                         struct arena *arena, struct error *err);
 // One timed and predicted head of a run.
 struct night_source {
     struct series_entry series;

@@ -9,13 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-int store_unknown_nights(int64_t **runs, size_t *count, struct store *store, struct arena *arena,
-                         struct error *err)
+int store_unknown_nights(int64_t **runs, size_t *count, struct store *store, size_t limit,
+                         struct arena *arena, struct error *err)
 {
     int64_t *all = NULL;
     size_t used = 0, room = 0;
     int status;
-    sqlite3_stmt *row = statement_bind(store, SQL_UNKNOWN_NIGHTS, NULL, 0);
+    sqlite3_stmt *row =
+        statement_bind(store, SQL_UNKNOWN_NIGHTS, CELLS(INT(limit ? (int64_t)limit : -1)));
     while ((status = statement_step(store, row, err)) > 0) {
         if (used == room) {
             room = room ? 2 * room : 64;

@@ -87,7 +87,7 @@ static int gate(struct run *run, struct context *context, const struct arguments
         return -1;
     if (a->options.dry_run)
         return output_plan(run);
-    return output_run(run, context->store, a->options.out ? a->options.out : "plumb-report", err);
+    return output_run(run, context, a->options.out ? a->options.out : "plumb-report", err);
 }
 
 static int run_gate(int argc, char **argv)

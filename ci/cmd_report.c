@@ -76,13 +76,22 @@ static int print_format(const struct run *run, struct context *context, const ch
     const struct report *report = report_find(name);
     if (!report)
         return error_set(err, "--format=%.40s: `plumb list reports` names those there are", name);
-    if (output_context(&known, run, context->store, &context->arena, err))
+    if (output_context(&known, run, context, &context->arena, err))
         return -1;
     struct buffer text = {0};
     report->write(&text, run, &known);
     fwrite(text.bytes, 1, text.length, stdout);
     buffer_free(&text);
     return 0;
+}
+
+// The addresses are those of the repository's own policy, not of the one the run brought along: a
+// run may come from elsewhere. Without a policy there are none.
+static void read_addresses(struct context *context)
+{
+    struct error ignored;
+    if (context->repository)
+        (void)context_policy(context, "", &ignored);
 }
 
 static int report(struct context *context, const struct arguments *a, struct error *err)
@@ -104,8 +113,9 @@ static int report(struct context *context, const struct arguments *a, struct err
     if (store_load_run(&run, context->store, id, err))
         return -1;
     drop_unsupported(&run);
+    read_addresses(context);
     int status = a->format ? print_format(&run, context, a->format, err)
-                           : output_run(&run, context->store,
+                           : output_run(&run, context,
                                         a->options.out ? a->options.out : "plumb-report", err);
     run_free(&run);
     return status;

@@ -123,7 +123,7 @@ static int run_commits(struct run *last, struct context *context, const struct a
         measured++;
         if (a->options.dry_run)
             output_plan(last);
-        else if (output_run(last, context->store, a->options.out, err))
+        else if (output_run(last, context, a->options.out, err))
             return -1;
     }
     if (!measured)

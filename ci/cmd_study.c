@@ -358,7 +358,7 @@ static int study(struct studied *s, struct context *context, struct arguments *a
     s->run.finished_s = (int64_t)time(NULL);
     if (store && store_finish_run(store, &s->run, err))
         return -1;
-    return output_run(&s->run, context->store, a->options.out, err);
+    return output_run(&s->run, context, a->options.out, err);
 }
 
 static int run_study(int argc, char **argv)

@@ -236,33 +236,51 @@ static void explain_clock(struct text *t, const struct result *r)
 
 // ---- one alarm ----
 
-static int explain_one(struct run *run, const struct task *task, const struct context *context,
-                       const struct built *base, const struct built *head, struct error *err)
+// The facts of the kernel that was explained last: a disassembler takes its time, and all
+// problems of a kernel follow each other.
+struct known {
+    const struct built_kernel *base, *head;
+    struct code_facts before, now;
+};
+
+static int know(struct known *known, const struct task *task, const struct context *context,
+                const struct built *base, const struct built *head, struct arena *arena,
+                struct error *err)
+{
+    if (known->base == task->base && known->head == task->head)
+        return 0;
+    known->base = known->head = NULL;
+    if (code_facts_read(&known->before, base, task->base, context, arena, err) ||
+        code_facts_read(&known->now, head, task->head, context, arena, err))
+        return -1;
+    known->base = task->base;
+    known->head = task->head;
+    return 0;
+}
+
+static void explain_one(struct run *run, const struct task *task, const struct context *context,
+                        const struct known *known)
 {
     struct result *r = task->result;
     struct arena *arena = &run->arena;
-    struct code_facts before, now;
     const char *why;
-    if (code_facts_read(&before, base, task->base, context, arena, err) ||
-        code_facts_read(&now, head, task->head, context, arena, err))
-        return -1;
     struct text t = {.arena = arena, .rank = RANK_NONE};
-    t.lines = explain_code(&why, &before, &now, task, arena);
+    t.lines = explain_code(&why, &known->before, &known->now, task, arena);
     explain_prediction(&t, task, context);
     explain_clock(&t, r);
     if (*why)
         r->verdict.sentence = arena_printf(arena, "%s; %s", r->verdict.sentence, why);
-    else if (!now.functions.count)
+    else if (!known->now.functions.count)
         why = "its machine code differs; of host code no more is known";
     else
         why = "its machine code differs, but nothing that the compiler reports";
     r->verdict.explanation = arena_printf(arena, "why: %s\n%s", why, t.lines);
-    return 0;
 }
 
 void explain_alarms(struct run *run, const struct plan *plan, const struct context *context,
                     const struct built *base, const struct built *head)
 {
+    struct known known = {0};
     for (size_t i = 0; i < plan->count; i++) {
         const struct task *task = &plan->tasks[i];
         const struct verdict *v = &task->result->verdict;
@@ -270,8 +288,10 @@ void explain_alarms(struct run *run, const struct plan *plan, const struct conte
         if ((v->kind != VERDICT_SLOWER && v->kind != VERDICT_FASTER) || !v->pairs || !task->base ||
             !task->head)
             continue;
-        if (explain_one(run, task, context, base, head, &why))
+        if (know(&known, task, context, base, head, &run->arena, &why))
             task->result->verdict.explanation =
                 arena_printf(&run->arena, "why: not known: %s\n", why.text);
+        else
+            explain_one(run, task, context, &known);
     }
 }

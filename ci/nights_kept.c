@@ -102,7 +102,7 @@ int nights_kept(struct nights *out, struct store *store, size_t limit, struct er
     int64_t *unknown;
     struct night_row *rows;
     size_t count, left;
-    int status = store_unknown_nights(&unknown, &left, store, &made.arena, err);
+    int status = store_unknown_nights(&unknown, &left, store, limit, &made.arena, err);
     for (size_t i = 0; status == 0 && i < left; i += RUNS_AT_ONCE)
         status = learn(store, unknown + i, left - i < RUNS_AT_ONCE ? left - i : RUNS_AT_ONCE, err);
     if (status == 0)

@@ -73,9 +73,10 @@ static int record_of(struct report_record *out, struct store *store, const struc
     return 0;
 }
 
-int output_context(struct report_context *out, const struct run *run, struct store *store,
+int output_context(struct report_context *out, const struct run *run, const struct context *context,
                    struct arena *arena, struct error *err)
 {
+    struct store *store = context->store;
     struct report_series *series = arena_alloc(arena, (run->count + 1) * sizeof(*series));
     struct report_record *records = arena_alloc(arena, (run->device_count + 1) * sizeof(*records));
     for (size_t i = 0; i < run->count; i++) {
@@ -87,26 +88,30 @@ int output_context(struct report_context *out, const struct run *run, struct sto
         if (record_of(&records[i], store, &run->devices[i], err))
             return -1;
     }
-    *out = (struct report_context){.series = series, .records = store ? records : NULL};
+    *out = (struct report_context){.series = series,
+                                   .records = store ? records : NULL,
+                                   .commit_url = context->policy.commit_url,
+                                   .site_url = context->policy.site_url};
     return 0;
 }
 
-static int write_reports(const struct run *run, struct store *store, const char *directory,
-                         struct error *err)
+static int write_reports(const struct run *run, const struct context *context,
+                         const char *directory, struct error *err)
 {
     struct arena arena = {0};
-    struct report_context context;
-    int status = output_context(&context, run, store, &arena, err) ||
-                         report_write_all(directory, run, &context, err)
+    struct report_context known;
+    int status = output_context(&known, run, context, &arena, err) ||
+                         report_write_all(directory, run, &known, err)
                      ? -1
                      : 0;
     arena_free(&arena);
     return status;
 }
 
-int output_run(const struct run *run, struct store *store, const char *directory, struct error *err)
+int output_run(const struct run *run, const struct context *context, const char *directory,
+               struct error *err)
 {
-    if (directory && write_reports(run, store, directory, err))
+    if (directory && write_reports(run, context, directory, err))
         return -1;
     for (size_t i = 0; i < run->count; i++) {
         const struct verdict *v = &run->results[i].verdict;

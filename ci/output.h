@@ -5,17 +5,17 @@
 #ifndef PLUMB_OUTPUT_H
 #define PLUMB_OUTPUT_H
 
-#include "baselines/store.h"
+#include "ci/context.h"
 #include "reports/report.h"
 
-// What the store (NULL: none) and the run's own pairs say beyond the run, for its reports: false
-// alarms of identical code on its devices, the smallest change each series could show. Lives in
-// the arena.
-int output_context(struct report_context *out, const struct run *run, struct store *store,
+// What the context's store (if any), its policy (addresses) and the run's own pairs say beyond the
+// run, for its reports: false alarms of identical code on its devices, the smallest change each
+// series could show. Lives in the arena.
+int output_context(struct report_context *out, const struct run *run, const struct context *context,
                    struct arena *arena, struct error *err);
 // Writes every report under `directory` (NULL: none), prints the verdicts that matter and the
 // headline.
-int output_run(const struct run *run, struct store *store, const char *directory,
+int output_run(const struct run *run, const struct context *context, const char *directory,
                struct error *err);
 // What a dry run would measure. Always 0.
 int output_plan(const struct run *run);

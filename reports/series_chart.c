@@ -95,9 +95,8 @@ static void draw_area(struct markup *m, const struct drawing *d, const struct sc
         for (size_t k = 0; k < d->count; k++) {
             size_t i = d->shown[pass ? d->count - 1 - k : k];
             if (is_time(d->chart->history->points[i].time_ns))
-                buffer_printf(&path, "%c%.1f %.1f", path.length ? 'L' : 'M',
-                              scale_at(x, (double)place_of(d->chart, i)),
-                              scale_at(y, bound_of(d->chart, i, pass == 0)));
+                svg_step(&path, path.length ? 'L' : 'M', scale_at(x, (double)place_of(d->chart, i)),
+                         scale_at(y, bound_of(d->chart, i, pass == 0)));
         }
     }
     if (path.length > 0)
@@ -115,8 +114,8 @@ static void draw_line(struct markup *m, const struct drawing *d, bool predicted,
         double value = predicted ? p->predicted_ns : p->time_ns;
         bool ok = is_time(value) && scale_covers(y, value);
         if (ok)
-            buffer_printf(&path, "%c%.1f %.1f", pen ? 'L' : 'M',
-                          scale_at(x, (double)place_of(d->chart, d->shown[k])), scale_at(y, value));
+            svg_step(&path, pen ? 'L' : 'M', scale_at(x, (double)place_of(d->chart, d->shown[k])),
+                     scale_at(y, value));
         pen = ok;
     }
     if (path.length > 0)

@@ -26,6 +26,8 @@ void svg_end(struct markup *m);
 void svg_line(struct markup *m, const char *class, double x1, double y1, double x2, double y2);
 void svg_rect(struct markup *m, const char *class, double x, double y, double width, double height);
 void svg_path(struct markup *m, const char *class, const char *data);
+// Adds a step of a path, "L12.3 45.6", to what svg_path() draws.
+void svg_step(struct buffer *path, char command, double x, double y);
 // anchor: "start", "middle" or "end".
 void svg_text(struct markup *m, const char *class, double x, double y, const char *anchor,
               const char *text);

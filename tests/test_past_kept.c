@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 #include <sqlite3.h>
@@ -19,6 +21,7 @@ enum { FIRST_STEP = 420, SECOND_STEP = 900, THIRD_STEP = 1100 };
 
 static char *folder;
 static struct arena strings;
+static bool unsteady; // commits' times repeat and go back
 static struct error err;
 
 static int set_up(void **state)
@@ -73,6 +76,8 @@ static void add_commit(struct store *store, unsigned number, double more)
     snprintf(run.head.id, sizeof(run.head.id), "%040u", number);
     run.head.summary = run.head.author = "";
     run.head.time_s = run.started_s;
+    if (unsteady)
+        run.head.time_s -= number % 7 == 3 ? 60 * 40 : number % 5 == 0 ? 60 : 0;
     r.problem = (struct problem){.m = 64, .n = 64, .k = 64, .batch = 1};
     snprintf(r.head_code, sizeof(r.head_code), "%040u", number / 10);
     r.head = (struct measurement){.samples = samples, .count = 4, .detail = "", .regime = ""};
@@ -219,6 +224,55 @@ static void a_point_among_the_settled_ones_is_noticed(void **state)
     store_close(whole);
 }
 
+static void times_that_repeat_or_go_back_change_nothing(void **state)
+{
+    (void)state;
+    unsteady = true;
+    struct store *once = make_store("unsteady.db", 0, 1210);
+    struct store *often = make_store("unsteady-often.db", 0, 0);
+    for (unsigned i = 0; i < 1210; i += i < 1000 ? 100 : 7) {
+        add_commits(often, i, i < 1000 ? i + 100 : i + 7);
+        (void)night(often);
+    }
+    unsteady = false;
+    same(once, often);
+    store_close(once);
+    store_close(often);
+}
+
+// Each night sees whole commits, never fewer than the night before, and the last sees all.
+static void nights_while_another_process_writes(void **state)
+{
+    (void)state;
+    enum { BEFORE = 800, MORE = 120 };
+    int status;
+    store_close(make_store("shared.db", 0, BEFORE));
+    pid_t writer = fork();
+    if (writer == 0) {
+        struct store *own = scratch_store(in_folder("shared.db"), STORE_WRITE);
+        for (unsigned i = BEFORE; i < BEFORE + MORE; i++)
+            add_commit(own, i, 0);
+        store_close(own);
+        _exit(0);
+    }
+    assert_true(writer > 0);
+    struct store *store = scratch_store(in_folder("shared.db"), STORE_WRITE);
+    size_t points = 0;
+    bool ended = false;
+    while (!ended) {
+        ended = waitpid(writer, &status, WNOHANG) == writer;
+        struct judgement j = night(store);
+        assert_true(j.points >= points && j.points <= BEFORE + MORE);
+        points = j.points;
+    }
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    assert_int_equal(points, BEFORE + MORE);
+    struct store *whole = make_store("shared-whole.db", 0, BEFORE + MORE);
+    same(store, whole);
+    store_close(whole);
+    store_close(store);
+}
+
 static void write_epoch(const char *path, const char *commit)
 {
     FILE *file = fopen(path, "w");
@@ -328,6 +382,8 @@ int main(void)
         cmocka_unit_test(steps_are_found_where_they_are),
         cmocka_unit_test(nothing_new_is_not_judged_again),
         cmocka_unit_test(a_point_among_the_settled_ones_is_noticed),
+        cmocka_unit_test(times_that_repeat_or_go_back_change_nothing),
+        cmocka_unit_test(nights_while_another_process_writes),
         cmocka_unit_test(an_accepted_change_is_judged_against),
         cmocka_unit_test(merged_and_pruned_points_are_noticed),
         cmocka_unit_test(what_came_meanwhile_stays_marked),

@@ -173,6 +173,44 @@ static void night_that_was_killed_goes_on(void **state)
     assert_int_equal(stat(in_repo("nightly/site/index.html"), &info), 0);
 }
 
+static bool file_has(const char *name, const char *text)
+{
+    FILE *file = fopen(in_repo(name), "r");
+    static char bytes[1 << 20];
+    size_t length = file ? fread(bytes, 1, sizeof(bytes) - 1, file) : 0;
+    bytes[length] = '\0';
+    if (file)
+        fclose(file);
+    return strstr(bytes, text) != NULL;
+}
+
+// The checkout's policy, or the one that is named; never the one that a run brought along.
+static void policy_says_where_commits_are(void **state)
+{
+    (void)state;
+    assert_true(mkdir(in_repo("ci"), 0777) == 0);
+    write_policy(in_repo("ci/plumb.cfg"));
+    EXPECT(0, "reports", "report", "--out=plain");
+    assert_false(file_has("plain/index.html", "policy.example"));
+    FILE *file = fopen(in_repo("ci/plumb.cfg"), "a");
+    assert_non_null(file);
+    fputs("[report]\n\tcommit-url = https://policy.example/c/%s/view\n"
+          "\tsite-url = https://policy.example/nightly/\n",
+          file);
+    assert_int_equal(fclose(file), 0);
+    EXPECT(0, "reports", "report", "--out=linked");
+    char *link = xprintf("https://policy.example/c/%s/view", repo.ids[REPO_FASTER]);
+    assert_true(file_has("linked/index.html", link));
+    assert_true(file_has("linked/index.html", "https://policy.example/nightly/"));
+    assert_true(file_has("linked/summary.md", link));
+    EXPECT(0, "series", "site", "--out=linked/site");
+    assert_true(file_has("linked/site/runs.html", link));
+    assert_true(file_has("linked/site/feed.xml", "https://policy.example/nightly/feed.xml"));
+    EXPECT(0, "series", "site", "--out=linked/site", "--commit-url=https://option.example/");
+    assert_true(file_has("linked/site/runs.html", "https://option.example/"));
+    free(link);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -181,6 +219,7 @@ int main(void)
         cmocka_unit_test(history_prints_its_formats),
         cmocka_unit_test(night_measures_what_is_new_and_writes_the_site),
         cmocka_unit_test(night_that_was_killed_goes_on),
+        cmocka_unit_test(policy_says_where_commits_are),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

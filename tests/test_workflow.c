@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// .github/workflows/nightly.yml, as far as it can be held to something without GitHub: its steps are
-// the ones known here, no event text reaches a shell, and the step that makes the night runs as it is
-// written, in a repository of its own. Not run: actions (`uses:`), ci/setup (it installs packages) and
-// the build, which the tests' own build stands for.
+// .github/workflows/nightly.yml, as far as it can be held to something without GitHub: its steps
+// are the ones known here, no event text reaches a shell, and the step that makes the night runs as
+// it is written, in a repository of its own. Not run: actions (`uses:`), ci/setup (it installs
+// packages) and the build, which the tests' own build stands for.
 #include "tests/helper_repo.h"
 
 #include <ctype.h>
@@ -105,10 +105,9 @@ static int set_up(void **state)
     (void)state;
     read_workflow(TEST_SOURCE "/.github/workflows/nightly.yml");
     helper_repo_create(&repo);
-    char *command =
-        xprintf("cd '%s' && git reset -q --hard %s && mkdir -p ci build/dev && "
-                "cp '%s/ci/nightly' ci/ && ln -s '%s' build/dev/bin",
-                repo.directory, repo.ids[REPO_MERGE], TEST_SOURCE, TEST_BIN);
+    char *command = xprintf("cd '%s' && git reset -q --hard %s && mkdir -p ci build/dev && "
+                            "cp '%s/ci/nightly' ci/ && ln -s '%s' build/dev/bin",
+                            repo.directory, repo.ids[REPO_MERGE], TEST_SOURCE, TEST_BIN);
     int status = system(command);
     free(command);
     write_policy(repo.directory);
