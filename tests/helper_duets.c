@@ -106,13 +106,14 @@ static bool add_process_line(struct duets *data, char *const value[COLUMNS])
     char shape[64], variant[32];
     char *effect = strrchr(value[1], '_');
     if (!effect || parse_double(&launches, value[3]) || parse_double(&unit_ns, value[4]) ||
-        !(unit_ns > 0))
+        !(launches >= 1) || !(unit_ns > 0))
         return false;
     *effect++ = '\0';
     snprintf(shape, sizeof(shape), "%.20s %.40s", value[1], value[2]);
     snprintf(variant, sizeof(variant), "%.15s %.15s", value[0], effect);
+    // Each process batches by its own first measurement: times are of one launch here.
     struct duet_series *s =
-        series_of(data, shape, launches, strcmp(value[0], "aa") == 0 ? "same" : variant);
+        series_of(data, shape, 1, strcmp(value[0], "aa") == 0 ? "same" : variant);
     const size_t process = ++data->lines;
     char *at = value[5];
     for (;;) {
@@ -120,8 +121,8 @@ static bool add_process_line(struct duets *data, char *const value[COLUMNS])
         const double base = strtod(at, &end), head = strtod(end, &next);
         if (end == at)
             return true;
-        if (next == end || !add_pair(s, process, 1e-3 * unit_ns * launches * (1 + 1e-5 * base),
-                                     1e-3 * unit_ns * launches * (1 + 1e-5 * head)))
+        if (next == end || !add_pair(s, process, 1e-3 * unit_ns * (1 + 1e-5 * base),
+                                     1e-3 * unit_ns * (1 + 1e-5 * head)))
             return false;
         at = next;
     }
