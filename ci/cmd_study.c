@@ -244,9 +244,23 @@ static void conclude(struct studied *s, const struct totals *t)
         100 * study_rate_upper(t->alarms, t->aa, 0.95));
 }
 
+// A study that is killed keeps what its whole rounds found.
+struct saving {
+    struct studied *studied;
+    struct store *store;
+};
+
+static int save_round(void *state, struct error *err)
+{
+    const struct saving *saving = state;
+    gather(saving->studied);
+    return saving->store ? store_save_study(saving->store, &saving->studied->run, err) : 0;
+}
+
 static int play(struct studied *s, const struct arguments *a, struct store *store, FILE *csv,
                 FILE *samples, struct error *err)
 {
+    struct saving saving = {s, store};
     for (size_t d = 0; d < s->run.device_count; d++) {
         struct study *study = &s->studies[d];
         if (!study->count)
@@ -260,10 +274,9 @@ static int play(struct studied *s, const struct arguments *a, struct store *stor
         study->open_most = (uint32_t)a->open;
         study->csv = csv;
         study->samples = samples;
+        study->round_over = save_round;
+        study->state = &saving;
         if (study_run(study, err))
-            return -1;
-        gather(s);
-        if (store && store_save_study(store, &s->run, err))
             return -1;
     }
     return 0;

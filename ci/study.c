@@ -253,7 +253,7 @@ int study_run(struct study *study, struct error *err)
         if (status == 0 && nothing_supported(study))
             return error_set(err, "no library has a kernel for these problems");
         if (status == 0 && study->round_over)
-            status = study->round_over(study->context, err);
+            status = study->round_over(study->state, err);
     }
     study->wall_s = monotonic_s() - begun_s;
     return status;

@@ -26,9 +26,10 @@ struct study {
     const char *kind; // "host" or "cuda"
     // A fresh child, its samples numbered `process`.
     int (*start)(struct bench **out, void *context, uint16_t process, struct error *err);
-    // Told after each round; NULL: nobody is.
-    int (*round_over)(void *context, struct error *err);
     void *context;
+    // Told after each round; NULL: nobody is.
+    int (*round_over)(void *state, struct error *err);
+    void *state;
     struct study_series *series;
     size_t count, room;
     uint32_t rounds;    // at most

@@ -82,6 +82,7 @@ static void study_of_directories_is_stored_and_reported(void **state)
     const char *html[] = {"report", "--store", "s.db", "--format", "html", NULL};
     plumb_run(&outcome, directory, html, 0);
     assert_non_null(strstr(outcome.output, "0 in 1 gates of identical code by studies"));
+    assert_non_null(strstr(outcome.output, "What the study found"));
     // A recording decides nothing, so it is no part of that record.
     const char *recording[] = {
         "study",    "--base", "base",    "--problem", "32x32x64:fp32", "--exact-pairs", "24",
@@ -155,6 +156,23 @@ static void study_of_commits_builds_and_stores(void **state)
     helper_repo_remove(&repo);
 }
 
+// kill -9: the rounds that were played are there, but an interrupted study vouches for nothing.
+static void killed_study_keeps_its_rounds(void **state)
+{
+    (void)state;
+    const char *argv[] = {"study",    "--base", "base",    "--problem", "32x32x64:fp32",
+                          "--rounds", "1000",   "--store", "killed.db", NULL};
+    plumb_run(&outcome, directory, argv, 3);
+    assert_int_equal(outcome.code, -1);
+    const char *report[] = {"report", "--store",  "killed.db", "--run",
+                            "1",      "--format", "markdown",  NULL};
+    plumb_run(&outcome, directory, report, 0);
+    assert_non_null(strstr(outcome.output, "| aa | loop | 32x32x64:fp32 |"));
+    const char *html[] = {"report", "--store", "killed.db", "--run", "1", "--format", "html", NULL};
+    plumb_run(&outcome, directory, html, 0);
+    assert_null(strstr(outcome.output, "gates of identical code by studies"));
+}
+
 static void study_refuses_what_it_cannot_study(void **state)
 {
     (void)state;
@@ -165,6 +183,11 @@ static void study_refuses_what_it_cannot_study(void **state)
     plumb_run(&outcome, directory, missing, 0);
     assert_int_equal(outcome.code, 4);
     assert_non_null(strstr(outcome.output, "nowhere"));
+    const char *twice[] = {"study",         "--base",    "base",          "--problem",
+                           "32x32x64:fp32", "--problem", "32x32x64:fp32", NULL};
+    plumb_run(&outcome, directory, twice, 0);
+    assert_int_equal(outcome.code, 4);
+    assert_non_null(strstr(outcome.output, "each may be there once"));
     const char *unfit[] = {"study", "--base", "base", "--problem", "32x32x64:bf16", NULL};
     plumb_run(&outcome, directory, unfit, 0);
     assert_int_equal(outcome.code, 4);
@@ -177,6 +200,7 @@ int main(void)
         cmocka_unit_test(study_finds_what_was_put_in_and_nothing_else),
         cmocka_unit_test(study_of_directories_is_stored_and_reported),
         cmocka_unit_test(study_of_commits_builds_and_stores),
+        cmocka_unit_test(killed_study_keeps_its_rounds),
         cmocka_unit_test(study_refuses_what_it_cannot_study),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
