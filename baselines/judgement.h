@@ -23,6 +23,7 @@ struct past_change {
     struct past_commit at, earliest, latest; // of change.index, .earliest and .latest
     size_t commits;                          // in the credible set
     bool code_changed, model_changed;        // within the credible set
+    bool newest; // an alarm of online detection, always the last; the segmentation has it not yet
     enum attribution attribution;
     const char *what; // name of a break, or NULL
 };

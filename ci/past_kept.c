@@ -169,7 +169,7 @@ static void join(struct series_past *out, const struct past_change *settled, siz
         arena_alloc(keep, (settled_count + newer->change_count) * sizeof(*all));
     size_t count = 0, before;
     for (size_t i = 0; i < settled_count; i++) {
-        if (settled[i].change.index < seam)
+        if (settled[i].change.index < seam && !settled[i].newest)
             all[count++] = settled[i];
     }
     before = count;

@@ -31,12 +31,13 @@ const char *site_sentence(const struct past_change *c, struct arena *arena)
 {
     const char *direction = c->change.size > 0 ? "slower" : "faster";
     const char *why = c->what ? c->what : attribution_name(c->attribution);
+    const char *sure = c->newest ? ", not confirmed yet" : "";
     if (c->commits == 1)
-        return arena_printf(arena, "%s by %.2f %% at %.10s (%s)", direction,
-                            fabs(100 * expm1(c->change.size)), c->at.id, why);
-    return arena_printf(arena, "%s by %.2f %% with one of %zu commits, %.10s to %.10s (%s)",
+        return arena_printf(arena, "%s by %.2f %% at %.10s (%s%s)", direction,
+                            fabs(100 * expm1(c->change.size)), c->at.id, why, sure);
+    return arena_printf(arena, "%s by %.2f %% with one of %zu commits, %.10s to %.10s (%s%s)",
                         direction, fabs(100 * expm1(c->change.size)), c->commits, c->earliest.id,
-                        c->latest.id, why);
+                        c->latest.id, why, sure);
 }
 
 // The change that brought the series to where it is against the accepted state; NULL: none did.
