@@ -25,19 +25,23 @@ static struct store *store;
 static int read_store(void **state)
 {
     (void)state;
-    struct error err;
-    FILE *file = fopen(STUDY "study.jsonl", "r");
-    const struct import_source from = {.name = "study.jsonl", .format = IMPORT_JSON};
+    struct error err = {""};
+    static const char *const names[] = {STUDY "study.jsonl", STUDY "second/study.jsonl"};
     int descriptor = mkstemp(path);
-    if (!file || descriptor < 0)
+    if (descriptor < 0)
         return -1;
     close(descriptor);
     unlink(path);
-    int status =
-        store_open(&store, path, STORE_WRITE, &err) || store_import(store, file, &from, NULL, &err);
+    int status = store_open(&store, path, STORE_WRITE, &err);
+    for (size_t i = 0; i < ARRAY_COUNT(names) && status == 0; i++) {
+        FILE *file = fopen(names[i], "r");
+        const struct import_source from = {.name = names[i], .format = IMPORT_JSON};
+        status = file ? store_import(store, file, &from, NULL, &err) : -1;
+        if (file)
+            fclose(file);
+    }
     if (status)
         fprintf(stderr, "%s\n", err.text);
-    fclose(file);
     return status;
 }
 
@@ -52,7 +56,7 @@ static int close_store(void **state)
 // Rows of A/A gates in the tables of whole gates, and how many are alarms.
 static void count_rows(uint64_t *gates, uint64_t *alarms, const char *part)
 {
-    char line[1024], *name = xprintf(STUDY "study-%s.csv", part);
+    char line[1024], *name = xprintf(STUDY "%s.csv", part);
     FILE *file = fopen(name, "r");
     assert_non_null(file);
     while (fgets(line, sizeof(line), file)) {
@@ -64,26 +68,32 @@ static void count_rows(uint64_t *gates, uint64_t *alarms, const char *part)
     free(name);
 }
 
+static const char *const devices[] = {"GPU-6371f263-a464-292c-1663-dae7f3db1c36",
+                                      "GPU-5a8ef583-e781-44d7-a070-19a570080611"};
+
 static void no_false_alarm_and_enough_gates_to_say_so(void **state)
 {
     (void)state;
-    static const char *const parts[] = {"near", "sure", "varies", "aa", "step", "neighbour"};
+    static const char *const parts[] = {"study-near",     "study-sure", "study-varies",
+                                        "study-aa",       "study-step", "study-neighbour",
+                                        "second/study-aa"};
     uint64_t gates = 0, alarms = 0;
-    struct alarm_count studies, self_tests;
-    struct run run;
     struct error err;
-    int64_t id;
     for (size_t i = 0; i < ARRAY_COUNT(parts); i++)
         count_rows(&gates, &alarms, parts[i]);
-    assert_int_equal(store_last_run(&id, store, RUN_STUDY, &err), 0);
-    assert_int_equal(store_load_run(&run, store, id, &err), 0);
-    assert_int_equal(store_false_alarms(&studies, &self_tests, store, run.devices[0].uuid, &err),
-                     0);
-    assert_int_equal(studies.gates, gates);
-    assert_int_equal(studies.alarms, 0);
+    struct alarm_count stored = {0};
+    for (size_t i = 0; i < ARRAY_COUNT(devices); i++) {
+        struct alarm_count studies, self_tests;
+        if (store_false_alarms(&studies, &self_tests, store, devices[i], &err))
+            fail_msg("%s", err.text);
+        assert_true(studies.gates > 0);
+        stored.gates += studies.gates;
+        stored.alarms += studies.alarms;
+    }
+    assert_int_equal(stored.gates, gates);
+    assert_int_equal(stored.alarms, 0);
     assert_int_equal(alarms, 0);
-    assert_true(study_rate_upper(0, gates, 0.95) < 0.0011);
-    run_free(&run);
+    assert_true(study_rate_upper(0, gates, 0.95) < 0.001);
 }
 
 static bool is_target(const struct study_result *s)
