@@ -32,18 +32,21 @@ struct config {
     static constexpr int stage_bytes = a_bytes + b_bytes;
     static constexpr int staging_bytes = consumers * 4 * ring * piece_bytes;
 
-    // A tile's results wait in registers and are stored between the next tile's slabs, if these
-    // registers are to be had; else at once.
+    // What is done with a tile's sums (seam.cuh): in ping-pong the other warpgroup multiplies
+    // meanwhile; or a second set of accumulators takes the next tile's; or the results are held in
+    // other registers, if these are to be had; else they are stored at once.
     using stager = ::stager<output, mi, n, ring>;
     static constexpr int words = held_words<output, n>;
+    static constexpr bool cooperative = !pingpong && !promote && blocks == 1 && consumers <= 2;
+    static constexpr bool alternate = cooperative && mi * n <= (cluster == 1 ? 192 : 176);
     static constexpr bool overlap =
-        !pingpong && !promote && blocks == 1 && consumers == 2 &&
+        cooperative && !alternate && consumers == 2 &&
         mi * (n / 2 + words) <= (sizeof(typename output::type) == 2 && mi == 1 ? 192 : 128);
 
     // 64 Ki registers per SM, allocated evenly at launch and shared out anew by role.
     static constexpr bool reallocate = consumers >= 2;
     static constexpr int launch_registers = 65536 / (threads * blocks) / 8 * 8;
-    static constexpr int producer_registers = 40;
+    static constexpr int producer_registers = cluster == 1 && (pingpong || alternate) ? 24 : 40;
     static constexpr int consumer_registers_ =
         (launch_registers * threads / 128 - producer_registers) / consumers / 8 * 8;
     static constexpr int consumer_registers = consumer_registers_ > 240 ? 240 : consumer_registers_;

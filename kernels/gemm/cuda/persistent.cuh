@@ -9,17 +9,17 @@
 //                           releases the slab before.
 //   cluster of cm x cn      the blocks of a column share B's rows, those of a row share A's: each
 //                           loads its part of the slab and multicasts it.
-//   epilogue                sums are converted into spare registers; while the next tile's first
-//                           slabs are multiplied, each warp brings 16 rows of 128 bytes at a time
-//                           into its own small ring of shared memory and lets TMA store them.
+//   epilogue                while the next tile's slabs are multiplied, each warp brings 16 rows of
+//                           128 bytes at a time into its own small ring of shared memory and lets
+//                           TMA store them (seam.cuh, epilogue.cuh).
 //
 // The full barrier of a stage counts the slab's bytes; its empty barrier counts one arrival per
 // consumer warpgroup that reads what this block loads, in whichever block of the cluster.
 #ifndef PLUMB_PERSISTENT_CUH
 #define PLUMB_PERSISTENT_CUH
 
-#include "consumer.cuh"
 #include "launch.cuh"
+#include "seam.cuh"
 
 // One thread: waits for a free stage, then loads (its part of) both operands' slabs.
 template <class c>
@@ -29,9 +29,8 @@ DEVICE void produce(const CUtensorMap &map_a, const CUtensorMap &map_b, const ge
     constexpr int part_a = c::bm / c::cn, part_b = c::bn / c::cm;
     const uint16_t row_ranks = (c::cn == 1 ? 1 : c::cn == 2 ? 1 | 1 << c::cm : 0) << rank_m;
     const uint16_t column_ranks = ((1 << c::cm) - 1) << (rank_n * c::cm);
-    const int tiles = p.grid.rows * p.grid.columns;
     ring_position at;
-    for (int index = first; index < tiles; index += step) {
+    for (int index = first; index < p.grid.tiles; index += step) {
         const tile t = tile_at(index, p.grid);
         const int row = (t.row * c::cm + rank_m) * c::bm + rank_n * part_a;
         const int column = (t.column * c::cn + rank_n) * c::bn + rank_m * part_b;
@@ -68,71 +67,27 @@ DEVICE void consume(const CUtensorMap &map_c, const CUtensorMap &map_tail, const
 {
     const int group = threadIdx.x / 128 - 1; // consumer warpgroup
     const int warp = threadIdx.x / 32 - 4;
-    const int part_m = c::pingpong ? 0 : group % c::wm, part_n = c::pingpong ? 0 : group / c::wm;
-    const int tiles = p.grid.rows * p.grid.columns;
-    const float scale = output_scale<c>(p);
+    const int part_m = c::pingpong || c::wm == 1 ? 0 : group % c::wm;
+    const int part_n = c::pingpong || c::wn == 1 ? 0 : group / c::wm;
     consumer<c> self = {p,
                         memory,
                         rank_m,
                         rank_n,
                         part_m * (c::mi * 64u * slab_bytes),
                         part_n * (uint32_t)(c::n * slab_bytes)};
-    typename c::stager out = {map_c, map_tail, memory.staging(warp)};
-
-    int stride = step;
-    if constexpr (c::pingpong) {
-        self.at.skip(group * p.slabs, p.stages);
-        first += group * step;
-        stride = 2 * step;
-        if (group == 1)
-            named_barrier_arrive(1, 256); // the first turn is warpgroup 0's
-    }
-    float acc[c::mi][c::n / 2];
-    uint32_t held[c::mi][c::words]; // a tile's results ...
-    int next = c::stager::count;    // ... of which these pieces are still to be stored ...
-    int row = 0, column = 0;        // ... here
-    const auto store_next = [&](int) {
-        if (next < c::stager::count)
-            out.put_one(held, row, column, next++);
-    };
-
-    for (int index = first; index < tiles; index += stride) {
-        if constexpr (c::pingpong)
-            named_barrier(1 + group, 256);
-        if constexpr (c::twofold)
-            self.accumulate_promoted_twofold(acc);
-        else if constexpr (c::promote)
-            self.accumulate_promoted(acc);
-        else if constexpr (c::overlap)
-            self.accumulate(acc, store_next);
-        else
-            self.accumulate(acc, [](int) {});
-        if constexpr (c::pingpong) {
-            self.at.skip(p.slabs, p.stages);
-            if (index + step < tiles)
-                named_barrier_arrive(2 - group, 256);
-        }
-#pragma unroll 1
-        while (next < c::stager::count) // fewer slabs than pieces
-            store_next(0);
-        const tile t = tile_at(index, p.grid);
-        row = (t.row * c::cm + rank_m) * c::bm + part_m * (c::mi * 64) + warp % 4 * 16;
-        column = (t.column * c::cn + rank_n) * c::bn + part_n * c::n;
-        if (p.out.direct) {
-#pragma unroll
-            for (int i = 0; i < c::mi; ++i)
-                store_elements<typename c::output, c::n>(acc[i], scale, p.out, row + i * 64,
-                                                         column);
-            continue;
-        }
-#pragma unroll
-        for (int i = 0; i < c::mi; ++i)
-            hold<typename c::output, c::n>(held[i], acc[i], scale);
-        if (c::overlap && index + stride < tiles)
-            next = 0;
-        else
-            out.put_all(held, row, column);
-    }
+    output_of<c> out = {p,
+                        {map_c, map_tail, memory.staging(warp)},
+                        output_scale<c>(p),
+                        rank_m,
+                        rank_n,
+                        part_m,
+                        part_n};
+    if constexpr (c::pingpong)
+        take_turns<c>(self, out, group, first, step);
+    else if constexpr (c::alternate)
+        alternate<c>(self, out, first, step);
+    else
+        hold_results<c>(self, out, first, step);
     if (threadIdx.x % 32 == 0)
         bulk_wait_read<0>();
 }
@@ -228,8 +183,7 @@ template <class c> static int launch_gemm(const plumb_args *args, void *stream, 
     static const int resident = resident_clusters<c>(&launch);
     if (resident == 0)
         return cudaErrorInvalidConfiguration;
-    const int tiles = p.grid.rows * p.grid.columns;
-    launch.gridDim = dim3((tiles < resident ? tiles : resident) * c::cluster);
+    launch.gridDim = dim3((p.grid.tiles < resident ? p.grid.tiles : resident) * c::cluster);
     return cudaLaunchKernelEx(&launch, persistent_gemm<c>, maps[0], maps[1], maps[2], maps[3], p);
 }
 
@@ -261,8 +215,8 @@ template <class c> constexpr plumb_traits persistent_traits(int stages, int rast
     t.raster_group = group;
     t.split_k = 1;
     t.overlap = c::pingpong  ? PLUMB_OVERLAP_PINGPONG
-                : c::overlap ? PLUMB_OVERLAP_NEXT_TILE
-                             : PLUMB_OVERLAP_NONE;
+                : c::overlap || c::alternate ? PLUMB_OVERLAP_NEXT_TILE
+                                             : PLUMB_OVERLAP_NONE;
     t.promote_k = c::promote ? c::bk : 0;
     return t;
 }

@@ -38,7 +38,7 @@ struct divider {
 constexpr int hilbert_order = 4, hilbert_side = 1 << hilbert_order;
 
 struct tile_grid {
-    int rows, columns;         // in clusters' tiles
+    int rows, columns, tiles;  // in clusters' tiles
     int raster;                // enum plumb_raster
     int lines, length;         // across and along bands: rows and columns, or the other way round
     divider band, whole, last; // tiles of a band; lines of a whole band; lines of the last one
@@ -59,6 +59,7 @@ inline tile_grid make_grid(int rows, int columns, int raster, int group)
     const int last = lines % group ? lines % group : group;
     return {rows,
             columns,
+            rows * columns,
             raster,
             lines,
             length,
