@@ -154,9 +154,8 @@ template <class output, int blocks, int n, int ring> struct stager {
         asm volatile("" : "+f"(scale)); // keeps the conversions out of the loop around
         [&]<int... i>(std::integer_sequence<int, i...>)
         {
-            ((number == i
-                  ? put_sums<i>(acc, scale, row, column, std::integer_sequence<int, 0>())
-                  : void()),
+            ((number == i ? put_sums<i>(acc, scale, row, column, std::integer_sequence<int, 0>())
+                          : void()),
              ...);
         }
         (std::make_integer_sequence<int, count>());

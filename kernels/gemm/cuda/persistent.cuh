@@ -75,13 +75,9 @@ DEVICE void consume(const CUtensorMap &map_c, const CUtensorMap &map_tail, const
                         rank_n,
                         part_m * (c::mi * 64u * slab_bytes),
                         part_n * (uint32_t)(c::n * slab_bytes)};
-    output_of<c> out = {p,
-                        {map_c, map_tail, memory.staging(warp)},
-                        output_scale<c>(p),
-                        rank_m,
-                        rank_n,
-                        part_m,
-                        part_n};
+    output_of<c> out = {
+        p,     {map_c, map_tail, memory.staging(warp)}, output_scale<c>(p), rank_m, rank_n, part_m,
+        part_n};
     if constexpr (c::pingpong)
         take_turns<c>(self, out, group, first, step);
     else if constexpr (c::alternate)
@@ -214,7 +210,7 @@ template <class c> constexpr plumb_traits persistent_traits(int stages, int rast
     t.raster = raster;
     t.raster_group = group;
     t.split_k = 1;
-    t.overlap = c::pingpong  ? PLUMB_OVERLAP_PINGPONG
+    t.overlap = c::pingpong                  ? PLUMB_OVERLAP_PINGPONG
                 : c::overlap || c::alternate ? PLUMB_OVERLAP_NEXT_TILE
                                              : PLUMB_OVERLAP_NONE;
     t.promote_k = c::promote ? c::bk : 0;

@@ -108,8 +108,7 @@ DEVICE void alternate_tile(consumer<c> &self, output_of<c> &out, float (&acc)[c:
 }
 
 // Registers cannot be indexed, so the loop has both tiles in its body.
-template <class c>
-DEVICE void alternate(consumer<c> &self, output_of<c> &out, int first, int step)
+template <class c> DEVICE void alternate(consumer<c> &self, output_of<c> &out, int first, int step)
 {
     float even[c::mi][c::n / 2], odd[c::mi][c::n / 2];
     const auto finish = [&](float(&acc)[c::mi][c::n / 2]) {
@@ -162,7 +161,8 @@ DEVICE void hold_results(consumer<c> &self, output_of<c> &out, int first, int st
         else if constexpr (c::overlap)
             self.accumulate(acc, store_next, end);
         else
-            self.accumulate(acc, [](int) {}, end);
+            self.accumulate(
+                acc, [](int) {}, end);
         if constexpr (c::promote)
             end();
         if (self.p.out.direct) {
