@@ -38,7 +38,7 @@ struct config {
     using stager = ::stager<output, mi, n, ring>;
     static constexpr int words = held_words<output, n>;
     static constexpr bool cooperative = !pingpong && !promote && blocks == 1 && consumers <= 2;
-    static constexpr bool alternate = cooperative && mi * n <= (cluster == 1 ? 192 : 176);
+    static constexpr bool alternate = cooperative && mi * n <= 192;
     static constexpr bool overlap =
         cooperative && !alternate && consumers == 2 &&
         mi * (n / 2 + words) <= (sizeof(typename output::type) == 2 && mi == 1 ? 192 : 128);
@@ -46,7 +46,7 @@ struct config {
     // 64 Ki registers per SM, allocated evenly at launch and shared out anew by role.
     static constexpr bool reallocate = consumers >= 2;
     static constexpr int launch_registers = 65536 / (threads * blocks) / 8 * 8;
-    static constexpr int producer_registers = cluster == 1 && (pingpong || alternate) ? 24 : 40;
+    static constexpr int producer_registers = 40;
     static constexpr int consumer_registers_ =
         (launch_registers * threads / 128 - producer_registers) / consumers / 8 * 8;
     static constexpr int consumer_registers = consumer_registers_ > 240 ? 240 : consumer_registers_;
