@@ -37,10 +37,10 @@ struct config {
     // other registers, if these are to be had; else they are stored at once.
     using stager = ::stager<output, mi, n, ring>;
     static constexpr int words = held_words<output, n>;
-    static constexpr bool cooperative = !pingpong && !promote && blocks == 1 && consumers <= 2;
+    static constexpr bool cooperative = !pingpong && !promote && blocks == 1 && consumers == 2;
     static constexpr bool alternate = cooperative && mi * n <= 192;
     static constexpr bool overlap =
-        cooperative && !alternate && consumers == 2 &&
+        cooperative && !alternate &&
         mi * (n / 2 + words) <= (sizeof(typename output::type) == 2 && mi == 1 ? 192 : 128);
 
     // 64 Ki registers per SM, allocated evenly at launch and shared out anew by role.

@@ -80,6 +80,8 @@ DEVICE void consume(const CUtensorMap &map_c, const CUtensorMap &map_tail, const
         part_n};
     if constexpr (c::pingpong)
         take_turns<c>(self, out, group, first, step);
+    else if (c::cooperative && first + step >= p.grid.tiles)
+        only_tile<c>(self, out, first);
     else if constexpr (c::alternate)
         alternate<c>(self, out, first, step);
     else

@@ -98,7 +98,7 @@ DEVICE tile tile_at(int index, const tile_grid &grid)
     const int within = index - band * grid.band.divisor;
     const bool whole = first + grid.whole.divisor <= grid.lines;
     if (grid.raster == PLUMB_RASTER_HILBERT && whole && grid.whole.divisor == hilbert_side &&
-        within / square < grid.length / hilbert_side) {
+        within / square < grid.length / hilbert_side) [[unlikely]] {
         const tile t = hilbert_position(within % square);
         return {first + t.row, within / square * hilbert_side + t.column};
     }

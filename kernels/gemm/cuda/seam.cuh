@@ -45,6 +45,16 @@ template <class c> struct output_of {
     }
 };
 
+// A block with one tile only takes a way of its own: code that has not run since the launch is
+// fetched from memory, and in the loops below it lies far apart (1,200 to 2,300 cycles of 22,000).
+template <class c> DEVICE void only_tile(consumer<c> &self, output_of<c> &out, int index)
+{
+    float acc[c::mi][c::n / 2];
+    self.accumulate(
+        acc, [](int) {}, [&] { out.move(index); });
+    out.store(acc);
+}
+
 // ---- ping-pong ----
 
 // A turn ends when its last slab was started, not when it is finished.
