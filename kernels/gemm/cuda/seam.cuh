@@ -2,12 +2,22 @@
 //
 // The seam between two tiles. A tile's sums must be converted and stored before its accumulators
 // take the next tile's; what the tensor cores do meanwhile decides what a tile costs beside its
-// slabs. Three ways, by what registers allow:
+// slabs (of 1024 cycles for 128 x 256). By what registers allow, with the cycles per tile and wave
+// that cuBLASLt's own times and a launch of 12,000 cycles leave in FP8 and BF16 (H200):
 //
 //   take_turns     ping-pong: one warpgroup stores its tile while the other multiplies its own.
+//                  300 to 400; 128 x 176 fits, since the sums are stored without a copy.
 //   alternate      two sets of accumulators: one is stored while the other takes the next tile.
+//                  425 and 100 at 128 x 192.
 //   hold_results   the converted results wait in other registers, in half the room: stored under
-//                  the next tile's slabs, but converted while the tensor cores wait.
+//                  the next tile's slabs, but converted while the tensor cores wait. 1,250, 1,050.
+//
+// Tried and rejected: a consumer that stays 0, 1 or 2 slabs behind the other, so that one converts
+// while the other multiplies: 0 to 3 % slower, stages are then held longer. The last slab of 64 x
+// 256 in two halves of the columns, one converted while the other is multiplied: gained 1 to 5 %
+// where it compiled, but ptxas seldom finds registers for a part of the accumulators (C7511).
+// Promoted sums with the next tile's first slab started before the last one is added: 77 cycles
+// more per slab.
 #ifndef PLUMB_SEAM_CUH
 #define PLUMB_SEAM_CUH
 
