@@ -174,6 +174,8 @@ DEVICE void hold_results(consumer<c> &self, output_of<c> &out, int first, int st
     };
 #pragma unroll 1
     for (; index < tiles; index += step) {
+        if constexpr (c::promote)
+            out.move(index);
         if constexpr (c::twofold)
             self.accumulate_promoted_twofold(acc);
         else if constexpr (c::promote)
@@ -183,8 +185,6 @@ DEVICE void hold_results(consumer<c> &self, output_of<c> &out, int first, int st
         else
             self.accumulate(
                 acc, [](int) {}, end);
-        if constexpr (c::promote)
-            end();
         if (self.p.out.direct) {
             out.store_elements_of(acc);
             continue;
