@@ -103,7 +103,8 @@ int gating_measure(struct gating_self *out, struct run *run, const struct plan *
 {
     struct context *context = measuring->context;
     struct gating gating = {run, measuring};
-    struct gate_work work = {.arena = &run->arena, .context = &gating, .done = save_compared};
+    struct gate_work work = {
+        .arena = &run->arena, .run_id = run->id, .context = &gating, .done = save_compared};
     struct selection selection = {.plan = plan, .wanted = out ? context->policy.gate.self_test : 0};
     struct gating_self self = {0};
     self.verdicts = arena_alloc(&run->arena, (selection.wanted + 1) * sizeof(*self.verdicts));

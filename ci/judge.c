@@ -177,7 +177,8 @@ static int judge_pairs(struct run *run, const struct task *task, struct context 
 {
     struct result *r = task->result;
     struct gate_policy policy;
-    if (measuring_policy(&policy, context, task, r->base.samples, r->base.count, &run->arena, err))
+    if (measuring_policy(&policy, context, run->id, task, r->base.samples, r->base.count,
+                         &run->arena, err))
         return -1;
     gate_judge(&r->verdict, &r->base, &r->head, &policy, &run->arena);
     if (!r->verdict.sentence)

@@ -100,9 +100,9 @@ static double first_block_ns(const struct sample *base, size_t count)
     return measurement_time_ns(&block);
 }
 
-int measuring_policy(struct gate_policy *out, struct context *context, const struct task *task,
-                     const struct sample *base, size_t count, struct arena *arena,
-                     struct error *err)
+int measuring_policy(struct gate_policy *out, struct context *context, int64_t run_id,
+                     const struct task *task, const struct sample *base, size_t count,
+                     struct arena *arena, struct error *err)
 {
     const struct policy_gate gate = policy_gate_for(&context->policy, task->rule);
     struct gate_policy policy =
@@ -118,7 +118,7 @@ int measuring_policy(struct gate_policy *out, struct context *context, const str
                                   task->station->device.uuid};
     struct pair_scale *past = NULL;
     size_t runs = 0;
-    if (store_scale(&past, &runs, context->store, &series, 8, 0, arena, err))
+    if (store_scale(&past, &runs, context->store, &series, 8, run_id, arena, err))
         return -1;
     double sum = 0, pairs = 0;
     for (size_t i = 0; i < runs; i++) {
@@ -162,7 +162,7 @@ static int ask_policy(struct gate_policy *out, void *context, const struct duet 
 {
     const struct session *s = context;
     const struct seat *seat = d->owner;
-    return measuring_policy(out, s->m->context, seat->task, d->base_samples.items,
+    return measuring_policy(out, s->m->context, s->work->run_id, seat->task, d->base_samples.items,
                             d->base_samples.count, s->work->arena, err);
 }
 

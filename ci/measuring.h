@@ -38,6 +38,7 @@ struct gate_work {
     size_t self_count;
     struct verdict *verdicts; // of those, made here; pairs is 0 where none could be measured
     struct arena *arena;      // of the results
+    int64_t run_id;
     void *context;
     // Told of each task as soon as its result->base and head are filled; not told of one that had
     // no time: its two measurements are ok and empty. Its verdict is made by gate_judge().
@@ -47,9 +48,10 @@ int measure_gate(struct measuring *measuring, const struct gate_work *work, stru
 
 // The gate's numbers for a task: the defaults for its device and size (by the first block of the
 // base's samples, so that measuring and judging again agree), the policy's on top, and the scale
-// from the store's history of this series.
-int measuring_policy(struct gate_policy *out, struct context *context, const struct task *task,
-                     const struct sample *base, size_t count, struct arena *arena,
-                     struct error *err);
+// from what earlier runs than `run_id` saw of this series: a run that has stored its pairs already
+// must judge them as it did while measuring.
+int measuring_policy(struct gate_policy *out, struct context *context, int64_t run_id,
+                     const struct task *task, const struct sample *base, size_t count,
+                     struct arena *arena, struct error *err);
 
 #endif

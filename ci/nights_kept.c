@@ -4,6 +4,7 @@
 #include "ci/nights.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,7 @@ static void add_rows(struct night_row **rows, size_t *count, const struct nights
             const struct night *n = &s->nights[k];
             struct night_row *row = &(*rows)[(*count)++];
             *row = (struct night_row){.run_id = n->run_id,
+                                      .time_s = n->time_s,
                                       .dtype = s->dtype,
                                       .device_uuid = s->device_uuid,
                                       .model = s->model,
@@ -27,6 +29,7 @@ static void add_rows(struct night_row **rows, size_t *count, const struct nights
                                       .within = n->within,
                                       .tau = n->tau};
             text_copy(row->kernel, sizeof(row->kernel), s->kernel);
+            memcpy(row->commit, n->commit, sizeof(row->commit));
         }
     }
 }
@@ -45,26 +48,81 @@ static int add_run(struct nights *nights, struct store *store, int64_t run, stru
     return status;
 }
 
+struct learning {
+    struct store *store;
+    struct night_row *rows; // that the store did not take
+    size_t count;
+    struct arena *arena; // of their texts
+    bool refused;
+};
+
+// A store that takes nothing (full, or busy for long) is complained of once; the rows then stay
+// here.
+static void keep_rows(struct learning *l, const int64_t *runs, size_t count, struct night_row *rows,
+                      size_t row_count)
+{
+    struct error err;
+    if (!l->refused && store_save_nights(l->store, runs, count, rows, row_count, &err) == 0)
+        return;
+    if (!l->refused)
+        fprintf(stderr, "plumb: %s; the models' accuracy is not kept\n", err.text);
+    l->refused = true;
+    l->rows = xrealloc(l->rows, l->count + row_count + 1, sizeof(*l->rows));
+    for (size_t i = 0; i < row_count; i++) {
+        struct night_row *row = &l->rows[l->count++];
+        *row = rows[i];
+        row->device_uuid = arena_strdup(l->arena, row->device_uuid);
+        row->model = arena_strdup(l->arena, row->model);
+    }
+}
+
 // Each run by itself: a model is that of its run, not of the newest.
-static int learn(struct store *store, const int64_t *runs, size_t count, struct error *err)
+static int learn(struct learning *l, const int64_t *runs, size_t count, struct error *err)
 {
     struct nights *nights = xcalloc(count, sizeof(*nights));
     struct night_row *rows = NULL;
     size_t row_count = 0;
     int status = 0;
     for (size_t i = 0; status == 0 && i < count; i++) {
-        status = add_run(&nights[i], store, runs[i], err);
+        status = add_run(&nights[i], l->store, runs[i], err);
         nights_collect(&nights[i]);
         if (status == 0)
             add_rows(&rows, &row_count, &nights[i]);
     }
     if (status == 0)
-        status = store_save_nights(store, runs, count, rows, row_count, err);
+        keep_rows(l, runs, count, rows, row_count);
     for (size_t i = 0; i < count; i++)
         nights_free(&nights[i]);
     free(nights);
     free(rows);
     return status;
+}
+
+static int by_series(const void *left, const void *right)
+{
+    const struct night_row *a = left, *b = right;
+    int order = strcmp(a->device_uuid, b->device_uuid);
+    if (order == 0)
+        order = strcmp(a->kernel, b->kernel);
+    if (order == 0)
+        order = (a->dtype > b->dtype) - (a->dtype < b->dtype);
+    if (order == 0)
+        order = (a->time_s > b->time_s) - (a->time_s < b->time_s);
+    return order ? order : (a->run_id > b->run_id) - (a->run_id < b->run_id);
+}
+
+// Those of the store and those that it did not take, in one order.
+static struct night_row *all_rows(size_t *count, const struct learning *l, struct night_row *stored)
+{
+    struct night_row *rows = arena_alloc(l->arena, (*count + l->count) * sizeof(*rows));
+    if (*count)
+        memcpy(rows, stored, *count * sizeof(*rows));
+    if (l->count)
+        memcpy(rows + *count, l->rows, l->count * sizeof(*rows));
+    *count += l->count;
+    if (l->count)
+        qsort(rows, *count, sizeof(*rows), by_series);
+    return rows;
 }
 
 static bool same_series(const struct night_row *a, const struct night_row *b)
@@ -99,18 +157,22 @@ static void add_series(struct nights *out, const struct night_row *rows, size_t 
 int nights_kept(struct nights *out, struct store *store, size_t limit, struct error *err)
 {
     struct nights made = {0};
+    struct learning l = {.store = store, .arena = &made.arena};
     int64_t *unknown;
-    struct night_row *rows;
-    size_t count, left;
+    struct night_row *rows = NULL;
+    size_t count = 0, left;
     int status = store_unknown_nights(&unknown, &left, store, limit, &made.arena, err);
     for (size_t i = 0; status == 0 && i < left; i += RUNS_AT_ONCE)
-        status = learn(store, unknown + i, left - i < RUNS_AT_ONCE ? left - i : RUNS_AT_ONCE, err);
+        status = learn(&l, unknown + i, left - i < RUNS_AT_ONCE ? left - i : RUNS_AT_ONCE, err);
     if (status == 0)
         status = store_load_nights(&rows, &count, store, limit, &made.arena, err);
     if (status) {
+        free(l.rows);
         arena_free(&made.arena);
         return -1;
     }
+    rows = all_rows(&count, &l, rows);
+    free(l.rows);
     made.series = arena_alloc(&made.arena, (count + 1) * sizeof(*made.series));
     for (size_t first = 0, end; first < count; first = end) {
         for (end = first + 1; end < count && same_series(&rows[first], &rows[end]);)

@@ -40,13 +40,17 @@ int store_option_open_kept(struct context *context, const struct options *option
                            bool *keeps, struct error *err)
 {
     struct store *store;
+    struct error refused;
+    *keeps = false;
     if (store_option_open(context, options, STORE_READ, err))
         return -1;
-    *keeps = wanted && access(store_path(context->store), W_OK) == 0;
-    if (!*keeps)
+    if (!wanted || access(store_path(context->store), W_OK))
         return 0;
-    if (store_open(&store, store_path(context->store), STORE_WRITE, err))
-        return -1;
+    if (store_open(&store, store_path(context->store), STORE_WRITE, &refused)) {
+        fprintf(stderr, "plumb: %s; what is concluded is not kept\n", refused.text);
+        return 0;
+    }
+    *keeps = true;
     store_close(context->store);
     context->store = store;
     return 0;

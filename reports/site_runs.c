@@ -225,6 +225,25 @@ static void compare_row(struct site_page *p, size_t index, size_t place, const s
     markup_end(p->m);
 }
 
+static void compare_json(struct site_page *p, size_t index, const struct site_run *a,
+                         const struct site_run *b)
+{
+    const struct site_series *s = &p->map->site->series[index];
+    struct json *j = &p->json;
+    double before = a->times_ns[index], after = b->times_ns[index];
+    char problem[PROBLEM_TEXT];
+    problem_format(problem, &s->problem);
+    json_newline(j);
+    json_begin(j, NULL, '{');
+    json_string(j, "kernel", s->kernel);
+    json_string(j, "problem", problem);
+    json_string(j, "device", p->map->site->devices[s->device].uuid);
+    json_rounded(j, "first_ns", before > 0 ? before : NAN, 7);
+    json_rounded(j, "second_ns", after > 0 ? after : NAN, 7);
+    json_rounded(j, "change", before > 0 ? after / before - 1 : NAN, 7);
+    json_end(j, '}');
+}
+
 // Series that both runs have come first; each half keeps the site's order.
 static void compare_rows(struct site_page *p, const struct site_run *a, const struct site_run *b)
 {
@@ -232,8 +251,10 @@ static void compare_rows(struct site_page *p, const struct site_run *a, const st
         for (size_t i = 0; i < p->map->site->series_count; i++) {
             size_t index = p->map->order[i];
             bool both = a->times_ns[index] > 0 && b->times_ns[index] > 0;
-            if (both == (pass == 0))
-                compare_row(p, index, i, a, b);
+            if (both != (pass == 0))
+                continue;
+            compare_row(p, index, i, a, b);
+            compare_json(p, index, a, b);
         }
     }
 }
@@ -283,9 +304,11 @@ void site_compare(struct buffer *html, struct buffer *json, const struct site_ma
     markup_attr(p.m, "id", "compare-data");
     markup_raw(p.m, data.bytes);
     markup_end(p.m);
-    compare_table(&p, older, newer);
     json_string(&p.json, "first", first);
     json_string(&p.json, "second", second);
+    json_begin(&p.json, "series", '[');
+    compare_table(&p, older, newer);
+    json_end(&p.json, ']');
     buffer_free(&data);
     site_finish(&p, &page, html);
 }

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include <cmocka.h>
+#include <sqlite3.h>
 
 static struct helper_repo repo;
 static struct plumb_outcome outcome;
@@ -72,8 +73,29 @@ static void site_is_written_once(void **state)
             fail_msg("no %s", files[i]);
     }
     EXPECT(0, " 0 files written", "site", "--store=made.db");
+    EXPECT(0, "0 unchanged", "site", "--store=made.db", "--points=10", "--out=few");
     EXPECT(0, "files written, 0 unchanged", "site", "--store=made.db", "--out=other",
            "--commit-url=https://example.org/commit/", "--site-url=https://example.org/");
+}
+
+// Another process holds the store longer than we wait: the site is written, only nothing is kept.
+static void busy_store_is_read_and_complained_of(void **state)
+{
+    (void)state;
+    sqlite3 *db = NULL;
+    char *copy = xprintf("cp '%s' '%s'", in_repo("made.db"), in_repo("busy.db"));
+    assert_int_equal(system(copy), 0);
+    free(copy);
+    assert_int_equal(sqlite3_open(in_repo("busy.db"), &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db,
+                                  "DELETE FROM nights_known; DELETE FROM judgement_changes; "
+                                  "DELETE FROM chart_points; DELETE FROM judgements",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+    EXPECT(0, "not kept", "site", "--store=busy.db", "--out=busy");
+    sqlite3_close(db);
+    assert_true(is_there("busy/index.html") && is_there("busy/accuracy.json"));
 }
 
 static void bad_use_of_site_and_history_ends_with_4(void **state)
@@ -215,6 +237,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(site_is_written_once),
+        cmocka_unit_test(busy_store_is_read_and_complained_of),
         cmocka_unit_test(bad_use_of_site_and_history_ends_with_4),
         cmocka_unit_test(history_prints_its_formats),
         cmocka_unit_test(night_measures_what_is_new_and_writes_the_site),

@@ -107,6 +107,48 @@ runChecks({
     await page.close();
   },
 
+  async prediction_and_pipeline_are_drawn(open) {
+    const page = await open("site/kernel/tma_persistent.html");
+    const figure = "Array.from(document.querySelector('details.series').querySelectorAll('figure'))";
+    const parts = await page.evaluate(figure + ".map(f => [f.querySelector('figcaption').textContent, f.querySelectorAll('svg rect').length, f.getBoundingClientRect().width])");
+    const of = (text) => parts.find((part) => part[0].includes(text));
+    assert.strictEqual(of("made of")[1], 6, "four parts, predicted, measured");
+    assert.strictEqual(of("pipeline")[1], 8, "a box per span");
+    assert.ok(of("pipeline")[2] > 300);
+    await isClean(page);
+    await page.close();
+  },
+
+  async accuracy_has_four_trends_and_marks_changes(open) {
+    const page = await open("site/accuracy.html");
+    const captions = await page.evaluate("Array.from(document.querySelectorAll('#accuracy-1 figcaption'), f => f.textContent)");
+    assert.strictEqual(captions.length, 4);
+    assert.deepStrictEqual(captions.map((text) => text.includes("level changed")), [true, false, false, false]);
+    assert.strictEqual(await page.evaluate("document.querySelector('#accuracy-1').open"), true);
+    assert.strictEqual(await page.evaluate("document.querySelectorAll('#accuracy-1 svg .change').length"), 1);
+    assert.ok(await page.evaluate("document.querySelectorAll('#accuracy-1 svg path.curve').length") === 4);
+    await isClean(page);
+    await page.close();
+  },
+
+  async texts_of_changes_do_not_overlap(open) {
+    const page = await open("site/kernel/tma_persistent.html", { width: 390 });
+    await page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })");
+    await page.evaluate("document.querySelectorAll('.ts svg').forEach((s) => { s.style.display = 'block'; })").catch(() => {});
+    const overlaps = await page.evaluate(`(() => {
+      let bad = 0;
+      document.querySelectorAll('.ts svg').forEach((svg) => {
+        const boxes = Array.from(svg.querySelectorAll('text.tick'), (t) => t.getBoundingClientRect()).filter((b) => b.width > 0);
+        boxes.forEach((a, i) => boxes.slice(i + 1).forEach((b) => {
+          bad += a.left < b.right && b.left < a.right && a.top < b.bottom - 1 && b.top < a.bottom - 1;
+        }));
+      });
+      return bad;
+    })()`);
+    assert.strictEqual(overlaps, 0);
+    await page.close();
+  },
+
   async compare_shows_any_two_runs(open) {
     const page = await open("site/compare.html");
     const change = "Array.from(document.querySelectorAll('table.compare tbody tr'), r => r.cells[5].textContent)";
