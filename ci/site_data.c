@@ -353,7 +353,7 @@ static int load_series(struct site_data *out, const char *epochs_path, bool keep
     const struct history_request request = {.nights = &out->nights, .points = out->points};
     if (!keeps)
         return history_load(&out->set, out->store, &request, epochs_path, err);
-    if (site_past_load(&out->set, &out->judgements, out->store, epochs_path, err))
+    if (site_past_load(&out->set, &out->judgements, out->store, NULL, epochs_path, err))
         return -1;
     return nights_kept(&out->nights, out->store, NIGHTS_SHOWN, err);
 }
