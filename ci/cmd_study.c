@@ -201,6 +201,10 @@ static void print_study(const struct studied *studied, const struct totals *t)
 {
     for (size_t i = 0; i < studied->run.study_count; i++)
         print_series(&studied->run.studies[i]);
+    for (size_t d = 0; d < studied->run.device_count; d++) {
+        if (studied->studies[d].pairs)
+            study_print_processes(&studied->studies[d], stdout);
+    }
     printf("A/A: %llu false alarms in %llu gates (%llu before confirmation), %u rounds, %u fresh "
            "processes: rate at most %.2g %% (95 %%, exact)\n",
            (unsigned long long)t->alarms, (unsigned long long)t->aa, (unsigned long long)t->first,
@@ -240,9 +244,23 @@ static void conclude(struct studied *s, const struct totals *t)
         100 * study_rate_upper(t->alarms, t->aa, 0.95));
 }
 
+// A study that is killed keeps what its whole rounds found.
+struct saving {
+    struct studied *studied;
+    struct store *store;
+};
+
+static int save_round(void *state, struct error *err)
+{
+    const struct saving *saving = state;
+    gather(saving->studied);
+    return saving->store ? store_save_study(saving->store, &saving->studied->run, err) : 0;
+}
+
 static int play(struct studied *s, const struct arguments *a, struct store *store, FILE *csv,
                 FILE *samples, struct error *err)
 {
+    struct saving saving = {s, store};
     for (size_t d = 0; d < s->run.device_count; d++) {
         struct study *study = &s->studies[d];
         if (!study->count)
@@ -256,11 +274,9 @@ static int play(struct studied *s, const struct arguments *a, struct store *stor
         study->open_most = (uint32_t)a->open;
         study->csv = csv;
         study->samples = samples;
+        study->round_over = save_round;
+        study->state = &saving;
         if (study_run(study, err))
-            return -1;
-        gather(s);
-        // A recording takes no decision: it says nothing of the gate's rates.
-        if (store && !study->pairs && store_save_study(store, &s->run, err))
             return -1;
     }
     return 0;
@@ -345,6 +361,7 @@ static int study(struct studied *s, struct context *context, struct arguments *a
 {
     if (prepare(s, context, a, err))
         return -1;
+    // A recording takes no decision: it says nothing of the gate's rates.
     struct store *store = a->exact_pairs ? NULL : context->store;
     if ((store && store_begin_run(store, &s->run, err)) || play_all(s, a, store, err))
         return -1;

@@ -34,19 +34,37 @@ void code_facts_notes(uint32_t notes[PTXAS_NOTES], const char *log,
     }
 }
 
+int code_facts_begin(struct code_reading *out, const struct built *built,
+                     const struct built_kernel *kernel, const struct context *context,
+                     struct arena *arena, struct error *err)
+{
+    struct code_reading reading = {0};
+    if (code_resources(&reading.facts.functions, kernel->library, arena, err))
+        return -1;
+    if (reading.facts.functions.count &&
+        disassembly_begin(&reading.disassembly, kernel->library, &context->sandbox, err))
+        return -1;
+    if (built->log)
+        code_facts_notes(reading.facts.notes, built->log, &reading.facts.functions);
+    *out = reading;
+    return 0;
+}
+
+void code_facts_end(struct code_facts *out, struct code_reading *reading, struct arena *arena)
+{
+    disassembly_end(&reading->facts.operations, reading->disassembly, arena);
+    reading->disassembly = NULL;
+    *out = reading->facts;
+}
+
 int code_facts_read(struct code_facts *out, const struct built *built,
                     const struct built_kernel *kernel, const struct context *context,
                     struct arena *arena, struct error *err)
 {
-    struct code_facts facts = {0};
-    if (code_resources(&facts.functions, kernel->library, arena, err))
+    struct code_reading reading;
+    if (code_facts_begin(&reading, built, kernel, context, arena, err))
         return -1;
-    if (facts.functions.count &&
-        operations_of(&facts.operations, kernel->library, &context->sandbox, arena, err))
-        return -1;
-    if (built->log)
-        code_facts_notes(facts.notes, built->log, &facts.functions);
-    *out = facts;
+    code_facts_end(out, &reading, arena);
     return 0;
 }
 

@@ -31,6 +31,17 @@ int code_facts_read(struct code_facts *out, const struct built *built,
                     const struct built_kernel *kernel, const struct context *context,
                     struct arena *arena, struct error *err);
 
+// The same begun and ended apart, so that several libraries can be disassembled side by side. What
+// was begun must be ended.
+struct code_reading {
+    struct code_facts facts;
+    struct disassembly *disassembly;
+};
+int code_facts_begin(struct code_reading *out, const struct built *built,
+                     const struct built_kernel *kernel, const struct context *context,
+                     struct arena *arena, struct error *err);
+void code_facts_end(struct code_facts *out, struct code_reading *reading, struct arena *arena);
+
 // One function on both sides, or on one (the other NULL).
 struct function_pair {
     const struct code_function *base, *head;

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct text {
     struct arena *arena;
@@ -236,26 +237,52 @@ static void explain_clock(struct text *t, const struct result *r)
 
 // ---- one alarm ----
 
-// The facts of the kernel that was explained last: a disassembler takes its time, and all
-// problems of a kernel follow each other.
+// Two builds of a kernel. All problems of a kernel share them.
 struct known {
     const struct built_kernel *base, *head;
+    struct code_reading readings[2];
     struct code_facts before, now;
+    struct error why; // they are not known
+    bool begun, failed, ended;
 };
 
-static int know(struct known *known, const struct task *task, const struct context *context,
-                const struct built *base, const struct built *head, struct arena *arena,
-                struct error *err)
+struct explaining {
+    struct arena *arena;
+    const struct context *context;
+    const struct built *base, *head;
+    struct known *known;
+    size_t count;
+};
+
+static void begin(struct explaining *e, struct known *k)
 {
-    if (known->base == task->base && known->head == task->head)
-        return 0;
-    known->base = known->head = NULL;
-    if (code_facts_read(&known->before, base, task->base, context, arena, err) ||
-        code_facts_read(&known->now, head, task->head, context, arena, err))
-        return -1;
-    known->base = task->base;
-    known->head = task->head;
-    return 0;
+    struct code_facts ignored;
+    if (k->begun)
+        return;
+    k->begun = true;
+    k->failed =
+        code_facts_begin(&k->readings[0], e->base, k->base, e->context, e->arena, &k->why) != 0;
+    if (!k->failed &&
+        code_facts_begin(&k->readings[1], e->head, k->head, e->context, e->arena, &k->why)) {
+        code_facts_end(&ignored, &k->readings[0], e->arena);
+        k->failed = true;
+    }
+}
+
+// The facts of kernel `at`, while those of the next ones are being read.
+static const struct known *know(struct explaining *e, size_t at)
+{
+    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    const size_t ahead = processors > 2 ? (size_t)processors / 2 : 1;
+    struct known *k = &e->known[at];
+    for (size_t i = at; i < e->count && i < at + ahead; i++)
+        begin(e, &e->known[i]);
+    if (!k->failed && !k->ended) {
+        code_facts_end(&k->before, &k->readings[0], e->arena);
+        code_facts_end(&k->now, &k->readings[1], e->arena);
+    }
+    k->ended = true;
+    return k;
 }
 
 static void explain_one(struct run *run, const struct task *task, const struct context *context,
@@ -277,21 +304,43 @@ static void explain_one(struct run *run, const struct task *task, const struct c
     r->verdict.explanation = arena_printf(arena, "why: %s\n%s", why, t.lines);
 }
 
+static bool is_alarm(const struct task *task)
+{
+    const struct verdict *v = &task->result->verdict;
+    return (v->kind == VERDICT_SLOWER || v->kind == VERDICT_FASTER) && v->pairs && task->base &&
+           task->head;
+}
+
+// The number of the alarm's kernel; tasks are in order of kernels.
+static size_t number_of(struct explaining *e, const struct task *task)
+{
+    size_t at = 0;
+    while (at < e->count && (e->known[at].base != task->base || e->known[at].head != task->head))
+        at++;
+    if (at == e->count)
+        e->known[e->count++] = (struct known){.base = task->base, .head = task->head};
+    return at;
+}
+
 void explain_alarms(struct run *run, const struct plan *plan, const struct context *context,
                     const struct built *base, const struct built *head)
 {
-    struct known known = {0};
+    struct explaining e = {.arena = &run->arena, .context = context, .base = base, .head = head};
+    e.known = xcalloc(plan->count + 1, sizeof(*e.known));
+    for (size_t i = 0; i < plan->count; i++) {
+        if (is_alarm(&plan->tasks[i]))
+            number_of(&e, &plan->tasks[i]);
+    }
     for (size_t i = 0; i < plan->count; i++) {
         const struct task *task = &plan->tasks[i];
-        const struct verdict *v = &task->result->verdict;
-        struct error why;
-        if ((v->kind != VERDICT_SLOWER && v->kind != VERDICT_FASTER) || !v->pairs || !task->base ||
-            !task->head)
+        if (!is_alarm(task))
             continue;
-        if (know(&known, task, context, base, head, &run->arena, &why))
+        const struct known *known = know(&e, number_of(&e, task));
+        if (known->failed)
             task->result->verdict.explanation =
-                arena_printf(&run->arena, "why: not known: %s\n", why.text);
+                arena_printf(&run->arena, "why: not known: %s\n", known->why.text);
         else
-            explain_one(run, task, context, &known);
+            explain_one(run, task, context, known);
     }
+    free(e.known);
 }

@@ -45,8 +45,9 @@ static void table_change(const struct past_change *c)
         snprintf(where, sizeof(where), "%zu commits, %.10s .. %.10s", c->commits, c->earliest.id,
                  c->latest.id);
     char *what = safe(c->what ? c->what : attribution_name(c->attribution));
-    printf("  %s  %-10.10s %+8.2f %%  (%s)  evidence %.1f  %s  [%s]\n", date_of(date, c->at.time_s),
-           c->at.id, percent(c->change.size), interval, c->change.evidence, what, where);
+    printf("  %s  %-10.10s %+8.2f %%  (%s)  evidence %.1f  %s  [%s]%s\n",
+           date_of(date, c->at.time_s), c->at.id, percent(c->change.size), interval,
+           c->change.evidence, what, where, c->newest ? "  alarm: not confirmed yet" : "");
     free(what);
 }
 
@@ -147,7 +148,7 @@ static void csv_series(const struct series_past *s)
 {
     for (size_t i = 0; i < s->change_count; i++) {
         const struct past_change *c = &s->changes[i];
-        csv_start(s, "change", c->at.id, c->at.time_s);
+        csv_start(s, c->newest ? "alarm" : "change", c->at.id, c->at.time_s);
         printf("%s,%s,%zu,", c->earliest.id, c->latest.id, c->commits);
         number(c->change.size, ',');
         number(c->change.size_low, ',');
@@ -202,6 +203,7 @@ static void json_change(struct json *json, const struct past_change *c)
     json_number(json, "low", c->change.size_low);
     json_number(json, "high", c->change.size_high);
     json_number(json, "evidence", c->change.evidence);
+    json_bool(json, "confirmed", !c->newest);
     json_string(json, "cause", attribution_name(c->attribution));
     json_string(json, "what", c->what);
     json_end(json, '}');

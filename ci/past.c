@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ci/past.h"
+#include "model/focus.h"
 #include "model/robust.h"
 
 #include <math.h>
@@ -207,16 +208,22 @@ static void add_change(struct series_past *s, const struct change *change)
     attribute_alone(c, s);
 }
 
+// What the segmentation found and, last, an alarm of online detection about the newest points.
 static void find_changes(struct series_past *s, struct arena *keep)
 {
     struct changepoints found;
+    struct change newest;
     changepoints_find(&found, s->values, s->past.count, NULL);
     s->sigma = found.sigma;
     s->correlation = found.correlation;
     s->drift = found.drift;
-    s->changes = arena_alloc(keep, found.count * sizeof(*s->changes));
+    s->changes = arena_alloc(keep, (found.count + 1) * sizeof(*s->changes));
     for (size_t i = 0; i < found.count; i++)
         add_change(s, &found.changes[i]);
+    if (focus_newest(&newest, s->values, s->past.count, &found, NULL) == FOCUS_ALARM) {
+        add_change(s, &newest);
+        s->changes[s->change_count - 1].newest = true;
+    }
     changepoints_free(&found);
 }
 

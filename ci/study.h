@@ -17,6 +17,8 @@ struct study_series {
     // mean.
     struct study_result sum;
     bool unsupported; // the kernel does not do this problem: left out
+    double squares;   // of the log ratios
+    double largest;   // of them, either way
 };
 
 // The series of one device.
@@ -24,9 +26,10 @@ struct study {
     const char *kind; // "host" or "cuda"
     // A fresh child, its samples numbered `process`.
     int (*start)(struct bench **out, void *context, uint16_t process, struct error *err);
-    // Told after each round; NULL: nobody is.
-    int (*round_over)(void *context, struct error *err);
     void *context;
+    // Told after each round; NULL: nobody is.
+    int (*round_over)(void *state, struct error *err);
+    void *state;
     struct study_series *series;
     size_t count, room;
     uint32_t rounds;    // at most
@@ -54,6 +57,10 @@ struct gate_policy study_policy(const struct study *study, double time_ns);
 // -1: the device is gone or no bench can be started, or nothing is supported. A series that is
 // wrong or dies counts as broken, and its process is replaced.
 int study_run(struct study *study, struct error *err);
+
+// Of a recording, where each gate is one process: how far the means of the processes lie apart, and
+// how far their own pairs would scatter them. A line per series.
+void study_print_processes(const struct study *study, FILE *out);
 
 // What was found of a series, with means instead of sums.
 struct study_result study_found(const struct study *study, const struct study_series *series);

@@ -117,6 +117,23 @@ static int add_libraries(struct studied *s, const struct study_request *request,
     return status;
 }
 
+// The store tells series apart by kernel and problem.
+static int check_names(const struct study *study, const char *directory, struct error *err)
+{
+    for (size_t i = 0; i < study->count; i++) {
+        for (size_t j = 0; j < i; j++) {
+            const struct study_series *a = &study->series[i], *b = &study->series[j];
+            if (a->sum.kind == b->sum.kind && strcmp(a->sum.kernel, b->sum.kernel) == 0 &&
+                problem_equal(&a->sum.problem, &b->sum.problem))
+                return error_set(err,
+                                 "%s: two libraries have a kernel %s, or a problem is "
+                                 "given twice; each may be there once",
+                                 directory, a->sum.kernel);
+        }
+    }
+    return 0;
+}
+
 static struct device copy_device(const struct device *d, struct arena *arena)
 {
     return (struct device){arena_strdup(arena, d->kind),    arena_strdup(arena, d->uuid),
@@ -139,7 +156,7 @@ int study_of_directories(struct studied *out, const struct study_request *reques
     out->studies[0].kind = out->plan.kind;
     int status = add_libraries(out, request, child, err);
     bench_stop(child);
-    return status;
+    return status ? -1 : check_names(&out->studies[0], request->base, err);
 }
 
 // ---- commits ----

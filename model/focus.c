@@ -1,14 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// FOCuS (Romano, Eckley, Fearnhead and Rigaill, "Fast online changepoint detection via functional
-// pruning CUSUM statistics", JMLR 2023), with the level before the change unknown. With S_s the sum
-// of the first s values, the statistic of a change after s is
-//
-//     S_s^2 / s + (S_t - S_s)^2 / (t - s) - S_t^2 / t,
-//
-// largest over s. For upward changes only vertices of the lower convex hull of (s, S_s) can be best
-// now or ever, for downward ones those of the upper hull; about log t of them stand at a time, and
-// keeping a hull costs one push and amortised one pop a value.
+// FOCuS with the level before the change unknown (model/cusum.h).
 //
 // The threshold comes from the series' own past: blocks of it, long enough to carry its
 // correlation, are drawn at random into streams that cannot have a change; the maxima of their
@@ -18,6 +10,7 @@
 
 #include "model/base.h"
 #include "model/changepoint.h"
+#include "model/cusum.h"
 #include "model/local_level.h"
 #include "model/noise.h"
 #include "model/robust.h"
@@ -30,23 +23,17 @@
 const struct focus_options focus_defaults = {
     .false_alarms = 1e-4, .bound = 3, .learn = 40, .seed = 0x706c756d62};
 
-enum { STREAMS = 96, STREAM_VALUES = 500, SKIP = 20, MIN_BLOCK = 5 };
-static const double safety = 0.06;    // of the rate asked for: scale and level are estimates too
-static const double efficiency = 0.4; // degrees of freedom per value of the scale
-
-struct vertex {
-    double s, sum;
+enum {
+    STREAMS = 96,
+    STREAM_VALUES = 500,
+    SKIP = 20,
+    MIN_BLOCK = 5,
+    NEWEST = 50,
+    PRIOR_VALUES = 10
 };
-
-struct hull {
-    struct vertex *items;
-    size_t count, room;
-};
-
-struct cusum {
-    struct hull up, down; // `down` is that of the negated sums
-    double n, sum;
-};
+static const double safety = 0.06;       // of the rate asked for: scale and level are estimates too
+static const double newest_safety = 0.5; // no level and scale of the newest in it
+static const double efficiency = 0.4;    // degrees of freedom per value of the scale
 
 struct focus {
     struct focus_options options;
@@ -59,62 +46,6 @@ struct focus {
     double level, sigma, threshold;
     struct cusum cusum;
 };
-
-static void hull_add(struct hull *hull, double s, double sum)
-{
-    while (hull->count >= 2) {
-        const struct vertex *a = &hull->items[hull->count - 2], *b = a + 1;
-        if ((b->sum - a->sum) * (s - b->s) < (sum - b->sum) * (b->s - a->s))
-            break;
-        hull->count--;
-    }
-    if (hull->count == hull->room) {
-        hull->room = 2 * hull->room + 16;
-        hull->items = xrealloc(hull->items, hull->room, sizeof(*hull->items));
-    }
-    hull->items[hull->count++] = (struct vertex){s, sum};
-}
-
-static void cusum_clear(struct cusum *cusum)
-{
-    cusum->up.count = cusum->down.count = 0;
-    cusum->n = cusum->sum = 0;
-}
-
-struct peak {
-    double statistic, s;
-};
-
-// With B = S_s the statistic is (n B - s S_n)^2 / (s n (n - s)).
-static void look(struct peak *best, const struct hull *hull, double n, double sum)
-{
-    for (size_t i = 0; i < hull->count; i++) {
-        double s = hull->items[i].s, gap = s * sum - n * hull->items[i].sum;
-        double scale = s * n * (n - s);
-        if (gap > 0 && gap * gap > best->statistic * scale)
-            *best = (struct peak){gap * gap / scale, s};
-    }
-}
-
-static struct peak cusum_push(struct cusum *cusum, double z)
-{
-    if (cusum->n > 0) {
-        hull_add(&cusum->up, cusum->n, cusum->sum);
-        hull_add(&cusum->down, cusum->n, -cusum->sum);
-    }
-    cusum->n++;
-    cusum->sum += z;
-    struct peak best = {0, 0};
-    look(&best, &cusum->up, cusum->n, cusum->sum);
-    look(&best, &cusum->down, cusum->n, -cusum->sum);
-    return best;
-}
-
-static void cusum_free(struct cusum *cusum)
-{
-    free(cusum->up.items);
-    free(cusum->down.items);
-}
 
 static double clip(double value, double bound)
 {
@@ -157,7 +88,7 @@ static double least_threshold(const struct focus_options *options)
     return 1.5 * options->bound * options->bound;
 }
 
-static double threshold_of(const double *z, size_t n, double inflation,
+static double threshold_of(const double *z, size_t n, double inflation, double share,
                            const struct focus_options *options)
 {
     uint64_t state = options->seed;
@@ -172,7 +103,7 @@ static double threshold_of(const double *z, size_t n, double inflation,
     cusum_free(&cusum);
     double mean = sum / STREAMS, variance = squares / STREAMS - mean * mean;
     double scale = sqrt(6 * fmax(variance, 0)) / M_PI, location = mean - 0.5772156649 * scale;
-    double rate = options->false_alarms * safety * STREAM_VALUES;
+    double rate = options->false_alarms * share * STREAM_VALUES;
     double freedom = efficiency * (double)n / sqrt(inflation);
     double threshold = freedom * expm1(fmin((location - scale * log(rate)) / freedom, 50));
     return fmax(threshold, least_threshold(options));
@@ -214,7 +145,7 @@ static void calibrate(struct focus *f)
     f->level = median_of(f->values, f->n);
     if (f->ready) {
         double *z = residuals_of(f->values, f->n, &past, f->level, f->options.bound);
-        f->threshold = threshold_of(z, f->n, past.inflation, &f->options);
+        f->threshold = threshold_of(z, f->n, past.inflation, safety, &f->options);
         free(z);
     }
     changepoints_free(&past);
@@ -225,14 +156,14 @@ static void calibrate(struct focus *f)
 }
 
 // A random walk in noise explains the values better than one step at `at` does.
-static bool wanders(const struct focus *f, size_t at)
+static bool wanders(const double *values, size_t n, double level, double reach, size_t at)
 {
-    struct potts_segment halves[] = {{0, at, 0}, {at, f->n, 0}};
-    double *clean = xcalloc(f->n, sizeof(*clean));
-    for (size_t i = 0; i < f->n; i++)
-        clean[i] = clip((f->values[i] - f->level) / f->sigma, 2 * f->options.bound);
-    double step = steps_fit(clean, f->n, halves, 2).log_likelihood;
-    double walk = local_level_fit(clean, NULL, f->n).log_likelihood;
+    struct potts_segment halves[] = {{0, at, 0}, {at, n, 0}};
+    double *clean = xcalloc(n, sizeof(*clean));
+    for (size_t i = 0; i < n; i++)
+        clean[i] = clip(values[i] - level, reach);
+    double step = steps_fit(clean, n, halves, 2).log_likelihood;
+    double walk = local_level_fit(clean, NULL, n).log_likelihood;
     free(clean);
     return walk > step;
 }
@@ -302,7 +233,7 @@ enum focus_state focus_push(struct focus *f, double value, struct focus_alarm *a
         peak = cusum_push(&f->cusum, clip((value - f->level) / f->sigma, f->options.bound));
     if (f->ready && !f->drift && peak.statistic > f->threshold) {
         size_t at = (size_t)peak.s;
-        f->drift = wanders(f, at);
+        f->drift = wanders(f->values, f->n, f->level, 2 * f->options.bound * f->sigma, at);
         if (!f->drift) {
             if (alarm) {
                 double before = mean(f->values, at), after = mean(f->values + at, f->n - at);
@@ -318,61 +249,62 @@ enum focus_state focus_push(struct focus *f, double value, struct focus_alarm *a
     return calm(f);
 }
 
-// The finite values since the last change that was found, clipped and in units of the noise.
+// The finite values since the last change of the past, and what came after it.
 struct stretch {
-    double *z;
+    double *values, *z; // as they are; clipped and in units of the noise
     size_t *where;
     size_t n;
     double level;
 };
 
-static struct stretch stretch_of(const double *values, size_t n, const struct changepoints *found,
-                                 double bound)
+static struct stretch stretch_of(const double *values, size_t n, size_t learned,
+                                 const struct changepoints *past, double bound)
 {
-    size_t first = found->count ? found->changes[found->count - 1].index : 0;
-    struct stretch s = {xcalloc(n, sizeof(*s.z)), xcalloc(n, sizeof(*s.where)), 0, 0};
+    size_t first = past->count ? past->changes[past->count - 1].index : 0, known = 0;
+    struct stretch s = {xcalloc(n, sizeof(*s.values)), xcalloc(n, sizeof(*s.z)),
+                        xcalloc(n, sizeof(*s.where)), 0, 0};
     for (size_t i = first; i < n; i++) {
         if (!isfinite(values[i]))
             continue;
-        s.z[s.n] = values[i];
+        s.values[s.n] = values[i];
         s.where[s.n++] = i;
+        known += i < learned;
     }
-    s.level = s.n ? median_of(s.z, s.n) : 0;
+    s.level = known ? median_of(s.values, known) : 0;
     for (size_t i = 0; i < s.n; i++)
-        s.z[i] = clip((s.z[i] - s.level) / found->sigma, bound);
+        s.z[i] = clip((s.values[i] - s.level) / past->sigma, bound);
     return s;
 }
 
-static double threshold_by(const double *values, size_t n, const struct changepoints *found,
+static void stretch_free(struct stretch *s)
+{
+    free(s->values);
+    free(s->z);
+    free(s->where);
+}
+
+// From the past alone: a change among the newest must not raise what it is held against.
+static double threshold_by(const double *values, size_t learned, const struct changepoints *past,
                            double level, const struct focus_options *options)
 {
-    struct changepoints known = *found;
-    double *kept = xcalloc(n, sizeof(*kept));
-    size_t count = 0, j = 0;
-    known.changes = xcalloc(found->count, sizeof(*known.changes));
-    for (size_t i = 0; i < n; i++) {
-        for (; j < found->count && found->changes[j].index <= i; j++) {
-            known.changes[j] = found->changes[j];
-            known.changes[j].index = count; // counted without missing values from here on
-        }
+    double *z = residuals_of(values, learned, past, level, options->bound);
+    size_t count = 0;
+    for (size_t i = 0; i < learned; i++) {
         if (isfinite(values[i]))
-            kept[count++] = values[i];
+            z[count++] = z[i];
     }
-    double *z = residuals_of(kept, count, &known, level, options->bound);
-    double threshold = threshold_of(z, count, found->inflation, options);
+    double threshold = threshold_of(z, count, past->inflation, newest_safety, options);
     free(z);
-    free(kept);
-    free(known.changes);
     return threshold;
 }
 
 // All that is within the 95 % point of chi squared, by 1.92 nats, of the best place: the profile
 // likelihood's interval. Its width in size is that of two means.
 static void describe(struct change *out, const struct stretch *s, const struct peak *peak,
-                     const struct changepoints *found)
+                     const struct changepoints *past)
 {
     double n = (double)s->n, at = peak->s, total = 0, sum = 0, before = 0;
-    double near = peak->statistic - 3.84 * found->inflation;
+    double near = peak->statistic - 3.84 * past->inflation;
     for (size_t i = 0; i < s->n; i++)
         total += s->z[i];
     size_t low = (size_t)at, high = (size_t)at;
@@ -386,41 +318,68 @@ static void describe(struct change *out, const struct stretch *s, const struct p
         low = i < low ? i : low;
         high = i > high ? i : high;
     }
-    double unit = found->sigma, from = before / at, to = (total - before) / (n - at);
-    double reach = 1.96 * unit * sqrt(found->inflation * (1 / at + 1 / (n - at)));
+    // Clipping hides the size of large changes, a median does not.
+    double size =
+        median_of(s->values + (size_t)at, s->n - (size_t)at) - median_of(s->values, (size_t)at);
+    double reach = 1.96 * past->sigma * sqrt(past->inflation * (1 / at + 1 / (n - at)));
+    double from = s->level + past->sigma * before / at;
     *out = (struct change){.index = s->where[(size_t)at],
                            .earliest = s->where[low],
                            .latest = s->where[high],
-                           .before = s->level + unit * from,
-                           .after = s->level + unit * to,
-                           .size = unit * (to - from),
-                           .size_low = unit * (to - from) - reach,
-                           .size_high = unit * (to - from) + reach,
-                           .evidence = 0.5 * peak->statistic / found->inflation};
+                           .before = from,
+                           .after = from + size,
+                           .size = size,
+                           .size_low = size - reach,
+                           .size_high = size + reach,
+                           .evidence = 0.5 * peak->statistic / past->inflation};
+}
+
+// How much more the values from `at` on vary than the past did: louder is no change of level.
+static double loudness(const struct stretch *s, size_t at, double sigma)
+{
+    double count = (double)(s->n - at);
+    double ratio = noise_estimate(s->values + at, s->n - at).sigma / sigma;
+    return fmax(1, (count * ratio * ratio + PRIOR_VALUES) / (count + PRIOR_VALUES));
+}
+
+static enum focus_state look_at_newest(struct change *out, const double *values, size_t n,
+                                       size_t learned, const struct changepoints *past,
+                                       const struct focus_options *o)
+{
+    struct stretch s = stretch_of(values, n, learned, past, o->bound);
+    struct cusum cusum = {0};
+    struct peak peak = {0, 0};
+    enum focus_state state = FOCUS_QUIET;
+    for (size_t i = 0; i < s.n; i++)
+        peak = cusum_push(&cusum, s.z[i]);
+    cusum_free(&cusum);
+    // Only what no threshold is above is worth the permutations.
+    size_t at = (size_t)peak.s;
+    peak.statistic /= loudness(&s, at, past->sigma);
+    if (peak.statistic > least_threshold(o) && s.where[at] >= learned &&
+        peak.statistic > threshold_by(values, learned, past, s.level, o) &&
+        !wanders(s.values, s.n, s.level, 2 * o->bound * past->sigma, at)) {
+        state = FOCUS_ALARM;
+        describe(out, &s, &peak, past);
+    }
+    stretch_free(&s);
+    return state;
 }
 
 enum focus_state focus_newest(struct change *out, const double *values, size_t n,
                               const struct changepoints *found, const struct focus_options *options)
 {
     const struct focus_options *o = options ? options : &focus_defaults;
-    if (!(found->sigma > 0))
+    if (n <= o->learn)
         return FOCUS_LEARNING;
-    if (found->drift)
-        return FOCUS_DRIFT;
-    struct stretch s = stretch_of(values, n, found, o->bound);
-    struct cusum cusum = {0};
-    struct peak peak = {0, 0};
-    for (size_t i = 0; i < s.n; i++)
-        peak = cusum_push(&cusum, s.z[i]);
-    cusum_free(&cusum);
-    enum focus_state state = s.n < o->learn ? FOCUS_LEARNING : FOCUS_QUIET;
-    // Only what no threshold is above is worth the permutations.
-    if (state == FOCUS_QUIET && peak.statistic > least_threshold(o) &&
-        peak.statistic > threshold_by(values, n, found, s.level, o)) {
-        state = FOCUS_ALARM;
-        describe(out, &s, &peak, found);
-    }
-    free(s.z);
-    free(s.where);
+    size_t learned = n > o->learn + NEWEST ? n - NEWEST : o->learn;
+    if (found->count && found->changes[found->count - 1].latest >= learned)
+        return FOCUS_QUIET; // the segmentation has it
+    struct changepoints past;
+    changepoints_find(&past, values, learned, NULL);
+    enum focus_state state = !(past.sigma > 0) ? FOCUS_LEARNING
+                             : past.drift      ? FOCUS_DRIFT
+                                               : look_at_newest(out, values, n, learned, &past, o);
+    changepoints_free(&past);
     return state;
 }

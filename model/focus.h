@@ -41,10 +41,11 @@ void focus_free(struct focus *focus);
 // FOCUS_ALARM only. Amortised O(log n) but for a calibration whenever the count has doubled.
 enum focus_state focus_push(struct focus *focus, double value, struct focus_alarm *alarm);
 
-// The same question of a series that was segmented already: has its level changed since the last
-// change in `found`, so lately or so little that the segmentation does not have it? On FOCUS_ALARM
-// `out` says where and how much, with indices as in `found`; else it is left alone. Costs O(n log
-// n) and the permutations only if the statistic is above what any threshold is.
+// The same question of a series at hand whose segmentation is `found`: has its level changed among
+// the newest 50 values, and the segmentation does not have it yet? All but those are the past that
+// level, scale and threshold are learned from. On FOCUS_ALARM `out` says where and how much, with
+// indices into `values`; else it is left alone. Costs one segmentation more, O(n log n), and the
+// permutations only if the statistic is above what any threshold is.
 enum focus_state focus_newest(struct change *out, const double *values, size_t n,
                               const struct changepoints *found,
                               const struct focus_options *options);

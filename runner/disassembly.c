@@ -112,31 +112,60 @@ static bool read_all(struct operation_list *list, struct process *process)
     return kind == PROCESS_LINE_END && result.end == PROCESS_EXITED && result.code == 0;
 }
 
-int operations_of(struct operation_list *out, const char *library, const struct sandbox *sandbox,
-                  struct arena *arena, struct error *err)
+struct disassembly {
+    struct process *process;
+    struct arena arena; // of its arguments
+};
+
+int disassembly_begin(struct disassembly **out, const char *library, const struct sandbox *sandbox,
+                      struct error *err)
 {
     static const char *const empty[] = {NULL};
     char program[PATH_MAX];
-    struct process *process = NULL;
-    struct operation_list list = {0};
-    *out = list;
+    *out = NULL;
     if (!find_program(program, "cuobjdump"))
         return 0;
+    struct disassembly *d = xcalloc(1, sizeof(*d));
     const char *path = getenv("PATH");
-    const char *env[] = {arena_printf(arena, "PATH=%s", path), "HOME=/tmp", "LC_ALL=C.UTF-8", NULL};
+    const char *env[] = {arena_printf(&d->arena, "PATH=%s", path), "HOME=/tmp", "LC_ALL=C.UTF-8",
+                         NULL};
     bool inside = sandbox && sandbox->active;
     const struct process_plan plan = {
-        .argv = command(program, library, sandbox, env, arena),
+        .argv = command(program, library, sandbox, env, &d->arena),
         .env = inside ? empty : env,
         .limits = {.wall_s = limit_s, .memory_bytes = memory_most, .file_bytes = 1 << 28},
     };
-    if (process_start(&process, &plan, err))
+    if (process_start(&d->process, &plan, err)) {
+        arena_free(&d->arena);
+        free(d);
         return -1;
+    }
+    *out = d;
+    return 0;
+}
+
+void disassembly_end(struct operation_list *out, struct disassembly *d, struct arena *arena)
+{
+    struct operation_list list = {0};
+    *out = list;
+    if (!d)
+        return;
     list.items = arena_alloc(arena, OPERATIONS_MOST * sizeof(*list.items));
-    list.known = read_all(&list, process) && list.count > 0;
+    list.known = read_all(&list, d->process) && list.count > 0;
     if (!list.known)
         list.count = 0;
     qsort(list.items, list.count, sizeof(*list.items), by_name);
+    arena_free(&d->arena);
+    free(d);
     *out = list;
+}
+
+int operations_of(struct operation_list *out, const char *library, const struct sandbox *sandbox,
+                  struct arena *arena, struct error *err)
+{
+    struct disassembly *d;
+    if (disassembly_begin(&d, library, sandbox, err))
+        return -1;
+    disassembly_end(out, d, arena);
     return 0;
 }

@@ -28,4 +28,13 @@ void operation_take(struct operation_list *list, const char *line);
 int operations_of(struct operation_list *out, const char *library, const struct sandbox *sandbox,
                   struct arena *arena, struct error *err);
 
+// The same begun and ended apart: disassemblers take about a second a library, and can work side by
+// side. *out is NULL where there is none.
+struct disassembly;
+int disassembly_begin(struct disassembly **out, const char *library, const struct sandbox *sandbox,
+                      struct error *err);
+// Waits for it and frees it. NULL, or one that failed, gives a list that is not known.
+void disassembly_end(struct operation_list *out, struct disassembly *disassembly,
+                     struct arena *arena);
+
 #endif

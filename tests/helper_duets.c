@@ -6,13 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINE = 1024, COLUMNS = 6 };
+enum { COLUMNS = 6 };
 
-// One line per pair, or one per sample as `bench time --csv` writes them.
+// One line per pair, or one per sample as `bench time --csv` writes them, or one per process as
+// `plumb study --samples` does.
 static const char *const pair_columns[COLUMNS] = {"shape",   "batch", "variant",
                                                   "process", "us_a",  "us_b"};
 static const char *const sample_columns[COLUMNS] = {"kernel", "launches", "problem",
                                                     "pair",   "role",     "time_ns"};
+
+static const char *const process_columns[COLUMNS] = {"kind",     "kernel",  "problem",
+                                                     "launches", "unit_ns", "base_head_1e5"};
 
 static size_t split(char *line, char *fields[], size_t room)
 {
@@ -95,6 +99,35 @@ static bool add_sample_line(struct duets *data, char *const value[COLUMNS])
                     head ? data->waiting_us : us, head ? us : data->waiting_us);
 }
 
+// "compute_0050" is effect 0050 of shape compute. A process of its own for each line.
+static bool add_process_line(struct duets *data, char *const value[COLUMNS])
+{
+    double launches, unit_ns;
+    char shape[64], variant[32];
+    char *effect = strrchr(value[1], '_');
+    if (!effect || parse_double(&launches, value[3]) || parse_double(&unit_ns, value[4]) ||
+        !(launches >= 1) || !(unit_ns > 0))
+        return false;
+    *effect++ = '\0';
+    snprintf(shape, sizeof(shape), "%.20s %.40s", value[1], value[2]);
+    snprintf(variant, sizeof(variant), "%.15s %.15s", value[0], effect);
+    // Each process batches by its own first measurement: times are of one launch here.
+    struct duet_series *s =
+        series_of(data, shape, 1, strcmp(value[0], "aa") == 0 ? "same" : variant);
+    const size_t process = ++data->lines;
+    char *at = value[5];
+    for (;;) {
+        char *end, *next;
+        const double base = strtod(at, &end), head = strtod(end, &next);
+        if (end == at)
+            return true;
+        if (next == end || !add_pair(s, process, 1e-3 * unit_ns * (1 + 1e-5 * base),
+                                     1e-3 * unit_ns * (1 + 1e-5 * head)))
+            return false;
+        at = next;
+    }
+}
+
 static bool find_columns(size_t at[COLUMNS], const char *const names[COLUMNS], char *const fields[],
                          size_t count)
 {
@@ -107,7 +140,16 @@ static bool find_columns(size_t at[COLUMNS], const char *const names[COLUMNS], c
     return true;
 }
 
-static bool add_fields(struct duets *data, const size_t at[COLUMNS], bool samples,
+typedef bool add_line(struct duets *data, char *const value[COLUMNS]);
+
+static const struct {
+    const char *const *columns;
+    add_line *add;
+} kinds[] = {{sample_columns, add_sample_line},
+             {pair_columns, add_pair_line},
+             {process_columns, add_process_line}};
+
+static bool add_fields(struct duets *data, const size_t at[COLUMNS], add_line *add,
                        char *const fields[], size_t count)
 {
     char *value[COLUMNS];
@@ -116,7 +158,7 @@ static bool add_fields(struct duets *data, const size_t at[COLUMNS], bool sample
             return false;
         value[c] = fields[at[c]];
     }
-    return samples ? add_sample_line(data, value) : add_pair_line(data, value);
+    return add(data, value);
 }
 
 int duets_read(struct duets *data, const char *path, struct error *err)
@@ -124,23 +166,25 @@ int duets_read(struct duets *data, const char *path, struct error *err)
     FILE *file = fopen(path, "r");
     if (!file)
         return error_set(err, "%s: cannot be opened", path);
-    char line[LINE], *fields[32];
-    size_t at[COLUMNS], number = 0;
-    bool header = true, samples = false, good = true;
+    char *line = NULL, *fields[32];
+    size_t at[COLUMNS], number = 0, room = 0;
+    add_line *add = NULL;
+    bool good = true;
     data->waiting = false;
-    while (good && fgets(line, sizeof(line), file)) {
+    while (good && getline(&line, &room, file) >= 0) {
         number++;
         if (line[0] == '#')
             continue;
         size_t count = split(line, fields, ARRAY_COUNT(fields));
-        if (header) {
-            samples = find_columns(at, sample_columns, fields, count);
-            good = samples || find_columns(at, pair_columns, fields, count);
-        } else {
-            good = add_fields(data, at, samples, fields, count);
+        if (add) {
+            good = add_fields(data, at, add, fields, count);
+            continue;
         }
-        header = false;
+        for (size_t k = 0; k < ARRAY_COUNT(kinds) && !add; k++)
+            add = find_columns(at, kinds[k].columns, fields, count) ? kinds[k].add : NULL;
+        good = add != NULL;
     }
+    free(line);
     fclose(file);
     data->files++;
     if (!good)

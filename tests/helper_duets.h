@@ -25,18 +25,22 @@ struct duets {
     struct duet_series series[DUET_SERIES];
     size_t count;
     size_t files; // read so far
+    size_t lines; // of processes
     bool waiting; // for the other sample of a pair
     bool waiting_head;
     double waiting_pair, waiting_us;
 };
 
-// Adds a file of one of two kinds, told apart by its header; further columns and lines that begin
+// Adds a file of one of three kinds, told apart by its header; further columns and lines that begin
 // with # are skipped.
 //   shape,batch,variant,process,us_a,us_b: a line per pair in the order taken, us of a sample of
 //     `batch` launches, the lines of a process together; variant "same": a build against itself;
 //   kernel,problem,role,pair,launches,time_ns: what `bench time --base A --head A --csv FILE`
 //   writes;
 //     each file is one process of a build against itself.
+//   kind,kernel,problem,launches,unit_ns,base_head_1e5: what `plumb study --samples` writes, a line
+//     per process; of kernel "shape_0050" shape and problem name the shape, "slower 0050" the
+//     variant, and kind aa is "same".
 int duets_read(struct duets *out, const char *path, struct error *err);
 void duets_free(struct duets *data); // the struct too
 

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static char *directory;
 static struct plumb_outcome outcome;
@@ -82,12 +83,16 @@ static void study_of_directories_is_stored_and_reported(void **state)
     const char *html[] = {"report", "--store", "s.db", "--format", "html", NULL};
     plumb_run(&outcome, directory, html, 0);
     assert_non_null(strstr(outcome.output, "0 in 1 gates of identical code by studies"));
+    assert_non_null(strstr(outcome.output, "What the study found"));
     // A recording decides nothing, so it is no part of that record.
     const char *recording[] = {
         "study",    "--base", "base",    "--problem", "32x32x64:fp32", "--exact-pairs", "24",
         "--rounds", "2",      "--store", "s.db",      "--samples",     "times.csv",     NULL};
     plumb_run(&outcome, directory, recording, 0);
     assert_int_equal(outcome.code, 0);
+    assert_non_null(strstr(outcome.output, "by pairs"));
+    assert_non_null(strstr(outcome.output, "aa      loop                   32x32x64:fp32-fp32:tn"
+                                           "                  2"));
     plumb_run(&outcome, directory, html, 0);
     assert_non_null(strstr(outcome.output, "0 in 1 gates of identical code by studies"));
     char *path = xprintf("%s/times.csv", directory), line[4096];
@@ -152,6 +157,31 @@ static void study_of_commits_builds_and_stores(void **state)
     helper_repo_remove(&repo);
 }
 
+// kill -9: the rounds that were played are there, but an interrupted study vouches for nothing.
+static void killed_study_keeps_its_rounds(void **state)
+{
+    (void)state;
+    const char *argv[] = {"study",    "--base", "base",    "--problem", "32x32x64:fp32",
+                          "--rounds", "1000",   "--store", "killed.db", NULL};
+    const char *report[] = {"report", "--store",  "killed.db", "--run",
+                            "1",      "--format", "markdown",  NULL};
+    bool found = false;
+    // The machine may be too busy for one round in the first of these.
+    for (double after_s = 2; !found && after_s <= 32; after_s *= 2) {
+        char *store = xprintf("%s/killed.db", directory);
+        unlink(store);
+        free(store);
+        plumb_run(&outcome, directory, argv, after_s);
+        assert_int_equal(outcome.code, -1);
+        plumb_run(&outcome, directory, report, 0);
+        found = strstr(outcome.output, "| aa | loop | 32x32x64:fp32 |") != NULL;
+    }
+    assert_true(found);
+    const char *html[] = {"report", "--store", "killed.db", "--run", "1", "--format", "html", NULL};
+    plumb_run(&outcome, directory, html, 0);
+    assert_null(strstr(outcome.output, "gates of identical code by studies"));
+}
+
 static void study_refuses_what_it_cannot_study(void **state)
 {
     (void)state;
@@ -162,6 +192,11 @@ static void study_refuses_what_it_cannot_study(void **state)
     plumb_run(&outcome, directory, missing, 0);
     assert_int_equal(outcome.code, 4);
     assert_non_null(strstr(outcome.output, "nowhere"));
+    const char *twice[] = {"study",         "--base",    "base",          "--problem",
+                           "32x32x64:fp32", "--problem", "32x32x64:fp32", NULL};
+    plumb_run(&outcome, directory, twice, 0);
+    assert_int_equal(outcome.code, 4);
+    assert_non_null(strstr(outcome.output, "each may be there once"));
     const char *unfit[] = {"study", "--base", "base", "--problem", "32x32x64:bf16", NULL};
     plumb_run(&outcome, directory, unfit, 0);
     assert_int_equal(outcome.code, 4);
@@ -174,6 +209,7 @@ int main(void)
         cmocka_unit_test(study_finds_what_was_put_in_and_nothing_else),
         cmocka_unit_test(study_of_directories_is_stored_and_reported),
         cmocka_unit_test(study_of_commits_builds_and_stores),
+        cmocka_unit_test(killed_study_keeps_its_rounds),
         cmocka_unit_test(study_refuses_what_it_cannot_study),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

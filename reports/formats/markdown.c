@@ -101,6 +101,8 @@ static void put_verdict(struct buffer *out, const struct run *run)
                   view_conclusion(run->conclusion));
     put_text(out, run->headline ? run->headline : view_conclusion(run->conclusion), CLEAN_LINE);
     buffer_puts(out, "**\n\n");
+    if (run->study_count)
+        return; // it has rows of its own
     static const enum verdict_kind order[] = {VERDICT_BROKEN, VERDICT_SLOWER, VERDICT_UNDECIDED,
                                               VERDICT_FASTER, VERDICT_NEW,    VERDICT_SAME};
     for (size_t i = 0; i < ARRAY_COUNT(order); i++)

@@ -1,23 +1,26 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# study.sh [--short] OUT [PLUMB [LIBRARIES]]: what the gate finds and what it cries wolf over, on the H200 of
-# this machine: about 330 s of it, or 30 s with --short (one round of each). LIBRARIES is what tests/slow/build.sh
-# makes, by default made here (needs nvcc). Writes into OUT, for each part, study-PART.csv (a row per gate) and
-# PART.txt (a row per series), and study.jsonl, all of it for `plumb import`. SIDE_BY_SIDE=1 plays the series one after
-# another:
+# study.sh [--short] OUT [PLUMB [LIBRARIES [PART[:SECONDS]...]]]: what the gate finds and what it cries wolf over, on
+# the H200 of this machine: about 390 s of it, or 30 s with --short (one round of each part). LIBRARIES is what
+# tests/slow/build.sh makes, by default made here (needs nvcc). Writes into OUT, for each part, study-PART.csv (a row
+# per gate) and PART.txt (a row per series), and study.jsonl, all of it for `plumb import`. SIDE_BY_SIDE=1 in the
+# environment plays the series one after another. Parts, all or those that are named:
 #   near, sure   effects of 0.3 to 1 %, and of 0.1, 2 and 5 %, as slower and as faster, beside gates with themselves
 #   varies       the spread grows, the mean does not
 #   aa           gates of libraries with themselves
-#   step, neighbour  the same while another process heats the GPU by turns, or takes bandwidth and time slices
+#   step, neighbour  the same while another process heats the GPU by turns, or takes bandwidth and time slices; times
+#                in samples-PART.csv
 #   cross        identical kernels in different binaries, 64 pairs a process
-#   pairs        64 pairs a process of everything in near, with its times in samples-pairs.csv: for other tools' rules
+#   pairs        192 pairs a process of everything in near, with its times in samples-pairs.csv: for other tools' rules
 set -eu
-short= load_s=40
+short= load_s=60
 [ "${1:-}" != --short ] || { short=1 load_s=8; shift; }
-[ $# -ge 1 ] || { sed -n '4,17s/^# //p' "$0"; exit 4; }
+[ $# -ge 1 ] || { sed -n '4,19s/^# //p' "$0"; exit 4; }
 mkdir -p "$1"
 out=$(cd "$1" && pwd) plumb=${2:-plumb} libraries=${3:-}
+if [ $# -ge 3 ]; then shift 3; else shift $#; fi
+parts=$*
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -30,8 +33,20 @@ three="--problem 64x64x128:fp32 --problem 64x64x256:fp32 --problem 64x128x384:fp
 five="$three --problem 1024x1024x2048:fp32 --problem 65536x4x1024:fp32"
 many="$five --problem 64x64x192:fp32 --problem 64x96x256:fp32 --problem 32x64x512:fp32 --problem 64x128x256:fp32
 	--problem 64x64x384:fp32"
+wanted() { # PART: is it? Sets `limit`, its seconds if they were given
+	limit=
+	[ -n "$parts" ] || return 0
+	for one in $parts; do
+		case $one in
+		"$1") return 0 ;;
+		"$1":*) limit=${one#*:}; return 0 ;;
+		esac
+	done
+	return 1
+}
 study() { # PART FOLDER ROUNDS SECONDS OPTIONS
-	part=$1 folder=$2 rounds=${short:-$3} seconds=$4
+	wanted "$1" || return 0
+	part=$1 folder=$2 rounds=${short:-$3} seconds=${limit:-$4}
 	shift 4
 	begun=$(date +%s)
 	# shellcheck disable=SC2086 # lists of words
@@ -41,17 +56,18 @@ study() { # PART FOLDER ROUNDS SECONDS OPTIONS
 	echo "$part: $(($(date +%s) - begun)) s; $(grep ^A/A: "$out/$part.txt")"
 }
 beside() { # PATTERN: a study while another process works
+	wanted "$1" || return 0
 	"$libraries/load" "$1" "$load_s" >"$out/load-$1.txt" &
 	load=$!
 	sleep 1
-	study "$1" near 4 18 $five
+	study "$1" near 20 30 --samples "$out/samples-$1.csv" $five
 	kill "$load" 2>/dev/null || :
 	wait "$load" 2>/dev/null || :
 }
-study near near 16 75 --head "$libraries/near/head" --faster $five
-study cross cross 24 28 --head "$libraries/cross/head" --exact-pairs 64 $five
-study pairs near 16 28 --head "$libraries/near/head" --exact-pairs 64 --samples "$out/samples-pairs.csv" $five
-study aa aa 60 107 $many
+study near near 10 85 --head "$libraries/near/head" --faster $five
+study cross cross 24 78 --head "$libraries/cross/head" --exact-pairs 64 $five
+study pairs near 8 28 --head "$libraries/near/head" --exact-pairs 192 --samples "$out/samples-pairs.csv" $five
+study aa aa 50 125 $many
 study sure sure 5 15 --head "$libraries/sure/head" --faster $five
 study varies varies 8 10 --head "$libraries/varies/head" $five
 beside step
