@@ -74,7 +74,6 @@ struct gemm_params {
     output_target out;
     const float *scale_a, *scale_b; // FP8: per-tensor scales, or NULL
     int slabs;                      // along K
-    int load_bytes;                 // that a block receives per slab
     int stages;
     tile_grid grid;
 };
