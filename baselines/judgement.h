@@ -28,6 +28,14 @@ struct past_change {
     const char *what; // name of a break, or NULL
 };
 
+// A declared change: driver, CUDA runtime, model. It is not a change of level, but may be why.
+struct past_break {
+    size_t index; // first point after it
+    struct past_commit at;
+    const char *what; // "driver 570.86 -> 580.65"
+    bool model;
+};
+
 enum { JUDGEMENT_MAKER_TEXT = 33 };
 struct judgement {
     // What it was made of, and by what: another maker's counts as none.
@@ -49,6 +57,8 @@ struct judgement {
     struct creep creep;     // without its evidence
     struct past_change *changes;
     size_t change_count;
+    struct past_break *breaks;
+    size_t break_count;
 };
 
 // A settled point, for a chart.

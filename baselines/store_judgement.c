@@ -83,6 +83,40 @@ static int read_changes(struct judgement *out, struct store *store, int64_t key,
     return status;
 }
 
+static int read_breaks(struct judgement *out, struct store *store, int64_t key, struct arena *arena,
+                       struct error *err)
+{
+    struct past_break *all = NULL;
+    size_t used = 0, room = 0;
+    int status;
+    sqlite3_stmt *row = statement_bind(store, SQL_LOAD_BREAKS, CELLS(INT(key)));
+    while ((status = statement_step(store, row, err)) > 0) {
+        if (used == room) {
+            room = room ? 2 * room : 16;
+            all = xrealloc(all, room, sizeof(*all));
+        }
+        struct past_break *b = &all[used++];
+        memset(b, 0, sizeof(*b));
+        b->index = (size_t)row_int(row, 0);
+        b->at.time_s = row_int(row, 2);
+        b->what = row_text(row, 3, arena);
+        b->model = row_int(row, 4) != 0;
+        if (!row_copy(b->at.id, sizeof(b->at.id), row, 1) || b->index >= out->points) {
+            status = store_damaged(store, "a break that was kept", err);
+            break;
+        }
+    }
+    sqlite3_reset(row);
+    if (status == 0) {
+        out->breaks = arena_alloc(arena, used * sizeof(*all));
+        if (used)
+            memcpy(out->breaks, all, used * sizeof(*all));
+        out->break_count = used;
+    }
+    free(all);
+    return status;
+}
+
 static int read_judgement(struct judgement *out, struct store *store, sqlite3_stmt *row,
                           struct error *err)
 {
@@ -127,6 +161,8 @@ int store_load_judgement(struct judgement *out, struct store *store, const struc
     sqlite3_reset(row);
     if (status == 0 && found.maker[0])
         status = read_changes(&found, store, key, arena, err);
+    if (status == 0 && found.maker[0])
+        status = read_breaks(&found, store, key, arena, err);
     if (status == 0)
         *out = found;
     return status;
@@ -201,6 +237,21 @@ static int put_changes(struct store *store, int64_t key, const struct judgement 
     return 0;
 }
 
+static int put_breaks(struct store *store, int64_t key, const struct judgement *j,
+                      struct error *err)
+{
+    if (statement_run(store, err, SQL_DROP_BREAKS, CELLS(INT(key))))
+        return -1;
+    for (size_t i = 0; i < j->break_count; i++) {
+        const struct past_break *b = &j->breaks[i];
+        if (statement_run(store, err, SQL_ADD_BREAK,
+                          CELLS(INT(key), INT(i), INT(b->index), TEXT(b->at.id), INT(b->at.time_s),
+                                TEXT(b->what), INT(b->model))))
+            return -1;
+    }
+    return 0;
+}
+
 static int put_chart(struct store *store, int64_t key, const struct chart_point *chart,
                      size_t count, struct error *err)
 {
@@ -244,6 +295,8 @@ int store_save_judgement(struct store *store, const struct series *series,
     int status = put_judgement(store, key, judgement, err);
     if (status == 0)
         status = put_changes(store, key, judgement, err);
+    if (status == 0)
+        status = put_breaks(store, key, judgement, err);
     if (status == 0)
         status = put_chart(store, key, chart, chart_count, err);
     return transaction_end(store, status, err);

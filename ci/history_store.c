@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ci/history_store.h"
+#include "ci/site_past.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@ static bool matches(const char *glob, const char *text)
     return !glob || fnmatch(glob, text, 0) == 0;
 }
 
-static bool selected(const struct history_request *r, const struct series_entry *s)
+bool history_selects(const struct history_request *r, const struct series_entry *s)
 {
     char problem[PROBLEM_TEXT];
     problem_format(problem, &s->problem);
@@ -77,7 +78,7 @@ int history_load(struct history_set *out, struct store *store,
     set.surroundings = arena_alloc(&set.arena, (set.known + 1) * sizeof(*set.surroundings));
     status = 0;
     for (size_t i = 0; status == 0 && i < set.known; i++) {
-        if (selected(request, &entries[i]))
+        if (history_selects(request, &entries[i]))
             status = load_one(&set, store, request, entries, i, err);
     }
     if (status == 0)
@@ -125,6 +126,26 @@ static int print(const struct history_set *set, const struct history_request *re
     return 0;
 }
 
+static bool is_filtered(const struct history_request *r)
+{
+    return r->kernel || r->problem || r->device;
+}
+
+// A night's accuracy follows from its run alone and is kept: no series need be read for it. Of the
+// series what is kept is asked for, and what is new is judged and kept.
+static int load(struct history_set *set, struct nights *nights, const struct history_request *r,
+                struct store *store, bool keeps, const char *epochs, struct error *err)
+{
+    struct judgement *judgements;
+    if (!keeps || (r->accuracy && is_filtered(r)))
+        return history_load(set, store, r, epochs, err);
+    if (!r->accuracy)
+        return site_past_load(set, &judgements, store, r, epochs, err);
+    if (nights_kept(nights, store, 0, err))
+        return -1;
+    return nights->count ? 0 : history_load(set, store, r, epochs, err);
+}
+
 int history_store(const struct history_request *asked, struct error *err)
 {
     struct nights nights = {0};
@@ -133,18 +154,15 @@ int history_store(const struct history_request *asked, struct error *err)
     with.nights = asked->accuracy ? &nights : NULL;
     struct context context = {0};
     struct history_set set = {0};
-    // A night's accuracy follows from its run alone and is kept: no series need be read for it.
-    bool keeps, runs_only = request->accuracy && !request->kernel && !request->problem &&
-                            !request->device && !request->comparisons && !request->points;
-    int status = store_option_open_kept(&context, &request->options, runs_only, &keeps, err);
-    if (status == 0 && keeps)
-        status = nights_kept(&nights, context.store, 0, err);
-    if (status == 0 && (!keeps || nights.count == 0)) {
+    bool keeps;
+    int status = store_option_open_kept(&context, &request->options,
+                                        !request->comparisons && !request->points, &keeps, err);
+    if (status == 0) {
         const char *epochs = request->epochs;
         if (!epochs && context.repository)
             epochs = arena_printf(&context.arena, "%s/" EPOCHS_PATH,
                                   repository_directory(context.repository));
-        status = history_load(&set, context.store, request, epochs, err);
+        status = load(&set, &nights, request, context.store, keeps, epochs, err);
     }
     if (status == 0)
         status = print(&set, request, store_path(context.store), err);

@@ -35,6 +35,7 @@ int history_load(struct history_set *out, struct store *store,
                  const struct history_request *request, const char *epochs_path,
                  struct error *err); // epochs_path NULL: none
 void history_free(struct history_set *set);
+bool history_selects(const struct history_request *request, const struct series_entry *series);
 
 // Prints to standard output.
 void history_print_table(const struct history_set *set);

@@ -36,14 +36,6 @@ struct past_options {
 };
 extern const struct past_options past_defaults;
 
-// A declared change: driver, CUDA runtime, model. It is not a change of level, but may be why.
-struct past_break {
-    size_t index; // first point after it
-    struct past_commit at;
-    const char *what; // "driver 570.86 -> 580.65"
-    bool model;
-};
-
 enum { PAST_RECENT = 32 };
 
 struct series_past {

@@ -9,7 +9,7 @@
 #include <string.h>
 
 // Raised when this file would conclude something else from the same points.
-enum { PAST_KEPT_VERSION = 1 };
+enum { PAST_KEPT_VERSION = 2 };
 
 static uint64_t mix(uint64_t hash, const void *bytes, size_t length)
 {
@@ -83,6 +83,8 @@ static void say(struct judgement *j, const struct series_past *s)
     j->creep = s->creep;
     j->changes = s->changes;
     j->change_count = s->change_count;
+    j->breaks = s->breaks;
+    j->break_count = s->break_count;
 }
 
 static void repeat(struct series_past *s, const struct judgement *j)
@@ -99,6 +101,8 @@ static void repeat(struct series_past *s, const struct judgement *j)
     s->creep = j->creep;
     s->changes = j->changes;
     s->change_count = j->change_count;
+    s->breaks = j->breaks;
+    s->break_count = j->break_count;
 }
 
 int past_kept_find(struct series_past *out, struct past_kept *kept, bool *found,
@@ -185,6 +189,23 @@ static void join(struct series_past *out, const struct past_change *settled, siz
     out->change_count = count;
 }
 
+// A break lies between two points: those up to `base` are known, later ones are the newer points'.
+static void join_breaks(struct series_past *out, const struct past_break *settled,
+                        size_t settled_count, const struct series_past *newer, size_t base,
+                        struct arena *keep)
+{
+    struct past_break *all = arena_alloc(keep, (settled_count + newer->break_count) * sizeof(*all));
+    size_t count = 0;
+    for (size_t i = 0; i < settled_count && settled[i].index <= base; i++)
+        all[count++] = settled[i];
+    for (size_t i = 0; i < newer->break_count; i++) {
+        all[count] = newer->breaks[i];
+        all[count++].index += base;
+    }
+    out->breaks = all;
+    out->break_count = count;
+}
+
 // All points are there.
 static void judge_whole(struct series_past *s, size_t settled, const struct past_options *options,
                         struct arena *keep)
@@ -201,6 +222,7 @@ static void judge_whole(struct series_past *s, size_t settled, const struct past
         s->drift = older.drift;
         join(s, older.changes, older.change_count, &newer, settled - PAST_CONTEXT,
              settled - PAST_CONTEXT / 2, keep);
+        join_breaks(s, older.breaks, older.break_count, &newer, settled - PAST_CONTEXT, keep);
     }
     past_accepted(s);
     past_recent(s, s->values, 0, s->past.count, options);
@@ -342,6 +364,7 @@ static int judge_newer(struct series_past *s, struct past_kept *kept, bool *done
     struct series_past newer = stretch(s, 0, s->past.count);
     past_find(&newer, keep);
     join(s, j->changes, j->change_count, &newer, base, j->settled - PAST_CONTEXT / 2, keep);
+    join_breaks(s, j->breaks, j->break_count, &newer, base, keep);
     accept_newer(s, j, base);
     past_recent(s, s->values, base, s->past.count, options);
     s->past.count += base;

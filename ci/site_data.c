@@ -124,7 +124,7 @@ static void fill_series(struct site_series *out, const struct series_past *s, si
 
 // ---- devices ----
 
-static size_t device_index(const struct site *site, const char *uuid)
+size_t site_device_index(const struct site *site, const char *uuid)
 {
     for (size_t i = 0; i < site->device_count; i++) {
         if (strcmp(site->devices[i].uuid, uuid) == 0)
@@ -140,7 +140,7 @@ static struct device *find_devices(struct site_data *data)
     data->site.devices = devices;
     for (size_t i = 0; i < data->set.count; i++) {
         const struct series_entry *e = data->set.series[i].series;
-        if (device_index(&data->site, e->device_uuid) == SIZE_MAX)
+        if (site_device_index(&data->site, e->device_uuid) == SIZE_MAX)
             devices[data->site.device_count++] =
                 (struct device){"", e->device_uuid, e->device_name, "", "", ""};
     }
@@ -199,7 +199,7 @@ static void mark_broken(struct site_series *series, struct site_data *data, cons
 {
     for (size_t k = 0; k < run->count; k++) {
         const struct result *r = &run->results[k];
-        size_t device = device_index(&data->site, run->devices[r->device].uuid);
+        size_t device = site_device_index(&data->site, run->devices[r->device].uuid);
         for (size_t i = 0; r->verdict.kind == VERDICT_BROKEN && i < data->site.series_count; i++) {
             struct site_series *s = &series[i];
             if (s->device != device || strcmp(s->kernel, r->kernel) != 0 ||
@@ -220,7 +220,7 @@ static void describe_devices(struct site_data *data, struct device *devices, con
     struct arena *arena = &data->set.arena;
     for (size_t d = 0; d < run->device_count; d++) {
         const struct device *seen = &run->devices[d];
-        size_t i = device_index(&data->site, seen->uuid);
+        size_t i = site_device_index(&data->site, seen->uuid);
         if (i == SIZE_MAX || devices[i].kind[0])
             continue;
         devices[i].kind = arena_strdup(arena, seen->kind);
@@ -232,7 +232,7 @@ static void describe_devices(struct site_data *data, struct device *devices, con
 
 static void fill_run(struct site_run *out, const struct site_data *data, const struct run_entry *e)
 {
-    size_t device = device_index(&data->site, e->device_uuid);
+    size_t device = site_device_index(&data->site, e->device_uuid);
     *out = (struct site_run){.id = e->id,
                              .kind = e->kind,
                              .started_s = e->started_s,
@@ -345,67 +345,6 @@ static void fill_alarms(struct site_data *data)
     }
 }
 
-// ---- accuracy ----
-
-// The logarithm of what is a ratio, so that a change counts the same at any level.
-static double level_of(const struct site_accuracy_point *p, enum site_accuracy_figure figure)
-{
-    double value = site_accuracy_value(p, figure);
-    if (figure == SITE_MAPE)
-        return value > 0 ? log(value) : NAN;
-    return figure == SITE_BIAS ? log1p(value) : value;
-}
-
-static void find_moves(struct site_accuracy *a, struct arena *arena)
-{
-    double *values = xcalloc(a->count + 1, sizeof(*values));
-    for (int f = 0; f < SITE_ACCURACY_FIGURES; f++) {
-        struct changepoints found;
-        for (size_t k = 0; k < a->count; k++)
-            values[k] = level_of(&a->points[k], (enum site_accuracy_figure)f);
-        changepoints_find(&found, values, a->count, NULL);
-        size_t *at = arena_alloc(arena, found.count * sizeof(*at));
-        for (size_t k = 0; k < found.count; k++)
-            at[k] = found.changes[k].index;
-        a->changes[f] = (struct site_accuracy_changes){at, found.count};
-        changepoints_free(&found);
-    }
-    free(values);
-}
-
-static void fill_accuracy(struct site_data *data)
-{
-    struct arena *arena = &data->set.arena;
-    const struct nights *nights = &data->nights;
-    struct site_accuracy *all = arena_alloc(arena, nights->count * sizeof(*all));
-    for (size_t i = 0; i < nights->count; i++) {
-        const struct night_series *s = &nights->series[i];
-        const char *space = strchr(s->model, ' ');
-        struct site_accuracy_point *points = arena_alloc(arena, s->count * sizeof(*points));
-        for (size_t k = 0; k < s->count; k++) {
-            const struct night *n = &s->nights[k];
-            points[k] = (struct site_accuracy_point){.time_s = n->time_s,
-                                                     .count = n->count,
-                                                     .mape = n->mape,
-                                                     .bias = n->bias,
-                                                     .tau = n->tau,
-                                                     .within = n->within};
-            memcpy(points[k].commit, n->commit, sizeof(points[k].commit));
-        }
-        all[i] = (struct site_accuracy){
-            .model = space ? arena_strndup(arena, s->model, (size_t)(space - s->model)) : s->model,
-            .version = space ? space + 1 : "",
-            .kernel = s->kernel,
-            .dtype = s->dtype,
-            .device = device_index(&data->site, s->device_uuid),
-            .points = points,
-            .count = s->count};
-        find_moves(&all[i], arena);
-    }
-    data->site.accuracy = all;
-    data->site.accuracy_count = nights->count;
-}
-
 // ---- all ----
 
 static int load_series(struct site_data *out, const char *epochs_path, bool keeps,
@@ -414,7 +353,7 @@ static int load_series(struct site_data *out, const char *epochs_path, bool keep
     const struct history_request request = {.nights = &out->nights, .points = out->points};
     if (!keeps)
         return history_load(&out->set, out->store, &request, epochs_path, err);
-    if (site_past_load(&out->set, &out->judgements, out->store, epochs_path, err))
+    if (site_past_load(&out->set, &out->judgements, out->store, NULL, epochs_path, err))
         return -1;
     return nights_kept(&out->nights, out->store, NIGHTS_SHOWN, err);
 }
@@ -431,7 +370,7 @@ int site_data_load(struct site_data *out, struct store *store, const char *epoch
     struct site_series *series = arena_alloc(arena, out->set.count * sizeof(*series));
     for (size_t i = 0; i < out->set.count; i++) {
         const struct series_past *s = &out->set.series[i];
-        fill_series(&series[i], s, device_index(&out->site, s->series->device_uuid), arena);
+        fill_series(&series[i], s, site_device_index(&out->site, s->series->device_uuid), arena);
         if (out->judgements)
             series[i].revision = mix(series[i].revision, (uint64_t)out->judgements[i].marks);
     }
@@ -440,7 +379,7 @@ int site_data_load(struct site_data *out, struct store *store, const char *epoch
     if (fill_runs(out, devices, series, err))
         return -1;
     fill_alarms(out);
-    fill_accuracy(out);
+    site_fill_accuracy(out);
     out->site.load = site_detail_load;
     out->site.context = out;
     if (!out->site.repository)

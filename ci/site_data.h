@@ -28,6 +28,8 @@ void site_data_free(struct site_data *data);
 // One series for its page (site->load).
 int site_detail_load(struct site_detail *out, size_t index, void *context, struct arena *arena,
                      struct error *err);
+void site_fill_accuracy(struct site_data *data); // data->site.accuracy, of data->nights
+size_t site_device_index(const struct site *site, const char *uuid); // SIZE_MAX: unknown
 enum cause site_cause(enum attribution attribution);
 const char *site_sentence(const struct past_change *change, struct arena *arena);
 

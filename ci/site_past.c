@@ -92,7 +92,7 @@ static int load_one(struct loading *l, size_t index, struct error *err)
 {
     struct history_set *set = l->set;
     const struct series_entry *entry = &l->entries[index];
-    struct series_past *s = &set->series[index];
+    struct series_past *s = &set->series[set->count];
     struct past_options options = past_defaults;
     struct past_kept kept;
     struct arena scratch = {0};
@@ -104,14 +104,14 @@ static int load_one(struct loading *l, size_t index, struct error *err)
         status = judge(s, &kept, l, entry, &options, &scratch, err);
     if (status == 0) {
         past_forget(s);
-        l->judgements[index] = kept.judgement;
-        set->count = index + 1;
+        l->judgements[set->count++] = kept.judgement;
     }
     arena_free(&scratch);
     return status;
 }
 
-static int load_all(struct loading *l, const char *epochs_path, struct error *err)
+static int load_all(struct loading *l, const struct history_request *request,
+                    const char *epochs_path, struct error *err)
 {
     struct history_set *set = l->set;
     struct series_entry *entries;
@@ -132,7 +132,7 @@ static int load_all(struct loading *l, const char *epochs_path, struct error *er
     set->surroundings = arena_alloc(&set->arena, (set->known + 1) * sizeof(*set->surroundings));
     l->judgements = arena_alloc(&set->arena, set->known * sizeof(*l->judgements));
     for (size_t i = 0; i < set->known; i++) {
-        if (load_one(l, i, err))
+        if ((!request || history_selects(request, &entries[i])) && load_one(l, i, err))
             return -1;
     }
     save(l);
@@ -141,11 +141,12 @@ static int load_all(struct loading *l, const char *epochs_path, struct error *er
 }
 
 int site_past_load(struct history_set *out, struct judgement **kept, struct store *store,
-                   const char *epochs_path, struct error *err)
+                   const struct history_request *request, const char *epochs_path,
+                   struct error *err)
 {
     struct history_set set = {0};
     struct loading l = {.store = store, .set = &set};
-    int status = load_all(&l, epochs_path, err);
+    int status = load_all(&l, request, epochs_path, err);
     arena_free(&l.arena);
     if (status) {
         arena_free(&set.arena);

@@ -7,10 +7,12 @@
 #include "ci/history_store.h"
 #include "ci/past_kept.h"
 
-// As history_load(), of all series and all points. `kept` gets one judgement per series of the set,
-// in its arena. A store that takes nothing (full, or busy for long) is complained of on standard
-// error and does not stop it: what is not kept is judged again the next time.
+// As history_load(), of all points of the series that the request selects (NULL: all). `kept` gets
+// one judgement per series of the set, in its arena. A store that takes nothing (full, or busy for
+// long) is complained of on standard error and does not stop it: what is not kept is judged again
+// the next time.
 int site_past_load(struct history_set *out, struct judgement **kept, struct store *store,
-                   const char *epochs_path, struct error *err);
+                   const struct history_request *request, const char *epochs_path,
+                   struct error *err);
 
 #endif

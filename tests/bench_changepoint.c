@@ -61,7 +61,7 @@ static const struct method {
     double usual;         // the tool's default
     double loose, strict; // where calibration starts and ends
 } methods[] = {
-    {"plumb offline", ours, 0, 2, 80},       {"plumb online", online, 1e-4, 1e-1, 1e-9},
+    {"plumb offline", ours, 0, 2, 80},       {"plumb online", online, 1e-4, 5e-1, 1e-9},
     {"otava", cp_otava, 1e-3, 2e-2, 1e-13},  {"asv", cp_asv, 4, 0.5, 60},
     {"perfherder", cp_perfherder, 7, 2, 60},
 };

@@ -21,6 +21,7 @@ struct scene {
     int64_t (*time)(int); // of a commit; NULL: one per hour
     bool driver;          // another driver from STEP on
     bool keep_code;       // the code never changes
+    bool parents;         // commits name the one before
     bool gaps;            // every third commit is missing
     int repeat;           // measured so many times more
     const char *ids;      // begin of the commit ids
@@ -93,6 +94,9 @@ static void save(struct store *store, const struct scene *scene, int commit, uin
     snprintf(run.head.id, sizeof(run.head.id), "%s%036d", scene->ids ? scene->ids : "aaaa", commit);
     snprintf(run.head.tree, sizeof(run.head.tree), "%040d", commit);
     run.head.summary = run.head.author = "";
+    if (scene->parents && commit > 0)
+        snprintf(run.head.parent, sizeof(run.head.parent), "%s%036d",
+                 scene->ids ? scene->ids : "aaaa", commit - 1);
     run.head.time_s = scene->time ? scene->time(commit) : run.started_s;
     assert_int_equal(store_begin_run(store, &run, &err), 0);
     for (int k = 0; k < KERNELS; k++) {
@@ -246,6 +250,18 @@ static void clocks_that_stand_or_go_back_hide_no_step(void **state)
     assert_string_equal(s->changes[0].at.id, step_id);
 }
 
+// Hours before its parent by the clock, but after it in the history.
+static void history_follows_ancestry_not_clocks(void **state)
+{
+    (void)state;
+    const struct series_past *s = kernel_in(
+        "parents.db", &(struct scene){.step = 0.03, .time = clock_that_goes_back, .parents = true});
+    assert_int_equal(s->past.count, COMMITS);
+    for (int i = 1; i < COMMITS; i++)
+        assert_true(strcmp(s->past.points[i - 1].commit, s->past.points[i].commit) < 0);
+    assert_string_equal(s->changes[0].at.id, step_id);
+}
+
 static void rewritten_history_counts_as_measured_again(void **state)
 {
     (void)state;
@@ -334,6 +350,7 @@ int main(void)
         cmocka_unit_test(the_same_code_cannot_be_the_cause),
         cmocka_unit_test(gaps_and_repeated_measurements_hide_no_step),
         cmocka_unit_test(clocks_that_stand_or_go_back_hide_no_step),
+        cmocka_unit_test(history_follows_ancestry_not_clocks),
         cmocka_unit_test(rewritten_history_counts_as_measured_again),
         cmocka_unit_test(accepted_step_is_no_creep),
         cmocka_unit_test(reading_while_another_writes_gives_whole_runs),

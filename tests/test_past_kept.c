@@ -54,7 +54,8 @@ static void ok(int status)
 static void add_commit(struct store *store, unsigned number, double more)
 {
     struct run run = {0};
-    struct device device = {"cuda", "GPU-0", "Test GPU", "1", "2", ""};
+    const char *driver = number < 300 ? "1" : number < 1050 ? "2" : "3";
+    struct device device = {"cuda", "GPU-0", "Test GPU", driver, "2", ""};
     struct sample samples[4];
     struct result r = {.kernel = "kernel"};
     uint64_t seed = 1000 + number;
@@ -112,7 +113,7 @@ static void add_commits(struct store *store, unsigned from, unsigned to)
 static struct judgement judge(struct history_set *set, struct store *store, const char *epochs)
 {
     struct judgement *kept;
-    ok(site_past_load(set, &kept, store, epochs, &err));
+    ok(site_past_load(set, &kept, store, NULL, epochs, &err));
     assert_int_equal(set->count, 1);
     return kept[0];
 }
@@ -141,6 +142,11 @@ static void same(struct store *a, struct store *b)
         assert_string_equal(p.changes[i].at.id, q.changes[i].at.id);
         assert_int_equal(p.changes[i].commits, q.changes[i].commits);
     }
+    assert_int_equal(p.break_count, q.break_count);
+    for (size_t i = 0; i < p.break_count; i++)
+        assert_true(p.breaks[i].index == q.breaks[i].index &&
+                    strcmp(p.breaks[i].what, q.breaks[i].what) == 0 &&
+                    strcmp(p.breaks[i].at.id, q.breaks[i].at.id) == 0);
     assert_int_equal(p.since, q.since);
     assert_true(p.level == q.level && p.level_se == q.level_se && p.sigma == q.sigma);
     assert_true(p.creep.size == q.creep.size && p.creep.low == q.creep.low);
@@ -189,6 +195,10 @@ static void steps_are_found_where_they_are(void **state)
     for (size_t i = 0; i < 3; i++)
         assert_in_range(j.changes[i].change.index, at[i] - 1, at[i] + 1);
     assert_true(fabs(j.creep.size - 0.015) < 0.005 && j.creep.moved);
+    assert_int_equal(j.break_count, 2);
+    assert_int_equal(j.breaks[0].index, 300);
+    assert_int_equal(j.breaks[1].index, 1050);
+    assert_string_equal(j.breaks[1].what, "driver 2 -> 3");
     assert_int_equal(set.series[0].past.count, 1300);
     history_free(&set);
     store_close(store);

@@ -32,12 +32,15 @@ struct config {
     static constexpr int stage_bytes = a_bytes + b_bytes;
     static constexpr int staging_bytes = consumers * 4 * ring * piece_bytes;
 
-    // A tile's results wait in registers and are stored between the next tile's slabs, if these
-    // registers are to be had; else at once.
+    // What is done with a tile's sums (seam.cuh): in ping-pong the other warpgroup multiplies
+    // meanwhile; or a second set of accumulators takes the next tile's; or the results are held in
+    // other registers, if these are to be had; else they are stored at once.
     using stager = ::stager<output, mi, n, ring>;
     static constexpr int words = held_words<output, n>;
+    static constexpr bool cooperative = !pingpong && !promote && blocks == 1 && consumers == 2;
+    static constexpr bool alternate = cooperative && mi * n <= 192;
     static constexpr bool overlap =
-        !pingpong && !promote && blocks == 1 && consumers == 2 &&
+        cooperative && !alternate &&
         mi * (n / 2 + words) <= (sizeof(typename output::type) == 2 && mi == 1 ? 192 : 128);
 
     // 64 Ki registers per SM, allocated evenly at launch and shared out anew by role.
@@ -71,7 +74,6 @@ struct gemm_params {
     output_target out;
     const float *scale_a, *scale_b; // FP8: per-tensor scales, or NULL
     int slabs;                      // along K
-    int load_bytes;                 // that a block receives per slab
     int stages;
     tile_grid grid;
 };

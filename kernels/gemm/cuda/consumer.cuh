@@ -44,37 +44,65 @@ template <class c> struct consumer {
     ring_position at;
     int previous = 0; // stage of the slab before
 
-    DEVICE void multiply_next(float (&acc)[c::mi][c::n / 2], int slab)
+    // Starts the next slab's instructions.
+    DEVICE void start_next(float (&acc)[c::mi][c::n / 2], bool accumulate)
     {
         barrier_wait(memory.full(at.stage), at.phase);
         wgmma_fence();
         multiply_slab<c>(acc, operand_descriptor(memory.a(at.stage) + offset_a),
-                         operand_descriptor(memory.b(at.stage) + offset_b), slab > 0);
+                         operand_descriptor(memory.b(at.stage) + offset_b), accumulate);
         wgmma_commit();
-        wgmma_wait<1>();
-        if (slab > 0)
-            release(memory, previous, rank_m, rank_n);
+    }
+
+    // Those of the slab before have ended; its stage is free.
+    DEVICE void release_previous()
+    {
+        release(memory, previous, rank_m, rank_n);
+    }
+
+    DEVICE void advance()
+    {
         previous = at.stage;
         at.advance(p.stages);
     }
 
-    // Sums all slabs of a tile into acc. meanwhile(slab) runs after each slab's instructions were
-    // issued, while the tensor cores are busy.
-    template <class work> DEVICE void accumulate(float (&acc)[c::mi][c::n / 2], work meanwhile)
+    DEVICE void multiply_next(float (&acc)[c::mi][c::n / 2], int slab)
+    {
+        start_next(acc, slab > 0);
+        wgmma_wait<1>();
+        if (slab > 0)
+            release_previous();
+        advance();
+    }
+
+    // Keeps the compiler from moving accesses to sums over this point.
+    static DEVICE void pin_all(float (&acc)[c::mi][c::n / 2])
     {
 #pragma unroll
         for (int block = 0; block < c::mi; ++block)
             pin(acc[block]);
+    }
+
+    // Sums all slabs of a tile into acc. meanwhile(slab) runs after each slab's instructions were
+    // started, at_end() after the last one's, before they have ended.
+    template <class work, class last>
+    DEVICE void accumulate(float (&acc)[c::mi][c::n / 2], work meanwhile, last at_end)
+    {
+        pin_all(acc);
 #pragma unroll 1
         for (int slab = 0; slab < p.slabs; ++slab) {
             multiply_next(acc, slab);
             meanwhile(slab);
         }
+        at_end();
         wgmma_wait<0>();
-#pragma unroll
-        for (int block = 0; block < c::mi; ++block)
-            pin(acc[block]);
-        release(memory, previous, rank_m, rank_n);
+        pin_all(acc);
+        release_previous();
+    }
+
+    template <class work> DEVICE void accumulate(float (&acc)[c::mi][c::n / 2], work meanwhile)
+    {
+        accumulate(acc, meanwhile, [] {});
     }
 
     // part = the sum over the next slab of rows block * 64 ..., left running.

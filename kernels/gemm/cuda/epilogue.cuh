@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From accumulators to C, in two steps that need not follow each other at once. hold() converts a
-// tile's sums to words of the output type in other registers, which frees the accumulators for the
-// next tile. stager::put() then brings pieces, 16 rows of 128 bytes, of each warp into its ring of
-// shared memory, and its first lane has the copy engine store it; the warp waits only when it comes
-// round to a piece whose store has not read it yet. Called between the next tile's matrix
-// instructions, all of this costs nothing.
+// From accumulators to C, in two steps that need not follow each other at once. hold() converts
+// sums to words of the output type in other registers. stager::put() then brings pieces, 16 rows of
+// 128 bytes, of each warp into its ring of shared memory, and its first lane has the copy engine
+// store it; the warp waits only when it comes round to a piece whose store has not read it yet.
+// Called between the next tile's matrix instructions, all of this costs nothing (seam.cuh).
 //
 // Rows of C that are no multiple of 16 bytes long cannot be stored so and go element by element.
 #ifndef PLUMB_EPILOGUE_CUH
@@ -26,11 +25,13 @@ struct output_target {
 // Words of a warp's 64 x n accumulator block (16 rows per warp) once converted, per thread.
 template <class output, int n> constexpr int held_words = n / 2 * sizeof(typename output::type) / 4;
 
-template <class output, int n>
+// Columns first .. first + width - 1 of a block.
+template <class output, int n, int first = 0, int width = n>
 DEVICE void hold(uint32_t (&held)[held_words<output, n>], const float (&acc)[n / 2], float scale)
 {
+    constexpr int words = held_words<output, width>;
 #pragma unroll
-    for (int i = 0; i < held_words<output, n>; ++i)
+    for (int i = first * words / width; i < first * words / width + words; ++i)
         if constexpr (sizeof(typename output::type) == 2)
             held[i] = output::pack(acc[2 * i] * scale, acc[2 * i + 1] * scale);
         else
@@ -60,6 +61,7 @@ template <class output, int blocks, int n, int ring> struct stager {
                                                                   // has a map of its own
     static constexpr int count = blocks * per_block;
     using words = uint32_t[blocks][held_words<output, n>];
+    using sums = float[blocks][n / 2];
 
     const CUtensorMap &map, &tail_map;
     const uint32_t pieces;
@@ -128,6 +130,44 @@ template <class output, int blocks, int n, int ring> struct stager {
         }
         slot += sizeof...(i);
         slot -= slot < ring ? 0 : ring;
+    }
+
+    template <int number> static DEVICE void hold_piece(words &held, const sums &acc, float scale)
+    {
+        constexpr int index = number % per_block, block = number / per_block;
+        constexpr int width = is_whole(number) ? columns : n % columns;
+        ::hold<output, n, index * columns, width>(held[block], acc[block], scale);
+    }
+
+    // The same from sums that were not converted yet.
+    template <int first, int... i>
+    DEVICE void put_sums(const sums &acc, float scale, int row, int column,
+                         std::integer_sequence<int, i...> each)
+    {
+        words held; // of these pieces only
+        (hold_piece<first + i>(held, acc, scale), ...);
+        put<first>(held, row, column, each);
+    }
+
+    DEVICE void put_one_sums(const sums &acc, float scale, int row, int column, int number)
+    {
+        asm volatile("" : "+f"(scale)); // keeps the conversions out of the loop around
+        [&]<int... i>(std::integer_sequence<int, i...>)
+        {
+            ((number == i ? put_sums<i>(acc, scale, row, column, std::integer_sequence<int, 0>())
+                          : void()),
+             ...);
+        }
+        (std::make_integer_sequence<int, count>());
+    }
+
+    template <int first = 0>
+    DEVICE void put_all_sums(const sums &acc, float scale, int row, int column)
+    {
+        constexpr int batch = count - first < ring ? count - first : ring;
+        put_sums<first>(acc, scale, row, column, std::make_integer_sequence<int, batch>());
+        if constexpr (first + batch < count)
+            put_all_sums<first + batch>(acc, scale, row, column);
     }
 
     // Piece `number`, known only at run time (registers cannot be indexed, so code is).

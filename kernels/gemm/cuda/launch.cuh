@@ -5,7 +5,7 @@
 #ifndef PLUMB_LAUNCH_CUH
 #define PLUMB_LAUNCH_CUH
 
-#include "config.cuh"
+#include "loads.cuh"
 #include "tensor_map.cuh"
 
 inline int ceil_div(int64_t x, int64_t y)
@@ -22,17 +22,19 @@ template <class type> int supports_tn(const plumb_problem *problem)
            problem->n < limit && problem->k < limit && problem->k * type::bytes % 16 == 0;
 }
 
-// Rows of one load: the block's part, but no more than the matrix has when that fits one part (in
-// whole swizzle atoms). What is left of the stage keeps old values, and the rows of C computed from
-// them do not exist. Rows outside the matrix cost more to load than rows inside: m = 1 took 48 us
-// with boxes of 64 rows where m = 64 took 35.
-template <class c> int load_rows(int64_t rows, int part)
+// The maps of an operand's parts.
+inline cudaError_t make_operand_maps(CUtensorMap *whole, CUtensorMap *edge, const matrix &m,
+                                     int part, int slab)
 {
-    return c::cluster == 1 && rows < part ? (int)(rows + 7) / 8 * 8 : part;
+    const row_parts rows = {(int)m.rows, part};
+    cudaError_t error = make_tensor_map(whole, m, part, slab, true);
+    if (!error && rows.edge())
+        error = make_tensor_map(edge, m, rows.edge(), slab, true);
+    return error;
 }
 
 // Describes A, B and C for the kernel.
-template <class c> cudaError_t make_maps(CUtensorMap (&maps)[4], const plumb_args *args)
+template <class c> cudaError_t make_maps(gemm_maps *maps, const plumb_args *args)
 {
     using output = typename c::output;
     constexpr int element = sizeof(typename output::type);
@@ -41,15 +43,15 @@ template <class c> cudaError_t make_maps(CUtensorMap (&maps)[4], const plumb_arg
     const matrix a = {args->a, p.m, p.k, p.k * c::type::bytes, c::type::map};
     const matrix b = {args->b, p.n, p.k, p.k * c::type::bytes, c::type::map};
     const matrix out = {args->c, p.m, p.n, p.n * element, output::map};
-    cudaError_t error = make_tensor_map(&maps[0], a, load_rows<c>(p.m, c::bm / c::cn), c::bk, true);
+    cudaError_t error = make_operand_maps(&maps->a, &maps->edge_a, a, c::bm / c::cn, c::bk);
     if (!error)
-        error = make_tensor_map(&maps[1], b, load_rows<c>(p.n, c::bn / c::cm), c::bk, true);
+        error = make_operand_maps(&maps->b, &maps->edge_b, b, c::bn / c::cm, c::bk);
     if (error || p.n * element % 16) // such rows of C cannot be stored by TMA
         return error;
     if (c::n >= piece)
-        error = make_tensor_map(&maps[2], out, 16, piece, true);
+        error = make_tensor_map(&maps->c, out, 16, piece, true);
     if (!error && tail)
-        error = make_tensor_map(&maps[3], out, 16, tail, false);
+        error = make_tensor_map(&maps->tail, out, 16, tail, false);
     return error;
 }
 
@@ -64,9 +66,6 @@ template <class c> gemm_params make_params(const plumb_args *args, const schedul
     p.scale_a = args->scale_a;
     p.scale_b = args->scale_b;
     p.slabs = ceil_div(problem.k, c::bk);
-    p.load_bytes = (load_rows<c>(problem.m, c::bm / c::cn) * c::cn +
-                    load_rows<c>(problem.n, c::bn / c::cm) * c::cm) *
-                   slab_bytes;
     p.stages = s.stages;
     p.grid = make_grid(ceil_div(problem.m, c::bm * c::cm), ceil_div(problem.n, c::bn * c::cn),
                        s.raster, s.group);

@@ -9,46 +9,33 @@
 //                           releases the slab before.
 //   cluster of cm x cn      the blocks of a column share B's rows, those of a row share A's: each
 //                           loads its part of the slab and multicasts it.
-//   epilogue                sums are converted into spare registers; while the next tile's first
-//                           slabs are multiplied, each warp brings 16 rows of 128 bytes at a time
-//                           into its own small ring of shared memory and lets TMA store them.
+//   epilogue                while the next tile's slabs are multiplied, each warp brings 16 rows of
+//                           128 bytes at a time into its own small ring of shared memory and lets
+//                           TMA store them (seam.cuh, epilogue.cuh).
 //
 // The full barrier of a stage counts the slab's bytes; its empty barrier counts one arrival per
 // consumer warpgroup that reads what this block loads, in whichever block of the cluster.
 #ifndef PLUMB_PERSISTENT_CUH
 #define PLUMB_PERSISTENT_CUH
 
-#include "consumer.cuh"
 #include "launch.cuh"
+#include "seam.cuh"
 
 // One thread: waits for a free stage, then loads (its part of) both operands' slabs.
 template <class c>
-DEVICE void produce(const CUtensorMap &map_a, const CUtensorMap &map_b, const gemm_params &p,
-                    const block_memory<c> &memory, int rank_m, int rank_n, int first, int step)
+DEVICE void produce(const gemm_maps &maps, const gemm_params &p, const block_memory<c> &memory,
+                    int rank_m, int rank_n, int first, int step)
 {
-    constexpr int part_a = c::bm / c::cn, part_b = c::bn / c::cm;
-    const uint16_t row_ranks = (c::cn == 1 ? 1 : c::cn == 2 ? 1 | 1 << c::cm : 0) << rank_m;
-    const uint16_t column_ranks = ((1 << c::cm) - 1) << (rank_n * c::cm);
-    const int tiles = p.grid.rows * p.grid.columns;
     ring_position at;
-    for (int index = first; index < tiles; index += step) {
+    for (int index = first; index < p.grid.tiles; index += step) {
         const tile t = tile_at(index, p.grid);
-        const int row = (t.row * c::cm + rank_m) * c::bm + rank_n * part_a;
-        const int column = (t.column * c::cn + rank_n) * c::bn + rank_m * part_b;
+        const tile_loads<c> loads(p, t, rank_m, rank_n);
         for (int slab = 0; slab < p.slabs; ++slab) {
             const uint32_t full = memory.full(at.stage);
-            const uint32_t a = memory.a(at.stage) + rank_n * part_a * slab_bytes;
-            const uint32_t b = memory.b(at.stage) + rank_m * part_b * slab_bytes;
             barrier_wait(memory.empty(at.stage), at.phase ^ 1);
-            barrier_arrive_expect(full, p.load_bytes);
-            if constexpr (c::cn > 1)
-                tensor_load_multicast(a, &map_a, slab * c::bk, row, full, row_ranks);
-            else
-                tensor_load(a, &map_a, slab * c::bk, row, full);
-            if constexpr (c::cm > 1)
-                tensor_load_multicast(b, &map_b, slab * c::bk, column, full, column_ranks);
-            else
-                tensor_load(b, &map_b, slab * c::bk, column, full);
+            barrier_arrive_expect(full, loads.bytes);
+            loads.load_a(maps, memory.a(at.stage), slab, full);
+            loads.load_b(maps, memory.b(at.stage), slab, full);
             at.advance(p.stages);
         }
     }
@@ -68,82 +55,32 @@ DEVICE void consume(const CUtensorMap &map_c, const CUtensorMap &map_tail, const
 {
     const int group = threadIdx.x / 128 - 1; // consumer warpgroup
     const int warp = threadIdx.x / 32 - 4;
-    const int part_m = c::pingpong ? 0 : group % c::wm, part_n = c::pingpong ? 0 : group / c::wm;
-    const int tiles = p.grid.rows * p.grid.columns;
-    const float scale = output_scale<c>(p);
+    const int part_m = c::pingpong || c::wm == 1 ? 0 : group % c::wm;
+    const int part_n = c::pingpong || c::wn == 1 ? 0 : group / c::wm;
     consumer<c> self = {p,
                         memory,
                         rank_m,
                         rank_n,
                         part_m * (c::mi * 64u * slab_bytes),
                         part_n * (uint32_t)(c::n * slab_bytes)};
-    typename c::stager out = {map_c, map_tail, memory.staging(warp)};
-
-    int stride = step;
-    if constexpr (c::pingpong) {
-        self.at.skip(group * p.slabs, p.stages);
-        first += group * step;
-        stride = 2 * step;
-        if (group == 1)
-            named_barrier_arrive(1, 256); // the first turn is warpgroup 0's
-    }
-    float acc[c::mi][c::n / 2];
-    uint32_t held[c::mi][c::words]; // a tile's results ...
-    int next = c::stager::count;    // ... of which these pieces are still to be stored ...
-    int row = 0, column = 0;        // ... here
-    const auto store_next = [&](int) {
-        if (next < c::stager::count)
-            out.put_one(held, row, column, next++);
-    };
-
-    for (int index = first; index < tiles; index += stride) {
-        if constexpr (c::pingpong)
-            named_barrier(1 + group, 256);
-        if constexpr (c::twofold)
-            self.accumulate_promoted_twofold(acc);
-        else if constexpr (c::promote)
-            self.accumulate_promoted(acc);
-        else if constexpr (c::overlap)
-            self.accumulate(acc, store_next);
-        else
-            self.accumulate(acc, [](int) {});
-        if constexpr (c::pingpong) {
-            self.at.skip(p.slabs, p.stages);
-            if (index + step < tiles)
-                named_barrier_arrive(2 - group, 256);
-        }
-#pragma unroll 1
-        while (next < c::stager::count) // fewer slabs than pieces
-            store_next(0);
-        const tile t = tile_at(index, p.grid);
-        row = (t.row * c::cm + rank_m) * c::bm + part_m * (c::mi * 64) + warp % 4 * 16;
-        column = (t.column * c::cn + rank_n) * c::bn + part_n * c::n;
-        if (p.out.direct) {
-#pragma unroll
-            for (int i = 0; i < c::mi; ++i)
-                store_elements<typename c::output, c::n>(acc[i], scale, p.out, row + i * 64,
-                                                         column);
-            continue;
-        }
-#pragma unroll
-        for (int i = 0; i < c::mi; ++i)
-            hold<typename c::output, c::n>(held[i], acc[i], scale);
-        if (c::overlap && index + stride < tiles)
-            next = 0;
-        else
-            out.put_all(held, row, column);
-    }
+    output_of<c> out = {
+        p,     {map_c, map_tail, memory.staging(warp)}, output_scale<c>(p), rank_m, rank_n, part_m,
+        part_n};
+    if constexpr (c::pingpong)
+        take_turns<c>(self, out, group, first, step);
+    else if (c::cooperative && first + step >= p.grid.tiles)
+        only_tile<c>(self, out, first);
+    else if constexpr (c::alternate)
+        alternate<c>(self, out, first, step);
+    else
+        hold_results<c>(self, out, first, step);
     if (threadIdx.x % 32 == 0)
         bulk_wait_read<0>();
 }
 
 template <class c>
 __global__ void __launch_bounds__(c::threads, c::blocks)
-    persistent_gemm(const __grid_constant__ CUtensorMap map_a,
-                    const __grid_constant__ CUtensorMap map_b,
-                    const __grid_constant__ CUtensorMap map_c,
-                    const __grid_constant__ CUtensorMap map_tail,
-                    const __grid_constant__ gemm_params p)
+    persistent_gemm(const __grid_constant__ gemm_maps maps, const __grid_constant__ gemm_params p)
 {
     extern __shared__ __align__(1024) uint8_t shared[];
     const block_memory<c> memory = {shared_address(shared), p.stages};
@@ -158,9 +95,9 @@ __global__ void __launch_bounds__(c::threads, c::blocks)
         barrier_init_fence();
     }
     if (threadIdx.x == 32) {
-        tensor_prefetch(&map_a);
-        tensor_prefetch(&map_b);
-        tensor_prefetch(&map_c);
+        tensor_prefetch(&maps.a);
+        tensor_prefetch(&maps.b);
+        tensor_prefetch(&maps.c);
     }
     __syncwarp();
     if constexpr (c::cluster > 1)
@@ -174,11 +111,11 @@ __global__ void __launch_bounds__(c::threads, c::blocks)
         if constexpr (c::reallocate)
             registers_give<c::producer_registers>();
         if (threadIdx.x == 0)
-            produce<c>(map_a, map_b, p, memory, rank_m, rank_n, first, step);
+            produce<c>(maps, p, memory, rank_m, rank_n, first, step);
     } else {
         if constexpr (c::reallocate)
             registers_take<c::consumer_registers>();
-        consume<c>(map_c, map_tail, p, memory, rank_m, rank_n, first, step);
+        consume<c>(maps.c, maps.tail, p, memory, rank_m, rank_n, first, step);
     }
     // No block may leave while a peer can still write to its shared memory or arrive on its
     // barriers.
@@ -191,11 +128,12 @@ __global__ void __launch_bounds__(c::threads, c::blocks)
 // Clusters of this kernel that fit on the device at once, 0 on error. (Functions that remember
 // something are static: shared libraries of one process would share an inline function's variable,
 // and the second one's kernels would never be prepared.)
-template <class c> static int resident_clusters(cudaLaunchConfig_t *launch)
+template <class c, class kernel>
+static int resident_clusters(kernel gemm, cudaLaunchConfig_t *launch)
 {
     int clusters = 0, device = 0, sms = 0;
-    if (cudaFuncSetAttribute(persistent_gemm<c>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             c::smem_limit) != cudaSuccess)
+    if (cudaFuncSetAttribute(gemm, cudaFuncAttributeMaxDynamicSharedMemorySize, c::smem_limit) !=
+        cudaSuccess)
         return 0;
     if (c::cluster == 1) {
         if (cudaGetDevice(&device) != cudaSuccess ||
@@ -205,15 +143,15 @@ template <class c> static int resident_clusters(cudaLaunchConfig_t *launch)
     }
     cudaLaunchConfig_t all = *launch;
     all.gridDim = dim3(c::cluster);
-    if (cudaOccupancyMaxActiveClusters(&clusters, persistent_gemm<c>, &all) != cudaSuccess)
+    if (cudaOccupancyMaxActiveClusters(&clusters, gemm, &all) != cudaSuccess)
         return 0;
     return clusters;
 }
 
 template <class c> static int launch_gemm(const plumb_args *args, void *stream, const schedule &s)
 {
-    CUtensorMap maps[4] = {};
-    if (make_maps<c>(maps, args) != cudaSuccess)
+    gemm_maps maps = {};
+    if (make_maps<c>(&maps, args) != cudaSuccess)
         return cudaErrorInvalidValue;
     const gemm_params p = make_params<c>(args, s);
     cudaLaunchAttribute attribute = {};
@@ -225,12 +163,11 @@ template <class c> static int launch_gemm(const plumb_args *args, void *stream, 
     launch.stream = (cudaStream_t)stream;
     launch.attrs = &attribute;
     launch.numAttrs = c::cluster > 1;
-    static const int resident = resident_clusters<c>(&launch);
+    static const int resident = resident_clusters<c>(persistent_gemm<c>, &launch);
     if (resident == 0)
         return cudaErrorInvalidConfiguration;
-    const int tiles = p.grid.rows * p.grid.columns;
-    launch.gridDim = dim3((tiles < resident ? tiles : resident) * c::cluster);
-    return cudaLaunchKernelEx(&launch, persistent_gemm<c>, maps[0], maps[1], maps[2], maps[3], p);
+    launch.gridDim = dim3((p.grid.tiles < resident ? p.grid.tiles : resident) * c::cluster);
+    return cudaLaunchKernelEx(&launch, persistent_gemm<c>, maps, p);
 }
 
 // A row of a kernel table: the ABI's functions for one configuration and one schedule.
@@ -260,9 +197,9 @@ template <class c> constexpr plumb_traits persistent_traits(int stages, int rast
     t.raster = raster;
     t.raster_group = group;
     t.split_k = 1;
-    t.overlap = c::pingpong  ? PLUMB_OVERLAP_PINGPONG
-                : c::overlap ? PLUMB_OVERLAP_NEXT_TILE
-                             : PLUMB_OVERLAP_NONE;
+    t.overlap = c::pingpong                  ? PLUMB_OVERLAP_PINGPONG
+                : c::overlap || c::alternate ? PLUMB_OVERLAP_NEXT_TILE
+                                             : PLUMB_OVERLAP_NONE;
     t.promote_k = c::promote ? c::bk : 0;
     return t;
 }

@@ -274,6 +274,20 @@ DEVICE float4 load_shared(uint32_t shared)
     return v;
 }
 
+// ---- flags in global memory, between blocks ----
+
+DEVICE void store_release(uint64_t *flag, uint64_t value)
+{
+    asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(flag), "l"(value) : "memory");
+}
+
+DEVICE uint64_t load_acquire(const uint64_t *flag)
+{
+    uint64_t value;
+    asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(flag) : "memory");
+    return value;
+}
+
 // ---- register reallocation between warpgroups ----
 
 template <int count> DEVICE void registers_give()

@@ -38,7 +38,7 @@ struct divider {
 constexpr int hilbert_order = 4, hilbert_side = 1 << hilbert_order;
 
 struct tile_grid {
-    int rows, columns;         // in clusters' tiles
+    int rows, columns, tiles;  // in clusters' tiles
     int raster;                // enum plumb_raster
     int lines, length;         // across and along bands: rows and columns, or the other way round
     divider band, whole, last; // tiles of a band; lines of a whole band; lines of the last one
@@ -59,6 +59,7 @@ inline tile_grid make_grid(int rows, int columns, int raster, int group)
     const int last = lines % group ? lines % group : group;
     return {rows,
             columns,
+            rows * columns,
             raster,
             lines,
             length,
@@ -97,7 +98,7 @@ DEVICE tile tile_at(int index, const tile_grid &grid)
     const int within = index - band * grid.band.divisor;
     const bool whole = first + grid.whole.divisor <= grid.lines;
     if (grid.raster == PLUMB_RASTER_HILBERT && whole && grid.whole.divisor == hilbert_side &&
-        within / square < grid.length / hilbert_side) {
+        within / square < grid.length / hilbert_side) [[unlikely]] {
         const tile t = hilbert_position(within % square);
         return {first + t.row, within / square * hilbert_side + t.column};
     }

@@ -11,6 +11,7 @@
 #define PLUMB_SPACE_CUH
 
 #include "split.cuh"
+#include "streamk.cuh"
 
 enum mode {
     coop,     // the warpgroups share a tile
@@ -62,6 +63,29 @@ constexpr plumb_kernel split_row(const char *name)
     split_row<space_config<type, bm, bn, wm, wn, 1, 1, coop, 2>, split, stages, raster_##raster,   \
               group>(#type "-" #bm "x" #bn "-w" #wm "x" #wn "-k" #split "-s" #stages               \
                            "-" #raster #group "-split")
+
+#define SPLIT_PROMOTED_ROW(type, bm, bn, wm, wn, split, stages, raster, group)                     \
+    split_row<space_config<type, bm, bn, wm, wn, 1, 1, promote, 2>, split, stages,                 \
+              raster_##raster, group>(#type "-" #bm "x" #bn "-w" #wm "x" #wn "-k" #split           \
+                                            "-s" #stages "-" #raster #group "-promote-split")
+
+template <class c, int stages, int raster, int group>
+constexpr plumb_kernel stream_row(const char *name)
+{
+    static_assert(stages >= 2 && stages <= c::most_stages(), "stages do not fit shared memory");
+    return {name,
+            "stream-K over the workspace",
+            stream_traits<c>(stages, raster, group),
+            supports_stream<c>,
+            stream_workspace<c>,
+            nullptr,
+            launch_stream_row<c, stages, raster, group>};
+}
+
+#define STREAM_ROW(type, bm, bn, wm, wn, cm, cn, stages, ring, raster, group, how)                 \
+    stream_row<space_config<type, bm, bn, wm, wn, cm, cn, how, ring>, stages, raster_##raster,     \
+               group>(#type "-" #bm "x" #bn "-w" #wm "x" #wn "-c" #cm "x" #cn "-s" #stages         \
+                            "-e" #ring "-" #raster #group "-" #how "-stream")
 
 #define PLUMB_TABLE(rows)                                                                          \
     PLUMB_EXPORT const struct plumb_library *plumb_library(void)                                   \

@@ -64,48 +64,29 @@ DEVICE void add_partials(float (&acc)[c::mi][c::n / 2], uint32_t partials, int w
             }
 }
 
-template <class c, int split>
-__global__ void __launch_bounds__(c::threads, 1)
-    split_gemm(const __grid_constant__ CUtensorMap map_a, const __grid_constant__ CUtensorMap map_b,
-               const __grid_constant__ CUtensorMap map_c,
-               const __grid_constant__ CUtensorMap map_tail,
-               const __grid_constant__ gemm_params whole)
+// This block's share of the slabs, loaded by one thread.
+template <class c>
+DEVICE void split_produce(const gemm_maps &maps, const gemm_params &p,
+                          const block_memory<c> &memory, const tile &t, int from)
 {
-    extern __shared__ __align__(1024) uint8_t shared[];
-    gemm_params p = whole;
-    const block_memory<c> memory = {shared_address(shared), p.stages};
-    const uint32_t partials = (memory.empty(p.stages) + 1023) & ~1023u;
-    const int rank = (int)cluster_rank();
-    const int from = p.slabs * rank / split;
-    p.slabs = whole.slabs * (rank + 1) / split - from;
-    const tile t = tile_at(blockIdx.x / split, p.grid);
-    if (threadIdx.x < p.stages) {
-        barrier_init(memory.full(threadIdx.x), 1);
-        barrier_init(memory.empty(threadIdx.x), c::consumers);
-        barrier_init_fence();
+    const tile_loads<c> loads(p, t, 0, 0);
+    ring_position at;
+    for (int slab = from; slab < from + p.slabs; ++slab) {
+        const uint32_t full = memory.full(at.stage);
+        barrier_wait(memory.empty(at.stage), at.phase ^ 1);
+        barrier_arrive_expect(full, loads.bytes);
+        loads.load_a(maps, memory.a(at.stage), slab, full);
+        loads.load_b(maps, memory.b(at.stage), slab, full);
+        at.advance(p.stages);
     }
-    __syncthreads();
-    cluster_arrive(); // waited for before the first access to another block
+}
 
-    if (threadIdx.x < 128) {
-        if constexpr (c::reallocate)
-            registers_give<c::producer_registers>();
-        ring_position at;
-        if (threadIdx.x == 0)
-            for (int slab = from; slab < from + p.slabs; ++slab) {
-                const uint32_t full = memory.full(at.stage);
-                barrier_wait(memory.empty(at.stage), at.phase ^ 1);
-                barrier_arrive_expect(full, p.load_bytes);
-                tensor_load(memory.a(at.stage), &map_a, slab * c::bk, t.row * c::bm, full);
-                tensor_load(memory.b(at.stage), &map_b, slab * c::bk, t.column * c::bn, full);
-                at.advance(p.stages);
-            }
-        cluster_wait();
-        cluster_sync();
-        return;
-    }
-    if constexpr (c::reallocate)
-        registers_take<c::consumer_registers>();
+// p.slabs: this block's share.
+template <class c, int split>
+DEVICE void split_consume(const gemm_maps &maps, const gemm_params &p,
+                          const block_memory<c> &memory, const tile &t, int rank)
+{
+    const uint32_t partials = (memory.empty(p.stages) + 1023) & ~1023u;
     const int group = threadIdx.x / 128 - 1, warp = threadIdx.x / 32 - 4;
     const int part_m = group % c::wm, part_n = group / c::wm;
     consumer<c> self = {p,
@@ -131,7 +112,7 @@ __global__ void __launch_bounds__(c::threads, 1)
     add_partials<c, split>(acc, partials, warp);
     const int row = t.row * c::bm + part_m * (c::mi * 64) + warp % 4 * 16;
     const int column = t.column * c::bn + part_n * c::n;
-    typename c::stager out = {map_c, map_tail, memory.staging(warp)};
+    typename c::stager out = {maps.c, maps.tail, memory.staging(warp)};
     if (p.out.direct) {
 #pragma unroll
         for (int i = 0; i < c::mi; ++i)
@@ -145,6 +126,38 @@ __global__ void __launch_bounds__(c::threads, 1)
     out.put_all(held, row, column);
     if (threadIdx.x % 32 == 0)
         bulk_wait_read<0>();
+}
+
+template <class c, int split>
+__global__ void __launch_bounds__(c::threads, 1)
+    split_gemm(const __grid_constant__ gemm_maps maps, const __grid_constant__ gemm_params whole)
+{
+    extern __shared__ __align__(1024) uint8_t shared[];
+    gemm_params p = whole;
+    const block_memory<c> memory = {shared_address(shared), p.stages};
+    const int rank = (int)cluster_rank();
+    const int from = p.slabs * rank / split;
+    p.slabs = whole.slabs * (rank + 1) / split - from;
+    const tile t = tile_at(blockIdx.x / split, p.grid);
+    if (threadIdx.x < p.stages) {
+        barrier_init(memory.full(threadIdx.x), 1);
+        barrier_init(memory.empty(threadIdx.x), c::consumers);
+        barrier_init_fence();
+    }
+    __syncthreads();
+    cluster_arrive(); // waited for before the first access to another block
+    if (threadIdx.x >= 128) {
+        if constexpr (c::reallocate)
+            registers_take<c::consumer_registers>();
+        split_consume<c, split>(maps, p, memory, t, rank);
+        return;
+    }
+    if constexpr (c::reallocate)
+        registers_give<c::producer_registers>();
+    if (threadIdx.x == 0)
+        split_produce<c>(maps, p, memory, t, from);
+    cluster_wait();
+    cluster_sync();
 }
 
 // ---- host ----
@@ -161,8 +174,8 @@ static int launch_split(const plumb_args *args, void *stream, const schedule &s)
     using layout = split_layout<c, split>;
     static const cudaError_t allowed = cudaFuncSetAttribute(
         split_gemm<c, split>, cudaFuncAttributeMaxDynamicSharedMemorySize, c::smem_limit);
-    CUtensorMap maps[4] = {};
-    if (allowed != cudaSuccess || make_maps<c>(maps, args) != cudaSuccess)
+    gemm_maps maps = {};
+    if (allowed != cudaSuccess || make_maps<c>(&maps, args) != cudaSuccess)
         return cudaErrorInvalidValue;
     const gemm_params p = make_params<c>(args, s);
     cudaLaunchAttribute attribute = {};
@@ -175,7 +188,7 @@ static int launch_split(const plumb_args *args, void *stream, const schedule &s)
     launch.stream = (cudaStream_t)stream;
     launch.attrs = &attribute;
     launch.numAttrs = 1;
-    return cudaLaunchKernelEx(&launch, split_gemm<c, split>, maps[0], maps[1], maps[2], maps[3], p);
+    return cudaLaunchKernelEx(&launch, split_gemm<c, split>, maps, p);
 }
 
 template <class c, int split, int stages, int raster, int group>

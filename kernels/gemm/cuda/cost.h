@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The cost model of the selectors, in C, so that the program that fits it (../../sweep/fit.c) and
+// the selectors (select.cuh) compile the same formula. Configuration c takes, in SM cycles,
+//
+//   compute = waves * slabs * slab_c
+//   memory  = (A + B * (1 + again * (rows - 1)) + C) / bandwidth
+//   crooked = blocks * waves * slabs * rows loaded * 128 bytes / rate, if rows are not aligned
+//   time    = launch_c + waves * tile_c + (compute^4 + memory^4 + crooked^4)^(1/4)
+//
+// waves: turns that the busiest block takes; slabs: 128-byte slabs of K in one turn, a split's
+// share of them; rows: tile rows, each of which reads B again, from L2 (at m = 128 two rows of
+// 64-row tiles read B 20 % slower from memory than one row of 128 does). The powers make a maximum
+// with a soft corner. slab_c, tile_c and launch_c are the configuration's own, the rest is the
+// device's (struct plumb_cost_device); all are fitted to times measured on it.
+#ifndef PLUMB_COST_H
+#define PLUMB_COST_H
+
+#include <math.h>
+
+#include "../../kernel.h"
+
+struct plumb_cost {
+    float slab, tile, launch; // cycles
+};
+
+// hz: the clock that choices are made at; again: see above; quads: clusters of four that fit at
+// once.
+struct plumb_cost_device {
+    double hz, bytes_per_s, again;
+    double off_line, off_sector; // bytes per cycle of L2 from rows that are not aligned
+    int sms, quads;
+};
+
+// The H200, SXM. Clusters of four leave some SMs of a GPC over: 28 of 33 are resident.
+static const struct plumb_cost_device plumb_cost_h200 = {1.75e9, 4.5e12, 0.2, 6000, 4000, 132, 28};
+
+// How the slabs of stream-K's tiles are shared: all tiles' if there is less than a wave of them,
+// else those of the partial wave, with the whole one before it if it is more than half a wave, and
+// not at all if it is more than three quarters. Nothing is cut unevenly that would gain less than a
+// sixteenth, nor shares made of less than three slabs, which cost more than they save.
+struct plumb_stream_shares {
+    int blocks;            // at work
+    int streamed, sharers; // the first tiles, whose slabs are shared among the first blocks
+};
+
+static inline struct plumb_stream_shares plumb_share_slabs(int tiles, int slabs, int resident)
+{
+    const int rest = tiles % resident, waves = tiles / resident, least_slabs = 3;
+    struct plumb_stream_shares shares = {waves ? resident : 0, rest, resident};
+    if (waves && 2 * rest > resident)
+        shares.streamed = 4 * rest > 3 * resident ? 0 : rest + resident;
+    if (shares.streamed == 0 || shares.streamed > resident)
+        return shares;
+    const int even = rest * (resident / rest); // blocks, if each tile has the same number
+    const int64_t most = (int64_t)rest * slabs / least_slabs;
+    if (16 * (resident - even) <= resident)
+        shares.sharers = even;
+    if (shares.sharers > most)
+        shares.sharers = most > rest ? (int)most : rest;
+    if (!waves)
+        shares.blocks = shares.sharers;
+    return shares;
+}
+
+static inline int plumb_ceil_div(int64_t x, int64_t y)
+{
+    return (int)((x + y - 1) / y);
+}
+
+// What the busiest block does: turns at tiles, slabs over all of them.
+struct plumb_turns {
+    double waves, slabs;
+};
+
+static inline struct plumb_turns plumb_take_turns(const struct plumb_traits *t,
+                                                  const struct plumb_problem *p,
+                                                  const struct plumb_cost_device *d)
+{
+    const int cluster = t->cluster_m * t->cluster_n, slabs = plumb_ceil_div(p->k, t->tile_k);
+    const int tiles = plumb_ceil_div(p->m, t->tile_m * t->cluster_m) *
+                      plumb_ceil_div(p->n, t->tile_n * t->cluster_n);
+    struct plumb_turns turns;
+    if (t->split_k < 0) {
+        const int resident = d->sms / cluster * t->blocks_per_sm;
+        const struct plumb_stream_shares s = plumb_share_slabs(tiles, slabs, resident);
+        turns.slabs = (double)s.streamed * slabs / s.sharers +
+                      (double)plumb_ceil_div(tiles - s.streamed, resident) * slabs;
+        turns.waves = turns.slabs / slabs < 1 ? 1 : turns.slabs / slabs;
+        return turns;
+    }
+    const int members = cluster * t->split_k; // of a cluster
+    const int resident =
+        (members == 4 ? d->quads : d->sms / members) * t->blocks_per_sm; // clusters
+    turns.waves = plumb_ceil_div(tiles, resident);
+    turns.slabs = turns.waves * plumb_ceil_div(slabs, t->split_k);
+    return turns;
+}
+
+// Cycles that L2 takes to deliver all slabs when rows of the operands are not aligned, else 0.
+static inline double plumb_crooked_cycles(const struct plumb_traits *t,
+                                          const struct plumb_problem *p, double slabs,
+                                          int64_t pitch, const struct plumb_cost_device *d)
+{
+    const int cluster = t->cluster_m * t->cluster_n, split = t->split_k;
+    const int rows = plumb_ceil_div(p->m, t->tile_m * t->cluster_m);
+    const int columns = plumb_ceil_div(p->n, t->tile_n * t->cluster_n);
+    const double loaded = (double)p->m / (rows * cluster) + (double)p->n / (columns * cluster);
+    int64_t blocks = split < 0 ? d->sms : (int64_t)rows * columns * cluster * split;
+    if (pitch % 128 == 0)
+        return 0;
+    if (blocks > d->sms)
+        blocks = d->sms;
+    return (double)blocks * t->blocks_per_sm * slabs * loaded * 128 /
+           (pitch % 32 ? d->off_sector : d->off_line);
+}
+
+static inline double plumb_fourth_power(double x)
+{
+    return x * x * (x * x);
+}
+
+static inline double plumb_cost_cycles(const struct plumb_traits *t, const struct plumb_cost *c,
+                                       const struct plumb_problem *p,
+                                       const struct plumb_cost_device *d)
+{
+    const struct plumb_turns turns = plumb_take_turns(t, p, d);
+    const int in = t->in_type == PLUMB_TF32 ? 4 : t->in_type == PLUMB_E4M3 ? 1 : 2;
+    const int out = t->out_type == PLUMB_FP32 ? 4 : 2;
+    const int rows = plumb_ceil_div(p->m, t->tile_m * t->cluster_m);
+    const double again = 1 + d->again * ((rows < 4 ? rows : 4) - 1);
+    const double bytes = ((double)p->m + (double)p->n * again) * (double)p->k * in +
+                         (double)p->m * (double)p->n * out;
+    const double memory = bytes / d->bytes_per_s * d->hz;
+    const double compute = turns.slabs * c->slab;
+    const double crooked = plumb_crooked_cycles(t, p, turns.slabs, p->k * in, d);
+    const double powers =
+        plumb_fourth_power(compute) + plumb_fourth_power(memory) + plumb_fourth_power(crooked);
+    return c->launch + turns.waves * c->tile + sqrt(sqrt(powers));
+}
+
+#endif

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Ping-pong in FP8 (e4m3 to BF16), fast accumulation: a slab of FP8 holds twice the K of one in
+// BF16, so a tile has half as many and what it costs beside them weighs twice as much.
+//
+// Measured on 4096 x 24576 x 1536 (H200, cold, interleaved with cuBLASLt; kernels/README.md): 0.978
+// of cuBLASLt's best, 128 x 256 with held results 0.911.
+#include "persistent.cuh"
+
+using shape = config<e4m3, 128, 176, 1, 1, 1, 1, true>;
+
+static const plumb_kernel kernel = {
+    "e4m3-pingpong",
+    "persistent, warp-specialised, ping-pong consumers, FP8 with fast accumulation, 128x176x128",
+    persistent_traits<shape>(5, PLUMB_RASTER_M, 16),
+    supports_tn<shape::type>,
+    nullptr,
+    nullptr,
+    launch_row<shape, 5, PLUMB_RASTER_M, 16>};
+PLUMB_LIBRARY("cuda", kernel)

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a block loads per slab of a tile. Rows outside a matrix cost more to load than rows inside
+// (m = 1 took 48 us with boxes of 64 rows where m = 64 took 35), so they are not asked for: the
+// part of a stage at a matrix's end has a tensor map with a box of its own height, and a part that
+// lies outside altogether is left alone. The stage then keeps old values there, and the rows of C
+// that are computed from them do not exist.
+#ifndef PLUMB_LOADS_CUH
+#define PLUMB_LOADS_CUH
+
+#include "config.cuh"
+
+// Parameters of the kernel: one load of an operand is a box of `part` rows, or at the matrix's end
+// (what is left of the last part, in whole swizzle atoms) the edge map's.
+struct gemm_maps {
+    CUtensorMap a, b, c, tail, edge_a, edge_b;
+};
+
+enum class extent { whole, edge, none };
+
+// Rows of a matrix as parts of a stage.
+struct row_parts {
+    int rows, part;
+    __host__ __device__ int edge() const
+    {
+        return (rows % part + 7) / 8 * 8;
+    }
+    // What the part that begins at row `first` holds of the matrix.
+    DEVICE extent extent_at(int first) const
+    {
+        return first + part <= rows ? extent::whole : first < rows ? extent::edge : extent::none;
+    }
+    // Rows that arrive of `count` parts from `first` on.
+    DEVICE int received(int first, int count) const
+    {
+        const int left = rows - first;
+        return left >= count * part ? count * part : left > 0 ? (left + 7) / 8 * 8 : 0;
+    }
+};
+
+template <class c> struct tile_loads {
+    static_assert(c::cn <= 2, "row_ranks");
+    static constexpr int part_a = c::bm / c::cn, part_b = c::bn / c::cm;
+    extent extent_a, extent_b; // of this block's own parts,
+    int row, column;           // which begin here
+    const int rank_m, rank_n;  // of this block in its cluster
+    uint32_t bytes;            // that this block receives per slab, from itself and its peers
+
+    DEVICE tile_loads(const gemm_params &p, const tile &t, int rank_m_, int rank_n_)
+        : rank_m(rank_m_), rank_n(rank_n_)
+    {
+        const row_parts a = {p.out.m, part_a}, b = {p.out.n, part_b};
+        const int first_row = (t.row * c::cm + rank_m) * c::bm;
+        const int first_column = (t.column * c::cn + rank_n) * c::bn;
+        row = first_row + rank_n * part_a;
+        column = first_column + rank_m * part_b;
+        extent_a = a.extent_at(row);
+        extent_b = b.extent_at(column);
+        bytes = (a.received(first_row, c::cn) + b.received(first_column, c::cm)) * slab_bytes;
+    }
+
+    // Loads this block's part of the slab of A, which begins at `stage` of shared memory, for
+    // itself and its cluster's blocks of the same row.
+    DEVICE void load_a(const gemm_maps &maps, uint32_t stage, int slab, uint32_t full) const
+    {
+        constexpr int row_ranks = c::cn == 1 ? 1 : 1 | 1 << c::cm; // ranks, of rank_m = 0
+        if (extent_a != extent::none)
+            load<(c::cn > 1)>(extent_a == extent::whole ? &maps.a : &maps.edge_a,
+                              stage + rank_n * part_a * slab_bytes, slab * c::bk, row, full,
+                              row_ranks << rank_m);
+    }
+    // The same of B, for the blocks of the same column.
+    DEVICE void load_b(const gemm_maps &maps, uint32_t stage, int slab, uint32_t full) const
+    {
+        constexpr int column_ranks = (1 << c::cm) - 1; // ranks, of rank_n = 0
+        if (extent_b != extent::none)
+            load<(c::cm > 1)>(extent_b == extent::whole ? &maps.b : &maps.edge_b,
+                              stage + rank_m * part_b * slab_bytes, slab * c::bk, column, full,
+                              column_ranks << (rank_n * c::cm));
+    }
+
+  private:
+    template <bool shares>
+    static DEVICE void load(const CUtensorMap *map, uint32_t shared, int x, int y, uint32_t full,
+                            uint16_t ranks)
+    {
+        if constexpr (shares)
+            tensor_load_multicast(shared, map, x, y, full, ranks);
+        else
+            tensor_load(shared, map, x, y, full);
+    }
+};
+
+#endif

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The configuration space in TF32 for few tiles: narrow split-K and stream-K (space.cuh,
+// space_rows_few.cuh).
+#include "space.cuh"
+#include "space_rows_few.cuh"
+
+#define S(...) SPLIT_ROW(tf32, __VA_ARGS__),
+#define K(...) STREAM_ROW(tf32, __VA_ARGS__),
+static constexpr plumb_kernel rows[] = {PLUMB_SPACE_SPLIT_NARROW(S) PLUMB_SPACE_STREAM(K)};
+PLUMB_TABLE(rows)

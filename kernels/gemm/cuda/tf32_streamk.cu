@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Stream-K in TF32: the slabs of all tiles in equal shares per block, tiles of 64 x 128 for m up to
+// 128 and long K.
+#include "streamk.cuh"
+
+using shape = config<tf32, 64, 128, 1, 1>;
+
+static const plumb_kernel kernel = {"tf32-streamk",
+                                    "stream-K over the workspace, 64x128x32",
+                                    stream_traits<shape>(8, PLUMB_RASTER_M, 8),
+                                    supports_stream<shape>,
+                                    stream_workspace<shape>,
+                                    nullptr,
+                                    launch_stream_row<shape, 8, PLUMB_RASTER_M, 8>};
+PLUMB_LIBRARY("cuda", kernel)

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rows.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int type_of(const char *kind)
+{
+    static const struct {
+        const char *name;
+        int in, out;
+    } types[] = {{"bf16", PLUMB_BF16, PLUMB_BF16},
+                 {"fp16", PLUMB_FP16, PLUMB_FP16},
+                 {"tf32", PLUMB_TF32, PLUMB_FP32},
+                 {"e4m3", PLUMB_E4M3, PLUMB_BF16}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; ++i)
+        if (strcmp(kind, types[i].name) == 0)
+            return types[i].in << 8 | types[i].out;
+    return -1;
+}
+
+// One of the parts between dashes that follow the type and the tile; 0: not one of a row's.
+static int parse_part(struct sweep_row *row, const char *part)
+{
+    struct plumb_traits *t = &row->traits;
+    char rest;
+    if (sscanf(part, "w%dx%d%c", &row->warps_m, &row->warps_n, &rest) == 2 ||
+        sscanf(part, "c%dx%d%c", &t->cluster_m, &t->cluster_n, &rest) == 2 ||
+        sscanf(part, "k%d%c", &t->split_k, &rest) == 1 ||
+        sscanf(part, "s%d%c", &t->stages, &rest) == 1 ||
+        sscanf(part, "e%d%c", &row->pieces, &rest) == 1)
+        return 1;
+    if (strchr("mnh", part[0]) && sscanf(part + 1, "%d%c", &t->raster_group, &rest) == 1) {
+        row->raster = part[0];
+        return 1;
+    }
+    if (strcmp(part, "split") == 0) {
+        strcpy(row->macro, strcmp(row->mode, "promote") == 0 ? "SPLIT_PROMOTED_ROW" : "SPLIT_ROW");
+        return 1;
+    }
+    if (strcmp(part, "stream") == 0) {
+        strcpy(row->macro, "STREAM_ROW");
+        t->split_k = -1;
+        return 1;
+    }
+    return snprintf(row->mode, sizeof row->mode, "%s", part) < (int)sizeof row->mode;
+}
+
+// Two blocks per SM: by name, or split-K with one consumer warpgroup where shared memory has room
+// (split_traits() in split.cuh).
+static int blocks_per_sm(const struct sweep_row *row)
+{
+    const struct plumb_traits *t = &row->traits;
+    const int split = t->split_k, stage = (t->tile_m + t->tile_n) * 128;
+    if (strcmp(row->mode, "twin") == 0)
+        return 2;
+    if (split < 2 || row->warps_m * row->warps_n != 1)
+        return 1;
+    const int partials = (4 + split - 1) / split * (split - 1) * t->tile_m / 4 * t->tile_n * 4;
+    const int bytes = t->stages * (stage + 16) + 4 * 2 * 2048 + 1024 + partials;
+    return 2 * (bytes + 1024) <= 233472 ? 2 : 1;
+}
+
+int sweep_row_parse(struct sweep_row *row, const char *name)
+{
+    char text[64], *at = text;
+    struct plumb_traits *t = &row->traits;
+    *row = (struct sweep_row){.macro = "ROW"};
+    if (snprintf(row->name, sizeof row->name, "%s", name) >= (int)sizeof row->name)
+        return 0;
+    strcpy(text, row->name);
+    snprintf(row->kind, sizeof row->kind, "%s", strsep(&at, "-"));
+    const int types = type_of(row->kind);
+    const char *tile = at ? strsep(&at, "-") : "";
+    char rest;
+    if (types < 0 || sscanf(tile, "%dx%d%c", &t->tile_m, &t->tile_n, &rest) != 2)
+        return 0;
+    t->in_type = types >> 8;
+    t->out_type = types & 255;
+    t->tile_k = t->in_type == PLUMB_TF32 ? 32 : t->in_type == PLUMB_E4M3 ? 128 : 64;
+    t->cluster_m = t->cluster_n = t->split_k = 1;
+    while (at)
+        if (!parse_part(row, strsep(&at, "-")))
+            return 0;
+    if (row->warps_m == 0 || t->stages == 0 || row->raster == 0)
+        return 0;
+    if (strcmp(row->mode, "promote") == 0)
+        strcpy(row->kind, "e4m3-promoted");
+    t->blocks_per_sm = blocks_per_sm(row);
+    return 1;
+}
+
+void sweep_row_print(char *text, size_t size, const struct sweep_row *row)
+{
+    const struct plumb_traits *t = &row->traits;
+    char middle[48] = "", mode[24] = "", pieces[16] = "";
+    if (t->split_k <= 1)
+        snprintf(middle, sizeof middle, " %d, %d,", t->cluster_m, t->cluster_n);
+    else if (t->split_k > 1)
+        snprintf(middle, sizeof middle, " %d,", t->split_k);
+    if (row->mode[0] && t->split_k <= 1)
+        snprintf(mode, sizeof mode, ", %s", row->mode);
+    if (row->pieces)
+        snprintf(pieces, sizeof pieces, " %d,", row->pieces);
+    snprintf(text, size, "%s(type, %d, %d, %d, %d,%s %d,%s %c, %d%s)", row->macro, t->tile_m,
+             t->tile_n, row->warps_m, row->warps_n, middle, t->stages, pieces, row->raster,
+             t->raster_group, mode);
+}

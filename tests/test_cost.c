@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/gemm/cuda/cost.h"
+#include "kernels/gemm/cuda/costs_bf16.cuh"
+#include "kernels/gemm/cuda/costs_e4m3.cuh"
+#include "kernels/gemm/cuda/costs_e4m3_promoted.cuh"
+#include "kernels/gemm/cuda/costs_tf32.cuh"
+#include "kernels/sweep/rows.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+// The selectors' tables, with the names that kernels/gemm/cuda/space.cuh gives the rows.
+struct candidate {
+    const char *name;
+    float slab, tile, launch;
+};
+
+#define ROW(type, bm, bn, wm, wn, cm, cn, stages, ring, raster, group, how)                        \
+#type "-" #bm "x" #bn "-w" #wm "x" #wn "-c" #cm "x" #cn "-s" #stages "-e" #ring                \
+          "-" #raster #group "-" #how
+#define SPLIT_ROW(type, bm, bn, wm, wn, split, stages, raster, group)                              \
+#type "-" #bm "x" #bn "-w" #wm "x" #wn "-k" #split "-s" #stages "-" #raster #group "-split"
+#define SPLIT_PROMOTED_ROW(type, bm, bn, wm, wn, split, stages, raster, group)                     \
+#type "-" #bm "x" #bn "-w" #wm "x" #wn "-k" #split "-s" #stages "-" #raster #group             \
+          "-promote-split"
+#define STREAM_ROW(type, bm, bn, wm, wn, cm, cn, stages, ring, raster, group, how)                 \
+    ROW(type, bm, bn, wm, wn, cm, cn, stages, ring, raster, group, how) "-stream"
+#define CANDIDATE(row, slab, tile, launch) {row, slab, tile, launch},
+
+static const struct candidate bf16_candidates[] = {PLUMB_COSTS_BF16(CANDIDATE, bf16)};
+static const struct candidate tf32_candidates[] = {PLUMB_COSTS_TF32(CANDIDATE, tf32)};
+static const struct candidate e4m3_candidates[] = {PLUMB_COSTS_E4M3(CANDIDATE, e4m3)};
+static const struct candidate promoted_candidates[] = {PLUMB_COSTS_E4M3_PROMOTED(CANDIDATE, e4m3)};
+
+struct table {
+    const struct candidate *candidates;
+    size_t count;
+};
+#define TABLE(array) ((struct table){array, sizeof(array) / sizeof *(array)})
+
+static void test_every_candidate_is_a_row_that_can_be_read_back(void **state)
+{
+    (void)state;
+    const struct table tables[] = {TABLE(bf16_candidates), TABLE(tf32_candidates),
+                                   TABLE(e4m3_candidates), TABLE(promoted_candidates)};
+    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
+        for (size_t i = 0; i < tables[t].count; i++) {
+            const struct candidate *c = &tables[t].candidates[i];
+            struct sweep_row row;
+            assert_true(sweep_row_parse(&row, c->name));
+            assert_true(c->slab >= 1 && c->tile >= 1 && c->launch >= 1);
+        }
+}
+
+static void test_shares_hold_all_slabs_and_no_block_more_than_fit(void **state)
+{
+    (void)state;
+    for (int tiles = 1; tiles < 600; tiles++)
+        for (int slabs = 1; slabs < 300; slabs += 13) {
+            const struct plumb_stream_shares s = plumb_share_slabs(tiles, slabs, 132);
+            assert_in_range(s.blocks, 1, 132);
+            assert_in_range(s.streamed, 0, tiles);
+            assert_in_range(s.sharers, 1, s.blocks);
+            if (tiles < 132)
+                assert_int_equal(s.streamed, tiles);
+            else if (s.streamed)
+                assert_int_equal((tiles - s.streamed) % s.blocks, 0);
+            if (s.streamed)
+                assert_true(s.sharers == s.streamed || s.streamed * slabs / s.sharers >= 3 ||
+                            s.streamed > 132);
+        }
+}
+
+static double cost_of(const char *name, long m, long n, long k)
+{
+    const struct plumb_cost cost = {500, 2000, 8000};
+    const struct plumb_problem p = {.m = m, .n = n, .k = k};
+    struct sweep_row row;
+    assert_true(sweep_row_parse(&row, name));
+    return plumb_cost_cycles(&row.traits, &cost, &p, &plumb_cost_h200);
+}
+
+static void test_two_tile_rows_read_b_slower_than_one(void **state)
+{
+    (void)state;
+    const double one = cost_of("bf16-128x64-w2x1-k2-s6-m8-split", 128, 4096, 14336);
+    const double two = cost_of("bf16-64x128-w1x1-k2-s7-m8-split", 128, 4096, 14336);
+    assert_true(two > 1.05 * one);
+    assert_true(fabs(cost_of("bf16-64x128-w1x1-k2-s7-m8-split", 64, 4096, 14336) / one - 1) < 0.05);
+}
+
+static void test_a_partial_wave_costs_stream_k_less_than_whole_tiles(void **state)
+{
+    (void)state;
+    const char *whole = "bf16-128x192-w2x1-c1x1-s5-e1-m8-coop";
+    const char *shared = "bf16-128x192-w2x1-c1x1-s5-e1-m8-coop-stream";
+    assert_true(cost_of(shared, 4096, 1024, 8192) < 0.8 * cost_of(whole, 4096, 1024, 8192));
+    assert_true(cost_of(shared, 4096, 192 * 5, 8192) < 0.9 * cost_of(whole, 4096, 192 * 5, 8192));
+    assert_true(fabs(cost_of(shared, 128 * 132, 192, 8192) / cost_of(whole, 128 * 132, 192, 8192) -
+                     1) < 1e-6);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_candidate_is_a_row_that_can_be_read_back),
+        cmocka_unit_test(test_shares_hold_all_slabs_and_no_block_more_than_fit),
+        cmocka_unit_test(test_two_tile_rows_read_b_slower_than_one),
+        cmocka_unit_test(test_a_partial_wave_costs_stream_k_less_than_whole_tiles),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

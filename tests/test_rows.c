@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/sweep/rows.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void prints(const char *name, const char *expected)
+{
+    struct sweep_row row;
+    char text[256];
+    assert_true(sweep_row_parse(&row, name));
+    sweep_row_print(text, sizeof text, &row);
+    assert_string_equal(text, expected);
+}
+
+static void test_names_become_the_macros_that_make_them(void **state)
+{
+    (void)state;
+    prints("bf16-128x256-w2x1-c2x1-s4-e2-m16-coop",
+           "ROW(type, 128, 256, 2, 1, 2, 1, 4, 2, m, 16, coop)");
+    prints("tf32-64x112-w1x1-k4-s3-m8-split", "SPLIT_ROW(type, 64, 112, 1, 1, 4, 3, m, 8)");
+    prints("e4m3-64x64-w1x1-k2-s10-m8-promote-split",
+           "SPLIT_PROMOTED_ROW(type, 64, 64, 1, 1, 2, 10, m, 8)");
+    prints("bf16-64x64-w1x1-c1x1-s5-e2-m8-twin-stream",
+           "STREAM_ROW(type, 64, 64, 1, 1, 1, 1, 5, 2, m, 8, twin)");
+}
+
+static void test_traits_are_those_of_the_name(void **state)
+{
+    (void)state;
+    struct sweep_row row;
+    assert_true(sweep_row_parse(&row, "e4m3-128x96-w2x1-k4-s5-m8-promote-split"));
+    assert_string_equal(row.kind, "e4m3-promoted");
+    assert_int_equal(row.traits.in_type, PLUMB_E4M3);
+    assert_int_equal(row.traits.out_type, PLUMB_BF16);
+    assert_int_equal(row.traits.tile_m, 128);
+    assert_int_equal(row.traits.tile_n, 96);
+    assert_int_equal(row.traits.tile_k, 128);
+    assert_int_equal(row.traits.split_k, 4);
+    assert_int_equal(row.traits.stages, 5);
+    assert_int_equal(row.traits.blocks_per_sm, 1);
+}
+
+static void test_split_rows_that_fit_twice_have_two_blocks_per_sm(void **state)
+{
+    (void)state;
+    struct sweep_row row;
+    assert_true(sweep_row_parse(&row, "bf16-64x64-w1x1-k2-s5-m8-split"));
+    assert_int_equal(row.traits.blocks_per_sm, 2);
+    assert_true(sweep_row_parse(&row, "bf16-64x64-w1x1-k2-s10-m8-split"));
+    assert_int_equal(row.traits.blocks_per_sm, 1);
+    assert_true(sweep_row_parse(&row, "bf16-64x64-w1x1-c1x1-s5-e2-m8-twin-stream"));
+    assert_int_equal(row.traits.blocks_per_sm, 2);
+    assert_int_equal(row.traits.split_k, -1);
+}
+
+static void test_other_names_are_no_rows(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"",
+                                        "cublaslt#0",
+                                        "select-bf16",
+                                        "bf16-persistent",
+                                        "bf16-128x256",
+                                        "int8-128x256-w2x1-c2x1-s4-e2-m16-coop",
+                                        "bf16-128x256x2-w2x1-c2x1-s4-e2-m16-coop",
+                                        "bf16-128x256-w2x1-c2x1-s4-e2-m16-amodethatistoolong",
+                                        "bf16-128x256-w2x1-c2x1-s4-e2-m16-coop-and-a-name-that-is-"
+                                        "longer-than-any-row-can-be"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct sweep_row row;
+        assert_false(sweep_row_parse(&row, names[i]));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_names_become_the_macros_that_make_them),
+        cmocka_unit_test(test_traits_are_those_of_the_name),
+        cmocka_unit_test(test_split_rows_that_fit_twice_have_two_blocks_per_sm),
+        cmocka_unit_test(test_other_names_are_no_rows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
