@@ -5,7 +5,7 @@
 // them four times.
 //
 // Measured on 4096 x 8192 x 16384 (H200, cold, interleaved with cuBLASLt; kernels/README.md):
-// 58.6 ms, 18.8 TFLOPS, 5 % of cuBLASLt (the document this ladder climbs after: 13 %, on an H100
+// 59.5 ms, 18.5 TFLOPS, 5 % of cuBLASLt (the document this ladder climbs after: 13 %, on an H100
 // and with a layout of its own). Each fragment is a 4-byte load: L1 request rate, not arithmetic.
 #include "mma.cuh"
 

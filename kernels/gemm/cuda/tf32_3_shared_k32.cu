@@ -4,7 +4,7 @@
 // whole 128-byte lines of each row.
 //
 // Measured on 4096 x 8192 x 16384 (H200, cold, interleaved with cuBLASLt; kernels/README.md):
-// 7.87 ms, 140 TFLOPS, 39 % of cuBLASLt (30 %): 1.85x. Fragments still cross registers.
+// 7.85 ms, 140 TFLOPS, 39 % of cuBLASLt (30 %): 1.85x. Fragments still cross registers.
 #include "mma.cuh"
 
 static int launch(const plumb_args *args, void *stream)

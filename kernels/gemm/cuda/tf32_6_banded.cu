@@ -4,7 +4,7 @@
 // at one time share rows of A and of B in L2.
 //
 // Measured on 4096 x 8192 x 16384 (H200, cold, interleaved with cuBLASLt; kernels/README.md):
-// 4.46 ms back to back, 69 % of cuBLASLt (77 %): nothing under the power limit, 6 % (3.74 ms)
+// 4.36 ms back to back, 70 % of cuBLASLt (77 %): nothing under the power limit, 6 % (3.74 ms)
 // without it: L2 was not what this rung waits for.
 #include "ladder_wgmma.cuh"
 

@@ -4,7 +4,7 @@
 // to TF32 on the way; no thread computes addresses and none waits for its own copies.
 //
 // Measured on 4096 x 8192 x 16384 (H200, cold, interleaved with cuBLASLt; kernels/README.md):
-// 3.38 ms, 325 TFLOPS, 91 % of cuBLASLt (75 %): 1.32x. Two blocks per SM hide each other's waits.
+// 3.44 ms, 320 TFLOPS, 89 % of cuBLASLt (75 %): 1.27x. Two blocks per SM hide each other's waits.
 #include "ladder_tma.cuh"
 
 static const plumb_kernel kernel = {"tf32-7-tma",

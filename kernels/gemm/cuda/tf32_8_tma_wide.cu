@@ -6,7 +6,7 @@
 // running while all threads meet.
 //
 // Measured on 4096 x 8192 x 16384 (H200, cold, interleaved with cuBLASLt; kernels/README.md):
-// 3.13 ms, 352 TFLOPS, 99.9 % of cuBLASLt (94 %): 1.08x. Tried and rejected: waiting for a slab's
+// 3.02 ms, 364 TFLOPS, 101 % of cuBLASLt (94 %): 1.14x. Tried and rejected: waiting for a slab's
 // instructions before the threads meet, as the rung before does: 3.75 ms, 83 %, slower than that
 // rung, because the tensor cores stand still at every one of the 512 meetings.
 #include "ladder_tma.cuh"
