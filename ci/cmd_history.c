@@ -98,7 +98,7 @@ static const struct argp_option options[] = {
     {"comparisons", OPT_COMPARISONS, NULL, 0, "Also what gates and bisections measured", 1},
     {"points", OPT_POINTS, "N", 0, "Only the newest N points of each series [all]", 1},
     {"accuracy", OPT_ACCURACY, NULL, 0,
-     "Instead: how good the models were, commit by commit, and when their bias moved", 1},
+     "Instead: how good the models were, commit by commit, and when bias or MAPE moved", 1},
     {"csv", OPT_CSV, "FILE", 0, "Series from a CSV file instead, '-' for standard input", 0},
     {"column", OPT_COLUMN, "NAME", 0,
      "Column by name or by number from 1 [the only column of numbers]", 0},

@@ -136,6 +136,9 @@ void nights_judge(struct nights *nights)
         for (size_t k = 0; k < s->count; k++)
             work[k] = log1p(s->nights[k].bias);
         changepoints_find(&s->bias, work, s->count, NULL);
+        for (size_t k = 0; k < s->count; k++)
+            work[k] = log(s->nights[k].mape + 0.001);
+        changepoints_find(&s->error, work, s->count, NULL);
         free(work);
     }
 }
@@ -168,8 +171,10 @@ void nights_settle(struct nights *nights)
 
 void nights_free(struct nights *nights)
 {
-    for (size_t i = 0; i < nights->count; i++)
+    for (size_t i = 0; i < nights->count; i++) {
         changepoints_free(&nights->series[i].bias);
+        changepoints_free(&nights->series[i].error);
+    }
     for (size_t i = 0; i < nights->group_count; i++)
         group_free(&nights->groups[i]);
     free(nights->groups);

@@ -22,7 +22,9 @@ struct night_series {
     const char *device_uuid;
     struct night *nights; // by time
     size_t count;
-    struct changepoints bias; // of log(1 + bias), indices into nights
+    // Of log(1 + bias) and of log(MAPE + 0.1 %), indices into nights: a model may get worse both
+    // ways at once, which leaves its bias alone.
+    struct changepoints bias, error;
 };
 struct nights {
     struct night_series *series;

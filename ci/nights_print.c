@@ -27,18 +27,39 @@ static void table_night(const struct night_series *s, const struct night *n, con
     free(kernel);
 }
 
+static const struct change *change_at(const struct changepoints *changes, size_t night)
+{
+    for (size_t i = 0; i < changes->count; i++) {
+        if (changes->changes[i].index == night)
+            return &changes->changes[i];
+    }
+    return NULL;
+}
+
+static void table_changes(const struct night_series *s, size_t night)
+{
+    const struct change *bias = change_at(&s->bias, night), *error = change_at(&s->error, night);
+    char what[96];
+    size_t used = 0;
+    if (!bias && !error)
+        return;
+    if (bias)
+        used = (size_t)snprintf(what, sizeof(what), "bias moved by %+.2f %%%s",
+                                100 * expm1(bias->size), error ? ", " : "");
+    if (error)
+        snprintf(what + used, sizeof(what) - used, "MAPE went from %.2f %% to %.2f %%",
+                 100 * exp(error->before) - 0.1, 100 * exp(error->after) - 0.1);
+    table_night(s, &s->nights[night], what);
+}
+
 void nights_print_table(const struct nights *nights)
 {
     printf("%-20s %-24s %-5s %5s %8s %8s %8s %6s\n", "model", "kernel", "type", "rows", "MAPE %",
            "bias %", "in 10 %", "tau");
     for (size_t i = 0; i < nights->count; i++) {
         const struct night_series *s = &nights->series[i];
-        for (size_t k = 0; k < s->bias.count; k++) {
-            const struct change *c = &s->bias.changes[k];
-            char what[64];
-            snprintf(what, sizeof(what), "bias moved by %+.2f %%", 100 * expm1(c->size));
-            table_night(s, &s->nights[c->index], what);
-        }
+        for (size_t k = 0; k < s->count; k++)
+            table_changes(s, k);
         table_night(s, &s->nights[s->count - 1], "newest");
     }
 }
@@ -56,18 +77,10 @@ static void cell(const char *text)
     free(clean);
 }
 
-static bool moved_at(const struct night_series *s, size_t night)
-{
-    for (size_t i = 0; i < s->bias.count; i++) {
-        if (s->bias.changes[i].index == night)
-            return true;
-    }
-    return false;
-}
-
 void nights_print_csv(const struct nights *nights)
 {
-    puts("model,kernel,dtype,device,commit,time_s,rows,mape,bias,within_10,tau,bias_moved");
+    puts("model,kernel,dtype,device,commit,time_s,rows,mape,bias,within_10,tau,bias_moved,mape_"
+         "moved");
     for (size_t i = 0; i < nights->count; i++) {
         const struct night_series *s = &nights->series[i];
         for (size_t k = 0; k < s->count; k++) {
@@ -80,7 +93,7 @@ void nights_print_csv(const struct nights *nights)
                    n->mape, n->bias, n->within);
             if (isfinite(n->tau))
                 printf("%.6g", n->tau);
-            printf(",%d\n", moved_at(s, k));
+            printf(",%d,%d\n", change_at(&s->bias, k) != NULL, change_at(&s->error, k) != NULL);
         }
     }
 }
@@ -108,7 +121,8 @@ void nights_print_json(const struct nights *nights)
             json_number(&json, "bias", n->bias);
             json_number(&json, "within_10", n->within);
             json_number(&json, "tau", n->tau);
-            json_bool(&json, "bias_moved", moved_at(s, k));
+            json_bool(&json, "bias_moved", change_at(&s->bias, k) != NULL);
+            json_bool(&json, "mape_moved", change_at(&s->error, k) != NULL);
             json_end(&json, '}');
         }
     }
