@@ -325,4 +325,34 @@ static size_t cublaslt_workspace(const struct plumb_problem *)
     return cublaslt_workspace_bytes;
 }
 
+// The one kernel of a module. FAST: fp8 with fast accumulation, and nothing but fp8. FIND: a
+// chooser.
+#define CUBLASLT_LIBRARY(NAME, SUMMARY, FAST, FIND)                                                \
+    static struct cublaslt_state state;                                                            \
+    static int supports(const struct plumb_problem *p)                                             \
+    {                                                                                              \
+        return (!(FAST) || p->in_type == PLUMB_E4M3) && cublaslt_supports(p);                      \
+    }                                                                                              \
+    static int prepare(const struct plumb_args *args, void *stream, const char *pin, char *note,   \
+                       size_t note_size)                                                           \
+    {                                                                                              \
+        return cublaslt_prepare(&state, FAST, FIND, args, stream, pin, note, note_size);           \
+    }                                                                                              \
+    static int launch(const struct plumb_args *args, void *stream)                                 \
+    {                                                                                              \
+        return cublaslt_launch(&state, args, stream);                                              \
+    }                                                                                              \
+    static const struct plumb_kernel kernel = {                                                    \
+        .name = NAME,                                                                              \
+        .summary = SUMMARY,                                                                        \
+        .traits = {.in_type = (FAST) ? PLUMB_E4M3 : 0,                                             \
+                   .out_type = (FAST) ? PLUMB_BF16 : 0,                                            \
+                   .acc_type = PLUMB_FP32},                                                        \
+        .supports = supports,                                                                      \
+        .workspace = cublaslt_workspace,                                                           \
+        .prepare = prepare,                                                                        \
+        .launch = launch,                                                                          \
+    };                                                                                             \
+    PLUMB_LIBRARY("cuda", kernel)
+
 #endif
