@@ -209,7 +209,7 @@ static void add_change(struct series_past *s, const struct change *change)
 }
 
 // What the segmentation found and, last, an alarm of online detection about the newest points.
-static void find_changes(struct series_past *s, struct arena *keep)
+static void find_changes(struct series_past *s, bool ends_now, struct arena *keep)
 {
     struct changepoints found;
     struct change newest;
@@ -220,7 +220,7 @@ static void find_changes(struct series_past *s, struct arena *keep)
     s->changes = arena_alloc(keep, (found.count + 1) * sizeof(*s->changes));
     for (size_t i = 0; i < found.count; i++)
         add_change(s, &found.changes[i]);
-    if (focus_newest(&newest, s->values, s->past.count, &found, NULL) == FOCUS_ALARM) {
+    if (ends_now && focus_newest(&newest, s->values, s->past.count, &found, NULL) == FOCUS_ALARM) {
         add_change(s, &newest);
         s->changes[s->change_count - 1].newest = true;
     }
@@ -234,10 +234,10 @@ void past_values(struct series_past *out, const struct surroundings *surrounding
     out->common_mode = take_off(out->values, &out->past, surroundings);
 }
 
-void past_find(struct series_past *out, struct arena *keep)
+void past_find(struct series_past *out, bool newest, struct arena *keep)
 {
     find_breaks(out, keep);
-    find_changes(out, keep);
+    find_changes(out, newest, keep);
 }
 
 // ---- against the accepted state ----
@@ -303,7 +303,7 @@ int past_load(struct series_past *out, struct store *store, const struct series_
         s.epoch = epoch_find(options->epochs, entry->kernel, &entry->problem, entry->device_uuid);
     if (s.past.count) {
         past_remember(&s);
-        past_find(&s, keep);
+        past_find(&s, true, keep);
         past_accepted(&s);
         past_recent(&s, s.values, 0, s.past.count, options);
     }

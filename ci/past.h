@@ -68,11 +68,12 @@ int past_load(struct series_past *out, struct store *store, const struct series_
 
 // The steps of past_load(), for who has the points already. past_values(): out->values of
 // out->past and out->against_model. past_find(): breaks and changes of out->past and out->values;
+// `newest`: the stretch ends with the newest point, of which online detection has its say;
 // both may be a stretch of the points, indices then count from its first.
 bool past_predicted(const struct past *past); // all of them
 void past_values(struct series_past *out, const struct surroundings *surroundings,
                  struct arena *scratch);
-void past_find(struct series_past *out, struct arena *keep);
+void past_find(struct series_past *out, bool newest, struct arena *keep);
 void past_remember(struct series_past *out); // the newest of out->past (at least one)
 // Where the accepted state begins and what its level is: out->since, level, level_se. Then
 // past_recent() says how far the newest of `count` values, the last of all, are from it; `first` is

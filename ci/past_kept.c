@@ -9,7 +9,7 @@
 #include <string.h>
 
 // Raised when this file would conclude something else from the same points.
-enum { PAST_KEPT_VERSION = 2 };
+enum { PAST_KEPT_VERSION = 3 };
 
 static uint64_t mix(uint64_t hash, const void *bytes, size_t length)
 {
@@ -211,12 +211,12 @@ static void judge_whole(struct series_past *s, size_t settled, const struct past
                         struct arena *keep)
 {
     if (settled == 0) {
-        past_find(s, keep);
+        past_find(s, true, keep);
     } else {
         struct series_past older = stretch(s, 0, settled);
         struct series_past newer = stretch(s, settled - PAST_CONTEXT, s->past.count);
-        past_find(&older, keep);
-        past_find(&newer, keep);
+        past_find(&older, false, keep);
+        past_find(&newer, true, keep);
         s->sigma = older.sigma;
         s->correlation = older.correlation;
         s->drift = older.drift;
@@ -362,7 +362,7 @@ static int judge_newer(struct series_past *s, struct past_kept *kept, bool *done
     past_remember(s);
     past_values(s, surroundings, scratch);
     struct series_past newer = stretch(s, 0, s->past.count);
-    past_find(&newer, keep);
+    past_find(&newer, true, keep);
     join(s, j->changes, j->change_count, &newer, base, j->settled - PAST_CONTEXT / 2, keep);
     join_breaks(s, j->breaks, j->break_count, &newer, base, keep);
     accept_newer(s, j, base);

@@ -14,7 +14,7 @@
 
 #include "ci/past.h"
 
-enum { PAST_BLOCK = 250, PAST_CONTEXT = 250, PAST_CHART = 300 };
+enum { PAST_BLOCK = 100, PAST_CONTEXT = 200, PAST_CHART = 250 };
 
 struct past_kept {
     struct judgement judgement; // as it now is; changes are the series' own
