@@ -10,6 +10,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -41,6 +44,115 @@ struct table {
     size_t count;
 };
 #define TABLE(array) ((struct table){array, sizeof(array) / sizeof *(array)})
+
+static const struct candidate *find(const struct table *table, const char *name)
+{
+    for (size_t i = 0; i < table->count; i++)
+        if (strcmp(table->candidates[i].name, name) == 0)
+            return &table->candidates[i];
+    return NULL;
+}
+
+// One recorded problem: what the table chooses among the configurations measured, what was best.
+struct race {
+    long m, n, k;
+    double least_cycles, chosen_us, best_us;
+};
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+struct outcome {
+    double speeds[256];
+    size_t count;
+};
+
+static void finish(struct outcome *o, const struct race *race)
+{
+    if (race->chosen_us > 0 && o->count < sizeof o->speeds / sizeof *o->speeds)
+        o->speeds[o->count++] = race->best_us / race->chosen_us;
+}
+
+static void enter(struct race *race, const struct table *table, const struct sweep_row *row,
+                  double us)
+{
+    const struct candidate *c = find(table, row->name);
+    const struct plumb_problem p = {.m = race->m, .n = race->n, .k = race->k};
+    race->best_us = fmin(race->best_us, us);
+    if (!c)
+        return;
+    const struct plumb_cost cost = {c->slab, c->tile, c->launch};
+    const double cycles = plumb_cost_cycles(&row->traits, &cost, &p, &plumb_cost_h200);
+    if (cycles < race->least_cycles) {
+        race->least_cycles = cycles;
+        race->chosen_us = us;
+    }
+}
+
+// Speeds of the table's choices over brute force's, sorted, of one recorded list.
+static void judge(struct outcome *o, const struct table *table, const char *kind, const char *list)
+{
+    char path[512], line[512];
+    snprintf(path, sizeof path, "%s/baselines/recorded/h200/ladder/%s", TEST_SOURCE, list);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    struct race race = {0};
+    o->count = 0;
+    while (fgets(line, sizeof line, file)) {
+        struct sweep_row row;
+        long m, n, k;
+        double us;
+        char name[128];
+        double least_us;
+        if (sscanf(line, "%*d,%ld,%ld,%ld,%127[^,],%lf,%*f,%*f,%*f,%lf", &m, &n, &k, name, &us,
+                   &least_us) != 6 ||
+            !sweep_row_parse(&row, name) || strcmp(row.kind, kind) != 0)
+            continue;
+        if (us > 1000) // as the fit does
+            us = least_us;
+        if (m != race.m || n != race.n || k != race.k) {
+            finish(o, &race);
+            race = (struct race){m, n, k, INFINITY, 0, INFINITY};
+        }
+        enter(&race, table, &row, us);
+    }
+    finish(o, &race);
+    fclose(file);
+    qsort(o->speeds, o->count, sizeof *o->speeds, compare);
+}
+
+// What the project asks of its selectors: median 0.97, worst 0.90 of brute force.
+static void reaches(const struct table *table, const char *kind, const char *list, size_t problems)
+{
+    struct outcome o;
+    judge(&o, table, kind, list);
+    print_message("%s: median %.3f, worst %.3f\n", list, o.speeds[o.count / 2], o.speeds[0]);
+    assert_int_equal(o.count, problems);
+    assert_true(o.speeds[o.count / 2] >= 0.97);
+    assert_true(o.speeds[0] >= 0.90);
+}
+
+static void test_the_tables_reach_nine_tenths_of_brute_force_on_every_recorded_list(void **state)
+{
+    (void)state;
+    const struct table bf16 = TABLE(bf16_candidates), tf32 = TABLE(tf32_candidates);
+    const struct table e4m3 = TABLE(e4m3_candidates), promoted = TABLE(promoted_candidates);
+    reaches(&bf16, "bf16", "dsv3.bf16.csv", 39);
+    reaches(&bf16, "bf16", "more.bf16.csv", 20);
+    reaches(&bf16, "bf16", "smallm.bf16.csv", 20);
+    reaches(&tf32, "tf32", "dsv3.tf32.csv", 39);
+    reaches(&tf32, "tf32", "more.tf32.csv", 20);
+    reaches(&tf32, "tf32", "smallm.tf32.csv", 20);
+    reaches(&e4m3, "e4m3", "dsv3.e4m3.csv", 39);
+    reaches(&e4m3, "e4m3", "more.e4m3.csv", 20);
+    reaches(&e4m3, "e4m3", "smallm.e4m3.csv", 20);
+    reaches(&promoted, "e4m3-promoted", "dsv3.e4m3.csv", 39);
+    reaches(&promoted, "e4m3-promoted", "more.e4m3.csv", 20);
+    reaches(&promoted, "e4m3-promoted", "smallm.e4m3.csv", 20);
+}
 
 static void test_every_candidate_is_a_row_that_can_be_read_back(void **state)
 {
@@ -93,24 +205,26 @@ static void test_two_tile_rows_read_b_slower_than_one(void **state)
     assert_true(fabs(cost_of("bf16-64x128-w1x1-k2-s7-m8-split", 64, 4096, 14336) / one - 1) < 0.05);
 }
 
-static void test_a_partial_wave_costs_stream_k_less_than_whole_tiles(void **state)
+static void test_stream_k_is_for_less_than_a_wave_of_tiles(void **state)
 {
     (void)state;
     const char *whole = "bf16-128x192-w2x1-c1x1-s5-e1-m8-coop";
     const char *shared = "bf16-128x192-w2x1-c1x1-s5-e1-m8-coop-stream";
-    assert_true(cost_of(shared, 4096, 1024, 8192) < 0.8 * cost_of(whole, 4096, 1024, 8192));
-    assert_true(cost_of(shared, 4096, 192 * 5, 8192) < 0.9 * cost_of(whole, 4096, 192 * 5, 8192));
+    assert_true(cost_of(shared, 128 * 11, 192 * 8, 8192) <
+                0.8 * cost_of(whole, 128 * 11, 192 * 8, 8192));
     assert_true(fabs(cost_of(shared, 128 * 132, 192, 8192) / cost_of(whole, 128 * 132, 192, 8192) -
                      1) < 1e-6);
+    assert_true(isinf(cost_of(shared, 128 * 133, 192, 8192)));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_tables_reach_nine_tenths_of_brute_force_on_every_recorded_list),
         cmocka_unit_test(test_every_candidate_is_a_row_that_can_be_read_back),
         cmocka_unit_test(test_shares_hold_all_slabs_and_no_block_more_than_fit),
         cmocka_unit_test(test_two_tile_rows_read_b_slower_than_one),
-        cmocka_unit_test(test_a_partial_wave_costs_stream_k_less_than_whole_tiles),
+        cmocka_unit_test(test_stream_k_is_for_less_than_a_wave_of_tiles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

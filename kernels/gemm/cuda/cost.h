@@ -68,7 +68,8 @@ static inline int plumb_ceil_div(int64_t x, int64_t y)
     return (int)((x + y - 1) / y);
 }
 
-// What the busiest block does: turns at tiles, slabs over all of them.
+// What the busiest block does: turns at tiles, slabs over all of them. Stream-K is for less than a
+// wave of tiles here: with more it has always lost to a tile that fits.
 struct plumb_turns {
     double waves, slabs;
 };
@@ -83,10 +84,11 @@ static inline struct plumb_turns plumb_take_turns(const struct plumb_traits *t,
     struct plumb_turns turns;
     if (t->split_k < 0) {
         const int resident = d->sms / cluster * t->blocks_per_sm;
+        if (tiles > resident)
+            return (struct plumb_turns){INFINITY, INFINITY};
         const struct plumb_stream_shares s = plumb_share_slabs(tiles, slabs, resident);
-        turns.slabs = (double)s.streamed * slabs / s.sharers +
-                      (double)plumb_ceil_div(tiles - s.streamed, resident) * slabs;
-        turns.waves = turns.slabs / slabs < 1 ? 1 : turns.slabs / slabs;
+        turns.slabs = (double)tiles * slabs / s.sharers;
+        turns.waves = 1;
         return turns;
     }
     const int members = cluster * t->split_k; // of a cluster
@@ -128,9 +130,13 @@ static inline double plumb_cost_cycles(const struct plumb_traits *t, const struc
     const int in = t->in_type == PLUMB_TF32 ? 4 : t->in_type == PLUMB_E4M3 ? 1 : 2;
     const int out = t->out_type == PLUMB_FP32 ? 4 : 2;
     const int rows = plumb_ceil_div(p->m, t->tile_m * t->cluster_m);
-    const double again = 1 + d->again * ((rows < 4 ? rows : 4) - 1);
-    const double bytes = ((double)p->m + (double)p->n * again) * (double)p->k * in +
-                         (double)p->m * (double)p->n * out;
+    const int columns = plumb_ceil_div(p->n, t->tile_n * t->cluster_n);
+    const double again_a = 1 + d->again * ((columns < 4 ? columns : 4) - 1);
+    const double again_b = 1 + d->again * ((rows < 4 ? rows : 4) - 1);
+    const double bytes =
+        ((double)p->m * (p->m > p->n ? again_a : 1) + (double)p->n * (p->m > p->n ? 1 : again_b)) *
+            (double)p->k * in +
+        (double)p->m * (double)p->n * out;
     const double memory = bytes / d->bytes_per_s * d->hz;
     const double compute = turns.slabs * c->slab;
     const double crooked = plumb_crooked_cycles(t, p, turns.slabs, p->k * in, d);
