@@ -141,8 +141,9 @@ static void newer_version_is_refused_with_both_numbers(void **state)
     struct store *store = scratch_store(f->path, STORE_READ);
     assert_int_equal(store_info(&report, store, &err), 0);
     store_close(store);
-    run_sql(f->path, "PRAGMA user_version = 7");
-    const char *said = arena_printf(&f->arena, "is version 7, this plumb knows %d", report.version);
+    run_sql(f->path, arena_printf(&f->arena, "PRAGMA user_version = %d", report.version + 1));
+    const char *said = arena_printf(&f->arena, "is version %d, this plumb knows %d",
+                                    report.version + 1, report.version);
     expect_refused(f->path, STORE_READ, said);
     expect_refused(f->path, STORE_WRITE, said);
 }
