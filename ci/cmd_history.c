@@ -283,6 +283,8 @@ static int history_csv(const struct arguments *a, void (*print)(const struct vie
     if (series_csv_read(&text, &length, a->csv, err))
         return -1;
     int failed = series_csv_parse(&series, text, length, name, a->column, err);
+    if (!failed && series.count == series.missing)
+        failed = error_set(err, "%s, column %s: no numbers", name, series.column);
     if (!failed) {
         struct view view = {.title = name,
                             .column = series.column,

@@ -4,6 +4,7 @@
 // reference_cuda.cu, micro-benchmarks in calibrate_*.cu. Settings of the GPU are never changed.
 #include "kernels/device_cuda.h"
 #include "kernels/inputs.h"
+#include "kernels/library_version.h"
 
 enum { FILL_THREADS = 256, STATE_EVERY_MS = 10, ATTEMPTS = 3 };
 
@@ -170,6 +171,19 @@ static double attribute(enum cudaDeviceAttr which)
     return cudaDeviceGetAttribute(&value, which, 0) == cudaSuccess ? value : 0;
 }
 
+// Where a module would find cuBLASLt: what the user sets, then where the toolkit is.
+static void runtime_text(char *out, size_t size, int version)
+{
+    const char *set = getenv("LD_LIBRARY_PATH"), *home = getenv("CUDA_HOME");
+    char file[32], directories[4096], cublaslt[32];
+    snprintf(file, sizeof(file), "libcublasLt.so.%d", version / 1000);
+    snprintf(directories, sizeof(directories), "%s:%s%s:/usr/local/cuda/lib64", set ? set : "",
+             home ? home : "", home ? "/lib64" : "");
+    const bool known = library_version(cublaslt, sizeof(cublaslt), file, directories);
+    snprintf(out, size, "CUDA %d.%d%s%s", version / 1000, version % 1000 / 10,
+             known ? ", cuBLASLt " : "", cublaslt);
+}
+
 static int cuda_info(struct device_info *out, struct device_base *device, struct error *err)
 {
     struct cuda *cuda = (struct cuda *)device;
@@ -181,7 +195,7 @@ static int cuda_info(struct device_info *out, struct device_base *device, struct
     uuid_text(info.uuid, &properties);
     text_copy(info.name, sizeof(info.name), properties.name);
     nvml_driver(cuda->nvml, info.driver, sizeof(info.driver));
-    snprintf(info.runtime, sizeof(info.runtime), "CUDA %d.%d", version / 1000, version % 1000 / 10);
+    runtime_text(info.runtime, sizeof(info.runtime), version);
     struct gpu *g = &info.figures;
     g->name = "cuda";
     set_figure(&g->sm_count, cuda->sm_count, "cudaGetDeviceProperties");
