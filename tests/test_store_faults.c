@@ -192,6 +192,7 @@ static int load_everything(struct store *store, struct error *err)
     for (size_t i = 0; status == 0 && i < count; i++) {
         struct run run;
         status = store_load_run(&run, store, entries[i].id, err);
+        const bool loaded = status == 0;
         for (size_t k = 0; status == 0 && k < run.count; k++) {
             const struct series s = {run.results[k].kernel, &run.results[k].problem,
                                      run.devices[run.results[k].device].uuid};
@@ -199,7 +200,7 @@ static int load_everything(struct store *store, struct error *err)
             struct history history;
             status = store_history(&history, store, &s, &query, &run.arena, err);
         }
-        if (status == 0)
+        if (loaded)
             run_free(&run);
     }
     arena_free(&arena);
