@@ -385,6 +385,35 @@ static void half_widths_are_of_the_samples(void **state)
     store_close(store);
 }
 
+// The settled points alone end high, which is a step; with what came after it is a burst.
+static void burst_before_the_seam_is_no_step(void **state)
+{
+    (void)state;
+    enum { COUNT = FIRST_STEP - 1, MOST = 8 };
+    struct store *calm = make_store("calm.db", 0, COUNT);
+    const size_t settled = night(calm).settled;
+    store_close(calm);
+    assert_in_range(settled, PAST_CONTEXT, COUNT - 10);
+    for (size_t length = 2; length <= MOST; length++) {
+        char name[16];
+        snprintf(name, sizeof(name), "burst%zu.db", length);
+        struct store *store = make_store(name, 0, (unsigned)(settled - length));
+        ok(store_begin_batch(store, &err));
+        for (size_t i = settled - length; i < COUNT; i++)
+            add_commit(store, (unsigned)i, i < settled ? 0.02 : 0);
+        ok(store_commit_batch(store, &err));
+        struct history_set set;
+        struct judgement j = judge(&set, store, NULL);
+        double moved = 0;
+        for (size_t i = 0; i < j.change_count; i++)
+            moved += j.changes[i].change.size;
+        if (!(fabs(moved) < 0.005))
+            fail_msg("%zu high values: the level moved by %g", length, moved);
+        history_free(&set);
+        store_close(store);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -399,6 +428,7 @@ int main(void)
         cmocka_unit_test(what_came_meanwhile_stays_marked),
         cmocka_unit_test(what_is_kept_is_checked),
         cmocka_unit_test(half_widths_are_of_the_samples),
+        cmocka_unit_test(burst_before_the_seam_is_no_step),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
