@@ -84,9 +84,33 @@ static int connect_file(struct store *store, const char *options, struct error *
     return 0;
 }
 
+// What a file says of itself, before anything of it is used.
+struct identity {
+    int64_t application, version, tables;
+};
+
+// One statement, so one moment: between two looks another process may make the store.
+static int read_identity(struct identity *out, struct store *store, struct error *err)
+{
+    sqlite3_stmt *statement = NULL;
+    int code = sqlite3_prepare_v2(store->db,
+                                  "SELECT application_id, user_version, (SELECT count(*) FROM "
+                                  "sqlite_schema) FROM pragma_application_id, pragma_user_version",
+                                  -1, &statement, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_step(statement);
+    int status = code == SQLITE_ROW ? 0 : store_fail(store, err);
+    if (status == 0)
+        *out = (struct identity){.application = sqlite3_column_int64(statement, 0),
+                                 .version = sqlite3_column_int64(statement, 1),
+                                 .tables = sqlite3_column_int64(statement, 2)};
+    sqlite3_finalize(statement);
+    return status;
+}
+
 // A WAL store in a folder where nothing may be created can still be read if no one writes it and no
 // log is left: then the file alone is the whole truth.
-static int connect_unwritable(struct store *store, int64_t *version, struct error *err)
+static int connect_unwritable(struct store *store)
 {
     struct stat info;
     struct error ignored;
@@ -98,32 +122,26 @@ static int connect_unwritable(struct store *store, int64_t *version, struct erro
         return -1;
     sqlite3_close(store->db);
     store->db = NULL;
-    if (connect_file(store, "?immutable=1", &ignored))
-        return -1;
-    return migration_pragma(version, store, "PRAGMA user_version", err);
+    return connect_file(store, "?immutable=1", &ignored);
 }
 
-static int check_version(struct store *store, int64_t version, struct error *err)
+static int check_identity(const struct store *store, struct identity file, struct error *err)
 {
-    int64_t application, tables;
     int known = migration_count();
-    if (migration_pragma(&application, store, "PRAGMA application_id", err) ||
-        migration_pragma(&tables, store, "SELECT count(*) FROM sqlite_schema", err))
-        return -1;
-    bool empty = tables == 0 && application == 0 && version == 0;
-    if (!empty && application != STORE_APPLICATION_ID)
+    bool empty = file.tables == 0 && file.application == 0 && file.version == 0;
+    if (!empty && file.application != STORE_APPLICATION_ID)
         return error_set(err, "store %s: is a database of another program; name another file",
                          store->path);
-    if (version > known)
+    if (file.version > known)
         return error_set(err,
                          "store %s is version %lld, this plumb knows %d: install a newer "
                          "plumb",
-                         store->path, (long long)version, known);
-    if (store->mode == STORE_READ && version < known)
+                         store->path, (long long)file.version, known);
+    if (store->mode == STORE_READ && file.version < known)
         return error_set(err,
                          "store %s is version %lld, this plumb needs %d: bring it up with "
                          "`plumb store upgrade`",
-                         store->path, (long long)version, known);
+                         store->path, (long long)file.version, known);
     return 0;
 }
 
@@ -150,13 +168,13 @@ static int use_log(struct store *store, struct error *err)
 
 static int open_checked(struct store *store, struct error *err)
 {
-    int64_t version;
+    struct identity file;
     if (connect_file(store, "", err))
         return -1;
-    if (migration_pragma(&version, store, "PRAGMA user_version", err) &&
-        connect_unwritable(store, &version, err))
+    if (read_identity(&file, store, err) &&
+        (connect_unwritable(store) || read_identity(&file, store, err)))
         return -1;
-    if (check_version(store, version, err))
+    if (check_identity(store, file, err))
         return -1;
     if (store->mode == STORE_WRITE && (use_log(store, err) || migration_apply(store, err)))
         return -1;

@@ -591,6 +591,36 @@ static void two_writers_both_get_all_saved(void **state)
     store_close(store);
 }
 
+static void first_opening_can_be_raced(void **state)
+{
+    struct fixture *f = *state;
+    enum { RACERS = 4, ROUNDS = 40 };
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        char name[32];
+        snprintf(name, sizeof(name), "race%u.db", round);
+        const char *path = scratch_path(&f->arena, f->folder, name);
+        int gate[2];
+        pid_t racers[RACERS];
+        assert_int_equal(pipe(gate), 0);
+        for (unsigned r = 0; r < RACERS; r++) {
+            racers[r] = fork();
+            if (racers[r] == 0) {
+                char byte;
+                close(gate[1]);
+                // Ends when the parent closes its side: all start at once.
+                if (read(gate[0], &byte, 1) != 0)
+                    _exit(1);
+                store_close(scratch_store(path, STORE_WRITE));
+                _exit(0);
+            }
+        }
+        close(gate[0]);
+        close(gate[1]);
+        for (unsigned r = 0; r < RACERS; r++)
+            assert_int_equal(exit_of(racers[r]), 0);
+    }
+}
+
 static void odd_names_are_only_names(void **state)
 {
     struct fixture *f = *state;
@@ -623,6 +653,7 @@ int main(void)
         TEST(full_disk_fails_cleanly),
         TEST(read_only_file_can_be_read_and_says_it_cannot_be_written),
         TEST(two_writers_both_get_all_saved),
+        TEST(first_opening_can_be_raced),
         TEST(odd_names_are_only_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
