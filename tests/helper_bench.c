@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/helper_bench.h"
+#include "tests/helper_files.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,23 +11,6 @@ static void die(const char *what)
 {
     fprintf(stderr, "helper_bench: %s\n", what);
     abort();
-}
-
-static char *read_all(const char *path)
-{
-    size_t used = 0, size = 65536;
-    char *text = xcalloc(1, size);
-    FILE *file = fopen(path, "re");
-    if (!file)
-        die(path);
-    for (size_t got; (got = fread(text + used, 1, size - used - 1, file)) > 0;) {
-        used += got;
-        if (size - used < 2)
-            text = xrealloc(text, size *= 2, 1);
-    }
-    text[used] = '\0';
-    fclose(file);
-    return text;
 }
 
 static void parse(struct transcript *t)
@@ -55,10 +39,10 @@ void bench_script(struct transcript *out, const char *arguments, const char *scr
     out->status = system(command);
     free(command);
     snprintf(path, sizeof(path), "%s/out", folder);
-    out->output = read_all(path);
+    out->output = helper_read(path, NULL);
     unlink(path);
     snprintf(path, sizeof(path), "%s/err", folder);
-    out->errors = read_all(path);
+    out->errors = helper_read(path, NULL);
     unlink(path);
     snprintf(path, sizeof(path), "%s/in", folder);
     unlink(path);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/helper_repo.h"
 
-#include "runner/files.h"
-
 #include <git2.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,24 +20,6 @@ static void need(int code, const char *what)
     const git_error *error = git_error_last();
     fprintf(stderr, "helper_repo: %s: %s\n", what, error ? error->message : "failed");
     abort();
-}
-
-char *helper_directory(void)
-{
-    const char *parent = getenv("TMPDIR");
-    char *directory = xprintf("%s/plumb-test-XXXXXX", parent ? parent : "/tmp");
-    if (!mkdtemp(directory)) {
-        perror(directory);
-        abort();
-    }
-    return directory;
-}
-
-void helper_discard(const char *directory)
-{
-    struct error err;
-    if (files_remove(directory, &err))
-        fprintf(stderr, "%s\n", err.text);
 }
 
 static void add_file(git_index *index, git_repository *git, const struct helper_file *file)
@@ -227,18 +207,6 @@ static char *blocked(void)
 #pragma GCC diagnostic pop
 }
 
-static char *read_file(const char *path)
-{
-    FILE *file = fopen(path, "rb");
-    char *text = xcalloc(100000, 1);
-    if (!file || fread(text, 1, 99999, file) == 0) {
-        perror(path);
-        abort();
-    }
-    fclose(file);
-    return text;
-}
-
 // Commits one version of simple on main.
 static void commit_simple(struct helper_repo *repo, enum helper_commit at, enum helper_commit after,
                           const char *path, const char *message, char *source)
@@ -252,7 +220,7 @@ static void commit_simple(struct helper_repo *repo, enum helper_commit at, enum 
 
 static void first_half(struct helper_repo *repo)
 {
-    char *abi = read_file(TEST_SOURCE "/kernels/kernel.h"), *other = blocked();
+    char *abi = helper_read(TEST_SOURCE "/kernels/kernel.h", NULL), *other = blocked();
     char *start = simple("The plainest way.", plain_row, many_rows);
     const struct helper_file files[] = {
         {"README.md", "Two kernels.\n", 0},

@@ -13,6 +13,7 @@
 #define PLUMB_HELPER_REPO_H
 
 #include "model/result.h"
+#include "tests/helper_files.h"
 
 enum helper_commit {
     REPO_START,
@@ -46,10 +47,6 @@ void helper_repo_remove(const struct helper_repo *repo);
 extern const char helper_repo_command[];
 extern const char *const helper_repo_inputs[];
 extern const size_t helper_repo_input_count;
-
-// A fresh directory under /tmp (or $TMPDIR), and its end. Caller frees the name.
-char *helper_directory(void);
-void helper_discard(const char *directory);
 
 // Files for histories of one's own. mode 0: regular. contents NULL: the file is removed.
 struct helper_file {
