@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A copy of fake_bench in a scratch folder, and the plan to start it by. Each of these ends the
+// test program on failure.
+#ifndef PLUMB_HELPER_FAKE_BENCH_H
+#define PLUMB_HELPER_FAKE_BENCH_H
+
+#include "runner/measure.h"
+
+// The program is copied, since a test may take its device away or put files beside it.
+struct fake_bench {
+    char *directory, *program;
+    struct sandbox sandbox; // off
+    struct bench_plan plan; // names the two above: valid while this stays where it is
+    size_t notes;           // passed on so far
+    struct arena arena;     // for what a test wants to keep
+};
+
+void fake_bench_make(struct fake_bench *fake);
+void fake_bench_remove(struct fake_bench *fake);
+// The same as cmocka's set-up and tear-down: *state is a struct fake_bench.
+int fake_bench_set_up(void **state);
+int fake_bench_tear_down(void **state);
+
+// The file PROGRAM.ENDING beside it; what they mean is in fake_bench.c.
+void fake_bench_write(const struct fake_bench *fake, const char *ending, const char *text);
+
+// The problem of every series of the fake: 4x4x4.
+extern const struct problem fake_problem;
+// Starts the child by the plan; ended by bench_stop().
+struct bench *fake_bench_start(struct fake_bench *fake);
+// Opens the series of this kernel, of /x/base.so and /x/head.so.
+struct bench_outcome fake_bench_open(struct bench_handle *handle, struct bench *bench,
+                                     const char *kernel);
+
+#endif
