@@ -194,6 +194,7 @@ static int feed(struct player *p, struct duet *d, struct error *err)
                             d->head_samples.items + d->fed, d->base_samples.count - d->fed);
     d->fed = d->base_samples.count;
     d->decision = gate_series_decide(&d->gate);
+    d->outlook = gate_outlook(&d->gate, &d->decision);
     return 0;
 }
 
@@ -223,15 +224,17 @@ static struct duet *next_to_play(struct player *p)
 {
     for (size_t i = 0; i < p->all->count; i++) {
         const struct duet *d = &p->all->items[i];
-        p->turns[i] = (struct gate_turn){.decision.next = GATE_DONE};
+        p->turns[i] = (struct gate_turn){.next = GATE_DONE};
         if (d->place != DUET_OPEN)
             continue;
         // In every process each has its turn before any is preferred.
-        p->turns[i].decision.next = GATE_MORE;
-        p->turns[i].decision.progress = d->decision.progress;
-        p->turns[i].decision.pairs = d->judged ? d->gate.streams[d->gate.processes - 1].pairs : 0;
-        p->turns[i].min_pairs = d->judged ? d->gate.policy.min_pairs : 1;
-        p->turns[i].block_s = d->block_s;
+        p->turns[i] = (struct gate_turn){
+            .next = GATE_MORE,
+            .pairs = d->judged ? d->gate.streams[d->gate.processes - 1].pairs : 0,
+            .min_pairs = d->judged ? d->gate.policy.min_pairs : 1,
+            .outlook = d->outlook,
+            .block_s = d->block_s,
+        };
     }
     const size_t next = gate_next_series(p->turns, p->all->count);
     return next == SIZE_MAX ? NULL : &p->all->items[next];

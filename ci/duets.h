@@ -44,6 +44,7 @@ struct duet {
     uint32_t launches; // per sample, as its first process chose
     size_t fed;        // pairs that the gate has seen
     double block_s;    // device time of its last block
+    double outlook;    // verdicts that its next block promises
     uint16_t block;
     uint32_t refusals; // for want of room
     bool parted;       // its process died under another

@@ -351,9 +351,6 @@ struct gate_decision gate_series_decide(const struct gate_series *s)
         .pairs = s->pairs,
         .processes = s->processes,
     };
-    double alarm = d.log_evidence / -log(s->policy.alpha);
-    double same = d.log_same / -log(1 - s->policy.confidence);
-    d.progress = fmin(1, fmax(0, fmax(alarm, same)));
     d.kind = kind_now(s, &d, &e);
     d.next = next_step(s, &d);
     return d;

@@ -75,7 +75,6 @@ struct gate_decision {
     double log_same;     // log e-value against |d| >= margin
     double log_blocks; // log e-value against d = 0 if medians of blocks are independent and normal:
                        // a companion to look at, it decides nothing
-    double progress;   // 0..1, the larger of both against what it needs
     uint32_t pairs;
     uint32_t processes;
 };
@@ -122,12 +121,18 @@ struct gate_decision gate_series_decide(const struct gate_series *series);
 // between processes when there are several. Infinite where the data bound nothing.
 void gate_series_interval(const struct gate_series *series, double *lower, double *upper);
 
-// Which of the undecided series gets the next block: round robin until each has its min_pairs, then
-// the one that is nearest to a decision per second. SIZE_MAX when none has next == GATE_MORE.
+// Verdicts that the next block of this series brings, as its pairs so far let one expect
+// (gate_next.c): about 1 / blocks until it is decided; 0: its budget will end before. `now` is what
+// gate_series_decide() said.
+double gate_outlook(const struct gate_series *series, const struct gate_decision *now);
+
+// Which of the series at work gets the next block: round robin until each has its min_pairs, then
+// the one that promises most verdicts per second. SIZE_MAX when none has next == GATE_MORE.
 struct gate_turn {
-    struct gate_decision decision;
-    uint32_t min_pairs;
-    double block_s; // device time of one more block
+    enum gate_next next;
+    uint32_t pairs, min_pairs; // of the process at work
+    double outlook;            // gate_outlook(); not read before min_pairs
+    double block_s;            // device time of one more block, > 0
 };
 size_t gate_next_series(const struct gate_turn *turns, size_t count);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Many series at once. Which comes next, and which alarms stand.
+// Many series at once: which alarms stand.
 //
 // Series of one GPU share its clock and heat, so their errors are dependent in unknown ways; e-BH
 // holds its false discovery rate under any dependence (Wang and Ramdas 2022), and so does the mean
@@ -12,30 +12,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-
-// Seconds until a decision if the evidence goes on growing as it did: pairs so far x (1 - progress)
-// / progress. Shortest first decides the most series in a given time.
-static double seconds_left(const struct gate_turn *turn)
-{
-    double progress = fmax(turn->decision.progress, 0.01);
-    return turn->block_s * turn->decision.pairs * (1 - progress) / progress;
-}
-
-size_t gate_next_series(const struct gate_turn *turns, size_t count)
-{
-    size_t fewest = SIZE_MAX, nearest = SIZE_MAX;
-    for (size_t i = 0; i < count; i++) {
-        const struct gate_turn *turn = &turns[i];
-        if (turn->decision.next != GATE_MORE)
-            continue;
-        if (turn->decision.pairs < turn->min_pairs &&
-            (fewest == SIZE_MAX || turn->decision.pairs < turns[fewest].decision.pairs))
-            fewest = i;
-        if (nearest == SIZE_MAX || seconds_left(turn) < seconds_left(&turns[nearest]))
-            nearest = i;
-    }
-    return fewest != SIZE_MAX ? fewest : nearest;
-}
 
 // Evidence of the series of one kernel, gathered into `of_kernel`; returns how many.
 static size_t gather_kernel(double *of_kernel, const double *log_evidence, const size_t *kernel,

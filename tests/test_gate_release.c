@@ -9,25 +9,6 @@
 
 #include <cmocka.h>
 
-static void next_series_is_round_robin_then_nearest_to_a_decision(void **state)
-{
-    (void)state;
-    struct gate_turn turns[4] = {
-        {{.next = GATE_MORE, .pairs = 16, .progress = 0.5}, 16, 1e-3},
-        {{.next = GATE_MORE, .pairs = 8, .progress = 0.0}, 16, 1e-3},
-        {{.next = GATE_DONE, .pairs = 0}, 16, 1e-3},
-        {{.next = GATE_MORE, .pairs = 16, .progress = 0.5}, 16, 1e-4},
-    };
-    assert_int_equal(gate_next_series(turns, 4), 1);
-    turns[1].decision.pairs = 16;
-    assert_int_equal(gate_next_series(turns, 4), 3); // the same progress, ten times cheaper
-    turns[3].decision.next = GATE_CONFIRM;
-    assert_int_equal(gate_next_series(turns, 4), 0);
-    turns[0].decision.next = turns[1].decision.next = GATE_DONE;
-    assert_true(gate_next_series(turns, 4) == SIZE_MAX);
-    assert_true(gate_next_series(NULL, 0) == SIZE_MAX);
-}
-
 static void release_pools_the_shapes_of_a_kernel(void **state)
 {
     (void)state;
@@ -88,7 +69,6 @@ static void false_releases_stay_under_q(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(next_series_is_round_robin_then_nearest_to_a_decision),
         cmocka_unit_test(release_pools_the_shapes_of_a_kernel),
         cmocka_unit_test(release_counts_every_kernel_once),
         cmocka_unit_test(false_releases_stay_under_q),
