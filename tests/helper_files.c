@@ -62,8 +62,11 @@ void helper_write_text(const char *path, const char *text)
     helper_write(path, text, strlen(text));
 }
 
-bool helper_exists(const char *path)
+bool helper_exists(const char *directory, const char *name)
 {
     struct stat status;
-    return lstat(path, &status) == 0;
+    char *path = xprintf("%s/%s", directory, name);
+    const bool there = lstat(path, &status) == 0;
+    free(path);
+    return there;
 }

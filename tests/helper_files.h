@@ -17,6 +17,6 @@ char *helper_read(const char *path, size_t *size);
 void helper_write(const char *path, const void *bytes, size_t size);
 void helper_write_text(const char *path, const char *text);
 // Something is there: a file, a folder, or a link that leads nowhere.
-bool helper_exists(const char *path);
+bool helper_exists(const char *directory, const char *name);
 
 #endif

@@ -324,3 +324,26 @@ void helper_repo_remove(const struct helper_repo *repo)
 {
     helper_discard(repo->directory);
 }
+
+int helper_opened_set_up(void **state)
+{
+    struct helper_opened *f = xcalloc(1, sizeof(*f));
+    struct error err;
+    helper_repo_create(&f->repo);
+    if (repository_open(&f->open, f->repo.directory, &err)) {
+        fprintf(stderr, "%s\n", err.text);
+        return -1;
+    }
+    *state = f;
+    return 0;
+}
+
+int helper_opened_tear_down(void **state)
+{
+    struct helper_opened *f = *state;
+    repository_close(f->open);
+    arena_free(&f->arena);
+    helper_repo_remove(&f->repo);
+    free(f);
+    return 0;
+}

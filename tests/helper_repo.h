@@ -12,7 +12,7 @@
 #ifndef PLUMB_HELPER_REPO_H
 #define PLUMB_HELPER_REPO_H
 
-#include "model/result.h"
+#include "runner/repository.h"
 #include "tests/helper_files.h"
 
 enum helper_commit {
@@ -42,6 +42,16 @@ struct helper_repo {
 // Makes it in a fresh directory under /tmp (or $TMPDIR); stops the test on any failure.
 void helper_repo_create(struct helper_repo *out);
 void helper_repo_remove(const struct helper_repo *repo);
+
+// One such history, opened, for all tests of a program; none of them may change it. cmocka's set-up
+// and tear-down: *state is a struct helper_opened.
+struct helper_opened {
+    struct helper_repo repo;
+    struct repository *open;
+    struct arena arena;
+};
+int helper_opened_set_up(void **state);
+int helper_opened_tear_down(void **state);
 
 // Builds one library per file of kernels/ with cc -O2: for struct recipe.
 extern const char helper_repo_command[];

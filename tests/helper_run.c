@@ -339,3 +339,13 @@ struct report_context helper_context(struct run *run)
     }
     return (struct report_context){.series = series, .commit_url = "https://example.org/commit/"};
 }
+
+struct buffer helper_report(const char *name, struct run run)
+{
+    struct buffer out = {0};
+    struct report_context context = helper_context(&run);
+    report_find(name)->write(&out, &run, &context);
+    buffer_puts(&out, "");
+    run_free(&run);
+    return out;
+}

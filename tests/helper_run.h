@@ -16,6 +16,10 @@ struct run helper_run_empty(void);         // nothing measured
 // What is known beyond the run; lives in run->arena.
 struct report_context helper_context(struct run *run);
 
+// What the report of this name says of the run with that context, ended by a NUL; frees the run.
+// The caller frees the buffer.
+struct buffer helper_report(const char *name, struct run run);
+
 // Strings meant to break a reader; `helper_hostile_count` of them.
 extern const char *const helper_hostile[];
 extern const size_t helper_hostile_count;
