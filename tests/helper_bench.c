@@ -34,8 +34,8 @@ void bench_script(struct transcript *out, const char *arguments, const char *scr
     FILE *file = fopen(path, "we");
     if (!file || fputs(script, file) < 0 || fclose(file))
         die(path);
-    char *command = xprintf("exec %s/bench %s <%s/in >%s/out 2>%s/err", TEST_BIN, arguments, folder,
-                            folder, folder);
+    char *command = xprintf("exec '%s/bench' %s <%s/in >%s/out 2>%s/err", TEST_BIN, arguments,
+                            folder, folder, folder);
     out->status = system(command);
     free(command);
     snprintf(path, sizeof(path), "%s/out", folder);

@@ -29,9 +29,9 @@ int helper_loop_build(const char *directory)
     free(path);
     if (!file || fputs(source, file) < 0 || fclose(file))
         return -1;
-    char *command = xprintf("cd %s && mkdir base head && for side in base:1 head:2; do cc -O2 "
-                            "-std=gnu17 -shared -fPIC -DTIMES=${side#*:} -I" TEST_SOURCE
-                            "/kernels -o ${side%%:*}/loop.so loop.c || exit 1; done",
+    char *command = xprintf("cd '%s' && mkdir base head && for side in base:1 head:2; do cc -O2 "
+                            "-std=gnu17 -shared -fPIC -DTIMES=${side#*:} -I'" TEST_SOURCE
+                            "/kernels' -o ${side%%:*}/loop.so loop.c || exit 1; done",
                             directory);
     int status = system(command);
     free(command);

@@ -97,7 +97,7 @@ static void no_repository_is_said(void **state)
 static void bare_repository_works(void **state)
 {
     (void)state;
-    char *command = xprintf("git -c safe.directory='*' clone -q --bare %s %s/bare.git",
+    char *command = xprintf("git -c safe.directory='*' clone -q --bare '%s' '%s/bare.git'",
                             repo.directory, outside);
     char *bare = xprintf("%s/bare.git", outside), *file = in_repo("good.cfg");
     assert_int_equal(system(command), 0);
@@ -111,7 +111,7 @@ static void bare_repository_works(void **state)
 static void shallow_clone_says_how_to_fetch_the_rest(void **state)
 {
     (void)state;
-    char *command = xprintf("git -c safe.directory='*' clone -q --depth 1 file://%s %s/shallow",
+    char *command = xprintf("git -c safe.directory='*' clone -q --depth 1 'file://%s' '%s/shallow'",
                             repo.directory, outside);
     char *clone = xprintf("%s/shallow", outside), *file = in_repo("good.cfg");
     assert_int_equal(system(command), 0);
@@ -267,7 +267,7 @@ static void device_that_disappears_ends_the_run_and_keeps_what_was_measured(void
     (void)state;
     char id[OBJECT_ID_TEXT], *file = in_repo("good.cfg");
     char *bench = xprintf("%s/fake_bench", outside), *path = xprintf("%s/lost.db", outside);
-    char *copy = xprintf("cp " TEST_BIN "/fake_bench %s", bench);
+    char *copy = xprintf("cp '" TEST_BIN "/fake_bench' '%s'", bench);
     assert_int_equal(system(copy), 0);
     const char *parents[] = {repo.ids[REPO_FASTER]};
     const struct helper_file files[] = {{"kernels/lost-pairs.c", "int nothing;\n", 0}};

@@ -466,11 +466,12 @@ static void by_hand_the_exit_code_tells(void **state)
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
         char *arguments = xprintf("%s", cases[i].arguments);
         for (char *at; (at = strstr(arguments, "%s")) != NULL;) {
-            char *filled = xprintf("%.*s%s%s", (int)(at - arguments), arguments, broken, at + 2);
+            char *filled = xprintf("%.*s'%s'%s", (int)(at - arguments), arguments, broken, at + 2);
             free(arguments);
             arguments = filled;
         }
-        char *command = xprintf("exec %s/bench %s >/dev/null 2>&1 </dev/null", TEST_BIN, arguments);
+        char *command =
+            xprintf("exec '%s/bench' %s >/dev/null 2>&1 </dev/null", TEST_BIN, arguments);
         int status = system(command);
         if (!WIFEXITED(status) || WEXITSTATUS(status) != cases[i].code)
             fail_msg("bench %s: status %x, not %d", arguments, status, cases[i].code);

@@ -483,13 +483,17 @@ static bool write_text(const char *path, const char *text)
 // A small disk of our own: a tmpfs, as root or in a namespace of our own. false: not allowed here.
 static bool mount_small_disk(const char *folder)
 {
-    char map[64];
-    snprintf(map, sizeof(map), "0 %u 1", (unsigned)getuid());
+    char user[64], group[64];
+    snprintf(user, sizeof(user), "0 %u 1", (unsigned)getuid());
+    snprintf(group, sizeof(group), "0 %u 1", (unsigned)getgid());
     bool root = getuid() == 0;
     if (unshare(CLONE_NEWNS | (root ? 0 : CLONE_NEWUSER)))
         return false;
-    if (!root)
-        write_text("/proc/self/uid_map", map);
+    // Without its group a process can make no file on a disk of its namespace.
+    if (!root &&
+        !(write_text("/proc/self/uid_map", user) && write_text("/proc/self/setgroups", "deny") &&
+          write_text("/proc/self/gid_map", group)))
+        return false;
     mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL);
     return mount("tmpfs", folder, "tmpfs", 0, "size=3m") == 0;
 }

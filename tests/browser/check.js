@@ -5,6 +5,7 @@
 const assert = require("assert");
 const { execFileSync } = require("child_process");
 const fs = require("fs");
+const { pathToFileURL } = require("url");
 const { Chromium } = require("./chromium.js");
 
 // Checks shared by every page: nothing on the console, nothing asked for, nothing too wide.
@@ -20,7 +21,7 @@ async function runChecks(checks) {
   fs.rmSync(folder, { recursive: true, force: true });
   execFileSync(pages, [folder], { stdio: "inherit" });
   const browser = new Chromium(chromium);
-  const open = (name, options) => browser.open("file://" + folder + "/" + name, options);
+  const open = (name, options) => browser.open(pathToFileURL(folder) + "/" + name, options);
   let failed = 0;
   for (const [name, check] of Object.entries(checks)) {
     try {
