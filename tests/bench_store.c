@@ -8,6 +8,7 @@
 // With a folder the store is kept there and, if it has the measurements already, only queried. With
 // NIGHTS that many more commits of all series are added to it instead: what `plumb site` then takes
 // is a night's.
+#include "tests/helper_files.h"
 #include "tests/helper_store.h"
 
 #include <fcntl.h>
@@ -378,7 +379,7 @@ int main(int argc, char **argv)
 {
     struct arena arena = {0};
     int64_t measurements = 500000, nights = 0;
-    char *scratch = argc > 2 ? NULL : scratch_make();
+    char *scratch = argc > 2 ? NULL : helper_directory();
     struct stat info;
     struct rusage usage;
     if (argc > 4 || (argc > 3 && (parse_int64(&nights, argv[3]) || nights < 1 || nights > 1000)) ||
@@ -405,6 +406,7 @@ int main(int argc, char **argv)
     printf("memory at most              %9.1f MB\n", (double)usage.ru_maxrss / 1024);
     arena_free(&arena);
     if (scratch)
-        scratch_remove(scratch);
+        helper_discard(scratch);
+    free(scratch);
     return 0;
 }

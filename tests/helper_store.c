@@ -1,43 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/helper_store.h"
 
-#include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static void die(const char *what, const char *why)
 {
     fprintf(stderr, "test helper: %s: %s\n", what, why);
     exit(1);
-}
-
-char *scratch_make(void)
-{
-    const char *base = getenv("TMPDIR");
-    char *folder = xprintf("%s/plumb-test-XXXXXX", base && *base ? base : "/tmp");
-    if (!mkdtemp(folder))
-        die(folder, "mkdtemp");
-    return folder;
-}
-
-void scratch_remove(char *folder)
-{
-    DIR *dir = opendir(folder);
-    struct dirent *entry;
-    while (dir && (entry = readdir(dir))) {
-        char *path = xprintf("%s/%s", folder, entry->d_name);
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
-            unlink(path) != 0 && rmdir(path) != 0)
-            scratch_remove(xstrdup(path));
-        free(path);
-    }
-    if (dir)
-        closedir(dir);
-    rmdir(folder);
-    free(folder);
 }
 
 const char *scratch_path(struct arena *arena, const char *folder, const char *name)

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Stores for tests: a scratch folder, runs made from a seed, and comparing what came back.
+// Stores for tests: runs made from a seed, and comparing what came back.
 #ifndef PLUMB_HELPER_STORE_H
 #define PLUMB_HELPER_STORE_H
 
 #include "baselines/store.h"
 
-// A fresh folder under TMPDIR, or /tmp. Ends the program on failure. The caller frees with
-// scratch_remove().
-char *scratch_make(void);
-void scratch_remove(char *folder);
 // folder/name, in a buffer of the arena.
 const char *scratch_path(struct arena *arena, const char *folder, const char *name);
 

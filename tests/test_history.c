@@ -2,6 +2,7 @@
 //
 // The past of stored series: what is found in it, whose it was, and what bad input does to it.
 #include "ci/past.h"
+#include "tests/helper_files.h"
 #include "tests/helper_store.h"
 
 #include <math.h>
@@ -34,14 +35,15 @@ static struct error err;
 static int set_up(void **state)
 {
     (void)state;
-    folder = scratch_make();
+    folder = helper_directory();
     return 0;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    scratch_remove(folder);
+    helper_discard(folder);
+    free(folder);
     arena_free(&arena);
     return 0;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ci/measuring.h"
+#include "tests/helper_files.h"
 #include "tests/helper_store.h"
 
 #include <setjmp.h>
@@ -9,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include <stdlib.h>
 #include <string.h>
 
 static const char policy_text[] = "[build]\n\tcommand = make\n[device \"host\"]\n\tkind = host\n"
@@ -24,7 +26,7 @@ static void scale_comes_from_other_runs_only(void **state)
     struct run run;
     struct gate_policy own, later;
     struct error err;
-    char *folder = scratch_make();
+    char *folder = helper_directory();
     context.store = scratch_store(scratch_path(&arena, folder, "s.db"), STORE_WRITE);
     assert_int_equal(policy_parse(&context.policy, policy_text, strlen(policy_text), "p", &err), 0);
     make_run(&run, RUN_GATE, 1, 1, 7);
@@ -46,7 +48,8 @@ static void scale_comes_from_other_runs_only(void **state)
     run_free(&run);
     policy_free(&context.policy);
     store_close(context.store);
-    scratch_remove(folder);
+    helper_discard(folder);
+    free(folder);
     arena_free(&arena);
 }
 

@@ -3,6 +3,7 @@
 // What is kept of a series' judgement: the same whichever nights asked for it, and never more than
 // what it was made of.
 #include "ci/site_past.h"
+#include "tests/helper_files.h"
 #include "tests/helper_store.h"
 
 #include <math.h>
@@ -27,14 +28,15 @@ static struct error err;
 static int set_up(void **state)
 {
     (void)state;
-    folder = scratch_make();
+    folder = helper_directory();
     return 0;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    scratch_remove(folder);
+    helper_discard(folder);
+    free(folder);
     arena_free(&strings);
     return 0;
 }

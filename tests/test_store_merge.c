@@ -1,48 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Joining shards of many machines, and making a store smaller.
-#include "tests/helper_store.h"
+#include "tests/helper_open_store.h"
 
 #include <setjmp.h>
-#include <sqlite3.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
-
-struct fixture {
-    char *folder;
-    struct arena arena;
-    struct store *store;
-    const char *shard; // a path, no file yet
-};
-
-static int setup(void **state)
-{
-    struct fixture *f = xcalloc(1, sizeof(*f));
-    f->folder = scratch_make();
-    f->store = scratch_store(scratch_path(&f->arena, f->folder, "store.db"), STORE_WRITE);
-    f->shard = scratch_path(&f->arena, f->folder, "shard.db");
-    *state = f;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    struct fixture *f = *state;
-    store_close(f->store);
-    scratch_remove(f->folder);
-    arena_free(&f->arena);
-    free(f);
-    return 0;
-}
-
-static void ok(int status, const struct error *err)
-{
-    if (status)
-        fail_msg("%s", err->text);
-}
 
 static void save_runs(struct store *store, unsigned from, unsigned to)
 {
@@ -54,16 +19,6 @@ static void save_runs(struct store *store, unsigned from, unsigned to)
     }
 }
 
-static struct store_counts counts(struct store *store)
-{
-    struct store_report report;
-    struct error err;
-    ok(store_check(&report, store, &err), &err);
-    if (report.problems)
-        fail_msg("%s", report.first);
-    return report.counts;
-}
-
 // Runs 0..n-1 are all there, exactly as made.
 static void expect_runs(struct store *store, size_t n)
 {
@@ -71,13 +26,13 @@ static void expect_runs(struct store *store, size_t n)
     struct run_entry *entries;
     struct error err = {0};
     size_t count;
-    ok(store_list_runs(&entries, &count, store, STORE_ALL_RUNS, 0, &arena, &err), &err);
+    assert_ok(store_list_runs(&entries, &count, store, STORE_ALL_RUNS, 0, &arena, &err), &err);
     assert_int_equal(count, n);
     for (size_t i = 0; i < n; i++) {
         struct run made, loaded;
         unsigned number = (unsigned)(n - 1 - i);
         make_run(&made, number % 3 == 2 ? RUN_GATE : RUN_MEASURE, number, 5, number);
-        ok(store_load_run(&loaded, store, entries[i].id, &err), &err);
+        assert_ok(store_load_run(&loaded, store, entries[i].id, &err), &err);
         assert_true(same_run(&made, &loaded));
         run_free(&made);
         run_free(&loaded);
@@ -87,55 +42,55 @@ static void expect_runs(struct store *store, size_t n)
 
 static void shards_join_to_the_same_as_one_store(void **state)
 {
-    struct fixture *f = *state;
+    struct open_store *f = *state;
     struct error err = {0};
     struct store_counts added;
-    struct store *shard = scratch_store(f->shard, STORE_WRITE);
+    struct store *shard = scratch_store(f->other_path, STORE_WRITE);
     save_runs(f->store, 0, 3);
     save_runs(shard, 3, 7);
     const struct device device = {"host", "host-1", "CPU", "6.1", "glibc", "host"};
     struct gpu gpu = {.name = "host"};
     gpu.dram_bytes_s = (struct figure){21.5e9, ORIGIN_CALIBRATED, "measured"};
-    ok(store_save_profile(shard, &device, &gpu, &err), &err);
+    assert_ok(store_save_profile(shard, &device, &gpu, &err), &err);
     struct epoch epoch = {"tile-* * *", "abcdef0", 0.03, "on purpose", "A. Author", 0};
-    ok(store_save_epochs(shard, &(struct epoch_list){&epoch, 1}, &err), &err);
+    assert_ok(store_save_epochs(shard, &(struct epoch_list){&epoch, 1}, &err), &err);
     store_close(shard);
-    ok(store_merge(f->store, f->shard, &added, &err), &err);
+    assert_ok(store_merge(f->store, f->other_path, &added, &err), &err);
     assert_int_equal(added.runs, 4);
     assert_int_equal(added.measurements, 25); // three plain runs, one gate with two sides
     assert_int_equal(added.epochs, 1);
     expect_runs(f->store, 7);
     struct gpu loaded;
     bool found;
-    ok(store_load_profile(&loaded, &found, f->store, "host-1", &f->arena, &err), &err);
+    assert_ok(store_load_profile(&loaded, &found, f->store, "host-1", &f->arena, &err), &err);
     assert_true(found && loaded.dram_bytes_s.value == 21.5e9);
 }
 
 static void merging_again_changes_nothing(void **state)
 {
-    struct fixture *f = *state;
+    struct open_store *f = *state;
     struct error err = {0};
     struct store_counts added;
-    struct store *shard = scratch_store(f->shard, STORE_WRITE);
+    struct store *shard = scratch_store(f->other_path, STORE_WRITE);
     save_runs(shard, 0, 4);
     store_close(shard);
-    ok(store_merge(f->store, f->shard, &added, &err), &err);
-    struct store_counts before = counts(f->store);
+    assert_ok(store_merge(f->store, f->other_path, &added, &err), &err);
+    struct store_counts before = sound_counts(f->store);
     for (int i = 0; i < 3; i++) {
-        ok(store_merge(f->store, f->shard, &added, &err), &err);
+        assert_ok(store_merge(f->store, f->other_path, &added, &err), &err);
         const struct store_counts none = {0};
         assert_memory_equal(&added, &none, sizeof(none));
     }
-    struct store_counts after = counts(f->store);
+    struct store_counts after = sound_counts(f->store);
     assert_memory_equal(&before, &after, sizeof(before));
     expect_runs(f->store, 4);
 }
 
 static void order_of_merging_does_not_matter(void **state)
 {
-    struct fixture *f = *state;
+    struct open_store *f = *state;
     struct error err = {0};
-    const char *paths[3], *other = scratch_path(&f->arena, f->folder, "other.db");
+    const char *paths[3];
     for (unsigned i = 0; i < 3; i++) {
         char name[32];
         snprintf(name, sizeof(name), "part-%u.db", i);
@@ -145,50 +100,50 @@ static void order_of_merging_does_not_matter(void **state)
         store_close(shard);
     }
     for (int i = 0; i < 3; i++)
-        ok(store_merge(f->store, paths[i], NULL, &err), &err);
+        assert_ok(store_merge(f->store, paths[i], NULL, &err), &err);
     expect_runs(f->store, 6);
-    struct store *reverse = scratch_store(other, STORE_WRITE);
+    struct store *reverse = scratch_store(f->other_path, STORE_WRITE);
     for (int i = 2; i >= 0; i--)
-        ok(store_merge(reverse, paths[i], NULL, &err), &err);
+        assert_ok(store_merge(reverse, paths[i], NULL, &err), &err);
     expect_runs(reverse, 6);
-    struct store_counts a = counts(f->store), b = counts(reverse);
+    struct store_counts a = sound_counts(f->store), b = sound_counts(reverse);
     assert_memory_equal(&a, &b, sizeof(a));
     store_close(reverse);
 }
 
 static void unfinished_run_is_brought_up_later(void **state)
 {
-    struct fixture *f = *state;
+    struct open_store *f = *state;
     struct error err = {0};
     struct run run, loaded;
-    struct store *shard = scratch_store(f->shard, STORE_WRITE);
+    struct store *shard = scratch_store(f->other_path, STORE_WRITE);
     make_run(&run, RUN_MEASURE, 1, 4, 9);
-    ok(store_begin_run(shard, &run, &err), &err);
-    ok(store_save_result(shard, &run, &run.results[0], &err), &err);
-    ok(store_merge(f->store, f->shard, NULL, &err), &err);
-    struct store_counts first = counts(f->store);
+    assert_ok(store_begin_run(shard, &run, &err), &err);
+    assert_ok(store_save_result(shard, &run, &run.results[0], &err), &err);
+    assert_ok(store_merge(f->store, f->other_path, NULL, &err), &err);
+    struct store_counts first = sound_counts(f->store);
     assert_int_equal(first.unfinished, 1);
     assert_int_equal(first.measurements, 1);
     for (size_t i = 1; i < 4; i++)
-        ok(store_save_result(shard, &run, &run.results[i], &err), &err);
-    ok(store_finish_run(shard, &run, &err), &err);
+        assert_ok(store_save_result(shard, &run, &run.results[i], &err), &err);
+    assert_ok(store_finish_run(shard, &run, &err), &err);
     store_close(shard);
-    ok(store_merge(f->store, f->shard, NULL, &err), &err);
+    assert_ok(store_merge(f->store, f->other_path, NULL, &err), &err);
     int64_t id;
-    ok(store_last_run(&id, f->store, STORE_ALL_RUNS, &err), &err);
-    ok(store_load_run(&loaded, f->store, id, &err), &err);
+    assert_ok(store_last_run(&id, f->store, STORE_ALL_RUNS, &err), &err);
+    assert_ok(store_load_run(&loaded, f->store, id, &err), &err);
     assert_true(same_run(&run, &loaded));
-    assert_int_equal(counts(f->store).runs, 1);
+    assert_int_equal(sound_counts(f->store).runs, 1);
     run_free(&run);
     run_free(&loaded);
 }
 
 static void reused_measurement_keeps_its_origin(void **state)
 {
-    struct fixture *f = *state;
+    struct open_store *f = *state;
     struct error err = {0};
     struct run first, second, loaded;
-    struct store *shard = scratch_store(f->shard, STORE_WRITE);
+    struct store *shard = scratch_store(f->other_path, STORE_WRITE);
     save_runs(f->store, 5, 6); // so that keys differ
     make_run(&first, RUN_MEASURE, 1, 1, 9);
     save_whole_run(shard, &first);
@@ -198,11 +153,11 @@ static void reused_measurement_keeps_its_origin(void **state)
     second.results[0].head = (struct measurement){0};
     save_whole_run(shard, &second);
     store_close(shard);
-    ok(store_merge(f->store, f->shard, NULL, &err), &err);
+    assert_ok(store_merge(f->store, f->other_path, NULL, &err), &err);
     struct run_entry *entries;
     size_t count;
-    ok(store_list_runs(&entries, &count, f->store, RUN_MEASURE, 0, &f->arena, &err), &err);
-    ok(store_load_run(&loaded, f->store, entries[0].id, &err), &err);
+    assert_ok(store_list_runs(&entries, &count, f->store, RUN_MEASURE, 0, &f->arena, &err), &err);
+    assert_ok(store_load_run(&loaded, f->store, entries[0].id, &err), &err);
     assert_string_equal(loaded.head.id, second.head.id);
     assert_true(same_measurement(&loaded.results[0].head, &first.results[0].head));
     run_free(&first);
@@ -212,7 +167,7 @@ static void reused_measurement_keeps_its_origin(void **state)
 
 static void builds_merge_with_their_kernels(void **state)
 {
-    struct fixture *f = *state;
+    struct open_store *f = *state;
     struct error err = {0};
     struct run run;
     struct build_kernel kernels[1] = {{.name = "tiled", .code = "c0de", .traits = {.tile_m = 64}}};
@@ -220,13 +175,14 @@ static void builds_merge_with_their_kernels(void **state)
     struct build_record loaded;
     bool found;
     make_run(&run, RUN_MEASURE, 1, 1, 9);
-    struct store *shard = scratch_store(f->shard, STORE_WRITE);
-    ok(store_record_build(shard, &run.head, &build, &err), &err);
+    struct store *shard = scratch_store(f->other_path, STORE_WRITE);
+    assert_ok(store_record_build(shard, &run.head, &build, &err), &err);
     store_close(shard);
     for (int i = 0; i < 2; i++)
-        ok(store_merge(f->store, f->shard, NULL, &err), &err);
-    ok(store_find_commit_build(&loaded, &found, f->store, &run.head, "cuda", &f->arena, &err),
-       &err);
+        assert_ok(store_merge(f->store, f->other_path, NULL, &err), &err);
+    assert_ok(
+        store_find_commit_build(&loaded, &found, f->store, &run.head, "cuda", &f->arena, &err),
+        &err);
     assert_true(found);
     assert_int_equal(loaded.count, 1);
     assert_string_equal(loaded.kernels[0].code, "c0de");
@@ -234,19 +190,9 @@ static void builds_merge_with_their_kernels(void **state)
     run_free(&run);
 }
 
-static void run_sql(const char *path, const char *sql)
-{
-    sqlite3 *db = NULL;
-    char *why = NULL;
-    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    if (sqlite3_exec(db, sql, NULL, NULL, &why) != SQLITE_OK)
-        fail_msg("%s: %s", sql, why);
-    sqlite3_close(db);
-}
-
 static void bad_shard_is_refused_and_nothing_is_added(void **state)
 {
-    struct fixture *f = *state;
+    struct open_store *f = *state;
     static const char *const changes[] = {
         "PRAGMA user_version = 99",
         "CREATE VIEW v AS SELECT 1",
@@ -257,19 +203,19 @@ static void bad_shard_is_refused_and_nothing_is_added(void **state)
     save_runs(f->store, 0, 1);
     for (size_t i = 0; i < ARRAY_COUNT(changes); i++) {
         struct error err = {0};
-        struct store *shard = scratch_store(f->shard, STORE_WRITE);
+        struct store *shard = scratch_store(f->other_path, STORE_WRITE);
         save_runs(shard, 1, 2);
         store_close(shard);
-        run_sql(f->shard, changes[i]);
-        if (store_merge(f->store, f->shard, NULL, &err) == 0)
+        run_sql(f->other_path, changes[i]);
+        if (store_merge(f->store, f->other_path, NULL, &err) == 0)
             fail_msg("accepted: %s", changes[i]);
-        assert_non_null(strstr(err.text, "shard.db"));
+        assert_non_null(strstr(err.text, "other.db"));
         assert_null(strchr(err.text, '\n'));
         expect_runs(f->store, 1);
-        remove(f->shard);
+        remove(f->other_path);
     }
     struct error err = {0};
-    assert_int_equal(store_merge(f->store, f->shard, NULL, &err), -1);
+    assert_int_equal(store_merge(f->store, f->other_path, NULL, &err), -1);
     assert_int_equal(store_merge(f->store, store_path(f->store), NULL, &err), -1);
     assert_non_null(strstr(err.text, "is the store it shall be merged into"));
     save_runs(f->store, 1, 2); // it still works
@@ -278,27 +224,29 @@ static void bad_shard_is_refused_and_nothing_is_added(void **state)
 
 static void pruned_samples_leave_time_and_history(void **state)
 {
-    struct fixture *f = *state;
+    struct open_store *f = *state;
     struct error err = {0};
     struct store_counts removed, before;
     struct run made, loaded;
     save_runs(f->store, 0, 4);
-    before = counts(f->store);
+    before = sound_counts(f->store);
     const struct prune_rule dry = {.before_s = 1700000000 + 3600 * 2, .dry_run = true};
-    ok(store_prune(f->store, &dry, &removed, &err), &err);
+    assert_ok(store_prune(f->store, &dry, &removed, &err), &err);
     assert_true(removed.samples_bytes > 100);
-    struct store_counts still = counts(f->store);
+    struct store_counts still = sound_counts(f->store);
     assert_memory_equal(&before, &still, sizeof(before));
     struct prune_rule rule = dry;
     rule.dry_run = false;
-    ok(store_prune(f->store, &rule, &removed, &err), &err);
-    assert_int_equal(counts(f->store).samples_bytes, before.samples_bytes - removed.samples_bytes);
-    assert_int_equal(counts(f->store).measurements, before.measurements);
+    assert_ok(store_prune(f->store, &rule, &removed, &err), &err);
+    assert_int_equal(sound_counts(f->store).samples_bytes,
+                     before.samples_bytes - removed.samples_bytes);
+    assert_int_equal(sound_counts(f->store).measurements, before.measurements);
     make_run(&made, RUN_MEASURE, 1, 5, 1);
     struct run_entry *entries;
     size_t count;
-    ok(store_list_runs(&entries, &count, f->store, STORE_ALL_RUNS, 0, &f->arena, &err), &err);
-    ok(store_load_run(&loaded, f->store, entries[2].id, &err), &err);
+    assert_ok(store_list_runs(&entries, &count, f->store, STORE_ALL_RUNS, 0, &f->arena, &err),
+              &err);
+    assert_ok(store_load_run(&loaded, f->store, entries[2].id, &err), &err);
     assert_string_equal(loaded.head.id, made.head.id);
     for (size_t i = 0; i < loaded.count; i++) {
         assert_int_equal(loaded.results[i].head.count, 1);
@@ -311,7 +259,7 @@ static void pruned_samples_leave_time_and_history(void **state)
 
 static void pruned_runs_are_gone_but_not_what_others_show(void **state)
 {
-    struct fixture *f = *state;
+    struct open_store *f = *state;
     struct error err = {0};
     struct store_counts removed;
     struct run first, second, loaded;
@@ -324,16 +272,16 @@ static void pruned_runs_are_gone_but_not_what_others_show(void **state)
     second.results[0].head = (struct measurement){0};
     save_whole_run(f->store, &second);
     const struct prune_rule rule = {.before_s = 1700000000 + 3600 * 3, .runs = true};
-    ok(store_prune(f->store, &rule, &removed, &err), &err);
+    assert_ok(store_prune(f->store, &rule, &removed, &err), &err);
     assert_int_equal(removed.runs, 2);          // 1 and 2; 0 is shown by 9
     assert_int_equal(removed.measurements, 15); // 5 and, a gate, 10
-    assert_int_equal(counts(f->store).runs, 3);
-    ok(store_load_run(&loaded, f->store, second.id, &err), &err);
+    assert_int_equal(sound_counts(f->store).runs, 3);
+    assert_ok(store_load_run(&loaded, f->store, second.id, &err), &err);
     assert_true(same_measurement(&loaded.results[0].head, &first.results[0].head));
     run_free(&loaded);
     const struct prune_rule all = {.before_s = INT64_MAX, .runs = true};
-    ok(store_prune(f->store, &all, &removed, &err), &err);
-    struct store_counts left = counts(f->store);
+    assert_ok(store_prune(f->store, &all, &removed, &err), &err);
+    struct store_counts left = sound_counts(f->store);
     assert_int_equal(
         left.runs + left.measurements + left.samples_bytes + left.predictions + left.verdicts, 0);
     save_runs(f->store, 0, 2); // and it goes on
@@ -342,7 +290,7 @@ static void pruned_runs_are_gone_but_not_what_others_show(void **state)
     run_free(&second);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_store_set_up, open_store_tear_down)
 
 int main(void)
 {

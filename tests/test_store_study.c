@@ -3,7 +3,7 @@
 // Studies in the store: they come back, through merging and JSON too, and count as what is known of
 // a device's false alarms.
 #include "baselines/store.h"
-#include "helper_store.h"
+#include "tests/helper_open_store.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -13,37 +13,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-struct fixture {
-    char *folder;
-    struct arena arena;
-    struct store *store;
-};
-
-static int setup(void **state)
-{
-    struct fixture *f = xcalloc(1, sizeof(*f));
-    f->folder = scratch_make();
-    f->store = scratch_store(scratch_path(&f->arena, f->folder, "store.db"), STORE_WRITE);
-    *state = f;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    struct fixture *f = *state;
-    store_close(f->store);
-    scratch_remove(f->folder);
-    arena_free(&f->arena);
-    free(f);
-    return 0;
-}
-
-static void ok(int status, const struct error *err)
-{
-    if (status)
-        fail_msg("%s", err->text);
-}
 
 static struct study_result row(enum study_kind kind, const char *kernel, uint32_t gates,
                                uint32_t slower)
@@ -77,16 +46,16 @@ static void save_study_run(struct store *store, struct run *run, unsigned number
     run->studies[0] = row(STUDY_AA, "alpha", 101, alarms);
     run->studies[1] = row(STUDY_SLOWER, "alpha", 11, 10);
     run->studies[2] = row(STUDY_AA, "beta", 51, 0);
-    ok(store_begin_run(store, run, &err), &err);
-    ok(store_save_study(store, run, &err), &err);
-    ok(store_finish_run(store, run, &err), &err);
+    assert_ok(store_begin_run(store, run, &err), &err);
+    assert_ok(store_save_study(store, run, &err), &err);
+    assert_ok(store_finish_run(store, run, &err), &err);
 }
 
 static void expect_study(struct store *store, int64_t run_id, const struct run *as)
 {
     struct run loaded;
     struct error err;
-    ok(store_load_run(&loaded, store, run_id, &err), &err);
+    assert_ok(store_load_run(&loaded, store, run_id, &err), &err);
     assert_int_equal(loaded.study_count, as->study_count);
     for (size_t i = 0; i < as->study_count; i++) {
         const struct study_result *a = &as->studies[i], *b = &loaded.studies[i];
@@ -108,14 +77,14 @@ static void expect_alarms(struct store *store, const struct run *run, uint64_t g
 {
     struct alarm_count studies, self_tests;
     struct error err;
-    ok(store_false_alarms(&studies, &self_tests, store, run->devices[0].uuid, &err), &err);
+    assert_ok(store_false_alarms(&studies, &self_tests, store, run->devices[0].uuid, &err), &err);
     assert_int_equal(studies.gates, gates);
     assert_int_equal(studies.alarms, alarms);
 }
 
 static void study_comes_back_and_counts(void **state)
 {
-    struct fixture *f = *state;
+    struct open_store *f = *state;
     struct run run, second;
     struct alarm_count of_series;
     struct error err;
@@ -125,10 +94,10 @@ static void study_comes_back_and_counts(void **state)
     save_study_run(f->store, &second, 2, 0);
     expect_alarms(f->store, &run, 300, 2);
     const struct series series = {"beta", &run.studies[2].problem, run.devices[0].uuid};
-    ok(store_series_false_alarms(&of_series, f->store, &series, &err), &err);
+    assert_ok(store_series_false_alarms(&of_series, f->store, &series, &err), &err);
     assert_true(of_series.gates == 100 && of_series.alarms == 0);
     const struct series unknown = {"gamma", &run.studies[2].problem, run.devices[0].uuid};
-    ok(store_series_false_alarms(&of_series, f->store, &unknown, &err), &err);
+    assert_ok(store_series_false_alarms(&of_series, f->store, &unknown, &err), &err);
     assert_true(of_series.gates == 0);
     run_free(&run);
     run_free(&second);
@@ -137,12 +106,12 @@ static void study_comes_back_and_counts(void **state)
 // Saved round by round: the later save counts, once.
 static void later_save_replaces_the_earlier(void **state)
 {
-    struct fixture *f = *state;
+    struct open_store *f = *state;
     struct run run;
     struct error err;
     save_study_run(f->store, &run, 1, 0);
     run.studies[0] = row(STUDY_AA, "alpha", 201, 1);
-    ok(store_save_study(f->store, &run, &err), &err);
+    assert_ok(store_save_study(f->store, &run, &err), &err);
     expect_study(f->store, run.id, &run);
     expect_alarms(f->store, &run, 250, 1);
     run_free(&run);
@@ -150,26 +119,26 @@ static void later_save_replaces_the_earlier(void **state)
 
 static void study_survives_merging_and_json(void **state)
 {
-    struct fixture *f = *state;
+    struct open_store *f = *state;
     struct run run;
     struct error err;
     int64_t id;
     save_study_run(f->store, &run, 3, 1);
     struct store *merged = scratch_store(scratch_path(&f->arena, f->folder, "b.db"), STORE_WRITE);
     for (int again = 0; again < 2; again++)
-        ok(store_merge(merged, store_path(f->store), NULL, &err), &err);
-    ok(store_last_run(&id, merged, RUN_STUDY, &err), &err);
+        assert_ok(store_merge(merged, store_path(f->store), NULL, &err), &err);
+    assert_ok(store_last_run(&id, merged, RUN_STUDY, &err), &err);
     expect_study(merged, id, &run);
     expect_alarms(merged, &run, 150, 1);
     store_close(merged);
     FILE *file = tmpfile();
-    ok(store_export_json(f->store, &(struct export_filter){0}, file, &err), &err);
+    assert_ok(store_export_json(f->store, &(struct export_filter){0}, file, &err), &err);
     rewind(file);
     struct store *read = scratch_store(scratch_path(&f->arena, f->folder, "c.db"), STORE_WRITE);
     const struct import_source source = {.name = "export", .format = IMPORT_JSON};
-    ok(store_import(read, file, &source, NULL, &err), &err);
+    assert_ok(store_import(read, file, &source, NULL, &err), &err);
     fclose(file);
-    ok(store_last_run(&id, read, RUN_STUDY, &err), &err);
+    assert_ok(store_last_run(&id, read, RUN_STUDY, &err), &err);
     expect_study(read, id, &run);
     store_close(read);
     run_free(&run);
@@ -177,7 +146,7 @@ static void study_survives_merging_and_json(void **state)
 
 static void counts_that_do_not_add_up_are_refused(void **state)
 {
-    struct fixture *f = *state;
+    struct open_store *f = *state;
     struct run run;
     struct error err;
     save_study_run(f->store, &run, 4, 0);
@@ -188,7 +157,7 @@ static void counts_that_do_not_add_up_are_refused(void **state)
     char *text = NULL;
     size_t size = 0;
     FILE *file = open_memstream(&text, &size);
-    ok(store_export_json(f->store, &(struct export_filter){0}, file, &err), &err);
+    assert_ok(store_export_json(f->store, &(struct export_filter){0}, file, &err), &err);
     fclose(file);
     char *at = strstr(text, "\"gates\":101");
     assert_non_null(at);
@@ -207,13 +176,13 @@ static void counts_that_do_not_add_up_are_refused(void **state)
 
 static void pruned_study_is_gone(void **state)
 {
-    struct fixture *f = *state;
+    struct open_store *f = *state;
     struct run run;
     struct error err;
     struct store_counts removed;
     save_study_run(f->store, &run, 5, 1);
     const struct prune_rule rule = {.before_s = run.started_s + 1, .runs = true};
-    ok(store_prune(f->store, &rule, &removed, &err), &err);
+    assert_ok(store_prune(f->store, &rule, &removed, &err), &err);
     assert_int_equal(removed.runs, 1);
     expect_alarms(f->store, &run, 0, 0);
     run_free(&run);
@@ -222,11 +191,16 @@ static void pruned_study_is_gone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(study_comes_back_and_counts, setup, teardown),
-        cmocka_unit_test_setup_teardown(later_save_replaces_the_earlier, setup, teardown),
-        cmocka_unit_test_setup_teardown(study_survives_merging_and_json, setup, teardown),
-        cmocka_unit_test_setup_teardown(counts_that_do_not_add_up_are_refused, setup, teardown),
-        cmocka_unit_test_setup_teardown(pruned_study_is_gone, setup, teardown),
+        cmocka_unit_test_setup_teardown(study_comes_back_and_counts, open_store_set_up,
+                                        open_store_tear_down),
+        cmocka_unit_test_setup_teardown(later_save_replaces_the_earlier, open_store_set_up,
+                                        open_store_tear_down),
+        cmocka_unit_test_setup_teardown(study_survives_merging_and_json, open_store_set_up,
+                                        open_store_tear_down),
+        cmocka_unit_test_setup_teardown(counts_that_do_not_add_up_are_refused, open_store_set_up,
+                                        open_store_tear_down),
+        cmocka_unit_test_setup_teardown(pruned_study_is_gone, open_store_set_up,
+                                        open_store_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
