@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How the store scales: makes one of SERIES series and as many commits as asked for, with noise
-// like a GPU's, and times what the gate, the history and a repeated run ask of it.
+// How the store scales: makes one of GROWN_SERIES series and as many commits as asked for, with
+// noise like a GPU's, and times what the gate, the history and a repeated run ask of it.
 //
 //     bench_store [MEASUREMENTS [FOLDER [NIGHTS]]]   default 500000, and a folder in TMPDIR or /tmp
 //
@@ -9,6 +9,7 @@
 // NIGHTS that many more commits of all series are added to it instead: what `plumb site` then takes
 // is a night's.
 #include "tests/helper_files.h"
+#include "tests/helper_grown.h"
 #include "tests/helper_store.h"
 
 #include <fcntl.h>
@@ -21,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SERIES = 500, PROBLEMS = 50, SAMPLES = 16, COMMITS_PER_BATCH = 25, GATE_POINTS = 100 };
+enum { COMMITS_PER_BATCH = 25, GATE_POINTS = 100 };
 
 static double now_s(void)
 {
@@ -55,205 +56,75 @@ static void must(int status, const struct error *err)
     }
 }
 
-// What a series does over commits: a level that drifts (AR(1) 0.8 of 0.3 %), steps of 0.5-5 % at
-// one commit in 400, and a code id that changes at one commit in 10.
-struct walk {
-    double log_level, drift;
-    double predicted_ns; // of the first level: a model does not follow steps
-    unsigned code;
-};
-
-static void advance(struct walk *w, uint64_t *seed)
-{
-    w->drift = 0.8 * w->drift + 0.003 * 0.6 * draw_normal(seed);
-    if (draw_unit(seed) < 1.0 / 400)
-        w->log_level += (draw_unit(seed) < 0.5 ? -1 : 1) * (0.005 + 0.045 * draw_unit(seed));
-    w->code += draw_unit(seed) < 0.1;
-}
-
-// Event steps of 32 ns over 4 launches, 0.3 % within a measurement, one sample in 50 a host stall.
-static void make_samples(struct sample *samples, double level_ns, uint64_t *seed)
-{
-    for (int i = 0; i < SAMPLES; i++) {
-        double noise = 0.003 * draw_normal(seed) + (draw_bits(seed) % 50 == 0 ? 0.3 : 0);
-        double clock_hz = 1.65e9 * (1 - 0.5 * noise);
-        samples[i] = (struct sample){.time_ns = round(level_ns * exp(noise) * 4 / 32) * 8,
-                                     .clock_hz = round(clock_hz / 1e5) * 1e5,
-                                     .launches = 4,
-                                     .pair = (uint32_t)i,
-                                     .role = ROLE_HEAD,
-                                     .order = (uint8_t)(draw_bits(seed) & 1),
-                                     .throttle = THROTTLE_POWER,
-                                     .temperature_c = (int16_t)(50 + draw_bits(seed) % 2),
-                                     .power_mw = 650000 + (int32_t)(draw_bits(seed) % 8000)};
-    }
-}
-
-static void fill_result(struct result *r, unsigned series, const struct walk *walk,
-                        struct sample *samples)
-{
-    double level_ns = exp(walk->log_level + walk->drift);
-    memset(r, 0, sizeof(*r));
-    snprintf(r->kernel, sizeof(r->kernel), "kernel-%02u", series / PROBLEMS);
-    r->problem = (struct problem){.m = 64 * (1 + series % PROBLEMS),
-                                  .n = 4096,
-                                  .k = 4096,
-                                  .in = DTYPE_BF16,
-                                  .out = DTYPE_BF16,
-                                  .batch = 1};
-    r->traits = (struct traits){.in = DTYPE_BF16, .out = DTYPE_BF16, .tile_m = 128, .stages = 4};
-    snprintf(r->head_code, sizeof(r->head_code), "%08x%032x", series / PROBLEMS, walk->code);
-    r->head = (struct measurement){.samples = samples,
-                                   .count = SAMPLES,
-                                   .max_error = 0.1,
-                                   .tolerance = 1,
-                                   .regime = "cold, read flush, back to back",
-                                   .detail = "",
-                                   .seed = 42};
-    r->prediction = (struct prediction){.model = "hopper",
-                                        .version = "1",
-                                        .feasible = true,
-                                        .time_ns = walk->predicted_ns,
-                                        .clock_hz = 1.65e9,
-                                        .clock_exponent = -0.7,
-                                        .band = 0.05,
-                                        .bound = BOUND_COMPUTE,
-                                        .parts = {{"launch", 2000},
-                                                  {"prologue", 1500.5},
-                                                  {"mainloop", level_ns * 0.8},
-                                                  {"epilogue", level_ns * 0.1}},
-                                        .part_count = 4};
-}
-
-static void make_commit(struct run *run, unsigned number)
-{
-    struct device *device = arena_alloc(&run->arena, sizeof(*device));
-    *device = (struct device){"cuda", "GPU-0", "NVIDIA H200", "580.65", "13.0", "h200-sxm"};
-    run->kind = RUN_MEASURE;
-    run->started_s = 1600000000 + 3600 * (int64_t)number;
-    run->finished_s = run->started_s + 60;
-    run->tool_version = "0.1.0";
-    run->repository = "kernels";
-    run->policy = "generated";
-    run->headline = "measured";
-    run->base = (struct commit){.summary = "", .author = ""};
-    snprintf(run->head.id, sizeof(run->head.id), "%040x", number + 1);
-    snprintf(run->head.tree, sizeof(run->head.tree), "f%039x", number + 1);
-    run->head.summary =
-        arena_printf(&run->arena, "kernels: change %u of the generated ones", number);
-    run->head.author = "A. Author <author@example.org>";
-    run->head.time_s = run->started_s;
-    run->devices = device;
-    run->device_count = 1;
-}
-
-static void record_build(struct store *store, const struct run *run, const struct walk *walks)
-{
-    struct build_kernel kernels[SERIES / PROBLEMS];
-    struct error err;
-    memset(kernels, 0, sizeof(kernels));
-    for (unsigned k = 0; k < SERIES / PROBLEMS; k++) {
-        snprintf(kernels[k].name, sizeof(kernels[k].name), "kernel-%02u", k);
-        snprintf(kernels[k].code, sizeof(kernels[k].code), "%08x%032x", k,
-                 walks[k * PROBLEMS].code);
-    }
-    const struct build_record build = {run->head.tree, "cuda",           MEASURED_OK, "",
-                                       kernels,        SERIES / PROBLEMS};
-    must(store_record_build(store, &run->head, &build, &err), &err);
-}
-
-static void generate_commit(struct store *store, struct walk *walks, unsigned number,
-                            uint64_t *seed)
-{
-    struct run run = {0};
-    struct error err;
-    make_commit(&run, number);
-    for (unsigned s = 0; s < SERIES; s++) {
-        advance(&walks[s], seed);
-        walks[s].code = walks[s - s % PROBLEMS].code; // a kernel's series share its code
-    }
-    record_build(store, &run, walks);
-    must(store_begin_run(store, &run, &err), &err);
-    for (unsigned s = 0; s < SERIES; s++) {
-        struct sample samples[SAMPLES];
-        struct result result;
-        make_samples(samples, exp(walks[s].log_level + walks[s].drift), seed);
-        fill_result(&result, s, &walks[s], samples);
-        must(store_save_result(store, &run, &result, &err), &err);
-    }
-    must(store_finish_run(store, &run, &err), &err);
-    run_free(&run);
-}
-
 static void generate(struct store *store, unsigned commits)
 {
-    struct walk walks[SERIES] = {{0}};
+    struct grown walks[GROWN_SERIES] = {{0}};
     struct error err;
     uint64_t seed = 2026;
     double start = now_s();
-    for (unsigned s = 0; s < SERIES; s++)
+    for (unsigned s = 0; s < GROWN_SERIES; s++)
         walks[s].log_level = log(2e4) + 5 * draw_unit(&seed);
-    for (unsigned s = 0; s < SERIES; s++)
+    for (unsigned s = 0; s < GROWN_SERIES; s++)
         walks[s].predicted_ns = 0.95 * exp(walks[s].log_level);
     for (unsigned c = 0; c < commits; c++) {
         if (c % COMMITS_PER_BATCH == 0)
             must(store_begin_batch(store, &err), &err);
-        generate_commit(store, walks, c, &seed);
+        grown_save(store, walks, c, &seed);
         if (c % COMMITS_PER_BATCH == COMMITS_PER_BATCH - 1 || c == commits - 1)
             must(store_commit_batch(store, &err), &err);
     }
     double took = now_s() - start;
     printf("insert in batches           %9.0f measurements/s (%u in %.1f s)\n",
-           commits * SERIES / took, commits * SERIES, took);
+           commits * GROWN_SERIES / took, commits * GROWN_SERIES, took);
 }
 
 // More commits of a store that is there, each series going on from its last time.
 static void add_nights(struct store *store, unsigned nights)
 {
-    struct walk walks[SERIES] = {{0}};
+    struct grown walks[GROWN_SERIES] = {{0}};
     struct store_report report;
     struct error err;
     must(store_info(&report, store, &err), &err);
     uint64_t seed = 2027 + (uint64_t)report.counts.runs;
-    for (unsigned s = 0; s < SERIES; s++) {
+    for (unsigned s = 0; s < GROWN_SERIES; s++) {
         struct arena arena = {0};
         struct result r;
         struct history history;
-        fill_result(&r, s, &walks[s], NULL);
+        grown_result(&r, s, &walks[s], NULL);
         const struct series series = {r.kernel, &r.problem, "GPU-0"};
         const struct history_query query = {.limit = 1};
         must(store_history(&history, store, &series, &query, &arena, &err), &err);
-        walks[s] = (struct walk){.log_level = log(history.points[0].time_ns),
-                                 .predicted_ns = history.points[0].predicted_ns,
-                                 .code = 1u << 20};
+        walks[s] = (struct grown){.log_level = log(history.points[0].time_ns),
+                                  .predicted_ns = history.points[0].predicted_ns,
+                                  .code = 1u << 20};
         arena_free(&arena);
     }
     must(store_begin_batch(store, &err), &err);
     for (unsigned n = 0; n < nights; n++)
-        generate_commit(store, walks, (unsigned)report.counts.runs + n, &seed);
+        grown_save(store, walks, (unsigned)report.counts.runs + n, &seed);
     must(store_commit_batch(store, &err), &err);
-    printf("%u nights of %d series added\n", nights, SERIES);
+    printf("%u nights of %d series added\n", nights, GROWN_SERIES);
 }
 
 // One by one, as a run does: each on disk before the next. A study, so that no history has it.
 static void time_single_saves(struct store *store)
 {
     struct run run = {0};
-    struct walk walk = {.log_level = 11, .predicted_ns = 5e4};
+    struct grown walk = {.log_level = 11, .predicted_ns = 5e4};
     struct error err;
     uint64_t seed = 1;
     enum { SAVES = 50 };
-    make_commit(&run, 0);
+    grown_commit(&run, 0);
     strcpy(run.head.id, "0000000");
     run.head.time_s = 1;
     run.kind = RUN_STUDY;
     must(store_begin_run(store, &run, &err), &err);
     double start = now_s();
     for (unsigned s = 0; s < SAVES; s++) {
-        struct sample samples[SAMPLES];
+        struct sample samples[GROWN_SAMPLES];
         struct result result;
-        make_samples(samples, 5e4, &seed);
-        fill_result(&result, s, &walk, samples);
+        grown_samples(samples, 5e4, &seed);
+        grown_result(&result, s, &walk, samples);
         must(store_save_result(store, &run, &result, &err), &err);
     }
     printf("save of one result          %9.2f ms\n", 1000 * (now_s() - start) / SAVES);
@@ -273,8 +144,8 @@ static void forget_file(const char *path)
 
 static struct series series_of(unsigned s, struct result *r)
 {
-    const struct walk walk = {.predicted_ns = 1};
-    fill_result(r, s, &walk, NULL);
+    const struct grown walk = {.predicted_ns = 1};
+    grown_result(r, s, &walk, NULL);
     return (struct series){r->kernel, &r->problem, "GPU-0"};
 }
 
@@ -283,7 +154,7 @@ static void time_gate_history(struct store *store, const char *how)
     struct error err;
     size_t points = 0;
     struct stopwatch start = start_watch();
-    for (unsigned s = 0; s < SERIES; s++) {
+    for (unsigned s = 0; s < GROWN_SERIES; s++) {
         struct arena arena = {0};
         struct result r;
         struct history history;
@@ -317,7 +188,7 @@ static void time_reuse(struct store *store, unsigned commits)
     bool found;
     size_t hits = 0;
     struct stopwatch start = start_watch();
-    for (unsigned s = 0; s < SERIES; s++) {
+    for (unsigned s = 0; s < GROWN_SERIES; s++) {
         struct result r;
         struct measurement m;
         const struct series series = series_of(s, &r);
@@ -328,20 +199,22 @@ static void time_reuse(struct store *store, unsigned commits)
     }
     print_lap("find by code, 500 series", start, hits, "found");
     arena_free(&arena);
-    struct problem problems[PROBLEMS];
+    struct problem problems[GROWN_PROBLEMS];
     struct result r;
-    for (unsigned p = 0; p < PROBLEMS; p++) {
+    for (unsigned p = 0; p < GROWN_PROBLEMS; p++) {
         series_of(p, &r);
         problems[p] = r.problem;
     }
-    const struct demand demand = {
-        .recipe = "cuda", .device_uuid = "GPU-0", .problems = problems, .problem_count = PROBLEMS};
+    const struct demand demand = {.recipe = "cuda",
+                                  .device_uuid = "GPU-0",
+                                  .problems = problems,
+                                  .problem_count = GROWN_PROBLEMS};
     const unsigned asked = commits < 100 ? commits : 100;
     size_t measured = 0;
     start = start_watch();
     for (unsigned i = 0; i < asked; i++) {
         struct run run = {0};
-        make_commit(&run, commits - 1 - i);
+        grown_commit(&run, commits - 1 - i);
         must(store_commit_measured(&found, store, &run.head, &demand, &err), &err);
         measured += found;
         run_free(&run);
@@ -383,15 +256,15 @@ int main(int argc, char **argv)
     struct stat info;
     struct rusage usage;
     if (argc > 4 || (argc > 3 && (parse_int64(&nights, argv[3]) || nights < 1 || nights > 1000)) ||
-        (argc > 1 && (parse_int64(&measurements, argv[1]) || measurements < SERIES))) {
+        (argc > 1 && (parse_int64(&measurements, argv[1]) || measurements < GROWN_SERIES))) {
         fprintf(stderr, "usage: bench_store [MEASUREMENTS [FOLDER [NIGHTS]]]\n");
         return 1;
     }
-    unsigned commits = (unsigned)(measurements / SERIES);
+    unsigned commits = (unsigned)(measurements / GROWN_SERIES);
     const char *path = scratch_path(&arena, scratch ? scratch : argv[2],
                                     arena_printf(&arena, "scale-%u.db", commits));
     bool there = stat(path, &info) == 0;
-    printf("%d series, %u commits\n", SERIES, commits);
+    printf("%d series, %u commits\n", GROWN_SERIES, commits);
     struct store *store = scratch_store(path, STORE_WRITE);
     if (!there) {
         generate(store, commits);

@@ -12,22 +12,21 @@
 //   NAME-NUMBER     the same as NAME: many series of one behaviour
 //   touchy-pairs    dies only when other series are open
 // AT is list, open, pairs (also solo), close; without it: open. "base-crash" does it only with the
-// library base-crash.so. Others: see act() and take_samples().
+// library base-crash.so. Others: see misbehave() and take_samples().
 //
 // Files beside the program, when they are there: PROGRAM.journal gets a line per start, open, pairs
 // and close, with the kernel; PROGRAM.room holds how many series have room at once; with
 // PROGRAM.calm nothing misbehaves.
-#include "model/wire.h"
+#include "tests/misbehave.h"
 
 #include <limits.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { STATUS_LOST = 40, SERIES_MAX = 1024 };
+enum { SERIES_MAX = 1024 };
 
 struct series {
     int64_t id; // 0: free
@@ -48,101 +47,6 @@ static void note_down(const struct bench *bench, const char *what, const char *k
         fprintf(bench->journal, "%s%s%s\n", what, *kernel ? " " : "", kernel);
         fflush(bench->journal);
     }
-}
-
-static void put(struct wire_line *line)
-{
-    fputs(wire_end(line), stdout);
-    fflush(stdout);
-}
-
-static void put_text(const char *name, const char *text)
-{
-    struct wire_line line;
-    wire_begin(&line, name);
-    if (text)
-        wire_add_text(&line, "text", text);
-    put(&line);
-}
-
-// A file beside the program.
-static const char *beside(char path[PATH_MAX], const char *ending)
-{
-    ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 16);
-    if (length < 0)
-        abort();
-    strcpy(path + length, ending);
-    return path;
-}
-
-// The file that says that the device is gone.
-static const char *marker(char path[PATH_MAX])
-{
-    return beside(path, ".gone");
-}
-
-_Noreturn static void crash(void)
-{
-    signal(SIGSEGV, SIG_DFL); // a sanitizer would make an exit status of it
-    raise(SIGSEGV);
-    abort();
-}
-
-static void lose_device(bool really)
-{
-    char path[PATH_MAX];
-    put_text("note", "device lost: it fell off the bus");
-    FILE *file = really ? fopen(marker(path), "w") : NULL;
-    if (file)
-        fclose(file);
-    _exit(STATUS_LOST);
-}
-
-static void put_raw(const char *bytes, size_t size)
-{
-    fwrite(bytes, 1, size, stdout);
-    fflush(stdout);
-}
-
-static void put_huge(void)
-{
-    char *bytes = xcalloc(1 << 20, 1);
-    memset(bytes, 'x', (1 << 20) - 1);
-    bytes[(1 << 20) - 1] = '\n';
-    put_raw(bytes, 1 << 20);
-    free(bytes);
-}
-
-// Does what `name` asks for at this place of the protocol.
-static void act(const char *name, const char *at)
-{
-    char what[KERNEL_NAME_TEXT], path[PATH_MAX];
-    if (access(beside(path, ".calm"), F_OK) == 0)
-        return;
-    text_copy(what, sizeof(what), name);
-    char *dash = strchr(what, '-');
-    if (strcmp(dash ? dash + 1 : "open", at) != 0)
-        return;
-    if (dash)
-        *dash = '\0';
-    if (strcmp(what, "crash") == 0)
-        crash();
-    else if (strcmp(what, "hang") == 0)
-        for (;;)
-            pause();
-    else if (strcmp(what, "garbage") == 0)
-        put_raw("?? what\n", 8);
-    else if (strcmp(what, "huge") == 0)
-        put_huge();
-    else if (strcmp(what, "binary") == 0)
-        put_raw("no\0te\ttext=x\n", 13);
-    else if (strcmp(what, "exit") == 0)
-        exit(0);
-    else if (strcmp(what, "lost") == 0 || strcmp(what, "claims") == 0)
-        lose_device(*what == 'l');
-    else if (strcmp(what, "noisy") == 0)
-        for (int i = 0; i < 100; i++)
-            put_text("note", "working");
 }
 
 static void greet(void)
@@ -179,7 +83,7 @@ static void list(const struct wire_record *record)
     struct wire_line line;
     const struct traits traits = {.in = DTYPE_FP32, .out = DTYPE_FP32, .acc = DTYPE_FP32};
     stem(name, wire_text(record, "library"));
-    act(name, "list");
+    misbehave(name, "list");
     if (strcmp(name, "abi") == 0) {
         put_text("fail", "abi.so: kernel ABI version 9, this bench reads version 1");
         return;
@@ -253,7 +157,7 @@ static void open_series(struct bench *bench, const struct wire_record *record)
     stem(head, wire_text(record, "head"));
     if (strcmp(base, "bad-base") == 0 || strcmp(head, "bad-base") == 0)
         crash();
-    act(series->kernel, "open");
+    misbehave(series->kernel, "open");
     if (strcmp(series->kernel, "refuse") == 0)
         put_text("fail", "bench: open: no memory for the inputs");
     else if (strcmp(series->kernel, "mute") == 0)
@@ -304,7 +208,7 @@ static void take_samples(const struct bench *bench, struct series *series,
         count--;
     for (int64_t i = 0; i < count; i++, series->next_pair++) {
         if (i == count / 2)
-            act(kernel, "pairs");
+            misbehave(kernel, "pairs");
         if (i == count / 2 && strcmp(kernel, "touchy-pairs") == 0 && bench->count > 1)
             crash();
         series->next_pair += strcmp(kernel, "jumps") == 0 && i == 3;
@@ -334,7 +238,7 @@ static void close_series(struct bench *bench, struct series *open)
     struct series closed = *open, *series = &closed;
     *open = bench->open[--bench->count];
     note_down(bench, "close", series->kernel);
-    act(series->kernel, "close");
+    misbehave(series->kernel, "close");
     bool late = strcmp(series->kernel, "late-wrong") == 0;
     put_state("closed", series, late ? MEASURED_WRONG : MEASURED_OK, late ? 0.5 : 1e-6,
               late ? "C[0,0] after the launches" : "");

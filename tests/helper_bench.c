@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static void die(const char *what)
@@ -48,6 +49,29 @@ void bench_script(struct transcript *out, const char *arguments, const char *scr
     unlink(path);
     rmdir(folder);
     parse(out);
+}
+
+void bench_play(struct transcript *out, const char *script)
+{
+    char *broken = test_module("broken"), *simd = ladder_module("simd");
+    char *text = xcalloc(1, BENCH_SCRIPT);
+    size_t used = 0;
+    for (const char *c = script; *c; c++) {
+        const char *insert = NULL;
+        if (c[0] == '%' && (c[1] == 'B' || c[1] == 'S'))
+            insert = *++c == 'B' ? broken : simd;
+        used += (size_t)snprintf(text + used, BENCH_SCRIPT - used, "%.*s",
+                                 insert ? (int)strlen(insert) : 1, insert ? insert : c);
+    }
+    bench_script(out, "--device host", text);
+    free(text);
+    free(broken);
+    free(simd);
+}
+
+int transcript_exit(const struct transcript *t)
+{
+    return WIFEXITED(t->status) ? WEXITSTATUS(t->status) : -1;
 }
 
 void transcript_free(struct transcript *t)

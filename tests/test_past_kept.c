@@ -4,6 +4,7 @@
 // what it was made of.
 #include "ci/site_past.h"
 #include "tests/helper_files.h"
+#include "tests/helper_stepped.h"
 #include "tests/helper_store.h"
 
 #include <math.h>
@@ -18,11 +19,8 @@
 #include <cmocka.h>
 #include <sqlite3.h>
 
-enum { FIRST_STEP = 420, SECOND_STEP = 900, THIRD_STEP = 1100 };
-
 static char *folder;
 static struct arena strings;
-static bool unsteady; // commits' times repeat and go back
 static struct error err;
 
 static int set_up(void **state)
@@ -50,65 +48,6 @@ static void ok(int status)
 {
     if (status)
         fail_msg("%s", err.text);
-}
-
-// One commit of one series; its time follows from its number alone.
-static void add_commit(struct store *store, unsigned number, double more)
-{
-    struct run run = {0};
-    const char *driver = number < 300 ? "1" : number < 1050 ? "2" : "3";
-    struct device device = {"cuda", "GPU-0", "Test GPU", driver, "2", ""};
-    struct sample samples[4];
-    struct result r = {.kernel = "kernel"};
-    uint64_t seed = 1000 + number;
-    double level = 10 + (number >= FIRST_STEP ? 0.02 : 0) + (number >= SECOND_STEP ? -0.03 : 0) +
-                   (number >= THIRD_STEP ? 0.025 : 0) + 0.002 * draw_normal(&seed) + more;
-    for (size_t i = 0; i < 4; i++)
-        samples[i] = (struct sample){.time_ns = exp(level) * (1 + 0.0001 * (double)i),
-                                     .clock_hz = 1.5e9,
-                                     .launches = 1,
-                                     .role = ROLE_HEAD,
-                                     .temperature_c = 40,
-                                     .power_mw = -1};
-    run.kind = RUN_MEASURE;
-    run.started_s = 1700000000 + 60 * (int64_t)number;
-    run.tool_version = run.repository = run.policy = "t";
-    run.headline = "";
-    run.devices = &device;
-    run.device_count = 1;
-    snprintf(run.head.id, sizeof(run.head.id), "%040u", number);
-    run.head.summary = run.head.author = "";
-    run.head.time_s = run.started_s;
-    if (unsteady)
-        run.head.time_s -= number % 7 == 3 ? 60 * 40 : number % 5 == 0 ? 60 : 0;
-    r.problem = (struct problem){.m = 64, .n = 64, .k = 64, .batch = 1};
-    snprintf(r.head_code, sizeof(r.head_code), "%040u", number / 10);
-    r.head = (struct measurement){.samples = samples, .count = 4, .detail = "", .regime = ""};
-    r.prediction = (struct prediction){
-        .model = "m", .version = "1", .feasible = true, .time_ns = exp(9.9), .bound = BOUND_MEMORY};
-    ok(store_begin_run(store, &run, &err));
-    ok(store_save_result(store, &run, &r, &err));
-    ok(store_finish_run(store, &run, &err));
-    run.devices = NULL;
-    run_free(&run);
-}
-
-static struct store *make_store(const char *name, unsigned from, unsigned to)
-{
-    struct store *store = scratch_store(in_folder(name), STORE_WRITE);
-    ok(store_begin_batch(store, &err));
-    for (unsigned i = from; i < to; i++)
-        add_commit(store, i, 0);
-    ok(store_commit_batch(store, &err));
-    return store;
-}
-
-static void add_commits(struct store *store, unsigned from, unsigned to)
-{
-    ok(store_begin_batch(store, &err));
-    for (unsigned i = from; i < to; i++)
-        add_commit(store, i, 0);
-    ok(store_commit_batch(store, &err));
 }
 
 // One night: everything judged and kept. The caller frees the set.
@@ -172,10 +111,10 @@ static void nights_do_not_matter_only_points_do(void **state)
     static const unsigned nights[] = {0,   5,   419, 425, 700,  749,  750,  751,  800,
                                       899, 905, 906, 960, 1000, 1099, 1101, 1130, 1300};
     (void)state;
-    struct store *once = make_store("once.db", 0, 1300);
-    struct store *often = make_store("often.db", 0, 0);
+    struct store *once = stepped_store(in_folder("once.db"), 0, 1300);
+    struct store *often = stepped_store(in_folder("often.db"), 0, 0);
     for (size_t i = 1; i < ARRAY_COUNT(nights); i++) {
-        add_commits(often, nights[i - 1], nights[i]);
+        stepped_commits(often, nights[i - 1], nights[i]);
         (void)night(often);
     }
     same(once, often);
@@ -213,7 +152,7 @@ static void nothing_new_is_not_judged_again(void **state)
     struct judgement a = night(store), b = night(store);
     assert_int_equal(a.marks, b.marks);
     assert_int_equal(a.newest_key, b.newest_key);
-    add_commit(store, 1300, 0);
+    stepped_commit(store, 1300, 0);
     struct judgement c = night(store);
     assert_true(c.marks > b.marks && c.points == 1301 && c.newest_key > b.newest_key);
     store_close(store);
@@ -222,15 +161,15 @@ static void nothing_new_is_not_judged_again(void **state)
 static void a_point_among_the_settled_ones_is_noticed(void **state)
 {
     (void)state;
-    struct store *filled = make_store("filled.db", 0, 300),
-                 *whole = make_store("whole.db", 0, 1200);
-    add_commits(filled, 301, 1200);
+    struct store *filled = stepped_store(in_folder("filled.db"), 0, 300),
+                 *whole = stepped_store(in_folder("whole.db"), 0, 1200);
+    stepped_commits(filled, 301, 1200);
     assert_int_equal(night(filled).points, 1199);
-    add_commits(filled, 300, 301); // a gap that is filled
+    stepped_commits(filled, 300, 301); // a gap that is filled
     same(filled, whole);
     assert_int_equal(night(filled).points, 1200);
-    add_commit(filled, 100, 0.2); // measured twice
-    add_commit(whole, 100, 0.2);
+    stepped_commit(filled, 100, 0.2); // measured twice
+    stepped_commit(whole, 100, 0.2);
     same(filled, whole);
     store_close(filled);
     store_close(whole);
@@ -239,14 +178,14 @@ static void a_point_among_the_settled_ones_is_noticed(void **state)
 static void times_that_repeat_or_go_back_change_nothing(void **state)
 {
     (void)state;
-    unsteady = true;
-    struct store *once = make_store("unsteady.db", 0, 1210);
-    struct store *often = make_store("unsteady-often.db", 0, 0);
+    stepped_unsteady = true;
+    struct store *once = stepped_store(in_folder("unsteady.db"), 0, 1210);
+    struct store *often = stepped_store(in_folder("unsteady-often.db"), 0, 0);
     for (unsigned i = 0; i < 1210; i += i < 1000 ? 100 : 7) {
-        add_commits(often, i, i < 1000 ? i + 100 : i + 7);
+        stepped_commits(often, i, i < 1000 ? i + 100 : i + 7);
         (void)night(often);
     }
-    unsteady = false;
+    stepped_unsteady = false;
     same(once, often);
     store_close(once);
     store_close(often);
@@ -258,12 +197,12 @@ static void nights_while_another_process_writes(void **state)
     (void)state;
     enum { BEFORE = 800, MORE = 120 };
     int status;
-    store_close(make_store("shared.db", 0, BEFORE));
+    store_close(stepped_store(in_folder("shared.db"), 0, BEFORE));
     pid_t writer = fork();
     if (writer == 0) {
         struct store *own = scratch_store(in_folder("shared.db"), STORE_WRITE);
         for (unsigned i = BEFORE; i < BEFORE + MORE; i++)
-            add_commit(own, i, 0);
+            stepped_commit(own, i, 0);
         store_close(own);
         _exit(0);
     }
@@ -279,7 +218,7 @@ static void nights_while_another_process_writes(void **state)
     }
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     assert_int_equal(points, BEFORE + MORE);
-    struct store *whole = make_store("shared-whole.db", 0, BEFORE + MORE);
+    struct store *whole = stepped_store(in_folder("shared-whole.db"), 0, BEFORE + MORE);
     same(store, whole);
     store_close(whole);
     store_close(store);
@@ -317,8 +256,9 @@ static void an_accepted_change_is_judged_against(void **state)
 static void merged_and_pruned_points_are_noticed(void **state)
 {
     (void)state;
-    struct store *all = make_store("all.db", 0, 1000), *some = make_store("some.db", 0, 900);
-    store_close(make_store("shard.db", 900, 1000));
+    struct store *all = stepped_store(in_folder("all.db"), 0, 1000),
+                 *some = stepped_store(in_folder("some.db"), 0, 900);
+    store_close(stepped_store(in_folder("shard.db"), 900, 1000));
     assert_int_equal(night(some).points, 900);
     ok(store_merge(some, in_folder("shard.db"), NULL, &err));
     same(some, all);
@@ -341,7 +281,7 @@ static void what_came_meanwhile_stays_marked(void **state)
     struct judgement before, after;
     (void)night(store);
     ok(store_load_judgement(&before, store, &series, &arena, &err));
-    add_commit(store, 1000, 0);
+    stepped_commit(store, 1000, 0);
     ok(store_save_judgement(store, &series, &before, NULL, 0, &err)); // it knew nothing of it
     ok(store_load_judgement(&after, store, &series, &arena, &err));
     assert_true(after.changed && after.points == 1000);
@@ -357,7 +297,7 @@ static void what_is_kept_is_checked(void **state)
     struct judgement j;
     const struct problem problem = {.m = 64, .n = 64, .k = 64, .batch = 1};
     const struct series series = {"kernel", &problem, "GPU-0"};
-    store_close(make_store("bad.db", 0, 800));
+    store_close(stepped_store(in_folder("bad.db"), 0, 800));
     struct store *store = scratch_store(in_folder("bad.db"), STORE_WRITE);
     (void)night(store);
     store_close(store);
@@ -392,17 +332,17 @@ static void burst_before_the_seam_is_no_step(void **state)
 {
     (void)state;
     enum { COUNT = FIRST_STEP - 1, MOST = 8 };
-    struct store *calm = make_store("calm.db", 0, COUNT);
+    struct store *calm = stepped_store(in_folder("calm.db"), 0, COUNT);
     const size_t settled = night(calm).settled;
     store_close(calm);
     assert_in_range(settled, PAST_CONTEXT, COUNT - 10);
     for (size_t length = 2; length <= MOST; length++) {
         char name[16];
         snprintf(name, sizeof(name), "burst%zu.db", length);
-        struct store *store = make_store(name, 0, (unsigned)(settled - length));
+        struct store *store = stepped_store(in_folder(name), 0, (unsigned)(settled - length));
         ok(store_begin_batch(store, &err));
         for (size_t i = settled - length; i < COUNT; i++)
-            add_commit(store, (unsigned)i, i < settled ? 0.02 : 0);
+            stepped_commit(store, (unsigned)i, i < settled ? 0.02 : 0);
         ok(store_commit_batch(store, &err));
         struct history_set set;
         struct judgement j = judge(&set, store, NULL);
