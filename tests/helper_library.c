@@ -2,7 +2,7 @@
 #include "tests/helper_library.h"
 #include "runner/code_id.h"
 #include "runner/process.h"
-#include "tests/helper_repo.h"
+#include "tests/helper_files.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static char *directory;
 
@@ -29,25 +28,6 @@ int library_tear_down(void **state)
     helper_discard(directory);
     free(directory);
     return 0;
-}
-
-void library_write(const char *path, const void *bytes, size_t size)
-{
-    FILE *file = fopen(path, "wb");
-    assert_non_null(file);
-    assert_int_equal(fwrite(bytes, 1, size, file), size);
-    assert_int_equal(fclose(file), 0);
-}
-
-unsigned char *library_read(const char *path, size_t *size)
-{
-    struct stat status;
-    assert_int_equal(stat(path, &status), 0);
-    unsigned char *bytes = xcalloc((size_t)status.st_size + 1, 1);
-    FILE *file = fopen(path, "rb");
-    *size = fread(bytes, 1, (size_t)status.st_size, file);
-    fclose(file);
-    return bytes;
 }
 
 char *library_path(const char *name)
@@ -77,7 +57,7 @@ void library_compile(const char *name, const char *source, const char *flags)
     *strrchr(folder, '/') = '\0';
     char *make = xprintf("mkdir -p '%s'", folder);
     assert_int_equal(library_shell(make), 0);
-    library_write(file, source, strlen(source));
+    helper_write(file, source, strlen(source));
     char *command = xprintf("cc -O2 -shared -fPIC %s -o %s.so %s.c", flags, name, name);
     if (library_shell(command))
         fail_msg("%s", command);

@@ -18,8 +18,6 @@ int library_tear_down(void **state);
 
 // Names below are relative to that directory. Paths are the caller's to free.
 char *library_path(const char *name);
-void library_write(const char *path, const void *bytes, size_t size);
-unsigned char *library_read(const char *path, size_t *size);
 // Runs a shell command there, its output in "log"; returns its exit status, -1 if it was killed.
 int library_shell(const char *command);
 // NAME.c with this text, compiled to NAME.so.

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/helper_plumb.h"
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -78,4 +85,11 @@ void plumb_run(struct plumb_outcome *out, const char *directory, const char *con
     out->code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     read_end(out, log);
     unlink(log);
+}
+
+void plumb_said(const struct plumb_outcome *outcome, int code, const char *part)
+{
+    if (outcome->code != code || !strstr(outcome->output, part))
+        fail_msg("expected exit %d with '%s', got %d:\n%s", code, part, outcome->code,
+                 outcome->output);
 }

@@ -21,5 +21,7 @@ extern uint64_t plumb_file_limit;
 // its children) after that time, as `kill -9` would.
 void plumb_run(struct plumb_outcome *out, const char *directory, const char *const *argv,
                double kill_after_s);
+// Fails the test (with cmocka) unless it ended with this code and said `part`; shows what it said.
+void plumb_said(const struct plumb_outcome *outcome, int code, const char *part);
 
 #endif

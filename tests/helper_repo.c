@@ -192,6 +192,30 @@ const char helper_repo_command[] =
 const char *const helper_repo_inputs[] = {"kernels", "include"};
 const size_t helper_repo_input_count = ARRAY_COUNT(helper_repo_inputs);
 
+void helper_repo_policy(const char *path, const char *problems, const char *rest)
+{
+    FILE *file = fopen(path, "we");
+    if (!file) {
+        perror(path);
+        abort();
+    }
+    fputs("[build]\n", file);
+    for (size_t i = 0; i < helper_repo_input_count; i++)
+        fprintf(file, "\tinput = %s\n", helper_repo_inputs[i]);
+    fprintf(
+        file,
+        "\tcommand = \"for file in \\\"$PLUMB_SOURCE\\\"/kernels/*.c; do "
+        "cc -O2 -std=gnu17 -shared -fPIC -I\\\"$PLUMB_SOURCE\\\"/include "
+        "-o \\\"$PLUMB_OUT/$(basename \\\"$file\\\" .c).so\\\" \\\"$file\\\" || exit 1; done\"\n"
+        "[device \"host\"]\n\tkind = host\n"
+        "[problems \"small\"]\n%s[kernel \"*\"]\n\tproblems = small\n%s",
+        problems, rest);
+    if (fclose(file)) {
+        perror(path);
+        abort();
+    }
+}
+
 static char *simple(const char *comment, const char *row, const char *launch)
 {
     // A format of this file; xprintf checks literals only.

@@ -58,6 +58,10 @@ extern const char helper_repo_command[];
 extern const char *const helper_repo_inputs[];
 extern const size_t helper_repo_input_count;
 
+// A policy that builds them: the problem set "small" (lines of the problems), every kernel on it
+// and on the host device; `rest` follows in the section of the kernels.
+void helper_repo_policy(const char *path, const char *problems, const char *rest);
+
 // Files for histories of one's own. mode 0: regular. contents NULL: the file is removed.
 struct helper_file {
     const char *path, *contents;

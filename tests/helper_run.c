@@ -17,8 +17,7 @@ const char *const helper_hostile[] = {
 };
 const size_t helper_hostile_count = ARRAY_COUNT(helper_hostile);
 
-// xorshift64*: a fixed sequence, the same on every machine.
-static double uniform(uint64_t *state)
+double helper_uniform(uint64_t *state)
 {
     *state ^= *state >> 12;
     *state ^= *state << 25;
@@ -26,11 +25,11 @@ static double uniform(uint64_t *state)
     return (double)((*state * 2685821657736338717ull) >> 11) / 9007199254740992.0;
 }
 
-static double normal(uint64_t *state)
+double helper_normal(uint64_t *state)
 {
     double sum = -6;
     for (int i = 0; i < 12; i++)
-        sum += uniform(state);
+        sum += helper_uniform(state);
     return sum;
 }
 
@@ -99,10 +98,10 @@ static void make_samples(struct arena *arena, struct measurement *m, double time
     m->seed = 42;
     for (uint32_t i = 0; i < PAIRS; i++) {
         struct sample *s = &m->samples[i];
-        double stall = uniform(state) < 0.01 ? 0.06 : 0;
+        double stall = helper_uniform(state) < 0.01 ? 0.06 : 0;
         double drift = 0.001 * sin(i / 9.0);
-        s->time_ns = time_ns * exp(0.004 * normal(state) + stall + drift);
-        s->clock_hz = clock_hz * (1 + 0.003 * normal(state));
+        s->time_ns = time_ns * exp(0.004 * helper_normal(state) + stall + drift);
+        s->clock_hz = clock_hz * (1 + 0.003 * helper_normal(state));
         s->launches = 1;
         s->pair = i;
         s->block = (uint16_t)(i / 16);
@@ -111,7 +110,7 @@ static void make_samples(struct arena *arena, struct measurement *m, double time
         s->order = (uint8_t)((i + role) & 1);
         s->throttle = time_ns > 1e6 ? THROTTLE_POWER : THROTTLE_NONE;
         s->temperature_c = (int16_t)(52 + i / 24);
-        s->power_mw = 540000 + (int32_t)(uniform(state) * 60000);
+        s->power_mw = 540000 + (int32_t)(helper_uniform(state) * 60000);
     }
 }
 
@@ -155,8 +154,8 @@ static void make_history(struct arena *arena, struct history *h, double head_ns,
         double level = log_ratio + (i < STEP ? 0.02 : 0);
         snprintf(p->commit, sizeof(p->commit), "%08zx%032d", i * 2654435761u & 0xffffffffu, 7);
         p->time_s = 1790000000 + (int64_t)i * 43200;
-        p->time_ns = head_ns * exp(-level + 0.002 * normal(state));
-        p->clock_hz = 1.58e9 * (1 + 0.002 * normal(state));
+        p->time_ns = head_ns * exp(-level + 0.002 * helper_normal(state));
+        p->clock_hz = 1.58e9 * (1 + 0.002 * helper_normal(state));
         p->predicted_ns = predicted_ns;
         p->same_code = i % 5 != 1;
     }

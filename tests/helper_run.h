@@ -20,6 +20,10 @@ struct report_context helper_context(struct run *run);
 // The caller frees the buffer.
 struct buffer helper_report(const char *name, struct run run);
 
+// xorshift64*: a fixed sequence, the same on every machine; `state` is not 0.
+double helper_uniform(uint64_t *state); // 0 <= x < 1
+double helper_normal(uint64_t *state);  // a sum of twelve of them
+
 // Strings meant to break a reader; `helper_hostile_count` of them.
 extern const char *const helper_hostile[];
 extern const size_t helper_hostile_count;

@@ -7,22 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static double uniform(uint64_t *state)
-{
-    *state ^= *state >> 12;
-    *state ^= *state << 25;
-    *state ^= *state >> 27;
-    return (double)((*state * 2685821657736338717ull) >> 11) / 9007199254740992.0;
-}
-
-static double normal(uint64_t *state)
-{
-    double sum = -6;
-    for (int i = 0; i < 12; i++)
-        sum += uniform(state);
-    return sum;
-}
-
 // What happens to a series: nothing, a step up, a step down, an accepted step, slow creep.
 enum fate { FATE_NOTHING, FATE_SLOWER, FATE_FASTER, FATE_ACCEPTED, FATE_CREEP, FATE_BROKEN, FATES };
 
@@ -71,8 +55,9 @@ static void make_points(struct helper_site *h, struct site_detail *out, size_t i
     for (size_t i = 0; i < h->commits; i++) {
         struct history_point *p = &out->history.points[i];
         double moved = fate == FATE_CREEP ? (double)i / (double)h->commits : i >= step_at;
-        double spike = uniform(&state) < 0.004 ? 0.06 : 0;
-        p->time_ns = level_ns(index) * exp(step_of(fate) * moved + 0.0025 * normal(&state) + spike);
+        double spike = helper_uniform(&state) < 0.004 ? 0.06 : 0;
+        p->time_ns =
+            level_ns(index) * exp(step_of(fate) * moved + 0.0025 * helper_normal(&state) + spike);
         p->time_s = 1760000000 + (int64_t)i * 3600;
         p->clock_hz = 1.58e9;
         p->predicted_ns = level_ns(index) / (1.02 + 0.01 * (double)(index % 40));
@@ -164,7 +149,7 @@ static void make_series(struct helper_site *h, struct site_series *s, size_t ind
 {
     enum fate fate = fate_of(index);
     uint64_t state = index + 1;
-    double change = fate == FATE_ACCEPTED ? 0.0006 : step_of(fate) + 0.0007 * normal(&state);
+    double change = fate == FATE_ACCEPTED ? 0.0006 : step_of(fate) + 0.0007 * helper_normal(&state);
     struct error err;
     char *problem = arena_printf(&h->arena, "%zux%zux%d:bf16", 64 + index % 60 * 64,
                                  128 + index / 60 * 128, 4096);
@@ -199,8 +184,8 @@ static void make_series(struct helper_site *h, struct site_series *s, size_t ind
     }
     s->spark_count = SITE_SPARK;
     for (size_t i = 0; i < SITE_SPARK; i++)
-        s->spark[i] =
-            (float)(level_ns(index) * exp((i >= 22 ? step_of(fate) : 0) + 0.0025 * normal(&state)));
+        s->spark[i] = (float)(level_ns(index) *
+                              exp((i >= 22 ? step_of(fate) : 0) + 0.0025 * helper_normal(&state)));
 }
 
 static void make_accuracy(struct helper_site *h)
@@ -214,7 +199,7 @@ static void make_accuracy(struct helper_site *h)
         struct site_accuracy_point *points = arena_alloc(&h->arena, NIGHTS * sizeof(*points));
         double mape = i % 3 == 0 ? 0.41 : i % 3 == 1 ? 0.062 : 0.19;
         for (size_t n = 0; n < NIGHTS; n++) {
-            double now = mape * (i == 1 && n >= 26 ? 1.6 : 1) * exp(0.03 * normal(&state));
+            double now = mape * (i == 1 && n >= 26 ? 1.6 : 1) * exp(0.03 * helper_normal(&state));
             points[n] = (struct site_accuracy_point){.time_s = 1790000000 + (int64_t)n * 86400,
                                                      .count = 120,
                                                      .mape = now,
@@ -243,7 +228,7 @@ static void make_runs(struct helper_site *h)
         uint64_t state = i + 5;
         double *times = arena_alloc(&h->arena, (h->site.series_count + 1) * sizeof(*times));
         for (size_t s = 0; s < h->site.series_count; s++)
-            times[s] = s % 11 == 7 ? NAN : level_ns(s) * exp(0.004 * normal(&state));
+            times[s] = s % 11 == 7 ? NAN : level_ns(s) * exp(0.004 * helper_normal(&state));
         runs[i] = (struct site_run){.id = (int64_t)(RUNS - i),
                                     .kind = i % 4 ? RUN_MEASURE : RUN_GATE,
                                     .started_s = 1795000000 - (int64_t)i * 86400,

@@ -11,9 +11,7 @@
 #include <sqlite3.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -28,15 +26,6 @@ static char *in_repo(const char *name)
     return xprintf("%s/%s", repo.directory, name);
 }
 
-static void write_text(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "w");
-    if (!file)
-        fail_msg("%s: %s", path, strerror(errno));
-    fputs(text, file);
-    fclose(file);
-}
-
 static const char policy_head[] =
     "[build]\n\tinput = kernels\n\tinput = include\n"
     "\tcommand = \"for f in kernels/*.c; do cc -O2 -std=gnu17 -shared -fPIC -Iinclude "
@@ -48,7 +37,7 @@ static const char policy_head[] =
 static char *policy(const char *name, const char *more)
 {
     char *path = in_repo(name), *text = xprintf("%s%s", policy_head, more);
-    write_text(path, text);
+    helper_write_text(path, text);
     free(text);
     return path;
 }
@@ -71,13 +60,6 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void expect(int code, const char *text)
-{
-    if (outcome.code != code || !strstr(outcome.output, text))
-        fail_msg("expected exit %d with '%s', got %d:\n%s", code, text, outcome.code,
-                 outcome.output);
-}
-
 static void run_in(const char *directory, const char *a, const char *b, const char *c,
                    const char *d, const char *e, const char *f)
 {
@@ -89,9 +71,9 @@ static void no_repository_is_said(void **state)
 {
     (void)state;
     run_in(outside, "gate", NULL, NULL, NULL, NULL, NULL);
-    expect(4, "repository");
+    plumb_said(&outcome, 4, "repository");
     run_in(outside, "run", NULL, NULL, NULL, NULL, NULL);
-    expect(4, "repository");
+    plumb_said(&outcome, 4, "repository");
 }
 
 static void bare_repository_works(void **state)
@@ -102,7 +84,7 @@ static void bare_repository_works(void **state)
     char *bare = xprintf("%s/bare.git", outside), *file = in_repo("good.cfg");
     assert_int_equal(system(command), 0);
     run_in(bare, "run", "HEAD", "--policy", file, NULL, NULL);
-    expect(0, "OK");
+    plumb_said(&outcome, 0, "OK");
     free(command);
     free(bare);
     free(file);
@@ -116,7 +98,7 @@ static void shallow_clone_says_how_to_fetch_the_rest(void **state)
     char *clone = xprintf("%s/shallow", outside), *file = in_repo("good.cfg");
     assert_int_equal(system(command), 0);
     run_in(clone, "gate", "--policy", file, NULL, NULL, NULL);
-    expect(4, "unshallow");
+    plumb_said(&outcome, 4, "unshallow");
     free(command);
     free(clone);
     free(file);
@@ -126,7 +108,7 @@ static void unknown_revision_is_named(void **state)
 {
     (void)state;
     run_in(repo.directory, "gate", "--head", "no-such-branch", NULL, NULL, NULL);
-    expect(4, "no-such-branch");
+    plumb_said(&outcome, 4, "no-such-branch");
 }
 
 static void policy_with_an_unknown_key_names_its_line(void **state)
@@ -134,7 +116,7 @@ static void policy_with_an_unknown_key_names_its_line(void **state)
     (void)state;
     char *file = policy("bad.cfg", "[device \"host\"]\n\tkind = host\n\tcolour = blue\n");
     run_in(repo.directory, "gate", "--policy", file, NULL, NULL, NULL);
-    expect(4, "bad.cfg:16: unknown key colour");
+    plumb_said(&outcome, 4, "bad.cfg:16: unknown key colour");
     free(file);
 }
 
@@ -142,9 +124,9 @@ static void policy_that_is_a_directory_or_missing_is_said(void **state)
 {
     (void)state;
     run_in(repo.directory, "gate", "--policy", outside, NULL, NULL, NULL);
-    expect(4, "not a regular file");
+    plumb_said(&outcome, 4, "not a regular file");
     run_in(repo.directory, "gate", NULL, NULL, NULL, NULL, NULL);
-    expect(4, "plumb init");
+    plumb_said(&outcome, 4, "plumb init");
 }
 
 static void no_device_is_said(void **state)
@@ -152,11 +134,11 @@ static void no_device_is_said(void **state)
     (void)state;
     char *file = policy("cuda.cfg", "[device \"gpu\"]\n\tkind = cuda\n\tindex = 99\n");
     run_in(repo.directory, "gate", "--policy", file, NULL, NULL, NULL);
-    expect(4, "device gpu");
+    plumb_said(&outcome, 4, "device gpu");
     free(file);
     file = in_repo("good.cfg");
     run_in(repo.directory, "gate", "--policy", file, "--device", "tpu", NULL);
-    expect(4, "there is no [device \"tpu\"]");
+    plumb_said(&outcome, 4, "there is no [device \"tpu\"]");
     free(file);
 }
 
@@ -165,12 +147,13 @@ static void unwritable_store_is_said(void **state)
     (void)state;
     char *file = in_repo("good.cfg");
     run_in(repo.directory, "gate", "--policy", file, "--store", "/proc/plumb.db", NULL);
-    expect(4, "/proc/plumb.db");
+    plumb_said(&outcome, 4, "/proc/plumb.db");
     run_in(repo.directory, "gate", "--policy", file, "--store", repo.directory, NULL);
-    expect(4, repo.directory);
-    write_text("/tmp/plumb-not-a-store", "this is not a database, it is a text of some length\n");
+    plumb_said(&outcome, 4, repo.directory);
+    helper_write_text("/tmp/plumb-not-a-store",
+                      "this is not a database, it is a text of some length\n");
     run_in(repo.directory, "gate", "--policy", file, "--store", "/tmp/plumb-not-a-store", NULL);
-    expect(4, "/tmp/plumb-not-a-store");
+    plumb_said(&outcome, 4, "/tmp/plumb-not-a-store");
     unlink("/tmp/plumb-not-a-store");
     free(file);
 }
@@ -180,14 +163,14 @@ static void full_disk_loses_nothing(void **state)
     (void)state;
     char *file = in_repo("good.cfg"), *path = xprintf("%s/full.db", outside);
     run_in(repo.directory, "run", "HEAD", "--policy", file, "--store", path);
-    expect(0, "OK");
+    plumb_said(&outcome, 0, "OK");
     struct stat before;
     assert_int_equal(stat(path, &before), 0);
     plumb_file_limit = (uint64_t)before.st_size + 4096;
     const char *argv[] = {"run", "ALL", "--policy", file, "--store", path, NULL};
     plumb_run(&outcome, repo.directory, argv, 0);
     plumb_file_limit = 0;
-    expect(4, "full.db");
+    plumb_said(&outcome, 4, "full.db");
     struct store *store = NULL;
     struct store_report report;
     struct error err = {""};
@@ -213,11 +196,11 @@ static void newer_store_is_refused(void **state)
     (void)state;
     char *file = in_repo("good.cfg"), *path = xprintf("%s/newer.db", outside);
     run_in(repo.directory, "run", "HEAD", "--policy", file, "--store", path);
-    expect(0, "OK");
+    plumb_said(&outcome, 0, "OK");
     sql(path, "PRAGMA user_version = 999");
     const char *argv[] = {"run", "HEAD", "--policy", file, "--store", path, NULL};
     plumb_run(&outcome, repo.directory, argv, 0);
-    expect(4, "newer");
+    plumb_said(&outcome, 4, "newer");
     free(file);
     free(path);
 }
@@ -228,15 +211,15 @@ static void store_locked_by_another_process_is_waited_for_then_said(void **state
     char *file = in_repo("good.cfg"), *path = xprintf("%s/locked.db", outside);
     const char *argv[] = {"run", "HEAD~1", "--policy", file, "--store", path, NULL};
     run_in(repo.directory, "run", "HEAD", "--policy", file, "--store", path);
-    expect(0, "OK");
+    plumb_said(&outcome, 0, "OK");
     sqlite3 *db = NULL;
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
     assert_int_equal(sqlite3_exec(db, "BEGIN EXCLUSIVE", NULL, NULL, NULL), SQLITE_OK);
     plumb_run(&outcome, repo.directory, argv, 0);
     sqlite3_close(db);
-    expect(4, "locked");
+    plumb_said(&outcome, 4, "locked");
     plumb_run(&outcome, repo.directory, argv, 0);
-    expect(0, "OK");
+    plumb_said(&outcome, 0, "OK");
     free(file);
     free(path);
 }
@@ -258,7 +241,7 @@ static void another_abi_version_is_a_broken_build(void **state)
                        1);
     const char *argv[] = {"gate", "--head", id, "--policy", file, NULL};
     plumb_run(&outcome, repo.directory, argv, 0);
-    expect(3, "ABI");
+    plumb_said(&outcome, 3, "ABI");
     free(file);
 }
 
@@ -276,7 +259,7 @@ static void device_that_disappears_ends_the_run_and_keeps_what_was_measured(void
     const char *argv[] = {"run",     id,    "--policy",  file,  "--store", path,
                           "--bench", bench, "--sandbox", "off", NULL};
     plumb_run(&outcome, repo.directory, argv, 0);
-    expect(4, "device");
+    plumb_said(&outcome, 4, "device");
     struct store *store = NULL;
     struct store_report report;
     struct error err = {""};
@@ -297,7 +280,7 @@ static void bad_usage_is_refused(void **state)
     run_in(repo.directory, "gate", "--bogus", NULL, NULL, NULL, NULL);
     assert_int_equal(outcome.code, 4);
     run_in(repo.directory, "nonsense", NULL, NULL, NULL, NULL, NULL);
-    expect(4, "not a command");
+    plumb_said(&outcome, 4, "not a command");
     run_in(repo.directory, "report", "--run", "77", NULL, NULL, NULL);
     assert_int_equal(outcome.code, 4);
 }

@@ -12,7 +12,6 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <cmocka.h>
 
@@ -20,31 +19,14 @@ static struct helper_repo repo;
 static struct plumb_outcome outcome;
 static char policy_path[320];
 
-static void write_policy(void)
-{
-    FILE *file = fopen(policy_path, "w");
-    assert_non_null(file);
-    fputs("[build]\n", file);
-    for (size_t i = 0; i < helper_repo_input_count; i++)
-        fprintf(file, "\tinput = %s\n", helper_repo_inputs[i]);
-    fputs("\tcommand = \"for file in \\\"$PLUMB_SOURCE\\\"/kernels/*.c; do "
-          "cc -O2 -std=gnu17 -shared -fPIC -I\\\"$PLUMB_SOURCE\\\"/include "
-          "-o \\\"$PLUMB_OUT/$(basename \\\"$file\\\" .c).so\\\" \\\"$file\\\" || exit 1; done\"\n"
-          "[device \"host\"]\n\tkind = host\n"
-          "[problems \"small\"]\n\tproblem = 96x64x128:fp32\n"
-          "[kernel \"*\"]\n\tproblems = small\n\tmargin = 4%\n"
-          "[gate]\n\tseconds = 60\n\tself-test = 1\n\tprocesses = 2\n\tmax-pairs = 400\n"
-          "[measure]\n\tsamples = 12\n\ttimeout = 3\n",
-          file);
-    assert_int_equal(fclose(file), 0);
-}
-
 static int set_up(void **state)
 {
     (void)state;
     helper_repo_create(&repo);
     snprintf(policy_path, sizeof(policy_path), "%s/plumb-policy.cfg", repo.directory);
-    write_policy();
+    helper_repo_policy(policy_path, "\tproblem = 96x64x128:fp32\n",
+                       "\tmargin = 4%\n[gate]\n\tseconds = 60\n\tself-test = 1\n\tprocesses = 2\n"
+                       "\tmax-pairs = 400\n[measure]\n\tsamples = 12\n\ttimeout = 3\n");
     return 0;
 }
 
@@ -61,13 +43,6 @@ static void bisect(const char *good, const char *bad, const char *series)
                           "--series", series,   "--policy", policy_path, NULL};
     plumb_run(&outcome, repo.directory, argv, 0);
     print_message("%d in %.1f s\n", outcome.code, outcome.wall_s);
-}
-
-static void expect(int code, const char *text)
-{
-    if (outcome.code != code || !strstr(outcome.output, text))
-        fail_msg("expected exit %d with '%s', got %d:\n%s", code, text, outcome.code,
-                 outcome.output);
 }
 
 static size_t stored_duets(void)
@@ -94,8 +69,8 @@ static void culprit_is_found_past_commits_that_cannot_be_measured(void **state)
     char line[128];
     bisect(repo.ids[REPO_REVERT], repo.ids[REPO_FASTER], series);
     snprintf(line, sizeof(line), "FOUND: %.10s made simple", repo.ids[REPO_FASTER]);
-    expect(0, line);
-    expect(0, "  M kernels/plain.c (+");
+    plumb_said(&outcome, 0, line);
+    plumb_said(&outcome, 0, "  M kernels/plain.c (+");
 }
 
 static void bisection_asked_again_measures_nothing(void **state)
@@ -103,7 +78,7 @@ static void bisection_asked_again_measures_nothing(void **state)
     (void)state;
     size_t before = stored_duets();
     bisect(repo.ids[REPO_REVERT], repo.ids[REPO_FASTER], series);
-    expect(0, "FOUND: ");
+    plumb_said(&outcome, 0, "FOUND: ");
     assert_true(before > 0);
     assert_int_equal(stored_duets(), before);
 }
@@ -133,28 +108,28 @@ static void commit_that_does_not_build_is_neither_blamed_nor_cleared(void **stat
     bisect(repo.ids[REPO_FASTER], second, series);
     snprintf(line, sizeof(line), "BETWEEN: %.10s..%.10s, 2 commits that cannot be told apart",
              first, second);
-    expect(2, line);
-    expect(2, "does not build, passed over");
+    plumb_said(&outcome, 2, line);
+    plumb_said(&outcome, 2, "does not build, passed over");
 }
 
 static void same_machine_code_has_no_culprit(void **state)
 {
     (void)state;
     bisect(repo.ids[REPO_MERGE], repo.ids[REPO_FIXED], series);
-    expect(2, "NONE: simple");
+    plumb_said(&outcome, 2, "NONE: simple");
 }
 
 static void what_cannot_be_searched_is_said(void **state)
 {
     (void)state;
     bisect(repo.ids[REPO_FASTER], repo.ids[REPO_MERGE], series);
-    expect(4, "is --good older than --bad?");
+    plumb_said(&outcome, 4, "is --good older than --bad?");
     bisect(repo.ids[REPO_UNBUILDABLE], repo.ids[REPO_FASTER], series);
-    expect(4, "does not build");
+    plumb_said(&outcome, 4, "does not build");
     bisect(repo.ids[REPO_MERGE], repo.ids[REPO_FASTER], "simple");
-    expect(4, "KERNEL/PROBLEM");
+    plumb_said(&outcome, 4, "KERNEL/PROBLEM");
     bisect(repo.ids[REPO_MERGE], repo.ids[REPO_FASTER], "none/96x64x128:fp32");
-    expect(4, "no kernel none");
+    plumb_said(&outcome, 4, "no kernel none");
 }
 
 int main(void)

@@ -118,19 +118,7 @@ static void study_of_commits_builds_and_stores(void **state)
     struct helper_repo repo;
     helper_repo_create(&repo);
     char *policy = xprintf("%s/plumb-policy.cfg", repo.directory);
-    FILE *file = fopen(policy, "w");
-    assert_non_null(file);
-    fputs("[build]\n", file);
-    for (size_t i = 0; i < helper_repo_input_count; i++)
-        fprintf(file, "\tinput = %s\n", helper_repo_inputs[i]);
-    fputs("\tcommand = \"for file in \\\"$PLUMB_SOURCE\\\"/kernels/*.c; do "
-          "cc -O2 -std=gnu17 -shared -fPIC -I\\\"$PLUMB_SOURCE\\\"/include "
-          "-o \\\"$PLUMB_OUT/$(basename \\\"$file\\\" .c).so\\\" \\\"$file\\\" || exit 1; done\"\n"
-          "[device \"host\"]\n\tkind = host\n"
-          "[problems \"small\"]\n\tproblem = 96x64x128:fp32\n\tproblem = 65x33x257:fp32\n"
-          "[kernel \"*\"]\n\tproblems = small\n",
-          file);
-    fclose(file);
+    helper_repo_policy(policy, "\tproblem = 96x64x128:fp32\n\tproblem = 65x33x257:fp32\n", "");
     const char *argv[] = {"study",
                           "--base",
                           repo.ids[REPO_MERGE],

@@ -2,6 +2,7 @@
 #include "runner/code_id.h"
 #include "runner/log.h"
 #include "runner/process.h"
+#include "tests/helper_files.h"
 #include "tests/helper_library.h"
 
 #include <setjmp.h>
@@ -62,12 +63,12 @@ static void what_is_no_library_is_hashed_whole(void **state)
 {
     (void)state;
     char *path = library_path("noise");
-    library_write(path, "some text", 9);
+    helper_write(path, "some text", 9);
     char first[OBJECT_ID_TEXT];
     memcpy(first, library_id("noise"), sizeof(first));
-    library_write(path, "same text", 9);
+    helper_write(path, "same text", 9);
     assert_string_not_equal(first, library_id("noise"));
-    library_write(path, "", 0);
+    helper_write(path, "", 0);
     assert_string_not_equal(first, library_id("noise"));
     struct error err;
     struct arena arena = {0};
@@ -197,7 +198,7 @@ static void nvcc_output_is_understood(void **state)
         "extern \"C\" void go(double *x) { spill<<<1, 64>>>(x, 3); }\n";
     char *file = library_path("k.cu"), *said = library_path("ptxas"),
          *library = library_path("k.so");
-    library_write(file, source, strlen(source));
+    helper_write(file, source, strlen(source));
     int code = library_shell(command);
     if (code == 0) {
         assert_string_equal(library_id("k.so"), library_id("b/k.so"));

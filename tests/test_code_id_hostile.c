@@ -3,6 +3,7 @@
 // Damaged libraries and fat binaries: no crash, no silence about a changed byte.
 #include "runner/code_id.h"
 #include "runner/fatbin.h"
+#include "tests/helper_files.h"
 #include "tests/helper_library.h"
 
 #include <setjmp.h>
@@ -27,7 +28,7 @@ static void try_file(const char *path, const unsigned char *bytes, size_t size)
     struct error err;
     struct arena arena = {0};
     struct code_function_list list;
-    library_write(path, bytes, size);
+    helper_write(path, bytes, size);
     assert_int_equal(code_id(id, path, &err), 0);
     assert_int_equal(strlen(id), 40);
     code_resources(&list, path, &arena, &err);
@@ -42,7 +43,7 @@ static void broken_libraries_do_no_harm(void **state)
     library_make_cuda("usual", &library_usual_cubin);
     char *from = library_path("usual.so"), *path = library_path("broken.so");
     size_t size;
-    unsigned char *good = library_read(from, &size), *bad = xcalloc(size, 1);
+    unsigned char *good = (unsigned char *)helper_read(from, &size), *bad = xcalloc(size, 1);
     uint64_t random = 42;
     for (int i = 0; i < 1500; i++) {
         memcpy(bad, good, size);
@@ -103,7 +104,7 @@ static void every_loaded_byte_counts(void **state)
     char original[OBJECT_ID_TEXT];
     memcpy(original, library_id("plain.so"), sizeof(original));
     size_t size;
-    unsigned char *bytes = library_read(from, &size);
+    unsigned char *bytes = (unsigned char *)helper_read(from, &size);
     Elf64_Ehdr header;
     memcpy(&header, bytes, sizeof(header));
     uint64_t random = 44;
@@ -119,7 +120,7 @@ static void every_loaded_byte_counts(void **state)
             if (at < header.e_phoff + (size_t)header.e_phnum * sizeof(segment) + 256)
                 continue;
             bytes[at] ^= 1;
-            library_write(path, bytes, size);
+            helper_write(path, bytes, size);
             assert_string_not_equal(original, library_id("flipped.so"));
             bytes[at] ^= 1;
             tried++;

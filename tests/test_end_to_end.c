@@ -10,8 +10,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <cmocka.h>
 
@@ -19,32 +17,15 @@ static struct helper_repo repo;
 static struct plumb_outcome outcome;
 static char policy_path[320], store_path_text[320];
 
-static void write_policy(void)
-{
-    FILE *file = fopen(policy_path, "w");
-    assert_non_null(file);
-    fputs("[build]\n", file);
-    for (size_t i = 0; i < helper_repo_input_count; i++)
-        fprintf(file, "\tinput = %s\n", helper_repo_inputs[i]);
-    fputs("\tcommand = \"for file in \\\"$PLUMB_SOURCE\\\"/kernels/*.c; do "
-          "cc -O2 -std=gnu17 -shared -fPIC -I\\\"$PLUMB_SOURCE\\\"/include "
-          "-o \\\"$PLUMB_OUT/$(basename \\\"$file\\\" .c).so\\\" \\\"$file\\\" || exit 1; done\"\n"
-          "[device \"host\"]\n\tkind = host\n"
-          "[problems \"small\"]\n\tproblem = 96x64x128:fp32\n\tproblem = 65x33x257:fp32\n"
-          "[kernel \"*\"]\n\tproblems = small\n\tmargin = 4%\n"
-          "[gate]\n\tseconds = 60\n\tself-test = 1\n\tprocesses = 2\n\tmax-pairs = 400\n"
-          "[measure]\n\tsamples = 12\n\ttimeout = 3\n",
-          file);
-    assert_int_equal(fclose(file), 0);
-}
-
 static int set_up(void **state)
 {
     (void)state;
     helper_repo_create(&repo);
     snprintf(policy_path, sizeof(policy_path), "%s/plumb-policy.cfg", repo.directory);
     snprintf(store_path_text, sizeof(store_path_text), "%s/.plumb/store.db", repo.directory);
-    write_policy();
+    helper_repo_policy(policy_path, "\tproblem = 96x64x128:fp32\n\tproblem = 65x33x257:fp32\n",
+                       "\tmargin = 4%\n[gate]\n\tseconds = 60\n\tself-test = 1\n\tprocesses = 2\n"
+                       "\tmax-pairs = 400\n[measure]\n\tsamples = 12\n\ttimeout = 3\n");
     return 0;
 }
 
@@ -60,13 +41,6 @@ static void gate(enum helper_commit base, enum helper_commit head)
     const char *argv[] = {"gate",         "--base",   repo.ids[base], "--head",
                           repo.ids[head], "--policy", policy_path,    NULL};
     plumb_run(&outcome, repo.directory, argv, 0);
-}
-
-static void expect(int code, const char *word)
-{
-    if (outcome.code != code || !strstr(outcome.output, word))
-        fail_msg("expected exit %d with '%s', got %d:\n%s", code, word, outcome.code,
-                 outcome.output);
 }
 
 static void gate_gives_each_step_of_a_history_its_verdict(void **state)
@@ -94,7 +68,7 @@ static void gate_gives_each_step_of_a_history_its_verdict(void **state)
     for (size_t i = 0; i < ARRAY_COUNT(steps); i++) {
         gate(steps[i].base, steps[i].head);
         print_message("step %zu: %d in %.1f s\n", i, outcome.code, outcome.wall_s);
-        expect(steps[i].code, steps[i].word);
+        plumb_said(&outcome, steps[i].code, steps[i].word);
     }
 }
 
@@ -103,7 +77,7 @@ static void gate_of_an_identical_pair_stays_green_20_times(void **state)
     (void)state;
     for (int i = 0; i < 20; i++) {
         gate(REPO_MERGE, REPO_FIXED);
-        expect(0, "OK: 4 same");
+        plumb_said(&outcome, 0, "OK: 4 same");
     }
 }
 
@@ -123,7 +97,7 @@ static void gate_reports_are_there_and_the_checkout_is_untouched(void **state)
     }
     const char *status[] = {"list", "models", NULL};
     plumb_run(&outcome, repo.directory, status, 0);
-    expect(0, "sol");
+    plumb_said(&outcome, 0, "sol");
 }
 
 static void run_all(double kill_after_s)
@@ -183,7 +157,7 @@ static void run_of_a_measured_range_does_nothing_and_says_so(void **state)
 {
     (void)state;
     run_all(0);
-    expect(0, "nothing to do");
+    plumb_said(&outcome, 0, "nothing to do");
     if (outcome.wall_s > 2)
         print_message("note: %.2f s; the machine is busy\n", outcome.wall_s);
     assert_true(outcome.wall_s < 10);

@@ -25,14 +25,6 @@ static char base[OBJECT_ID_TEXT];
 static char journal[JOURNAL];
 static struct plumb_outcome outcome;
 
-static void write_file(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    fputs(text, file);
-    assert_int_equal(fclose(file), 0);
-}
-
 static char *beside(const char *ending)
 {
     return xprintf("%s%s", bench, ending);
@@ -47,7 +39,7 @@ static void write_policy(const char *gate)
         "done\"\n[device \"host\"]\n\tkind = host\n[problems \"p\"]\n\tproblem = 4x4x4:fp32\n"
         "[kernel \"*\"]\n\tproblems = p\n[gate]\n\tprocesses = 3\n%s[measure]\n\ttimeout = 20\n",
         gate);
-    write_file(path, text);
+    helper_write_text(path, text);
     free(text);
     free(path);
 }
@@ -97,7 +89,7 @@ static void gate(const char *head, double kill_after_s)
     char *policy = xprintf("%s/policy.cfg", directory), *path = beside(".journal");
     const char *argv[] = {"gate",    "--base", base,      "--head", head,        "--policy", policy,
                           "--bench", bench,    "--store", store,    "--sandbox", "off",      NULL};
-    write_file(path, "");
+    helper_write_text(path, "");
     plumb_run(&outcome, directory, argv, kill_after_s);
     FILE *file = fopen(path, "r");
     assert_non_null(file);
@@ -105,13 +97,6 @@ static void gate(const char *head, double kill_after_s)
     fclose(file);
     free(policy);
     free(path);
-}
-
-static void expect(int code, const char *text)
-{
-    if (outcome.code != code || !strstr(outcome.output, text))
-        fail_msg("expected exit %d with '%s', got %d:\n%s", code, text, outcome.code,
-                 outcome.output);
 }
 
 static size_t times(const char *what)
@@ -129,12 +114,12 @@ static void all_series_and_the_self_test_share_the_processes(void **state)
 {
     (void)state;
     char head[OBJECT_ID_TEXT], *calm = beside(".calm");
-    write_file(calm, "");
+    helper_write_text(calm, "");
     write_policy("\tself-test = 2\n");
     commit(base, "base", NULL, names, 1);
     commit(head, "together", base, names, 2);
     gate(head, 0);
-    expect(1, "SLOWER: 3 slower, 4 same");
+    plumb_said(&outcome, 1, "SLOWER: 3 slower, 4 same");
     assert_non_null(strstr(outcome.output, "7 series side by side in 3 processes"));
     // Besides: one child tells what device there is, and each build's kernels are listed by one.
     assert_int_equal(times("start\n"), 3 + 3);
@@ -155,9 +140,9 @@ static void killed_gate_goes_on_and_measures_nothing_twice(void **state)
     assert_int_equal(times("close good-"), 3);
     assert_int_equal(times("close hang-close"), 1);
     assert_int_equal(times("close slower-"), 0);
-    write_file(calm, "");
+    helper_write_text(calm, "");
     gate(head, 0);
-    expect(1, "SLOWER: 3 slower, 4 same");
+    plumb_said(&outcome, 1, "SLOWER: 3 slower, 4 same");
     assert_non_null(strstr(outcome.output, "going on with the run that was interrupted"));
     assert_int_equal(times("open good-"), 0);
     assert_int_equal(times("open hang-close"), 1);
@@ -180,7 +165,7 @@ static void series_without_time_are_undecided_not_new(void **state)
     commit(head, "late", base, slow, 5);
     // The hang lasts for the policy's 20 s, and then the second is long over.
     gate(head, 0);
-    expect(3, "BROKEN: 1 broken, 2 undecided");
+    plumb_said(&outcome, 3, "BROKEN: 1 broken, 2 undecided");
     text_copy(base, sizeof(base), start);
 }
 

@@ -47,14 +47,9 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void expect(int code, const char *part, const char *const *argv)
-{
-    plumb_run(&outcome, repo.directory, argv, 0);
-    if (outcome.code != code || !strstr(outcome.output, part))
-        fail_msg("plumb %s %s: %d, \"%s\" does not say \"%s\"", argv[0], argv[1] ? argv[1] : "",
-                 outcome.code, outcome.output, part);
-}
-#define EXPECT(code, part, ...) expect(code, part, (const char *const[]){__VA_ARGS__, NULL})
+#define EXPECT(code, part, ...)                                                                    \
+    (plumb_run(&outcome, repo.directory, (const char *const[]){__VA_ARGS__, NULL}, 0),             \
+     plumb_said(&outcome, code, part))
 
 static bool is_there(const char *name)
 {
@@ -123,23 +118,6 @@ static void history_prints_its_formats(void **state)
     EXPECT(0, "{\"accuracy\":[", "history", "--store=made.db", "--accuracy", "--format=json");
 }
 
-static void write_policy(const char *path)
-{
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    fputs("[build]\n", file);
-    for (size_t i = 0; i < helper_repo_input_count; i++)
-        fprintf(file, "\tinput = %s\n", helper_repo_inputs[i]);
-    fputs("\tcommand = \"for file in \\\"$PLUMB_SOURCE\\\"/kernels/*.c; do "
-          "cc -O2 -std=gnu17 -shared -fPIC -I\\\"$PLUMB_SOURCE\\\"/include "
-          "-o \\\"$PLUMB_OUT/$(basename \\\"$file\\\" .c).so\\\" \\\"$file\\\" || exit 1; done\"\n"
-          "[device \"host\"]\n\tkind = host\n"
-          "[problems \"small\"]\n\tproblem = 96x64x128:fp32\n"
-          "[kernel \"*\"]\n\tproblems = small\n[measure]\n\tsamples = 6\n\ttimeout = 3\n",
-          file);
-    assert_int_equal(fclose(file), 0);
-}
-
 static void night(int64_t runs)
 {
     char *command = xprintf("sh '%s/ci/nightly' --repo '%s' --plumb '%s/plumb' --back 2 "
@@ -161,7 +139,8 @@ static void night(int64_t runs)
 static void night_measures_what_is_new_and_writes_the_site(void **state)
 {
     (void)state;
-    write_policy(in_repo("nightly.cfg"));
+    helper_repo_policy(in_repo("nightly.cfg"), "\tproblem = 96x64x128:fp32\n",
+                       "[measure]\n\tsamples = 6\n\ttimeout = 3\n");
     night(3); // the last two commits, and the newest once more
     assert_true(is_there("nightly/site/index.html") && is_there("nightly/changes.json") &&
                 is_there("nightly/accuracy.csv") && is_there("nightly/site/feed.xml"));
@@ -212,7 +191,8 @@ static void policy_says_where_commits_are(void **state)
 {
     (void)state;
     assert_true(mkdir(in_repo("ci"), 0777) == 0);
-    write_policy(in_repo("ci/plumb.cfg"));
+    helper_repo_policy(in_repo("ci/plumb.cfg"), "\tproblem = 96x64x128:fp32\n",
+                       "[measure]\n\tsamples = 6\n\ttimeout = 3\n");
     EXPECT(0, "reports", "report", "--out=plain");
     assert_false(file_has("plain/index.html", "policy.example"));
     FILE *file = fopen(in_repo("ci/plumb.cfg"), "a");
@@ -234,14 +214,6 @@ static void policy_says_where_commits_are(void **state)
     free(link);
 }
 
-static void write_file(const char *name, const char *text)
-{
-    FILE *file = fopen(in_repo(name), "w");
-    assert_non_null(file);
-    fputs(text, file);
-    fclose(file);
-}
-
 static void numbers_of_a_file_are_segmented_or_refused(void **state)
 {
     (void)state;
@@ -251,10 +223,10 @@ static void numbers_of_a_file_are_segmented_or_refused(void **state)
         size_t at = strlen(text);
         snprintf(text + at, sizeof(text) - at, "n%d,%d.%d\r\n", i, i < 40 ? 100 : 104, i * 7 % 10);
     }
-    write_file("step.csv", text);
-    write_file("header.csv", "night,ms\n");
-    write_file("missing.csv", "ms\nNaN\nNA\n");
-    write_file("none.csv", "");
+    helper_write_text(in_repo("step.csv"), text);
+    helper_write_text(in_repo("header.csv"), "night,ms\n");
+    helper_write_text(in_repo("missing.csv"), "ms\nNaN\nNA\n");
+    helper_write_text(in_repo("none.csv"), "");
     EXPECT(0, ": 1 change", "history", "--csv=step.csv", "--column=ms");
     EXPECT(0, "n40", "history", "--csv=step.csv");
     EXPECT(4, "header.csv, column ms: no numbers", "history", "--csv=header.csv", "--column=ms");

@@ -49,32 +49,9 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void expect(int code, const char *part, const char *const *argv)
-{
-    plumb_run(&outcome, repo.directory, argv, 0);
-    if (outcome.code != code || !strstr(outcome.output, part))
-        fail_msg("plumb %s %s: %d, \"%s\" does not say \"%s\"", argv[0], argv[1] ? argv[1] : "",
-                 outcome.code, outcome.output, part);
-}
-#define EXPECT(code, part, ...) expect(code, part, (const char *const[]){__VA_ARGS__, NULL})
-
-static void write_text(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    fputs(text, file);
-    fclose(file);
-}
-
-static char *read_text(const char *path)
-{
-    char *text = xcalloc(1 << 20, 1);
-    FILE *file = fopen(path, "r");
-    assert_non_null(file);
-    assert_true(fread(text, 1, (1 << 20) - 1, file) < (1 << 20) - 1);
-    fclose(file);
-    return text;
-}
+#define EXPECT(code, part, ...)                                                                    \
+    (plumb_run(&outcome, repo.directory, (const char *const[]){__VA_ARGS__, NULL}, 0),             \
+     plumb_said(&outcome, code, part))
 
 static void sound_store_is_said_to_be_so(void **state)
 {
@@ -128,7 +105,8 @@ static void export_import_and_merge_give_the_same_store(void **state)
     EXPECT(0, "4 runs and 36 measurements", "store", "--store=b.db", "merge", ".plumb/store.db");
     EXPECT(0, "0 runs and 0 measurements", "store", "--store=b.db", "merge", "a.db");
     EXPECT(0, "", "export", "--store=b.db", "--output=again.json");
-    char *first = read_text(in_repo("all.json")), *second = read_text(in_repo("again.json"));
+    char *first = helper_read(in_repo("all.json"), NULL),
+         *second = helper_read(in_repo("again.json"), NULL);
     assert_string_equal(first, second);
     free(first);
     free(second);
@@ -149,7 +127,7 @@ static void failed_export_leaves_no_file(void **state)
 static void nvbench_file_is_of_the_commit_named(void **state)
 {
     (void)state;
-    write_text(
+    helper_write_text(
         in_repo("bench.json"),
         "{\"devices\":[{\"id\":0,\"name\":\"NVIDIA H200\"}],\"benchmarks\":[{\"name\":"
         "\"gemm\",\"states\":[{\"name\":\"s\",\"device\":0,\"axis_values\":["
@@ -180,7 +158,7 @@ static struct epoch_list load_epochs(void)
 {
     struct epoch_list list;
     struct error err = {0};
-    char *text = read_text(in_repo("baselines/epochs.txt"));
+    char *text = helper_read(in_repo("baselines/epochs.txt"), NULL);
     if (epoch_parse(&list, text, strlen(text), "epochs.txt", &strings, &err))
         fail_msg("%s", err.text);
     free(text);
@@ -228,10 +206,10 @@ static void accept_of_a_level_needs_no_run(void **state)
 static void broken_epochs_are_not_made_longer(void **state)
 {
     (void)state;
-    write_text(in_repo("broken.txt"), "series = a * *\nlevle = 3\n");
+    helper_write_text(in_repo("broken.txt"), "series = a * *\nlevle = 3\n");
     EXPECT(4, "broken.txt:2: unknown key levle", "accept", "--who=A", "-m", "r", "--level=1%", "x",
            "--file=broken.txt");
-    char *text = read_text(in_repo("broken.txt"));
+    char *text = helper_read(in_repo("broken.txt"), NULL);
     assert_string_equal(text, "series = a * *\nlevle = 3\n");
     free(text);
 }

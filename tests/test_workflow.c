@@ -81,25 +81,6 @@ static void read_workflow(const char *path)
     fclose(file);
 }
 
-static void write_policy(const char *directory)
-{
-    char *path = xprintf("%s/ci/plumb.cfg", directory);
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    fputs("[build]\n", file);
-    for (size_t i = 0; i < helper_repo_input_count; i++)
-        fprintf(file, "\tinput = %s\n", helper_repo_inputs[i]);
-    fputs("\tcommand = \"for file in \\\"$PLUMB_SOURCE\\\"/kernels/*.c; do "
-          "cc -O2 -std=gnu17 -shared -fPIC -I\\\"$PLUMB_SOURCE\\\"/include "
-          "-o \\\"$PLUMB_OUT/$(basename \\\"$file\\\" .c).so\\\" \\\"$file\\\" || exit 1; done\"\n"
-          "[device \"host\"]\n\tkind = host\n"
-          "[problems \"small\"]\n\tproblem = 96x64x128:fp32\n"
-          "[kernel \"*\"]\n\tproblems = small\n[measure]\n\tsamples = 6\n\ttimeout = 3\n",
-          file);
-    assert_int_equal(fclose(file), 0);
-    free(path);
-}
-
 static int set_up(void **state)
 {
     (void)state;
@@ -110,7 +91,10 @@ static int set_up(void **state)
                             repo.directory, repo.ids[REPO_MERGE], TEST_SOURCE, TEST_BIN);
     int status = system(command);
     free(command);
-    write_policy(repo.directory);
+    char *policy = xprintf("%s/ci/plumb.cfg", repo.directory);
+    helper_repo_policy(policy, "\tproblem = 96x64x128:fp32\n",
+                       "[measure]\n\tsamples = 6\n\ttimeout = 3\n");
+    free(policy);
     return status;
 }
 

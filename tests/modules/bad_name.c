@@ -1,23 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Refused before anything runs: a kernel whose name would break lines and paths.
-#include "kernels/kernel.h"
-
-static int any(const struct plumb_problem *p)
-{
-    (void)p;
-    return 1;
-}
-
-static int launch(const struct plumb_args *args, void *stream)
-{
-    (void)args;
-    (void)stream;
-    return 0;
-}
+#include "tests/modules/idle.h"
 
 static const struct plumb_kernel kernel = {
-    .name = "../Right name", .supports = any, .launch = launch};
+    .name = "../Right name", .supports = idle_supports, .launch = idle_launch};
 
 PLUMB_EXPORT const struct plumb_library *plumb_library(void)
 {

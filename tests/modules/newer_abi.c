@@ -1,22 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Refused before anything runs: a kernel library of a later ABI version.
-#include "kernels/kernel.h"
+#include "tests/modules/idle.h"
 
-static int any(const struct plumb_problem *p)
-{
-    (void)p;
-    return 1;
-}
-
-static int launch(const struct plumb_args *args, void *stream)
-{
-    (void)args;
-    (void)stream;
-    return 0;
-}
-
-static const struct plumb_kernel kernel = {.name = "right", .supports = any, .launch = launch};
+static const struct plumb_kernel kernel = {
+    .name = "right", .supports = idle_supports, .launch = idle_launch};
 
 PLUMB_EXPORT const struct plumb_library *plumb_library(void)
 {
