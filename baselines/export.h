@@ -6,10 +6,14 @@
 
 #include "baselines/statement.h"
 
+// No time (30 years) and no clock comes near these: what is stored can be exported and read back.
+#define SAMPLE_TIME_NS  1e18
+#define SAMPLE_CLOCK_HZ 1e12
+
 // The fields of a sample as they stand in exported files, with the range a reader may accept.
 #define SAMPLE_COLUMNS(X)                                                                          \
-    X(time_ns, 0, 1e18)                                                                            \
-    X(clock_hz, 0, 1e12)                                                                           \
+    X(time_ns, 0, SAMPLE_TIME_NS)                                                                  \
+    X(clock_hz, 0, SAMPLE_CLOCK_HZ)                                                                \
     X(launches, 0, UINT32_MAX)                                                                     \
     X(pair, 0, UINT32_MAX)                                                                         \
     X(block, 0, UINT16_MAX)                                                                        \

@@ -21,6 +21,8 @@ struct store {
     char *path;
     enum store_mode mode;
     bool batch;
+    bool runs_open;
+    int runs; // descriptor of live.c
     sqlite3_stmt *statements[STATEMENT_COUNT];
 };
 

@@ -52,7 +52,8 @@ void store_cancel_batch(struct store *store);
 int store_begin_run(struct store *store, struct run *run, struct error *err);
 
 // A run that was begun like this one (kind, commits, devices, tool version, policy) and not
-// finished: set run->id to it and go on; skip what store_find_result() finds.
+// finished, and that no other open handle is at: set run->id to it and go on; skip what
+// store_find_result() finds. It is this handle's until store_close().
 int store_find_unfinished(int64_t *run_id, bool *found, struct store *store, const struct run *like,
                           struct error *err);
 

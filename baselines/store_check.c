@@ -86,6 +86,17 @@ static void check_references(struct store_report *report, struct store *store)
         note_failure(report, store);
 }
 
+static void check_devices(struct store_report *report, struct store *store)
+{
+    struct error ignored;
+    int64_t strays;
+    if (statement_get(&strays, store, &ignored, SQL_STRAY_RESULTS, NULL, 0))
+        note_failure(report, store);
+    else if (strays)
+        note(report, xprintf("%lld result%s of a device that the run was not on", (long long)strays,
+                             strays == 1 ? " is" : "s are"));
+}
+
 static void check_samples(struct store_report *report, struct store *store)
 {
     struct error why;
@@ -116,6 +127,7 @@ int store_check(struct store_report *out, struct store *store, struct error *err
     // On torn pages the other checks would only repeat that in other words.
     if (report.problems == 0) {
         check_references(&report, store);
+        check_devices(&report, store);
         check_samples(&report, store);
     }
     if (report.problems == 0) {

@@ -83,6 +83,27 @@ static int64_t *counter_of(struct store_counts *counts, const char *step)
     return NULL;
 }
 
+// Two runs of one uid would be one, with results of devices that it was not on.
+static int check_devices(struct store *store, const char *path, struct error *err)
+{
+    static const char sql[] =
+        "SELECT EXISTS (SELECT 1 FROM map_run r JOIN results x ON x.run_key = r.ours "
+        "JOIN series s ON s.series_key = x.series_key WHERE NOT EXISTS (SELECT 1 "
+        "FROM run_devices v WHERE v.run_key = x.run_key AND v.device_key = s.device_key))";
+    sqlite3_stmt *statement = NULL;
+    int code = sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_step(statement);
+    int status = code == SQLITE_ROW ? 0 : store_fail(store, err);
+    if (status == 0 && sqlite3_column_int(statement, 0))
+        status = error_set(err,
+                           "merging %s: it has results of a device that their run was not on; "
+                           "nothing was merged",
+                           path);
+    sqlite3_finalize(statement);
+    return status;
+}
+
 static int run_steps(struct store *store, const char *path, struct store_counts *added,
                      struct error *err)
 {
@@ -94,7 +115,7 @@ static int run_steps(struct store *store, const char *path, struct store_counts 
         if (counter)
             *counter += sqlite3_changes64(store->db);
     }
-    return 0;
+    return check_devices(store, path, err);
 }
 
 static void drop_maps(struct store *store)

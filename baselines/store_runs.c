@@ -2,6 +2,7 @@
 //
 // Finding runs: the last, all, and one to go on with.
 #include "baselines/content.h"
+#include "baselines/live.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -14,17 +15,24 @@ static const char *device_uuid(const void *list, size_t index)
 int store_find_unfinished(int64_t *run_id, bool *found, struct store *store, const struct run *like,
                           struct error *err)
 {
-    int64_t key;
+    int64_t key = 0;
+    bool mine = false;
     char *devices = content_json_list(like->device_count, device_uuid, like->devices);
-    int status = statement_get(&key, store, err, SQL_RUN_UNFINISHED,
-                               CELLS(TEXT(run_kind_name(like->kind)), TEXT(like->tool_version),
-                                     TEXT(like->policy), TEXT(like->base.id), TEXT(like->head.id),
-                                     TEXT(devices)));
+    sqlite3_stmt *row = statement_bind(
+        store, SQL_RUN_UNFINISHED,
+        CELLS(TEXT(run_kind_name(like->kind)), TEXT(like->tool_version), TEXT(like->policy),
+              TEXT(like->base.id), TEXT(like->head.id), TEXT(devices)));
+    int status = 0;
+    while (!mine && (status = statement_step(store, row, err)) > 0) {
+        key = row_int(row, 0);
+        mine = live_claim(store, key);
+    }
+    sqlite3_reset(row);
     free(devices);
-    if (status)
+    if (status < 0)
         return -1;
-    *found = key != 0;
-    if (key)
+    *found = mine;
+    if (mine)
         *run_id = key;
     return 0;
 }
@@ -68,7 +76,7 @@ int store_list_runs(struct run_entry **out, size_t *count, struct store *store, 
     size_t used = 0, room = 0;
     sqlite3_stmt *row = statement_bind(
         store, SQL_LIST_RUNS, CELLS(TEXT(kind_text(kind)), INT(limit ? (int64_t)limit : -1)));
-    int status;
+    int status = 0;
     while ((status = statement_step(store, row, err)) > 0) {
         if (used == room) {
             room = room ? 2 * room : 64;
@@ -95,7 +103,7 @@ int store_run_times(struct run_time **out, size_t *count, struct store *store, i
 {
     int64_t room;
     size_t used = 0;
-    int status;
+    int status = 0;
     if (statement_get(&room, store, err, SQL_COUNT_RESULTS, CELLS(INT(run_id))))
         return -1;
     struct run_time *times = arena_alloc(arena, (size_t)room * sizeof(*times));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "baselines/content.h"
+#include "baselines/export.h"
 #include "baselines/jsonl.h"
+#include "baselines/live.h"
 #include "baselines/pack.h"
 #include "baselines/save.h"
 
@@ -66,7 +68,10 @@ int store_begin_run(struct store *store, struct run *run, struct error *err)
         run->started_s = time(NULL);
     if (random_uid(uid, err) || transaction_begin(store, err))
         return -1;
-    if (transaction_end(store, save_run(&run_id, store, run, uid, err), err))
+    int status = save_run(&run_id, store, run, uid, err);
+    if (status == 0)
+        live_claim(store, run_id); // before another process can see that it is there
+    if (transaction_end(store, status, err))
         return -1;
     run->id = run_id;
     return 0;
@@ -98,6 +103,18 @@ static int find_sides(struct place *place, struct store *store, int64_t run_id, 
     return 0;
 }
 
+// A file or a shard may say of a stored run what it is not.
+static int check_device(struct store *store, const struct run *run, const char *uuid,
+                        struct error *err)
+{
+    int64_t known;
+    if (statement_get(&known, store, err, SQL_RUN_HAS_DEVICE, CELLS(INT(run->id), TEXT(uuid))))
+        return -1;
+    return known ? 0
+                 : error_set(err, "store %s: its run %lld was not on device %.64s; not stored",
+                             store->path, (long long)run->id, uuid);
+}
+
 static int find_place(struct place *place, struct store *store, const struct run *run,
                       const struct result *result, struct error *err)
 {
@@ -107,6 +124,7 @@ static int find_place(struct place *place, struct store *store, const struct run
     place->reused = result->reused;
     place->driver = run->devices[result->device].driver;
     if (find_sides(place, store, run->id, err) ||
+        check_device(store, run, series.device_uuid, err) ||
         content_kernel(&place->kernel, store, result->kernel, err) ||
         content_series(&place->series, store, &series, place->kernel, err))
         return -1;
@@ -130,7 +148,8 @@ static int check_samples(const struct measurement *m, const char *kernel, struct
                          PACK_SAMPLES);
     for (size_t i = 0; i < m->count; i++) {
         const struct sample *s = &m->samples[i];
-        if (!(s->time_ns > 0 && isfinite(s->time_ns) && s->clock_hz >= 0 && isfinite(s->clock_hz)))
+        if (!(s->time_ns > 0 && s->time_ns <= SAMPLE_TIME_NS && s->clock_hz >= 0 &&
+              s->clock_hz <= SAMPLE_CLOCK_HZ))
             return error_set(err, "%s: sample %zu has time %g ns and clock %g Hz; not stored",
                              kernel, i, s->time_ns, s->clock_hz);
     }

@@ -161,6 +161,36 @@ static void interrupted_run_is_found_and_finished_one_is_not(void **state)
     run_free(&run);
 }
 
+// Two at once on one store: the second must not go on with what the first is measuring.
+static void run_that_another_is_at_is_not_gone_on_with(void **state)
+{
+    struct open_store *f = *state;
+    struct error err = {0};
+    struct run run, later;
+    int64_t id = 0, again = 0;
+    bool found = true;
+    struct store *first = scratch_store(f->path, STORE_WRITE);
+    make_run(&run, RUN_MEASURE, 3, 4, 5);
+    make_run(&later, RUN_MEASURE, 3, 4, 5);
+    assert_ok(store_begin_run(first, &run, &err), &err);
+    assert_ok(store_find_unfinished(&id, &found, f->store, &run, &err), &err);
+    assert_false(found);
+    store_close(scratch_store(f->path,
+                              STORE_READ)); // lets go of nothing
+    assert_ok(store_begin_run(f->store, &later, &err), &err);
+    assert_ok(store_find_unfinished(&id, &found, first, &run, &err), &err);
+    assert_true(found && id == run.id);
+    store_close(first);
+    struct store *third = scratch_store(f->path, STORE_WRITE);
+    assert_ok(store_find_unfinished(&id, &found, third, &run, &err), &err);
+    assert_true(found && id == run.id);
+    assert_ok(store_find_unfinished(&again, &found, f->store, &run, &err), &err);
+    assert_true(found && again == later.id);
+    store_close(third);
+    run_free(&run);
+    run_free(&later);
+}
+
 static void last_and_listed_runs_are_newest_first(void **state)
 {
     struct open_store *f = *state;
@@ -298,6 +328,7 @@ int main(void)
         TEST(saving_again_keeps_facts_and_renews_conclusions),
         TEST(newer_version_of_a_model_wins_and_the_older_stays),
         TEST(interrupted_run_is_found_and_finished_one_is_not),
+        TEST(run_that_another_is_at_is_not_gone_on_with),
         TEST(last_and_listed_runs_are_newest_first),
         TEST(file_is_in_wal_mode_so_that_readers_never_wait),
         TEST(profile_keeps_calibrated_figures_with_source),

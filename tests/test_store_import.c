@@ -56,6 +56,8 @@ static void bad_tables_are_refused_with_their_line(void **state)
         {"commit,kernel,problem,time_ns,state\naaaaaaa,k,1x1x1,5,good\n", "file:2: state"},
         {"commit,kernel,problem,time_ns,role\naaaaaaa,k,1x1x1,5,tail\n", "file:2: role"},
         {"commit,kernel,problem,time_ns,clock_hz\naaaaaaa,k,1x1x1,5,fast\n", "file:2: clock_hz"},
+        {"commit,kernel,problem,time_ns,clock_hz\naaaaaaa,k,1x1x1,5,1e13\n", "file:2: k: sample 0"},
+        {"commit,kernel,problem,time_ns\naaaaaaa,k,1x1x1,1e300\n", "file:2: k: sample 0"},
         {"commit,kernel,problem,time_ns,run\naaaaaaa,k,1x1x1,5,r\nbbbbbbb,k,1x1x1,5,r\n",
          "file:3: commit: another commit"},
     };
@@ -74,14 +76,17 @@ static void bad_tables_are_refused_with_their_line(void **state)
 static void bad_json_is_refused_with_its_line(void **state)
 {
     struct open_store *f = *state;
-#define RUN                                                                                        \
-    "{\"run\":{\"uid\":\"0123456789abcdef0123456789abcdef\",\"kind\":\"measure\",\"started_s\":5," \
+#define RUN RUN_ON("0", "u")
+#define RUN_ON(digit, device)                                                                      \
+    "{\"run\":{\"uid\":\"" digit                                                                   \
+    "123456789abcdef0123456789abcdef\",\"kind\":\"measure\",\"started_s\":5,"                      \
     "\"finished_s\":6,\"conclusion\":0,\"head\":{\"id\":\"aaaaaaa\",\"time_s\":1},"                \
-    "\"devices\":[{\"uuid\":\"u\",\"kind\":\"host\",\"name\":\"n\"}]}}\n"
+    "\"devices\":[{\"uuid\":\"" device "\",\"kind\":\"host\",\"name\":\"n\"}]}}\n"
 #define SAMPLES(time)                                                                              \
     "\"samples\":{\"count\":1,\"time_ns\":" time ",\"clock_hz\":0,\"launches\":1,\"pair\":0,"      \
     "\"block\":0,\"process\":0,\"role\":1,\"order\":0,\"throttle\":0,\"excluded\":0,"              \
     "\"temperature_c\":0,\"power_mw\":-1}"
+#define HEAD "\"head\":{\"state\":\"ok\"," SAMPLES("5") "}"
 #define RESULT(more)                                                                               \
     "{\"result\":{\"kernel\":\"k\",\"problem\":\"1x1x1\",\"device\":0,\"head_code\":\"c\"," more   \
     "}}\n"
@@ -99,6 +104,8 @@ static void bad_json_is_refused_with_its_line(void **state)
         {RUN "{\"result\":{\"kernel\":\"k\",\"problem\":\"1x1\",\"device\":0}}\n", "file:2: 1x1:"},
         {RUN "{\"result\":{\"kernel\":\"k\",\"problem\":\"1x1x1\",\"device\":1}}\n",
          "file:2: a result's device"},
+        // Another run of a stored one's uid: half of each would be in the store.
+        {RUN_ON("1", "v") RUN RESULT(HEAD) RUN_ON("0", "v") RESULT(HEAD), "file:5: store "},
         {RUN "{\"result\":{\"kernel\":\"\",\"problem\":\"1x1x1\",\"device\":0}}\n",
          "file:2: a result's kernel"},
         {RESULT("\"head\":null"), "file:1: a result before its run"},

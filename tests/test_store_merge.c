@@ -222,6 +222,34 @@ static void bad_shard_is_refused_and_nothing_is_added(void **state)
     expect_runs(f->store, 2);
 }
 
+// A shard of a run that is here already, said to be of another device.
+static void run_of_another_device_is_refused_whole(void **state)
+{
+    struct open_store *f = *state;
+    struct error err = {0};
+    struct store_report report;
+    struct run run;
+    struct store *shard = scratch_store(f->other_path, STORE_WRITE);
+    make_run(&run, RUN_MEASURE, 1, 4, 9);
+    save_whole_run(shard, &run);
+    store_close(shard);
+    assert_ok(store_merge(f->store, f->other_path, NULL, &err), &err);
+    run_sql(f->other_path,
+            "INSERT INTO devices (uuid, kind, name) VALUES ('GPU-else', 'cuda', 'else');"
+            "UPDATE series SET device_key = (SELECT max(device_key) FROM devices)");
+    const struct store_counts before = sound_counts(f->store);
+    assert_int_equal(store_merge(f->store, f->other_path, NULL, &err), -1);
+    assert_non_null(strstr(err.text, "that their run was not on"));
+    const struct store_counts after = sound_counts(f->store);
+    assert_memory_equal(&before, &after, sizeof(before));
+    shard = scratch_store(f->other_path, STORE_READ);
+    assert_ok(store_check(&report, shard, &err), &err);
+    assert_int_equal(report.problems, 1);
+    assert_non_null(strstr(report.first, "that the run was not on"));
+    store_close(shard);
+    run_free(&run);
+}
+
 static void pruned_samples_leave_time_and_history(void **state)
 {
     struct open_store *f = *state;
@@ -299,6 +327,7 @@ int main(void)
         TEST(merging_again_changes_nothing),
         TEST(order_of_merging_does_not_matter),
         TEST(unfinished_run_is_brought_up_later),
+        TEST(run_of_another_device_is_refused_whole),
         TEST(reused_measurement_keeps_its_origin),
         TEST(builds_merge_with_their_kernels),
         TEST(bad_shard_is_refused_and_nothing_is_added),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A kernel that takes every problem and does nothing, for libraries that are refused before it runs.
+// A kernel that takes every problem and does nothing, for libraries that are refused before it
+// runs.
 #ifndef PLUMB_TESTS_MODULES_IDLE_H
 #define PLUMB_TESTS_MODULES_IDLE_H
 

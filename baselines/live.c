@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "baselines/live.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+bool live_claim(struct store *store, int64_t run_id)
+{
+    // Of the open file, not of the process: closing another handle of this store keeps it.
+    struct flock byte = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = run_id, .l_len = 1};
+    if (!store->runs_open) {
+        char *path = xprintf("%s-runs", store->path);
+        store->runs = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+        store->runs_open = store->runs >= 0;
+        free(path);
+    }
+    return !store->runs_open || fcntl(store->runs, F_OFD_SETLK, &byte) == 0 ||
+           (errno != EAGAIN && errno != EACCES);
+}
+
+void live_close(struct store *store)
+{
+    if (store->runs_open)
+        close(store->runs);
+    store->runs_open = false;
+}
