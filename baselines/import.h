@@ -24,6 +24,8 @@ enum { IMPORT_WHERE = 256 };
 void import_where(char out[IMPORT_WHERE], const struct import *in);
 // Puts "name:line: " before an error that came from below.
 int import_blame(const struct import *in, struct error *err);
+// -1 with "name:line: what".
+int import_refuse(const struct import *in, const char *what, struct error *err);
 
 // Ends the current run (if any) and goes on with in->run as filled in: the stored run of that uid,
 // or a new one.
@@ -38,6 +40,17 @@ void import_uid(char uid[STORE_UID_TEXT], const char *const *texts, size_t count
 void import_stand_in(struct measurement *m, struct arena *arena, double time_ns, double clock_hz);
 
 bool import_is_object_id(const char *text); // 7 to 64 lower-case hexadecimal digits
+bool import_is_code(const char *text);      // one word of at most 64 bytes; none is fine
+
+// Of JSON: what is missing in `node` is 0 or fp32; out of range is left as it was.
+void import_traits(struct traits *out, const struct node *node);
+// Lines of JSON that are no runs and no results, saved as they come.
+int import_build(struct import *in, const struct node *node, struct arena *arena,
+                 struct error *err);
+int import_profile(struct import *in, const struct node *node, struct error *err);
+int import_epoch(struct import *in, const struct node *node, struct error *err);
+// Of the run before it.
+int import_study(struct import *in, const struct node *node, struct error *err);
 
 int import_json(struct import *in, const char *text, size_t length, struct error *err);
 int import_csv(struct import *in, const char *text, size_t length, struct error *err);

@@ -22,6 +22,11 @@ int import_blame(const struct import *in, struct error *err)
     return error_set(err, "%.200s:%zu: %.700s", in->name, in->line, cause.text);
 }
 
+int import_refuse(const struct import *in, const char *what, struct error *err)
+{
+    return error_set(err, "%.200s:%zu: %s", in->name, in->line, what);
+}
+
 void import_uid(char uid[STORE_UID_TEXT], const char *const *texts, size_t count)
 {
     // FNV-1a, 64 bits, from two offsets: the usual one, and one more step of it.
@@ -53,6 +58,15 @@ bool import_is_object_id(const char *text)
 {
     size_t length = strlen(text);
     return length >= 7 && length < OBJECT_ID_TEXT && strspn(text, "0123456789abcdef") == length;
+}
+
+bool import_is_code(const char *text)
+{
+    for (const char *c = text; *c; c++) {
+        if ((unsigned char)*c <= ' ' || *c == 0x7f)
+            return false;
+    }
+    return strlen(text) < OBJECT_ID_TEXT;
 }
 
 int import_begin(struct import *in, const char *uid, struct error *err)

@@ -3,17 +3,10 @@
 // Lines of JSON as store_export.c writes them. Results belong to the run line before them.
 #include "baselines/export.h"
 #include "baselines/import.h"
-#include "baselines/save.h"
-#include "baselines/study.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int refuse(const struct import *in, const char *what, struct error *err)
-{
-    return error_set(err, "%.200s:%zu: %s", in->name, in->line, what);
-}
 
 static bool read_commit(struct commit *out, const struct node *node, struct arena *arena)
 {
@@ -81,21 +74,9 @@ static int read_run(struct import *in, const struct node *node, struct error *er
     read_devices(&run, node_member(node, "devices"));
     in->run = run;
     if (!sound || !devices_sound(&run))
-        return refuse(in, "a run needs uid, kind, times, conclusion, commits and devices", err);
+        return import_refuse(in, "a run needs uid, kind, times, conclusion, commits and devices",
+                             err);
     return import_begin(in, uid, err);
-}
-
-static void read_traits(struct traits *out, const struct node *node)
-{
-    dtype_parse(&out->in, node_text(node, "in", "fp32"));
-    dtype_parse(&out->out, node_text(node, "out", "fp32"));
-    dtype_parse(&out->acc, node_text(node, "acc", "fp32"));
-#define X(name)                                                                                    \
-    int64_t name = node_int(node, #name, 0);                                                       \
-    if (name >= INT32_MIN && name <= INT32_MAX)                                                    \
-        out->name = (int32_t)name;
-    TRAITS(X)
-#undef X
 }
 
 // One column of `count` values: a number for all, or an array of that many.
@@ -208,15 +189,6 @@ static bool read_verdict(struct verdict *out, const struct node *node)
     return true;
 }
 
-static bool is_code(const char *text)
-{
-    for (const char *c = text; *c; c++) {
-        if ((unsigned char)*c <= ' ' || *c == 0x7f)
-            return false;
-    }
-    return strlen(text) < OBJECT_ID_TEXT;
-}
-
 static int read_result(struct import *in, const struct node *node, struct arena *arena,
                        struct error *err)
 {
@@ -224,136 +196,28 @@ static int read_result(struct import *in, const struct node *node, struct arena 
     int64_t device = node_int(node, "device", -1);
     const char *base = node_text(node, "base_code", ""), *head = node_text(node, "head_code", "");
     if (!in->open)
-        return refuse(in, "a result before its run", err);
+        return import_refuse(in, "a result before its run", err);
     if (!text_copy(r.kernel, sizeof(r.kernel), node_text(node, "kernel", "")) || !r.kernel[0])
-        return refuse(in, "a result's kernel is 1 to 63 bytes", err);
+        return import_refuse(in, "a result's kernel is 1 to 63 bytes", err);
     if (problem_parse(&r.problem, node_text(node, "problem", ""), err))
         return import_blame(in, err);
     if (device < 0 || (size_t)device >= in->run.device_count)
-        return refuse(in, "a result's device is not one of its run", err);
-    if (!is_code(base) || !is_code(head))
-        return refuse(in, "a code id is one word of at most 64 bytes", err);
+        return import_refuse(in, "a result's device is not one of its run", err);
+    if (!import_is_code(base) || !import_is_code(head))
+        return import_refuse(in, "a code id is one word of at most 64 bytes", err);
     r.device = (size_t)device;
     text_copy(r.base_code, sizeof(r.base_code), base);
     text_copy(r.head_code, sizeof(r.head_code), head);
     r.control = node_bool(node, "control", false);
     r.reused = node_bool(node, "reused", false);
-    read_traits(&r.traits, node_member(node, "traits"));
+    import_traits(&r.traits, node_member(node, "traits"));
     if (!read_measurement(&r.base, node_member(node, "base"), arena) ||
         !read_measurement(&r.head, node_member(node, "head"), arena))
-        return refuse(in, "a measurement has a state and columns of samples in range", err);
+        return import_refuse(in, "a measurement has a state and columns of samples in range", err);
     if (!read_prediction(&r.prediction, node_member(node, "prediction")) ||
         !read_verdict(&r.verdict, node_member(node, "verdict")))
-        return refuse(in, "a prediction or verdict this version does not know", err);
+        return import_refuse(in, "a prediction or verdict this version does not know", err);
     return import_result(in, &r, err);
-}
-
-static int read_build(struct import *in, const struct node *node, struct arena *arena,
-                      struct error *err)
-{
-    const struct node *kernels = node_member(node, "kernels");
-    struct build_record build = {.content = node_text(node, "content", ""),
-                                 .recipe = node_text(node, "recipe", ""),
-                                 .detail = node_text(node, "detail", ""),
-                                 .count = kernels ? kernels->count : 0};
-    struct commit commit = {.summary = node_text(node, "summary", ""),
-                            .author = node_text(node, "author", ""),
-                            .time_s = node_int(node, "time_s", 0)};
-    bool sound = text_copy(commit.id, sizeof(commit.id), node_text(node, "commit", "")) &&
-                 text_copy(commit.tree, sizeof(commit.tree), node_text(node, "tree", "")) &&
-                 text_copy(commit.parent, sizeof(commit.parent), node_text(node, "parent", "")) &&
-                 import_is_object_id(commit.id) && build.content[0] &&
-                 measurement_state_parse(&build.state, node_text(node, "state", "")) == 0 &&
-                 (build.state == MEASURED_OK || build.state == MEASURED_UNBUILDABLE);
-    build.kernels = arena_alloc(arena, build.count * sizeof(*build.kernels));
-    const struct node *at = kernels ? kernels->children : NULL;
-    for (size_t i = 0; sound && at && i < build.count; i++, at = at->next) {
-        struct build_kernel *k = &build.kernels[i];
-        const char *code = node_text(at, "code", "");
-        sound = text_copy(k->name, sizeof(k->name), node_text(at, "name", "")) && k->name[0] &&
-                is_code(code) && code[0] && text_copy(k->code, sizeof(k->code), code);
-        read_traits(&k->traits, node_member(at, "traits"));
-    }
-    if (!sound)
-        return refuse(in, "a build has a commit, a content, a state and kernels with codes", err);
-    if (store_record_build(in->store, &commit, &build, err))
-        return import_blame(in, err);
-    in->added.builds++;
-    return 0;
-}
-
-static int read_profile(struct import *in, const struct node *node, struct error *err)
-{
-    const struct device device = {.kind = node_text(node, "kind", ""),
-                                  .uuid = node_text(node, "uuid", ""),
-                                  .name = node_text(node, "device", "")};
-    struct gpu gpu = {.name = node_text(node, "name", "")};
-    const struct node *list = node_member(node, "figures");
-    int64_t measured_s = node_int(node, "measured_s", 0);
-    if (!device.uuid[0] || measured_s <= 0)
-        return refuse(in, "a profile has a uuid and the time it was measured", err);
-    const struct node *at = list && list->type == NODE_ARRAY ? list->children : NULL;
-    for (; at; at = at->next) {
-        const struct node *name = at->children, *value = name ? name->next : NULL;
-        const struct node *source = value ? value->next : NULL;
-        struct figure *figure =
-            name && name->type == NODE_TEXT ? gpu_figure(&gpu, name->text) : NULL;
-        if (figure && source && source->type == NODE_TEXT)
-            *figure = (struct figure){node_value(value), ORIGIN_CALIBRATED, source->text};
-    }
-    if (save_profile(in->store, &device, &gpu, measured_s, err))
-        return import_blame(in, err);
-    in->added.profiles++;
-    return 0;
-}
-
-static int read_epoch(struct import *in, const struct node *node, struct error *err)
-{
-    struct epoch epoch = {.series = node_text(node, "series", ""),
-                          .level = node_real(node, "level", NAN),
-                          .reason = node_text(node, "reason", ""),
-                          .who = node_text(node, "who", ""),
-                          .when_s = node_int(node, "when_s", 0)};
-    const struct epoch_list list = {&epoch, 1};
-    struct arena arena = {0};
-    char *text;
-    bool sound = text_copy(epoch.commit, sizeof(epoch.commit), node_text(node, "commit", "")) &&
-                 epoch_format(&text, &epoch, &arena, err) == 0;
-    arena_free(&arena);
-    if (!sound)
-        return refuse(in, "an epoch has series, commit, level, reason, who and when_s", err);
-    if (store_save_epochs(in->store, &list, err))
-        return import_blame(in, err);
-    in->added.epochs++;
-    return 0;
-}
-
-static int read_study(struct import *in, const struct node *node, struct error *err)
-{
-    struct study_result study = {.kind = STUDY_AA};
-    const int64_t device = node_int(node, "device", -1);
-    struct error ignored;
-    bool sound = in->open && device >= 0 && (uint64_t)device < in->run.device_count &&
-                 text_copy(study.kernel, sizeof(study.kernel), node_text(node, "kernel", "")) &&
-                 study.kernel[0] &&
-                 problem_parse(&study.problem, node_text(node, "problem", ""), &ignored) == 0 &&
-                 study_kind_parse(&study.kind, node_text(node, "kind", "")) == 0;
-#define X(name)                                                                                    \
-    const int64_t name = node_int(node, #name, -1);                                                \
-    sound = sound && name >= 0 && name <= UINT32_MAX;                                              \
-    study.name = sound ? (uint32_t)name : 0;
-    STUDY_COUNTS(X)
-#undef X
-#define X(name) study.name = node_real(node, #name, NAN);
-    STUDY_REALS(X)
-#undef X
-    if (!sound || !study_sound(&study))
-        return refuse(in, "a study has kind, kernel, problem, device and counts that add up", err);
-    study.device = (size_t)device;
-    struct run run = in->run;
-    run.studies = &study;
-    run.study_count = 1;
-    return store_save_study(in->store, &run, err) ? import_blame(in, err) : 0;
 }
 
 static int read_line(struct import *in, const struct node *line, struct arena *arena,
@@ -361,23 +225,24 @@ static int read_line(struct import *in, const struct node *line, struct arena *a
 {
     const struct node *node = line->type == NODE_OBJECT ? line->children : NULL;
     if (!node || node->type != NODE_OBJECT)
-        return refuse(in, "a line is one object such as {\"run\":{...}}", err);
+        return import_refuse(in, "a line is one object such as {\"run\":{...}}", err);
     if (strcmp(node->name, "run") == 0)
         return read_run(in, node, err);
     if (strcmp(node->name, "result") == 0)
         return read_result(in, node, arena, err);
     if (strcmp(node->name, "study") == 0)
-        return read_study(in, node, err);
+        return import_study(in, node, err);
     if (strcmp(node->name, "build") == 0)
-        return read_build(in, node, arena, err);
+        return import_build(in, node, arena, err);
     if (strcmp(node->name, "profile") == 0)
-        return read_profile(in, node, err);
+        return import_profile(in, node, err);
     if (strcmp(node->name, "epoch") == 0)
-        return read_epoch(in, node, err);
+        return import_epoch(in, node, err);
     if (strcmp(node->name, "plumb") != 0)
-        return refuse(in, "neither plumb, run, result, study, build, profile nor epoch", err);
+        return import_refuse(in, "neither plumb, run, result, study, build, profile nor epoch",
+                             err);
     if (node_int(node, "export", 0) != 1)
-        return refuse(in, "an export of another version; install a newer plumb", err);
+        return import_refuse(in, "an export of another version; install a newer plumb", err);
     return 0;
 }
 

@@ -2,7 +2,7 @@
 //
 // plumb report: writes the reports of a stored run again. They are pure functions of the store.
 #include "ci/command.h"
-#include "ci/judge.h"
+#include "ci/conclude.h"
 #include "ci/options.h"
 #include "ci/output.h"
 #include "reports/report.h"

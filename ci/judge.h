@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From measurements to verdicts, and from verdicts to the one line and the exit code. Decides
-// nothing about time itself: that is model/gate.h and model/drift.h.
+// From measurements to verdicts and their sentences; conclude.h goes on from there. Decides nothing
+// about time itself: that is model/gate.h and model/drift.h.
 #ifndef PLUMB_JUDGE_H
 #define PLUMB_JUDGE_H
 
@@ -24,10 +24,5 @@ int judge_gate(struct run *run, const struct plan *plan, struct context *context
                size_t self_count, struct error *err);
 // Verdicts of a plain run, against each series' own history.
 void judge_run(struct run *run, const struct plan *plan, const struct built *head);
-// run->conclusion and run->headline from the verdicts and the self test.
-void judge_conclude(struct run *run, const struct policy_gate *gate);
-
-// Series a kernel says it cannot do are stored (so that they are not asked again) but not shown.
-void drop_unsupported(struct run *run);
 
 #endif

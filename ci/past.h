@@ -14,10 +14,13 @@
 #include "model/changepoint.h"
 #include "model/creep.h"
 
+// So many series must agree before something is called common to them.
+enum { CONTROLS_FEWEST = 3 };
+
 // What the controls of one device did, run by run.
 struct surroundings {
     const char *device_uuid;
-    size_t controls; // used; with fewer than 3 in a run nothing is taken off
+    size_t controls; // used; with fewer than CONTROLS_FEWEST in a run nothing is taken off
     int64_t *runs;   // ascending
     double *shifts;  // median over the controls of log(value / the control's own median)
     size_t count;

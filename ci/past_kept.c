@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ci/past_kept.h"
 
-#include "reports/series_chart.h"
-
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -228,35 +225,6 @@ static void judge_whole(struct series_past *s, size_t settled, const struct past
     past_recent(s, s->values, 0, s->past.count, options);
 }
 
-static int add_chart_point(struct chart_point *out, struct store *store, const struct past_point *p,
-                           size_t index, struct error *err)
-{
-    *out = (struct chart_point){.index = index,
-                                .time_s = p->time_s,
-                                .time_ns = p->time_ns,
-                                .predicted_ns = p->predicted_ns};
-    memcpy(out->commit, p->commit, sizeof(out->commit));
-    return store_half_width(&out->half_ns, store, p->measurement, err);
-}
-
-static int make_chart(struct past_kept *kept, struct store *store, const struct past *past,
-                      struct arena *keep, struct error *err)
-{
-    size_t settled = kept->judgement.settled, count;
-    int status = 0;
-    struct history h = {.points = xcalloc(settled, sizeof(*h.points)), .count = settled};
-    for (size_t i = 0; i < settled; i++)
-        h.points[i].time_ns = past->points[i].time_ns;
-    size_t *shown = series_thin(&h, PAST_CHART, &count);
-    kept->chart = arena_alloc(keep, count * sizeof(*kept->chart));
-    kept->chart_count = count;
-    for (size_t i = 0; status == 0 && i < count; i++)
-        status = add_chart_point(&kept->chart[i], store, &past->points[shown[i]], shown[i], err);
-    free(shown);
-    free(h.points);
-    return status;
-}
-
 static int judge_anew(struct series_past *s, struct past_kept *kept, struct store *store,
                       const struct surroundings *surroundings, const struct past_options *options,
                       int64_t newest_key, struct arena *scratch, struct arena *keep,
@@ -280,7 +248,7 @@ static int judge_anew(struct series_past *s, struct past_kept *kept, struct stor
     j->settled_s = s->past.points[j->settled - 1].time_s;
     j->settled_key = s->past.points[j->settled - 1].measurement;
     j->context_s = s->past.points[j->settled - PAST_CONTEXT].time_s;
-    return make_chart(kept, store, &s->past, keep, err);
+    return past_kept_settle(kept, store, &s->past, keep, err);
 }
 
 // The points after the settled ones and the context before them; false: what was settled no longer
@@ -390,38 +358,5 @@ int past_kept_judge(struct series_past *out, struct past_kept *kept, struct stor
     kept->judgement.newest_key = newest_key;
     say(&kept->judgement, out);
     kept->fresh = true;
-    return 0;
-}
-
-// ---- the chart ----
-
-int past_kept_chart(struct chart_point **out, size_t *count, struct store *store,
-                    const struct series_entry *entry, const struct judgement *j,
-                    struct arena *arena, struct error *err)
-{
-    const struct series series = {entry->kernel, &entry->problem, entry->device_uuid};
-    const struct history_query query = {.until_key = j->newest_key, .from_s = j->settled_s};
-    struct chart_point *settled = NULL;
-    struct past newer;
-    size_t first = 0, used = 0;
-    if (j->settled && store_load_chart(&settled, &used, store, &series, arena, err))
-        return -1;
-    if (store_past(&newer, store, &series, &query, arena, err))
-        return -1;
-    while (j->settled && first < newer.count && newer.points[first].measurement != j->settled_key)
-        first++;
-    first += j->settled > 0;
-    if (first > newer.count || newer.count - first != j->points - j->settled)
-        return error_set(err, "%s: points of %s changed while the site was written; write it again",
-                         store_path(store), entry->kernel);
-    struct chart_point *all = arena_alloc(arena, (used + newer.count - first) * sizeof(*all));
-    if (used)
-        memcpy(all, settled, used * sizeof(*all));
-    for (size_t i = first; i < newer.count; i++) {
-        if (add_chart_point(&all[used++], store, &newer.points[i], j->settled + i - first, err))
-            return -1;
-    }
-    *out = all;
-    *count = used;
     return 0;
 }

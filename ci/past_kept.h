@@ -42,6 +42,9 @@ int past_kept_judge(struct series_past *out, struct past_kept *kept, struct stor
                     const struct past_options *options, int64_t newest_key, struct arena *scratch,
                     struct arena *keep, struct error *err);
 
+// kept->chart, in `keep`: the settled points of `past`, thinned to about PAST_CHART.
+int past_kept_settle(struct past_kept *kept, struct store *store, const struct past *past,
+                     struct arena *keep, struct error *err);
 // The points for a chart: settled ones thinned, all later ones. In the arena.
 int past_kept_chart(struct chart_point **out, size_t *count, struct store *store,
                     const struct series_entry *series, const struct judgement *judgement,

@@ -7,12 +7,13 @@
 //
 // Policy and commits are opened by context.c and the command; builds and kernel lists are built.c;
 // the series that follow from them plan.c; the bench child measuring.c, a gate's many series in it
-// gating.c and duets.c; predictions, history and verdicts judge.c. History is read without this
-// run, so a run never judges itself. Each result is stored as soon as it is measured: a run that is
-// killed goes on where it was, and measures nothing twice. Reports are written by the command, from
-// the same struct run that the store gives back.
+// gating.c and duets.c; predictions, history and verdicts judge.c, the one line of the run
+// conclude.c. History is read without this run, so a run never judges itself. Each result is stored
+// as soon as it is measured: a run that is killed goes on where it was, and measures nothing twice.
+// Reports are written by the command, from the same struct run that the store gives back.
 #include "ci/pipeline.h"
 #include "ci/built.h"
+#include "ci/conclude.h"
 #include "ci/gating.h"
 #include "ci/judge.h"
 #include "model/study.h"
@@ -86,7 +87,7 @@ static int run_leave(struct run *run, struct context *context, struct error *err
 {
     run->finished_s = (int64_t)time(NULL);
     drop_unsupported(run);
-    judge_conclude(run, &context->policy.gate);
+    conclude_run(run, &context->policy.gate);
     if (!run->id)
         return 0;
     for (size_t i = 0; i < run->count; i++) {

@@ -17,6 +17,9 @@ struct bench {
     char said[400];  // the child's last note or fail, for when it dies
 };
 
+// Starts the child that the plan describes; nothing has been read of it yet.
+int bench_spawn(struct bench *bench, struct error *err);
+
 // Takes one record of the answer. -1 with a text: this is not what was asked for.
 typedef int (*bench_handler)(void *context, const struct wire_record *record, struct error *err);
 

@@ -6,7 +6,6 @@
 #include "tests/helper_plumb.h"
 #include "tests/helper_repo.h"
 
-#include <errno.h>
 #include <setjmp.h>
 #include <sqlite3.h>
 #include <stdarg.h>
