@@ -21,8 +21,7 @@ void import_traits(struct traits *out, const struct node *node)
 #undef X
 }
 
-int import_build(struct import *in, const struct node *node, struct arena *arena,
-                      struct error *err)
+int import_build(struct import *in, const struct node *node, struct arena *arena, struct error *err)
 {
     const struct node *kernels = node_member(node, "kernels");
     struct build_record build = {.content = node_text(node, "content", ""),
@@ -48,7 +47,8 @@ int import_build(struct import *in, const struct node *node, struct arena *arena
         import_traits(&k->traits, node_member(at, "traits"));
     }
     if (!sound)
-        return import_refuse(in, "a build has a commit, a content, a state and kernels with codes", err);
+        return import_refuse(in, "a build has a commit, a content, a state and kernels with codes",
+                             err);
     if (store_record_build(in->store, &commit, &build, err))
         return import_blame(in, err);
     in->added.builds++;
@@ -121,7 +121,8 @@ int import_study(struct import *in, const struct node *node, struct error *err)
     STUDY_REALS(X)
 #undef X
     if (!sound || !study_sound(&study))
-        return import_refuse(in, "a study has kind, kernel, problem, device and counts that add up", err);
+        return import_refuse(in, "a study has kind, kernel, problem, device and counts that add up",
+                             err);
     study.device = (size_t)device;
     struct run run = in->run;
     run.studies = &study;

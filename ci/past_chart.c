@@ -20,7 +20,7 @@ static int add_chart_point(struct chart_point *out, struct store *store, const s
 }
 
 int past_kept_settle(struct past_kept *kept, struct store *store, const struct past *past,
-                      struct arena *keep, struct error *err)
+                     struct arena *keep, struct error *err)
 {
     size_t settled = kept->judgement.settled, count;
     int status = 0;

@@ -14,7 +14,8 @@ set(owned "git2 runner" "elf|link runner" "spawn.h|sys/wait.h|sys/resource.h run
 set(failures 0)
 
 foreach(room IN LISTS rooms)
-  file(GLOB_RECURSE files ${ROOT}/${room}/*.c ${ROOT}/${room}/*.h ${ROOT}/${room}/*.cu ${ROOT}/${room}/*.cuh)
+  file(GLOB_RECURSE files ${ROOT}/${room}/*.c ${ROOT}/${room}/*.h ${ROOT}/${room}/*.cu
+    ${ROOT}/${room}/*.cuh)
   foreach(file IN LISTS files)
     file(STRINGS ${file} includes REGEX "^[ \t]*#[ \t]*include")
     file(RELATIVE_PATH shown ${ROOT} ${file})

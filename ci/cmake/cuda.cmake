@@ -18,13 +18,14 @@ if(NOT PLUMB_CUDA STREQUAL "OFF")
   endif()
 endif()
 
-# cuda_flags(<target>): architectures, warnings as errors, uncompressed code (so that the code id can
-# be read from the module).
+# cuda_flags(<target>): architectures, warnings as errors, uncompressed code (so that the code id
+# can be read from the module).
 function(cuda_flags target)
   foreach(arch IN LISTS PLUMB_CUDA_ARCHS)
     target_compile_options(${target} PRIVATE
       "$<$<COMPILE_LANGUAGE:CUDA>:--generate-code=arch=compute_${arch},code=sm_${arch}>")
   endforeach()
   target_compile_options(${target} PRIVATE
-    "$<$<COMPILE_LANGUAGE:CUDA>:--Werror=all-warnings;-Xfatbin=-compress=false;-Xptxas=-v;-Xcompiler=-Wall,-Wextra,-Werror>")
+    "$<$<COMPILE_LANGUAGE:CUDA>:--Werror=all-warnings;-Xfatbin=-compress=false;-Xptxas=-v>"
+    "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Werror>")
 endfunction()

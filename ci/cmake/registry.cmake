@@ -1,6 +1,6 @@
-# registry(<header> <file>...): the file name is the registration. Writes one X(<stem>) line per file
-# to <header> in the build tree; the table that includes it expands X twice (declare, list). A file
-# that does not define the expected symbol fails to link with that symbol's name.
+# registry(<header> <file>...): the file name is the registration. Writes one X(<stem>) line per
+# file to <header> in the build tree; the table that includes it expands X twice (declare, list). A
+# file that does not define the expected symbol fails to link with that symbol's name.
 function(registry header)
   set(lines "")
   list(SORT ARGN)
@@ -13,8 +13,8 @@ function(registry header)
   file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/${header} CONTENT "${lines}" @ONLY)
 endfunction()
 
-# embed(<target> <symbol> <file>): the file's bytes as `const unsigned char <symbol>[]` (NUL-terminated) and
-# `const size_t <symbol>_size`. C17 has no #embed.
+# embed(<target> <symbol> <file>): the file's bytes as `const unsigned char <symbol>[]`
+# (NUL-terminated) and `const size_t <symbol>_size`. C17 has no #embed.
 function(embed target symbol file)
   set(source ${CMAKE_CURRENT_BINARY_DIR}/embed_${symbol}.c)
   add_custom_command(

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # nvcc.sh REPORT SOURCE COMMAND...
-# Runs the compiler, keeps its report (registers, spills, warnings of ptxas), and fails on what silently
-# makes a kernel several times slower, for which ptxas has no error:
+# Runs the compiler, keeps its report (registers, spills, warnings of ptxas), and fails on what
+# silently makes a kernel several times slower, for which ptxas has no error:
 #   spilled registers; C7508 setmaxnreg ignored; C7510, C7511, C7514, C7515 wgmma serialised.
 # A source that must have one says so in a line of its own:  // allow: C7510  or  // allow: spills
 report=$1
