@@ -63,10 +63,7 @@ static int read_changes(struct judgement *out, struct store *store, int64_t key,
     int status;
     sqlite3_stmt *row = statement_bind(store, SQL_LOAD_CHANGES, CELLS(INT(key)));
     while ((status = statement_step(store, row, err)) > 0) {
-        if (used == room) {
-            room = room ? 2 * room : 16;
-            all = xrealloc(all, room, sizeof(*all));
-        }
+        all = xgrow(all, used, &room, sizeof(*all));
         if (read_change(&all[used++], store, row, out->points, arena, err)) {
             status = -1;
             break;
@@ -74,9 +71,7 @@ static int read_changes(struct judgement *out, struct store *store, int64_t key,
     }
     sqlite3_reset(row);
     if (status == 0) {
-        out->changes = arena_alloc(arena, used * sizeof(*all));
-        if (used)
-            memcpy(out->changes, all, used * sizeof(*all));
+        out->changes = arena_copy(arena, all, used * sizeof(*all));
         out->change_count = used;
     }
     free(all);
@@ -91,10 +86,7 @@ static int read_breaks(struct judgement *out, struct store *store, int64_t key, 
     int status;
     sqlite3_stmt *row = statement_bind(store, SQL_LOAD_BREAKS, CELLS(INT(key)));
     while ((status = statement_step(store, row, err)) > 0) {
-        if (used == room) {
-            room = room ? 2 * room : 16;
-            all = xrealloc(all, room, sizeof(*all));
-        }
+        all = xgrow(all, used, &room, sizeof(*all));
         struct past_break *b = &all[used++];
         memset(b, 0, sizeof(*b));
         b->index = (size_t)row_int(row, 0);
@@ -108,9 +100,7 @@ static int read_breaks(struct judgement *out, struct store *store, int64_t key, 
     }
     sqlite3_reset(row);
     if (status == 0) {
-        out->breaks = arena_alloc(arena, used * sizeof(*all));
-        if (used)
-            memcpy(out->breaks, all, used * sizeof(*all));
+        out->breaks = arena_copy(arena, all, used * sizeof(*all));
         out->break_count = used;
     }
     free(all);
@@ -179,10 +169,7 @@ int store_load_chart(struct chart_point **out, size_t *count, struct store *stor
     int status;
     sqlite3_stmt *row = statement_bind(store, SQL_LOAD_CHART, CELLS(INT(key)));
     while ((status = statement_step(store, row, err)) > 0) {
-        if (used == room) {
-            room = room ? 2 * room : 512;
-            all = xrealloc(all, room, sizeof(*all));
-        }
+        all = xgrow(all, used, &room, sizeof(*all));
         struct chart_point *p = &all[used];
         double predicted_ns = row_real(row, 4);
         *p = (struct chart_point){.index = (size_t)row_int(row, 0),
@@ -199,9 +186,7 @@ int store_load_chart(struct chart_point **out, size_t *count, struct store *stor
     }
     sqlite3_reset(row);
     if (status == 0) {
-        *out = arena_alloc(arena, used * sizeof(*all));
-        if (used)
-            memcpy(*out, all, used * sizeof(*all));
+        *out = arena_copy(arena, all, used * sizeof(*all));
         *count = used;
     }
     free(all);

@@ -275,9 +275,7 @@ static int load_devices(struct run *run, struct store *store, struct error *err)
                             row_text(row, 2, &run->arena), row_text(row, 3, &run->arena),
                             row_text(row, 4, &run->arena), row_text(row, 5, &run->arena)};
     }
-    run->devices = arena_alloc(&run->arena, count * sizeof(*devices));
-    if (count)
-        memcpy(run->devices, devices, count * sizeof(*devices));
+    run->devices = arena_copy(&run->arena, devices, count * sizeof(*devices));
     run->device_count = count;
     free(devices);
     return status;

@@ -18,16 +18,11 @@ int store_unknown_nights(int64_t **runs, size_t *count, struct store *store, siz
     sqlite3_stmt *row =
         statement_bind(store, SQL_UNKNOWN_NIGHTS, CELLS(INT(limit ? (int64_t)limit : -1)));
     while ((status = statement_step(store, row, err)) > 0) {
-        if (used == room) {
-            room = room ? 2 * room : 64;
-            all = xrealloc(all, room, sizeof(*all));
-        }
+        all = xgrow(all, used, &room, sizeof(*all));
         all[used++] = row_int(row, 0);
     }
     if (status == 0) {
-        *runs = arena_alloc(arena, used * sizeof(*all));
-        if (used)
-            memcpy(*runs, all, used * sizeof(*all));
+        *runs = arena_copy(arena, all, used * sizeof(*all));
         *count = used;
     }
     free(all);
@@ -63,10 +58,7 @@ int store_night_sources(struct night_source **out, size_t *count, struct store *
     int status;
     sqlite3_stmt *row = statement_bind(store, SQL_NIGHT_SOURCES, CELLS(INT(run_id)));
     while ((status = statement_step(store, row, err)) > 0) {
-        if (used == room) {
-            room = room ? 2 * room : 64;
-            all = xrealloc(all, room, sizeof(*all));
-        }
+        all = xgrow(all, used, &room, sizeof(*all));
         if (read_source(&all[used++], store, row, run_id, arena, err)) {
             status = -1;
             break;
@@ -74,9 +66,7 @@ int store_night_sources(struct night_source **out, size_t *count, struct store *
     }
     sqlite3_reset(row);
     if (status == 0) {
-        *out = arena_alloc(arena, used * sizeof(*all));
-        if (used)
-            memcpy(*out, all, used * sizeof(*all));
+        *out = arena_copy(arena, all, used * sizeof(*all));
         *count = used;
     }
     free(all);
@@ -147,10 +137,7 @@ int store_load_nights(struct night_row **out, size_t *count, struct store *store
     sqlite3_stmt *row =
         statement_bind(store, SQL_LOAD_NIGHTS, CELLS(INT(limit ? (int64_t)limit : -1)));
     while ((status = statement_step(store, row, err)) > 0) {
-        if (used == room) {
-            room = room ? 2 * room : 256;
-            all = xrealloc(all, room, sizeof(*all));
-        }
+        all = xgrow(all, used, &room, sizeof(*all));
         if (read_night(&all[used], used ? &all[used - 1] : NULL, store, row, arena, err)) {
             status = -1;
             break;
@@ -159,9 +146,7 @@ int store_load_nights(struct night_row **out, size_t *count, struct store *store
     }
     sqlite3_reset(row);
     if (status == 0) {
-        *out = arena_alloc(arena, used * sizeof(*all));
-        if (used)
-            memcpy(*out, all, used * sizeof(*all));
+        *out = arena_copy(arena, all, used * sizeof(*all));
         *count = used;
     }
     free(all);

@@ -60,10 +60,7 @@ static double known(double value)
 
 static int read_point(struct reading *r, sqlite3_stmt *row, struct error *err)
 {
-    if (r->used == r->room) {
-        r->room = r->room ? 2 * r->room : 256;
-        r->points = xrealloc(r->points, r->room, sizeof(*r->points));
-    }
+    r->points = xgrow(r->points, r->used, &r->room, sizeof(*r->points));
     struct past_point *p = &r->points[r->used];
     *p = (struct past_point){.time_s = row_int(row, 1),
                              .run_id = row_int(row, 5),
@@ -133,10 +130,7 @@ static int read_predictions(struct predicted **out, size_t *count, struct readin
                                     bound_of(row, 3)};
         if (used && all[used - 1].run == p.run)
             used--;
-        if (used == room) {
-            room = room ? 2 * room : 256;
-            all = xrealloc(all, room, sizeof(*all));
-        }
+        all = xgrow(all, used, &room, sizeof(*all));
         all[used++] = p;
     }
     *out = all;

@@ -78,10 +78,7 @@ int store_list_runs(struct run_entry **out, size_t *count, struct store *store, 
         store, SQL_LIST_RUNS, CELLS(TEXT(kind_text(kind)), INT(limit ? (int64_t)limit : -1)));
     int status = 0;
     while ((status = statement_step(store, row, err)) > 0) {
-        if (used == room) {
-            room = room ? 2 * room : 64;
-            entries = xrealloc(entries, room, sizeof(*entries));
-        }
+        entries = xgrow(entries, used, &room, sizeof(*entries));
         if (read_entry(&entries[used++], store, row, arena, err)) {
             status = -1;
             break;
@@ -89,9 +86,7 @@ int store_list_runs(struct run_entry **out, size_t *count, struct store *store, 
     }
     sqlite3_reset(row);
     if (status == 0) {
-        *out = arena_alloc(arena, used * sizeof(*entries));
-        for (size_t i = 0; i < used; i++)
-            (*out)[i] = entries[i];
+        *out = arena_copy(arena, entries, used * sizeof(*entries));
         *count = used;
     }
     free(entries);

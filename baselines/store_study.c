@@ -89,18 +89,14 @@ int load_study(struct run *run, struct store *store, struct error *err)
     size_t count = 0, room = 0;
     int status;
     while ((status = statement_step(store, row, err)) > 0) {
-        if (count == room) {
-            room = room ? 2 * room : 16;
-            found = xrealloc(found, room, sizeof(*found));
-        }
+        found = xgrow(found, count, &room, sizeof(*found));
         if ((status = read_row(&found[count], store, row, run, err)))
             break;
         count++;
     }
     sqlite3_reset(row);
     if (status == 0 && count) {
-        run->studies = arena_alloc(&run->arena, count * sizeof(*found));
-        memcpy(run->studies, found, count * sizeof(*found));
+        run->studies = arena_copy(&run->arena, found, count * sizeof(*found));
         run->study_count = count;
     }
     free(found);

@@ -72,10 +72,7 @@ void nights_add(struct nights *nights, const struct series_entry *series, const 
         const struct past_point *p = &past->points[i];
         if (!(p->predicted_ns > 0))
             continue;
-        if (g->count == g->room) {
-            g->room = g->room ? 2 * g->room : 64;
-            g->points = xrealloc(g->points, g->room, sizeof(*g->points));
-        }
+        g->points = xgrow(g->points, g->count, &g->room, sizeof(*g->points));
         g->points[g->count++] =
             (struct night_point){p->run_id, p->time_s, commit_index(g, p, &hint),
                                  (float)p->predicted_ns, (float)p->time_ns};

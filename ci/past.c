@@ -60,8 +60,7 @@ static int add_control(struct shifts *all, struct store *store, const struct ser
     int status = store_past(&past, store, &series, &query, &arena, err);
     if (status == 0 && past.count) {
         double *values = values_of(&past, past_predicted(&past), &arena);
-        double *work = arena_alloc(&arena, past.count * sizeof(*work));
-        memcpy(work, values, past.count * sizeof(*work));
+        double *work = arena_copy(&arena, values, past.count * sizeof(*work));
         double level = robust_median(work, past.count);
         all->items = xrealloc(all->items, all->count + past.count, sizeof(*all->items));
         for (size_t i = 0; i < past.count; i++)

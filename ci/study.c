@@ -274,10 +274,7 @@ void study_samples_header(FILE *samples)
 void study_add(struct study *study, enum study_kind kind, const char *kernel, const char *base,
                const char *head, const struct problem *problem, size_t device)
 {
-    if (study->count == study->room) {
-        study->room = study->room ? 2 * study->room : 64;
-        study->series = xrealloc(study->series, study->room, sizeof(*study->series));
-    }
+    study->series = xgrow(study->series, study->count, &study->room, sizeof(*study->series));
     struct study_series *s = &study->series[study->count++];
     *s = (struct study_series){.base = base, .head = head};
     s->sum = (struct study_result){.kind = kind, .problem = *problem, .device = device};

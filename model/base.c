@@ -47,6 +47,18 @@ void *xrealloc(void *memory, size_t count, size_t size)
     return grown;
 }
 
+void *xgrow(void *memory, size_t used, size_t *room, size_t size)
+{
+    enum { FIRST_ROOM = 64 };
+    assert(used <= *room);
+    if (used < *room)
+        return memory;
+    if (*room > SIZE_MAX / 2)
+        out_of_memory();
+    *room = *room ? 2 * *room : FIRST_ROOM;
+    return xrealloc(memory, *room, size);
+}
+
 char *xstrdup(const char *text)
 {
     char *copy = strdup(text);
@@ -102,6 +114,14 @@ void *arena_alloc(struct arena *arena, size_t size)
     return memory;
 }
 
+void *arena_copy(struct arena *arena, const void *bytes, size_t size)
+{
+    void *copy = arena_alloc(arena, size);
+    if (size)
+        memcpy(copy, bytes, size);
+    return copy;
+}
+
 char *arena_strndup(struct arena *arena, const char *text, size_t length)
 {
     char *copy = arena_alloc(arena, length + 1);
@@ -155,7 +175,7 @@ int parse_double(double *out, const char *text)
     char *end = NULL;
     errno = 0;
     double value = strtod(text, &end);
-    if (end == text || *end || errno == ERANGE || !isfinite(value) || text[0] == ' ')
+    if (end == text || *end || errno == ERANGE || !isfinite(value) || (unsigned char)text[0] <= ' ')
         return -1;
     *out = value;
     return 0;

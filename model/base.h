@@ -33,6 +33,9 @@ int error_set(struct error *err, const char *format, ...) PRINTF_LIKE(2, 3);
 // Zeroed memory; never NULL. The caller frees with free().
 void *xcalloc(size_t count, size_t size) __attribute__((returns_nonnull));
 void *xrealloc(void *memory, size_t count, size_t size) __attribute__((returns_nonnull));
+// Room for one item more than the `used` ones: `memory` as it is, or twice *room of it when it is
+// full. A list begins as NULL with a *room of 0.
+void *xgrow(void *memory, size_t used, size_t *room, size_t size) __attribute__((returns_nonnull));
 char *xstrdup(const char *text) __attribute__((returns_nonnull));
 char *xprintf(const char *format, ...) PRINTF_LIKE(1, 2);
 
@@ -48,6 +51,9 @@ struct arena {
 
 // Zeroed, aligned for any type, owned by the arena.
 void *arena_alloc(struct arena *arena, size_t size) __attribute__((returns_nonnull));
+// A copy of so many bytes; `bytes` may be NULL when there are none.
+void *arena_copy(struct arena *arena, const void *bytes, size_t size)
+    __attribute__((returns_nonnull));
 char *arena_strdup(struct arena *arena, const char *text); // NULL stays NULL
 char *arena_strndup(struct arena *arena, const char *text, size_t length);
 char *arena_printf(struct arena *arena, const char *format, ...) PRINTF_LIKE(2, 3);

@@ -180,10 +180,7 @@ static void add_kept(struct kept_list *list, const char *cache, const char *name
         kept.used = status.st_mtim; // without a state it is from long ago, and goes first
     kept.bytes = files_size(kept.path);
     free(state);
-    if (list->count == list->capacity) {
-        list->capacity = list->capacity ? 2 * list->capacity : 64;
-        list->items = xrealloc(list->items, list->capacity, sizeof(*list->items));
-    }
+    list->items = xgrow(list->items, list->count, &list->capacity, sizeof(*list->items));
     list->items[list->count++] = kept;
 }
 

@@ -21,10 +21,7 @@ struct collector {
 
 static void add(struct collector *c, const struct code_function *function)
 {
-    if (c->list.count == c->capacity) {
-        c->capacity = c->capacity ? 2 * c->capacity : 16;
-        c->list.items = xrealloc(c->list.items, c->capacity, sizeof(*c->list.items));
-    }
+    c->list.items = xgrow(c->list.items, c->list.count, &c->capacity, sizeof(*c->list.items));
     c->list.items[c->list.count++] = *function;
 }
 

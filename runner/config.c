@@ -69,10 +69,8 @@ static bool is_name(int c)
 
 static void add_entry(struct parser *p, const char *key, const char *value, uint32_t line)
 {
-    if (p->config.count == p->capacity) {
-        p->capacity = p->capacity ? 2 * p->capacity : 64;
-        p->config.entries = xrealloc(p->config.entries, p->capacity, sizeof(*p->config.entries));
-    }
+    p->config.entries =
+        xgrow(p->config.entries, p->config.count, &p->capacity, sizeof(*p->config.entries));
     p->config.entries[p->config.count++] = (struct config_entry){
         .section = p->section,
         .subsection = p->subsection,

@@ -35,10 +35,8 @@ static void grow_table(struct graph *graph)
 static void add_parent(struct graph *graph, struct graph_node *node, const git_oid *id)
 {
     const struct graph_node *parent = graph_find(graph, id);
-    if (graph->parents_used == graph->parents_capacity) {
-        graph->parents_capacity = graph->parents_capacity ? 2 * graph->parents_capacity : 1024;
-        graph->parents = xrealloc(graph->parents, graph->parents_capacity, sizeof(*graph->parents));
-    }
+    graph->parents = xgrow(graph->parents, graph->parents_used, &graph->parents_capacity,
+                           sizeof(*graph->parents));
     graph->parents[graph->parents_used++] =
         parent ? (size_t)(parent - graph->nodes) : GRAPH_MISSING;
     node->parent_count++;
@@ -53,10 +51,7 @@ static void add_parent(struct graph *graph, struct graph_node *node, const git_o
 // All parents that exist must have been added before.
 static void add_node(struct graph *graph, const git_commit *commit)
 {
-    if (graph->count == graph->capacity) {
-        graph->capacity = graph->capacity ? 2 * graph->capacity : 256;
-        graph->nodes = xrealloc(graph->nodes, graph->capacity, sizeof(*graph->nodes));
-    }
+    graph->nodes = xgrow(graph->nodes, graph->count, &graph->capacity, sizeof(*graph->nodes));
     assert(graph->nodes);
     struct graph_node node = {
         .id = *git_commit_id(commit),
@@ -96,10 +91,7 @@ static int go_down(struct way *way, struct graph *graph, const struct repository
     if (code)
         return error_set(err, "%s: commit %s: %s", repository->directory, git_oid_tostr_s(id),
                          git_words());
-    if (way->count == way->capacity) {
-        way->capacity = way->capacity ? 2 * way->capacity : 256;
-        way->steps = xrealloc(way->steps, way->capacity, sizeof(*way->steps));
-    }
+    way->steps = xgrow(way->steps, way->count, &way->capacity, sizeof(*way->steps));
     way->steps[way->count++] = (struct step){commit, 0};
     return 0;
 }

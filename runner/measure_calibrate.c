@@ -61,8 +61,7 @@ int bench_calibrate(struct bench_outcome *out, struct bench_figure_list *list, s
     double limit_s = bench_limit(bench->plan.limits.calibrate_s, calibrate_limit_s);
     int result = bench_exchange(out, bench, &line, limit_s, take_figure, figures, err);
     if (result == 0 && out->state == MEASURED_OK) {
-        list->items = arena_alloc(arena, figures->count * sizeof(*list->items));
-        memcpy(list->items, figures->items, figures->count * sizeof(*list->items));
+        list->items = arena_copy(arena, figures->items, figures->count * sizeof(*list->items));
         list->count = figures->count;
     }
     free(figures);

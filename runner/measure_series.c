@@ -62,10 +62,7 @@ static int take_kernel(void *context, const struct wire_record *record, struct e
     bench_clean(clean, sizeof(clean), summary ? summary : "");
     kernel.name = arena_strdup(listing->arena, name);
     kernel.summary = arena_strdup(listing->arena, clean);
-    if (list->count == listing->capacity) {
-        listing->capacity = listing->capacity ? 2 * listing->capacity : 16;
-        list->items = xrealloc(list->items, listing->capacity, sizeof(*list->items));
-    }
+    list->items = xgrow(list->items, list->count, &listing->capacity, sizeof(*list->items));
     list->items[list->count++] = kernel;
     return 0;
 }
@@ -235,10 +232,7 @@ int bench_close(struct bench_outcome *out, struct bench *bench, const struct ben
 
 void sample_list_add(struct sample_list *list, const struct sample *sample)
 {
-    if (list->count == list->capacity) {
-        list->capacity = list->capacity ? 2 * list->capacity : 128;
-        list->items = xrealloc(list->items, list->capacity, sizeof(*list->items));
-    }
+    list->items = xgrow(list->items, list->count, &list->capacity, sizeof(*list->items));
     list->items[list->count++] = *sample;
 }
 

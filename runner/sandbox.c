@@ -131,8 +131,7 @@ static const char *const *wrap(const char *program, const struct sandbox_view *v
     add(&words, "--");
     for (; *argv; argv++)
         add(&words, *argv);
-    const char **kept = arena_alloc(arena, (words.count + 1) * sizeof(*kept));
-    memcpy(kept, words.items, (words.count + 1) * sizeof(*kept));
+    const char **kept = arena_copy(arena, words.items, (words.count + 1) * sizeof(*kept));
     free(words.items);
     return kept;
 }
