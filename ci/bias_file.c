@@ -2,6 +2,7 @@
 #include "ci/bias_file.h"
 
 #include "ci/rows.h"
+#include "ci/store_option.h"
 
 #include <errno.h>
 #include <math.h>
@@ -11,13 +12,11 @@
 
 int text_file_write(const char *path, const struct sink_buffer *text, struct error *err)
 {
-    FILE *file = fopen(path, "wb");
-    if (!file)
-        return error_set(err, "%s: %s", path, strerror(errno));
-    bool written = fwrite(text->text, 1, text->length, file) == text->length;
-    if (fclose(file) || !written)
-        return error_set(err, "%s: cannot be written", path);
-    return 0;
+    struct output_file out;
+    if (output_file_open(&out, path, err))
+        return -1;
+    fwrite(text->text, 1, text->length, out.file);
+    return output_file_close(&out, 0, err); // which sees what could not be written
 }
 
 int bias_file_write(const char *path, const struct bias_table *table, const struct model *model,

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define X(name) extern const struct command command_##name;
 #include "ci/commands.inc"
@@ -33,12 +34,32 @@ static void print_help(FILE *out)
           out);
 }
 
-int main(int argc, char **argv)
+// The children need no word from here: their keepers end them when we are gone (runner/process.h).
+static void stopped(int number)
 {
+    static const char text[] = "plumb: stopped by a signal; what is stored stays, and the same "
+                               "command goes on from there\n";
+    ssize_t written = write(STDERR_FILENO, text, sizeof(text) - 1);
+    (void)written; // nobody may be there to read it
+    signal(number, SIG_DFL);
+    raise(number); // comes when this handler is left: we die of it, as whoever sent it expects
+}
+
+static void watch_signals(void)
+{
+    static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
     // A child that dies while we write to it is data, not the end of us.
     signal(SIGPIPE, SIG_IGN);
     // A full disk (or file-size limit) is an error with a text, too.
     signal(SIGXFSZ, SIG_IGN);
+    for (size_t i = 0; i < ARRAY_COUNT(ends); i++) {
+        if (signal(ends[i], stopped) == SIG_IGN)
+            signal(ends[i], SIG_IGN); // nohup, or a shell's background
+    }
+}
+
+static int run_command(int argc, char **argv)
+{
     const char *name = argc > 1 ? argv[1] : "--help";
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
         print_help(stdout);
@@ -54,4 +75,16 @@ int main(int argc, char **argv)
     }
     fprintf(stderr, "plumb: '%.40s' is not a command; `plumb --help` lists them\n", name);
     return CONCLUDE_FAILED;
+}
+
+int main(int argc, char **argv)
+{
+    watch_signals();
+    int code = run_command(argc, argv);
+    // An answer that did not arrive is none.
+    if ((fflush(stdout) || ferror(stdout)) && code != CONCLUDE_FAILED) {
+        fprintf(stderr, "plumb: standard output: cannot be written; is the disk full?\n");
+        code = CONCLUDE_FAILED;
+    }
+    return code;
 }

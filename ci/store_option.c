@@ -2,6 +2,7 @@
 #include "ci/store_option.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -61,14 +62,20 @@ int output_file_open(struct output_file *out, const char *path, struct error *er
     *out = (struct output_file){.file = stdout};
     if (!path || strcmp(path, "-") == 0)
         return 0;
-    char *temporary = xprintf("%s.XXXXXX", path);
-    int fd = mkstemp(temporary);
-    if (fd < 0 || fchmod(fd, 0644)) {
+    // A pipe or a device is written to and not replaced, nor is the link that leads to a file.
+    struct stat there;
+    char *real = realpath(path, NULL), *temporary = NULL;
+    bool plain = stat(path, &there) || S_ISREG(there.st_mode) || S_ISDIR(there.st_mode);
+    if (plain)
+        temporary = xprintf("%s.XXXXXX", real ? real : path);
+    int fd = plain ? mkstemp(temporary) : open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0 || (plain && fchmod(fd, 0644))) {
         error_set(err, "%s: cannot be written: %s", path, strerror(errno));
         free(temporary);
+        free(real);
         return -1;
     }
-    *out = (struct output_file){fdopen(fd, "w"), xstrdup(path), temporary};
+    *out = (struct output_file){fdopen(fd, "w"), real ? real : xstrdup(path), temporary};
     return 0;
 }
 
@@ -78,11 +85,11 @@ int output_file_close(struct output_file *out, int status, struct error *err)
     if (!out->path)
         return status == 0 && failed ? error_set(err, "standard output: %s", strerror(errno))
                                      : status;
-    failed = fsync(fileno(out->file)) || failed;
+    failed = (out->temporary && fsync(fileno(out->file))) || failed;
     failed = fclose(out->file) || failed;
-    if (status == 0 && (failed || rename(out->temporary, out->path)))
+    if (status == 0 && (failed || (out->temporary && rename(out->temporary, out->path))))
         status = error_set(err, "%s: cannot be written: %s", out->path, strerror(errno));
-    if (status)
+    if (status && out->temporary)
         unlink(out->temporary);
     free(out->path);
     free(out->temporary);

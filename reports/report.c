@@ -65,7 +65,7 @@ int report_replace_file(const char *path, const char *bytes, size_t length, stru
     char *temporary = xprintf("%s.%ld.tmp", path, (long)getpid());
     int file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (file < 0) {
-        error_set(err, "%s: cannot be created: %s; choose another folder with --output", temporary,
+        error_set(err, "%s: cannot be created: %s; choose another folder with --out", temporary,
                   strerror(errno));
         goto done;
     }

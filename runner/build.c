@@ -36,26 +36,20 @@ int toolchain_detect(struct toolchain *out, struct error *err)
         "  else echo $name: -; fi\n"
         "done",
         NULL};
-    char path[] = "/tmp/plumb-toolchain-XXXXXX";
-    int fd = mkstemp(path);
-    if (fd < 0)
-        return error_set(err, "/tmp: cannot make a file: %s", strerror(errno));
-    struct process_plan plan = {.argv = argv, .log_path = path, .limits = {.wall_s = 60}};
+    const struct process_plan plan = {.argv = argv, .log_bytes = 8192, .limits = {.wall_s = 60}};
     struct process_result result;
-    int code = process_run(&result, &plan, err);
+    struct utsname name;
+    char *said = NULL;
+    int code = process_capture(&result, &said, &plan, err);
     if (code == 0 && (result.end != PROCESS_EXITED || result.code != 0)) {
         char ending[64];
         process_describe(ending, sizeof(ending), &result);
         code = error_set(err, "asking the compilers for their versions: %s", ending);
     }
-    char *said = log_tail(path, 8192);
-    struct utsname name;
     uname(&name);
     if (code == 0)
         out->text = xprintf("%smachine: %s\n", said, name.machine);
     free(said);
-    close(fd);
-    unlink(path);
     return code;
 }
 

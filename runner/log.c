@@ -12,18 +12,21 @@
 
 int log_open(struct log *out, const char *path, size_t bytes, struct error *err)
 {
-    struct log log = {.fd = -1};
+    *out = (struct log){.fd = -1};
     if (path) {
-        log.fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
-        if (log.fd < 0)
+        int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+        if (fd < 0)
             return error_set(err, "%s: cannot write the log: %s", path, strerror(errno));
-        size_t limit = bytes ? bytes : (size_t)1 << 20;
-        log.tail_size = limit / 4;
-        log.head_room = limit - log.tail_size;
-        log.tail = xcalloc(log.tail_size + 1, 1);
+        log_attach(out, fd, bytes);
     }
-    *out = log;
     return 0;
+}
+
+void log_attach(struct log *out, int fd, size_t bytes)
+{
+    size_t limit = bytes ? bytes : (size_t)1 << 20;
+    *out = (struct log){.fd = fd, .tail_size = limit / 4, .head_room = limit - limit / 4};
+    out->tail = xcalloc(out->tail_size + 1, 1);
 }
 
 // A full disk costs the log, not the run.
@@ -77,11 +80,19 @@ void log_close(struct log *log)
 
 char *log_tail(const char *path, size_t most)
 {
-    char *text = xcalloc(most + 1, 1);
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    char *text = log_tail_of(fd, most);
+    if (fd >= 0)
+        close(fd);
+    return text;
+}
+
+char *log_tail_of(int fd, size_t most)
+{
+    char *text = xcalloc(most + 1, 1);
     struct stat stat;
     if (fd < 0 || fstat(fd, &stat) || !S_ISREG(stat.st_mode))
-        goto done;
+        return text;
     off_t from = stat.st_size > (off_t)most ? stat.st_size - (off_t)most : 0;
     ssize_t size = pread(fd, text, most, from);
     text[size > 0 ? size : 0] = '\0';
@@ -92,8 +103,5 @@ char *log_tail(const char *path, size_t most)
     char *line = from > 0 ? strchr(text, '\n') : NULL;
     if (line && line[1])
         memmove(text, line + 1, strlen(line + 1) + 1);
-done:
-    if (fd >= 0)
-        close(fd);
     return text;
 }

@@ -18,11 +18,14 @@ struct log {
 
 // path NULL: everything is dropped. bytes 0: 1 MiB. The file is created anew, links not followed.
 int log_open(struct log *out, const char *path, size_t bytes, struct error *err);
+// The same into an open file, which is the log's from here on.
+void log_attach(struct log *out, int fd, size_t bytes);
 void log_write(struct log *log, const char *bytes, size_t size);
 void log_close(struct log *log);
 
 // The last `most` bytes of a log file, whole lines where possible. Caller frees; "" when
 // unreadable.
 char *log_tail(const char *path, size_t most);
+char *log_tail_of(int fd, size_t most); // of an open file, -1: ""
 
 #endif

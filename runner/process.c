@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runner/process_handle.h"
 
+#include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -125,6 +128,31 @@ int process_run(struct process_result *out, const struct process_plan *plan, str
     wait_report(process, process->deadline_s + KEEPER_PATIENCE_S);
     finish(out, process);
     return 0;
+}
+
+int process_capture(struct process_result *out, char **said, const struct process_plan *plan,
+                    struct error *err)
+{
+    struct process *process;
+    assert(!plan->log_path && plan->log_bytes > 0);
+    int memory = memfd_create("plumb", MFD_CLOEXEC);
+    int copy = memory < 0 ? -1 : fcntl(memory, F_DUPFD_CLOEXEC, 0), code = -1;
+    if (copy < 0) {
+        error_set(err, "%s: no memory for what it prints: %s", plan->argv[0], strerror(errno));
+        goto done;
+    }
+    if (process_open(&process, plan, false, err))
+        goto done;
+    log_attach(&process->log, copy, plan->log_bytes);
+    copy = -1;
+    wait_report(process, process->deadline_s + KEEPER_PATIENCE_S);
+    finish(out, process);
+    *said = log_tail_of(memory, plan->log_bytes);
+    code = 0;
+done:
+    process_close_fd(&copy);
+    process_close_fd(&memory);
+    return code;
 }
 
 int process_write(struct process *process, const char *text, double timeout_s)

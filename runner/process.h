@@ -54,6 +54,11 @@ void process_describe(char *out, size_t size, const struct process_result *resul
 // directory, no log file).
 int process_run(struct process_result *out, const struct process_plan *plan, struct error *err);
 
+// The same without a file, which a kill would leave behind: what the child printed comes back in
+// *said, its last log_bytes. Caller frees. plan: no log_path, and log_bytes.
+int process_capture(struct process_result *out, char **said, const struct process_plan *plan,
+                    struct error *err);
+
 // A child one talks with in lines. -1 as above. Caller stops it.
 struct process;
 int process_start(struct process **out, const struct process_plan *plan, struct error *err);

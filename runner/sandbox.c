@@ -147,23 +147,15 @@ static int try_once(struct process_result *result, char **said, struct error *er
 {
     static const char *const command[] = {"true", NULL};
     static const char *const empty[] = {NULL};
-    char log[] = "/tmp/plumb-sandbox-XXXXXX";
-    int fd = mkstemp(log);
     struct arena arena = {0};
     struct sandbox_view view = {0};
     struct process_plan plan = {
         .argv = wrap("bwrap", &view, command, &arena),
         .env = empty,
-        .log_path = fd < 0 ? NULL : log,
         .log_bytes = 4096,
         .limits = {.wall_s = 20},
     };
-    int code = process_run(result, &plan, err);
-    *said = fd < 0 ? xstrdup("") : log_tail(log, 400);
-    if (fd >= 0) {
-        close(fd);
-        unlink(log);
-    }
+    int code = process_capture(result, said, &plan, err);
     arena_free(&arena);
     return code;
 }

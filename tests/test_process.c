@@ -27,11 +27,11 @@ static bool alive(pid_t pid)
     return kill(pid, 0) == 0;
 }
 
-// Waits up to a second for a process to be gone.
+// Waits up to ten seconds for a process to be gone.
 static bool gone(pid_t pid)
 {
     const struct timespec pause = {.tv_nsec = 10000000};
-    for (int i = 0; i < 100 && alive(pid); i++)
+    for (int i = 0; i < 1000 && alive(pid); i++)
         nanosleep(&pause, NULL);
     return !alive(pid);
 }
@@ -63,6 +63,21 @@ static void process_signal_is_told(void **state)
     struct process_result result = process_script("kill -SEGV $$", (struct process_plan){0});
     assert_int_equal(result.end, PROCESS_SIGNALLED);
     assert_int_equal(result.code, SIGSEGV);
+}
+
+static void process_says_its_end_without_a_file(void **state)
+{
+    (void)state;
+    const char *argv[] = {"sh", "-c", "yes first | head -c 9000; echo last >&2; exit 3", NULL};
+    const struct process_plan plan = {.argv = argv, .log_bytes = 400};
+    struct process_result result;
+    struct error err;
+    char *said = NULL;
+    assert_int_equal(process_capture(&result, &said, &plan, &err), 0);
+    assert_int_equal(result.code, 3);
+    assert_true(strlen(said) <= 400);
+    assert_string_equal(said + strlen(said) - 5, "last\n");
+    free(said);
 }
 
 static void process_missing_program_is_an_error(void **state)
@@ -237,6 +252,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(process_exit_status_is_told),
         cmocka_unit_test(process_signal_is_told),
+        cmocka_unit_test(process_says_its_end_without_a_file),
         cmocka_unit_test(process_missing_program_is_an_error),
         cmocka_unit_test(process_missing_directory_is_an_error),
         cmocka_unit_test(process_unwritable_log_is_an_error),
