@@ -87,5 +87,8 @@ struct prune_result {
 };
 int build_prune(struct prune_result *out, const char *cache, double max_age_s, uint64_t max_bytes,
                 struct error *err);
+// What the program does by itself: removes what killed builders left, and once a day what was not
+// used for half a year, or the longest unused beyond 16 GiB. What cannot be removed stays.
+void build_tidy(const char *cache);
 
 #endif

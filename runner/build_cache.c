@@ -105,13 +105,25 @@ bool build_cache_load(struct build *out, const char *cache, const char *key, con
     return true;
 }
 
+// The file of that name is the one that is open: a prune may have removed it while we waited.
+static bool is_named(int fd, const char *path)
+{
+    struct stat ours, there;
+    return fstat(fd, &ours) == 0 && stat(path, &there) == 0 && ours.st_dev == there.st_dev &&
+           ours.st_ino == there.st_ino;
+}
+
 int build_cache_lock(const char *cache, const char *key, struct error *err)
 {
     char *path = xprintf("%s/%s.lock", cache, key);
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-    int code = fd < 0 ? -1 : 0;
-    while (fd >= 0 && (code = flock(fd, LOCK_EX)) && errno == EINTR)
-        ;
+    int fd = -1, code = -1;
+    do {
+        if (fd >= 0)
+            close(fd);
+        fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+        while (fd >= 0 && (code = flock(fd, LOCK_EX)) && errno == EINTR)
+            ;
+    } while (fd >= 0 && code == 0 && !is_named(fd, path));
     if (code) {
         error_set(err, "%s: cannot lock: %s", path, strerror(errno));
         if (fd >= 0)
@@ -259,4 +271,41 @@ int build_prune(struct prune_result *out, const char *cache, double max_age_s, u
     if (code == 0)
         *out = result;
     return code;
+}
+
+// ---- what nobody asks for
+
+enum { DAY_S = 86400, TIDY_AGE_S = 180 * DAY_S };
+static const uint64_t tidy_bytes = (uint64_t)16 << 30;
+
+// True once a day: sizing a large cache takes longer than starting. A clock that went back counts.
+static bool is_due(const char *cache)
+{
+    struct stat last;
+    char *path = xprintf("%s/tidied", cache);
+    time_t now = time(NULL);
+    bool due = stat(path, &last) || last.st_mtime > now || now - last.st_mtime > DAY_S;
+    int fd = due ? open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666) : -1;
+    if (fd >= 0) {
+        futimens(fd, NULL);
+        close(fd);
+    }
+    free(path);
+    return due;
+}
+
+void build_tidy(const char *cache)
+{
+    struct prune_result result = {0};
+    struct error ignored; // another one's at it, or the next one will be
+    DIR *directory = opendir(cache);
+    if (!directory)
+        return;
+    for (struct dirent *entry; (entry = readdir(directory));) {
+        if (strncmp(entry->d_name, "tmp-", 4) == 0)
+            remove_abandoned(&result, cache, entry->d_name, &ignored);
+    }
+    closedir(directory);
+    if (is_due(cache))
+        build_prune(&result, cache, TIDY_AGE_S, tidy_bytes, &ignored);
 }

@@ -6,6 +6,7 @@
 //   KEY/out/      what it left there
 //   KEY.lock      held while KEY is being built
 //   tmp-KEY-PID/  being built, or left by a builder that was killed
+//   tidied        when the cache was last looked through, by its own time
 #ifndef PLUMB_BUILD_CACHE_H
 #define PLUMB_BUILD_CACHE_H
 

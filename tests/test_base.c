@@ -96,10 +96,10 @@ static void bounded_copies_end_and_tell_what_they_lost(void **state)
 static void numbers_are_whole_strings(void **state)
 {
     (void)state;
-    static const char *const no_integers[] = {"", " 1", "+1", "1 ", "1.5", "x", "-", "\t1",
-                                              "9223372036854775808"};
-    static const char *const no_numbers[] = {"",    " 1",  "\t1",  "\n1", "1 ", "x",
-                                             "nan", "inf", "-inf", "1e999"};
+    static const char *const no_integers[] = {
+        "", " 1", "+1", "1 ", "1.5", "x", "-", "\t1", "9223372036854775808"};
+    static const char *const no_numbers[] = {"",  " 1",  "\t1", "\n1",  "1 ",
+                                             "x", "nan", "inf", "-inf", "1e999"};
     int64_t integer = 5;
     double number = 5;
     for (size_t i = 0; i < ARRAY_COUNT(no_integers); i++) {

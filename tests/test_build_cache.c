@@ -2,6 +2,7 @@
 //
 // One key is built once, by whoever comes first, and killed builders leave no trace in the cache.
 #include "runner/build.h"
+#include "runner/build_cache.h"
 #include "tests/helper_build.h"
 #include "tests/helper_repo.h"
 
@@ -120,12 +121,63 @@ static void killed_builder_leaves_nothing_that_hinders(void **state)
     struct build after = helper_build_with(f, command, 0);
     assert_int_equal(after.state, BUILD_OK);
     assert_false(after.cached);
-    struct prune_result pruned;
-    struct error err;
     assert_true(helper_build_leftovers(f) > 0);
-    assert_int_equal(build_prune(&pruned, f->builder.cache, 0, 0, &err), 0);
+    build_tidy(f->builder.cache);
     assert_int_equal(helper_build_leftovers(f), 0);
     assert_true(helper_build_with(f, command, 0).cached);
+}
+
+static void a_day_later_what_is_old_goes_by_itself(void **state)
+{
+    struct helper_builds *f = *state;
+    struct recipe recipe = f->recipe;
+    struct build build;
+    struct error err;
+    recipe.command = "echo old > \"$PLUMB_OUT/a.so\"";
+    assert_int_equal(
+        build_commit(&build, &f->builder, f->open, f->repo.ids[0], &recipe, &f->arena, &err), 0);
+    build_tidy(f->builder.cache); // today's look
+    char *state_file = xprintf("%s/state", build.directory);
+    char *stamp = xprintf("%s/tidied", f->builder.cache);
+    const struct timespec old[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+    assert_int_equal(utimensat(AT_FDCWD, state_file, old, 0), 0);
+    build_tidy(f->builder.cache);
+    assert_int_equal(access(build.directory, F_OK), 0);
+    assert_int_equal(utimensat(AT_FDCWD, stamp, old, 0), 0);
+    build_tidy(f->builder.cache);
+    assert_int_equal(access(build.directory, F_OK), -1);
+    free(state_file);
+    free(stamp);
+}
+
+// A prune removes the lock's file while another waits for it: that one must not hold a file that
+// nobody else will find.
+static void lock_whose_file_went_is_taken_anew(void **state)
+{
+    struct helper_builds *f = *state;
+    static const char key[] = "0123456789012345678901234567890123456789";
+    struct error err;
+    char *path = xprintf("%s/%s.lock", f->builder.cache, key);
+    int told[2], held = build_cache_lock(f->builder.cache, key, &err), status = 0;
+    assert_true(held >= 0 && pipe(told) == 0);
+    pid_t other = fork();
+    if (other == 0) {
+        close(held);
+        if (write(told[1], "x", 1) != 1)
+            _exit(1);
+        _exit(build_cache_lock(f->builder.cache, key, &err) < 0 || access(path, F_OK) ? 2 : 0);
+    }
+    char byte;
+    const struct timespec pause = {.tv_nsec = 200000000};
+    assert_int_equal(read(told[0], &byte, 1), 1);
+    nanosleep(&pause, NULL); // it waits by now; if not, it finds what it would anyway
+    assert_int_equal(unlink(path), 0);
+    close(held);
+    assert_int_equal(waitpid(other, &status, 0), other);
+    assert_int_equal(status, 0);
+    close(told[0]);
+    close(told[1]);
+    free(path);
 }
 
 static void prune_removes_the_longest_unused_first(void **state)
@@ -191,6 +243,8 @@ int main(void)
         cmocka_unit_test(key_depends_on_all_that_matters),
         cmocka_unit_test(two_builders_of_one_key_build_once),
         cmocka_unit_test(killed_builder_leaves_nothing_that_hinders),
+        cmocka_unit_test(a_day_later_what_is_old_goes_by_itself),
+        cmocka_unit_test(lock_whose_file_went_is_taken_anew),
         cmocka_unit_test(prune_removes_the_longest_unused_first),
         cmocka_unit_test(unwritable_cache_is_an_error),
     };

@@ -126,10 +126,11 @@ static void an_ignored_signal_stays_ignored(void **state)
 static void an_answer_that_cannot_be_written_is_a_failure(void **state)
 {
     (void)state;
-    static const char *const lines[][6] = {
-        {"plumb", "--help", NULL},         {"plumb", "--version", NULL},
-        {"plumb", "list", "models", NULL}, {"plumb", "list", "gpus", NULL},
-        {"plumb", "init", "--print", NULL}};
+    static const char *const lines[][6] = {{"plumb", "--help", NULL},
+                                           {"plumb", "--version", NULL},
+                                           {"plumb", "list", "models", NULL},
+                                           {"plumb", "list", "gpus", NULL},
+                                           {"plumb", "init", "--print", NULL}};
     int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
     if (full < 0)
         skip();
