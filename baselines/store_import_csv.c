@@ -208,8 +208,9 @@ static int read_row(struct result *r, struct import *in, const struct table *tab
         return refuse(in, COLUMN_kernel, "1 to 63 bytes", err);
     if (problem_parse(&r->problem, field(table, row, COLUMN_problem), err))
         return import_blame(in, err);
-    if (!text_copy(base ? r->base_code : r->head_code, OBJECT_ID_TEXT, code))
-        return refuse(in, COLUMN_code, "at most 64 bytes", err);
+    if (!import_is_code(code) ||
+        !text_copy(base ? r->base_code : r->head_code, OBJECT_ID_TEXT, code))
+        return refuse(in, COLUMN_code, "one word of at most 64 bytes", err);
     r->device = device_index(&in->run, table, row);
     return read_measurement(base ? &r->base : &r->head, in, table, row, err);
 }

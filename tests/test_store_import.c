@@ -56,6 +56,7 @@ static void bad_tables_are_refused_with_their_line(void **state)
         {"commit,kernel,problem,time_ns,state\naaaaaaa,k,1x1x1,5,good\n", "file:2: state"},
         {"commit,kernel,problem,time_ns,role\naaaaaaa,k,1x1x1,5,tail\n", "file:2: role"},
         {"commit,kernel,problem,time_ns,clock_hz\naaaaaaa,k,1x1x1,5,fast\n", "file:2: clock_hz"},
+        {"commit,kernel,problem,time_ns,code\naaaaaaa,k,1x1x1,5,c 1\n", "file:2: code: one word"},
         {"commit,kernel,problem,time_ns,clock_hz\naaaaaaa,k,1x1x1,5,1e13\n", "file:2: k: sample 0"},
         {"commit,kernel,problem,time_ns\naaaaaaa,k,1x1x1,1e300\n", "file:2: k: sample 0"},
         {"commit,kernel,problem,time_ns,run\naaaaaaa,k,1x1x1,5,r\nbbbbbbb,k,1x1x1,5,r\n",
