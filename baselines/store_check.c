@@ -65,9 +65,13 @@ static void check_pages(struct store_report *report, struct store *store)
                sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL) == SQLITE_OK &&
                sqlite3_busy_timeout(db, STORE_WAIT_MS) == SQLITE_OK &&
                sqlite3_exec(db, "PRAGMA query_only = ON", NULL, NULL, NULL) == SQLITE_OK;
-    sqlite3 *looked = own ? db : store->db;
-    if (sqlite3_exec(looked, "PRAGMA quick_check(1)", note_page, report, NULL) != SQLITE_OK)
-        note(report, xstrdup(sqlite3_errmsg(looked)));
+    int code = own ? sqlite3_exec(db, "PRAGMA quick_check(1)", note_page, report, NULL) : 0;
+    // A file or folder that may not be written opens all the same, and fails only here.
+    own = own && code != SQLITE_READONLY && code != SQLITE_CANTOPEN;
+    if (!own)
+        code = sqlite3_exec(store->db, "PRAGMA quick_check(1)", note_page, report, NULL);
+    if (code != SQLITE_OK)
+        note(report, xstrdup(sqlite3_errmsg(own ? db : store->db)));
     sqlite3_close(db);
 }
 

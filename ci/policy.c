@@ -113,7 +113,8 @@ int policy_load(struct policy *out, const char *path, struct error *err)
     int status = -1;
     FILE *file = fopen(path, "rb");
     if (!file)
-        return error_set(err, "%s: %s; `plumb init` writes one", path, strerror(errno));
+        return error_set(err, "%s: %s; %s", path, strerror(errno),
+                         errno == ENOENT ? "`plumb init` writes one" : "make it readable");
     if (fstat(fileno(file), &st) || !S_ISREG(st.st_mode)) {
         error_set(err, "%s: not a regular file; a policy is a file as `plumb init` writes", path);
         goto done;

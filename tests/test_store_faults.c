@@ -251,8 +251,11 @@ static int open_as_nobody(const char *path, enum store_mode mode, const char *ex
         int status = store_open(&store, path, mode, &err);
         if (status == 0 && mode == STORE_WRITE)
             status = store_begin_run(store, &run, &err);
+        struct store_report report = {0};
         if (status == 0 && mode == STORE_READ)
-            status = load_everything(store, &err);
+            status = load_everything(store, &err) || store_check(&report, store, &err) ? -1 : 0;
+        if (status == 0 && report.problems)
+            status = error_set(&err, "%s", report.first);
         if (expected ? status == 0 || !strstr(err.text, expected) : status != 0) {
             fprintf(stderr, "%s: %s\n", path, err.text);
             _exit(6);
