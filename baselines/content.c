@@ -37,14 +37,9 @@ int content_kernel(int64_t *key, struct store *store, const char *name, struct e
     return statement_key_of(key, store, err, SQL_FIND_KERNEL, 1, SQL_ADD_KERNEL, CELLS(TEXT(name)));
 }
 
-static char *traits_json(const struct traits *traits)
+void content_write_traits(FILE *file, const struct traits *traits)
 {
-    char *text = NULL;
-    size_t size = 0;
     bool first = true;
-    FILE *file = open_memstream(&text, &size);
-    if (!file)
-        abort(); // out of memory
     fputc('{', file);
     jsonl_text_member(file, &first, "in", dtype_name(traits->in));
     jsonl_text_member(file, &first, "out", dtype_name(traits->out));
@@ -55,6 +50,16 @@ static char *traits_json(const struct traits *traits)
     TRAITS(X)
 #undef X
     fputc('}', file);
+}
+
+static char *traits_json(const struct traits *traits)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+    if (!file)
+        abort(); // out of memory
+    content_write_traits(file, traits);
     fclose(file);
     return text;
 }

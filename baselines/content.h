@@ -7,6 +7,8 @@
 
 #include "baselines/statement.h"
 
+#include <stdio.h>
+
 int content_text(int64_t *key, struct store *store, const char *text, struct error *err);
 int content_commit(int64_t *key, struct store *store, const struct commit *commit,
                    struct error *err); // key 0 when commit->id is ""
@@ -29,6 +31,8 @@ int content_load_commit(struct commit *out, struct store *store, int64_t key, st
                         struct error *err); // key 0: an empty commit
 int content_load_traits(struct traits *out, struct store *store, const char *json,
                         struct error *err);
+// The JSON object that content_load_traits() reads; what is 0 is left out.
+void content_write_traits(FILE *file, const struct traits *traits);
 
 // Lists as JSON arrays, to be bound as one parameter. The caller frees.
 char *content_json_list(size_t count, const char *(*get)(const void *list, size_t index),

@@ -4,6 +4,7 @@
 #ifndef PLUMB_EXPORT_H
 #define PLUMB_EXPORT_H
 
+#include "baselines/pack.h"
 #include "baselines/statement.h"
 
 // No time (30 years) and no clock comes near these: what is stored can be exported and read back.
@@ -14,16 +15,7 @@
 #define SAMPLE_COLUMNS(X)                                                                          \
     X(time_ns, 0, SAMPLE_TIME_NS)                                                                  \
     X(clock_hz, 0, SAMPLE_CLOCK_HZ)                                                                \
-    X(launches, 0, UINT32_MAX)                                                                     \
-    X(pair, 0, UINT32_MAX)                                                                         \
-    X(block, 0, UINT16_MAX)                                                                        \
-    X(process, 0, UINT16_MAX)                                                                      \
-    X(role, ROLE_BASE, ROLE_HEAD)                                                                  \
-    X(order, 0, UINT8_MAX)                                                                         \
-    X(throttle, 0, UINT8_MAX)                                                                      \
-    X(excluded, 0, 1)                                                                              \
-    X(temperature_c, INT16_MIN, INT16_MAX)                                                         \
-    X(power_mw, INT32_MIN, INT32_MAX)
+    SAMPLE_INTEGERS(X)
 
 // Calls `put` for each run the filter wants, oldest first.
 typedef void export_run(FILE *file, const struct export_filter *filter, const struct run *run,

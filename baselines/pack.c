@@ -12,19 +12,6 @@
 enum { PACK_VERSION = 1, PACK_DECIMALS = 6, VARINT_BYTES = 10 };
 enum encoding { ENCODE_CONSTANT, ENCODE_DIFFERENCES, ENCODE_RAW };
 
-// The integer columns with their ranges; the order is part of the format.
-#define PACK_INTEGERS(X)                                                                           \
-    X(launches, 0, UINT32_MAX)                                                                     \
-    X(pair, 0, UINT32_MAX)                                                                         \
-    X(block, 0, UINT16_MAX)                                                                        \
-    X(process, 0, UINT16_MAX)                                                                      \
-    X(role, ROLE_BASE, ROLE_HEAD)                                                                  \
-    X(order, 0, UINT8_MAX)                                                                         \
-    X(throttle, 0, UINT8_MAX)                                                                      \
-    X(excluded, 0, 1)                                                                              \
-    X(temperature_c, INT16_MIN, INT16_MAX)                                                         \
-    X(power_mw, INT32_MIN, INT32_MAX)
-
 static const double powers[PACK_DECIMALS + 1] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6};
 
 struct writer {
@@ -137,7 +124,7 @@ void pack_samples(unsigned char **out, size_t *size, const struct sample *sample
         integers[i] = samples[i].field;                                                            \
     put_byte(&w, encoding_of(integers, count));                                                    \
     put_values(&w, integers, count);
-    PACK_INTEGERS(X)
+    SAMPLE_INTEGERS(X)
 #undef X
     free(integers);
     free(reals);
@@ -250,7 +237,7 @@ static bool get_columns(struct reader *r, struct sample *samples, int64_t *integ
         return false;                                                                              \
     for (size_t i = 0; i < count; i++)                                                             \
         samples[i].field = (__typeof__(samples->field))integers[i];
-    PACK_INTEGERS(X)
+    SAMPLE_INTEGERS(X)
 #undef X
     return r->left == 0;
 }

@@ -6,7 +6,7 @@
 // more follow); signed ones are zigzag-coded first (0, -1, 1, -2 -> 0, 1, 2, 3).
 //     byte 0     version, 1
 //     varint     number of samples, at most PACK_SAMPLES
-//     columns    in the order of PACK_COLUMNS below, each:
+//     columns    time_ns, clock_hz and those of SAMPLE_INTEGERS below, in that order, each:
 //         byte   encoding: 0 constant, 1 differences, 2 raw
 //         byte   real columns only: decimal places d, 0..6 (0 when raw)
 //         0      one signed varint, every sample's value
@@ -18,6 +18,19 @@
 #define PLUMB_PACK_H
 
 #include "model/result.h"
+
+// The integer fields of a sample, with the range a reader may accept.
+#define SAMPLE_INTEGERS(X)                                                                         \
+    X(launches, 0, UINT32_MAX)                                                                     \
+    X(pair, 0, UINT32_MAX)                                                                         \
+    X(block, 0, UINT16_MAX)                                                                        \
+    X(process, 0, UINT16_MAX)                                                                      \
+    X(role, ROLE_BASE, ROLE_HEAD)                                                                  \
+    X(order, 0, UINT8_MAX)                                                                         \
+    X(throttle, 0, UINT8_MAX)                                                                      \
+    X(excluded, 0, 1)                                                                              \
+    X(temperature_c, INT16_MIN, INT16_MAX)                                                         \
+    X(power_mw, INT32_MIN, INT32_MAX)
 
 enum { PACK_SAMPLES = 1 << 17 }; // more than any one measurement has; bounds hostile blobs
 

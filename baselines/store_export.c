@@ -2,6 +2,7 @@
 //
 // A store as lines of JSON: complete, one object per line, readable by a person and by git. The
 // forms are described in README.md; store_import.c reads them back.
+#include "baselines/content.h"
 #include "baselines/export.h"
 #include "baselines/jsonl.h"
 #include "baselines/study.h"
@@ -79,18 +80,8 @@ static void put_run(FILE *file, const struct run *run, const char *uid)
 
 void export_traits(FILE *file, bool *outer, const struct traits *traits)
 {
-    bool first = true;
     jsonl_name(file, outer, "traits");
-    fputc('{', file);
-    jsonl_text_member(file, &first, "in", dtype_name(traits->in));
-    jsonl_text_member(file, &first, "out", dtype_name(traits->out));
-    jsonl_text_member(file, &first, "acc", dtype_name(traits->acc));
-#define X(name)                                                                                    \
-    if (traits->name)                                                                              \
-        jsonl_int_member(file, &first, #name, traits->name);
-    TRAITS(X)
-#undef X
-    fputc('}', file);
+    content_write_traits(file, traits);
 }
 
 // A column: one number when all samples agree, else an array.
