@@ -21,15 +21,10 @@ static void compare_pair(struct static_change *change, const struct function_pai
 {
     const struct gpu *gpu = &task->station->gpu;
     change->spill += function_spill(p->head) - function_spill(p->base);
-    if (!p->base || !p->head) {
-        change->code_changed = true;
+    if (!p->base || !p->head)
         return;
-    }
     const struct occupancy b = function_occupancy(p->base, &task->base->traits, gpu);
     const struct occupancy h = function_occupancy(p->head, &task->head->traits, gpu);
-    change->code_changed |= p->base->code_bytes != p->head->code_bytes ||
-                            p->base->registers != p->head->registers ||
-                            p->base->shared_bytes != p->head->shared_bytes;
     if (b.limit != OCCUPANCY_UNKNOWN && h.limit != OCCUPANCY_UNKNOWN &&
         h.warps - b.warps < change->warps)
         change->warps = h.warps - b.warps;

@@ -3,10 +3,10 @@
 // The gate without a device: what the compiler says of base and head, compared. It never measures
 // and never claims a time; each of its sentences begins with "static:". The rules, first fit:
 //
-//   slower     a ptxas note of lost performance (C7508, C7510, C7511, C7515) appears; or local
-//   loads
-//              and stores (spills) grow; or the model's time for the traits grows by more than the
-//              margin and the model's own error band: each is what a person would stop a change for
+//   slower     a ptxas note of lost performance (C7508, C7510, C7511, C7515) appears; or what local
+//              loads and stores move (spills) grows; or the model's time for the traits grows by
+//              more than the margin and the model's own error band: each is what a person would
+//              stop a change for
 //   undecided  fewer warps fit on an SM; or no machine code can be read: only a device can tell
 //   faster     spills shrink or a note goes, or the model's time falls by more than the same bound,
 //              and nothing above holds
@@ -25,7 +25,6 @@ struct static_change {
     double log_model;  // log(predicted head / base); 0 where there is no prediction
     double model_band; // the prediction's relative error
     bool unreadable;   // all device code of one side is PTX or compressed
-    bool code_changed; // any function's code or resources
 };
 enum verdict_kind static_verdict(const struct static_change *change, double margin);
 struct static_change static_compare(const struct code_facts *base, const struct code_facts *head,

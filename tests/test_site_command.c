@@ -214,27 +214,6 @@ static void policy_says_where_commits_are(void **state)
     free(link);
 }
 
-static void numbers_of_a_file_are_segmented_or_refused(void **state)
-{
-    (void)state;
-    char text[4096] = "\xef\xbb\xbf" // a byte order mark, as spreadsheets write
-                      "night,ms\r\n";
-    for (int i = 0; i < 80; i++) {
-        size_t at = strlen(text);
-        snprintf(text + at, sizeof(text) - at, "n%d,%d.%d\r\n", i, i < 40 ? 100 : 104, i * 7 % 10);
-    }
-    helper_write_text(in_repo("step.csv"), text);
-    helper_write_text(in_repo("header.csv"), "night,ms\n");
-    helper_write_text(in_repo("missing.csv"), "ms\nNaN\nNA\n");
-    helper_write_text(in_repo("none.csv"), "");
-    EXPECT(0, ": 1 change", "history", "--csv=step.csv", "--column=ms");
-    EXPECT(0, "n40", "history", "--csv=step.csv");
-    EXPECT(4, "header.csv, column ms: no numbers", "history", "--csv=header.csv", "--column=ms");
-    EXPECT(4, "missing.csv, column ms: no numbers", "history", "--csv=missing.csv");
-    EXPECT(4, "none.csv: empty", "history", "--csv=none.csv");
-    EXPECT(4, "no column 'us'", "history", "--csv=step.csv", "--column=us");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -245,7 +224,6 @@ int main(void)
         cmocka_unit_test(night_measures_what_is_new_and_writes_the_site),
         cmocka_unit_test(night_that_was_killed_goes_on),
         cmocka_unit_test(policy_says_where_commits_are),
-        cmocka_unit_test(numbers_of_a_file_are_segmented_or_refused),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The gate without a device: its rules, what they are fed, and the whole program on real device
+// code.
 #include "ci/static_gate.h"
+#include "tests/helper_facts.h"
 #include "tests/helper_plumb.h"
 #include "tests/helper_repo.h"
 
@@ -36,13 +40,86 @@ static void static_verdict_stops_what_a_person_would_stop(void **state)
         {{.notes = -1}, VERDICT_FASTER},
         {{.log_model = -0.05, .model_band = 0.03}, VERDICT_FASTER},
         {{.warps = 4}, VERDICT_SAME},
-        {{.code_changed = true}, VERDICT_SAME},
+        {{.notes = 0}, VERDICT_SAME},
     };
     for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
         enum verdict_kind kind = static_verdict(&rows[i].change, 0.003);
         if (kind != rows[i].kind)
             fail_msg("row %zu: %s", i, verdict_kind_name(kind));
     }
+}
+
+static struct static_change compare(struct two_builds *f, const struct model *model)
+{
+    return static_compare(&f->base, &f->head, &f->task, model, &f->arena);
+}
+
+static void spills_and_notes_of_the_head_are_bad_and_those_of_the_base_good(void **state)
+{
+    struct two_builds *f = *state;
+    f->base.functions.count = f->head.functions.count = 2;
+    f->head_functions[0].local_load_bytes = 32;
+    f->head_functions[1].local_store_bytes = 8;
+    f->base_functions[1].local_load_bytes = 4;
+    f->head.notes[1] = 3;
+    f->base.notes[0] = 1;
+    const struct static_change change = compare(f, NULL);
+    assert_int_equal(change.spill, 32 + 8 - 4); // of all functions
+    assert_int_equal(change.notes, 2);
+    assert_true(change.log_model == 0 && !change.unreadable);
+}
+
+static void the_function_that_loses_most_warps_counts(void **state)
+{
+    struct two_builds *f = *state;
+    f->base.functions.count = f->head.functions.count = 2;
+    f->base_functions[0].registers = 168; // 8 warps, now 16
+    f->head_functions[1].registers = 168; // 16 warps, now 8
+    assert_int_equal(compare(f, NULL).warps, -8);
+    f->base_functions[0].registers = 128;
+    f->head_functions[1].registers = 128;
+    assert_int_equal(compare(f, NULL).warps, 0);
+}
+
+static void a_function_of_one_side_has_only_its_spills(void **state)
+{
+    struct two_builds *f = *state;
+    f->head.functions.count = 2;
+    f->head_functions[1].local_load_bytes = 24;
+    const struct static_change change = compare(f, NULL);
+    assert_true(change.spill == 24 && change.warps == 0 && !change.unreadable);
+}
+
+static void no_machine_code_of_one_side_tells_nothing(void **state)
+{
+    struct two_builds *f = *state;
+    f->head.functions.count = 0;
+    assert_true(compare(f, NULL).unreadable);
+    f->head.functions.count = 1;
+    f->base.functions.count = 0;
+    assert_true(compare(f, NULL).unreadable);
+}
+
+// Time by tile_m, band by stages; no tile: not feasible.
+static struct prediction made_up(const struct predict_input *input)
+{
+    return (struct prediction){.feasible = input->traits->tile_m > 0,
+                               .time_ns = input->traits->tile_m,
+                               .band = 0.01 * input->traits->stages};
+}
+
+static void the_models_times_and_its_worse_band_are_compared(void **state)
+{
+    static const struct model model = {.name = "made-up", .predict = made_up};
+    struct two_builds *f = *state;
+    f->base_kernel.traits = (struct traits){.tile_m = 64, .stages = 2};
+    f->head_kernel.traits = (struct traits){.tile_m = 128, .stages = 3};
+    struct static_change change = compare(f, &model);
+    assert_true(fabs(change.log_model - log(2)) < 1e-12);
+    assert_true(change.model_band == 0.03);
+    f->base_kernel.traits.tile_m = 0;
+    change = compare(f, &model);
+    assert_true(change.log_model == 0 && change.model_band == 0);
 }
 
 // ---- the whole program on real device code; needs nvcc, no GPU ----
@@ -140,10 +217,17 @@ static void static_gate_finds_the_spill_and_says_it_measured_nothing(void **stat
     helper_repo_remove(&repo);
 }
 
+#define TEST(name) cmocka_unit_test_setup_teardown(name, two_builds_set_up, two_builds_tear_down)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(static_verdict_stops_what_a_person_would_stop),
+        TEST(spills_and_notes_of_the_head_are_bad_and_those_of_the_base_good),
+        TEST(the_function_that_loses_most_warps_counts),
+        TEST(a_function_of_one_side_has_only_its_spills),
+        TEST(no_machine_code_of_one_side_tells_nothing),
+        TEST(the_models_times_and_its_worse_band_are_compared),
         cmocka_unit_test(static_gate_finds_the_spill_and_says_it_measured_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
