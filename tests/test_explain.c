@@ -88,6 +88,10 @@ static void explain_keeps_the_first_of_two_reasons(void **state)
     assert_string_equal(f->why, "it takes 126 registers per thread, 128 before");
     assert_non_null(strstr(f->lines, "registers per thread: 128 -> 126\n"));
     assert_non_null(strstr(f->lines, "static shared memory, bytes: 8448 -> 8000\n"));
+    f->head_functions[0].registers = 128;
+    f->head_functions[0].shared_bytes = 8600;
+    explain(f);
+    assert_string_equal(f->why, "it takes 8600 bytes of static shared memory, 8448 before");
 }
 
 static void explain_says_what_the_code_is_in_size_when_no_more_is_known(void **state)

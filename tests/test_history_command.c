@@ -82,17 +82,17 @@ static void csv_has_the_step_in_numbers(void **state)
 {
     (void)state;
     double before, after, size, low, high, evidence;
-    EXPECT(0, "index,earliest,latest,before,after,size,size_low,size_high,evidence,label\n"
+    EXPECT(0,
+           "index,earliest,latest,before,after,size,size_low,size_high,evidence,label\n"
            "40,40,40,",
            "--csv=step.csv", "--format=csv");
     const char *row = strstr(outcome.output, "\n40,40,40,") + 10;
-    assert_int_equal(sscanf(row, "%lf,%lf,%lf,%lf,%lf,%lf,", &before, &after, &size, &low, &high,
-                            &evidence),
-                     6);
+    assert_int_equal(
+        sscanf(row, "%lf,%lf,%lf,%lf,%lf,%lf,", &before, &after, &size, &low, &high, &evidence), 6);
     assert_true(fabs(before - 100.45) < 0.05 && fabs(after - 104.45) < 0.05);
     assert_true(fabs(size - (after - before)) < 1e-9 && low < size && size < high);
     assert_true(high - low > 0.1 && high - low < 2 && evidence > 50);
-    assert_non_null(strstr(row, ",\"n40, \"\"new "));
+    assert_non_null(strstr(row, ",\"n40, \"\"new"));
 }
 
 static void json_is_valid_and_says_the_same(void **state)
