@@ -160,7 +160,7 @@ static void run_of_a_measured_range_does_nothing_and_says_so(void **state)
     plumb_said(&outcome, 0, "nothing to do");
     if (outcome.wall_s > 2)
         print_message("note: %.2f s; the machine is busy\n", outcome.wall_s);
-    assert_true(outcome.wall_s < 10);
+    assert_true(outcome.wall_s < 60);
 }
 
 int main(void)

@@ -133,13 +133,13 @@ static void process_timeout_ends_descendants_that_left_the_session(void **state)
 {
     (void)state;
     char *directory = helper_directory();
-    struct process_plan plan = {.directory = directory, .limits = {.wall_s = 1.5}};
+    struct process_plan plan = {.directory = directory, .limits = {.wall_s = 3}};
     struct process_result result =
         process_script("setsid sh -c 'echo $$ > escaped; trap \"\" TERM HUP; sleep 60' & "
                        "(sleep 61 & echo $! > orphan); sleep 62",
                        plan);
     assert_int_equal(result.end, PROCESS_TIMED_OUT);
-    assert_true(result.wall_s < 5);
+    assert_true(result.wall_s < 40);
     pid_t escaped = read_pid(directory, "escaped"), orphan = read_pid(directory, "orphan");
     assert_true(escaped > 0 && orphan > 0);
     assert_true(gone(escaped));
@@ -156,7 +156,7 @@ static void process_end_of_the_child_ends_what_it_left_behind(void **state)
                                                   (struct process_plan){.directory = directory});
     assert_int_equal(result.end, PROCESS_EXITED);
     assert_int_equal(result.code, 3);
-    assert_true(result.wall_s < 5);
+    assert_true(result.wall_s < 40);
     assert_true(gone(read_pid(directory, "left")));
     helper_discard(directory);
     free(directory);
@@ -173,7 +173,7 @@ static void process_children_die_with_a_killed_parent(void **state)
         _exit(0);
     }
     const struct timespec pause = {.tv_nsec = 20000000};
-    for (int i = 0; i < 250 && read_pid(directory, "near") <= 0; i++)
+    for (int i = 0; i < 3000 && read_pid(directory, "near") <= 0; i++)
         nanosleep(&pause, NULL);
     pid_t near = read_pid(directory, "near"), far = read_pid(directory, "far");
     assert_true(near > 0 && far > 0 && alive(near) && alive(far));

@@ -137,6 +137,14 @@ class Page {
     return result.value;
   }
 
+  // Waits for what the page does by itself: on a busy machine long, and never for a fixed time.
+  async until(expression, seconds = 60) {
+    for (const end = Date.now() + 1000 * seconds; !(await this.evaluate("Boolean(" + expression + ")"));) {
+      if (Date.now() > end) throw new Error("never came true: " + expression);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+
   async screenshot(file, whole = false) {
     const { data } = await this.send("Page.captureScreenshot",
       { format: "png", captureBeyondViewport: whole,

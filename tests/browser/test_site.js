@@ -73,8 +73,8 @@ runChecks({
     const page = await open("site/index.html");
     const href = await page.evaluate("document.querySelector('table.findings a').href");
     await page.goto(href);
-    await wait(300);
     const id = href.split("#")[1];
+    await page.until("document.getElementById('" + id + "').open");
     assert.ok(await page.evaluate("document.getElementById('" + id + "').open"));
     assert.ok(await page.evaluate("Math.abs(document.getElementById('" + id + "').getBoundingClientRect().top) < innerHeight"));
     await page.close();
@@ -83,7 +83,7 @@ runChecks({
   async series_chart_has_intervals_changes_and_zooms(open) {
     const page = await open("site/kernel/tma_persistent.html");
     await page.evaluate("document.querySelector('.ts').scrollIntoView()");
-    await wait(400);
+    await page.until("typeof Dygraph === 'undefined' || document.querySelector('.ts').graph");
     const data = await page.evaluate("JSON.parse(document.querySelector('.ts script').textContent)");
     assert.strictEqual(data.bars, true);
     assert.deepStrictEqual(data.marks, [{ at: 1400, text: "+3.46 %", epoch: false }]);
@@ -99,7 +99,7 @@ runChecks({
       await mouse("mouseMoved", box[0] + box[2] * 0.5);
       await mouse("mouseMoved", box[0] + box[2] * 0.6);
       await mouse("mouseReleased", box[0] + box[2] * 0.6);
-      await wait(100);
+      await page.until("document.querySelector('.ts').graph.isZoomed('x')");
       const [from, to] = await page.evaluate("document.querySelector('.ts').graph.xAxisRange()");
       assert.ok(from > 500 && to < 1500 && to - from < 700, "a drag zooms: " + from + " .. " + to);
     }
