@@ -64,7 +64,7 @@ static void count_verdict(struct study_result *s, const struct duet *d)
 }
 
 // Times as whole hundred-thousandths of `unit_ns`, the median of the base: what a duet needs, in a
-// tenth of the room.
+// tenth of the room. Then the SM clock of each, 0 where it is not known.
 static void write_times(FILE *file, const struct duet *d, size_t from, size_t to)
 {
     const struct measurement base = {.samples = d->base_samples.items + from, .count = to - from};
@@ -75,6 +75,10 @@ static void write_times(FILE *file, const struct duet *d, size_t from, size_t to
         fprintf(file, "%s%.0f %.0f", i > from ? " " : "", 1e5 * (b->time_ns / unit_ns - 1),
                 1e5 * (h->time_ns / unit_ns - 1));
     }
+    fputc(',', file);
+    for (size_t i = from; i < to; i++)
+        fprintf(file, "%s%.0f %.0f", i > from ? " " : "", 1e-6 * d->base_samples.items[i].clock_hz,
+                1e-6 * d->head_samples.items[i].clock_hz);
     fputc('\n', file);
 }
 
@@ -241,6 +245,15 @@ static bool nothing_supported(const struct study *study)
     return true;
 }
 
+// Whoever closes the files reports what could not be written.
+static void flush(const struct study *study)
+{
+    if (study->csv)
+        fflush(study->csv);
+    if (study->samples)
+        fflush(study->samples);
+}
+
 int study_run(struct study *study, struct error *err)
 {
     double begun_s = monotonic_s();
@@ -250,6 +263,7 @@ int study_run(struct study *study, struct error *err)
             break;
         status = run_round(study, err);
         study->rounds_done += status == 0;
+        flush(study);
         if (status == 0 && nothing_supported(study))
             return error_set(err, "no library has a kernel for these problems");
         if (status == 0 && study->round_over)
@@ -268,7 +282,8 @@ void study_csv_header(FILE *csv)
 
 void study_samples_header(FILE *samples)
 {
-    fputs("kind,kernel,problem,round,process,launches,unit_ns,base_head_1e5\n", samples);
+    fputs("kind,kernel,problem,round,process,launches,unit_ns,base_head_1e5,base_head_mhz\n",
+          samples);
 }
 
 void study_add(struct study *study, enum study_kind kind, const char *kernel, const char *base,

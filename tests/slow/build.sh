@@ -6,9 +6,12 @@
 #       how much slower the head is, in hundredths of a percent. The chain's lengths are for an
 #       H200; the effect that counts is the one that is measured.
 #   OUT/near, OUT/sure, OUT/varies       the same pairs again, by how hard they are to tell apart
+#   OUT/half                             the compute kernel at 0.5 %, three times
+#   OUT/gemm                             a tensor-core kernel in BF16 and FP8, +0.5 or +1.6 % by K (gemm.cu)
 #   OUT/aa/base                          some of the bases again: 7 latency, 3 memory, 2 compute
-#   OUT/cross/base, OUT/cross/head       identical kernels in different binaries: built again, or
-#       with 1 or 16 unused kernels before or after them in the module
+#   OUT/cross, OUT/gemmcross             identical kernels in different binaries: built again, or
+#       with 1 or 16 unused kernels before or after them in the module; of slow.cu and of gemm.cu
+#   OUT/steps                            those of OUT/gemm, and those of OUT/gemmcross that are built again
 #   OUT/load                             another process at work, see load.cu
 set -eu
 out=$1 arch=${2:-sm_90a}
@@ -16,17 +19,26 @@ here=$(cd "$(dirname "$0")" && pwd)
 nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-mkdir -p "$out/base" "$out/head" "$out/cross/base" "$out/cross/head"
+for folder in . cross gemm gemmcross half; do
+	mkdir -p "$out/$folder/base" "$out/$folder/head"
+done
+libraries=$(cd "$(dirname "$(realpath "$nvcc")")/../lib64" && pwd)
 compile() { # OPTIONS...
-	"$nvcc" -std=c++20 -O3 --cudart=shared -Xcompiler=-fPIC \
+	"$nvcc" -std=c++20 -O3 --cudart=shared -Xcompiler=-fPIC,-fvisibility=hidden \
 		"--generate-code=arch=compute_90a,code=$arch" -Xfatbin -compress=false \
-		-I"$here/../../kernels" "$@"
+		-Xlinker "-rpath=$libraries" -I"$here/../../kernels" "$@"
+}
+source_of() { # SHAPE
+	case $1 in
+	SLOW_BF16 | SLOW_E4M3) echo "$here/gemm.cu" ;;
+	*) echo "$here/slow.cu" ;;
+	esac
 }
 one() { # FOLDER NAME SHAPE EXTRA MORE...
 	folder=$1 name=$2 shape=$3 extra=$4
 	shift 4
 	compile --shared -DSLOW_NAME="\"$name\"" -D"$shape" -DSLOW_EXTRA="$extra" "$@" \
-		"$here/slow.cu" -o "$out/$folder/$name.so"
+		"$(source_of "$shape")" -o "$out/$folder/$name.so"
 }
 both() { # NAME SHAPE BASE HEAD MORE-OF-HEAD
 	one base "$1" "$2" "$3" &
@@ -48,6 +60,16 @@ for effect in 10 30 50 100 200 500; do
 	both "$(printf 'memory_%04d' $effect)" SLOW_MEMORY 0 $((66 * effect / 100))
 done
 both memory_varies SLOW_MEMORY 66 66 -DSLOW_VARIES
+wait
+for copy in a b c; do
+	one half/base compute_0050_$copy SLOW_COMPUTE 32 &
+	one half/head compute_0050_$copy SLOW_COMPUTE $((32 + 950 / 2)) &
+done
+for type in bf16 e4m3; do
+	shape=SLOW_$(echo $type | tr "[:lower:]" "[:upper:]")
+	one gemm/base ${type}_0050 "$shape" 0 &
+	one gemm/head ${type}_0050 "$shape" 1 &
+done
 wait
 group() { # GROUP EFFECT...
 	group=$1
@@ -74,13 +96,16 @@ done
 code() { # SHAPE EXTRA MORE...
 	shape=$1 extra=$2
 	shift 2
-	compile --cubin -DSLOW_NAME='""' -D"$shape" -DSLOW_EXTRA="$extra" "$@" "$here/slow.cu" -o "$scratch/cubin"
-	readelf -S -W "$scratch/cubin" 2>/dev/null | sed -n 's/^ *\[ *[0-9]*\] *\.text\.[^ ]*slow_gemm[^ ]* *//p' |
+	compile --cubin -DSLOW_NAME='""' -D"$shape" -DSLOW_EXTRA="$extra" "$@" "$(source_of "$shape")" -o "$scratch/cubin"
+	readelf -S -W "$scratch/cubin" 2>/dev/null |
+		sed -En 's/^ *\[ *[0-9]*\] *\.text\.[^ ]*(slow|persistent)_gemm[^ ]* *//p' |
 		while read -r _ _ offset size _; do
 			tail -c +$((0x$offset + 1)) "$scratch/cubin" | head -c $((0x$size)) | od -An -tx1 -v
 		done
 }
-cross() { # SHAPE NAME EXTRA
+cross() { # FOLDER SHAPE NAME EXTRA
+	folder=$1
+	shift
 	code "$1" "$3" >"$scratch/plain"
 	for kind in again before_1 before_16 after_1 after_16; do
 		case $kind in
@@ -88,8 +113,8 @@ cross() { # SHAPE NAME EXTRA
 		before_*) more=-DSLOW_BEFORE=${kind#before_} ;;
 		after_*) more=-DSLOW_AFTER=${kind#after_} ;;
 		esac
-		one cross/base "$2_$kind" "$1" "$3" &
-		one cross/head "$2_$kind" "$1" "$3" $more &
+		one "$folder/base" "$2_$kind" "$1" "$3" &
+		one "$folder/head" "$2_$kind" "$1" "$3" $more &
 		code "$1" "$3" $more >"$scratch/beside"
 		[ -s "$scratch/plain" ] && cmp "$scratch/plain" "$scratch/beside" || {
 			echo "build.sh: $2_$kind: the kernel's machine code is not the same" >&2
@@ -98,8 +123,16 @@ cross() { # SHAPE NAME EXTRA
 	done
 	wait
 }
-cross SLOW_LATENCY latency 32
-cross SLOW_COMPUTE compute 32
-cross SLOW_MEMORY memory 0
+cross cross SLOW_LATENCY latency 32
+cross cross SLOW_COMPUTE compute 32
+cross cross SLOW_MEMORY memory 0
+cross gemmcross SLOW_BF16 bf16 0
+cross gemmcross SLOW_E4M3 e4m3 0
+mkdir -p "$out/steps/base" "$out/steps/head"
+for side in base head; do
+	for type in bf16 e4m3; do
+		ln -sf "../../gemm/$side/${type}_0050.so" "../../gemmcross/$side/${type}_again.so" "$out/steps/$side/"
+	done
+done
 compile "$here/load.cu" -o "$out/load"
 echo "$(ls "$out/base" | wc -l) pairs that differ, $(ls "$out/cross/base" | wc -l) that do not"

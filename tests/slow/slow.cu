@@ -14,6 +14,7 @@
 //
 // SLOW_EXTRA is the length of the chain, or rows read twice of each 1000. SLOW_VARIES: each launch
 // draws 0 or twice the length, so the mean stays and the spread grows.
+#include "beside.cuh"
 #include "kernel.h"
 
 #include <cuda_runtime.h>
@@ -30,31 +31,6 @@ static __device__ __forceinline__ void waste(float *c, float x, int steps)
     if (x == -7.25e33f)
         *c = x;
 }
-
-// About 16 KB of code each, no two alike.
-template <int n> __global__ void beside(float *p)
-{
-    float x = p[threadIdx.x], y = p[threadIdx.x + n];
-#pragma unroll
-    for (int i = 0; i < 1000; i++) {
-        const float z = fmaf(x, static_cast<float>(i * n + 1), y);
-        y = x;
-        x = z;
-    }
-    p[threadIdx.x] = x + y;
-}
-#define BESIDE_1(n)  template __global__ void beside<n>(float *);
-#define BESIDE_4(n)  BESIDE_1(n) BESIDE_1((n) + 1) BESIDE_1((n) + 2) BESIDE_1((n) + 3)
-#define BESIDE_16(n) BESIDE_4(n) BESIDE_4((n) + 4) BESIDE_4((n) + 8) BESIDE_4((n) + 12)
-#define BESIDE_0(n)
-#define BESIDE_OF(count, n) BESIDE_##count(n)
-#define BESIDE(count, n)    BESIDE_OF(count, n)
-#ifndef SLOW_BEFORE
-#define SLOW_BEFORE 0
-#endif
-#ifndef SLOW_AFTER
-#define SLOW_AFTER 0
-#endif
 
 BESIDE(SLOW_BEFORE, 1)
 
