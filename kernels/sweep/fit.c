@@ -4,6 +4,8 @@
 //
 //   fit report KIND FILE.csv...    how near the selector comes to brute force, list by list
 //   fit costs KIND FILE.csv...     the table kernels/gemm/cuda/costs_KIND.cuh on stdout
+//   fit picks KIND FILE.csv...     what a selector with that table chooses:
+//   KIND,m,n,k,configuration
 //
 // KIND: bf16, tf32, e4m3 or e4m3-promoted. A file is what `sweep time` printed: one list of
 // problems. Each configuration's three costs minimise the weighted squares of log(model /
@@ -288,6 +290,19 @@ static void report(struct data *d, char **paths, int lists)
            selection_us(d));
 }
 
+static void print_picks(struct data *d, const char *kind)
+{
+    fit_all(d, -1);
+    for (size_t first = 0, end; first < d->count; first = end) {
+        size_t chosen, fastest;
+        end = problem_end(d, first);
+        judge(d, first, end, &chosen, &fastest);
+        const struct sample *c = &d->samples[chosen];
+        printf("%s,%ld,%ld,%ld,%s\n", kind, (long)c->problem.m, (long)c->problem.n,
+               (long)c->problem.k, d->configs[c->config].row.name);
+    }
+}
+
 static void print_costs(struct data *d, const char *kind)
 {
     char macro[32], text[256];
@@ -319,8 +334,8 @@ int main(int argc, char **argv)
     static struct data d;
     const char *verb = argc > 3 ? argv[1] : "";
     const int lists = argc - 3;
-    if (strcmp(verb, "report") != 0 && strcmp(verb, "costs") != 0) {
-        fprintf(stderr, "usage: fit report|costs bf16|tf32|e4m3|e4m3-promoted FILE.csv...\n");
+    if (strcmp(verb, "report") != 0 && strcmp(verb, "costs") != 0 && strcmp(verb, "picks") != 0) {
+        fprintf(stderr, "usage: fit report|costs|picks bf16|tf32|e4m3|e4m3-promoted FILE.csv...\n");
         return 4;
     }
     for (int list = 0; list < lists; ++list)
@@ -333,6 +348,8 @@ int main(int argc, char **argv)
     weigh(&d);
     if (strcmp(verb, "report") == 0)
         report(&d, argv + 3, lists);
+    else if (strcmp(verb, "picks") == 0)
+        print_picks(&d, argv[2]);
     else
         print_costs(&d, argv[2]);
     free(d.samples);

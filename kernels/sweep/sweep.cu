@@ -8,6 +8,7 @@
 //   nvcc -std=c++20 -O2 --generate-code=arch=compute_90a,code=sm_90a sweep.cu -o sweep
 //     -lcublasLt -ldl
 //
+//   sweep list MODULE...                          their kernels, a line each; needs no device
 //   sweep check MODULE...                         correctness on awkward sizes
 //   sweep soak COUNT M N K MODULE...              COUNT launches, each compared with the first
 //   sweep time ROUNDS PROBLEMS MODULE...          CSV on stdout; PROBLEMS: file of "m n k" lines
@@ -44,6 +45,14 @@ static std::vector<const plumb_kernel *> open_modules(char **paths, int count)
             kernels.push_back(&library->kernels[k]);
     }
     return kernels;
+}
+
+static int list(char **paths, int count)
+{
+    for (int i = 0; i < count; ++i)
+        for (const plumb_kernel *kernel : open_modules(paths + i, 1))
+            printf("%s %s\n", paths[i], kernel->name);
+    return 0;
 }
 
 static int check(const std::vector<const plumb_kernel *> &kernels)
@@ -130,6 +139,8 @@ static int run(long m, long n, long k, const std::vector<const plumb_kernel *> &
 int main(int argc, char **argv)
 {
     const std::string verb = argc > 1 ? argv[1] : "";
+    if (verb == "list" && argc > 2)
+        return list(argv + 2, argc - 2);
     if (verb == "check" && argc > 2)
         return check(open_modules(argv + 2, argc - 2));
     if (verb == "soak" && argc > 6)
@@ -141,6 +152,6 @@ int main(int argc, char **argv)
         return time_all(atoi(argv[3]), argv[4], open_modules(argv + 5, argc - 5), argv[2]);
     if (verb == "run" && argc == 7)
         return run(atol(argv[2]), atol(argv[3]), atol(argv[4]), open_modules(argv + 5, 1), argv[6]);
-    fprintf(stderr, "usage: sweep check|soak|time|record|run ...; the file's head says how\n");
+    fprintf(stderr, "usage: sweep list|check|soak|time|record|run ...; the file's head says how\n");
     return 4;
 }
