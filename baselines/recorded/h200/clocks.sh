@@ -1,0 +1,44 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# clocks.sh SAMPLES.csv: how far the SM clock moved in what `plumb study --samples` wrote, in one line: p10 to p90 of
+# all samples, and of neighbouring blocks of 8 pairs in one gate how many differ by 3 % and more. A run that was to
+# have clock steps and has none says so.
+set -eu
+[ $# -eq 1 ] || { sed -n '4,6s/^# //p' "$0"; exit 4; }
+awk -F, '
+FNR == 1 {
+	for (i = 1; i <= NF; i++)
+		column[$i] = i
+	next
+}
+{
+	count = split($column["base_head_mhz"], mhz, " ")
+	before = 0
+	for (i = 1; i + 15 <= count; i += 16) {
+		sum = known = 0
+		for (j = i; j < i + 16; j++) {
+			if (mhz[j] > 0) {
+				print "clock", mhz[j]
+				sum += mhz[j]
+				known++
+			}
+		}
+		mean = known ? sum / known : 0
+		if (before > 0 && mean > 0)
+			print "step", 100 * (mean > before ? mean / before - 1 : before / mean - 1)
+		before = mean
+	}
+}' "$1" | sort -k1,1 -k2,2n | awk -v name="$(basename "$1" .csv)" '
+$1 == "clock" { clocks[++n] = $2 }
+$1 == "step" { blocks++; large += $2 >= 3; if ($2 > most) most = $2 }
+END {
+	if (!n) {
+		print name ": no clocks were recorded"
+		exit
+	}
+	low = clocks[int(0.1 * (n - 1)) + 1]
+	high = clocks[int(0.9 * (n - 1)) + 1]
+	printf "%s: SM clock p10 %.3f, p90 %.3f GHz in %d samples; %d of %d neighbouring blocks 3 %% apart or more, at most %.1f %%%s\n",
+		name, low / 1e3, high / 1e3, n, large, blocks, most, high < 1.03 * low && !large ? ": NO STEP" : ""
+}'

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The scripts that record on a GPU (baselines/recorded/h200/*.sh), with stand-ins for what needs
+// one: a sweep, a compute-sanitizer, a plumb and a load that behave, are wrong, differ, or are slow
+// as files beside them say. A GPU is lent for minutes; every branch has to be right before.
+#include "model/base.h"
+#include "tests/helper_files.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+enum { OUTPUT = 1 << 16 };
+
+static const char fake_sweep[] =
+    "#!/bin/sh\n"
+    "here=$(dirname \"$0\")/..\n"
+    "verb=$1\n"
+    "shift\n"
+    "name() { basename \"$1\" .so | sed 's/^lib//; s/_/-/g'; }\n"
+    "rows() { while read -r m n k; do case $m in [0-9]*) ;; *) continue ;; esac\n"
+    "  for kernel in cublaslt#0,100 row-a,80 select-bf16,90; do\n"
+    "    echo \"$1$m,$n,$k,${kernel%,*},${kernel#*,}.0,1,1.25,1.5,79.0,5\"; done\n"
+    "  [ ! -e $here/slow ] || exec sleep 60\n"
+    "done; }\n"
+    "case $verb in\n"
+    "list) for file; do echo \"$file $(name \"$file\")\"; done ;;\n"
+    "check) case $1 in\n"
+    "  *\"$(cat $here/wrong 2>/dev/null || echo none)\"*)\n"
+    "    echo 'check: 1 wrong of 14 (1 kernels)'; exit 3 ;;\n"
+    "  esac\n"
+    "  echo 'check: 0 wrong of 14 (1 kernels)' ;;\n"
+    "soak) words=0; [ ! -e $here/differs ] || words=7\n"
+    "  echo \"soak $(name \"$5\") $2x$3x$4: $1 launches, $words words differ\"\n"
+    "  [ $words = 0 ] || exit 3 ;;\n"
+    "time) echo in_type,m,n,k,kernel,us,tflops,ratio,ghz,min_us,samples; rows 2, <\"$2\" ;;\n"
+    "record) echo commit,kernel,problem,time_ns,clock_hz,device,device_name,regime\n"
+    "  while read -r m n k; do\n"
+    "    echo \"$1,row-a,${m}x${n}x${k}:bf16,80000,1500000000,GPU-x,H200,cold\"; done <\"$3\" ;;\n"
+    "run) ;;\n"
+    "esac\n";
+
+static const char fake_sanitizer[] =
+    "#!/bin/sh\n"
+    "here=$(dirname \"$0\")/..\n"
+    "case \"$*\" in\n"
+    "*tf32-nn*) echo 'tf32-nn: no such kernel for this problem'; exit 4 ;;\n"
+    "*racecheck*$(cat $here/racy 2>/dev/null || echo none)*)\n"
+    "  echo '========= RACECHECK SUMMARY: 2 hazards displayed (2 errors, 0 warnings)' ;;\n"
+    "*racecheck*)\n"
+    "  echo '========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)' ;;\n"
+    "*) echo '========= ERROR SUMMARY: 0 errors' ;;\n"
+    "esac\n";
+
+// A study writes a gate of identical code and one of another binary, a clock that steps, and what
+// it was asked into `asked`.
+static const char fake_plumb[] =
+    "#!/bin/sh\n"
+    "here=$(dirname \"$0\")/..\n"
+    "echo \"$*\" >>$here/asked\n"
+    "verb=$1\n"
+    "while [ $# -gt 0 ]; do\n"
+    "  case $1 in\n"
+    "  --csv) printf 'kind,kernel\\naa,x,p,0,same\\nslower,bf16_again,p,0,slower\\n' >\"$2\" ;;\n"
+    "  --samples) { echo kind,base_head_mhz; echo \"aa,$(for i in $(seq 32); do\n"
+    "    echo $((1300 + 400 * (i / 17))); done | tr '\\n' ' ')\"; } >\"$2\" ;;\n"
+    "  --store) : >>\"$2\" ;;\n"
+    "  esac\n"
+    "  shift\n"
+    "done\n"
+    "case $verb in\n"
+    "study) [ ! -e $here/broken ] || { echo 'plumb: no device'; exit 4; }\n"
+    "  echo 'A/A: 0 false alarms in 1 gates' ;;\n"
+    "gate) echo 'plumb: 1 series side by side in 4 processes'; echo 'SLOWER: one'; exit 1 ;;\n"
+    "esac\n";
+
+static const char *const modules[] = {
+    "libtf32_1_mma",      "libtf32_nn",        "libtf32_9_persistent", "libtf32_pingpong",
+    "libbf16_persistent", "libspace_bf16_few", "libselect_bf16",       "libspace_e4m3_few",
+    "libspace_tf32_few",  "libcublaslt_wide",  "libcublaslt_wide_fast"};
+
+static char *folder, output[OUTPUT];
+
+static void program(const char *name, const char *text)
+{
+    char *path = xprintf("%s/%s", folder, name), *command = xprintf("chmod +x '%s'", path);
+    helper_write_text(path, text);
+    assert_int_equal(system(command), 0);
+    free(path);
+    free(command);
+}
+
+static void put(const char *name, const char *text)
+{
+    char *path = xprintf("%s/%s", folder, name);
+    helper_write_text(path, text);
+    free(path);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    folder = helper_directory();
+    char *make = xprintf("mkdir -p '%s/bin' '%s/tools' '%s/kernels' '%s/libs/cost.git'", folder,
+                         folder, folder, folder);
+    assert_int_equal(system(make), 0);
+    free(make);
+    program("bin/sweep", fake_sweep);
+    program("bin/plumb", fake_plumb);
+    program("tools/compute-sanitizer", fake_sanitizer);
+    program("tools/nvidia-smi", "#!/bin/sh\necho H200\n");
+    program("libs/load", "#!/bin/sh\necho works\nexec sleep 60\n");
+    put("commit", "0123456789012345678901234567890123456789\n");
+    for (size_t i = 0; i < sizeof(modules) / sizeof(*modules); i++) {
+        char *name = xprintf("kernels/%s.so", modules[i]);
+        put(name, "");
+        free(name);
+    }
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    helper_discard(folder);
+    free(folder);
+    return 0;
+}
+
+// The script of baselines/recorded/h200 with these arguments, in `folder`; its exit code.
+static int run(const char *arguments)
+{
+    char *command =
+        xprintf("cd '%s' && PATH=\"$PWD/tools:$PATH\" sh %s/baselines/recorded/h200/%s 2>&1",
+                folder, TEST_SOURCE, arguments);
+    FILE *pipe = popen(command, "r");
+    assert_non_null(pipe);
+    output[fread(output, 1, OUTPUT - 1, pipe)] = '\0';
+    const int status = pclose(pipe);
+    free(command);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void ran(const char *arguments, int code)
+{
+    const int got = run(arguments);
+    if (got != code)
+        fail_msg("%s: exit %d, not %d:\n%s", arguments, got, code, output);
+}
+
+static void said(const char *part)
+{
+    if (!strstr(output, part))
+        fail_msg("not said: %s\nbut: %s", part, output);
+}
+
+static void file_says(const char *name, const char *part)
+{
+    char *path = xprintf("%s/%s", folder, name), *text = helper_read(path, NULL);
+    if (!strstr(text, part))
+        fail_msg("%s lacks %s:\n%s", name, part, text);
+    free(text);
+    free(path);
+}
+
+// ---- ladder.sh ----
+
+static void ladder_records_every_part(void **state)
+{
+    (void)state;
+    ran("ladder.sh out 300 .", 0);
+    said("check: 9 of 9 modules right");
+    said("dsv3.bf16: 40 of 40 problems");
+    said("wide.more.tf32: 20 of 20 problems");
+    said("soak: 15 of 15 without a difference");
+    // Five single kernels and three rows, three tools, two sizes; tf32-nn says no to all six.
+    said("sanitize: 42 clean, 0 not, 6 ended by a limit or not for the problem, 0 left out");
+    said("| dsv3 | bf16 | 40 | 1.250 (1.250) | - | 1.111 (1.111) | 0.889 (0.889) |");
+    said("in all: ");
+    file_says("out/machine.txt", "0123456789");
+    file_says("out/sanitizer.txt", "bf16-persistent synccheck 1500 3000 400 rc 0");
+    file_says("asked", "import --format=csv - --store");
+    assert_true(helper_exists(folder, "out/store.db"));
+    assert_false(helper_exists(folder, "out/dsv3.bf16.err"));
+}
+
+static void ladder_says_what_is_wrong(void **state)
+{
+    (void)state;
+    put("wrong", "space_bf16_few");
+    put("differs", "");
+    put("racy", "bf16-persistent");
+    ran("ladder.sh out 300 . check soak sanitize", 3);
+    said("check libspace_bf16_few.so: check: 1 wrong of 14");
+    said("check: 8 of 9 modules right");
+    said("soak libbf16_persistent.so 3000 5000 272: soak bf16-persistent 3000x5000x272: 1000 "
+         "launches, 7 words differ");
+    said("sanitize: bf16-persistent racecheck");
+    file_says("out/sanitizer.bf16-persistent.racecheck.txt", "2 hazards");
+    assert_false(helper_exists(folder, "out/dsv3.bf16.csv"));
+}
+
+static void ladder_keeps_to_its_time(void **state)
+{
+    (void)state;
+    put("slow", "");
+    ran("ladder.sh out 14 . seed2 times check", 0);
+    said("seed2: 1 of 1 problems in");
+    said("ended by its time limit");
+    said("dsv3.tf32: left out, no time");
+    said("check libbf16_persistent.so: left out, no time");
+    ran("ladder.sh out 1 . sanitize record", 0);
+    said("sanitize: left out, no time");
+    said("record: left out, no time");
+}
+
+static void ladder_says_what_is_missing(void **state)
+{
+    (void)state;
+    ran("ladder.sh", 4);
+    said("ladder.sh OUT [SECONDS [FOLDER");
+    ran("ladder.sh out 60 . nothing", 4);
+    said("nothing: no such part");
+    ran("ladder.sh out 60 ./tools", 4);
+    said("bin/sweep is not there");
+    char *command =
+        xprintf("rm '%s/tools/compute-sanitizer' '%s/kernels/libtf32_nn.so'", folder, folder);
+    assert_int_equal(system(command), 0);
+    free(command);
+    if (system("command -v compute-sanitizer >/dev/null || "
+               "test -x /usr/local/cuda/bin/compute-sanitizer") != 0) {
+        ran("ladder.sh out 60 . sanitize", 4);
+        said("compute-sanitizer is not installed here");
+    }
+}
+
+// The table of recorded times is the one in kernels/README.md.
+static void table_is_what_the_readme_says(void **state)
+{
+    (void)state;
+    static const char *const figures[] = {
+        "| dsv3 | bf16 | 39 | 1.113 (0.959) | 1.091 (0.921) | - | - | 1.006 | 0.986 |",
+        "| dsv3 | tf32 | 39 | 1.122 (0.958) | 1.077 (0.866) | - | - | 1.060 | 1.016 |",
+        "| dsv3 | e4m3 fast | 37 | 0.995 (0.955) | 0.975 (0.923) | - | - | 0.995 | 0.975 |",
+        "| dsv3 | e4m3 promoted | 37 | 1.066 (0.933) | 1.063 (0.924) | - | - | 1.066 | 1.063 |",
+        "| more | bf16 | 20 | 1.035 (0.899) | 1.014 (0.899) |",
+        "| more | tf32 | 20 | 1.128 (0.991) | 1.083 (0.980) |",
+        "| more | e4m3 fast | 19 | 0.982 (0.936) | 0.969 (0.875) |",
+        "| more | e4m3 promoted | 19 | 1.023 (0.849) | 1.021 (0.849) |",
+        "| smallm | bf16 | 20 | 0.975 (0.917) | 0.958 (0.880) |",
+        "| smallm | tf32 | 20 | 1.037 (0.863) | 1.021 (0.810) |",
+        "| smallm | e4m3 fast | 20 | 0.990 (0.941) | 0.980 (0.908) |",
+        "| smallm | e4m3 promoted | 20 | 0.971 (0.926) | 0.954 (0.887) |",
+        "| dsv3.bf16 | 27 | 1.020 (1.165) | 6 | 0.983 (0.848) |",
+        "| dsv3.e4m3 | 30 | 1.024 (1.161) | 7 | 0.974 (0.829) |"};
+    char *command =
+        xprintf("ladder-table.sh %s/baselines/recorded/h200/ladder %s/fit", TEST_SOURCE, TEST_BIN);
+    ran(command, 0);
+    free(command);
+    char *path = xprintf("%s/kernels/README.md", TEST_SOURCE), *readme = helper_read(path, NULL);
+    for (size_t i = 0; i < sizeof(figures) / sizeof(*figures); i++) {
+        char cell[16];
+        said(figures[i]);
+        assert_int_equal(sscanf(strchr(figures[i], '('), "(%15[0-9.]", cell), 1);
+        if (i < 12 && !strstr(readme, cell)) // the worst of brute force
+            fail_msg("%s is not in kernels/README.md", cell);
+    }
+    free(readme);
+    free(path);
+}
+
+// ---- study.sh, cost.sh, clocks.sh ----
+
+static void study_plays_the_most_important_first(void **state)
+{
+    (void)state;
+    ran("study.sh out bin/plumb libs half step:20 cost neighbour", 0);
+    const char *half = strstr(output, "half: "), *step = strstr(output, "step: ");
+    assert_true(half && step && half < step);
+    said("samples-step: SM clock p10 1.300, p90 1.700 GHz in 32 samples; 1 of 1 neighbouring "
+         "blocks 3 % apart or more, at most 30.8 %\n");
+    said("step: other binaries of the same kernel: 1 alarms in 1");
+    said("samples-neighbour: SM clock");
+    said("== mixed");
+    said("1 series side by side");
+    file_says("asked", "--rounds 11 --seconds 65");
+    file_says("asked", "/libs/half/base");
+    file_says("asked", "--rounds 30 --seconds 20");
+    file_says("asked", "gate -C");
+    file_says("out/load-step.txt", "works");
+    assert_true(helper_exists(folder, "out/cost/gates.txt"));
+    assert_true(helper_exists(folder, "out/study.jsonl"));
+}
+
+static void study_keeps_to_its_time(void **state)
+{
+    (void)state;
+    ran("study.sh --seconds 40 out bin/plumb libs half near", 0);
+    file_says("asked", "--rounds 11 --seconds 28"); // 65 does not fit
+    ran("study.sh --seconds 15 out bin/plumb libs half", 0);
+    said("half: left out, no time");
+    ran("study.sh --short out bin/plumb libs near", 0);
+    file_says("asked", "--rounds 1 --seconds 85");
+    ran("study.sh", 4);
+    said("most important first");
+}
+
+static void study_goes_on_after_a_part_that_fails(void **state)
+{
+    (void)state;
+    put("broken", "");
+    ran("study.sh out bin/plumb libs half step", 0);
+    said("half: exit 4: plumb: no device");
+    said("step: exit 4");
+}
+
+static void clocks_that_stand_still_are_no_step(void **state)
+{
+    (void)state;
+    char text[512] = "kind,base_head_mhz\naa,";
+    for (int i = 0; i < 32; i++)
+        strcat(text, i % 2 ? "1710 " : "1700 ");
+    put("still.csv", text);
+    ran("clocks.sh still.csv", 0);
+    said("0 of 1 neighbouring blocks 3 % apart or more, at most 0.0 %: NO STEP");
+    put("none.csv", "kind,base_head_mhz\naa,0 0 0 0\n");
+    ran("clocks.sh none.csv", 0);
+    said("no clocks were recorded");
+}
+
+int main(void)
+{
+#define EACH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        EACH(ladder_records_every_part),
+        EACH(ladder_says_what_is_wrong),
+        EACH(ladder_keeps_to_its_time),
+        EACH(ladder_says_what_is_missing),
+        EACH(table_is_what_the_readme_says),
+        EACH(study_plays_the_most_important_first),
+        EACH(study_keeps_to_its_time),
+        EACH(study_goes_on_after_a_part_that_fails),
+        EACH(clocks_that_stand_still_are_no_step),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
