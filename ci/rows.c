@@ -164,11 +164,14 @@ static int read_traits(struct traits *t, const struct field *f)
         {"split_k", &t->split_k, -1},
         {"overlap", &t->overlap, 0}, // enum overlap
         {"promote_k", &t->promote_k, 0},
+        {"multiply", &t->multiply, 0}, // enum multiply
     };
     for (size_t i = 0; i < ARRAY_COUNT(columns); i++) {
         if (read_trait(columns[i].out, f, columns[i].column, columns[i].least))
             return -1;
     }
+    if (t->multiply > MULTIPLY_WGMMA)
+        return refuse(f, "multiply", "0 (unknown), 1 (FMA), 2 (mma.sync) or 3 (wgmma)");
     return t->raster > RASTER_HILBERT ? refuse(f, "raster", "0 (m), 1 (n) or 2 (Hilbert)") : 0;
 }
 

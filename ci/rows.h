@@ -4,7 +4,7 @@
 //     m n k in_dtype                          required
 //     out_dtype sf_dtype sf_vec_size layout batch cta_m cta_n cta_k cluster_m cluster_n stages
 //     threads persistent raster raster_group blocks_per_sm smem_bytes registers split_k
-//     overlap promote_k l2_hit_rate clock_mhz kernel optional
+//     overlap promote_k multiply l2_hit_rate clock_mhz kernel optional
 // Empty fields are absent ones. Columns of other names are not read.
 #ifndef PLUMB_ROWS_H
 #define PLUMB_ROWS_H

@@ -64,6 +64,15 @@ enum plumb_overlap {
     PLUMB_OVERLAP_PINGPONG = 2
 };
 
+// What multiplies: nothing known; FMA units; tensor cores by mma.sync, from registers; by wgmma,
+// from shared memory.
+enum plumb_multiply {
+    PLUMB_MULTIPLY_UNKNOWN = 0,
+    PLUMB_FMA = 1,
+    PLUMB_MMA_SYNC = 2,
+    PLUMB_WGMMA = 3
+};
+
 // What the kernel is made of; zero means "unknown or does not apply". Models read these.
 struct plumb_traits {
     int32_t in_type, out_type, acc_type; // enum plumb_dtype
@@ -71,16 +80,17 @@ struct plumb_traits {
     int32_t stages;                      // K slabs in flight
     int32_t cluster_m, cluster_n;        // thread-block cluster; 1 x 1 without
     int32_t threads;                     // per block (host: worker threads)
-    int32_t smem_bytes;                  // dynamic + static shared memory per block
-    int32_t registers;                   // per thread at launch
-    int32_t blocks_per_sm;               // occupancy
-    int32_t persistent;                  // 1: grid = resident blocks
-    int32_t raster;                      // enum plumb_raster
-    int32_t raster_group;                // rows (columns) of tiles walked together; 1 = plain
-    int32_t split_k;                     // 1 = none, 0 = unknown, -1 = stream-K
-    int32_t overlap;                     // enum plumb_overlap
-    int32_t promote_k; // FP8: sums are added up in FP32 every so much of K; 0 = never
-    int32_t reserved[13];
+    int32_t smem_bytes;    // dynamic + static shared memory per block; 0 = operands do not go there
+    int32_t registers;     // per thread at launch
+    int32_t blocks_per_sm; // occupancy
+    int32_t persistent;    // 1: grid = resident blocks
+    int32_t raster;        // enum plumb_raster
+    int32_t raster_group;  // rows (columns) of tiles walked together; 1 = plain
+    int32_t split_k;       // 1 = none, 0 = unknown, -1 = stream-K
+    int32_t overlap;       // enum plumb_overlap
+    int32_t promote_k;     // FP8: sums are added up in FP32 every so much of K; 0 = never
+    int32_t multiply;      // enum plumb_multiply
+    int32_t reserved[12];
 };
 
 struct plumb_args {

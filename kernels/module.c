@@ -213,7 +213,8 @@ struct traits module_traits(const struct plumb_kernel *kernel)
                             .raster_group = t->raster_group,
                             .split_k = t->split_k,
                             .overlap = t->overlap,
-                            .promote_k = t->promote_k};
+                            .promote_k = t->promote_k,
+                            .multiply = t->multiply};
 #define X(name)                                                                                    \
     if (traits.name < -1)                                                                          \
         traits.name = 0;

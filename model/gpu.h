@@ -36,6 +36,9 @@ struct figure {
     X(flops_clk_fp16, "same, FP16 and BF16")                                                       \
     X(flops_clk_fp8, "same, FP8")                                                                  \
     X(flops_clk_fp4, "same, FP4")                                                                  \
+    X(mma_sync_flops_clk_tf32, "what mma.sync reaches of it, TF32; 0: all")                        \
+    X(mma_sync_flops_clk_fp16, "same, FP16 and BF16")                                              \
+    X(mma_sync_flops_clk_fp8, "same, FP8")                                                         \
     X(dram_bytes_s, "DRAM bandwidth the models use, bytes/s")                                      \
     X(l2_bytes, "L2 capacity, bytes (host: last-level cache)")                                     \
     X(l2_bytes_clk, "L2 read bandwidth, bytes per SM clock, whole chip")                           \
@@ -83,5 +86,7 @@ void gpu_overlay(struct gpu *base, const struct gpu *over);
 
 // Dense FLOP per SM and clock for products of this element type; 0 if unknown.
 double gpu_flops_clk(const struct gpu *gpu, enum dtype in);
+// The same by mma.sync, which wgmma outruns; 0 if it is not known to differ.
+double gpu_mma_sync_flops_clk(const struct gpu *gpu, enum dtype in);
 
 #endif

@@ -2,6 +2,7 @@
 #include "model/hopper_terms.h"
 
 #include "model/cutlass.h"
+#include "model/simt.h"
 #include "model/streamk.h"
 
 #include <math.h>
@@ -96,7 +97,9 @@ static void choose_occupancy(struct hopper_breakdown *b, const struct hopper_ter
 {
     const struct traits *traits = t->in->traits;
     double blocks = traits->blocks_per_sm;
-    if (blocks <= 0) {
+    if (blocks <= 0 && t->simt) {
+        blocks = simt_blocks_per_sm(b, t);
+    } else if (blocks <= 0) {
         blocks = 1; // what a kernel of this family has; only known sizes say more
         bool known = traits->smem_bytes > 0 && traits->registers > 0 && traits->threads > 0;
         if (known && t->gpu->smem_sm_bytes.value > 0 && t->gpu->registers.value > 0)
@@ -120,9 +123,10 @@ static const char *set_up(struct hopper_breakdown *b, struct hopper_terms *t)
     const struct problem *p = t->in->problem;
     const struct traits *traits = t->in->traits;
     t->tensor = p->in != DTYPE_FP32 && p->in != DTYPE_FP64;
+    t->simt = simt_applies(t->in);
     t->bytes_in = dtype_bytes(p->in);
     t->bytes_out = dtype_bytes(p->out);
-    t->flops_clk = gpu_flops_clk(t->gpu, p->in);
+    t->flops_clk = t->simt ? simt_flops_clk(t->in) : gpu_flops_clk(t->gpu, p->in);
     b->tile_m = or_default(traits->tile_m, 128);
     b->tile_n = or_default(traits->tile_n, 128);
     b->tile_k = or_default(traits->tile_k, (int32_t)(128 / t->bytes_in));
@@ -183,19 +187,24 @@ static void add_ends(struct hopper_breakdown *b, const struct hopper_terms *t)
     b->launch_ns = gpu->launch_s.value * 1e9;
     if (gpu->overhead_clk.value > 0 && gpu->clock_hz.value > 0) // not a matter of the SM clock
         b->launch_ns = gpu->overhead_clk.value / gpu->clock_hz.value * 1e9;
-    b->fill_ns = t->tensor ? (fill_s + (t->cluster > 1 ? cluster_s : 0)) * 1e9 : 0;
+    if (t->simt) {
+        b->fill_ns = gpu->dram_latency_clk.value / t->clock * 1e9;
+        b->clocked_ns += b->fill_ns;
+    } else {
+        b->fill_ns = t->tensor ? (fill_s + (t->cluster > 1 ? cluster_s : 0)) * 1e9 : 0;
+    }
     double written =
         least(ending * tile / t->split,
               (double)t->in->problem->m * (double)t->in->problem->n * t->in->problem->batch) *
         t->bytes_out;
     b->store_ns = (store_clk / t->clock + written / (gpu->dram_bytes_s.value * store_rate)) * 1e9;
     b->clocked_ns += store_clk / t->clock * 1e9;
-    if (t->in->traits->split_k < 0) { // stream-K: partial results meet in L2
+    if (t->in->traits->split_k < 0 || (t->simt && t->split > 1)) { // partial results meet in L2
         double partials = 2 * ending * tile * 4;
         double l2_s = gpu->l2_bytes_clk.value > 0 ? gpu->l2_bytes_clk.value * t->clock
                                                   : gpu->dram_bytes_s.value;
         b->split_ns = (split_s + partials / l2_s) * 1e9;
-        if (t->split == 1) // only the tiles that two blocks share
+        if (t->split == 1) // stream-K: only the tiles that two blocks share
             b->split_ns *= 0.5;
         if (gpu->l2_bytes_clk.value > 0)
             b->clocked_ns += b->split_ns * (partials / l2_s) / (split_s + partials / l2_s);
@@ -212,7 +221,7 @@ static void run_at(struct hopper_breakdown *b, struct hopper_terms *t, double cl
     add_ends(b, t);
 }
 
-const char *hopper(struct hopper_breakdown *out, const struct predict_input *in)
+static const char *predict(struct hopper_breakdown *out, const struct predict_input *in)
 {
     const struct gpu *gpu = in->gpu;
     double clock = in->clock_hz > 0 ? in->clock_hz : gpu->clock_hz.value;
@@ -227,8 +236,21 @@ const char *hopper(struct hopper_breakdown *out, const struct predict_input *in)
         double math_ns = b.full_waves * b.full.limits_ns[HOPPER_MATH];
         if (b.tiles % b.resident)
             math_ns += b.last.limits_ns[HOPPER_MATH];
-        run_at(&b, &t, hopper_clock_hz(gpu, in->problem->in, math_ns, b.time_ns));
+        clock = hopper_clock_hz(gpu, in->problem->in, math_ns, b.time_ns);
+        if (clock != b.clock_hz)
+            run_at(&b, &t, clock);
     }
     *out = b;
     return NULL;
+}
+
+const char *hopper(struct hopper_breakdown *out, const struct predict_input *in)
+{
+    struct predict_input library = *in;
+    struct traits traits = *in->traits;
+    if (!simt_applies(in) || (traits.tile_m > 0 && traits.tile_n > 0))
+        return predict(out, in);
+    simt_library(&traits, in);
+    library.traits = &traits;
+    return predict(out, &library);
 }

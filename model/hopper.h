@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Our own model: a GEMM on Hopper (H100, H200; Blackwell by profile) as waves of thread blocks.
+// What follows is of kernels whose operands come by bulk copies and are multiplied by wgmma; how a
+// wave of the others is timed (FP32 without tensor cores, mma.sync) stands in simt.h.
 //
 // A wave takes a soft maximum (power mean of exponent 5) of what it needs of each resource:
 //     math    2 tm tn K / flops_clk, rows padded to the instruction's 64, K to whole slabs
@@ -54,6 +56,8 @@ enum hopper_limit {
     HOPPER_ZEROS,
     HOPPER_L2,
     HOPPER_DRAM,
+    HOPPER_SHARED, // these two: kernels whose threads load and multiply themselves, simt.h
+    HOPPER_LATENCY,
     HOPPER_LIMITS
 };
 const char *hopper_limit_name(enum hopper_limit limit);

@@ -4,6 +4,7 @@
 #include "model/hopper_terms.h"
 
 #include "model/cutlass.h"
+#include "model/simt.h"
 
 #include <math.h>
 
@@ -21,7 +22,7 @@ static const double reduce_clk = 896, reduce_kib_clk = 60.5;
 static const double l2_resident = 0.64; // 40 MB of 60 MiB
 enum { ROWS = 64, STEP_BYTES = 32, LINE_BYTES = 128, STORE_BYTES = 16 };
 
-static const char *const limits[] = {"math", "issue", "zeros", "l2", "dram"};
+static const char *const limits[] = {"math", "issue", "zeros", "l2", "dram", "shared", "latency"};
 
 const char *hopper_limit_name(enum hopper_limit limit)
 {
@@ -43,8 +44,7 @@ static double fifth_power(double x)
     return x * x * (x * x) * x;
 }
 
-// The rectangle of the tile grid that `tiles` output tiles in raster order cover.
-static void lay_raster(struct hopper_wave *w, const struct hopper_terms *t, double tiles)
+void hopper_lay_raster(struct hopper_wave *w, const struct hopper_terms *t, double tiles)
 {
     const struct traits *traits = t->in->traits;
     double m = (double)t->grid_m, n = (double)t->grid_n;
@@ -62,7 +62,7 @@ static void lay_raster(struct hopper_wave *w, const struct hopper_terms *t, doub
     w->columns = along_m ? other : side;
 }
 
-static double new_dram_bytes(const struct hopper_breakdown *b, const struct hopper_wave *w,
+double hopper_new_dram_bytes(const struct hopper_breakdown *b, const struct hopper_wave *w,
                              const struct hopper_terms *t)
 {
     const struct problem *p = t->in->problem;
@@ -184,11 +184,13 @@ static void add_limits(struct hopper_wave *w)
 struct hopper_wave hopper_wave(const struct hopper_breakdown *b, const struct hopper_terms *t,
                                int64_t blocks)
 {
+    if (t->simt)
+        return simt_wave(b, t, blocks);
     struct hopper_wave w = {.blocks = blocks};
     double ns = 1e9 / t->clock;
     double blocks_sm = ceil((double)blocks / (double)t->sms);
-    lay_raster(&w, t, ceil((double)blocks / t->split));
-    w.dram_bytes = new_dram_bytes(b, &w, t);
+    hopper_lay_raster(&w, t, ceil((double)blocks / t->split));
+    w.dram_bytes = hopper_new_dram_bytes(b, &w, t);
     w.limits_ns[HOPPER_MATH] = blocks_sm * math_clk(b, t) * ns;
     if (t->tensor) {
         w.limits_ns[HOPPER_ISSUE] = blocks_sm * issue_clk(b, t) * ns;
@@ -204,6 +206,8 @@ struct hopper_wave hopper_wave(const struct hopper_breakdown *b, const struct ho
 // What of a tile's end and the next one's start does not overlap.
 double hopper_overhead_clk(const struct hopper_breakdown *b, const struct hopper_terms *t)
 {
+    if (t->simt) // the SM's other blocks work meanwhile
+        return 0;
     const struct problem *p = t->in->problem;
     double area = (double)b->tile_m * b->tile_n / 1024;
     double inside = least(b->tile_m, (double)p->m) * least(b->tile_n, (double)p->n) / 1024;
@@ -219,7 +223,7 @@ double hopper_overhead_clk(const struct hopper_breakdown *b, const struct hopper
 
 double hopper_restart_clk(const struct hopper_breakdown *b, const struct hopper_terms *t)
 {
-    if (t->in->traits->persistent)
+    if (t->simt || t->in->traits->persistent)
         return 0;
     return b->blocks_per_sm > 1 ? restart_clk * twin_share : restart_clk;
 }

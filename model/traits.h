@@ -11,6 +11,9 @@ enum raster { RASTER_M, RASTER_N, RASTER_HILBERT };
 // What hides a tile's epilogue: nothing known; the same warpgroups store it between the next tile's
 // slabs; another warpgroup multiplies meanwhile.
 enum overlap { OVERLAP_NONE, OVERLAP_NEXT_TILE, OVERLAP_PINGPONG };
+// What multiplies: nothing known; FMA units; tensor cores by mma.sync, from registers; by wgmma,
+// from shared memory.
+enum multiply { MULTIPLY_UNKNOWN, MULTIPLY_FMA, MULTIPLY_MMA, MULTIPLY_WGMMA };
 
 // name, as written in the wire format, the store and reports; one X per integer trait.
 #define TRAITS(X)                                                                                  \
@@ -30,7 +33,8 @@ enum overlap { OVERLAP_NONE, OVERLAP_NEXT_TILE, OVERLAP_PINGPONG };
     X(raster_group) /* tile rows walked together, 1 = plain */                                     \
     X(split_k)      /* 1 none, -1 stream-K, 0 unknown */                                           \
     X(overlap)      /* of epilogues with multiplying: enum overlap */                              \
-    X(promote_k)    /* FP8 sums are added up in FP32 every so much of K, 0 never */
+    X(promote_k)    /* FP8 sums are added up in FP32 every so much of K, 0 never */                \
+    X(multiply)     /* enum multiply */
 
 struct traits {
     enum dtype in, out, acc;

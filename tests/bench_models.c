@@ -25,6 +25,27 @@ static struct problem deepseek(size_t index)
         .m = s->m, .n = s->n, .k = s->k, .in = DTYPE_BF16, .out = DTYPE_BF16, .batch = 1};
 }
 
+static void bench_model(const struct model *model, const char *what, enum dtype in,
+                        const struct traits *traits)
+{
+    const size_t count = 40 * 2000;
+    double sum = 0, least = 1e300;
+    for (int repeat = 0; repeat < 5; repeat++) {
+        double begin = now_ns();
+        for (size_t i = 0; i < count; i++) {
+            struct problem p = deepseek(i);
+            p.in = in;
+            const struct predict_input input = {
+                .gpu = gpu_find("h200-sxm"), .traits = traits, .problem = &p};
+            sum += model->predict(&input).time_ns;
+        }
+        double each = (now_ns() - begin) / (double)count;
+        least = each < least ? each : least;
+    }
+    printf("predict %-9s %-14s %8.0f ns %s\n", what, model->name, least,
+           sum > 0 && least <= 1000 ? "ok" : "TOO SLOW");
+}
+
 static void bench_predictions(void)
 {
     const struct traits traits = {.tile_m = 128,
@@ -35,23 +56,16 @@ static void bench_predictions(void)
                                   .cluster_n = 1,
                                   .threads = 384,
                                   .persistent = 1};
-    for (size_t m = 0; m < model_count; m++) {
-        const size_t count = 40 * 2000;
-        double sum = 0, least = 1e300;
-        for (int repeat = 0; repeat < 5; repeat++) {
-            double begin = now_ns();
-            for (size_t i = 0; i < count; i++) {
-                struct problem p = deepseek(i);
-                const struct predict_input in = {
-                    .gpu = gpu_find("h200-sxm"), .traits = &traits, .problem = &p};
-                sum += models[m]->predict(&in).time_ns;
-            }
-            double each = (now_ns() - begin) / (double)count;
-            least = each < least ? each : least;
-        }
-        printf("predict %-14s %8.0f ns %s\n", models[m]->name, least,
-               sum > 0 && least <= 1000 ? "ok" : "TOO SLOW");
-    }
+    const struct traits simt = {.tile_m = 128,
+                                .tile_n = 128,
+                                .tile_k = 8,
+                                .stages = 2,
+                                .threads = 256,
+                                .smem_bytes = 8448,
+                                .multiply = MULTIPLY_FMA};
+    for (size_t m = 0; m < model_count; m++)
+        bench_model(models[m], "BF16", DTYPE_BF16, &traits);
+    bench_model(model_find("hopper"), "FP32 SIMT", DTYPE_FP32, &simt);
 }
 
 static void bench_selection(void)

@@ -14,6 +14,12 @@ const struct gpu gpu_h100_sxm = {
     .flops_clk_tf32 = GPU_SHIPPED(2048, "494.7 TFLOPS dense at 1.83 GHz (datasheet)"),
     .flops_clk_fp16 = GPU_SHIPPED(4096, "989.5 TFLOPS dense at 1.83 GHz (datasheet)"),
     .flops_clk_fp8 = GPU_SHIPPED(8192, "1979 TFLOPS dense at 1.83 GHz (datasheet)"),
+    .mma_sync_flops_clk_tf32 =
+        GPU_SHIPPED(1111, "not measured here: an H200, which has the same SM"),
+    .mma_sync_flops_clk_fp16 =
+        GPU_SHIPPED(2221, "not measured here: an H200, which has the same SM"),
+    .mma_sync_flops_clk_fp8 =
+        GPU_SHIPPED(2800, "not measured here: an H200, which has the same SM"),
     .dram_bytes_s = GPU_SHIPPED(3.24e12, "sum reduction (pranjalssh/fast.cu); datasheet 3.35e12"),
     .l2_bytes = GPU_SHIPPED(52428800, "datasheet, 50 MB"),
     .l2_bytes_clk = GPU_SHIPPED(4300, "measured on H200, same SM and L2 design"),

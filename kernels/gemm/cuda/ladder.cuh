@@ -40,7 +40,7 @@ inline dim3 grid_of(const plumb_args *args, int bm, int bn)
 
 constexpr plumb_traits ladder_traits(int bm, int bn, int bk, int stages, int threads, int smem,
                                      int registers, int blocks, int raster = PLUMB_RASTER_N,
-                                     int group = 1)
+                                     int group = 1, int multiply = PLUMB_WGMMA)
 {
     plumb_traits t = {};
     t.in_type = PLUMB_TF32;
@@ -58,6 +58,7 @@ constexpr plumb_traits ladder_traits(int bm, int bn, int bk, int stages, int thr
     t.raster = raster;
     t.raster_group = group;
     t.split_k = 1;
+    t.multiply = multiply;
     return t;
 }
 

@@ -201,6 +201,7 @@ template <class c> constexpr plumb_traits persistent_traits(int stages, int rast
                 : c::overlap || c::alternate ? PLUMB_OVERLAP_NEXT_TILE
                                              : PLUMB_OVERLAP_NONE;
     t.promote_k = c::promote ? c::bk : 0;
+    t.multiply = PLUMB_WGMMA;
     return t;
 }
 

@@ -33,7 +33,8 @@ static int launch(const plumb_args *args, void *stream)
 
 static const plumb_kernel kernel = {"tf32-1-mma",
                                     "mma.sync from global memory, 128x128",
-                                    ladder_traits(mma_tile, mma_tile, 8, 1, mma_threads, 0, 255, 2),
+                                    ladder_traits(mma_tile, mma_tile, 8, 1, mma_threads, 0, 220, 2,
+                                                  PLUMB_RASTER_N, 1, PLUMB_MMA_SYNC),
                                     supports_tf32,
                                     nullptr,
                                     nullptr,

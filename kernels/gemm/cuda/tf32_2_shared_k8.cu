@@ -15,12 +15,12 @@ static int launch(const plumb_args *args, void *stream)
     return cudaGetLastError();
 }
 
-static const plumb_kernel kernel = {
-    "tf32-2-shared-k8",
-    "mma.sync from shared memory, cp.async, 128x128x8",
-    ladder_traits(mma_tile, mma_tile, 8, 1, mma_threads, 12288, 255, 2),
-    supports_tf32,
-    nullptr,
-    nullptr,
-    launch};
+static const plumb_kernel kernel = {"tf32-2-shared-k8",
+                                    "mma.sync from shared memory, cp.async, 128x128x8",
+                                    ladder_traits(mma_tile, mma_tile, 8, 1, mma_threads, 12288, 180,
+                                                  2, PLUMB_RASTER_N, 1, PLUMB_MMA_SYNC),
+                                    supports_tf32,
+                                    nullptr,
+                                    nullptr,
+                                    launch};
 PLUMB_LIBRARY("cuda", kernel)

@@ -14,12 +14,12 @@ static int launch(const plumb_args *args, void *stream)
     return cudaGetLastError();
 }
 
-static const plumb_kernel kernel = {
-    "tf32-3-shared-k32",
-    "mma.sync from shared memory, cp.async, 128x128x32",
-    ladder_traits(mma_tile, mma_tile, 32, 1, mma_threads, 36864, 255, 2),
-    supports_tf32,
-    nullptr,
-    nullptr,
-    launch};
+static const plumb_kernel kernel = {"tf32-3-shared-k32",
+                                    "mma.sync from shared memory, cp.async, 128x128x32",
+                                    ladder_traits(mma_tile, mma_tile, 32, 1, mma_threads, 36864,
+                                                  194, 2, PLUMB_RASTER_N, 1, PLUMB_MMA_SYNC),
+                                    supports_tf32,
+                                    nullptr,
+                                    nullptr,
+                                    launch};
 PLUMB_LIBRARY("cuda", kernel)

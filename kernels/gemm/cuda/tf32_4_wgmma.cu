@@ -34,7 +34,7 @@ static int launch(const plumb_args *args, void *stream)
 static const plumb_kernel kernel = {
     "tf32-4-wgmma",
     "wgmma from swizzled shared memory, one buffer, 128x128x32",
-    ladder_traits(wgmma_tile, wgmma_tile, 32, 1, wgmma_threads, wgmma_slab, 128, 2),
+    ladder_traits(wgmma_tile, wgmma_tile, 32, 1, wgmma_threads, wgmma_slab, 96, 2),
     supports_tf32,
     nullptr,
     nullptr,

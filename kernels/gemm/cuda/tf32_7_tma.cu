@@ -10,7 +10,7 @@
 static const plumb_kernel kernel = {"tf32-7-tma",
                                     "TMA, wgmma, 3 stages, tiles in bands of 8 rows, 128x128x32",
                                     ladder_traits(tma_bm, 128, 32, 3, tma_threads,
-                                                  tma_shared<128, 3>, 255, 2, PLUMB_RASTER_M,
+                                                  tma_shared<128, 3>, 90, 2, PLUMB_RASTER_M,
                                                   tma_band),
                                     supports_tf32,
                                     nullptr,

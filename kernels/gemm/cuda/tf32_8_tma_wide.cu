@@ -14,7 +14,7 @@
 static const plumb_kernel kernel = {"tf32-8-tma-wide",
                                     "TMA, wgmma, 4 stages, tiles in bands of 8 rows, 128x256x32",
                                     ladder_traits(tma_bm, 256, 32, 4, tma_threads,
-                                                  tma_shared<256, 4>, 255, 1, PLUMB_RASTER_M,
+                                                  tma_shared<256, 4>, 154, 1, PLUMB_RASTER_M,
                                                   tma_band),
                                     supports_tf32,
                                     nullptr,

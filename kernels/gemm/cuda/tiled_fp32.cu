@@ -137,7 +137,8 @@ static const struct plumb_kernel kernel = {
                .blocks_per_sm = 2,
                .raster = PLUMB_RASTER_N,
                .raster_group = 1,
-               .split_k = 1},
+               .split_k = 1,
+               .multiply = PLUMB_FMA},
     .supports = supports,
     .launch = launch,
 };
