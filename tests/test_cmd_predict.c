@@ -2,6 +2,7 @@
 //
 // The commands predict and select as scripts use them: arguments in, text and exit code out.
 #include "ci/command.h"
+#include "ci/rows.h"
 #include "model/result.h"
 #include "tests/helper_table.h"
 
@@ -104,6 +105,29 @@ static void the_l2_knob_is_a_column_and_an_option(void **state)
     free(file);
 }
 
+static void what_multiplies_is_a_column(void **state)
+{
+    (void)state;
+    char *file = temporary("m,n,k,in_dtype,cta_m,cta_n,threads,registers,multiply\n"
+                           "4096,4096,4096,tf32,128,128,128,180,2\n"
+                           "4096,4096,4096,tf32,128,128,128,180,3\n");
+    char *line = xprintf("predict --model hopper --gpu h200-sxm --csv %s", file), *text, *name;
+    assert_int_equal(run(&command_predict, line, &text), CONCLUDE_OK);
+    name = temporary(text);
+    struct csv out;
+    struct error err;
+    if (rows_open(&out, name, &err))
+        fail_msg("%s", err.text);
+    assert_true(table_number(&out, 0, "predicted_us") > 2 * table_number(&out, 1, "predicted_us"));
+    csv_free(&out);
+    unlink(name);
+    unlink(file);
+    free(name);
+    free(file);
+    free(text);
+    free(line);
+}
+
 static void an_infeasible_row_says_why_and_has_no_time(void **state)
 {
     (void)state;
@@ -131,6 +155,7 @@ static void bad_input_ends_with_4_and_prints_no_rows(void **state)
         "m,n,k,in_dtype,cta_m\n1,2,3,fp16,-64\n",
         "m,n,k,in_dtype,sf_vec_size\n1,2,3,e2m1,16\n",
         "m,n,k,in_dtype,l2_hit_rate\n1,2,3,fp16,nan\n",
+        "m,n,k,in_dtype,multiply\n1,2,3,fp16,4\n",
         "m,n,k,in_dtype,l2_hit_rate\n1,2,3,fp16,1.5\n",
     };
     for (size_t i = 0; i < ARRAY_COUNT(bad); i++) {
@@ -222,6 +247,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(csv_in_gives_csv_out_with_two_more_columns),
         cmocka_unit_test(the_l2_knob_is_a_column_and_an_option),
+        cmocka_unit_test(what_multiplies_is_a_column),
         cmocka_unit_test(an_infeasible_row_says_why_and_has_no_time),
         cmocka_unit_test(bad_input_ends_with_4_and_prints_no_rows),
         cmocka_unit_test(explanation_shows_the_seeds_breakdown),
