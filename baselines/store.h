@@ -94,7 +94,6 @@ struct run_entry {
     enum run_kind kind;
     int64_t started_s, finished_s; // finished 0: interrupted
     char base[OBJECT_ID_TEXT], head[OBJECT_ID_TEXT];
-    int64_t results;
     enum conclusion conclusion;
     const char *headline;
     const char *summary;     // of the head commit

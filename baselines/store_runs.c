@@ -52,7 +52,7 @@ static int read_entry(struct run_entry *out, struct store *store, sqlite3_stmt *
                       struct arena *arena, struct error *err)
 {
     const char *kind = (const char *)sqlite3_column_text(row, 2);
-    int64_t conclusion = row_int(row, 8);
+    int64_t conclusion = row_int(row, 7);
     out->id = row_int(row, 0);
     bool sound = row_copy(out->uid, sizeof(out->uid), row, 1) && kind &&
                  run_kind_parse(&out->kind, kind) == 0 &&
@@ -61,11 +61,10 @@ static int read_entry(struct run_entry *out, struct store *store, sqlite3_stmt *
                  conclusion <= CONCLUDE_FAILED;
     out->started_s = row_int(row, 3);
     out->finished_s = row_int(row, 4);
-    out->results = row_int(row, 7);
     out->conclusion = (enum conclusion)conclusion;
-    out->headline = row_text(row, 9, arena);
-    out->summary = row_text(row, 10, arena);
-    out->device_uuid = row_text(row, 11, arena);
+    out->headline = row_text(row, 8, arena);
+    out->summary = row_text(row, 9, arena);
+    out->device_uuid = row_text(row, 10, arena);
     return sound ? 0 : store_damaged(store, "a run", err);
 }
 

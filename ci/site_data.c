@@ -7,8 +7,6 @@
 #include <string.h>
 
 enum {
-    RUNS_SHOWN = 200,
-    RUNS_READ = 20, // the newest that are read whole when they are needed
     ALARMS_SHOWN = 100,
     NIGHTS_SHOWN = 1000, // newest runs whose accuracy is shown
 };
@@ -51,7 +49,7 @@ static const struct past_change *change_since(const struct series_past *s)
     return NULL;
 }
 
-static uint64_t mix(uint64_t hash, uint64_t value)
+uint64_t site_mix(uint64_t hash, uint64_t value)
 {
     hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
     return hash ^ (hash >> 29);
@@ -60,11 +58,11 @@ static uint64_t mix(uint64_t hash, uint64_t value)
 // All that `load` gives follows from the points, the epochs and the changes.
 static uint64_t revision_of(const struct series_past *s)
 {
-    uint64_t hash = mix(s->past.count, (uint64_t)s->newest.run_id);
-    hash = mix(hash, s->since);
-    hash = mix(hash, s->epoch ? (uint64_t)s->epoch->when_s : 0);
+    uint64_t hash = site_mix(s->past.count, (uint64_t)s->newest.run_id);
+    hash = site_mix(hash, s->since);
+    hash = site_mix(hash, s->epoch ? (uint64_t)s->epoch->when_s : 0);
     for (size_t i = 0; i < s->change_count; i++)
-        hash = mix(mix(hash, s->changes[i].change.index), s->changes[i].attribution);
+        hash = site_mix(site_mix(hash, s->changes[i].change.index), s->changes[i].attribution);
     return hash;
 }
 
@@ -147,160 +145,6 @@ static struct device *find_devices(struct site_data *data)
     return devices;
 }
 
-// ---- runs ----
-
-struct place {
-    int64_t key;
-    size_t index;
-};
-
-static int by_key(const void *left, const void *right)
-{
-    const struct place *a = left, *b = right;
-    return a->key < b->key ? -1 : a->key > b->key;
-}
-
-// Where each series stands, by ascending key.
-static struct place *all_places(struct site_data *data)
-{
-    size_t count = data->set.count;
-    struct place *places = arena_alloc(&data->set.arena, (count + 1) * sizeof(*places));
-    for (size_t i = 0; i < count; i++)
-        places[i] = (struct place){data->set.series[i].series->key, i};
-    if (count)
-        qsort(places, count, sizeof(*places), by_key);
-    return places;
-}
-
-static int times_of(double **out, struct site_data *data, const struct place *places, int64_t run,
-                    struct error *err)
-{
-    struct arena arena = {0};
-    struct run_time *times;
-    size_t count, at = 0, series = data->site.series_count;
-    int status = store_run_times(&times, &count, data->store, run, &arena, err);
-    if (status == 0) {
-        *out = arena_alloc(&data->set.arena, series * sizeof(**out));
-        for (size_t i = 0; i < series; i++)
-            (*out)[i] = NAN;
-        for (size_t k = 0; k < count; k++) {
-            while (at < series && places[at].key < times[k].series)
-                at++;
-            if (at < series && places[at].key == times[k].series)
-                (*out)[places[at].index] = times[k].time_ns;
-        }
-    }
-    arena_free(&arena);
-    return status;
-}
-
-// The newest run of a commit alone says what is broken now.
-static void mark_broken(struct site_series *series, struct site_data *data, const struct run *run)
-{
-    for (size_t k = 0; k < run->count; k++) {
-        const struct result *r = &run->results[k];
-        size_t device = site_device_index(&data->site, run->devices[r->device].uuid);
-        for (size_t i = 0; r->verdict.kind == VERDICT_BROKEN && i < data->site.series_count; i++) {
-            struct site_series *s = &series[i];
-            if (s->device != device || strcmp(s->kernel, r->kernel) != 0 ||
-                !problem_equal(&s->problem, &r->problem))
-                continue;
-            s->kind = VERDICT_BROKEN;
-            s->cause = CAUSE_KERNEL;
-            s->since = arena_strdup(&data->set.arena, run->head.id);
-            s->since_s = run->head.time_s;
-            s->sentence = arena_strdup(&data->set.arena, r->verdict.sentence);
-            s->revision = mix(s->revision, (uint64_t)run->id);
-        }
-    }
-}
-
-static void describe_devices(struct site_data *data, struct device *devices, const struct run *run)
-{
-    struct arena *arena = &data->set.arena;
-    for (size_t d = 0; d < run->device_count; d++) {
-        const struct device *seen = &run->devices[d];
-        size_t i = site_device_index(&data->site, seen->uuid);
-        if (i == SIZE_MAX || devices[i].kind[0])
-            continue;
-        devices[i].kind = arena_strdup(arena, seen->kind);
-        devices[i].driver = arena_strdup(arena, seen->driver);
-        devices[i].runtime = arena_strdup(arena, seen->runtime);
-        devices[i].profile = arena_strdup(arena, seen->profile);
-    }
-}
-
-static void fill_run(struct site_run *out, const struct site_data *data, const struct run_entry *e)
-{
-    size_t device = site_device_index(&data->site, e->device_uuid);
-    *out = (struct site_run){.id = e->id,
-                             .kind = e->kind,
-                             .started_s = e->started_s,
-                             .finished_s = e->finished_s,
-                             .conclusion = e->conclusion,
-                             .headline = e->headline,
-                             .summary = e->summary,
-                             .device = device == SIZE_MAX ? 0 : device};
-    memcpy(out->base, e->base, sizeof(out->base));
-    memcpy(out->head, e->head, sizeof(out->head));
-}
-
-// What only a whole run says: the devices as they are now, and what is broken.
-static int read_run(struct site_data *data, struct device *devices, struct site_series *series,
-                    const struct run_entry *e, bool *newest, struct error *err)
-{
-    struct run run = {0};
-    if (store_load_run(&run, data->store, e->id, err))
-        return -1;
-    describe_devices(data, devices, &run);
-    if (*newest && e->kind == RUN_MEASURE) {
-        mark_broken(series, data, &run);
-        *newest = false;
-    }
-    if (!data->site.repository)
-        data->site.repository = arena_strdup(&data->set.arena, run.repository);
-    run_free(&run);
-    return 0;
-}
-
-static bool all_described(const struct site *site)
-{
-    for (size_t i = 0; i < site->device_count; i++) {
-        if (!site->devices[i].kind[0])
-            return false;
-    }
-    return true;
-}
-
-static int fill_runs(struct site_data *data, struct device *devices, struct site_series *series,
-                     struct error *err)
-{
-    struct run_entry *entries;
-    struct arena *arena = &data->set.arena;
-    const struct place *places = all_places(data);
-    size_t count;
-    bool newest = true;
-    if (store_list_runs(&entries, &count, data->store, STORE_ALL_RUNS, RUNS_SHOWN, arena, err))
-        return -1;
-    struct site_run *runs = arena_alloc(arena, count * sizeof(*runs));
-    for (size_t i = 0; i < count; i++) {
-        double *times;
-        fill_run(&runs[i], data, &entries[i]);
-        if (!entries[i].finished_s)
-            continue;
-        if (times_of(&times, data, places, entries[i].id, err))
-            return -1;
-        runs[i].times_ns = times;
-        if (i < RUNS_READ && (newest || !all_described(&data->site)) &&
-            read_run(data, devices, series, &entries[i], &newest, err))
-            return -1;
-    }
-    data->site.runs = runs;
-    data->site.run_count = count;
-    data->site.made_s = count ? entries[0].started_s : 0;
-    return 0;
-}
-
 // ---- alarms ----
 
 static int newest_first(const void *left, const void *right)
@@ -372,15 +216,16 @@ int site_data_load(struct site_data *out, struct store *store, const char *epoch
         const struct series_past *s = &out->set.series[i];
         fill_series(&series[i], s, site_device_index(&out->site, s->series->device_uuid), arena);
         if (out->judgements)
-            series[i].revision = mix(series[i].revision, (uint64_t)out->judgements[i].marks);
+            series[i].revision = site_mix(series[i].revision, (uint64_t)out->judgements[i].marks);
     }
     out->site.series = series;
     out->site.series_count = out->set.count;
-    if (fill_runs(out, devices, series, err))
+    if (site_fill_runs(out, devices, series, err))
         return -1;
     fill_alarms(out);
     site_fill_accuracy(out);
     out->site.load = site_detail_load;
+    out->site.load_times = site_run_times;
     out->site.context = out;
     if (!out->site.repository)
         out->site.repository = "";

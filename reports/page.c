@@ -59,7 +59,7 @@ static void put_hash(struct buffer *out, const char *hex)
     buffer_puts(out, "'");
 }
 
-static void write_policy(struct markup *m, bool interactive)
+static void write_policy(struct markup *m, bool interactive, bool loads)
 {
     struct buffer policy = {0};
     buffer_puts(&policy, "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; "
@@ -71,6 +71,8 @@ static void write_policy(struct markup *m, bool interactive)
     put_hash(&policy, SHA256_PAGE_JS);
     if (interactive)
         put_hash(&policy, SHA256_DYGRAPHS_JS);
+    if (loads)
+        buffer_puts(&policy, " 'strict-dynamic'");
     markup_start(m, "meta");
     markup_attr(m, "http-equiv", "Content-Security-Policy");
     markup_attr(m, "content", policy.bytes);
@@ -100,7 +102,7 @@ static void write_head(struct markup *m, const struct page *page)
     markup_start(m, "meta");
     markup_attr(m, "charset", "utf-8");
     markup_end(m);
-    write_policy(m, interactive);
+    write_policy(m, interactive, page->loads);
     write_meta(m, "viewport", "width=device-width, initial-scale=1");
     write_meta(m, "color-scheme", "light dark");
     markup_element(m, "title", NULL, page->title);

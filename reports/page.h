@@ -4,7 +4,9 @@
 //
 // The page's style and scripts are inline, and its content security policy admits exactly these by
 // their SHA-256, so text from outside cannot run even if an escape were missed, and no request can
-// leave. No style attribute and no inline handler is ever written: the policy forbids them.
+// leave. No style attribute and no inline handler is ever written: the policy forbids them. One
+// page of the site trusts its script to run others ('strict-dynamic'; 'self' means nothing to
+// file:).
 #ifndef PLUMB_REPORTS_PAGE_H
 #define PLUMB_REPORTS_PAGE_H
 
@@ -20,6 +22,7 @@ struct page {
     const struct page_link *links; // navigation in the header
     size_t link_count;
     bool interactive; // has series charts: dygraphs is put in when it was built in
+    bool loads;       // its script may run further ones, of the site's own folder
     const char *feed; // href of an Atom feed, or NULL
 };
 

@@ -3,8 +3,8 @@
 // Which pages there are, which must be made again, and writing them.
 //
 // Pages made from the summaries alone are made every time and written only when their bytes differ.
-// A kernel's page needs all points of its series, so it carries a stamp of its inputs; when the
-// file there has the same stamp, nothing is loaded.
+// A kernel's page needs all points of its series, and a file of times those of its runs, so each
+// carries a stamp of its inputs; when the file there has the same stamp, nothing is loaded.
 #include "reports/site_parts.h"
 
 #include "reports/report.h"
@@ -191,10 +191,10 @@ static int put(struct target *target, const char *folder, const char *name, cons
     return status;
 }
 
-static int put_both(struct target *target, const char *folder, const char *name,
+static int put_both(struct target *target, const char *folder, const char *name, const char *ending,
                     struct buffer *html, struct buffer *json, struct error *err)
 {
-    int status = put(target, folder, name, ".html", html, err);
+    int status = put(target, folder, name, ending, html, err);
     if (status == 0)
         status = put(target, folder, name, ".json", json, err);
     buffer_free(html);
@@ -244,15 +244,16 @@ static uint64_t stamp_of(const struct site_map *map, const struct site_group *ke
     return hash;
 }
 
-// The stamp stands in the page's JSON, which is written after the page: killed between the two, the
+// The stamp stands in a page's JSON, which is written after the page: killed between the two, the
 // page is made again.
-static bool has_stamp(const char *directory, const struct site_group *kernel, uint64_t stamp)
+static bool has_stamp(const char *directory, const char *folder, const char *name,
+                      const char *ending, uint64_t stamp)
 {
     char wanted[64];
     struct buffer json = {0};
     struct stat st;
-    char *path = xprintf("%s/kernel/%s.json", directory, kernel->slug);
-    char *page = xprintf("%s/kernel/%s.html", directory, kernel->slug);
+    char *path = xprintf("%s/%s%s.json", directory, folder, name);
+    char *page = xprintf("%s/%s%s%s", directory, folder, name, ending);
     snprintf(wanted, sizeof(wanted), "\"stamp\":\"%016llx\"", (unsigned long long)stamp);
     bool found = stat(page, &st) == 0 && st.st_size > 0 && read_start(&json, path, 4096) &&
                  json.bytes && strstr(json.bytes, wanted);
@@ -267,7 +268,7 @@ static int write_kernel(struct target *target, const struct site_map *map,
 {
     struct buffer html = {0}, json = {0};
     uint64_t stamp = stamp_of(map, kernel);
-    if (has_stamp(target->directory, kernel, stamp)) {
+    if (has_stamp(target->directory, "kernel/", kernel->slug, ".html", stamp)) {
         target->written.unchanged += 2;
         return 0;
     }
@@ -276,7 +277,56 @@ static int write_kernel(struct target *target, const struct site_map *map,
         buffer_free(&json);
         return -1;
     }
-    return put_both(target, "kernel/", kernel->slug, &html, &json, err);
+    return put_both(target, "kernel/", kernel->slug, ".html", &html, &json, err);
+}
+
+// ---- compare ------------------------------------------------------------------------------------
+
+static int write_times(struct target *target, const struct site_map *map,
+                       const struct site_run *const *runs, size_t count, struct error *err)
+{
+    const struct site *site = map->site;
+    struct buffer js = {0}, json = {0};
+    char name[32];
+    int status = 0;
+    uint64_t stamp = site_times_stamp(runs, count);
+    snprintf(name, sizeof(name), "%lld", (long long)(runs[0]->id / SITE_RUNS_PER_FILE));
+    if (has_stamp(target->directory, "compare/", name, ".js", stamp)) {
+        target->written.unchanged += 2;
+        return 0;
+    }
+    double *times_ns = xcalloc(count * site->series_count + 1, sizeof(*times_ns));
+    for (size_t i = 0; status == 0 && i < count; i++) {
+        status = site->load_times(times_ns + i * site->series_count, (size_t)(runs[i] - site->runs),
+                                  site->context, err);
+        target->written.loaded_runs++;
+    }
+    if (status == 0)
+        site_times(&js, &json, map, runs, count, times_ns, stamp);
+    free(times_ns);
+    return status ? -1 : put_both(target, "compare/", name, ".js", &js, &json, err);
+}
+
+static int write_compare(struct target *target, const struct site_map *map, struct error *err)
+{
+    struct buffer html = {0}, json = {0};
+    size_t count;
+    const struct site_run **runs = site_runs_by_id(map->site, &count);
+    int status = 0;
+    for (size_t first = 0, end; status == 0 && first < count; first = end) {
+        int64_t file = runs[first]->id / SITE_RUNS_PER_FILE;
+        for (end = first; end < count && runs[end]->id / SITE_RUNS_PER_FILE == file;)
+            end++;
+        status = write_times(target, map, runs + first, end - first, err);
+    }
+    free(runs);
+    if (status)
+        return -1;
+    site_run_list(&html, &json, map);
+    if (put_both(target, "compare/", "runs", ".js", &html, &json, err) ||
+        site_compare(&html, &json, map, err))
+        return -1;
+    return put_both(target, "", "compare", ".html", &html, &json, err);
 }
 
 static int write_pages(struct target *target, const struct site_map *map, struct error *err)
@@ -284,10 +334,7 @@ static int write_pages(struct target *target, const struct site_map *map, struct
     static const struct {
         const char *name;
         void (*make)(struct buffer *, struct buffer *, const struct site_map *);
-    } pages[] = {{"accuracy", site_accuracy_page},
-                 {"runs", site_runs},
-                 {"compare", site_compare},
-                 {"index", site_overview}};
+    } pages[] = {{"accuracy", site_accuracy_page}, {"runs", site_runs}, {"index", site_overview}};
     struct buffer html = {0}, json = {0};
     for (size_t k = 0; k < map->kernel_count; k++) {
         if (write_kernel(target, map, &map->kernels[k], err))
@@ -295,14 +342,16 @@ static int write_pages(struct target *target, const struct site_map *map, struct
     }
     for (size_t d = 0; d < map->site->device_count; d++) {
         site_device(&html, &json, map, d);
-        if (put_both(target, "device/", map->devices[d].slug, &html, &json, err))
+        if (put_both(target, "device/", map->devices[d].slug, ".html", &html, &json, err))
             return -1;
     }
     for (size_t i = 0; i < ARRAY_COUNT(pages); i++) {
         pages[i].make(&html, &json, map);
-        if (put_both(target, "", pages[i].name, &html, &json, err))
+        if (put_both(target, "", pages[i].name, ".html", &html, &json, err))
             return -1;
     }
+    if (write_compare(target, map, err))
+        return -1;
     site_feed(&html, map);
     return put(target, "", "feed", ".xml", &html, err);
 }
@@ -313,7 +362,7 @@ int site_write(const struct site *site, const char *directory, struct site_writt
     struct target target = {.directory = directory};
     struct site_map map;
     if (make_folder(directory, "", err) || make_folder(directory, "/kernel", err) ||
-        make_folder(directory, "/device", err))
+        make_folder(directory, "/device", err) || make_folder(directory, "/compare", err))
         return -1;
     map_make(&map, site);
     int status = write_pages(&target, &map, err);

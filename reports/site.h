@@ -7,19 +7,22 @@
 //     kernel/*.html   one page per kernel: each series with its chart, changes, epochs, prediction
 //     device/*.html   one page per device: every series on it, and its sorted accuracy
 //     accuracy.html   how good each model is, night by night
-//     runs.html       the runs;  compare.html  any two of them side by side
+//     runs.html       the newest runs;  compare.html  any two of all side by side
+//     compare/        what compare.html loads when it is asked for: the list of all runs, and their
+//                     times in files of SITE_RUNS_PER_FILE runs
 //     feed.xml        Atom feed of alarms
 // Beside every page of tables stands the same as JSON (index.json, kernel/*.json, ...).
 //
 // Scale: the summaries of all series are held at once (about 400 bytes each); the points of a
 // series come through `load` and are dropped after its page part is written, so memory does not
-// grow with the number of commits. A page whose inputs have not changed is not made again.
+// grow with the number of commits; a run's times come through `load_times` likewise. A page or file
+// of times whose inputs have not changed is not made again.
 #ifndef PLUMB_REPORTS_SITE_H
 #define PLUMB_REPORTS_SITE_H
 
 #include "reports/charts.h"
 
-enum { SITE_SPARK = 32 };
+enum { SITE_SPARK = 32, SITE_RUNS_PER_FILE = 64 };
 
 // A change of level found in a series' past.
 struct site_change {
@@ -118,8 +121,8 @@ struct site_run {
     size_t device;       // the first of its devices
     enum conclusion conclusion;
     const char *headline;
-    const char *href;       // its own report, relative to the site's folder, or NULL
-    const double *times_ns; // one per site->series, NaN = not measured; or NULL: not comparable
+    const char *href;  // its own report, relative to the site's folder, or NULL
+    uint64_t revision; // differs whenever its times do; 0: it has none to compare
 };
 
 // Newest first. The entry's identity is series + commit, so a reader never sees one twice.
@@ -152,12 +155,15 @@ struct site {
     // be made. The arena is freed after the part is written.
     int (*load)(struct site_detail *out, size_t index, void *context, struct arena *arena,
                 struct error *err);
+    // The times of runs[run], one per series, NaN = not measured.
+    int (*load_times)(double *times_ns, size_t run, void *context, struct error *err);
     void *context;
 };
 
 struct site_written {
     size_t pages, unchanged; // files written, files left as they were
     size_t loaded;           // series whose points were asked for
+    size_t loaded_runs;      // runs whose times were, for the files of compare.html
 };
 
 // Makes or refreshes the site in `directory` (created; its parent must exist). Files are replaced

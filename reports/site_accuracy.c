@@ -214,7 +214,7 @@ void site_accuracy_page(struct buffer *html, struct buffer *json, const struct s
 {
     struct site_page p = {.map = map, .root = "", .json = {.out = json}};
     struct page page;
-    site_begin(&p, &page, "Model accuracy", false);
+    site_begin(&p, &page, "Model accuracy", SITE_PLAIN);
     json_begin(&p.json, "accuracy", '[');
     markup_element(p.m, "h1", NULL, "Model accuracy");
     markup_element(p.m, "p", "muted",

@@ -290,7 +290,7 @@ int site_kernel(struct buffer *html, struct buffer *json, const struct site_map 
     struct page page;
     char text[32];
     snprintf(text, sizeof(text), "%016llx", (unsigned long long)stamp);
-    site_begin(&p, &page, kernel->name, true);
+    site_begin(&p, &page, kernel->name, SITE_WITH_CHARTS);
     json_string(&p.json, "stamp", text);
     json_string(&p.json, "kernel", kernel->name);
     markup_open(p.m, "section", "card banner v-same");

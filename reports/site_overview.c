@@ -89,7 +89,7 @@ void site_overview(struct buffer *html, struct buffer *json, const struct site_m
     struct site_page p = {.map = map, .root = "", .json = {.out = json}};
     struct page page;
     size_t count = map->site->series_count;
-    site_begin(&p, &page, map->site->repository ? map->site->repository : "plumb", false);
+    site_begin(&p, &page, map->site->repository ? map->site->repository : "plumb", SITE_PLAIN);
     write_banner(&p);
     site_findings(&p, map->order, count);
     site_heading(p.m, "All series");
@@ -101,7 +101,7 @@ void site_overview(struct buffer *html, struct buffer *json, const struct site_m
     }
     if (map->site->run_count > 0) {
         site_heading(p.m, "Newest runs");
-        site_runs_table(&p, RUNS_SHOWN);
+        site_runs_table(&p, RUNS_SHOWN, false);
     }
     write_kernels(&p);
     write_devices(&p);
@@ -123,7 +123,7 @@ void site_device(struct buffer *html, struct buffer *json, const struct site_map
     const struct device *d = &map->site->devices[device];
     const struct site_group *group = &map->devices[device];
     struct page page;
-    site_begin(&p, &page, d->name, false);
+    site_begin(&p, &page, d->name, SITE_PLAIN);
     json_string(&p.json, "device", d->uuid);
     markup_open(p.m, "section", "card banner v-same");
     markup_element(p.m, "div", "word", "device");

@@ -25,7 +25,7 @@ uint64_t site_hash(uint64_t hash, const void *bytes, size_t length)
     return hash;
 }
 
-void site_begin(struct site_page *p, struct page *page, const char *title, bool interactive)
+void site_begin(struct site_page *p, struct page *page, const char *title, enum site_frame frame)
 {
     const struct site *site = p->map->site;
     bool up = p->root[0] != '\0';
@@ -33,7 +33,8 @@ void site_begin(struct site_page *p, struct page *page, const char *title, bool 
                           .subtitle = site->repository,
                           .links = up ? links_up : links,
                           .link_count = ARRAY_COUNT(links),
-                          .interactive = interactive,
+                          .interactive = frame == SITE_WITH_CHARTS,
+                          .loads = frame == SITE_LOADS,
                           .feed = up ? "../feed.xml" : "feed.xml"};
     p->m = page_begin(page);
     p->json.comma = false;

@@ -36,7 +36,8 @@ struct site_page {
 };
 
 // Writes the frame: head, navigation (with `root`), title; `page` keeps what page_finish() needs.
-void site_begin(struct site_page *p, struct page *page, const char *title, bool interactive);
+enum site_frame { SITE_PLAIN, SITE_WITH_CHARTS, SITE_LOADS };
+void site_begin(struct site_page *p, struct page *page, const char *title, enum site_frame frame);
 void site_finish(struct site_page *p, const struct page *page, struct buffer *html);
 
 // The table of series with its JSON array `name`; columns that say nothing here are left out.
@@ -67,9 +68,23 @@ int site_kernel(struct buffer *html, struct buffer *json, const struct site_map 
 void site_accuracy_page(struct buffer *html, struct buffer *json, const struct site_map *map);
 void site_accuracy_table(struct site_page *p, bool newest_only);
 void site_runs(struct buffer *html, struct buffer *json, const struct site_map *map);
-void site_runs_table(struct site_page *p, size_t most);
-void site_compare(struct buffer *html, struct buffer *json, const struct site_map *map);
+void site_runs_table(struct site_page *p, size_t most, bool filter);
+int site_compare(struct buffer *html, struct buffer *json, const struct site_map *map,
+                 struct error *err);
 void site_feed(struct buffer *xml, const struct site_map *map);
+
+// What compare.html loads (site_compare.c): the list of all runs that can be compared, and the
+// times of some of them, `count` x series, in the order of the runs.
+bool site_comparable(const struct site_run *run);
+// Sorted by id; the caller frees.
+const struct site_run **site_runs_by_id(const struct site *site, size_t *count);
+void site_run_list(struct buffer *js, struct buffer *json, const struct site_map *map);
+void site_times(struct buffer *js, struct buffer *json, const struct site_map *map,
+                const struct site_run *const *runs, size_t count, const double *times_ns,
+                uint64_t stamp);
+uint64_t site_times_stamp(const struct site_run *const *runs, size_t count);
+// The run that this one is best held against; SIZE_MAX: there is none.
+size_t site_run_before(const struct site *site, size_t run);
 
 // FNV-1a over a text, for stamps and ids that stay the same from night to night.
 uint64_t site_hash(uint64_t hash, const void *bytes, size_t length);

@@ -220,16 +220,22 @@ static void make_accuracy(struct helper_site *h)
     h->site.accuracy_count = LINES;
 }
 
+static int load_times(double *times_ns, size_t run, void *context, struct error *err)
+{
+    struct helper_site *h = context;
+    uint64_t state = (uint64_t)h->site.runs[run].id + 5;
+    (void)err;
+    for (size_t s = 0; s < h->site.series_count; s++)
+        times_ns[s] = s % 11 == 7 ? NAN : level_ns(s) * exp(0.004 * helper_normal(&state));
+    return 0;
+}
+
 static void make_runs(struct helper_site *h)
 {
-    enum { RUNS = 30 };
-    struct site_run *runs = arena_alloc(&h->arena, RUNS * sizeof(*runs));
-    for (size_t i = 0; i < RUNS; i++) {
-        uint64_t state = i + 5;
-        double *times = arena_alloc(&h->arena, (h->site.series_count + 1) * sizeof(*times));
-        for (size_t s = 0; s < h->site.series_count; s++)
-            times[s] = s % 11 == 7 ? NAN : level_ns(s) * exp(0.004 * helper_normal(&state));
-        runs[i] = (struct site_run){.id = (int64_t)(RUNS - i),
+    const size_t count = h->runs ? h->runs : 30;
+    struct site_run *runs = arena_alloc(&h->arena, count * sizeof(*runs));
+    for (size_t i = 0; i < count; i++) {
+        runs[i] = (struct site_run){.id = (int64_t)(count - i),
                                     .kind = i % 4 ? RUN_MEASURE : RUN_GATE,
                                     .started_s = 1795000000 - (int64_t)i * 86400,
                                     .finished_s = i == 5 ? 0 : 1795000400 - (int64_t)i * 86400,
@@ -237,13 +243,13 @@ static void make_runs(struct helper_site *h)
                                                           : "kernels: one stage fewer",
                                     .conclusion = i % 4 ? CONCLUDE_OK : CONCLUDE_REGRESSION,
                                     .headline = h->hostile ? helper_hostile[1] : "OK: 40 same",
-                                    .times_ns = i == 5 ? NULL : times};
-        make_commit_id(runs[i].head, 400 - i);
+                                    .revision = i == 5 ? 0 : 77 + count - i};
+        make_commit_id(runs[i].head, count + 370 - i);
         if (i % 4 == 0)
-            make_commit_id(runs[i].base, 399 - i);
+            make_commit_id(runs[i].base, count + 369 - i);
     }
     h->site.runs = runs;
-    h->site.run_count = RUNS;
+    h->site.run_count = count;
 }
 
 static void make_alarms(struct helper_site *h)
@@ -265,13 +271,18 @@ static void make_alarms(struct helper_site *h)
 
 void helper_site(struct helper_site *h, size_t series, size_t commits, bool hostile)
 {
+    helper_site_of(h, series, commits, 0, hostile);
+}
+
+void helper_site_of(struct helper_site *h, size_t series, size_t commits, size_t runs, bool hostile)
+{
     static const struct device devices[] = {
         {"cuda", "GPU-6f1d2c9a-0b53-4a0e-9d8e-2f9c1b7d5e44", "NVIDIA H200", "580.159.04",
          "CUDA 13.0", "h200-sxm"},
         {"cuda", "GPU-11aa33bb-77cc-4a0e-9d8e-2f9c1b7d5e45", "NVIDIA H100 80GB HBM3", "580.159.04",
          "CUDA 13.0", "h100-sxm"},
     };
-    *h = (struct helper_site){.commits = commits, .hostile = hostile};
+    *h = (struct helper_site){.commits = commits, .runs = runs, .hostile = hostile};
     struct site_series *list = arena_alloc(&h->arena, (series + 1) * sizeof(*list));
     h->site = (struct site){.repository = hostile ? helper_hostile[1] : "gemm-kernels",
                             .tool_version = "0.1.0",
@@ -283,6 +294,7 @@ void helper_site(struct helper_site *h, size_t series, size_t commits, bool host
                             .series = list,
                             .series_count = series,
                             .load = load,
+                            .load_times = load_times,
                             .context = h};
     for (size_t i = 0; i < series; i++)
         make_series(h, &list[i], i);

@@ -9,7 +9,7 @@
 
 struct helper_site {
     struct site site;
-    size_t commits;
+    size_t commits, runs;
     bool hostile;
     size_t loads;   // how often `load` was called
     size_t fail_at; // the load that fails, counted from 1; 0 = none
@@ -19,6 +19,9 @@ struct helper_site {
 // `series` series over `commits` commits. The caller frees with helper_site_free(). The site's
 // context points to `out`, so it must not move.
 void helper_site(struct helper_site *out, size_t series, size_t commits, bool hostile);
+// The same with so many runs (0: 30).
+void helper_site_of(struct helper_site *out, size_t series, size_t commits, size_t runs,
+                    bool hostile);
 void helper_site_free(struct helper_site *site);
 
 #endif

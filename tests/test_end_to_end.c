@@ -119,7 +119,11 @@ static size_t count_results(void)
         fail_msg("%s", err.text);
     for (size_t i = 0; i < count; i++) {
         assert_true(runs[i].finished_s > 0);
-        results += (size_t)runs[i].results;
+        struct run run;
+        if (store_load_run(&run, store, runs[i].id, &err))
+            fail_msg("%s", err.text);
+        results += run.count;
+        run_free(&run);
     }
     arena_free(&arena);
     store_close(store);

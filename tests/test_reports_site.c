@@ -74,8 +74,9 @@ static void site_has_a_page_for_everything(void **state)
     struct helper_site h;
     helper_site(&h, 40, 200, false);
     struct site_written written = write_site(&h, *state);
-    // 14 kernels and 2 devices, 4 pages, each with its JSON, and the feed.
-    assert_int_equal(written.pages, 2 * (14 + 2 + 4) + 1);
+    // 14 kernels and 2 devices, 4 pages, the list of runs and one file of times, each with its
+    // JSON, and the feed.
+    assert_int_equal(written.pages, 2 * (14 + 2 + 4 + 2) + 1);
     assert_int_equal(written.loaded, 40);
     char *index = read_file(*state, "index.html");
     assert_non_null(strstr(index, "1 of 40 series are broken, 5 slower"));
@@ -156,13 +157,14 @@ static void kernels_never_share_a_page(void **state)
     h.site.series = series;
     write_site(&h, *state);
     assert_true(shell("test $(ls kernel/*.html | wc -l) -eq 11", *state));
-    assert_true(shell("test $(find . -type f | wc -l) -eq 35", *state)); // 2 (11 + 2 + 4) + 1
+    assert_true(shell("test $(find . -type f | wc -l) -eq 39", *state)); // 2 (11 + 2 + 4 + 2) + 1
     helper_site_free(&h);
 }
 
 static void json_beside_every_page_is_valid(void **state)
 {
-    static const char *const names[] = {"index.json", "accuracy.json", "runs.json", "compare.json",
+    static const char *const names[] = {"index.json",       "accuracy.json",     "runs.json",
+                                        "compare.json",     "compare/runs.json", "compare/0.json",
                                         "kernel/tiled.json"};
     for (int hostile = 0; hostile < 2; hostile++) {
         struct helper_site h;
@@ -175,6 +177,53 @@ static void json_beside_every_page_is_valid(void **state)
         }
         helper_site_free(&h);
     }
+}
+
+// ---- runs ---------------------------------------------------------------------------------------
+
+// A night adds a run: the newest file of times is made again, from its runs alone. A run whose
+// revision differs (another store's) takes its file with it; a file that is gone is made again.
+static void new_runs_touch_their_file_only(void **state)
+{
+    struct helper_site h;
+    helper_site_of(&h, 12, 20, 200, false);
+    assert_int_equal(write_site(&h, *state).loaded_runs, 199);           // one was interrupted
+    assert_true(shell("test $(ls compare/*.js | wc -l) -eq 5", *state)); // 0 .. 3 and the list
+    assert_int_equal(write_site(&h, *state).loaded_runs, 0);
+    struct site_run *runs = arena_alloc(&h.arena, 201 * sizeof(*runs));
+    memcpy(runs + 1, h.site.runs, 200 * sizeof(*runs));
+    runs[0] = runs[1];
+    runs[0].id = 201;
+    h.site.runs = runs;
+    h.site.run_count = 201;
+    struct site_written night = write_site(&h, *state);
+    assert_int_equal(night.loaded_runs, 201 - 192 - 1 + 1);
+    runs[150].revision++; // id 51
+    assert_int_equal(write_site(&h, *state).loaded_runs, 63);
+    assert_true(shell("rm compare/1.js", *state));
+    assert_int_equal(write_site(&h, *state).loaded_runs, 64);
+    assert_int_equal(write_site(&h, *state).pages, 0);
+    helper_site_free(&h);
+}
+
+static void times_of_a_run_are_those_of_the_store(void **state)
+{
+    struct helper_site h;
+    struct error err;
+    double times[12];
+    helper_site_of(&h, 12, 20, 70, false);
+    write_site(&h, *state);
+    assert_int_equal(h.site.load_times(times, 69, &h, &err), 0); // the oldest: id 1
+    char *json = read_file(*state, "compare/0.json"), *js = read_file(*state, "compare/0.js");
+    char *first = strstr(json, "{\"id\":1,\"times_ns\":[");
+    assert_non_null(first);
+    assert_true(fabs(strtod(first + strlen("{\"id\":1,\"times_ns\":["), NULL) / times[0] - 1) <
+                1e-5);
+    assert_true(strncmp(js, "plumbTimes({", 12) == 0);
+    assert_memory_equal(js + 11, json, strlen(json));
+    free(json);
+    free(js);
+    helper_site_free(&h);
 }
 
 // ---- feed ---------------------------------------------------------------------------------------
@@ -340,6 +389,8 @@ int main(void)
         site_test(hostile_names_stay_inside_and_apart),
         site_test(kernels_never_share_a_page),
         site_test(json_beside_every_page_is_valid),
+        site_test(new_runs_touch_their_file_only),
+        site_test(times_of_a_run_are_those_of_the_store),
         site_test(feed_has_what_atom_demands),
         site_test(feed_ids_outlive_a_night),
         site_test(empty_site_is_a_site),

@@ -155,38 +155,114 @@
     cell.classList.toggle("empty", !known);
   }
 
+  // What the site's folder has beside compare.html: scripts that hand over JSON, for a page opened
+  // from a folder may read no other file. Each is run once.
+  var scripts = {}, allRuns = null, times = {};
+  window.plumbRuns = function (list) { allRuns = list; };
+  window.plumbTimes = function (file) {
+    file.runs.forEach(function (run) {
+      var byName = {};
+      file.series.forEach(function (name, i) { byName[name] = run.times_ns[i]; });
+      times[run.id] = byName;
+    });
+  };
+  function load(name) {
+    scripts[name] = scripts[name] || new Promise(function (done) {
+      var script = make("script", { src: "compare/" + name + ".js" });
+      script.addEventListener("load", done);
+      script.addEventListener("error", done);
+      document.head.append(script);
+    });
+    return scripts[name];
+  }
+
+  function runText(run) {
+    var date = new Date(run[2] * 1000).toISOString().slice(0, 16).replace("T", " ");
+    return run[0] + ": " + run[3] + ", " + date + " " + run[1] + ", " + run[4];
+  }
+
+  // A field that searches and the list of what it found, newest first.
+  function makePicker(data, chosen, changed) {
+    var picker = { run: data.runs.find(function (run) { return run[0] === chosen; }) };
+    var find = make("input", { type: "search", placeholder: "number, commit, date, word ..." });
+    var select = make("select"), hint = make("option", { disabled: "" });
+    var most = 100;
+    function option(run) { return make("option", { value: run[0] }, [runText(run)]); }
+    picker.fill = function () {
+      var words = find.value.toLowerCase().split(/\s+/).filter(Boolean), found = 0;
+      var options = [option(picker.run)];
+      (allRuns || data.runs).forEach(function (run) {
+        var text = words.length && runText(run).toLowerCase();
+        if (run[0] === picker.run[0] || !words.every(function (word) { return text.indexOf(word) >= 0; })) return;
+        if (found++ < most) options.push(option(run));
+      });
+      if (!words.length) found = data.known - 1; // whether all are loaded or not
+      hint.textContent = found - options.length + 1 + " more: the field above finds them";
+      if (found >= options.length) options.push(hint);
+      select.replaceChildren.apply(select, options);
+      picker.found.textContent = words.length ? found + " found beside the one chosen" : "";
+    };
+    picker.set = function (id) {
+      var run = (allRuns || data.runs).find(function (r) { return r[0] === id; });
+      if (run) picker.run = run;
+      picker.fill();
+    };
+    picker.found = make("output", { "aria-live": "polite" });
+    find.addEventListener("input", function () { load("runs").then(picker.fill); });
+    select.addEventListener("change", function () { picker.set(+select.value); changed(); });
+    picker.fields = function (name) {
+      return make("div", { "class": "picker" }, [field("Find the " + name + " run", find), field(name[0].toUpperCase() + name.slice(1) + " run", select), picker.found]);
+    };
+    picker.fill();
+    return picker;
+  }
+
   function makeCompare(table) {
     var data = JSON.parse(document.getElementById("compare-data").textContent);
-    var rows = Array.from(table.tBodies[0].rows).sort(function (a, b) {
-      return a.getAttribute("data-place") - b.getAttribute("data-place");
-    });
-    function choose(index) {
-      var select = make("select");
-      data.runs.forEach(function (label, i) { select.append(make("option", { value: i }, [label])); });
-      select.value = index;
-      select.addEventListener("change", apply);
-      return select;
-    }
-    var first = choose(data.first), second = choose(0);
+    var rows = Array.from(table.tBodies[0].rows), said = document.querySelector(".compared");
+    var first = makePicker(data, data.first, changed), second = makePicker(data, data.second, changed);
+    function file(run) { return Math.floor(run[0] / data.per_file); }
     // Series that both runs have come first; each half keeps the page's order.
     function apply() {
-      var a = data.times[first.value], b = data.times[second.value], both = [], others = [];
+      var a = times[first.run[0]], b = times[second.run[0]], both = [], others = [];
+      var missing = !a ? first.run : !b ? second.run : null;
+      if (missing) {
+        said.textContent = "compare/" + file(missing) + ".js has no times of run " + missing[0] + ": is the folder whole?";
+        return;
+      }
       rows.forEach(function (row) {
-        var i = +row.getAttribute("data-place");
-        (a[i] && b[i] ? both : others).push(row);
-        var cells = row.cells, change = a[i] && b[i] ? b[i] / a[i] - 1 : null;
-        setCell(cells[3], a[i], timeText);
-        setCell(cells[4], b[i], timeText);
+        var name = row.getAttribute("data-series"), x = a[name], y = b[name];
+        var cells = row.cells, change = x && y ? y / x - 1 : null;
+        (x && y ? both : others).push(row);
+        setCell(cells[3], x || null, timeText);
+        setCell(cells[4], y || null, timeText);
         setCell(cells[5], change, function (v) {
           return (v < 0 ? "\u2212" : "+") + Math.abs(v * 100).toFixed(2) + " %";
         });
       });
       table.tBodies[0].append.apply(table.tBodies[0], both.concat(others));
-      document.querySelector(".compared").textContent =
-        data.runs[first.value] + " against " + data.runs[second.value];
+      said.textContent = runText(first.run) + " against " + runText(second.run);
     }
-    var bar = make("div", { "class": "toolbar" }, [field("First run", first, "grow"), field("Second run", second, "grow")]);
-    table.parentElement.before(bar);
+    function show() {
+      return Promise.all([load(file(first.run)), load(file(second.run))]).then(apply);
+    }
+    function changed() {
+      history.replaceState(null, "", "#" + first.run[0] + ".." + second.run[0]);
+      show();
+    }
+    // compare.html#12..345 names two runs.
+    function follow() {
+      var ids = /^#(\d+)\.\.(\d+)$/.exec(location.hash);
+      if (!ids) return;
+      load("runs").then(function () {
+        first.set(+ids[1]);
+        second.set(+ids[2]);
+        show();
+      });
+    }
+    table.parentElement.before(make("div", { "class": "pickers" }, [first.fields("first"), second.fields("second")]));
+    addEventListener("hashchange", follow);
+    follow();
   }
 
   // ---- links into folded parts --------------------------------------------------------------

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Writes the pages the browser tests open: pages FOLDER makes FOLDER/{run,hostile,large,empty} and
-// FOLDER/site{,-hostile,-large,-empty}.
+// FOLDER/site{,-hostile,-large,-huge,-runs,-empty}.
 #include "tests/helper_run.h"
 #include "tests/helper_site.h"
 
@@ -25,12 +25,12 @@ static int write_run(const char *folder, const char *name, struct run run)
 }
 
 static int write_site(const char *folder, const char *name, size_t series, size_t commits,
-                      bool hostile)
+                      size_t runs, bool hostile)
 {
     struct error err;
     struct helper_site site;
     char *path = xprintf("%s/%s", folder, name);
-    helper_site(&site, series, commits, hostile);
+    helper_site_of(&site, series, commits, runs, hostile);
     int status = site_write(&site.site, path, NULL, &err);
     if (status)
         fprintf(stderr, "%s\n", err.text);
@@ -47,9 +47,10 @@ int main(int argc, char **argv)
            write_run(argv[1], "hostile", helper_run_hostile()) ||
            write_run(argv[1], "large", helper_run_large(500)) ||
            write_run(argv[1], "empty", helper_run_empty()) ||
-           write_site(argv[1], "site", 40, 2000, false) ||
-           write_site(argv[1], "site-hostile", 40, 60, true) ||
-           write_site(argv[1], "site-large", 500, 300, false) ||
-           write_site(argv[1], "site-huge", 4000, 2, false) ||
-           write_site(argv[1], "site-empty", 0, 0, false);
+           write_site(argv[1], "site", 40, 2000, 0, false) ||
+           write_site(argv[1], "site-hostile", 40, 60, 0, true) ||
+           write_site(argv[1], "site-large", 500, 300, 0, false) ||
+           write_site(argv[1], "site-huge", 4000, 2, 0, false) ||
+           write_site(argv[1], "site-runs", 40, 60, 500, false) ||
+           write_site(argv[1], "site-empty", 0, 0, 0, false);
 }
