@@ -28,12 +28,18 @@ struct past_change {
     const char *what; // name of a break, or NULL
 };
 
-// A declared change: driver, CUDA runtime, model. It is not a change of level, but may be why.
+// A declared change: driver, CUDA runtime, model, device. It is not a change of level, but may be
+// why.
 struct past_break {
     size_t index; // first point after it
     struct past_commit at;
     const char *what; // "driver 570.86 -> 580.65"
     bool model;
+    // Of a device that took another's place, whose series ends where this one begins (index 0): by
+    // how much times moved, log ratio, NaN when there were too few points. Not kept: the other
+    // series may go on.
+    bool device;
+    double size, low, high;
 };
 
 enum { JUDGEMENT_MAKER_TEXT = 33 };

@@ -174,6 +174,7 @@ struct history_query {
     bool comparisons;   // also the heads of gates, bisections and studies
     // store_past() only: no measurement with a larger key, no commit before this time; 0: no bound.
     int64_t until_key, from_s;
+    bool oldest; // store_past() only: `limit` keeps the oldest points; without their predictions
 };
 // Timed (state ok) head measurements of a series in order of commit time, then of measuring, newest
 // last. Points live in the arena. An unknown series has none.
@@ -238,6 +239,14 @@ int store_list_series(struct series_entry **out, size_t *count, struct store *st
                       struct arena *arena, struct error *err);
 
 // ---- devices and epochs ----
+
+// The devices that plain runs had, and when these began.
+struct device_entry {
+    const char *uuid, *kind, *name;
+    int64_t first_s, last_s;
+};
+int store_list_devices(struct device_entry **out, size_t *count, struct store *store,
+                       struct arena *arena, struct error *err);
 
 // Keeps the figures of `gpu` that were measured (origin CALIBRATED) as this device's newest
 // profile.

@@ -139,3 +139,30 @@ int store_list_series(struct series_entry **out, size_t *count, struct store *st
     *count = used;
     return 0;
 }
+
+int store_list_devices(struct device_entry **out, size_t *count, struct store *store,
+                       struct arena *arena, struct error *err)
+{
+    struct device_entry *all = NULL;
+    size_t used = 0, room = 0;
+    sqlite3_stmt *row = statement_bind(store, SQL_LIST_DEVICES, NULL, 0);
+    int status;
+    while ((status = statement_step(store, row, err)) > 0) {
+        if (used == room) {
+            room = room ? 2 * room : 16;
+            all = xrealloc(all, room, sizeof(*all));
+        }
+        all[used++] =
+            (struct device_entry){row_text(row, 0, arena), row_text(row, 1, arena),
+                                  row_text(row, 2, arena), row_int(row, 3), row_int(row, 4)};
+    }
+    sqlite3_reset(row);
+    if (status == 0) {
+        *out = arena_alloc(arena, used * sizeof(*all));
+        if (used)
+            memcpy(*out, all, used * sizeof(*all));
+        *count = used;
+    }
+    free(all);
+    return status;
+}

@@ -78,13 +78,14 @@ static int read_point(struct reading *r, sqlite3_stmt *row, struct error *err)
     return 0;
 }
 
-// Newest first, so that LIMIT keeps the newest.
+// Newest first, so that LIMIT keeps the newest; or oldest first.
 static int read_points(struct reading *r, int64_t series, const struct history_query *query,
                        struct error *err)
 {
     int status;
+    enum statement which = query->comparisons ? SQL_PAST_ALL : SQL_PAST;
     sqlite3_stmt *row =
-        statement_bind(r->store, query->comparisons ? SQL_PAST_ALL : SQL_PAST,
+        statement_bind(r->store, query->oldest ? SQL_PAST_OLDEST : which,
                        CELLS(INT(series), INT(query->until_s ? query->until_s : INT64_MAX),
                              INT(query->except_run), INT(query->limit ? (int64_t)query->limit : -1),
                              INT(query->until_key ? query->until_key : INT64_MAX),
@@ -169,12 +170,13 @@ int store_past(struct past *out, struct store *store, const struct series *serie
     int64_t key;
     int status = -1;
     if (content_find_series(&key, store, series, err) || read_points(&r, key, query, err) ||
-        read_predictions(&predicted, &count, &r, key, err) || join(&r, predicted, count, err))
+        (!query->oldest && read_predictions(&predicted, &count, &r, key, err)) ||
+        join(&r, predicted, count, err))
         goto done;
     *out = (struct past){.count = r.used};
     out->points = arena_alloc(arena, r.used * sizeof(*r.points));
     for (size_t i = 0; i < r.used; i++)
-        out->points[i] = r.points[r.used - 1 - i];
+        out->points[i] = r.points[query->oldest ? i : r.used - 1 - i];
     status = 0;
 done:
     free(predicted);

@@ -64,6 +64,16 @@ static void table_now(const struct series_past *s)
     free(reason);
 }
 
+static void table_break(const struct past_break *b)
+{
+    char date[16], size[64] = "", *what = safe(b->what);
+    if (b->device && isfinite(b->size))
+        snprintf(size, sizeof(size), ": %+.2f %%  (%+.2f .. %+.2f)", percent(b->size),
+                 percent(b->low), percent(b->high));
+    printf("  %s  %-10.10s %s%s\n", date_of(date, b->at.time_s), b->at.id, what, size);
+    free(what);
+}
+
 static void table_series(const struct series_past *s)
 {
     char problem[PROBLEM_TEXT];
@@ -78,15 +88,17 @@ static void table_series(const struct series_past *s)
         for (; b < s->break_count &&
                (i == s->change_count || s->breaks[b].index <= s->changes[i].change.index);
              b++) {
-            char date[16], *what = safe(s->breaks[b].what);
-            printf("  %s  %-10.10s %s\n", date_of(date, s->breaks[b].at.time_s), s->breaks[b].at.id,
-                   what);
-            free(what);
+            table_break(&s->breaks[b]);
         }
         if (i < s->change_count)
             table_change(&s->changes[i]);
     }
     table_now(s);
+    if (s->replaced_by) {
+        char *by = safe(s->replaced_by);
+        printf("  no more: %s took this device's place\n", by);
+        free(by);
+    }
     free(kernel);
     free(device);
 }
@@ -159,8 +171,13 @@ static void csv_series(const struct series_past *s)
     }
     for (size_t i = 0; i < s->break_count; i++) {
         csv_start(s, "break", s->breaks[i].at.id, s->breaks[i].at.time_s);
-        fputs(",,,,,,,,", stdout);
-        cell(s->breaks[i].what, '\n');
+        const struct past_break *b = &s->breaks[i];
+        fputs(",,,", stdout);
+        number(b->device ? b->size : NAN, ',');
+        number(b->device ? b->low : NAN, ',');
+        number(b->device ? b->high : NAN, ',');
+        fputs(",,", stdout);
+        cell(b->what, '\n');
     }
     csv_start(s, "now", s->newest.commit, s->newest.time_s);
     fputs(",,,", stdout);
@@ -247,6 +264,10 @@ static void json_series(struct json *json, const struct series_past *s)
         json_begin(json, NULL, '{');
         json_commit(json, "commit", &s->breaks[i].at);
         json_string(json, "what", s->breaks[i].what);
+        json_bool(json, "device", s->breaks[i].device);
+        json_number(json, "log_ratio", s->breaks[i].device ? s->breaks[i].size : NAN);
+        json_number(json, "low", s->breaks[i].device ? s->breaks[i].low : NAN);
+        json_number(json, "high", s->breaks[i].device ? s->breaks[i].high : NAN);
         json_end(json, '}');
     }
     json_end(json, ']');

@@ -81,8 +81,10 @@ int history_load(struct history_set *out, struct store *store,
         if (history_selects(request, &entries[i]))
             status = load_one(&set, store, request, entries, i, err);
     }
-    if (status == 0)
+    if (status == 0) {
         past_attribute(set.series, set.count);
+        status = past_devices(set.series, set.count, store, &set.arena, err);
+    }
     if (status == 0 && request->nights)
         nights_settle(request->nights);
 done:

@@ -148,8 +148,8 @@ static void add_break(struct series_past *out, size_t index, const char *what, b
             memcpy(grown, out->breaks, out->break_count * sizeof(*grown));
         out->breaks = grown;
     }
-    out->breaks[out->break_count++] =
-        (struct past_break){index, commit_of(&out->past.points[index]), what, model};
+    out->breaks[out->break_count++] = (struct past_break){
+        .index = index, .at = commit_of(&out->past.points[index]), .what = what, .model = model};
 }
 
 static void find_breaks(struct series_past *out, struct arena *keep)

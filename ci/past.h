@@ -53,6 +53,7 @@ struct series_past {
     size_t change_count;
     struct past_break *breaks;
     size_t break_count;
+    const char *replaced_by;   // uuid of the device that took this one's place; NULL: none
     const struct epoch *epoch; // the last that covers it; NULL: the beginning counts as accepted
     size_t since;              // index of the first point of the accepted state
     bool since_known;          // false: the epoch begins with a commit that is not measured yet
@@ -91,5 +92,10 @@ bool past_epoch_begins(size_t *out, const struct epoch *epoch, const struct past
 // Looks at all series together: changes that many share are the device's, a class of kernels' or
 // the model's. Only what `keep` holds is needed.
 void past_attribute(struct series_past *all, size_t count);
+
+// Names the devices that took another's place as breaks before the first points of their series,
+// and says of the others' series that they are replaced. Reads the few points at either side.
+int past_devices(struct series_past *all, size_t count, struct store *store, struct arena *keep,
+                 struct error *err);
 
 #endif

@@ -63,6 +63,13 @@ static uint64_t revision_of(const struct series_past *s)
     hash = site_mix(hash, s->epoch ? (uint64_t)s->epoch->when_s : 0);
     for (size_t i = 0; i < s->change_count; i++)
         hash = site_mix(site_mix(hash, s->changes[i].change.index), s->changes[i].attribution);
+    for (size_t i = 0; i < s->break_count && s->breaks[i].device; i++) { // may come and go
+        uint64_t size;
+        memcpy(&size, &s->breaks[i].size, sizeof(size));
+        hash = site_mix(hash, size);
+        for (const char *c = s->breaks[i].what; *c; c++)
+            hash = site_mix(hash, (unsigned char)*c);
+    }
     return hash;
 }
 
@@ -107,6 +114,9 @@ static void fill_series(struct site_series *out, const struct series_past *s, si
         out->sentence = arena_printf(arena, "%zu measured so far, too few to say", s->past.count);
     if (out->kind == VERDICT_UNDECIDED)
         out->sentence = "its newest times scatter too much to say";
+    if (s->replaced_by)
+        out->sentence =
+            arena_printf(arena, "no more measured: %s took its device's place", s->replaced_by);
     if (out->kind != VERDICT_SLOWER && out->kind != VERDICT_FASTER)
         return;
     const struct past_change *c = change_since(s);

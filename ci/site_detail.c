@@ -85,6 +85,23 @@ static const char *why(const struct past_change *c)
     return strcmp(name, cause_name(site_cause(c->attribution))) == 0 ? NULL : name;
 }
 
+static void fill_breaks(struct site_detail *out, const struct series_past *s, struct arena *arena)
+{
+    struct site_break *breaks = arena_alloc(arena, s->break_count * sizeof(*breaks));
+    for (size_t i = 0; i < s->break_count; i++) {
+        const struct past_break *b = &s->breaks[i];
+        breaks[i] = (struct site_break){.index = b->index,
+                                        .time_s = b->at.time_s,
+                                        .what = b->what,
+                                        .log_ratio = b->device ? b->size : NAN,
+                                        .lower = b->device ? b->low : NAN,
+                                        .upper = b->device ? b->high : NAN};
+        memcpy(breaks[i].commit, b->at.id, sizeof(b->at.id));
+    }
+    out->breaks = breaks;
+    out->break_count = s->break_count;
+}
+
 // As they were attributed among all series.
 static void fill_changes(struct site_detail *out, const struct series_past *s, struct arena *arena)
 {
@@ -107,6 +124,7 @@ static void fill_changes(struct site_detail *out, const struct series_past *s, s
     }
     out->changes = changes;
     out->change_count = s->change_count;
+    fill_breaks(out, s, arena);
     if (s->epoch) {
         struct site_epoch *epoch = arena_alloc(arena, sizeof(*epoch));
         *epoch = (struct site_epoch){.index = s->since,

@@ -137,7 +137,7 @@ static int load_all(struct loading *l, const struct history_request *request,
     }
     save(l);
     past_attribute(set->series, set->count);
-    return 0;
+    return past_devices(set->series, set->count, l->store, &set->arena, err);
 }
 
 int site_past_load(struct history_set *out, struct judgement **kept, struct store *store,

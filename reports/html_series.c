@@ -173,7 +173,7 @@ static struct chart_mark *marks_of(const struct view *view, char (**texts)[VIEW_
     *texts = xcalloc(count ? count : 1, sizeof(**texts));
     for (size_t i = 0; i < count; i++) {
         view_percent((*texts)[i], expm1(view->extra->changes[i].log_ratio));
-        marks[i] = (struct chart_mark){view->extra->changes[i].index, (*texts)[i], false};
+        marks[i] = (struct chart_mark){view->extra->changes[i].index, (*texts)[i], MARK_CHANGE};
     }
     return marks;
 }

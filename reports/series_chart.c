@@ -136,13 +136,16 @@ static void draw_dots(struct markup *m, const struct drawing *d, const struct sc
     }
 }
 
+static const char *const mark_names[] = {
+    [MARK_CHANGE] = "change", [MARK_EPOCH] = "epoch", [MARK_BREAK] = "declared"};
+
 static void draw_marks(struct markup *m, const struct series_chart *c, const struct scale *x)
 {
     double open = LEFT; // where the next text may begin: the closest ones stay without
     for (size_t i = 0; i < c->mark_count; i++) {
         double at = scale_at(x, (double)c->marks[i].index - 0.5);
         double width = LETTER * (double)strlen(c->marks[i].text);
-        svg_line(m, c->marks[i].epoch ? "epoch" : "change", at, TOP, at, BOTTOM);
+        svg_line(m, mark_names[c->marks[i].kind], at, TOP, at, BOTTOM);
         if (at + 4 < open || at + 4 + width > WIDE)
             continue;
         svg_text(m, "tick", at + 4, TOP + 8, "start", c->marks[i].text);
@@ -224,7 +227,7 @@ static void write_data(struct markup *m, const struct drawing *d)
         json_begin(&j, NULL, '{');
         json_integer(&j, "at", (int64_t)d->chart->marks[i].index);
         json_string(&j, "text", d->chart->marks[i].text);
-        json_bool(&j, "epoch", d->chart->marks[i].epoch);
+        json_string(&j, "kind", mark_names[d->chart->marks[i].kind]);
         json_end(&j, '}');
     }
     json_end(&j, ']');

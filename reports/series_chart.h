@@ -13,10 +13,15 @@
 enum { SERIES_CHART_POINTS = 600 };
 
 // A vertical line before the series' point `index`.
+enum chart_mark_kind {
+    MARK_CHANGE, // a change that was found
+    MARK_EPOCH,  // an accepted change of baseline
+    MARK_BREAK,  // a declared one: driver, runtime, model, device
+};
 struct chart_mark {
     size_t index;
     const char *text;
-    bool epoch; // an accepted change of baseline, else a change that was found
+    enum chart_mark_kind kind;
 };
 
 struct series_chart {

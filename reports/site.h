@@ -46,6 +46,15 @@ struct site_epoch {
     int64_t when_s;
 };
 
+// A declared change: driver, runtime, model, device.
+struct site_break {
+    size_t index; // first point after it
+    char commit[OBJECT_ID_TEXT];
+    int64_t time_s;
+    const char *what;               // "driver 570.86 -> 580.65"
+    double log_ratio, lower, upper; // by how much times moved with it; NaN: not known
+};
+
 // All of one series, handed out by `load`.
 struct site_detail {
     struct history history;            // the points shown, newest last; at least one
@@ -56,6 +65,8 @@ struct site_detail {
     size_t change_count;
     const struct site_epoch *epochs;
     size_t epoch_count;
+    const struct site_break *breaks; // by index
+    size_t break_count;
     struct prediction prediction; // of the newest point; model NULL: none
     struct traits traits;
     const struct chart_span *spans; // lanes: warp roles, stages; of the predicted pipeline, or NULL

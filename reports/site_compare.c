@@ -21,7 +21,7 @@ enum {
     TIME_DIGITS = 6,  // 1 ppm
     FIRST_CHOICE = 100,
     SUMMARY = 60, // bytes of a commit's summary
-    NEAR = 200, // runs among which one like another is looked for
+    NEAR = 200,   // runs among which one like another is looked for
 };
 
 // ---- which runs ---------------------------------------------------------------------------------
@@ -188,8 +188,7 @@ static void figure_cell(struct markup *m, const char *label, double value, const
 }
 
 // data-series: what the loaded times call it; page.js fills the row from them.
-static void compare_row(struct site_page *p, size_t index, const double *a,
-                        const double *b)
+static void compare_row(struct site_page *p, size_t index, const double *a, const double *b)
 {
     const struct site_series *s = &p->map->site->series[index];
     char shape[PROBLEM_TEXT], text[VIEW_TEXT], name[SITE_ANCHOR];
@@ -217,8 +216,7 @@ static void compare_row(struct site_page *p, size_t index, const double *a,
     markup_end(p->m);
 }
 
-static void compare_json(struct site_page *p, size_t index, const double *a,
-                         const double *b)
+static void compare_json(struct site_page *p, size_t index, const double *a, const double *b)
 {
     const struct site_series *s = &p->map->site->series[index];
     struct json *j = &p->json;

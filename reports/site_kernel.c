@@ -13,12 +13,29 @@
 
 enum { OPEN_AT_FIRST = 3 };
 
-// Marks and their texts; the caller frees both.
-static struct chart_mark *marks_of(const struct site_detail *d, char (**texts)[VIEW_TEXT])
+static int by_index(const void *left, const void *right)
 {
-    size_t count = d->change_count + d->epoch_count;
-    struct chart_mark *marks = xcalloc(count + 1, sizeof(*marks));
-    *texts = xcalloc(count + 1, sizeof(**texts));
+    const struct chart_mark *a = left, *b = right;
+    return a->index < b->index ? -1 : a->index > b->index;
+}
+
+// The first word of what was declared: driver, runtime, model, device.
+static void break_text(char out[VIEW_TEXT], const struct site_break *b)
+{
+    char percent[VIEW_TEXT] = "";
+    if (isfinite(b->log_ratio))
+        view_percent(percent, expm1(b->log_ratio));
+    snprintf(out, VIEW_TEXT, "%.*s%s%.40s", (int)strcspn(b->what, " "), b->what,
+             *percent ? " " : "", percent);
+}
+
+// Marks by index, and their texts; the caller frees both.
+static struct chart_mark *marks_of(const struct site_detail *d, size_t *marked,
+                                   char (**texts)[VIEW_TEXT])
+{
+    size_t count = d->change_count + d->epoch_count, all = count + d->break_count;
+    struct chart_mark *marks = xcalloc(all + 1, sizeof(*marks));
+    *texts = xcalloc(all + 1, sizeof(**texts));
     for (size_t i = 0; i < count; i++) {
         bool epoch = i >= d->change_count;
         const struct site_epoch *e = epoch ? &d->epochs[i - d->change_count] : NULL;
@@ -26,26 +43,35 @@ static struct chart_mark *marks_of(const struct site_detail *d, char (**texts)[V
         char percent[VIEW_TEXT];
         view_percent(percent, expm1(size));
         snprintf((*texts)[i], VIEW_TEXT, "%s%.40s", epoch ? "accepted " : "", percent);
-        marks[i] = (struct chart_mark){epoch ? e->index : d->changes[i].index, (*texts)[i], epoch};
+        marks[i] = (struct chart_mark){epoch ? e->index : d->changes[i].index, (*texts)[i],
+                                       epoch ? MARK_EPOCH : MARK_CHANGE};
     }
+    for (size_t i = count; i < all; i++) {
+        break_text((*texts)[i], &d->breaks[i - count]);
+        marks[i] = (struct chart_mark){d->breaks[i - count].index, (*texts)[i], MARK_BREAK};
+    }
+    qsort(marks, all, sizeof(*marks), by_index);
+    *marked = all;
     return marks;
 }
 
 static void write_chart(struct markup *m, const struct site_detail *d)
 {
     char(*texts)[VIEW_TEXT];
-    struct chart_mark *marks = marks_of(d, &texts);
+    size_t marked;
+    struct chart_mark *marks = marks_of(d, &marked, &texts);
     struct series_chart chart = {.history = &d->history,
                                  .at = d->at,
                                  .total = d->total,
                                  .lower_ns = d->lower_ns,
                                  .upper_ns = d->upper_ns,
                                  .marks = marks,
-                                 .mark_count = d->change_count + d->epoch_count};
+                                 .mark_count = marked};
     markup_open(m, "figure", "wide");
     markup_element(m, "figcaption", NULL,
                    "Time per launch over commits with its interval; dotted: predicted; dashed "
-                   "upright: a change found; solid upright: an accepted epoch");
+                   "upright: a change found; solid upright: an accepted epoch; dotted upright: "
+                   "a change declared (driver, runtime, model, device)");
     series_chart(m, &chart);
     markup_end(m);
     free(marks);
@@ -136,6 +162,40 @@ static void write_epochs(struct site_page *p, const struct site_detail *d)
         markup_end(p->m);
     }
     markup_end(p->m);
+}
+
+static void write_breaks(struct site_page *p, const struct site_detail *d)
+{
+    struct json *j = &p->json;
+    json_begin(j, "breaks", '[');
+    if (d->break_count > 0)
+        markup_open(p->m, "ul", "epochs");
+    for (size_t i = d->break_count; i-- > 0;) {
+        const struct site_break *b = &d->breaks[i];
+        char size[VIEW_TEXT], interval[VIEW_TEXT], when[VIEW_TEXT];
+        view_date(when, b->time_s);
+        when[10] = '\0';
+        markup_start(p->m, "li");
+        markup_textf(p->m, "%s from ", b->what);
+        site_commit(p, b->commit);
+        markup_textf(p->m, " on %s", when);
+        if (isfinite(b->log_ratio)) {
+            view_percent(size, expm1(b->log_ratio));
+            view_interval(interval, expm1(b->lower), expm1(b->upper));
+            markup_textf(p->m, ": times moved by %s %s with it", size, interval);
+        }
+        markup_end(p->m);
+        json_begin(j, NULL, '{');
+        json_string(j, "commit", b->commit);
+        json_string(j, "what", b->what);
+        json_number(j, "change", expm1(b->log_ratio));
+        json_number(j, "lower", expm1(b->lower));
+        json_number(j, "upper", expm1(b->upper));
+        json_end(j, '}');
+    }
+    if (d->break_count > 0)
+        markup_end(p->m);
+    json_end(j, ']');
 }
 
 static void fact(struct markup *m, const char *term, const char *value)
@@ -257,6 +317,7 @@ static void write_series(struct site_page *p, size_t index, const struct site_de
     markup_end(m);
     write_changes(p, d);
     write_epochs(p, d);
+    write_breaks(p, d);
     write_points(&p->json, d);
     json_end(&p->json, '}');
     markup_end(m);

@@ -91,6 +91,27 @@ static void make_model(struct site_detail *out, double time_ns, struct arena *ar
     out->span_count = ARRAY_COUNT(spans);
 }
 
+// Every tenth series got another driver, every thirteenth another device.
+static void make_break(const struct helper_site *h, struct site_detail *out, size_t index,
+                       struct arena *arena)
+{
+    if (index % 10 && index % 13)
+        return;
+    bool device = index % 10 != 0;
+    struct site_break *b = arena_alloc(arena, sizeof(*b));
+    *b = (struct site_break){.index = device ? 0 : h->commits * 7 / 20,
+                             .what = h->hostile ? helper_hostile[1]
+                                     : device   ? "device NVIDIA H200 GPU-0 -> GPU-6f1d2c9a"
+                                                : "driver 570.86 -> 580.159.04",
+                             .log_ratio = device ? 0.012 : NAN,
+                             .lower = device ? 0.009 : NAN,
+                             .upper = device ? 0.015 : NAN};
+    b->time_s = out->history.points[b->index].time_s;
+    make_commit_id(b->commit, b->index);
+    out->breaks = b;
+    out->break_count = 1;
+}
+
 static int load(struct site_detail *out, size_t index, void *context, struct arena *arena,
                 struct error *err)
 {
@@ -100,6 +121,7 @@ static int load(struct site_detail *out, size_t index, void *context, struct are
         return error_set(err, "store: series %zu cannot be read", index);
     make_points(h, out, index, arena);
     make_model(out, out->history.points[0].predicted_ns, arena);
+    make_break(h, out, index, arena);
     if (fate == FATE_NOTHING || fate == FATE_BROKEN)
         return 0;
     size_t at = h->commits * 7 / 10;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The past of stored series: what is found in it, whose it was, and what bad input does to it.
-#include "ci/past.h"
+#include "ci/history_store.h"
 #include "tests/helper_files.h"
 #include "tests/helper_store.h"
 
@@ -21,6 +21,9 @@ struct scene {
     double common;        // of every series from STEP on
     int64_t (*time)(int); // of a commit; NULL: one per hour
     bool driver;          // another driver from STEP on
+    const char *card;     // the device from STEP on, of the same model; NULL: the same
+    const char *model;    // or of this model
+    bool turns;           // the two take turns from the beginning
     bool keep_code;       // the code never changes
     bool parents;         // commits name the one before
     bool gaps;            // every third commit is missing
@@ -89,6 +92,10 @@ static void save(struct store *store, const struct scene *scene, int commit, uin
     struct sample samples[KERNELS];
     if (scene->driver && commit >= STEP)
         device.driver = "580.2";
+    if (scene->turns ? commit % 2 : scene->card && commit >= STEP) {
+        device.uuid = scene->card;
+        device.name = scene->model ? scene->model : device.name;
+    }
     run.devices = &device;
     run.started_s = 1700000000 + 3600 * (int64_t)commit;
     run.finished_s = run.started_s + 60;
@@ -194,6 +201,86 @@ static void what_the_controls_show_is_taken_off(void **state)
     assert_int_equal(kernel_in("common.db", &scene)->change_count, 0);
     const struct scene both = {.common = 0.05, .step = -0.03};
     expect_step(kernel_in("both.db", &both), step_id, -0.03);
+}
+
+// All series of a store, devices included; the caller frees and closes.
+static struct series_past *with_devices(struct history_set *set, const char *name,
+                                        const struct scene *scene, const char *uuid)
+{
+    struct store *store = scene_store(name, scene);
+    const struct history_request all = {0};
+    assert_int_equal(history_load(set, store, &all, NULL, &err), 0);
+    store_close(store);
+    for (size_t i = 0; i < set->count; i++) {
+        if (strcmp(set->series[i].series->kernel, "kernel") == 0 &&
+            strcmp(set->series[i].series->device_uuid, uuid) == 0)
+            return &set->series[i];
+    }
+    fail_msg("no series of kernel on %s", uuid);
+    return NULL;
+}
+
+static void card_that_took_anothers_place_is_a_break(void **state)
+{
+    (void)state;
+    struct history_set set;
+    const struct scene scene = {.common = 0.02, .step = 0.01, .card = "GPU-2", .driver = true};
+    const struct series_past *s = with_devices(&set, "card.db", &scene, "GPU-2");
+    assert_int_equal(s->past.count, COMMITS - STEP);
+    assert_int_equal(s->change_count, 0);
+    assert_int_equal(s->break_count, 1);
+    assert_true(s->breaks[0].device && s->breaks[0].index == 0);
+    assert_string_equal(s->breaks[0].what, "device H GPU-1 -> GPU-2, driver 570.1 -> 580.2");
+    assert_string_equal(s->breaks[0].at.id, step_id);
+    assert_true(fabs(s->breaks[0].size - 0.03) < 0.004); // in time: the controls moved too
+    assert_true(s->breaks[0].low < 0.03 && 0.03 < s->breaks[0].high && s->breaks[0].low > 0.02);
+    assert_null(s->replaced_by);
+    for (size_t i = 0; i < set.count; i++) {
+        if (strcmp(set.series[i].series->device_uuid, "GPU-1") == 0)
+            assert_string_equal(set.series[i].replaced_by, "GPU-2");
+    }
+    history_free(&set);
+}
+
+// A step on the old card a few commits before its end is not the new card's.
+static void what_the_old_card_did_before_is_not_the_new_ones(void **state)
+{
+    (void)state;
+    struct history_set set;
+    struct store *store = scratch_store(scratch_path(&arena, folder, "late.db"), STORE_WRITE);
+    const struct scene late = {.step = 0.05}, swapped = {.step = 0.05, .card = "GPU-2"};
+    const struct history_request all = {0};
+    save_all(store, &late, 0, STEP + 8, 7);
+    save_all(store, &swapped, STEP + 8, COMMITS, 8);
+    assert_int_equal(history_load(&set, store, &all, NULL, &err), 0);
+    store_close(store);
+    size_t found = 0;
+    for (size_t i = 0; i < set.count; i++) {
+        const struct series_past *s = &set.series[i];
+        if (strcmp(s->series->device_uuid, "GPU-2") != 0)
+            continue;
+        assert_int_equal(s->break_count, 1);
+        assert_true(fabs(s->breaks[0].size) < 0.004 && s->breaks[0].low < 0);
+        found++;
+    }
+    assert_int_equal(found, KERNELS);
+    history_free(&set);
+}
+
+// Two cards that take turns, and another model, are series of their own.
+static void cards_that_take_turns_replace_nobody(void **state)
+{
+    (void)state;
+    struct history_set set;
+    const struct scene turns = {.card = "GPU-2", .turns = true};
+    const struct series_past *s = with_devices(&set, "turns.db", &turns, "GPU-2");
+    assert_int_equal(s->break_count, 0);
+    assert_null(s->replaced_by);
+    history_free(&set);
+    const struct scene other = {.card = "GPU-2", .model = "H2"};
+    s = with_devices(&set, "other.db", &other, "GPU-2");
+    assert_int_equal(s->break_count, 0);
+    history_free(&set);
 }
 
 static void steps_at_a_new_driver_are_the_drivers(void **state)
@@ -348,6 +435,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(step_of_a_kernel_is_its_own),
         cmocka_unit_test(what_the_controls_show_is_taken_off),
+        cmocka_unit_test(card_that_took_anothers_place_is_a_break),
+        cmocka_unit_test(what_the_old_card_did_before_is_not_the_new_ones),
+        cmocka_unit_test(cards_that_take_turns_replace_nobody),
         cmocka_unit_test(steps_at_a_new_driver_are_the_drivers),
         cmocka_unit_test(the_same_code_cannot_be_the_cause),
         cmocka_unit_test(gaps_and_repeated_measurements_hide_no_step),

@@ -226,6 +226,27 @@ static void times_of_a_run_are_those_of_the_store(void **state)
     helper_site_free(&h);
 }
 
+// ---- declared changes ---------------------------------------------------------------------------
+
+static void declared_changes_are_named_on_the_kernels_page(void **state)
+{
+    struct helper_site h;
+    helper_site(&h, 40, 60, false);
+    write_site(&h, *state);
+    char *page = read_file(*state, "kernel/tma_persistent.html"); // series 0
+    assert_non_null(strstr(page, "driver 570.86 -&gt; 580.159.04 from"));
+    assert_non_null(strstr(page, "\"text\":\"driver\",\"kind\":\"declared\""));
+    free(page);
+    assert_true(shell("grep -q 'GPU-6f1d2c9a from.*: times moved by +1.21 % .+0.90, +1.51. % with "
+                      "it' kernel/*.html",
+                      *state));
+    assert_true(
+        shell("grep -q '\"what\":\"device NVIDIA H200 GPU-0 -.u003e GPU-6f1d2c9a\",\"change\":"
+              "0.012' kernel/*.json",
+              *state));
+    helper_site_free(&h);
+}
+
 // ---- feed ---------------------------------------------------------------------------------------
 
 static double feed_value(const char *folder, const char *expression)
@@ -366,7 +387,7 @@ static void chart_survives_gaps_and_nonsense(void **state)
                                      {"c", 1, INFINITY, 0, -1, false},
                                      {"d", -9, 0, 0, INFINITY, false}};
     struct history h = {points, ARRAY_COUNT(points)};
-    struct chart_mark mark = {99, "beyond the end", false};
+    struct chart_mark mark = {99, "beyond the end", MARK_CHANGE};
     struct series_chart chart = {.history = &h, .marks = &mark, .mark_count = 1};
     struct buffer out = {0};
     struct markup *m = markup_new(MARKUP_HTML);
@@ -389,6 +410,7 @@ int main(void)
         site_test(hostile_names_stay_inside_and_apart),
         site_test(kernels_never_share_a_page),
         site_test(json_beside_every_page_is_valid),
+        site_test(declared_changes_are_named_on_the_kernels_page),
         site_test(new_runs_touch_their_file_only),
         site_test(times_of_a_run_are_those_of_the_store),
         site_test(feed_has_what_atom_demands),

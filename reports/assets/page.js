@@ -297,8 +297,8 @@
         var x = graph.toDomXCoord(mark.at - 0.5);
         if (x < area.x || x > area.x + area.w) return;
         canvas.save();
-        canvas.strokeStyle = color(mark.epoch ? "--new" : "--slower");
-        canvas.setLineDash(mark.epoch ? [] : [4, 3]);
+        canvas.strokeStyle = color({ epoch: "--new", declared: "--muted" }[mark.kind] || "--slower");
+        canvas.setLineDash({ epoch: [], declared: [1, 3] }[mark.kind] || [4, 3]);
         canvas.beginPath();
         canvas.moveTo(x, area.y);
         canvas.lineTo(x, area.y + area.h);

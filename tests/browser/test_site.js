@@ -86,7 +86,7 @@ runChecks({
     await page.until("typeof Dygraph === 'undefined' || document.querySelector('.ts').graph");
     const data = await page.evaluate("JSON.parse(document.querySelector('.ts script').textContent)");
     assert.strictEqual(data.bars, true);
-    assert.deepStrictEqual(data.marks, [{ at: 1400, text: "+3.46 %", epoch: false }]);
+    assert.deepStrictEqual(data.marks, [{ at: 700, text: "driver", kind: "declared" }, { at: 1400, text: "+3.46 %", kind: "change" }]);
     assert.ok(data.rows.length <= 600 && data.rows.length > 500);
     assert.strictEqual(data.rows[data.rows.length - 1][0], 1999);
     assert.ok(await page.evaluate("document.querySelector('.ts svg path.area') !== null"));
