@@ -308,7 +308,7 @@ static int accept_changes(const struct arguments *a, struct context *context, st
     if (status == 0 && count && !a->dry_run)
         status = write_epochs(path, before, added, err);
     if (status == 0 && count)
-        printf("%s\n%s: %zu epoch%s %s\n", added + 1, path, count, count == 1 ? "" : "s",
+        printf("%s\n%s: %zu %s %s\n", added + 1, path, count, plural(count, "epoch", "epochs"),
                a->dry_run ? "would be added" : "added; commit the file so that it is reviewed");
     else if (status == 0)
         printf("%s: has them all already\n", path);

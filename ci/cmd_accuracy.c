@@ -288,12 +288,14 @@ static int write_files(const struct arguments *a, const struct data *data,
     int result = 0;
     if (a->fit) {
         struct bias_table biases = fit(data, j, -1);
-        char *inputs = xprintf("%s, %zu rows", a->csv ? a->csv : a->store, count);
+        char *inputs =
+            xprintf("%s, %zu %s", a->csv ? a->csv : a->store, count, plural(count, "row", "rows"));
         result = bias_file_write(a->fit, &biases, model, inputs, err);
         free(inputs);
         bias_table_free(&biases);
     }
-    char *title = xprintf("predicted / measured, model %s, %zu rows", model->name, count);
+    char *title = xprintf("predicted / measured, model %s, %zu %s", model->name, count,
+                          plural(count, "row", "rows"));
     if (result == 0 && a->svg)
         result = write_curve(a->svg, rows, count, title, err);
     if (result == 0 && a->scurve)

@@ -168,11 +168,10 @@ static void print_table(const struct view *view)
         putchar('\n');
     }
     char *title = safe(view->title), *column = safe(view->column);
-    printf(
-        "%s, column %s: %zu values (%zu missing), noise %.3g, correlation %.2f: %zu change%s%s\n",
-        title, column, view->count, view->missing, found->sigma, found->correlation, found->count,
-        found->count == 1 ? "" : "s",
-        found->drift ? found->count ? " out of a drifting level" : "; the level drifts" : "");
+    printf("%s, column %s: %zu %s (%zu missing), noise %.3g, correlation %.2f: %zu %s%s\n", title,
+           column, view->count, plural(view->count, "value", "values"), view->missing, found->sigma,
+           found->correlation, found->count, plural(found->count, "change", "changes"),
+           found->drift ? found->count ? " out of a drifting level" : "; the level drifts" : "");
     free(title);
     free(column);
 }

@@ -111,8 +111,9 @@ static int import_file(struct context *context, const struct arguments *a, const
     if (file != stdin)
         fclose(file);
     if (status == 0)
-        printf("%s: %" PRId64 " runs, %" PRId64 " results added\n", path, added.runs,
-               added.measurements);
+        printf("%s: %" PRId64 " %s, %" PRId64 " %s added\n", path, added.runs,
+               plural((uint64_t)added.runs, "run", "runs"), added.measurements,
+               plural((uint64_t)added.measurements, "result", "results"));
     return status;
 }
 

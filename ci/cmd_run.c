@@ -127,8 +127,8 @@ static int run_commits(struct run *last, struct context *context, const struct a
             return -1;
     }
     if (!measured)
-        printf("nothing to do: %zu commit%s measured already\n", commits.count,
-               commits.count == 1 ? " is" : "s are");
+        printf("nothing to do: %zu %s measured already\n", commits.count,
+               plural(commits.count, "commit is", "commits are"));
     return 0;
 }
 

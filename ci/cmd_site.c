@@ -100,8 +100,9 @@ static int write_site(struct context *context, struct site_data *data, const str
     if (site_data_load(data, context->store, epochs, a->points, keeps, err) ||
         site_write(&data->site, out, &written, err))
         return -1;
-    printf("%s/index.html: %zu series, %zu files written, %zu unchanged\n", out,
-           data->site.series_count, written.pages, written.unchanged);
+    printf("%s/index.html: %zu series, %zu %s written, %zu unchanged\n", out,
+           data->site.series_count, written.pages, plural(written.pages, "file", "files"),
+           written.unchanged);
     return 0;
 }
 

@@ -114,6 +114,16 @@ static void print_counts(const struct store_counts *c)
     printf("%-14s%.3f MB\n", "raw samples", (double)c->samples_bytes / 1e6);
 }
 
+static const char *runs_word(int64_t count)
+{
+    return plural((uint64_t)count, "run", "runs");
+}
+
+static const char *measurements_word(int64_t count)
+{
+    return plural((uint64_t)count, "measurement", "measurements");
+}
+
 static int info(struct store *store, const struct arguments *a, struct error *err)
 {
     struct store_report report;
@@ -121,8 +131,8 @@ static int info(struct store *store, const struct arguments *a, struct error *er
     if (store_info(&report, store, err))
         return -1;
     print_counts(&report.counts);
-    printf("%s: version %d, %.1f MB, %" PRId64 " runs\n", store_path(store), report.version,
-           (double)report.bytes / 1e6, report.counts.runs);
+    printf("%s: version %d, %.1f MB, %" PRId64 " %s\n", store_path(store), report.version,
+           (double)report.bytes / 1e6, report.counts.runs, runs_word(report.counts.runs));
     return 0;
 }
 
@@ -134,13 +144,13 @@ static int check(struct store *store, const struct arguments *a, struct error *e
         return -1;
     if (report.problems)
         return error_set(err,
-                         "store %s: %zu problem%s, the first: %.400s; restore a copy, or save what "
+                         "store %s: %zu %s, the first: %.400s; restore a copy, or save what "
                          "can be read with `plumb export --format=json`",
-                         store_path(store), report.problems, report.problems == 1 ? "" : "s",
-                         report.first);
-    printf("store %s: sound, %" PRId64 " runs, %" PRId64 " measurements, %.1f MB\n",
-           store_path(store), report.counts.runs, report.counts.measurements,
-           (double)report.bytes / 1e6);
+                         store_path(store), report.problems,
+                         plural(report.problems, "problem", "problems"), report.first);
+    printf("store %s: sound, %" PRId64 " %s, %" PRId64 " %s, %.1f MB\n", store_path(store),
+           report.counts.runs, runs_word(report.counts.runs), report.counts.measurements,
+           measurements_word(report.counts.measurements), (double)report.bytes / 1e6);
     return 0;
 }
 
@@ -153,13 +163,14 @@ static int merge(struct store *store, const struct arguments *a, struct error *e
         struct store_counts added;
         if (store_merge(store, a->files[i], &added, err))
             return -1;
-        printf("%s: %" PRId64 " runs, %" PRId64 " measurements added\n", a->files[i], added.runs,
-               added.measurements);
+        printf("%s: %" PRId64 " %s, %" PRId64 " %s added\n", a->files[i], added.runs,
+               runs_word(added.runs), added.measurements, measurements_word(added.measurements));
         runs += added.runs;
         measurements += added.measurements;
     }
-    printf("store %s: %" PRId64 " runs and %" PRId64 " measurements added from %d store(s)\n",
-           store_path(store), runs, measurements, a->file_count);
+    printf("store %s: %" PRId64 " %s and %" PRId64 " %s added from %d %s\n", store_path(store),
+           runs, runs_word(runs), measurements, measurements_word(measurements), a->file_count,
+           plural((uint64_t)a->file_count, "store", "stores"));
     return 0;
 }
 
@@ -172,7 +183,8 @@ static int prune(struct store *store, const struct arguments *a, struct error *e
         return -1;
     printf("store %s: %s ", store_path(store), a->rule.dry_run ? "would remove" : "removed");
     if (a->rule.runs)
-        printf("%" PRId64 " runs, %" PRId64 " measurements, ", removed.runs, removed.measurements);
+        printf("%" PRId64 " %s, %" PRId64 " %s, ", removed.runs, runs_word(removed.runs),
+               removed.measurements, measurements_word(removed.measurements));
     printf("%.3f MB of raw samples\n", (double)removed.samples_bytes / 1e6);
     return 0;
 }

@@ -100,11 +100,12 @@ static void explain_function(struct text *t, const struct function_pair *p, cons
     explain_spills(t, p);
     explain_occupancy(t, p, task);
     if (b->registers != h->registers)
-        because(t, RANK_RESOURCE, "it takes %d registers per thread, %d before", h->registers,
-                b->registers);
+        because(t, RANK_RESOURCE, "it takes %d %s per thread, %d before", h->registers,
+                plural((uint64_t)h->registers, "register", "registers"), b->registers);
     if (b->shared_bytes != h->shared_bytes)
-        because(t, RANK_RESOURCE, "it takes %d bytes of static shared memory, %d before",
-                h->shared_bytes, b->shared_bytes);
+        because(t, RANK_RESOURCE, "it takes %d %s of static shared memory, %d before",
+                h->shared_bytes, plural((uint64_t)h->shared_bytes, "byte", "bytes"),
+                b->shared_bytes);
     if (b->code_bytes != h->code_bytes && b->code_bytes)
         because(t, RANK_SIZE, "its machine code is %+.1f %% in size",
                 100 * ((double)h->code_bytes / (double)b->code_bytes - 1));

@@ -79,10 +79,11 @@ static void table_series(const struct series_past *s)
     char problem[PROBLEM_TEXT];
     problem_format(problem, &s->series->problem);
     char *kernel = safe(s->series->kernel), *device = safe(s->series->device_name);
-    printf("%s %s on %s: %zu points, noise %.2f %%, %s%s: %zu change%s%s\n", kernel, problem,
-           device, s->past.count, 100 * s->sigma, s->against_model ? "actual / predicted" : "time",
+    printf("%s %s on %s: %zu %s, noise %.2f %%, %s%s: %zu %s%s\n", kernel, problem, device,
+           s->past.count, plural(s->past.count, "point", "points"), 100 * s->sigma,
+           s->against_model ? "actual / predicted" : "time",
            s->common_mode ? " less the controls" : "", s->change_count,
-           s->change_count == 1 ? "" : "s", s->drift ? ", the level drifts" : "");
+           plural(s->change_count, "change", "changes"), s->drift ? ", the level drifts" : "");
     size_t b = 0;
     for (size_t i = 0; i <= s->change_count; i++) {
         for (; b < s->break_count &&

@@ -23,7 +23,7 @@ enum { POINTS = 10, POINTS_FEWEST = 5 };
 
 // Of the devices that stopped before this one began, the last. NULL: none.
 static const struct device_entry *taken_over(const struct device_entry *devices, size_t count,
-                                              const struct device_entry *later)
+                                             const struct device_entry *later)
 {
     const struct device_entry *found = NULL;
     for (size_t i = 0; i < count; i++) {

@@ -107,8 +107,9 @@ static void tell_cost(const struct run *run, const struct measuring *measuring, 
     }
     if (measured)
         progress_note(&measuring->context->progress,
-                      "%zu series side by side in %u processes, %.1f s, of it %.1f s of kernels",
-                      measured, measuring->processes, wall_s, kernels_s);
+                      "%zu series side by side in %u %s, %.1f s, of it %.1f s of kernels", measured,
+                      measuring->processes, plural(measuring->processes, "process", "processes"),
+                      wall_s, kernels_s);
 }
 
 int pipeline_gate(struct run *run, struct context *context, const struct commit *base,

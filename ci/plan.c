@@ -107,8 +107,8 @@ int plan_make(struct plan *out, struct run *run, struct context *context, const 
             add_kernel(&p, station, &base->kernels[i], true);
     }
     if (p.skipped)
-        progress_note(&context->progress, "%zu kernels are named by no section of %s", p.skipped,
-                      context->policy.label);
+        progress_note(&context->progress, "%zu %s named by no section of %s", p.skipped,
+                      plural(p.skipped, "kernel is", "kernels are"), context->policy.label);
     bool built = head->state == MEASURED_OK && (!base || base->state == MEASURED_OK);
     if (!plan.count && built)
         return error_set(err,

@@ -32,8 +32,9 @@ static void take(struct station *station, struct context *context, const struct 
     if (!target || !f->stable)
         return;
     *target = (struct figure){f->value, ORIGIN_CALIBRATED,
-                              arena_printf(&context->arena, "measured here, %u repeats, cv %.2f %%",
-                                           f->repeats, f->cv * 100)};
+                              arena_printf(&context->arena, "measured here, %u %s, cv %.2f %%",
+                                           f->repeats, plural(f->repeats, "repeat", "repeats"),
+                                           f->cv * 100)};
 }
 
 int profile_measure(struct station *station, struct context *context, struct bench *bench,

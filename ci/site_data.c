@@ -77,13 +77,30 @@ static uint64_t revision_of(const struct series_past *s)
 // either way.
 static const double widest = 0.06;
 
+// The sum of the confirmed changes since the accepted state.
+static double found_since(const struct series_past *s)
+{
+    double sum = 0;
+    for (size_t i = 0; i < s->change_count; i++) {
+        const struct past_change *c = &s->changes[i];
+        if (c->change.index > s->since && !c->newest)
+            sum += c->change.size;
+    }
+    return sum;
+}
+
+// Ten scattered points may not say where a series is now while the segmentation of all of them is
+// sure that it moved, and they do not contradict it: then it moved.
 static enum verdict_kind kind_of(const struct series_past *s)
 {
+    double size = s->creep.size, found = found_since(s);
     if (!isfinite(s->creep.low))
         return VERDICT_NEW;
-    if (!s->creep.moved)
-        return s->creep.high - s->creep.low > widest ? VERDICT_UNDECIDED : VERDICT_SAME;
-    return s->creep.size > 0 ? VERDICT_SLOWER : VERDICT_FASTER;
+    bool wide = s->creep.high - s->creep.low > widest;
+    bool agree = fmin(fabs(size), fabs(found)) > past_defaults.margin && (size > 0) == (found > 0);
+    if (!s->creep.moved && !(wide && agree))
+        return wide ? VERDICT_UNDECIDED : VERDICT_SAME;
+    return size > 0 ? VERDICT_SLOWER : VERDICT_FASTER;
 }
 
 static void fill_series(struct site_series *out, const struct series_past *s, size_t device,

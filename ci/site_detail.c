@@ -161,12 +161,13 @@ static void fill_spans(struct site_detail *out, const struct ws_pipeline *w,
     if ((size_t)e->stages == shown)
         add_span(out, spans, "epilogue", "", e->epilogue_start, w->pipeline.epilogue);
     out->spans = spans;
-    out->span_note = arena_printf(arena,
-                                  "One wave of %lld as the pipeline model (ws-pipeline) runs it: "
-                                  "tile %d x %d x %d, %d stages "
-                                  "in shared memory; the first %zu of %lld steps along K",
-                                  (long long)w->kernel.waves, w->tile_m, w->tile_n, w->tile_k,
-                                  w->pipeline.depth, shown, (long long)e->stages);
+    out->span_note =
+        arena_printf(arena,
+                     "One wave of %lld as the pipeline model (ws-pipeline) runs it: "
+                     "tile %d x %d x %d, %d stages "
+                     "in shared memory; the first %zu of %lld %s along K",
+                     (long long)w->kernel.waves, w->tile_m, w->tile_n, w->tile_k, w->pipeline.depth,
+                     shown, (long long)e->stages, plural((uint64_t)e->stages, "step", "steps"));
 }
 
 // Kernels that buffer no stages have no pipeline, devices without a shipped profile none we know.

@@ -79,6 +79,11 @@ char *xprintf(const char *format, ...)
     return text;
 }
 
+const char *plural(uint64_t count, const char *one, const char *many)
+{
+    return count == 1 ? one : many;
+}
+
 bool text_copy(char *out, size_t size, const char *text)
 {
     assert(size > 0);

@@ -205,7 +205,8 @@ static void ratio_grid(struct markup *m, const struct scale *y)
     char label[32];
     for (size_t i = 0; i < ARRAY_COUNT(ratios); i++) {
         double at = scale_at(y, log(ratios[i]));
-        if (!scale_covers(y, log(ratios[i])) || (fabs(at - last) < 14 && ratios[i] != 1))
+        bool crowded = fabs(at - last) < 14 || fabs(at - scale_at(y, 0)) < 14; // 1 always stays
+        if (!scale_covers(y, log(ratios[i])) || (crowded && ratios[i] != 1))
             continue;
         last = at;
         snprintf(label, sizeof(label), "%g", ratios[i]);

@@ -13,8 +13,9 @@ static void explain_change(struct buffer *out, const struct view *view)
     view_interval(interval, view->lower, view->upper);
     buffer_printf(out, "change: %s, %g %% interval %s, margin %.2g %%\n", change,
                   v->confidence * 100, interval, v->margin * 100);
-    buffer_printf(out, "evidence: 10^%.1f against no change, %u pairs in %u processes\n",
-                  v->log_evidence / M_LN10, v->pairs, v->processes);
+    buffer_printf(out, "evidence: 10^%.1f against no change, %u %s in %u %s\n",
+                  v->log_evidence / M_LN10, v->pairs, plural(v->pairs, "pair", "pairs"),
+                  v->processes, plural(v->processes, "process", "processes"));
 }
 
 static void explain_time(struct buffer *out, const char *name, const struct measurement *m,
@@ -27,8 +28,8 @@ static void explain_time(struct buffer *out, const char *name, const struct meas
     if (m->state != MEASURED_OK)
         buffer_printf(out, "%s: %s, commit %s\n", name, measurement_state_name(m->state), id);
     else if (isfinite(time_ns))
-        buffer_printf(out, "%s: %s at %s, %zu samples, commit %s\n", name, time, clock, m->count,
-                      id);
+        buffer_printf(out, "%s: %s at %s, %zu %s, commit %s\n", name, time, clock, m->count,
+                      plural(m->count, "sample", "samples"), id);
 }
 
 static void explain_prediction(struct buffer *out, const struct view *view)

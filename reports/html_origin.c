@@ -49,9 +49,10 @@ static void record_facts(const struct html *html)
         if (r->gates == 0 && r->self_tests == 0)
             continue;
         snprintf(text, sizeof(text),
-                 "%llu in %llu gates of identical code by studies: at most %.2g %% (95 %%, exact); "
+                 "%llu in %llu %s of identical code by studies: at most %.2g %% (95 %%, exact); "
                  "%llu in %llu series of self tests",
                  (unsigned long long)r->alarms, (unsigned long long)r->gates,
+                 plural(r->gates, "gate", "gates"),
                  100 * study_rate_upper(r->alarms, r->gates, 0.95),
                  (unsigned long long)r->self_alarms, (unsigned long long)r->self_tests);
         html_fact(html->m,

@@ -45,9 +45,9 @@ static void change_facts(struct markup *m, const struct view *view)
         view_interval(interval, view->lower, view->upper);
         html_factf(m, "change", "%s, %g %% interval %s, margin %.2g %%", change,
                    v->confidence * 100, interval, v->margin * 100);
-        html_factf(m, "evidence",
-                   "10^%.1f against no change, from %u pairs in %u processes (%.2g s)",
-                   v->log_evidence / M_LN10, v->pairs, v->processes, v->gpu_s);
+        html_factf(m, "evidence", "10^%.1f against no change, from %u %s in %u %s (%.2g s)",
+                   v->log_evidence / M_LN10, v->pairs, plural(v->pairs, "pair", "pairs"),
+                   v->processes, plural(v->processes, "process", "processes"), v->gpu_s);
     }
     if (v->cause != CAUSE_NONE)
         html_fact(m, "cause", cause_name(v->cause));
@@ -71,7 +71,8 @@ static void time_fact(struct markup *m, const char *term, const struct measureme
         return;
     view_time(time, time_ns);
     view_clock(clock, clock_hz);
-    html_factf(m, term, "%s per launch at %s, %zu samples", time, clock, s->count);
+    html_factf(m, term, "%s per launch at %s, %zu %s", time, clock, s->count,
+               plural(s->count, "sample", "samples"));
 }
 
 static void prediction_fact(struct markup *m, const struct view *view)
@@ -172,8 +173,10 @@ static struct chart_mark *marks_of(const struct view *view, char (**texts)[VIEW_
     struct chart_mark *marks = xcalloc(count ? count : 1, sizeof(*marks));
     *texts = xcalloc(count ? count : 1, sizeof(**texts));
     for (size_t i = 0; i < count; i++) {
-        view_percent((*texts)[i], expm1(view->extra->changes[i].log_ratio));
-        marks[i] = (struct chart_mark){view->extra->changes[i].index, (*texts)[i], MARK_CHANGE};
+        double size = view->extra->changes[i].log_ratio;
+        view_percent((*texts)[i], expm1(size));
+        marks[i] = (struct chart_mark){view->extra->changes[i].index, (*texts)[i],
+                                       size > 0 ? MARK_SLOWER : MARK_FASTER};
     }
     return marks;
 }
@@ -185,9 +188,9 @@ static void history_figure(struct markup *m, const struct view *view)
     struct series_chart chart = {
         .history = &view->result->history, .marks = marks, .mark_count = view->extra->change_count};
     markup_open(m, "figure", "wide");
-    markup_element(
-        m, "figcaption", NULL,
-        "Time per launch over commits; dashed line: predicted; vertical: a change found");
+    markup_element(m, "figcaption", NULL,
+                   "Time per launch over commits; dotted: predicted, where it lies within; "
+                   "upright: a change found");
     series_chart(m, &chart);
     markup_end(m);
     free(marks);

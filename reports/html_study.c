@@ -78,10 +78,11 @@ static void sum_line(struct markup *m, const struct run *run)
     }
     markup_start(m, "p");
     markup_textf(m,
-                 "%llu false alarms in %llu gates of code with itself: a rate of at most %.2g %% "
+                 "%llu false %s in %llu %s of code with itself: a rate of at most %.2g %% "
                  "(95 %%, exact). %.1f s of kernels in all. Smallest found: the change that such a "
                  "gate finds with 90 %% power at this spread of a pair.",
-                 (unsigned long long)alarms, (unsigned long long)gates,
+                 (unsigned long long)alarms, plural(alarms, "alarm", "alarms"),
+                 (unsigned long long)gates, plural(gates, "gate", "gates"),
                  100 * study_rate_upper(alarms, gates, 0.95), gpu_s);
     markup_end(m);
 }

@@ -123,21 +123,29 @@ static void draw_line(struct markup *m, const struct drawing *d, bool predicted,
     buffer_free(&path);
 }
 
-// A line through one point is none, and few points are better seen.
+// A line through one point is none, nor has it an area; few points are better seen.
 static void draw_dots(struct markup *m, const struct drawing *d, const struct scale *x,
                       const struct scale *y)
 {
     for (size_t k = 0; k < d->count && d->count <= DOTS; k++) {
-        double time = d->chart->history->points[d->shown[k]].time_ns;
-        if (is_time(time))
-            svg_marker(m, "v-point", SHAPE_DOT,
-                       scale_at(x, (double)place_of(d->chart, d->shown[k])), scale_at(y, time),
-                       2.5);
+        size_t i = d->shown[k];
+        double time = d->chart->history->points[i].time_ns;
+        double at = scale_at(x, (double)place_of(d->chart, i));
+        double low = bound_of(d->chart, i, false), high = bound_of(d->chart, i, true);
+        if (!is_time(time))
+            continue;
+        if (high > low)
+            svg_line(m, "whisker", at, scale_at(y, high), at, scale_at(y, low));
+        svg_marker(m, "v-point", SHAPE_DOT, at, scale_at(y, time), 2.5);
     }
 }
 
-static const char *const mark_names[] = {
-    [MARK_CHANGE] = "change", [MARK_EPOCH] = "epoch", [MARK_BREAK] = "declared"};
+static const struct {
+    const char *name, *class;
+} mark_kinds[] = {[MARK_SLOWER] = {"slower", "change"},
+                  [MARK_FASTER] = {"faster", "change better"},
+                  [MARK_EPOCH] = {"epoch", "epoch"},
+                  [MARK_BREAK] = {"declared", "declared"}};
 
 static void draw_marks(struct markup *m, const struct series_chart *c, const struct scale *x)
 {
@@ -145,7 +153,7 @@ static void draw_marks(struct markup *m, const struct series_chart *c, const str
     for (size_t i = 0; i < c->mark_count; i++) {
         double at = scale_at(x, (double)c->marks[i].index - 0.5);
         double width = LETTER * (double)strlen(c->marks[i].text);
-        svg_line(m, mark_names[c->marks[i].kind], at, TOP, at, BOTTOM);
+        svg_line(m, mark_kinds[c->marks[i].kind].class, at, TOP, at, BOTTOM);
         if (at + 4 < open || at + 4 + width > WIDE)
             continue;
         svg_text(m, "tick", at + 4, TOP + 8, "start", c->marks[i].text);
@@ -227,7 +235,7 @@ static void write_data(struct markup *m, const struct drawing *d)
         json_begin(&j, NULL, '{');
         json_integer(&j, "at", (int64_t)d->chart->marks[i].index);
         json_string(&j, "text", d->chart->marks[i].text);
-        json_string(&j, "kind", mark_names[d->chart->marks[i].kind]);
+        json_string(&j, "kind", mark_kinds[d->chart->marks[i].kind].name);
         json_end(&j, '}');
     }
     json_end(&j, ']');

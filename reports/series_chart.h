@@ -14,9 +14,10 @@ enum { SERIES_CHART_POINTS = 600 };
 
 // A vertical line before the series' point `index`.
 enum chart_mark_kind {
-    MARK_CHANGE, // a change that was found
-    MARK_EPOCH,  // an accepted change of baseline
-    MARK_BREAK,  // a declared one: driver, runtime, model, device
+    MARK_SLOWER, // a change that was found
+    MARK_FASTER,
+    MARK_EPOCH, // an accepted change of baseline
+    MARK_BREAK, // a declared one: driver, runtime, model, device
 };
 struct chart_mark {
     size_t index;

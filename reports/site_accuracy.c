@@ -164,8 +164,9 @@ void site_accuracy_table(struct site_page *p, bool newest_only)
     page_table_end(p->m);
     markup_end(p->m);
     if (!totals && newest_only && shown < site->accuracy_count)
-        markup_elementf(p->m, "p", "hint", "%zu more are on the page of model accuracy.",
-                        site->accuracy_count - shown);
+        markup_elementf(p->m, "p", "hint", "%zu more %s on the page of model accuracy.",
+                        site->accuracy_count - shown,
+                        plural(site->accuracy_count - shown, "is", "are"));
 }
 
 static void figure_trend(struct site_page *p, const struct site_accuracy *a,

@@ -114,8 +114,9 @@ void site_findings(struct site_page *p, const size_t *series, size_t count)
         markup_elementf(m, "p", "hint", "Of %zu more nothing can be said: their times scatter.",
                         undecided);
     if (groups > FINDINGS_SHOWN)
-        markup_elementf(m, "p", "hint", "%zu more groups changed; the table has every series.",
-                        groups - FINDINGS_SHOWN);
+        markup_elementf(m, "p", "hint", "%zu more %s changed; the table has every series.",
+                        groups - FINDINGS_SHOWN,
+                        plural(groups - FINDINGS_SHOWN, "group", "groups"));
     markup_end(m);
 }
 

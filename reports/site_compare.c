@@ -31,7 +31,13 @@ bool site_comparable(const struct site_run *run)
     return run->revision != 0 && run->id > 0;
 }
 
-// The newest one before it of the same device and another commit, for there is most to see.
+static bool is_plain(const struct site_run *run)
+{
+    return run->kind == RUN_MEASURE || run->kind == RUN_IMPORT;
+}
+
+// The newest one before it of the same device and another commit that measured it for itself, for
+// there is most to see.
 size_t site_run_before(const struct site *site, size_t run)
 {
     const struct site_run *newer = &site->runs[run];
@@ -40,9 +46,23 @@ size_t site_run_before(const struct site *site, size_t run)
         const struct site_run *r = &site->runs[i];
         if (!site_comparable(r))
             continue;
-        if (r->device == newer->device && strcmp(r->head, newer->head) != 0)
+        if (is_plain(r) && r->device == newer->device && strcmp(r->head, newer->head) != 0)
             return i;
         any = any == SIZE_MAX ? i : any;
+    }
+    return any;
+}
+
+// The newest plain run, or else the newest; site->run_count: there is none.
+static size_t newest(const struct site *site)
+{
+    size_t any = site->run_count;
+    for (size_t i = 0; i < site->run_count; i++) {
+        if (!site_comparable(&site->runs[i]))
+            continue;
+        if (is_plain(&site->runs[i]))
+            return i;
+        any = any == site->run_count ? i : any;
     }
     return any;
 }
@@ -334,9 +354,7 @@ int site_compare(struct buffer *html, struct buffer *json, const struct site_map
     const struct site *site = map->site;
     struct site_page p = {.map = map, .root = "", .json = {.out = json}};
     struct page page;
-    size_t newer = 0, older = SIZE_MAX;
-    while (newer < site->run_count && !site_comparable(&site->runs[newer]))
-        newer++;
+    size_t newer = newest(site), older = SIZE_MAX;
     if (newer < site->run_count)
         older = site_run_before(site, newer);
     double *before = xcalloc(site->series_count + 1, sizeof(*before));

@@ -44,7 +44,9 @@ static struct chart_mark *marks_of(const struct site_detail *d, size_t *marked,
         view_percent(percent, expm1(size));
         snprintf((*texts)[i], VIEW_TEXT, "%s%.40s", epoch ? "accepted " : "", percent);
         marks[i] = (struct chart_mark){epoch ? e->index : d->changes[i].index, (*texts)[i],
-                                       epoch ? MARK_EPOCH : MARK_CHANGE};
+                                       epoch      ? MARK_EPOCH
+                                       : size > 0 ? MARK_SLOWER
+                                                  : MARK_FASTER};
     }
     for (size_t i = count; i < all; i++) {
         break_text((*texts)[i], &d->breaks[i - count]);
@@ -68,10 +70,10 @@ static void write_chart(struct markup *m, const struct site_detail *d)
                                  .marks = marks,
                                  .mark_count = marked};
     markup_open(m, "figure", "wide");
-    markup_element(m, "figcaption", NULL,
-                   "Time per launch over commits with its interval; dotted: predicted; dashed "
-                   "upright: a change found; solid upright: an accepted epoch; dotted upright: "
-                   "a change declared (driver, runtime, model, device)");
+    markup_element(
+        m, "figcaption", NULL,
+        "Time per launch over commits with its interval; dotted: predicted, where it lies "
+        "within. Upright: dashed a change found, solid one accepted, dotted one declared");
     series_chart(m, &chart);
     markup_end(m);
     free(marks);
@@ -232,7 +234,7 @@ static void write_facts(struct site_page *p, const struct site_series *s,
                  site_ratio(s));
         fact(p->m, "prediction", more);
     }
-    snprintf(more, sizeof(more), "%zu commits", d->total);
+    snprintf(more, sizeof(more), "%zu %s", d->total, plural(d->total, "point", "points"));
     fact(p->m, "history", more);
     fact(p->m, "device", p->map->site->devices[s->device].name);
     markup_end(p->m);

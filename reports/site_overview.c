@@ -26,11 +26,11 @@ static void write_banner(struct site_page *p)
     count_kinds(map, &regressed, &broken);
     view_date(when, map->site->made_s);
     if (broken > 0)
-        snprintf(headline, sizeof(headline), "%zu of %zu series are broken, %zu slower", broken,
-                 count, regressed);
+        snprintf(headline, sizeof(headline), "%zu of %zu series %s broken, %zu slower", broken,
+                 count, plural(broken, "is", "are"), regressed);
     else if (regressed > 0)
-        snprintf(headline, sizeof(headline), "%zu of %zu series are slower than accepted",
-                 regressed, count);
+        snprintf(headline, sizeof(headline), "%zu of %zu series %s slower than accepted", regressed,
+                 count, plural(regressed, "is", "are"));
     else
         snprintf(headline, sizeof(headline),
                  count ? "No series is slower than accepted" : "Nothing has been measured yet");
@@ -45,8 +45,10 @@ static void write_banner(struct site_page *p)
                    : regressed ? "regression"
                                : "no regression");
     markup_element(p->m, "h1", NULL, headline);
-    markup_elementf(p->m, "p", "muted", "%zu series, %zu kernels, %zu devices; newest run %s",
-                    count, map->kernel_count, map->site->device_count, when);
+    markup_elementf(p->m, "p", "muted", "%zu series, %zu %s, %zu %s; newest run %s", count,
+                    map->kernel_count, plural(map->kernel_count, "kernel", "kernels"),
+                    map->site->device_count, plural(map->site->device_count, "device", "devices"),
+                    when);
     site_counts(p, map->order, count);
     markup_end(p->m);
 }
@@ -72,7 +74,7 @@ static void write_devices(struct site_page *p)
 static void write_kernels(struct site_page *p)
 {
     const struct site_map *map = p->map;
-    site_heading(p->m, "Kernels");
+    site_heading(p->m, "Kernels, and the series of each");
     markup_open(p->m, "p", "names");
     for (size_t k = 0; k < map->kernel_count; k++) {
         markup_start(p->m, "a");

@@ -82,7 +82,7 @@ static void study_of_directories_is_stored_and_reported(void **state)
     assert_non_null(strstr(outcome.output, "| slower | loop | 32x32x64:fp32 |"));
     const char *html[] = {"report", "--store", "s.db", "--format", "html", NULL};
     plumb_run(&outcome, directory, html, 0);
-    assert_non_null(strstr(outcome.output, "0 in 1 gates of identical code by studies"));
+    assert_non_null(strstr(outcome.output, "0 in 1 gate of identical code by studies"));
     assert_non_null(strstr(outcome.output, "What the study found"));
     // A recording decides nothing, so it is no part of that record.
     const char *recording[] = {
@@ -94,7 +94,7 @@ static void study_of_directories_is_stored_and_reported(void **state)
     assert_non_null(strstr(outcome.output, "aa      loop                   32x32x64:fp32-fp32:tn"
                                            "                  2"));
     plumb_run(&outcome, directory, html, 0);
-    assert_non_null(strstr(outcome.output, "0 in 1 gates of identical code by studies"));
+    assert_non_null(strstr(outcome.output, "0 in 1 gate of identical code by studies"));
     char *path = xprintf("%s/times.csv", directory), line[4096];
     FILE *file = fopen(path, "r");
     assert_non_null(file);

@@ -134,7 +134,7 @@ static void nvbench_file_is_of_the_commit_named(void **state)
         "{\"name\":\"M\",\"value\":\"64\"},{\"name\":\"N\",\"value\":\"64\"},"
         "{\"name\":\"K\",\"value\":\"64\"}],\"summaries\":[{\"tag\":"
         "\"nv/cold/time/gpu/mean\",\"data\":[{\"name\":\"value\",\"value\":\"1e-5\"}]}]}]}]}");
-    EXPECT(0, "1 runs, 1 results", "import", "--store=n.db", "--format=nvbench", "--commit=HEAD~2",
+    EXPECT(0, "1 run, 1 result", "import", "--store=n.db", "--format=nvbench", "--commit=HEAD~2",
            "bench.json");
     EXPECT(0, "gemm,64x64x64:fp32-fp32:tn", "export", "--store=n.db");
     EXPECT(4, "nonsense", "import", "--store=n.db", "--format=nvbench", "--commit=nonsense",

@@ -290,14 +290,36 @@
     return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   }
 
+  // The prediction is drawn where it lies within, and does not stretch the axis: a model that is off
+  // by a factor must not hide a change of a percent.
+  function drawPredicted(data, canvas, area, graph) {
+    var drawing = false;
+    canvas.save();
+    canvas.beginPath();
+    canvas.rect(area.x, area.y, area.w, area.h);
+    canvas.clip();
+    canvas.beginPath();
+    data.rows.forEach(function (row, i) {
+      var y = data.predicted[i];
+      if (y !== null) canvas[drawing ? "lineTo" : "moveTo"](graph.toDomXCoord(row[0]), graph.toDomYCoord(y));
+      drawing = y !== null;
+    });
+    canvas.strokeStyle = color("--predicted");
+    canvas.lineWidth = 1.6;
+    canvas.setLineDash([3, 3]);
+    canvas.stroke();
+    canvas.restore();
+  }
+
   function markChanges(data) {
     return function (canvas, area, graph) {
+      drawPredicted(data, canvas, area, graph);
       var free = area.x; // where the next text may begin: the closest ones stay without
       (data.marks || []).forEach(function (mark) {
         var x = graph.toDomXCoord(mark.at - 0.5);
         if (x < area.x || x > area.x + area.w) return;
         canvas.save();
-        canvas.strokeStyle = color({ epoch: "--new", declared: "--muted" }[mark.kind] || "--slower");
+        canvas.strokeStyle = color({ faster: "--faster", epoch: "--new", declared: "--muted" }[mark.kind] || "--slower");
         canvas.setLineDash({ epoch: [], declared: [1, 3] }[mark.kind] || [4, 3]);
         canvas.beginPath();
         canvas.moveTo(x, area.y);
@@ -331,20 +353,21 @@
       return new Date(data.times[rowAt(data, x)] * 1000).toISOString().slice(0, 10);
     }
     return {
-      labels: ["commit", "measured", "predicted"], customBars: data.bars, strokeWidth: 1.6,
+      labels: ["commit", "measured"], customBars: data.bars, strokeWidth: 1.6,
       drawPoints: data.rows.length < 150, pointSize: 2, connectSeparatedPoints: false, fillAlpha: 0.2,
-      colors: [color("--head"), color("--predicted")], axisLineColor: color("--muted"),
+      colors: [color("--head")], axisLineColor: color("--muted"),
       gridLineColor: color("--grid"), xRangePad: 6, highlightCircleSize: 4, underlayCallback: markChanges(data),
-      series: { predicted: { strokePattern: [3, 3], drawPoints: false } },
       axes: {
         x: { axisLabelFormatter: day, pixelsPerLabel: 110, axisLabelWidth: 86 },
         y: { axisLabelFormatter: function (v) { return +v.toPrecision(5) + " " + data.unit; }, axisLabelWidth: 74 }
       },
       highlightCallback: function (event, x, points) {
-        var parts = ["commit " + data.commits[rowAt(data, x)], day(x)];
+        var at = rowAt(data, x), parts = ["commit " + data.commits[at], day(x)];
         points.forEach(function (point) {
           if (!isNaN(point.yval)) parts.push(point.name + " " + +point.yval.toPrecision(5) + " " + data.unit);
         });
+        if (data.predicted[at] !== null)
+          parts.push("predicted " + +data.predicted[at].toPrecision(5) + " " + data.unit);
         legend.textContent = parts.join(" \u00b7 ");
       },
       unhighlightCallback: function () { legend.textContent = hint; },
@@ -357,10 +380,10 @@
     var data = JSON.parse(box.querySelector("script").textContent);
     if (data.rows.length < 3) return; // nothing to zoom
     // In the page a row is commit, measured, predicted, and the measured time's interval.
-    if (data.bars)
-      data.rows = data.rows.map(function (row) {
-        return [row[0], [row[3], row[1], row[4]], [row[2], row[2], row[2]]];
-      });
+    data.predicted = data.rows.map(function (row) { return row[2]; });
+    data.rows = data.rows.map(function (row) {
+      return [row[0], data.bars ? [row[3], row[1], row[4]] : row[1]];
+    });
     var legend = make("div", { "class": "legend", "aria-live": "off" }), live = make("div", { "class": "live" });
     box.prepend(legend, live);
     box.graph = new Dygraph(live, data.rows, chartOptions(data, legend));

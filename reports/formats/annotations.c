@@ -81,8 +81,8 @@ static void write(struct buffer *out, const struct run *run, const struct report
                 put_annotation(out, &views[i], level);
         }
         if (count > SHOWN)
-            buffer_printf(out, "::notice title=plumb::%zu more of level %s are in the report\n",
-                          count - SHOWN, levels[l]);
+            buffer_printf(out, "::notice title=plumb::%zu more of level %s %s in the report\n",
+                          count - SHOWN, levels[l], plural((uint64_t)(count - SHOWN), "is", "are"));
     }
     free(views);
 }

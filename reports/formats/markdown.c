@@ -82,8 +82,8 @@ static void put_table(struct buffer *out, const struct view *views, size_t count
     for (size_t i = 0; i < count && i < limit; i++)
         put_row(out, &views[i]);
     if (count > limit)
-        buffer_printf(out, "\n%zu more are not shown here; all are in index.html.\n",
-                      count - limit);
+        buffer_printf(out, "\n%zu more %s not shown here; all are in index.html.\n", count - limit,
+                      plural(count - limit, "is", "are"));
     buffer_puts(out, "\n");
 }
 
@@ -153,8 +153,9 @@ static void put_study(struct buffer *out, const struct run *run)
     for (size_t i = 0; i < run->study_count && i < REST_SHOWN; i++)
         put_study_row(out, &run->studies[i]);
     if (run->study_count > REST_SHOWN)
-        buffer_printf(out, "\n%zu more are not shown here; all are in index.html.\n",
-                      run->study_count - REST_SHOWN);
+        buffer_printf(out, "\n%zu more %s not shown here; all are in index.html.\n",
+                      run->study_count - REST_SHOWN,
+                      plural(run->study_count - REST_SHOWN, "is", "are"));
     buffer_puts(out, "\n");
 }
 
@@ -201,8 +202,8 @@ static void write(struct buffer *out, const struct run *run, const struct report
     if (changed > 0)
         put_table(out, views, changed, CHANGED_SHOWN);
     if (changed < run->count) {
-        buffer_printf(out, "<details><summary>%zu series are the same</summary>\n\n",
-                      run->count - changed);
+        buffer_printf(out, "<details><summary>%zu series %s the same</summary>\n\n",
+                      run->count - changed, plural(run->count - changed, "is", "are"));
         put_table(out, views + changed, run->count - changed, REST_SHOWN);
         buffer_puts(out, "</details>\n\n");
     }

@@ -7,7 +7,7 @@
 #
 #   tests/browser/history.sh FOLDER [BIN]
 #
-# FOLDER (new) gets repo/, store.db and site/. BIN: where plumb and bench are [build/dev/bin].
+# FOLDER (new) gets host-kernels/, store.db and site/. BIN: where plumb and bench are [build/dev/bin].
 # Takes some minutes; killed, it goes on when it is run again. The README's picture of it:
 #   node tests/browser/screenshot.js CHROMIUM FOLDER/site/kernel/simd.html reports/screenshot_site.png
 set -eu
@@ -16,7 +16,7 @@ source=$(cd "$(dirname "$0")/../.." && pwd)
 mkdir -p "$1"
 folder=$(cd "$1" && pwd)
 plumb=$(cd "${2:-$source/build/dev/bin}" && pwd)/plumb
-repo=$folder/repo host=kernels/gemm/host days=0
+repo=$folder/host-kernels host=kernels/gemm/host days=0
 
 # A commit of what is changed, a day after the last.
 save() {
@@ -48,16 +48,16 @@ make_repository() {
 [device "host"]
 	kind = host
 [problems "host"]
+	problem = 32x256x512:fp32
 	problem = 192x192x192:fp32
-	problem = 128x256x256:fp32
-	problem = 96x128x512:fp32
+	problem = 64x128x512:fp32
 [kernel "blas"]
 	problems = host
 	control = true
 [kernel "*"]
 	problems = host
 [measure]
-	samples = 200
+	samples = 300
 	timeout = 60
 	model = sol
 END
