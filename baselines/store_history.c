@@ -148,10 +148,7 @@ int store_list_devices(struct device_entry **out, size_t *count, struct store *s
     sqlite3_stmt *row = statement_bind(store, SQL_LIST_DEVICES, NULL, 0);
     int status;
     while ((status = statement_step(store, row, err)) > 0) {
-        if (used == room) {
-            room = room ? 2 * room : 16;
-            all = xrealloc(all, room, sizeof(*all));
-        }
+        all = xgrow(all, used, &room, sizeof(*all));
         all[used++] =
             (struct device_entry){row_text(row, 0, arena), row_text(row, 1, arena),
                                   row_text(row, 2, arena), row_int(row, 3), row_int(row, 4)};

@@ -143,7 +143,7 @@ static void fill_series(struct site_series *out, const struct series_past *s, si
         out->since_s = c->at.time_s;
         out->sentence = site_sentence(c, arena);
     } else {
-        out->sentence = "crept there without a single step";
+        out->sentence = "it moved, with no single step that stands out";
     }
 }
 

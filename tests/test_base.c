@@ -26,6 +26,15 @@ static void an_error_is_one_line_whatever_it_quotes(void **state)
     free(long_text);
 }
 
+static void a_noun_agrees_with_its_number(void **state)
+{
+    (void)state;
+    assert_string_equal(plural(1, "process", "processes"), "process");
+    assert_string_equal(plural(0, "process", "processes"), "processes");
+    assert_string_equal(plural(2, "process", "processes"), "processes");
+    assert_string_equal(plural(UINT64_MAX, "is", "are"), "are");
+}
+
 static void a_list_keeps_what_is_in_it_while_it_grows(void **state)
 {
     (void)state;
@@ -121,6 +130,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_error_is_one_line_whatever_it_quotes),
+        cmocka_unit_test(a_noun_agrees_with_its_number),
         cmocka_unit_test(a_list_keeps_what_is_in_it_while_it_grows),
         cmocka_unit_test(arena_memory_is_zeroed_aligned_and_apart),
         cmocka_unit_test(arena_texts_are_copies),

@@ -2,6 +2,7 @@
 //
 // What the site is told out of a store: states, runs and their times, replaced devices.
 #include "ci/site_data.h"
+#include "tests/helper_files.h"
 #include "tests/helper_store.h"
 
 #include <math.h>
@@ -50,7 +51,8 @@ static void add_run(unsigned commit)
     run.head.time_s = run.started_s;
     ok(store_begin_run(store, &run, &err));
     for (size_t s = 0; s < SERIES; s++) {
-        struct result r = {.head = {.samples = &samples[s], .count = 1, .regime = "", .detail = ""}};
+        struct result r = {
+            .head = {.samples = &samples[s], .count = 1, .regime = "", .detail = ""}};
         samples[s] = (struct sample){
             .time_ns = time_of(s, commit), .launches = 1, .role = ROLE_HEAD, .power_mw = -1};
         snprintf(r.kernel, sizeof(r.kernel), "%s", names[s]);
@@ -66,7 +68,7 @@ static int set_up(void **state)
 {
     struct arena arena = {0};
     (void)state;
-    folder = scratch_make();
+    folder = helper_directory();
     store = scratch_store(scratch_path(&arena, folder, "site.db"), STORE_WRITE);
     ok(store_begin_batch(store, &err));
     for (unsigned i = 0; i < COMMITS; i++)
@@ -82,7 +84,8 @@ static int tear_down(void **state)
     (void)state;
     site_data_free(&data);
     store_close(store);
-    scratch_remove(folder);
+    helper_discard(folder);
+    free(folder);
     return 0;
 }
 
@@ -122,7 +125,8 @@ static void every_finished_run_is_there_with_its_times(void **state)
         ok(site->load_times(times, i, site->context, &err));
         for (size_t s = 0; s < site->series_count; s++) {
             const struct site_series *series = &site->series[s];
-            bool then = (strcmp(site->devices[series->device].uuid, "HOST-1") == 0) == (commit < 20);
+            bool then =
+                (strcmp(site->devices[series->device].uuid, "HOST-1") == 0) == (commit < 20);
             size_t kernel = 0;
             while (strcmp(names[kernel], series->kernel) != 0)
                 kernel++;

@@ -2,16 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # A small repository with a real history, measured: this repository's host kernels over 35 commits
-# that turn their constants; one of them makes `blocked` faster, which is accepted, and one `simd` slower. What the site
-# shows of it is what this machine's CPU did; nothing is made up but the commits' dates, one a day.
+# that turn their constants; one of them makes `blocked` faster, which is accepted, and one `simd`
+# slower. What the site shows of it is what this machine's CPU did; only the commits' dates are made
+# up, one a day.
 #
 #   tests/browser/history.sh FOLDER [BIN]
 #
-# FOLDER (new) gets host-kernels/, store.db and site/. BIN: where plumb and bench are [build/dev/bin].
-# Takes some minutes; killed, it goes on when it is run again. The README's picture of it:
-#   node tests/browser/screenshot.js CHROMIUM FOLDER/site/kernel/simd.html reports/screenshot_site.png
+# FOLDER (new) gets host-kernels/, store.db and site/. BIN: where plumb and bench are
+# [build/dev/bin]. Takes some minutes; killed, it goes on when it is run again. The README's picture:
+#   node tests/browser/screenshot.js "$(command -v chromium)" FOLDER/site/kernel/simd.html \
+#     reports/screenshot_site.png --height=1330
 set -eu
-[ $# -ge 1 ] || { sed -n '3,12s/^# \{0,1\}//p' "$0"; exit 4; }
+[ $# -ge 1 ] || { sed -n '3,14s/^# \{0,1\}//p' "$0"; exit 4; }
 source=$(cd "$(dirname "$0")/../.." && pwd)
 mkdir -p "$1"
 folder=$(cd "$1" && pwd)
