@@ -42,11 +42,14 @@ make_repository() {
     for file in host.h simd.h simd.c blocked.c blas.h blas.c; do
         cp "$source/$host/$file" "$host/"
     done
+    build='cmake -S "$PLUMB_SOURCE/kernels/gemm" -B "$PLUMB_BUILD" -G Ninja -DPLUMB_CUDA=OFF'
+    build=$build' -DCMAKE_BUILD_TYPE=Release -DPLUMB_KERNEL_DIR="$PLUMB_OUT"'
+    build=$build' && cmake --build "$PLUMB_BUILD"'
     cat >ci/plumb.cfg <<END
 [build]
 	input = kernels/kernel.h
 	input = kernels/gemm
-	command = "cmake -S \\"\$PLUMB_SOURCE/kernels/gemm\\" -B \\"\$PLUMB_BUILD\\" -G Ninja -DCMAKE_BUILD_TYPE=Release -DPLUMB_CUDA=OFF -DPLUMB_KERNEL_DIR=\\"\$PLUMB_OUT\\" && cmake --build \\"\$PLUMB_BUILD\\""
+	command = "$(printf %s "$build" | sed 's/"/\\"/g')"
 [device "host"]
 	kind = host
 [problems "host"]
