@@ -257,6 +257,10 @@ static void ladder_says_what_is_missing(void **state)
     said("nothing: no such part");
     ran("ladder.sh out 60 ./tools", 4);
     said("bin/sweep is not there");
+    program("tools/nvidia-smi", "#!/bin/sh\necho 'no devices were found'\nexit 6\n");
+    ran("ladder.sh out 60 . check", 4);
+    said("no GPU here: no devices were found");
+    program("tools/nvidia-smi", "#!/bin/sh\necho H200\n");
     char *command =
         xprintf("rm '%s/tools/compute-sanitizer' '%s/kernels/libtf32_nn.so'", folder, folder);
     assert_int_equal(system(command), 0);

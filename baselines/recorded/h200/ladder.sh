@@ -253,11 +253,13 @@ part_record() {
 	say "record: $(tail -n 1 "$work/import")"
 }
 
-{
-	nvidia-smi --query-gpu=name,uuid,driver_version,power.limit,clocks.max.sm --format=csv,noheader
-	cat "$folder/commit" 2>/dev/null || git -C "$here" rev-parse HEAD 2>/dev/null || echo 'commit unknown'
-	date -u +%F
-} >"$out/machine.txt" 2>&1
+nvidia-smi --query-gpu=name,uuid,driver_version,power.limit,clocks.max.sm --format=csv,noheader >"$out/machine.txt" 2>&1 || {
+	say "ladder.sh: no GPU here: $(tail -n 1 "$out/machine.txt")"
+	exit 4
+}
+cat "$folder/commit" >>"$out/machine.txt" 2>/dev/null || git -C "$here" rev-parse HEAD >>"$out/machine.txt" 2>/dev/null ||
+	echo 'commit unknown' >>"$out/machine.txt"
+date -u +%F >>"$out/machine.txt"
 for part in $parts; do
 	part_begun=$(date +%s)
 	case $part in
