@@ -84,7 +84,7 @@
 
   function makeToolbar(table) {
     var rows = Array.from(table.tBodies[0].rows), count = make("output", { "aria-live": "polite" });
-    var search = make("input", { type: "search", placeholder: "kernel, problem, device ..." });
+    var search = make("input", { type: "search", placeholder: "words of a row ..." });
     var bar = make("div", { "class": "toolbar", role: "search" }, [field("Filter", search, "grow")]);
     var selects = ["verdict", "device", "bound"].map(function (name) {
       var select = makeSelect(table, name, "all");
