@@ -7,7 +7,7 @@
 # study.jsonl, all of it for `plumb import`. Parts, those that are named or all, most important first, with the seconds
 # after which each begins no further round (as recorded ones took, series one after another):
 #   half  65       0.5 % of the compute kernel, three times, as slower and as faster: 66 gates
-#   gemm  50       a tensor-core kernel in BF16 and FP8 with one slab of K too many: +0.5 %, and +1.6 and +3.1 %
+#   gemm  85       a tensor-core kernel in BF16 and FP8 with one slab of K too many: +0.5 %, and +1.6 and +3.1 %
 #   step  50       the same and byte-identical ones while another process heats the GPU by turns so that the clock
 #                  steps; says how far it did; times and clocks in samples-step.csv
 #   gemmcross  70  identical tensor-core kernels in different binaries, 64 pairs a process, 4096^3 and about 24 us
@@ -110,7 +110,7 @@ beside() { # FOLDER ROUNDS OPTIONS: a study while another process works
 # shellcheck disable=SC2086 # lists of words
 {
 	wanted half 65 && study half 11 --head "$libraries/half/head" --faster --problem 1024x1024x2048:fp32
-	wanted gemm 50 && study gemm 10 --head "$libraries/gemm/head" --faster $deep $cubes
+	wanted gemm 85 && study gemm 10 --head "$libraries/gemm/head" --faster $deep $cubes
 	wanted step 50 && beside steps 30 --head "$libraries/steps/head" $cubes && identical _again
 	wanted gemmcross 70 && study gemmcross 24 --head "$libraries/gemmcross/head" --exact-pairs 64 $cubes $waves
 	wanted sure 60 && study sure 10 --head "$libraries/sure/head" --faster $five
