@@ -112,7 +112,7 @@ static const struct {
 static int print(const struct history_set *set, const struct history_request *request,
                  const char *path, struct error *err)
 {
-    if (set->count == 0 && !(request->accuracy && request->nights->count))
+    if (set->count == 0 && !(request->nights && request->nights->count))
         return error_set(err,
                          set->known ? "%s: none of its %zu series matches"
                                     : "%s: no series yet (%zu); `plumb run` measures some",
@@ -120,7 +120,7 @@ static int print(const struct history_set *set, const struct history_request *re
     for (size_t i = 0; i < ARRAY_COUNT(formats); i++) {
         if (strcmp(request->format, formats[i].name) != 0)
             continue;
-        if (request->accuracy)
+        if (request->nights)
             formats[i].print_accuracy(request->nights);
         else
             formats[i].print(set);

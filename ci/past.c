@@ -238,7 +238,8 @@ void past_find(struct series_past *out, bool newest, struct arena *keep)
 
 // ---- against the accepted state ----
 
-bool past_epoch_begins(size_t *out, const struct epoch *epoch, const struct past *past)
+// The first point of the accepted state; false: it was not measured yet, and *out is 0.
+static bool epoch_begins(size_t *out, const struct epoch *epoch, const struct past *past)
 {
     for (*out = 0; *out < past->count; ++*out) {
         if (strcmp(past->points[*out].commit, epoch->commit) == 0)
@@ -256,7 +257,7 @@ void past_accepted(struct series_past *out)
 {
     const size_t count = out->past.count;
     out->since = 0;
-    out->since_known = !out->epoch || past_epoch_begins(&out->since, out->epoch, &out->past);
+    out->since_known = !out->epoch || epoch_begins(&out->since, out->epoch, &out->past);
     size_t end = out->since + PAST_LEVEL_POINTS < count ? out->since + PAST_LEVEL_POINTS : count;
     for (size_t i = out->change_count; i-- > 0;) {
         size_t index = out->changes[i].change.index;

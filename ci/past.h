@@ -86,8 +86,6 @@ void past_accepted(struct series_past *out);
 void past_recent(struct series_past *out, const double *values, size_t first, size_t count,
                  const struct past_options *options);
 enum { PAST_LEVEL_POINTS = 10 }; // of the accepted state, and of the newest
-// The first point of the accepted state; false: it was not measured yet, and *out is 0.
-bool past_epoch_begins(size_t *out, const struct epoch *epoch, const struct past *past);
 
 // Looks at all series together: changes that many share are the device's, a class of kernels' or
 // the model's. Only what `keep` holds is needed.

@@ -23,8 +23,9 @@ static uint64_t mix_text(uint64_t hash, const char *text)
 
 static const uint64_t hash_start = 14695981039346656037ull;
 
-void past_maker(char out[JUDGEMENT_MAKER_TEXT], const struct past_options *options,
-                const struct epoch *epoch)
+// What the judgements are made by: settings and the accepted epoch of the series.
+static void maker_of(char out[JUDGEMENT_MAKER_TEXT], const struct past_options *options,
+                     const struct epoch *epoch)
 {
     uint64_t hash = mix(hash_start, &options->margin, sizeof(options->margin));
     hash = mix(hash, &options->confidence, sizeof(options->confidence));
@@ -37,7 +38,8 @@ void past_maker(char out[JUDGEMENT_MAKER_TEXT], const struct past_options *optio
              (unsigned long long)hash);
 }
 
-size_t past_settled(size_t count, const struct series_entry *series)
+// How many of `count` points of a series are settled.
+static size_t settled_of(size_t count, const struct series_entry *series)
 {
     char problem[PROBLEM_TEXT];
     if (count < PAST_CONTEXT + 2 * PAST_BLOCK)
@@ -112,7 +114,7 @@ int past_kept_find(struct series_past *out, struct past_kept *kept, bool *found,
     *kept = (struct past_kept){0};
     *found = false;
     begin(out, entry, options);
-    past_maker(maker, options, out->epoch);
+    maker_of(maker, options, out->epoch);
     if (store_load_judgement(&kept->judgement, store, &series, keep, err))
         return -1;
     bool ours = strcmp(kept->judgement.maker, maker) == 0;
@@ -237,7 +239,7 @@ static int judge_anew(struct series_past *s, struct past_kept *kept, struct stor
     s->against_model = past_predicted(&s->past);
     past_values(s, surroundings, scratch);
     j->points = s->past.count;
-    j->settled = past_settled(s->past.count, s->series);
+    j->settled = settled_of(s->past.count, s->series);
     j->settled_s = j->settled_key = j->context_s = 0;
     if (s->past.count == 0)
         return 0;
@@ -266,7 +268,7 @@ static bool newer_points(struct past *out, const struct judgement *j,
         return false;
     out->points += before - PAST_CONTEXT;
     out->count -= before - PAST_CONTEXT;
-    return past_settled(j->settled + out->count - PAST_CONTEXT, entry) == j->settled;
+    return settled_of(j->settled + out->count - PAST_CONTEXT, entry) == j->settled;
 }
 
 // The epoch's commit was measured only now, or is still to come: where the accepted state begins is

@@ -23,13 +23,6 @@ struct past_kept {
     bool fresh; // was judged now and differs from what the store has
 };
 
-// What the judgements are made by: settings and the accepted epoch of the series.
-void past_maker(char out[JUDGEMENT_MAKER_TEXT], const struct past_options *options,
-                const struct epoch *epoch);
-
-// How many of `count` points of a series are settled.
-size_t past_settled(size_t count, const struct series_entry *series);
-
 // The series as it stands in the store: true in *found when nothing has come since.
 int past_kept_find(struct series_past *out, struct past_kept *kept, bool *found,
                    struct store *store, const struct series_entry *series,

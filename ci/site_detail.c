@@ -198,9 +198,9 @@ int site_detail_load(struct site_detail *out, size_t index, void *context, struc
     const struct series_entry *e = s->series;
     const struct series series = {e->kernel, &e->problem, e->device_uuid};
     struct site_detail detail = {.total = s->past.count};
-    struct chart_point *points;
+    struct chart_point *points = NULL;
     struct result result;
-    size_t count;
+    size_t count = 0;
     bool found;
     int status = data->judgements ? past_kept_chart(&points, &count, data->store, e,
                                                     &data->judgements[index], arena, err)

@@ -75,7 +75,7 @@ enum verdict_kind static_verdict(const struct static_change *change, double marg
     return VERDICT_SAME;
 }
 
-static const char *reason(const struct static_change *change, enum verdict_kind kind,
+const char *static_reason(const struct static_change *change, enum verdict_kind kind,
                           const char *why, struct arena *arena)
 {
     bool by_model = change->notes == 0 && change->spill == 0 &&
@@ -115,7 +115,7 @@ void static_judge(struct run *run, const struct task *task, const struct context
                                   .margin = margin};
     if (r->verdict.kind == VERDICT_SLOWER)
         r->verdict.cause = CAUSE_KERNEL;
-    why = reason(&change, r->verdict.kind, why, arena);
+    why = static_reason(&change, r->verdict.kind, why, arena);
     r->verdict.sentence = arena_printf(arena, "static: %s %s: %s, not measured (no device): %s",
                                        r->kernel, problem, verdict_kind_name(r->verdict.kind), why);
     r->verdict.explanation = arena_printf(arena, "why: static facts only: %s\n%s", why, lines);

@@ -31,6 +31,11 @@ struct static_change static_compare(const struct code_facts *base, const struct 
                                     const struct task *task, const struct model *model,
                                     struct arena *arena);
 
+// What the sentence says of it; `why` is explain_code()'s clause, "" when it has none. In the
+// arena, constant, or `why` itself.
+const char *static_reason(const struct static_change *change, enum verdict_kind kind,
+                          const char *why, struct arena *arena);
+
 // Fills the task's verdict. Base and head both have the kernel, with different code.
 void static_judge(struct run *run, const struct task *task, const struct context *context,
                   const struct built *base, const struct built *head);

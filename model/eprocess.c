@@ -130,18 +130,6 @@ double eprocess_scale_free(const double *values, size_t count)
     return 0.5 * log(shrink) + 0.5 * n * log((squares + signal) / (squares + signal * shrink));
 }
 
-double eprocess_normal_mixture(const double *y, const double *scale, size_t count, double t)
-{
-    double sum = 0, squares = 0;
-    for (size_t i = 0; i < count; i++) {
-        double z = y[i] / scale[i];
-        sum += z;
-        squares += z * z;
-    }
-    double spread = 1 + t * t * squares;
-    return t * t * sum * sum / (2 * spread) - 0.5 * log(spread);
-}
-
 static int falling(const void *left, const void *right)
 {
     double a = *(const double *)left, b = *(const double *)right;

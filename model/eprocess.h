@@ -42,10 +42,6 @@ double eprocess_bound(const double *y, const double *scale, size_t count, double
 // normal, such as medians of blocks. NOT for single launches (see eprocess.c). 0 below 2 values.
 double eprocess_scale_free(const double *values, size_t count);
 
-// (S) in closed form, the normal mixture over bets: two-sided, against "centre 0". Kept as the
-// reference which eprocess_of() has to beat; t is the mixture's width.
-double eprocess_normal_mixture(const double *y, const double *scale, size_t count, double t);
-
 // e-BH: rejects the k largest of `count` e-values with e >= count/(q k); the share of false ones
 // among the rejected is at most q on average, whatever the dependence. Returns how many;
 // rejected[i] is set for every i. NaN counts as no evidence.

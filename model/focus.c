@@ -16,6 +16,7 @@
 #include "model/robust.h"
 #include "model/steps.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,6 +68,7 @@ static double stream_maximum(struct cusum *cusum, const double *z, size_t n, siz
 {
     double largest = 0;
     size_t at = 0, left = 0;
+    assert(n > 0);
     cusum_clear(cusum);
     for (int t = 0; t < STREAM_VALUES; t++) {
         if (left == 0) {

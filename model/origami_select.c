@@ -4,6 +4,8 @@
 // first wave touch the fewest operand rows and columns. Sets and order: seed 3, sections 2.1, 2.2.
 #include "model/origami.h"
 
+#include <assert.h>
+
 static const int32_t sides[] = {16, 32, 64, 128, 256};
 static const int32_t slabs[] = {16, 32, 64, 128, 256, 512};
 static const int32_t groups[] = {1, 2, 3, 4, 5, 6, 8, 16};
@@ -16,6 +18,7 @@ int64_t origami_group_cost(int64_t grid_m, int64_t grid_n, int64_t blocks, int32
 {
     // Tiles go row group by row group, down the group's rows first. The first wave is some whole
     // groups, which touch every column, and a rest that fills one group column by column.
+    assert(group > 0 && grid_n > 0);
     int64_t width = group * grid_n;
     int64_t whole = blocks / width, rest = blocks % width;
     int64_t rows = whole * group < grid_m ? whole * group : grid_m;

@@ -122,6 +122,31 @@ static void the_models_times_and_its_worse_band_are_compared(void **state)
     assert_true(change.log_model == 0 && change.model_band == 0);
 }
 
+static void the_reason_is_what_the_verdict_came_from(void **state)
+{
+    struct two_builds *f = *state;
+    static const struct {
+        struct static_change change;
+        enum verdict_kind kind;
+        const char *why, *reason;
+    } rows[] = {
+        {{.spill = 4}, VERDICT_SLOWER, "it now spills", "it now spills"},
+        {{.log_model = 0.0953102}, VERDICT_SLOWER, "registers", "the model expects +10.0 %"},
+        {{.log_model = -0.0953102}, VERDICT_FASTER, "registers", "the model expects -9.1 %"},
+        {{.warps = -4}, VERDICT_UNDECIDED, "8 warps", "8 warps"},
+        {{.unreadable = true},
+         VERDICT_UNDECIDED,
+         "",
+         "the device code is PTX or compressed and cannot be compared"},
+        {{.notes = 0}, VERDICT_SAME, "", "nothing that the compiler reports has changed"},
+        {{.notes = 0}, VERDICT_SAME, "2 registers more", "2 registers more"},
+        {{.spill = -4}, VERDICT_FASTER, "", "the code differs"},
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(rows); i++)
+        assert_string_equal(static_reason(&rows[i].change, rows[i].kind, rows[i].why, &f->arena),
+                            rows[i].reason);
+}
+
 // ---- the whole program on real device code; needs nvcc, no GPU ----
 
 // SUMS values live in each thread; the launch bounds leave 32 registers in the one that spills.
@@ -228,6 +253,7 @@ int main(void)
         TEST(a_function_of_one_side_has_only_its_spills),
         TEST(no_machine_code_of_one_side_tells_nothing),
         TEST(the_models_times_and_its_worse_band_are_compared),
+        TEST(the_reason_is_what_the_verdict_came_from),
         cmocka_unit_test(static_gate_finds_the_spill_and_says_it_measured_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
