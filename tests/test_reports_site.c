@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static int make_folder(void **state)
@@ -306,6 +307,49 @@ static void feed_ids_outlive_a_night(void **state)
     helper_site_free(&h);
 }
 
+static void feed_entries_say_what_happened_and_lead_there(void **state)
+{
+    struct helper_site h;
+    char expression[256];
+    helper_site(&h, 40, 60, false);
+    write_site(&h, *state);
+    const struct site_alarm *alarm = &h.site.alarms[0];
+    const time_t when = (time_t)alarm->when_s;
+    char time_text[32], change[VIEW_TEXT];
+    strftime(time_text, sizeof(time_text), "%Y-%m-%dT%H:%M:%SZ", gmtime(&when));
+    snprintf(expression, sizeof(expression), "count(//a:entry[1][a:updated = '%s'])", time_text);
+    assert_true(feed_value(*state, expression) == 1);
+    assert_true(isfinite(alarm->log_ratio));
+    view_percent(change, expm1(alarm->log_ratio));
+    snprintf(expression, sizeof(expression), "count(//a:entry[1][contains(a:title, ' %s: %s ')])",
+             change, h.site.series[alarm->series].kernel);
+    assert_true(feed_value(*state, expression) == 1);
+    assert_true(feed_value(*state,
+                           "count(//a:entry[contains(a:link/@href, '.html#s-') and "
+                           "contains(a:link/@href, 'kernel/')])") == (double)h.site.alarm_count);
+    helper_site_free(&h);
+}
+
+// Another commit, or another verdict on it, is another alarm.
+static void feed_ids_are_of_series_commit_and_verdict(void **state)
+{
+    struct helper_site h;
+    helper_site(&h, 40, 60, false);
+    write_site(&h, *state);
+    assert_true(shell("grep -o 'urn:uuid:[^<]*' feed.xml | sort > before", *state));
+    struct site_alarm *alarms =
+        arena_copy(&h.arena, h.site.alarms, h.site.alarm_count * sizeof(*alarms));
+    assert_true(h.site.alarm_count > 2 && alarms[1].kind != VERDICT_BROKEN);
+    text_copy(alarms[0].commit, sizeof(alarms[0].commit), "0123456789abcdef");
+    alarms[1].kind = VERDICT_BROKEN;
+    h.site.alarms = alarms;
+    write_site(&h, *state);
+    assert_true(shell("grep -o 'urn:uuid:[^<]*' feed.xml | sort > after; "
+                      "test $(comm -13 before after | wc -l) -eq 2",
+                      *state));
+    helper_site_free(&h);
+}
+
 // ---- edges --------------------------------------------------------------------------------------
 
 static void empty_site_is_a_site(void **state)
@@ -415,6 +459,8 @@ int main(void)
         site_test(times_of_a_run_are_those_of_the_store),
         site_test(feed_has_what_atom_demands),
         site_test(feed_ids_outlive_a_night),
+        site_test(feed_entries_say_what_happened_and_lead_there),
+        site_test(feed_ids_are_of_series_commit_and_verdict),
         site_test(empty_site_is_a_site),
         site_test(failing_store_leaves_the_old_page),
         cmocka_unit_test(unwritable_folder_is_named),
