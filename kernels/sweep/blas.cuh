@@ -9,13 +9,16 @@
 
 #include "memory.cuh"
 
+struct blas_problem;
+
 struct arm {
     std::string name;
     const plumb_kernel *kernel; // NULL: cuBLASLt
     cublasLtMatmulAlgo_t algorithm;
     std::vector<float> us;
     std::vector<float> ghz;
-    float guess; // us
+    float guess;                        // us
+    const blas_problem *blas = nullptr; // this arm's own, if it differs from the others'
 };
 
 static cudaDataType_t blas_type(int type)
@@ -91,11 +94,12 @@ static std::vector<arm> blas_arms(const device_memory &d, const blas_problem &bl
 }
 
 static int launch(const device_memory &d, const arm &arm, const plumb_args &args,
-                  const blas_problem &blas)
+                  const blas_problem &usual)
 {
     if (arm.kernel)
         return arm.kernel->launch(&args, d.stream);
     const float one = 1, zero = 0;
+    const blas_problem &blas = arm.blas ? *arm.blas : usual;
     return cublasLtMatmul(d.lt, blas.operation, &one, args.b, blas.a, args.a, blas.b, &zero, args.c,
                           blas.c, args.c, blas.c, &arm.algorithm, d.workspace, blas_workspace_bytes,
                           d.stream);

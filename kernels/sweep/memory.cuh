@@ -7,6 +7,8 @@
 #include <cublasLt.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "kernels.cuh"
 
@@ -66,6 +68,24 @@ static device_memory allocate(size_t a, size_t b, size_t c, size_t workspace)
     CHECK(cudaStreamCreate(&d.stream));
     CHECK(cublasLtCreate(&d.lt));
     return d;
+}
+
+// Waits for what was queued, at most 8 s: a kernel that hangs or fails ends the process with code 9
+// after a line "HANG|FAIL NAME MxNxK", so that whoever runs it can leave the kernel out
+// (SWEEP_SKIP) and begin again.
+static void finish(cudaStream_t stream, const char *name, const plumb_problem &p)
+{
+    const time_t start = time(nullptr);
+    cudaError_t state;
+    while ((state = cudaStreamQuery(stream)) == cudaErrorNotReady)
+        if (time(nullptr) > start + 8)
+            break;
+    if (state == cudaSuccess)
+        return;
+    fprintf(stderr, "%s %s %ldx%ldx%ld %s\n", state == cudaErrorNotReady ? "HANG" : "FAIL", name,
+            (long)p.m, (long)p.n, (long)p.k, cudaGetErrorString(state));
+    fflush(nullptr);
+    _exit(9);
 }
 
 static plumb_args make_args(const device_memory &d, const plumb_problem &p)

@@ -16,15 +16,35 @@
 //     sweep record $(git rev-parse HEAD) 9 dsv3.problems libspace_*.so | plumb import --format=csv
 //     -
 //   sweep run M N K MODULE KERNEL                 one launch, for the profiler and the sanitizer
+//   sweep blas TYPE M N K INDEX                   one launch of cuBLASLt's algorithm, likewise
 //
-// Timing: each round visits all arms in random order, but for those half as slow again as the best;
+// Timing: every arm three times, in random order, then as many rounds as asked, also in random
+// order, of cuBLASLt's three best and the fastest kernels alone, whose first samples are forgotten;
 // before each launch 126 MB are read (no dirty lines, twice the L2), the stream is held while the
 // launch is queued, and one SM's clock64 and globaltimer are read just before and after. Inputs are
-// normal; outputs are poisoned and checked.
+// normal; outputs are poisoned and checked. A kernel that hangs ends the process with code 9 after
+// 8 s; SWEEP_SKIP names a file of kernels to leave out.
 #include <dlfcn.h>
 #include <string.h>
 
 #include "timing.cuh"
+
+// SWEEP_SKIP: a file of kernels' names, one a line, that are left out.
+static bool is_skipped(const char *name)
+{
+    static const std::vector<std::string> names = [] {
+        std::vector<std::string> all;
+        const char *path = getenv("SWEEP_SKIP");
+        FILE *file = path ? fopen(path, "r") : nullptr;
+        char line[256];
+        while (file && fgets(line, sizeof line, file))
+            all.emplace_back(line, strcspn(line, " \n"));
+        if (file)
+            fclose(file);
+        return all;
+    }();
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
 
 static std::vector<const plumb_kernel *> open_modules(char **paths, int count)
 {
@@ -42,7 +62,8 @@ static std::vector<const plumb_kernel *> open_modules(char **paths, int count)
         }
         const struct plumb_library *library = function();
         for (uint32_t k = 0; k < library->count; ++k)
-            kernels.push_back(&library->kernels[k]);
+            if (!is_skipped(library->kernels[k].name))
+                kernels.push_back(&library->kernels[k]);
     }
     return kernels;
 }
@@ -58,9 +79,12 @@ static int list(char **paths, int count)
 static int check(const std::vector<const plumb_kernel *> &kernels)
 {
     static const long sizes[][3] = {
-        {128, 256, 64},   {1, 8, 16},       {64, 64, 64},      {127, 129, 48},   {1, 4096, 7168},
-        {257, 263, 1040}, {4096, 576, 512}, {1000, 2112, 784}, {17, 7168, 2048}, {128, 130, 16384},
-        {769, 3001, 272}, {2048, 2048, 96}, {33, 1536, 4096},  {3840, 4224, 176}};
+        {128, 256, 64},    {1, 8, 16},         {64, 64, 64},     {127, 129, 48},
+        {1, 4096, 7168},   {257, 263, 1040},   {4096, 576, 512}, {1000, 2112, 784},
+        {17, 7168, 2048},  {128, 130, 16384},  {769, 3001, 272}, {2048, 2048, 96},
+        {33, 1536, 4096},  {3840, 4224, 176},  {777, 3072, 768}, {1, 2113, 7184},
+        {64, 2112, 7168},  {2056, 6008, 1040}, {1, 77, 1040},    {2200, 2200, 64},
+        {16, 16384, 4096}, {4096, 4096, 2064}};
     const device_memory d = allocate(256 << 20, 256 << 20, 128 << 20, 128 << 20);
     int wrong = 0, done = 0;
     for (const plumb_kernel *kernel : kernels)
@@ -113,12 +137,39 @@ static int soak(long count, long m, long n, long k,
         }
         unsigned long long bad;
         CHECK(cudaMemcpyAsync(&bad, d.bad, sizeof bad, cudaMemcpyDeviceToHost, d.stream));
-        CHECK(cudaStreamSynchronize(d.stream));
+        finish(d.stream, kernel->name, p);
         printf("soak %s %ldx%ldx%ld: %ld launches, %llu words differ\n", kernel->name, m, n, k,
                count, bad);
         wrong += bad != 0;
     }
     return wrong ? 3 : 0;
+}
+
+// One launch of one of cuBLASLt's algorithms, for the profiler.
+static int run_blas(const char *type, long m, long n, long k, size_t index)
+{
+    plumb_problem p = {};
+    p.m = m;
+    p.n = n;
+    p.k = k;
+    p.layout = PLUMB_TN;
+    p.batch = 1;
+    p.in_type = !strncmp(type, "e4m3", 4) ? PLUMB_E4M3
+                : !strcmp(type, "tf32")   ? PLUMB_TF32
+                                          : PLUMB_BF16;
+    p.out_type = p.in_type == PLUMB_TF32 ? PLUMB_FP32 : PLUMB_BF16;
+    const device_memory d = allocate((size_t)m * k * 4, (size_t)n * k * 4, (size_t)m * n * 4 + 256,
+                                     blas_workspace_bytes);
+    make_inputs(d, p);
+    const blas_problem blas = describe(d, p, strcmp(type, "e4m3-exact") != 0);
+    const std::vector<arm> arms = blas_arms(d, blas, "cublaslt");
+    if (index >= arms.size())
+        return 4;
+    read_flush<<<1024, 512, 0, d.stream>>>(d.flush, d.flush_bytes / sizeof(uint4),
+                                           (uint32_t *)d.bad);
+    CHECK(launch(d, arms[index], make_args(d, p), blas));
+    finish(d.stream, "cublaslt", p);
+    return 0;
 }
 
 static int run(long m, long n, long k, const std::vector<const plumb_kernel *> &kernels,
@@ -152,6 +203,9 @@ int main(int argc, char **argv)
         return time_all(atoi(argv[3]), argv[4], open_modules(argv + 5, argc - 5), argv[2]);
     if (verb == "run" && argc == 7)
         return run(atol(argv[2]), atol(argv[3]), atol(argv[4]), open_modules(argv + 5, 1), argv[6]);
-    fprintf(stderr, "usage: sweep list|check|soak|time|record|run ...; the file's head says how\n");
+    if (verb == "blas" && argc == 7)
+        return run_blas(argv[2], atol(argv[3]), atol(argv[4]), atol(argv[5]), atol(argv[6]));
+    fprintf(stderr,
+            "usage: sweep list|check|soak|time|record|run|blas ...; the file's head says how\n");
     return 4;
 }

@@ -88,7 +88,7 @@ static bool launch_once(const device_memory &d, const plumb_kernel *kernel, cons
                 (long)p.n, (long)p.k, error);
         return false;
     }
-    CHECK(cudaStreamSynchronize(d.stream));
+    finish(d.stream, kernel->name, p);
     unsigned char after[256];
     CHECK(cudaMemcpy(after, (char *)d.c + c_bytes, sizeof after, cudaMemcpyDeviceToHost));
     for (unsigned char byte : after)
