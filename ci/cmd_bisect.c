@@ -11,6 +11,7 @@
 #include "model/gate.h"
 #include "model/robust.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,6 +117,7 @@ static int find_commits(struct search *s, struct error *err)
 static int build(const struct built **out, struct search *s, size_t i, struct error *err)
 {
     struct arena *arena = &s->context->arena;
+    assert(s->built && i < s->count);
     if (!s->built[i]) {
         struct built *built = arena_alloc(arena, sizeof(*built));
         if (built_make(built, s->context, &s->commits[i], arena, err))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ci/plan.h"
 
+#include <assert.h>
 #include <string.h>
 
 struct planning {
@@ -85,12 +86,15 @@ static void add_kernel(struct planning *p, const struct station *station,
 static void settle(struct planning *p)
 {
     struct run *run = p->run;
-    run->count = p->plan->count;
-    run->results = arena_alloc(&run->arena, run->count * sizeof(*run->results));
-    for (size_t i = 0; i < run->count; i++) {
-        run->results[i].problem = p->plan->tasks[i].result->problem;
-        p->plan->tasks[i].result = &run->results[i];
-        fill_result(&p->plan->tasks[i], p->context);
+    struct task *tasks = p->plan->tasks;
+    const size_t count = p->plan->count;
+    assert(count == 0 || tasks);
+    run->count = count;
+    run->results = arena_alloc(&run->arena, count * sizeof(*run->results));
+    for (size_t i = 0; i < count; i++) {
+        run->results[i].problem = tasks[i].result->problem;
+        tasks[i].result = &run->results[i];
+        fill_result(&tasks[i], p->context);
     }
 }
 

@@ -86,10 +86,7 @@ static int read_row(struct reader *r, struct fields *f)
 {
     f->count = 0;
     for (;;) {
-        if (f->count == f->room) {
-            f->room = f->room * 2 + 16;
-            f->items = xrealloc(f->items, f->room, sizeof(*f->items));
-        }
+        f->items = xgrow(f->items, f->count, &f->room, sizeof(*f->items));
         if (read_field(r, &f->items[f->count++]))
             return -1;
         if (at_line_end(r)) {
@@ -178,15 +175,10 @@ static int read_rows(struct csv *csv, struct reader *r, struct fields *f)
                                line, f->count, csv->columns);
             break;
         }
-        if (csv->count == room) {
-            room = room * 2 + 64;
-            rows = xrealloc(rows, room, sizeof(*rows));
-        }
+        rows = xgrow(rows, csv->count, &room, sizeof(*rows));
         rows[csv->count++] = (struct csv_row){keep(r->arena, f), line};
     }
-    csv->rows = arena_alloc(r->arena, csv->count * sizeof(*rows));
-    if (csv->count)
-        memcpy(csv->rows, rows, csv->count * sizeof(*rows));
+    csv->rows = arena_copy(r->arena, rows, csv->count * sizeof(*rows));
     free(rows);
     return failed;
 }

@@ -25,6 +25,7 @@ int64_t origami_group_cost(int64_t grid_m, int64_t grid_n, int64_t blocks, int32
     int64_t columns = whole ? grid_n : 0;
     if (rest) {
         int64_t height = grid_m - rows < group ? grid_m - rows : group;
+        assert(height > 0);
         rows += rest < height ? rest : height;
         int64_t touched = (rest + height - 1) / height;
         columns = touched > columns ? touched : columns;
