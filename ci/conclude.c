@@ -3,6 +3,8 @@
 
 #include "model/cause.h"
 
+#include <string.h>
+
 // The result a person should hear of first: broken, then the largest slowdown.
 static const struct result *worst(const struct run *run, enum verdict_kind kind)
 {
@@ -55,6 +57,15 @@ void conclude_run(struct run *run, const struct policy_gate *gate)
         conclude(run, CONCLUDE_UNDECIDED, "UNDECIDED", worst(run, VERDICT_UNDECIDED), counts);
     else
         conclude(run, CONCLUDE_OK, "OK", NULL, counts);
+}
+
+void conclude_unbuilt(struct run *run, const char *detail)
+{
+    size_t length = detail ? strcspn(detail, "\n") : 0;
+    run->conclusion = CONCLUDE_BROKEN;
+    run->headline =
+        arena_printf(&run->arena, "BROKEN: commit %.12s does not build%s%.*s", run->head.id,
+                     length ? ": " : "", (int)(length < 300 ? length : 300), detail ? detail : "");
 }
 
 void drop_unsupported(struct run *run)

@@ -12,6 +12,9 @@
 // broken comes before void, void before slower, slower before undecided.
 void conclude_run(struct run *run, const struct policy_gate *gate);
 
+// Of a commit that does not build, when no series says it: none is known of it, or of its base.
+void conclude_unbuilt(struct run *run, const char *detail);
+
 // Leaves out the series that a kernel says it cannot do: they are stored, so that they are not
 // asked again, but not shown. One that the base could do is broken, and stays.
 void drop_unsupported(struct run *run);

@@ -83,11 +83,14 @@ static int measure_tasks(struct run *run, const struct plan *plan, struct measur
 
 // ---- the end of the line ----
 
-static int run_leave(struct run *run, struct context *context, struct error *err)
+static int run_leave(struct run *run, struct context *context, const struct built *head,
+                     struct error *err)
 {
     run->finished_s = (int64_t)time(NULL);
     drop_unsupported(run);
     conclude_run(run, &context->policy.gate);
+    if (head->state != MEASURED_OK && run->conclusion == CONCLUDE_OK)
+        conclude_unbuilt(run, head->detail);
     if (!run->id)
         return 0;
     for (size_t i = 0; i < run->count; i++) {
@@ -138,7 +141,7 @@ int pipeline_gate(struct run *run, struct context *context, const struct commit 
         judge_gate(run, &plan, context, &base_built, &head_built, self.verdicts, self.count, err))
         goto done;
     tell_cost(run, &measuring, wall_s);
-    status = run_leave(run, context, err);
+    status = run_leave(run, context, &head_built, err);
 done:
     measuring_end(&measuring);
     return status;
@@ -189,7 +192,7 @@ int pipeline_compare(struct run *run, struct context *context, const struct comp
         judge_predict(run, &plan, context, err) ||
         judge_gate(run, &plan, context, what->base, what->head, NULL, 0, err))
         goto done;
-    status = run_leave(run, context, err);
+    status = run_leave(run, context, what->head, err);
 done:
     measuring_end(&measuring);
     return status;
@@ -229,7 +232,7 @@ int pipeline_measure(struct run *run, struct context *context, const struct comm
         judge_predict(run, &plan, context, err) || judge_history(run, &plan, context, err))
         goto done;
     judge_run(run, &plan, &built);
-    status = run_leave(run, context, err);
+    status = run_leave(run, context, &built, err);
 done:
     measuring_end(&measuring);
     return status;

@@ -223,6 +223,27 @@ static void store_locked_by_another_process_is_waited_for_then_said(void **state
     free(path);
 }
 
+// No series is known of it, and that is not "no regression".
+static void commit_that_does_not_build_is_broken_without_series_too(void **state)
+{
+    (void)state;
+    char *file = in_repo("good.cfg");
+    run_in(repo.directory, "run", repo.ids[REPO_UNBUILDABLE], "--policy", file, NULL, NULL);
+    plumb_said(&outcome, 3, "BROKEN: commit ");
+    plumb_said(&outcome, 3, "does not build: ");
+    const char *argv[] = {"gate",
+                          "--base",
+                          repo.ids[REPO_UNBUILDABLE],
+                          "--head",
+                          repo.ids[REPO_UNBUILDABLE],
+                          "--policy",
+                          file,
+                          NULL};
+    plumb_run(&outcome, repo.directory, argv, 0);
+    plumb_said(&outcome, 3, "does not build: ");
+    free(file);
+}
+
 static void another_abi_version_is_a_broken_build(void **state)
 {
     (void)state;
@@ -298,6 +319,7 @@ int main(void)
         cmocka_unit_test(full_disk_loses_nothing),
         cmocka_unit_test(newer_store_is_refused),
         cmocka_unit_test(store_locked_by_another_process_is_waited_for_then_said),
+        cmocka_unit_test(commit_that_does_not_build_is_broken_without_series_too),
         cmocka_unit_test(another_abi_version_is_a_broken_build),
         cmocka_unit_test(device_that_disappears_ends_the_run_and_keeps_what_was_measured),
         cmocka_unit_test(bad_usage_is_refused),
