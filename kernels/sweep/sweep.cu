@@ -37,6 +37,10 @@ static bool is_skipped(const char *name)
         const char *path = getenv("SWEEP_SKIP");
         FILE *file = path ? fopen(path, "r") : nullptr;
         char line[256];
+        if (path && !file) {
+            fprintf(stderr, "SWEEP_SKIP: cannot read %s\n", path);
+            exit(4);
+        }
         while (file && fgets(line, sizeof line, file))
             all.emplace_back(line, strcspn(line, " \n"));
         if (file)
