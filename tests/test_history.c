@@ -3,33 +3,16 @@
 // The past of stored series: what is found in it, whose it was, and what bad input does to it.
 #include "ci/history_store.h"
 #include "tests/helper_files.h"
+#include "tests/helper_scene.h"
 #include "tests/helper_store.h"
 
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
-
-enum { COMMITS = 60, STEP = 40, KERNELS = 6 };
-
-struct scene {
-    double step;          // log ratio of kernel 0 from STEP on
-    double common;        // of every series from STEP on
-    int64_t (*time)(int); // of a commit; NULL: one per hour
-    bool driver;          // another driver from STEP on
-    const char *card;     // the device from STEP on, of the same model; NULL: the same
-    const char *model;    // or of this model
-    bool turns;           // the two take turns from the beginning
-    bool keep_code;       // the code never changes
-    bool parents;         // commits name the one before
-    bool gaps;            // every third commit is missing
-    int repeat;           // measured so many times more
-    const char *ids;      // begin of the commit ids
-};
 
 static char *folder;
 static struct arena arena;
@@ -51,85 +34,10 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void fill(struct result *r, struct sample *sample, const struct scene *scene, int kernel,
-                 int commit, uint64_t *seed)
-{
-    double log_time = 10 + kernel + 0.002 * draw_normal(seed);
-    if (commit >= STEP)
-        log_time += scene->common + (kernel == 0 ? scene->step : 0);
-    memset(r, 0, sizeof(*r));
-    snprintf(r->kernel, sizeof(r->kernel), kernel ? "control-%d" : "kernel", kernel);
-    r->problem = (struct problem){
-        .m = 64, .n = 64, .k = 64, .in = DTYPE_FP32, .out = DTYPE_FP32, .batch = 1};
-    bool changed = !scene->keep_code && kernel == 0 && commit >= STEP;
-    snprintf(r->head_code, sizeof(r->head_code), "%02d%038d", kernel, changed);
-    r->control = kernel > 0;
-    *sample = (struct sample){.time_ns = exp(log_time),
-                              .clock_hz = 1.5e9,
-                              .launches = 1,
-                              .role = ROLE_HEAD,
-                              .power_mw = -1,
-                              .temperature_c = INT16_MIN};
-    r->head = (struct measurement){.samples = sample, .count = 1, .regime = "cold", .detail = ""};
-    r->prediction = (struct prediction){.model = "sol",
-                                        .version = "1",
-                                        .feasible = true,
-                                        .time_ns = exp(10 + kernel) / 1.25,
-                                        .clock_hz = 1.5e9,
-                                        .bound = BOUND_COMPUTE};
-}
-
-static void save(struct store *store, const struct scene *scene, int commit, uint64_t *seed)
-{
-    struct run run = {.kind = RUN_MEASURE,
-                      .tool_version = "1",
-                      .repository = "r",
-                      .policy = "p",
-                      .headline = "measured",
-                      .device_count = 1};
-    struct device device = {"cuda", "GPU-1", "H", "570.1", "13.0", "h"};
-    struct result results[KERNELS];
-    struct sample samples[KERNELS];
-    if (scene->driver && commit >= STEP)
-        device.driver = "580.2";
-    if (scene->turns ? commit % 2 : scene->card && commit >= STEP) {
-        device.uuid = scene->card;
-        device.name = scene->model ? scene->model : device.name;
-    }
-    run.devices = &device;
-    run.started_s = 1700000000 + 3600 * (int64_t)commit;
-    run.finished_s = run.started_s + 60;
-    run.base = (struct commit){.summary = "", .author = ""};
-    snprintf(run.head.id, sizeof(run.head.id), "%s%036d", scene->ids ? scene->ids : "aaaa", commit);
-    snprintf(run.head.tree, sizeof(run.head.tree), "%040d", commit);
-    run.head.summary = run.head.author = "";
-    if (scene->parents && commit > 0)
-        snprintf(run.head.parent, sizeof(run.head.parent), "%s%036d",
-                 scene->ids ? scene->ids : "aaaa", commit - 1);
-    run.head.time_s = scene->time ? scene->time(commit) : run.started_s;
-    assert_int_equal(store_begin_run(store, &run, &err), 0);
-    for (int k = 0; k < KERNELS; k++) {
-        fill(&results[k], &samples[k], scene, k, commit, seed);
-        assert_int_equal(store_save_result(store, &run, &results[k], &err), 0);
-    }
-    assert_int_equal(store_finish_run(store, &run, &err), 0);
-}
-
-static void save_all(struct store *store, const struct scene *scene, int first, int end,
-                     uint64_t seed)
-{
-    for (int c = first; c < end; c++) {
-        if (scene->gaps && c % 3 == 1)
-            continue;
-        for (int i = 0; i <= scene->repeat; i++)
-            save(store, scene, c, &seed);
-    }
-}
-
 static struct store *scene_store(const char *name, const struct scene *scene)
 {
     struct store *store = scratch_store(scratch_path(&arena, folder, name), STORE_WRITE);
-    save_all(store, scene, 0, COMMITS, 7);
+    scene_save(store, scene, 0, COMMITS, 7);
     return store;
 }
 
@@ -192,6 +100,10 @@ static void step_of_a_kernel_is_its_own(void **state)
     assert_true(fabs(s->creep.size - 0.03) < 0.005);
     assert_int_equal(s->changes[0].attribution, ATTRIBUTION_KERNEL);
     assert_string_equal(s->changes[0].at.id, step_id);
+    // Commits are numbered at the end of their ids.
+    const long first = strtol(s->changes[0].earliest.id + 4, NULL, 10);
+    assert_int_equal(s->changes[0].commits,
+                     strtol(s->changes[0].latest.id + 4, NULL, 10) - first + 1);
 }
 
 static void what_the_controls_show_is_taken_off(void **state)
@@ -250,8 +162,8 @@ static void what_the_old_card_did_before_is_not_the_new_ones(void **state)
     struct store *store = scratch_store(scratch_path(&arena, folder, "late.db"), STORE_WRITE);
     const struct scene late = {.step = 0.05}, swapped = {.step = 0.05, .card = "GPU-2"};
     const struct history_request all = {0};
-    save_all(store, &late, 0, STEP + 8, 7);
-    save_all(store, &swapped, STEP + 8, COMMITS, 8);
+    scene_save(store, &late, 0, STEP + 8, 7);
+    scene_save(store, &swapped, STEP + 8, COMMITS, 8);
     assert_int_equal(history_load(&set, store, &all, NULL, &err), 0);
     store_close(store);
     size_t found = 0;
@@ -283,6 +195,17 @@ static void cards_that_take_turns_replace_nobody(void **state)
     history_free(&set);
 }
 
+// Without controls nothing is taken off; but six kernels do not change at one commit by themselves.
+static void a_step_of_all_kernels_is_the_devices(void **state)
+{
+    (void)state;
+    const struct scene scene = {.common = 0.05, .no_controls = true};
+    const struct series_past *s = kernel_in("all.db", &scene);
+    expect_step(s, step_id, 0.05);
+    assert_false(s->common_mode);
+    assert_int_equal(s->changes[0].attribution, ATTRIBUTION_ENVIRONMENT);
+}
+
 static void steps_at_a_new_driver_are_the_drivers(void **state)
 {
     (void)state;
@@ -293,6 +216,17 @@ static void steps_at_a_new_driver_are_the_drivers(void **state)
     assert_string_equal(s->changes[0].what, "driver 570.1 -> 580.2");
     assert_int_equal(s->break_count, 1);
     assert_int_equal(s->breaks[0].index, STEP);
+}
+
+static void step_at_a_new_version_of_the_model_is_the_models(void **state)
+{
+    (void)state;
+    const struct scene scene = {.remodel = true, .keep_code = true};
+    const struct series_past *s = kernel_in("model.db", &scene);
+    expect_step(s, step_id, log(1.2 / 1.25));
+    assert_int_equal(s->changes[0].attribution, ATTRIBUTION_MODEL);
+    assert_true(s->changes[0].model_changed && !s->changes[0].code_changed);
+    assert_string_equal(s->changes[0].what, "model sol 1 -> sol 2");
 }
 
 static void the_same_code_cannot_be_the_cause(void **state)
@@ -356,7 +290,7 @@ static void rewritten_history_counts_as_measured_again(void **state)
     (void)state;
     const struct scene scene = {.step = 0.03}, rewritten = {.step = 0.03, .ids = "bbbb"};
     struct store *store = scene_store("rewritten.db", &scene);
-    save_all(store, &rewritten, 30, COMMITS, 9); // the newest half under other ids, same times
+    scene_save(store, &rewritten, 30, COMMITS, 9); // the newest half under other ids, same times
     const struct series_past *s = kernel_of(look(store, NULL));
     store_close(store);
     assert_int_equal(s->past.count, COMMITS + 30);
@@ -380,54 +314,36 @@ static void accepted_step_is_no_creep(void **state)
     assert_int_equal(s->change_count, 1); // it stays a change
 }
 
+// Accepted at a commit that no run is of: from that time on.
+static void epoch_of_a_commit_that_was_not_measured_begins_when_it_was_accepted(void **state)
+{
+    (void)state;
+    struct epoch epoch = {.series = "kernel * *", .reason = "meant", .who = "A", .level = 0.03};
+    struct epoch_list epochs = {&epoch, 1};
+    text_copy(epoch.commit, sizeof(epoch.commit), "0123456789abcdef");
+    epoch.when_s = 1700000000 + 3600 * STEP - 60;
+    struct store *store = scene_store("unmeasured.db", &(struct scene){.step = 0.03});
+    const struct series_past *s = kernel_of(look(store, &epochs));
+    assert_int_equal(s->since, STEP);
+    assert_true(s->since_known && !s->creep.moved);
+    epoch.when_s += 3600 * COMMITS;
+    assert_false(kernel_of(look(store, &epochs))->since_known); // still to come
+    store_close(store);
+}
+
 static void reading_while_another_writes_gives_whole_runs(void **state)
 {
     (void)state;
     const struct scene scene = {.step = 0.03};
-    uint64_t seed = 3;
     struct store *writer = scene_store("shared.db", &scene);
     struct store *reader = scratch_store(scratch_path(&arena, folder, "shared.db"), STORE_READ);
     assert_int_equal(store_begin_batch(writer, &err), 0);
-    save(writer, &scene, COMMITS, &seed);
+    scene_save(writer, &scene, COMMITS, COMMITS + 1, 3);
     assert_int_equal(kernel_of(look(reader, NULL))->past.count, COMMITS);
     assert_int_equal(store_commit_batch(writer, &err), 0);
     assert_int_equal(kernel_of(look(reader, NULL))->past.count, COMMITS + 1);
     store_close(reader);
     store_close(writer);
-}
-
-static void import_text(struct store *store, const char *text, const char *part)
-{
-    char *bytes = xstrdup(text);
-    FILE *file = fmemopen(bytes, strlen(bytes), "r");
-    const struct import_source source = {"bad.csv", IMPORT_CSV, NULL};
-    assert_non_null(file);
-    err.text[0] = '\0';
-    int status = store_import(store, file, &source, NULL, &err);
-    fclose(file);
-    free(bytes);
-    if (status != -1 || !strstr(err.text, part))
-        fail_msg("%d, \"%s\" does not say \"%s\" of\n%s", status, err.text, part, text);
-}
-
-static void times_that_cannot_be_are_refused_with_their_line(void **state)
-{
-    (void)state;
-    static const char *const times[] = {"-5", "nan", "inf", "0", "1e999", "five"};
-    struct store *store = scratch_store(scratch_path(&arena, folder, "import.db"), STORE_WRITE);
-    struct store_report report;
-    for (size_t i = 0; i < ARRAY_COUNT(times); i++) {
-        char text[400];
-        snprintf(text, sizeof(text),
-                 "kernel,problem,device,commit,commit_s,time_ns\n"
-                 "k,64x64x64:fp32-fp32:tn,GPU-1,aaaaaaa,1700000000,5\n"
-                 "k,64x64x64:fp32-fp32:tn,GPU-1,bbbbbbb,1700000001,%s\n",
-                 times[i]);
-        import_text(store, text, "bad.csv:3");
-    }
-    assert_int_equal(store_info(&report, store, &err), 0);
-    assert_int_equal(report.counts.measurements, 0); // all or nothing
-    store_close(store);
 }
 
 int main(void)
@@ -438,15 +354,17 @@ int main(void)
         cmocka_unit_test(card_that_took_anothers_place_is_a_break),
         cmocka_unit_test(what_the_old_card_did_before_is_not_the_new_ones),
         cmocka_unit_test(cards_that_take_turns_replace_nobody),
+        cmocka_unit_test(a_step_of_all_kernels_is_the_devices),
         cmocka_unit_test(steps_at_a_new_driver_are_the_drivers),
+        cmocka_unit_test(step_at_a_new_version_of_the_model_is_the_models),
         cmocka_unit_test(the_same_code_cannot_be_the_cause),
         cmocka_unit_test(gaps_and_repeated_measurements_hide_no_step),
         cmocka_unit_test(clocks_that_stand_or_go_back_hide_no_step),
         cmocka_unit_test(history_follows_ancestry_not_clocks),
         cmocka_unit_test(rewritten_history_counts_as_measured_again),
         cmocka_unit_test(accepted_step_is_no_creep),
+        cmocka_unit_test(epoch_of_a_commit_that_was_not_measured_begins_when_it_was_accepted),
         cmocka_unit_test(reading_while_another_writes_gives_whole_runs),
-        cmocka_unit_test(times_that_cannot_be_are_refused_with_their_line),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -74,6 +74,26 @@ static void bad_tables_are_refused_with_their_line(void **state)
     }
 }
 
+// A good line before the bad one: all or nothing.
+static void times_that_cannot_be_are_refused_with_their_line(void **state)
+{
+    struct open_store *f = *state;
+    static const char *const times[] = {"-5", "nan", "inf", "0", "1e999", "five"};
+    for (size_t i = 0; i < ARRAY_COUNT(times); i++) {
+        struct error err = {0};
+        char text[400];
+        snprintf(text, sizeof(text),
+                 "kernel,problem,device,commit,commit_s,time_ns\n"
+                 "k,64x64x64:fp32-fp32:tn,GPU-1,aaaaaaa,1700000000,5\n"
+                 "k,64x64x64:fp32-fp32:tn,GPU-1,bbbbbbb,1700000001,%s\n",
+                 times[i]);
+        if (import_text(f->store, text, strlen(text), IMPORT_CSV, NULL, &err) == 0 ||
+            strncmp(err.text, "file:3:", 7) != 0)
+            fail_msg("\"%s\" of a time of %s", err.text, times[i]);
+    }
+    assert_int_equal(sound_counts(f->store).measurements, 0);
+}
+
 static void bad_json_is_refused_with_its_line(void **state)
 {
     struct open_store *f = *state;
@@ -198,8 +218,11 @@ static void bad_nvbench_files_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(smallest_table_imports_as_a_history), TEST(bad_tables_are_refused_with_their_line),
-        TEST(bad_json_is_refused_with_its_line),   TEST(nvbench_file_imports_as_series),
+        TEST(smallest_table_imports_as_a_history),
+        TEST(bad_tables_are_refused_with_their_line),
+        TEST(times_that_cannot_be_are_refused_with_their_line),
+        TEST(bad_json_is_refused_with_its_line),
+        TEST(nvbench_file_imports_as_series),
         TEST(bad_nvbench_files_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
