@@ -6,6 +6,7 @@
 #include "ci/options.h"
 #include "ci/series_csv.h"
 #include "model/changepoint.h"
+#include "model/focus.h"
 #include "reports/clean.h"
 #include "reports/json.h"
 
@@ -27,7 +28,19 @@ struct view {
     const double *values;
     size_t count, missing;
     struct changepoints found;
+    bool alarmed;        // online detection sees more than the segmentation:
+    struct change alarm; // after all that was found
 };
+
+static size_t listed(const struct view *view)
+{
+    return view->found.count + view->alarmed;
+}
+
+static const struct change *listed_at(const struct view *view, size_t i)
+{
+    return i < view->found.count ? &view->found.changes[i] : &view->alarm;
+}
 
 enum {
     OPT_CSV = 1000,
@@ -126,7 +139,9 @@ static const struct argp argp = {
         "value. `index` counts values from 0, missing ones too, and is the first value at the "
         "new level; `earliest` and `latest` bound where the change may have happened and "
         "`size_low` and `size_high` its size, each with 95 % confidence; `evidence` is the "
-        "log-likelihood ratio of a change against none (7 is the least for long series). A "
+        "log-likelihood ratio of a change against none (7 is the least for long series). Last "
+        "comes, as of the store's series, what only the online detector sees among the newest 50 "
+        "values: an alarm, not confirmed yet (csv: confirmed 0, json: false). A "
         "series whose level wanders is said to drift, and only jumps that stand out of the "
         "wandering are listed.",
 };
@@ -149,29 +164,35 @@ static void print_label(const struct view *view, const struct change *change)
     free(label);
 }
 
+static void print_row(const struct view *view, const struct change *c)
+{
+    char where[48], interval[64], relative[32] = "";
+    snprintf(where, sizeof(where), "%zu..%zu", c->earliest, c->latest);
+    snprintf(interval, sizeof(interval), "%.4g..%.4g", c->size_low, c->size_high);
+    if (c->before != 0 && fabs(c->size / c->before) < 1000)
+        snprintf(relative, sizeof(relative), "%+.2f %%", 100 * c->size / fabs(c->before));
+    printf("%7zu %16s %12.6g %12.6g %+12.4g %9s %27s %9.1f", c->index, where, c->before, c->after,
+           c->size, relative, interval, c->evidence);
+    print_label(view, c);
+    puts(c == &view->alarm ? "  alarm: not confirmed yet" : "");
+}
+
 static void print_table(const struct view *view)
 {
     const struct changepoints *found = &view->found;
-    if (found->count > 0)
+    if (listed(view))
         printf("%7s %16s %12s %12s %12s %9s %27s %9s\n", "index", "credible", "before", "after",
                "size", "relative", "95 % interval", "evidence");
-    for (size_t i = 0; i < found->count; i++) {
-        const struct change *c = &found->changes[i];
-        char where[48], interval[64], relative[32] = "";
-        snprintf(where, sizeof(where), "%zu..%zu", c->earliest, c->latest);
-        snprintf(interval, sizeof(interval), "%.4g..%.4g", c->size_low, c->size_high);
-        if (c->before != 0 && fabs(c->size / c->before) < 1000)
-            snprintf(relative, sizeof(relative), "%+.2f %%", 100 * c->size / fabs(c->before));
-        printf("%7zu %16s %12.6g %12.6g %+12.4g %9s %27s %9.1f", c->index, where, c->before,
-               c->after, c->size, relative, interval, c->evidence);
-        print_label(view, c);
-        putchar('\n');
-    }
+    for (size_t i = 0; i < listed(view); i++)
+        print_row(view, listed_at(view, i));
     char *title = safe(view->title), *column = safe(view->column);
-    printf("%s, column %s: %zu %s (%zu missing), noise %.3g, correlation %.2f: %zu %s%s\n", title,
+    printf("%s, column %s: %zu %s (%zu missing), noise %.3g, correlation %.2f: %zu %s%s%s\n", title,
            column, view->count, plural(view->count, "value", "values"), view->missing, found->sigma,
            found->correlation, found->count, plural(found->count, "change", "changes"),
-           found->drift ? found->count ? " out of a drifting level" : "; the level drifts" : "");
+           !found->drift  ? ""
+           : found->count ? " out of a drifting level"
+                          : "; the level drifts",
+           view->alarmed ? "; 1 alarm" : "");
     free(title);
     free(column);
 }
@@ -211,9 +232,9 @@ static void print_cell(const char *text)
 
 static void print_csv(const struct view *view)
 {
-    puts("index,earliest,latest,before,after,size,size_low,size_high,evidence,label");
-    for (size_t i = 0; i < view->found.count; i++) {
-        const struct change *c = &view->found.changes[i];
+    puts("index,earliest,latest,before,after,size,size_low,size_high,evidence,label,confirmed");
+    for (size_t i = 0; i < listed(view); i++) {
+        const struct change *c = listed_at(view, i);
         printf("%zu,%zu,%zu,", c->index, c->earliest, c->latest);
         print_number(c->before, ',');
         print_number(c->after, ',');
@@ -222,7 +243,7 @@ static void print_csv(const struct view *view)
         print_number(c->size_high, ',');
         print_number(c->evidence, ',');
         print_cell(view->labels ? view->labels[c->index] : NULL);
-        putchar('\n');
+        puts(c == &view->alarm ? ",0" : ",1");
     }
 }
 
@@ -241,6 +262,7 @@ static void json_change(struct json *json, const struct view *view, const struct
     json_number(json, "evidence", figures(c->evidence));
     if (view->labels)
         json_string(json, "label", view->labels[c->index]);
+    json_bool(json, "confirmed", c != &view->alarm);
     json_end(json, '}');
 }
 
@@ -259,8 +281,8 @@ static void print_json(const struct view *view)
     json_number(&json, "inflation", figures(found->inflation));
     json_bool(&json, "drift", found->drift);
     json_begin(&json, "changes", '[');
-    for (size_t i = 0; i < found->count; i++)
-        json_change(&json, view, &found->changes[i]);
+    for (size_t i = 0; i < listed(view); i++)
+        json_change(&json, view, listed_at(view, i));
     json_end(&json, ']');
     json_end(&json, '}');
     puts(out.bytes);
@@ -292,6 +314,8 @@ static int history_csv(const struct arguments *a, void (*print)(const struct vie
                             .count = series.count,
                             .missing = series.missing};
         changepoints_find(&view.found, series.values, series.count, NULL);
+        view.alarmed = focus_newest(&view.alarm, series.values, series.count, &view.found, NULL) ==
+                       FOCUS_ALARM;
         print(&view);
         changepoints_free(&view.found);
     }

@@ -17,6 +17,7 @@
 #include "model/robust.h"
 #include "model/segmentation.h"
 #include "model/steps.h"
+#include "model/visit.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -30,13 +31,17 @@ enum {
     NEAR = 5,       // values whose median is the level next to a jump
     MIN_CALM = 60,  // fewer values cannot show that there is no memory
     MIN_DRIFT = 16, // fewer values cannot be told to drift
+    FEW = 60,       // values; with more, those that strayed are among the residuals (model/loss.h)
+    MANY = 500,     // values; a jump among more does not make a walk unlikely
     SHORT = 40,     // values; with more, planning with the correlation is as good
 };
 // What a step costs in nats when models are compared, as a share of the penalty: in noise that may
 // well wander, and in noise that shows no memory.
-static const double doubtful_share = 0.9, calm_share = 0.2;
-static const double doubtful_correlation = 0.3; // and fewer values than MIN_CALM, whatever it is
-static const double wander_correlation = 0.7;   // with less there is nothing to ask
+static const double doubtful_share = 0.7, calm_share = 0.2;
+static const double remembered_share = 0.5;      // against memory of a level that stays
+static const double second_share = 0.9;          // where all of it was fitted to a short series
+static const double doubtful_correlation = 0.15; // and fewer values than MIN_CALM, whatever it is
+static const double wander_correlation = 0.7;    // with less there is nothing to ask
 static const double dickey_fuller = -14;
 static const double jump_threshold = 4.5; // standard deviations; a normal walk: 0.07 in 10^4 values
 
@@ -52,11 +57,16 @@ static double median_of(const double *values, size_t first, size_t end)
     return robust_median(near, end - first);
 }
 
+static double spike_bound(const struct segmentation *s)
+{
+    return (s->bound + 1) * sqrt(s->step_variance);
+}
+
 // Values with isolated outliers replaced by their neighbourhood's median; shifts stay as they are.
 static double *without_spikes(const struct segmentation *s)
 {
     double *clean = xcalloc(s->n, sizeof(*clean));
-    double bound = (s->bound + 1) * sqrt(s->step_variance);
+    double bound = spike_bound(s);
     for (size_t i = 0; i < s->n; i++) {
         size_t first = i < NEAR / 2 ? 0 : i - NEAR / 2;
         size_t end = i + NEAR / 2 < s->n ? i + NEAR / 2 + 1 : s->n;
@@ -72,13 +82,31 @@ static double step_cost(const struct segmentation *s, double share)
     return share * s->penalty * (1 + 3 / (double)s->n);
 }
 
-static bool walk_beats(const struct segmentation *s, const double *clean, double steps)
+// Wider for few values, whose scale is uncertain, as in segmentation_widen().
+static double jump_reach(size_t n)
+{
+    return sqrt((double)n * expm1(fmin(jump_threshold * jump_threshold / (double)n, 50)));
+}
+
+// How much of what steps explain may be memory: 0 none, 1 all.
+static double doubt_of(const struct segmentation *s)
 {
     double few = (double)MIN_CALM / (double)s->n;
-    double doubt = fmin(s->correlation / doubtful_correlation + few * few, 1);
-    double share = calm_share + (doubtful_share - calm_share) * doubt;
+    return fmin(s->correlation / doubtful_correlation + few * few, 1);
+}
+
+static bool walk_beats(const struct segmentation *s, const double *clean, double steps)
+{
+    double share = calm_share + (doubtful_share - calm_share) * doubt_of(s);
     double cost = step_cost(s, share) * (double)(s->count - 1);
-    return local_level_fit(clean, NULL, s->n).log_likelihood > steps - cost;
+    unsigned char *starts = xcalloc(s->n, 1);
+    size_t jumps = 0;
+    if (s->n <= MANY)
+        jumps = local_level_jumps(starts, clean, s->n, jump_reach(s->n), MAX_JUMPS);
+    double walk = local_level_fit(clean, starts, s->n).log_likelihood;
+    free(starts);
+    // Where it needs as many jumps as there are steps, nothing is left for it to explain.
+    return jumps + 1 < s->count && walk - step_cost(s, share) * (double)jumps > steps - cost;
 }
 
 // In a short series the correlation is too vague to plan with. So the steps of a segmentation that
@@ -90,7 +118,8 @@ static void second_chance(struct segmentation *s, const double *clean)
     struct steps_fit fit;
     struct potts_segment *segments = potts_fit(
         &count, s->y, s->n, s->bound * sqrt(s->step_variance), s->penalty * s->step_variance);
-    count = steps_prune(&fit, clean, s->n, segments, count, step_cost(s, doubtful_share));
+    count = steps_prune(clean, s->n, spike_bound(s), segments, count, step_cost(s, second_share));
+    fit = steps_fit(clean, s->n, segments, count);
     free(s->segments);
     s->segments = segments;
     s->count = count;
@@ -189,10 +218,27 @@ static void report_steps(struct changepoints *out, const struct segmentation *s,
     free(log_mass);
 }
 
-// Wider for few values, whose scale is uncertain, as in segmentation_widen().
-static double jump_reach(size_t n)
+// Starts of a level that lasts: what stands out of the wandering but is no visit.
+static size_t find_jumps(unsigned char *starts, const struct segmentation *s, const double *clean)
 {
-    return sqrt((double)n * expm1(fmin(jump_threshold * jump_threshold / (double)n, 50)));
+    size_t count = 1 + local_level_jumps(starts, clean, s->n, jump_reach(s->n), MAX_JUMPS), j = 0;
+    struct potts_segment *segments = xcalloc(count, sizeof(*segments));
+    for (size_t t = 1; t < s->n; t++) {
+        if (!starts[t])
+            continue;
+        segments[j].end = t;
+        segments[++j].first = t;
+    }
+    segments[j].end = s->n;
+    for (j = 0; j < count; j++)
+        segments[j].level = visit_level(s->y, &segments[j]);
+    if (s->n <= FEW)
+        count = visit_drop(s->y, s->n, segments, count);
+    memset(starts, 0, s->n);
+    for (j = 1; j < count; j++)
+        starts[segments[j].first] = 1;
+    free(segments);
+    return count - 1;
 }
 
 static void report_jumps(struct changepoints *out, const struct segmentation *s,
@@ -201,7 +247,7 @@ static void report_jumps(struct changepoints *out, const struct segmentation *s,
     unsigned char *starts = xcalloc(s->n, 1);
     double *scores = xcalloc(s->n, sizeof(*scores));
     double reach = normal_quantile(0.5 + 0.5 * confidence);
-    size_t most = local_level_jumps(starts, clean, s->n, jump_reach(s->n), MAX_JUMPS);
+    size_t most = find_jumps(starts, s, clean);
     out->changes = xcalloc(most, sizeof(*out->changes));
     for (size_t t = 1, before = 0; t < s->n; t++) {
         if (!starts[t])
@@ -239,6 +285,11 @@ void changepoints_find(struct changepoints *out, const double *values, size_t n,
         double *clean = without_spikes(&s);
         if (s.count < 2 && s.n <= SHORT)
             second_chance(&s, clean);
+        else if (s.count > 1)
+            s.count = steps_prune(clean, s.n, spike_bound(&s), s.segments, s.count,
+                                  step_cost(&s, remembered_share * doubt_of(&s)));
+        if (s.n <= FEW)
+            s.count = visit_drop(s.y, s.n, s.segments, s.count);
         out->drift = drifts(&s, clean);
         if (out->drift)
             report_jumps(out, &s, clean, o->confidence);

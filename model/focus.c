@@ -30,7 +30,8 @@ enum {
     SKIP = 20,
     MIN_BLOCK = 5,
     NEWEST = 50,
-    PRIOR_VALUES = 10
+    PRIOR_VALUES = 10,
+    BEFORE = 15, // values before a change that show how loud it has become
 };
 static const double safety = 0.06;       // of the rate asked for: scale and level are estimates too
 static const double newest_safety = 0.5; // no level and scale of the newest in it
@@ -45,6 +46,7 @@ struct focus {
     size_t calibrate_at; // n
     bool ready, drift;
     double level, sigma, threshold;
+    double rough; // scale of differences
     struct cusum cusum;
 };
 
@@ -136,12 +138,23 @@ static double median_of(const double *values, size_t n)
     return median;
 }
 
+static double roughness(const double *values, size_t n)
+{
+    double *work = xcalloc(n, sizeof(*work));
+    for (size_t i = 1; i < n; i++)
+        work[i - 1] = fabs(values[i] - values[i - 1]);
+    double scale = noise_scale(work, n - 1);
+    free(work);
+    return scale;
+}
+
 // Learns level, scale, memory and threshold from the values since the last change.
 static void calibrate(struct focus *f)
 {
     struct changepoints past;
     changepoints_find(&past, f->values, f->n, NULL);
-    f->ready = past.sigma > 0;
+    f->rough = roughness(f->values, f->n);
+    f->ready = past.sigma > 0 && f->rough > 0;
     f->drift = past.drift;
     f->sigma = past.sigma;
     f->level = median_of(f->values, f->n);
@@ -168,6 +181,14 @@ static bool wanders(const double *values, size_t n, double level, double reach, 
     double walk = local_level_fit(clean, NULL, n).log_likelihood;
     free(clean);
     return walk > step;
+}
+
+// How much more values vary than the past did, both in units of its noise: louder is no change of
+// level. Few say little of it.
+static double loudness(const double *values, size_t n, double sigma)
+{
+    double count = (double)n, ratio = noise_estimate(values, n).sigma / sigma;
+    return fmax(1, (count * ratio * ratio + PRIOR_VALUES) / (count + PRIOR_VALUES));
 }
 
 static double mean(const double *values, size_t n)
@@ -224,6 +245,30 @@ static void remember(struct focus *f, double value)
     f->where[f->n++] = f->pushed - 1;
 }
 
+// Squared scale of the differences around `at` in units of those of the past, lowered by twice its
+// standard error so that chance alone rarely raises it; 1 at least. A step is one of many
+// differences, and trimmed.
+static double loudness_about(const struct focus *f, size_t at)
+{
+    size_t first = at > BEFORE ? at - BEFORE : 0, end = f->n - at > NEWEST ? at + NEWEST : f->n;
+    double ratio = roughness(f->values + first, end - first) / f->rough;
+    return fmax(1, ratio * ratio / (1 + 2 * sqrt(4 / (double)(end - first))));
+}
+
+// Above the threshold, in units of the scatter around the change too.
+static bool stands_out(const struct focus *f, const struct peak *peak)
+{
+    return peak->statistic > f->threshold &&
+           peak->statistic > f->threshold * loudness_about(f, (size_t)peak->s);
+}
+
+static void report(struct focus_alarm *alarm, const struct focus *f, const struct peak *peak)
+{
+    size_t at = (size_t)peak->s;
+    double before = mean(f->values, at), after = mean(f->values + at, f->n - at);
+    *alarm = (struct focus_alarm){f->where[at], after - before, peak->statistic, f->threshold};
+}
+
 enum focus_state focus_push(struct focus *f, double value, struct focus_alarm *alarm)
 {
     f->pushed++;
@@ -233,15 +278,12 @@ enum focus_state focus_push(struct focus *f, double value, struct focus_alarm *a
     struct peak peak = {0, 0};
     if (f->ready)
         peak = cusum_push(&f->cusum, clip((value - f->level) / f->sigma, f->options.bound));
-    if (f->ready && !f->drift && peak.statistic > f->threshold) {
+    if (f->ready && !f->drift && stands_out(f, &peak)) {
         size_t at = (size_t)peak.s;
         f->drift = wanders(f->values, f->n, f->level, 2 * f->options.bound * f->sigma, at);
         if (!f->drift) {
-            if (alarm) {
-                double before = mean(f->values, at), after = mean(f->values + at, f->n - at);
-                *alarm = (struct focus_alarm){f->where[at], after - before, peak.statistic,
-                                              f->threshold};
-            }
+            if (alarm)
+                report(alarm, f, &peak);
             restart(f, at);
             return FOCUS_ALARM;
         }
@@ -336,14 +378,6 @@ static void describe(struct change *out, const struct stretch *s, const struct p
                            .evidence = 0.5 * peak->statistic / past->inflation};
 }
 
-// How much more the values from `at` on vary than the past did: louder is no change of level.
-static double loudness(const struct stretch *s, size_t at, double sigma)
-{
-    double count = (double)(s->n - at);
-    double ratio = noise_estimate(s->values + at, s->n - at).sigma / sigma;
-    return fmax(1, (count * ratio * ratio + PRIOR_VALUES) / (count + PRIOR_VALUES));
-}
-
 static enum focus_state look_at_newest(struct change *out, const double *values, size_t n,
                                        size_t learned, const struct changepoints *past,
                                        const struct focus_options *o)
@@ -357,7 +391,7 @@ static enum focus_state look_at_newest(struct change *out, const double *values,
     cusum_free(&cusum);
     // Only what no threshold is above is worth the permutations.
     size_t at = (size_t)peak.s;
-    peak.statistic /= loudness(&s, at, past->sigma);
+    peak.statistic /= loudness(s.values + at, s.n - at, past->sigma);
     if (peak.statistic > least_threshold(o) && s.where[at] >= learned &&
         peak.statistic > threshold_by(values, learned, past, s.level, o) &&
         !wanders(s.values, s.n, s.level, 2 * o->bound * past->sigma, at)) {

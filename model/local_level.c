@@ -51,13 +51,12 @@ static double likelihood(struct filter *f, const double *values, const unsigned 
                          size_t n, double ratio, double *variance)
 {
     filter_run(f, values, starts, n, ratio);
-    double squares = 0, logs = 0, count = 0;
-    for (size_t t = 0; t < n; t++) {
-        if (f->variance[t] <= 0)
-            continue;
-        squares += f->innovation[t] * f->innovation[t] / f->variance[t];
-        logs += log(f->variance[t]);
-        count++;
+    double squares = 0, logs = 0, count = (double)n - 1, spread = 1 + ratio;
+    for (size_t t = 1; t < n; t++) {
+        logs += log(spread + 1);
+        spread = spread / (spread + 1) + ratio;
+        if (f->variance[t] > 0)
+            squares += f->innovation[t] * f->innovation[t] / f->variance[t];
     }
     *variance = count > 0 ? squares / count : 0;
     return -0.5 * (count * log(fmax(*variance, 1e-300)) + logs + count);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Likelihood of steps in AR(1) noise, scale and correlation fitted with them.
+// Likelihood of steps in noise that remembers, scale and memory fitted with them (model/memory.h).
 #ifndef PLUMB_STEPS_H
 #define PLUMB_STEPS_H
 
@@ -16,9 +16,10 @@ struct steps_fit {
 struct steps_fit steps_fit(const double *values, size_t n, const struct potts_segment *segments,
                            size_t count);
 
-// Joins neighbours, least loss first, until every step gains more than `cost` nats. Sets the levels
-// to the means and returns how many segments are left; `*fit` is theirs.
-size_t steps_prune(struct steps_fit *fit, const double *values, size_t n,
-                   struct potts_segment *segments, size_t count, double cost);
+// Joins neighbours, least loss first, until every step gains more than `cost` nats among the 250
+// values on either side of it, where none counts as further than `bound` from its own level. Sets
+// the levels to the means and returns how many segments are left.
+size_t steps_prune(const double *values, size_t n, double bound, struct potts_segment *segments,
+                   size_t count, double cost);
 
 #endif

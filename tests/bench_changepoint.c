@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Detection on recorded backgrounds with injected steps, against the rules of other tools at the
-// same rate of false changes; false changes on pure noise; time per series.
+// same rate of false changes; false changes on pure noise; time per series. Words choose parts of
+// it: detection (or plumb: the same without the other tools), noise, speed.
 #include "helper_cp_peers.h"
 #include "helper_cp_series.h"
 #include "model/changepoint.h"
@@ -230,7 +231,7 @@ static void print_rule(const struct method *m, double knob, const struct backgro
     fflush(stdout);
 }
 
-static void detection(bool equal)
+static void detection(bool equal, size_t rules)
 {
     static struct background backgrounds[8];
     size_t count = load(backgrounds, ARRAY_COUNT(backgrounds));
@@ -242,7 +243,7 @@ static void detection(bool equal)
     for (size_t i = 0; i < count; i++) {
         printf("%s\n  %-14s %8s %7s   0.5    1    2    5%s\n", backgrounds[i].name, "rule", "knob",
                "false", equal ? "  0.5   1   2   5" : "");
-        for (size_t m = 0; m < ARRAY_COUNT(methods); m++) {
+        for (size_t m = 0; m < rules; m++) {
             double knob =
                 equal ? calibrate(&methods[m], &backgrounds[i]) : default_knob(&methods[m]);
             print_rule(&methods[m], knob, &backgrounds[i], equal);
@@ -253,7 +254,7 @@ static void detection(bool equal)
 
 static void pure_noise(void)
 {
-    static const size_t lengths[] = {50, 200, 1000, 10000};
+    static const size_t lengths[] = {20, 30, 50, 200, 1000, 10000};
     static double values[10000];
     static size_t out[10000];
     puts("\nFalse changes per 10,000 values of pure noise (defaults, 100,000 values each)");
@@ -312,11 +313,26 @@ static void speed(void)
     }
 }
 
-int main(void)
+static bool wanted(const char *part, int argc, char **argv)
 {
-    detection(true);
-    detection(false);
-    pure_noise();
-    speed();
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], part) == 0)
+            return true;
+    }
+    return false;
+}
+
+int main(int argc, char **argv)
+{
+    const bool all = argc < 2;
+    if (all || wanted("detection", argc, argv) || wanted("plumb", argc, argv)) {
+        size_t rules = wanted("plumb", argc, argv) ? 2 : ARRAY_COUNT(methods);
+        detection(true, rules);
+        detection(false, rules);
+    }
+    if (all || wanted("noise", argc, argv))
+        pure_noise();
+    if (all || wanted("speed", argc, argv))
+        speed();
     return 0;
 }

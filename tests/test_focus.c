@@ -32,15 +32,13 @@ static struct tally watch(const double *values, size_t n)
     return tally;
 }
 
-// One alarm in 10,000 values is what is asked for. A series that becomes three times as loud is not
-// the one whose threshold was learned, so it is left out.
+// One alarm in 10,000 values is what is asked for, also of a series that becomes three times as
+// loud as the one whose threshold was learned.
 static void focus_alarms_rarely_on_pure_noise(void **state)
 {
     (void)state;
     double *values = xcalloc(10000, sizeof(*values));
     for (int kind = 0; kind < CP_KINDS; kind++) {
-        if (kind == CP_LOUDER)
-            continue;
         struct random random = {23 + (uint64_t)kind};
         size_t alarms = 0;
         for (int game = 0; game < 6; game++) {
@@ -88,7 +86,7 @@ static void focus_finds_steps_up_and_down_soon(void **state)
             placed += tally.alarms == 1 && llabs((long long)tally.last.index - 300) <= 8 &&
                       tally.last.size * steps[s].size > 0;
         }
-        assert_true(soon >= 34);
+        assert_true(soon >= 32);
         assert_true(placed >= 30);
     }
 }
@@ -147,8 +145,8 @@ static enum focus_state newest(struct change *out, const double *values, size_t 
     return state;
 }
 
-// Forty values and then a step of two deviations: the segmentation waits for long, the alarm does
-// not.
+// Few values and then a step of three deviations: where the segmentation waits, the alarm often
+// does not.
 static void focus_reports_the_newest_before_the_segmentation(void **state)
 {
     (void)state;
@@ -170,8 +168,8 @@ static void focus_reports_the_newest_before_the_segmentation(void **state)
         assert_true(change.earliest <= change.index && change.index <= change.latest);
         assert_true(change.latest < 60 && change.evidence > 0);
     }
-    assert_true(alarms >= 12);
-    assert_true(alarms + segmented >= 22);
+    assert_true(alarms >= 5);
+    assert_true(alarms + segmented >= 25);
     assert_true(10 * right >= 8 * alarms);
 }
 

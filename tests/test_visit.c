@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/visit.h"
+
+#include "model/base.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+// '.' is 0 and '#' is 8; '|' ends a segment. How many segments are left.
+static size_t left_of(const char *picture)
+{
+    double values[64];
+    struct potts_segment segments[16] = {{0, 0, 0}};
+    size_t n = 0, count = 0;
+    for (const char *c = picture; *c; c++) {
+        if (*c == '|')
+            segments[++count].first = n;
+        else
+            values[n++] = *c == '#' ? 8 : 0;
+        segments[count].end = n;
+    }
+    count++;
+    for (size_t j = 0; j < count; j++)
+        segments[j].level = visit_level(values, &segments[j]);
+    size_t left = visit_drop(values, n, segments, count), at = 0;
+    for (size_t j = 0; j < left; j++) {
+        assert_int_equal(segments[j].first, at);
+        at = segments[j].end;
+    }
+    assert_int_equal(at, n);
+    return left;
+}
+
+static void values_that_others_stray_to_are_no_level(void **state)
+{
+    (void)state;
+    assert_int_equal(left_of("..................|##"), 1); // 2 of C(20, 2) = 190 orders
+    assert_int_equal(left_of(".....#.......##.....#....|###"), 1);
+    assert_int_equal(left_of("##|...#......#.....#....."), 1);
+    assert_int_equal(left_of(".......#...|###|.....#......"), 1);
+    assert_int_equal(left_of("#.##|..................|###.#"), 1);
+}
+
+static void values_that_only_come_together_are_one(void **state)
+{
+    (void)state;
+    assert_int_equal(left_of(".....|#####"), 2); // the rarest orders of ten
+    assert_int_equal(left_of(".................|###"), 2); // 2 of 1140
+    assert_int_equal(left_of("..........#.....................|######"), 2);
+    assert_int_equal(left_of("...........|######|............"), 3);
+    assert_int_equal(left_of("################|................"), 2);
+}
+
+// Of a stretch inside there are more than two places: three values there are rarer at an end.
+static void a_stretch_inside_needs_more_than_one_at_an_end(void **state)
+{
+    (void)state;
+    assert_int_equal(left_of(".................|###"), 2);
+    assert_int_equal(left_of("........|###|........."), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_that_others_stray_to_are_no_level),
+        cmocka_unit_test(values_that_only_come_together_are_one),
+        cmocka_unit_test(a_stretch_inside_needs_more_than_one_at_an_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
