@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The steps of model/segmentation.h are held against a random walk in noise fitted to the whole
-// series (model/local_level.h). Where the walk explains it better, or where the values follow each
-// other so closely that segmentation cannot tell, the series drifts, and only jumps that stand out
-// of the walk are reported. Both likelihoods are conditional on the first value and take their
-// variance from the data; the steps may have AR(1) noise and pay for each change.
+// The steps of model/segmentation.h must each gain more than noise that remembers would have cost
+// (model/steps.h), and in short series hold more than values that others stray to (model/visit.h).
+// Then they are held against a random walk in noise fitted to the whole series, with the jumps that
+// stand out of it (model/local_level.h). Where the walk explains it better, or where the values
+// follow each other so closely that segmentation cannot tell, the series drifts, and only those
+// jumps are reported. All likelihoods are conditional on the first value and take their variance
+// from the data; steps and jumps pay for each change.
 //
 // The credible set of a step is the profile likelihood of its index between the neighbouring
 // changes, levels as fitted, tempered by the inflation for serial correlation; that of a jump comes

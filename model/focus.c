@@ -5,7 +5,8 @@
 // The threshold comes from the series' own past: blocks of it, long enough to carry its
 // correlation, are drawn at random into streams that cannot have a change; the maxima of their
 // statistics follow a Gumbel law, whose fit gives the level that is crossed once in 1 /
-// false_alarms values.
+// false_alarms values. A series that has become louder since then must stand out of its own scatter
+// around the change.
 #include "model/focus.h"
 
 #include "model/base.h"

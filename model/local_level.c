@@ -4,10 +4,12 @@
 //
 // The Kalman filter with a diffuse start gives innovations v_t of variance F_t (in units of the
 // noise variance, which is thereby concentrated out of the likelihood); one dimension is left to
-// maximise over. Smoothing backwards gives, for every t, the score test of a jump between t - 1 and
-// t: r / sqrt(N), normal(0, 1) without one (Harvey and Koopman, "Diagnostic checking of unobserved-
-// components time series models", 1992; Durbin and Koopman, "Time Series Analysis by State Space
-// Methods", 2012, section 7.5).
+// maximise over. A level that starts afresh leaves the squares it would leave were the jump's size
+// fitted; with the variances F_t of one start this is the likelihood of such jumps, comparable
+// whatever their number. Smoothing backwards gives, for every t, the score test of a jump between t
+// - 1 and t: r / sqrt(N), normal(0, 1) without one (Harvey and Koopman, "Diagnostic checking of
+// unobserved- components time series models", 1992; Durbin and Koopman, "Time Series Analysis by
+// State Space Methods", 2012, section 7.5).
 #include "model/local_level.h"
 
 #include "model/base.h"

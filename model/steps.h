@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Likelihood of steps in noise that remembers, scale and memory fitted with them (model/memory.h).
+// A step that memory explains as well is none.
 #ifndef PLUMB_STEPS_H
 #define PLUMB_STEPS_H
 

@@ -4,6 +4,7 @@
 #include "tests/helper_files.h"
 #include "tests/helper_json.h"
 #include "tests/helper_plumb.h"
+#include "tests/helper_random.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -83,7 +84,7 @@ static void csv_has_the_step_in_numbers(void **state)
     (void)state;
     double before, after, size, low, high, evidence;
     EXPECT(0,
-           "index,earliest,latest,before,after,size,size_low,size_high,evidence,label\n"
+           "index,earliest,latest,before,after,size,size_low,size_high,evidence,label,confirmed\n"
            "40,40,40,",
            "--csv=step.csv", "--format=csv");
     const char *row = strstr(outcome.output, "\n40,40,40,") + 10;
@@ -93,6 +94,7 @@ static void csv_has_the_step_in_numbers(void **state)
     assert_true(fabs(size - (after - before)) < 1e-9 && low < size && size < high);
     assert_true(high - low > 0.1 && high - low < 2 && evidence > 50);
     assert_non_null(strstr(row, ",\"n40, \"\"new"));
+    assert_non_null(strstr(row, "\",1\n"));
 }
 
 static void json_is_valid_and_says_the_same(void **state)
@@ -104,6 +106,29 @@ static void json_is_valid_and_says_the_same(void **state)
     assert_non_null(strstr(outcome.output, "\"drift\":false"));
     assert_non_null(strstr(outcome.output, "{\"index\":40,\"earliest\":40,\"latest\":40,\""));
     assert_non_null(strstr(outcome.output, "\"label\":\"n40, \\\"new"));
+    assert_non_null(strstr(outcome.output, "\"confirmed\":true}"));
+}
+
+// A step so small and so new that the segmentation waits for more values of it.
+static void the_online_detector_is_asked_too(void **state)
+{
+    (void)state;
+    char text[4096] = "ms\n";
+    struct random random = {45};
+    for (int i = 0; i < 120; i++) {
+        size_t at = strlen(text);
+        snprintf(text + at, sizeof(text) - at, "%.4f\n",
+                 (i < 100 ? 100 : 101.6) + random_normal(&random));
+    }
+    write_csv("fresh.csv", text);
+    EXPECT(0, "  alarm: not confirmed yet\n", "--csv=fresh.csv");
+    assert_non_null(strstr(outcome.output, ": 0 changes"));
+    assert_non_null(strstr(outcome.output, "; 1 alarm\n"));
+    EXPECT(0, "confirmed\n", "--csv=fresh.csv", "--format=csv");
+    assert_non_null(strstr(outcome.output, ",,0\n"));
+    assert_null(strstr(outcome.output, ",,1\n"));
+    EXPECT(0, "\"confirmed\":false}]", "--csv=fresh.csv", "--format=json");
+    assert_true(helper_json_is_valid(outcome.output));
 }
 
 static void files_without_numbers_are_refused(void **state)
@@ -125,6 +150,7 @@ int main(void)
         cmocka_unit_test(table_names_the_step_and_what_is_missing),
         cmocka_unit_test(csv_has_the_step_in_numbers),
         cmocka_unit_test(json_is_valid_and_says_the_same),
+        cmocka_unit_test(the_online_detector_is_asked_too),
         cmocka_unit_test(files_without_numbers_are_refused),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -41,13 +41,13 @@ static void values_that_others_stray_to_are_no_level(void **state)
     assert_int_equal(left_of(".....#.......##.....#....|###"), 1);
     assert_int_equal(left_of("##|...#......#.....#....."), 1);
     assert_int_equal(left_of(".......#...|###|.....#......"), 1);
-    assert_int_equal(left_of("#.##|..................|###.#"), 1);
+    assert_int_equal(left_of("#.##|......#.....#......"), 1);
 }
 
 static void values_that_only_come_together_are_one(void **state)
 {
     (void)state;
-    assert_int_equal(left_of(".....|#####"), 2); // the rarest orders of ten
+    assert_int_equal(left_of(".....|#####"), 2);           // the rarest orders of ten
     assert_int_equal(left_of(".................|###"), 2); // 2 of 1140
     assert_int_equal(left_of("..........#.....................|######"), 2);
     assert_int_equal(left_of("...........|######|............"), 3);
