@@ -41,13 +41,14 @@ static void focus_alarms_rarely_on_pure_noise(void **state)
     for (int kind = 0; kind < CP_KINDS; kind++) {
         struct random random = {23 + (uint64_t)kind};
         size_t alarms = 0;
-        for (int game = 0; game < 6; game++) {
+        const size_t games = kind == CP_LOUDER ? 24 : 6; // its rate is close to what is asked for
+        for (size_t game = 0; game < games; game++) {
             cp_series(values, 10000, kind, &random);
             alarms += watch(values, 10000).alarms;
         }
-        if (alarms > 6)
-            print_message("%s: %zu alarms in 60,000\n", cp_kind_names[kind], alarms);
-        assert_true(alarms <= 6);
+        if (alarms > games)
+            print_message("%s: %zu alarms in %zu0,000\n", cp_kind_names[kind], alarms, games);
+        assert_true(alarms <= games);
     }
     free(values);
 }
