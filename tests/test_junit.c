@@ -174,6 +174,22 @@ static void empty_run_is_valid(void **state)
     run_free(&run);
 }
 
+static void commit_that_does_not_build_is_an_error_without_series_too(void **state)
+{
+    (void)state;
+    struct run run = helper_run_empty();
+    run.conclusion = CONCLUDE_BROKEN;
+    run.headline =
+        arena_strdup(&run.arena, "BROKEN: commit 0123456789ab does not build: <no rule>");
+    xmlDocPtr doc = write_valid(&run);
+    assert_xpath(doc, "count(//testcase[@classname='plumb.commit']/error)", 1);
+    assert_xpath(doc, "count(//error[contains(@message, 'does not build: <no rule>')])", 1);
+    assert_xpath(doc, "number(/testsuites/@errors)", 1);
+    assert_xpath(doc, "number(/testsuites/@tests)", 1);
+    xmlFreeDoc(doc);
+    run_free(&run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -185,6 +201,7 @@ int main(void)
         cmocka_unit_test(void_run_fails_its_self_test_and_nothing_else),
         cmocka_unit_test(hostile_text_stays_text),
         cmocka_unit_test(empty_run_is_valid),
+        cmocka_unit_test(commit_that_does_not_build_is_an_error_without_series_too),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     xmlCleanupParser();

@@ -4,7 +4,8 @@
 // Broken is an error, slower because of the kernel a failure, undecided (and slower for a reason
 // outside the kernel) skipped with the reason; same, faster and new pass. `time` is seconds per
 // launch of the head. A run whose own A/A failed is an error of the suite "self-test", because
-// nothing else in it means anything.
+// nothing else in it means anything; a commit that does not build and has no series known to be
+// missing is one of the suite "commit".
 //
 // Element order and attributes follow junit-10.xsd of Jenkins' xUnit plugin, the strictest reader.
 #include "reports/explain.h"
@@ -127,27 +128,47 @@ static void write_suite(struct markup *m, const struct view *views, size_t count
     markup_end(m);
 }
 
-static void write_self_test(struct markup *m, const struct run *run)
+// A suite of one case that is of no series. `type`: of its error, or NULL where it passes.
+static void write_alone(struct markup *m, const char *suite, const char *name, const char *type,
+                        const char *message, const char *body)
 {
-    const struct self_test *test = &run->self_test;
-    struct tally tally = {.tests = 1, .errors = test->void_run};
+    const struct tally tally = {.tests = 1, .errors = type != NULL};
     markup_start(m, "testsuite");
-    markup_attr(m, "name", "self-test");
+    markup_attr(m, "name", suite);
     write_tally(m, &tally, false);
     markup_start(m, "testcase");
-    markup_attr(m, "classname", "plumb.self-test");
-    markup_attr(m, "name", "A/A");
+    markup_attrf(m, "classname", "plumb.%s", suite);
+    markup_attr(m, "name", name);
     markup_attr(m, "time", "0");
-    markup_start(m, test->void_run ? "error" : "system-out");
-    if (test->void_run) {
-        markup_attr(m, "type", "void");
-        markup_attr(m, "message", "identical code was told apart: this run decides nothing");
+    markup_start(m, type ? "error" : "system-out");
+    if (type) {
+        markup_attr(m, "type", type);
+        markup_attr(m, "message", message);
     }
-    markup_textf(m, "%u series of identical code compared with themselves, %u told apart\n",
-                 test->series, test->alarms);
+    markup_text(m, body);
     markup_end(m);
     markup_end(m);
     markup_end(m);
+}
+
+static void write_self_test(struct markup *m, const struct self_test *test)
+{
+    struct buffer body = {0};
+    buffer_printf(&body, "%u series of identical code compared with themselves, %u told apart\n",
+                  test->series, test->alarms);
+    write_alone(m, "self-test", "A/A", test->void_run ? "void" : NULL,
+                "identical code was told apart: this run decides nothing", body.bytes);
+    buffer_free(&body);
+}
+
+// A commit that does not build is broken also where no series could say so.
+static bool is_unbuilt(const struct run *run, const struct view *views)
+{
+    for (size_t i = 0; i < run->count; i++) {
+        if (views[i].outcome == OUTCOME_BROKEN)
+            return false;
+    }
+    return run->conclusion == CONCLUDE_BROKEN;
 }
 
 static void write(struct buffer *out, const struct run *run, const struct report_context *context)
@@ -157,6 +178,9 @@ static void write(struct buffer *out, const struct run *run, const struct report
                           .errors = run->self_test.series > 0 && run->self_test.void_run};
     for (size_t i = 0; i < run->count; i++)
         tally_add(&total, &views[i]);
+    const bool unbuilt = is_unbuilt(run, views);
+    total.tests += unbuilt;
+    total.errors += unbuilt;
     qsort(views, run->count, sizeof(*views), by_kernel);
     struct markup *m = markup_new(MARKUP_XML);
     markup_start(m, "testsuites");
@@ -170,7 +194,10 @@ static void write(struct buffer *out, const struct run *run, const struct report
         write_suite(m, views + i, next - i, run);
     }
     if (run->self_test.series > 0)
-        write_self_test(m, run);
+        write_self_test(m, &run->self_test);
+    if (unbuilt)
+        write_alone(m, "commit", run->head.id, verdict_kind_name(VERDICT_BROKEN), run->headline,
+                    run->headline);
     markup_end(m);
     markup_finish(m, out);
     free(views);
