@@ -2,7 +2,8 @@
 //
 // Detection on recorded backgrounds with injected steps, against the rules of other tools at the
 // same rate of false changes; false changes on pure noise; time per series. Words choose parts of
-// it: detection (or plumb: the same without the other tools), noise, speed.
+// it: detection (or plumb: the same without the other tools), noise, speed. seed=N draws other
+// histories than those the detectors were chosen on.
 #include "helper_cp_peers.h"
 #include "helper_cp_series.h"
 #include "model/changepoint.h"
@@ -16,6 +17,7 @@
 #include <time.h>
 
 enum { LENGTH = 150, AT = 90, NULLS = 300, GAMES = 200, WATCHED = 80, BLOCK = 10, NEAR = 5 };
+static uint64_t other_histories; // added to each seed
 static const size_t looks[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 25, 30, 35, 40, 45};
 
 static size_t ours(size_t *out, const double *values, size_t n, double knob)
@@ -116,7 +118,7 @@ static void history(double *values, const struct background *b, struct random *r
 
 static double null_rate(const struct method *m, double knob, const struct background *b)
 {
-    struct random random = {41};
+    struct random random = {41 + other_histories};
     double values[LENGTH];
     size_t out[LENGTH], found = 0;
     for (int i = 0; i < NULLS; i++) {
@@ -164,7 +166,7 @@ static void game(double *values, const struct background *b, double size, int nu
 // F1 over whole histories with one step.
 static double f1(const struct method *m, double knob, const struct background *b, double size)
 {
-    struct random random = {43};
+    struct random random = {43 + other_histories};
     double values[LENGTH], right = 0, reported = 0;
     size_t out[LENGTH];
     for (int i = 0; i < GAMES; i++) {
@@ -204,7 +206,7 @@ static int ascending(const void *a, const void *b)
 static void print_delay(const struct method *m, double knob, const struct background *b,
                         double size)
 {
-    struct random random = {43};
+    struct random random = {43 + other_histories};
     double values[LENGTH];
     size_t delays[WATCHED];
     for (int i = 0; i < WATCHED; i++) {
@@ -267,7 +269,7 @@ static void pure_noise(void)
         for (size_t l = 0; l < ARRAY_COUNT(lengths) + 1; l++) {
             bool last = l == ARRAY_COUNT(lengths);
             size_t n = lengths[last ? l - 1 : l], found = 0;
-            struct random random = {47};
+            struct random random = {47 + other_histories};
             for (size_t total = 0; total < 100000; total += n) {
                 cp_series(values, n, kind, &random);
                 found += last ? online(out, values, n, focus_defaults.false_alarms)
@@ -297,7 +299,7 @@ static void speed(void)
     for (int kind = 0; kind < CP_KINDS; kind++) {
         printf("%-18s", cp_kind_names[kind]);
         for (size_t l = 0; l < ARRAY_COUNT(lengths); l++) {
-            struct random random = {53};
+            struct random random = {53 + other_histories};
             cp_series(values, lengths[l], kind, &random);
             for (size_t at = 100; at < lengths[l]; at += 500)
                 cp_add_step(values, lengths[l], at, at % 1000 == 100 ? 3 : -3);
@@ -324,7 +326,11 @@ static bool wanted(const char *part, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    const bool all = argc < 2;
+    bool all = argc < 2;
+    if (!all && strncmp(argv[argc - 1], "seed=", 5) == 0) {
+        other_histories = strtoull(argv[argc - 1] + 5, NULL, 10);
+        all = --argc < 2;
+    }
     if (all || wanted("detection", argc, argv) || wanted("plumb", argc, argv)) {
         size_t rules = wanted("plumb", argc, argv) ? 2 : ARRAY_COUNT(methods);
         detection(true, rules);
