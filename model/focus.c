@@ -2,22 +2,19 @@
 //
 // FOCuS with the level before the change unknown (model/cusum.h).
 //
-// The threshold comes from the series' own past: blocks of it, long enough to carry its
-// correlation, are drawn at random into streams that cannot have a change; the maxima of their
-// statistics follow a Gumbel law, whose fit gives the level that is crossed once in 1 /
-// false_alarms values. A series that has become louder since then must stand out of its own scatter
-// around the change.
+// The threshold comes from the series' own past (focus_threshold.c). A series that has become
+// louder since then must stand out of its own scatter around the change.
 #include "model/focus.h"
 
 #include "model/base.h"
 #include "model/changepoint.h"
 #include "model/cusum.h"
+#include "model/focus_threshold.h"
 #include "model/local_level.h"
 #include "model/noise.h"
 #include "model/robust.h"
 #include "model/steps.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,17 +23,12 @@ const struct focus_options focus_defaults = {
     .false_alarms = 1e-4, .bound = 3, .learn = 40, .seed = 0x706c756d62};
 
 enum {
-    STREAMS = 96,
-    STREAM_VALUES = 500,
-    SKIP = 20,
-    MIN_BLOCK = 5,
     NEWEST = 50,
     PRIOR_VALUES = 10,
     BEFORE = 15, // values before a change that show how loud it has become
 };
 static const double safety = 0.06;       // of the rate asked for: scale and level are estimates too
 static const double newest_safety = 0.5; // no level and scale of the newest in it
-static const double efficiency = 0.4;    // degrees of freedom per value of the scale
 
 struct focus {
     struct focus_options options;
@@ -54,64 +46,6 @@ struct focus {
 static double clip(double value, double bound)
 {
     return fmax(-bound, fmin(bound, value));
-}
-
-// SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
-static uint64_t next_random(uint64_t *state)
-{
-    uint64_t z = (*state += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
-// Largest statistic in a stream of blocks drawn from the residuals.
-static double stream_maximum(struct cusum *cusum, const double *z, size_t n, size_t block,
-                             uint64_t *state)
-{
-    double largest = 0;
-    size_t at = 0, left = 0;
-    assert(n > 0);
-    cusum_clear(cusum);
-    for (int t = 0; t < STREAM_VALUES; t++) {
-        if (left == 0) {
-            at = next_random(state) % n;
-            left = block;
-        }
-        struct peak peak = cusum_push(cusum, z[at]);
-        if (t >= SKIP)
-            largest = fmax(largest, peak.statistic);
-        at = at + 1 < n ? at + 1 : 0;
-        left--;
-    }
-    return largest;
-}
-
-// One outlier scores up to bound^2 and must never do, however regular the past was.
-static double least_threshold(const struct focus_options *options)
-{
-    return 1.5 * options->bound * options->bound;
-}
-
-static double threshold_of(const double *z, size_t n, double inflation, double share,
-                           const struct focus_options *options)
-{
-    uint64_t state = options->seed;
-    struct cusum cusum = {0};
-    size_t block = (size_t)fmin((double)n / 4, fmax(MIN_BLOCK, 3 * inflation));
-    double sum = 0, squares = 0;
-    for (int i = 0; i < STREAMS; i++) {
-        double largest = stream_maximum(&cusum, z, n, block, &state);
-        sum += largest;
-        squares += largest * largest;
-    }
-    cusum_free(&cusum);
-    double mean = sum / STREAMS, variance = squares / STREAMS - mean * mean;
-    double scale = sqrt(6 * fmax(variance, 0)) / M_PI, location = mean - 0.5772156649 * scale;
-    double rate = options->false_alarms * share * STREAM_VALUES;
-    double freedom = efficiency * (double)n / sqrt(inflation);
-    double threshold = freedom * expm1(fmin((location - scale * log(rate)) / freedom, 50));
-    return fmax(threshold, least_threshold(options));
 }
 
 // Clipped residuals of the segments that were found, in units of the noise. The caller frees.
@@ -161,7 +95,7 @@ static void calibrate(struct focus *f)
     f->level = median_of(f->values, f->n);
     if (f->ready) {
         double *z = residuals_of(f->values, f->n, &past, f->level, f->options.bound);
-        f->threshold = threshold_of(z, f->n, past.inflation, safety, &f->options);
+        f->threshold = focus_threshold(z, f->n, past.inflation, safety, &f->options);
         free(z);
     }
     changepoints_free(&past);
@@ -338,7 +272,7 @@ static double threshold_by(const double *values, size_t learned, const struct ch
         if (isfinite(values[i]))
             z[count++] = z[i];
     }
-    double threshold = threshold_of(z, count, past->inflation, newest_safety, options);
+    double threshold = focus_threshold(z, count, past->inflation, newest_safety, options);
     free(z);
     return threshold;
 }
@@ -393,7 +327,7 @@ static enum focus_state look_at_newest(struct change *out, const double *values,
     // Only what no threshold is above is worth the permutations.
     size_t at = (size_t)peak.s;
     peak.statistic /= loudness(s.values + at, s.n - at, past->sigma);
-    if (peak.statistic > least_threshold(o) && s.where[at] >= learned &&
+    if (peak.statistic > focus_threshold_least(o) && s.where[at] >= learned &&
         peak.statistic > threshold_by(values, learned, past, s.level, o) &&
         !wanders(s.values, s.n, s.level, 2 * o->bound * past->sigma, at)) {
         state = FOCUS_ALARM;
