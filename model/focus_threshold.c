@@ -57,7 +57,7 @@ double focus_threshold_least(const struct focus_options *options)
 }
 
 double focus_threshold(const double *z, size_t n, double inflation, double share,
-                           const struct focus_options *options)
+                       const struct focus_options *options)
 {
     uint64_t state = options->seed;
     struct cusum cusum = {0};
