@@ -15,8 +15,6 @@
 //   sweep record COMMIT ROUNDS PROBLEMS MODULE... the same as rows for the store:
 //     sweep record $(git rev-parse HEAD) 9 dsv3.problems libspace_*.so | plumb import --format=csv
 //     -
-//   sweep stamps M N K MODULE...                  where the cycles of stamped kernels go
-//   sweep blas TYPE M N K INDEX                   one launch of cuBLASLt's algorithm, likewise
 //   sweep run M N K MODULE KERNEL                 one launch, for the profiler and the sanitizer
 //   sweep blas TYPE M N K INDEX                   one launch of cuBLASLt's algorithm, likewise
 //
@@ -39,6 +37,10 @@ static bool is_skipped(const char *name)
         const char *path = getenv("SWEEP_SKIP");
         FILE *file = path ? fopen(path, "r") : nullptr;
         char line[256];
+        if (path && !file) {
+            fprintf(stderr, "SWEEP_SKIP: cannot read %s\n", path);
+            exit(4);
+        }
         while (file && fgets(line, sizeof line, file))
             all.emplace_back(line, strcspn(line, " \n"));
         if (file)
@@ -174,68 +176,6 @@ static int run_blas(const char *type, long m, long n, long k, size_t index)
     return 0;
 }
 
-// Cold launches of kernels that leave stamps (config.cuh), and the medians of them: cycles from a
-// block's beginning to each stamp, for its first, middle and last block; ns from the stamp before
-// the launch to the blocks' beginnings and to the stamp behind.
-static int stamps(long m, long n, long k, const std::vector<const plumb_kernel *> &kernels)
-{
-    const device_memory d = allocate_for(kernels, m, n, k);
-    for (const plumb_kernel *kernel : kernels) {
-        const plumb_problem p = problem_for(kernel, m, n, k);
-        const plumb_args args = make_args(d, p);
-        if (!kernel->supports(&p))
-            continue;
-        make_inputs(d, p);
-        if (!launch_once(d, kernel, p) || !verify(d, p, kernel->name, false, some_outputs))
-            return 3;
-        std::vector<float> cycles[7][3], begins[3], ends;
-        for (int round = 0; round < 11; ++round) {
-            uint64_t around[6], all[132 * 8];
-            CHECK(cudaMemsetAsync(d.workspace, 0, sizeof all, d.stream));
-            read_flush<<<1024, 512, 0, d.stream>>>(d.flush, d.flush_bytes / sizeof(uint4),
-                                                   (uint32_t *)d.bad);
-            hold<<<1, 1, 0, d.stream>>>(20000);
-            stamp<<<1, 1, 0, d.stream>>>(d.stamps);
-            CHECK(kernel->launch(&args, d.stream));
-            stamp<<<1, 1, 0, d.stream>>>(d.stamps + 3);
-            CHECK(
-                cudaMemcpyAsync(around, d.stamps, sizeof around, cudaMemcpyDeviceToHost, d.stream));
-            CHECK(cudaMemcpyAsync(all, d.workspace, sizeof all, cudaMemcpyDeviceToHost, d.stream));
-            finish(d.stream, kernel->name, p);
-            std::vector<float> of[7], begin;
-            for (int block = 0; block < 132; ++block) {
-                const uint64_t *t = all + block * 8;
-                if (t[7])
-                    begin.push_back((float)(int64_t)(t[7] - around[1]));
-                for (int i = 1; i < 7; ++i)
-                    if (t[i])
-                        of[i].push_back((float)(t[i] - t[0]));
-            }
-            const auto keep = [](std::vector<float> &from, std::vector<float> *to) {
-                std::sort(from.begin(), from.end());
-                if (from.empty())
-                    return;
-                to[0].push_back(from.front());
-                to[1].push_back(from[from.size() / 2]);
-                to[2].push_back(from.back());
-            };
-            for (int i = 1; i < 7; ++i)
-                keep(of[i], cycles[i]);
-            keep(begin, begins);
-            ends.push_back((float)(int64_t)(around[4] - around[1]));
-        }
-        printf("%s %ldx%ldx%ld: begins %.0f %.0f %.0f ns, behind %.0f ns; cycles", kernel->name, m,
-               n, k, median(begins[0]), median(begins[1]), median(begins[2]), median(ends));
-        static const char *const what[] = {"",       "ask",    "asked",    "first slab",
-                                           "summed", "stored", "rehearsed"};
-        for (int i = 1; i < 7; ++i)
-            printf(", %s %.0f %.0f %.0f", what[i], median(cycles[i][0]), median(cycles[i][1]),
-                   median(cycles[i][2]));
-        printf("\n");
-    }
-    return 0;
-}
-
 static int run(long m, long n, long k, const std::vector<const plumb_kernel *> &kernels,
                const char *name)
 {
@@ -267,11 +207,9 @@ int main(int argc, char **argv)
         return time_all(atoi(argv[3]), argv[4], open_modules(argv + 5, argc - 5), argv[2]);
     if (verb == "run" && argc == 7)
         return run(atol(argv[2]), atol(argv[3]), atol(argv[4]), open_modules(argv + 5, 1), argv[6]);
-    if (verb == "stamps" && argc > 5)
-        return stamps(atol(argv[2]), atol(argv[3]), atol(argv[4]),
-                      open_modules(argv + 5, argc - 5));
     if (verb == "blas" && argc == 7)
         return run_blas(argv[2], atol(argv[3]), atol(argv[4]), atol(argv[5]), atol(argv[6]));
-    fprintf(stderr, "usage: sweep check|soak|time|record|run ...; the file's head says how\n");
+    fprintf(stderr,
+            "usage: sweep list|check|soak|time|record|run|blas ...; the file's head says how\n");
     return 4;
 }

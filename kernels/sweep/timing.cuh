@@ -151,29 +151,21 @@ static void print_arm(const arm &a, const plumb_problem &p, float best, const ou
                *std::min_element(a.us.begin(), a.us.end()), a.us.size());
 }
 
-// Rows of the space end in how they work, those on trial in what is tried.
-static bool is_on_trial(const std::string &name)
-{
-    static const char *const ends[] = {"coop", "pingpong", "twin", "promote", "split", "stream"};
-    const std::string end = name.substr(name.rfind('-') + 1);
-    return std::none_of(std::begin(ends), std::end(ends), [&](const char *x) { return end == x; });
-}
-
-// Leaves those of the arms that are worth more samples: all of cuBLASLt's, and the fastest four of
-// the space and six on trial; FP8's with promoted sums, three and four, for themselves. The others
-// are printed as they stand.
+// Leaves those of the arms that are worth more samples: all of cuBLASLt's, and the fastest eight of
+// the kernels; FP8's with promoted sums, the fastest four, for themselves. The others are printed
+// as they stand.
 static std::vector<arm> finalists(std::vector<arm> &arms, const plumb_problem &p, float best,
                                   const output &out)
 {
     std::stable_sort(arms.begin(), arms.end(), [](const arm &x, const arm &y) {
         return x.kernel && y.kernel ? median(x.us) < median(y.us) : !x.kernel && y.kernel;
     });
+    static const int places[] = {8, 4};
     std::vector<arm> kept;
-    static const int places[2][2] = {{4, 6}, {3, 4}};
-    int seen[2][2] = {};
+    int seen[2] = {};
     for (arm &a : arms) {
-        const bool promoted = a.kernel && a.kernel->traits.promote_k, trial = is_on_trial(a.name);
-        if (a.kernel && seen[promoted][trial]++ >= places[promoted][trial]) {
+        const bool promoted = a.kernel && a.kernel->traits.promote_k;
+        if (a.kernel && seen[promoted]++ >= places[promoted]) {
             print_arm(a, p, best, out);
             continue;
         }
@@ -193,7 +185,7 @@ static float best_of(const std::vector<arm> &arms, const blas_problem *blas)
     return best;
 }
 
-// Every arm is sampled in random order among all the others, in two stages: two samples of each,
+// Every arm is sampled in random order among all the others, in two stages: three samples of each,
 // which choose the finalists and are then forgotten, and `count` rounds of those. (Several samples
 // of one arm after the other, cuBLASLt's first, are not comparable: the clock that the power limit
 // leaves is 5 to 20 % higher after the pause of the checks than a second later.)
@@ -222,7 +214,7 @@ static void time_problem(const device_memory &d, const std::vector<const plumb_k
         if (launch_once(d, kernel, p) && verify(d, p, kernel->name, false, some_outputs))
             arms.push_back({kernel->name, kernel, {}, {}, {}, 0});
     }
-    rounds(d, arms, args, blas, 2, 0);
+    rounds(d, arms, args, blas, 3, 0);
     std::vector<arm> last = finalists(arms, p, best_of(arms, &blas), out);
     rounds(d, last, args, blas, std::max(5, std::min(count, (int)(30000 / guess))), 1);
     for (const arm &a : last)

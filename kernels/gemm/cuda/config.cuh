@@ -9,26 +9,11 @@
 #include "epilogue.cuh"
 #include "schedule.cuh"
 
-// Trials, off in every row of the space (NEXT.md says what each is for).
-enum trial {
-    all_maps = 1,     // every tensor map is asked for at the start, not three of them
-    first_loads = 2,  // the first stages are loaded before the block's other threads are told
-    skewed = 4,       // blocks begin at different places of K
-    deep = 8,         // a stage holds 256 bytes of each row, as two boxes
-    evict_first = 16, // L2 gives up lines of C first
-    deeper = 32,      // 512 bytes, as four boxes
-    two_parts = 64,   // FP8 promoted with two partial sums up to 144 columns, not 128
-    spare = 128,      // blocks without a tile run the epilogue once, on nothing, at the start
-    rehearse = 256,   // every block does, while its first loads are on their way
-    stamped = 512     // leaves clock stamps in the workspace (sweep stamps)
-};
-
 // What is fixed at compile time. bm x bn: tile of one block. wm x wn: consumer warpgroups.
 // blocks: resident per SM. promote: FP8 sums of 128 of K are added in FP32 (the tensor core keeps
 // about 14 bits of its products' sum, which "fast accumulation" accepts).
 template <class type_, int bm_, int bn_, int wm_, int wn_, int cm_ = 1, int cn_ = 1,
-          bool pingpong_ = false, bool promote_ = false, int blocks_ = 1, int ring_ = 2,
-          int trials_ = 0>
+          bool pingpong_ = false, bool promote_ = false, int blocks_ = 1, int ring_ = 2>
 struct config {
     using type = type_;
     using output = typename type::output;
@@ -36,27 +21,21 @@ struct config {
     static constexpr bool pingpong = pingpong_, promote = promote_;
     static constexpr int blocks = blocks_;
     static constexpr int ring = ring_; // staged 2 KiB pieces per warp in the epilogue
-    static constexpr int trials = trials_;
 
     static constexpr int cluster = cm * cn;
     static constexpr int consumers = pingpong ? 2 : wm * wn;
     static constexpr int threads = 128 * (1 + consumers);
     static constexpr int n = bn / wn;       // columns of one matrix instruction
     static constexpr int mi = bm / wm / 64; // matrix instructions down a warpgroup's rows
-    static constexpr int boxes = trials & deeper ? 4
-                                 : trials & deep ? 2
-                                                 : 1; // of 128 bytes
-                                                      // per stage
-    static constexpr int box_k = slab_elements<type>, bk = boxes * box_k;
-    static constexpr int a_box = bm * slab_bytes, b_box = bn * slab_bytes;
-    static constexpr int a_bytes = boxes * a_box, b_bytes = boxes * b_box;
+    static constexpr int bk = slab_elements<type>;
+    static constexpr int a_bytes = bm * slab_bytes, b_bytes = bn * slab_bytes;
     static constexpr int stage_bytes = a_bytes + b_bytes;
     static constexpr int staging_bytes = consumers * 4 * ring * piece_bytes;
 
     // What is done with a tile's sums (seam.cuh): in ping-pong the other warpgroup multiplies
     // meanwhile; or a second set of accumulators takes the next tile's; or the results are held in
     // other registers, if these are to be had; else they are stored at once.
-    using stager = ::stager<output, mi, n, ring, (trials & evict_first) != 0>;
+    using stager = ::stager<output, mi, n, ring>;
     static constexpr int words = held_words<output, n>;
     static constexpr bool cooperative = !pingpong && !promote && blocks == 1 && consumers == 2;
     static constexpr bool alternate = cooperative && mi * n <= 192;
@@ -73,8 +52,7 @@ struct config {
     static constexpr int consumer_registers = consumer_registers_ > 240 ? 240 : consumer_registers_;
 
     // Promoting with two partial sums in turn.
-    static constexpr bool twofold =
-        promote && mi == 1 && 3 * n / 2 <= (trials & two_parts ? 216 : 192);
+    static constexpr bool twofold = promote && mi == 1 && 3 * n / 2 <= 192;
 
     static constexpr int smem_bytes(int stages)
     {
@@ -87,9 +65,6 @@ struct config {
     }
 
     static_assert(bm % (64 * wm) == 0 && bn % (16 * wn) == 0 && n <= 256, "tile and warpgroups");
-    static_assert(!promote || boxes == 1, "sums of 128 of K");
-    static_assert(!(trials & first_loads) || cluster == 1, "peers are not ready yet");
-    static_assert(!(trials & skewed) || cluster == 1, "peers share slabs");
     static_assert(!pingpong || wm * wn == 1, "ping-pong: each warpgroup has a whole tile");
     static_assert(wn == 1 || n * (int)sizeof(typename output::type) % 128 == 0, "whole pieces");
     static_assert(bm % (8 * cn) == 0 && bn % (8 * cm) == 0, "shared parts are whole swizzle atoms");
@@ -100,25 +75,8 @@ struct gemm_params {
     const float *scale_a, *scale_b; // FP8: per-tensor scales, or NULL
     int slabs;                      // along K
     int stages;
-    float skew;       // slabs between the beginnings of neighbouring blocks (trial skewed)
-    uint64_t *stamps; // eight per block (trial stamped)
     tile_grid grid;
 };
-
-// Stamps of one block: 0 it begins, 1 before its first load, 2 after its first loads were asked
-// for, 3 the first slab is there, 4 the last one's products are summed, 5 stored, 6 rehearsed; 7
-// the global timer at 0.
-template <class c> DEVICE void leave_stamp(const gemm_params &p, int which)
-{
-    if constexpr (c::trials & stamped) {
-        p.stamps[blockIdx.x * 8 + which] = clock64();
-        if (which == 0) {
-            uint64_t now;
-            asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-            p.stamps[blockIdx.x * 8 + 7] = now;
-        }
-    }
-}
 
 // Where a role stands in the ring of stages; `phase` is the parity of the current turn.
 struct ring_position {

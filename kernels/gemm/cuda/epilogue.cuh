@@ -54,7 +54,7 @@ DEVICE void store_elements(const float (&acc)[n / 2], float scale, const output_
 }
 
 // One warp's way to C: blocks of 64 x n accumulators, of which it has 16 rows each.
-template <class output, int blocks, int n, int ring, bool evict = false> struct stager {
+template <class output, int blocks, int n, int ring> struct stager {
     static constexpr int element = sizeof(typename output::type);
     static constexpr int columns = 128 / element;                 // of a whole piece
     static constexpr int per_block = (n + columns - 1) / columns; // the last may be narrower and
@@ -121,9 +121,9 @@ template <class output, int blocks, int n, int ring, bool evict = false> struct 
         __syncwarp();
         if (leader) {
             const auto store = [&](int number, uint32_t piece) {
-                constexpr auto to_c = evict ? tensor_store_evict_first : tensor_store;
-                to_c(is_whole(number) ? &map : &tail_map, column + number % per_block * columns,
-                     row + number / per_block * 64, piece);
+                tensor_store(is_whole(number) ? &map : &tail_map,
+                             column + number % per_block * columns, row + number / per_block * 64,
+                             piece);
                 bulk_commit();
             };
             (store(first + i, place(i)), ...);

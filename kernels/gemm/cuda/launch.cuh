@@ -43,9 +43,9 @@ template <class c> cudaError_t make_maps(gemm_maps *maps, const plumb_args *args
     const matrix a = {args->a, p.m, p.k, p.k * c::type::bytes, c::type::map};
     const matrix b = {args->b, p.n, p.k, p.k * c::type::bytes, c::type::map};
     const matrix out = {args->c, p.m, p.n, p.n * element, output::map};
-    cudaError_t error = make_operand_maps(&maps->a, &maps->edge_a, a, c::bm / c::cn, c::box_k);
+    cudaError_t error = make_operand_maps(&maps->a, &maps->edge_a, a, c::bm / c::cn, c::bk);
     if (!error)
-        error = make_operand_maps(&maps->b, &maps->edge_b, b, c::bn / c::cm, c::box_k);
+        error = make_operand_maps(&maps->b, &maps->edge_b, b, c::bn / c::cm, c::bk);
     if (error || p.n * element % 16) // such rows of C cannot be stored by TMA
         return error;
     if (c::n >= piece)
@@ -66,7 +66,6 @@ template <class c> gemm_params make_params(const plumb_args *args, const schedul
     p.scale_a = args->scale_a;
     p.scale_b = args->scale_b;
     p.slabs = ceil_div(problem.k, c::bk);
-    p.stamps = static_cast<uint64_t *>(args->workspace);
     p.stages = s.stages;
     p.grid = make_grid(ceil_div(problem.m, c::bm * c::cm), ceil_div(problem.n, c::bn * c::cn),
                        s.raster, s.group);

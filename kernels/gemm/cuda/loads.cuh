@@ -38,28 +38,6 @@ struct row_parts {
     }
 };
 
-// The place along K of this block's slab number `slab`.
-template <class c> DEVICE int slab_place(const gemm_params &p, int slab)
-{
-    if constexpr ((c::trials & skewed) == 0)
-        return slab;
-    slab += (int)(blockIdx.x * p.skew);
-    return slab < p.slabs ? slab : slab - p.slabs;
-}
-
-// Asks for the tensor maps of a launch.
-template <class c> DEVICE void prefetch_maps(const gemm_maps &maps)
-{
-    tensor_prefetch(&maps.a);
-    tensor_prefetch(&maps.b);
-    if constexpr (c::trials & all_maps) {
-        tensor_prefetch(&maps.edge_a);
-        tensor_prefetch(&maps.edge_b);
-        tensor_prefetch(&maps.tail);
-    }
-    tensor_prefetch(&maps.c);
-}
-
 template <class c> struct tile_loads {
     static_assert(c::cn <= 2, "row_ranks");
     static constexpr int part_a = c::bm / c::cn, part_b = c::bn / c::cm;
@@ -78,8 +56,7 @@ template <class c> struct tile_loads {
         column = first_column + rank_m * part_b;
         extent_a = a.extent_at(row);
         extent_b = b.extent_at(column);
-        bytes = (a.received(first_row, c::cn) + b.received(first_column, c::cm)) *
-                (c::boxes * slab_bytes);
+        bytes = (a.received(first_row, c::cn) + b.received(first_column, c::cm)) * slab_bytes;
     }
 
     // Loads this block's part of the slab of A, which begins at `stage` of shared memory, for
@@ -88,23 +65,18 @@ template <class c> struct tile_loads {
     {
         constexpr int row_ranks = c::cn == 1 ? 1 : 1 | 1 << c::cm; // ranks, of rank_m = 0
         if (extent_a != extent::none)
-#pragma unroll
-            for (int box = 0; box < c::boxes; ++box)
-                load<(c::cn > 1)>(extent_a == extent::whole ? &maps.a : &maps.edge_a,
-                                  stage + box * c::a_box + rank_n * part_a * slab_bytes,
-                                  slab * c::bk + box * c::box_k, row, full, row_ranks << rank_m);
+            load<(c::cn > 1)>(extent_a == extent::whole ? &maps.a : &maps.edge_a,
+                              stage + rank_n * part_a * slab_bytes, slab * c::bk, row, full,
+                              row_ranks << rank_m);
     }
     // The same of B, for the blocks of the same column.
     DEVICE void load_b(const gemm_maps &maps, uint32_t stage, int slab, uint32_t full) const
     {
         constexpr int column_ranks = (1 << c::cm) - 1; // ranks, of rank_n = 0
         if (extent_b != extent::none)
-#pragma unroll
-            for (int box = 0; box < c::boxes; ++box)
-                load<(c::cm > 1)>(extent_b == extent::whole ? &maps.b : &maps.edge_b,
-                                  stage + box * c::b_box + rank_m * part_b * slab_bytes,
-                                  slab * c::bk + box * c::box_k, column, full,
-                                  column_ranks << (rank_n * c::cm));
+            load<(c::cm > 1)>(extent_b == extent::whole ? &maps.b : &maps.edge_b,
+                              stage + rank_m * part_b * slab_bytes, slab * c::bk, column, full,
+                              column_ranks << (rank_n * c::cm));
     }
 
   private:
@@ -118,41 +90,5 @@ template <class c> struct tile_loads {
             tensor_load(shared, map, x, y, full);
     }
 };
-
-// One thread: sets the barriers up and loads, of `slabs` from `from` on, as many as there are
-// stages, before any other thread of the block has done anything. Returns how many it loaded.
-// Nobody waits for a stage here: all are free at the start, which is what waiting for the phase
-// before the first would say.
-template <class c>
-DEVICE int load_first(const gemm_maps &maps, const gemm_params &p, const block_memory<c> &memory,
-                      const tile &t, int from, int slabs)
-{
-#pragma unroll 1
-    for (int stage = 0; stage < p.stages; ++stage) {
-        barrier_init(memory.full(stage), 1);
-        barrier_init(memory.empty(stage), c::pingpong ? 1 : c::consumers);
-    }
-    barrier_init_fence();
-    const tile_loads<c> loads(p, t, 0, 0);
-    const int count = slabs < p.stages ? slabs : p.stages;
-    leave_stamp<c>(p, 1);
-#pragma unroll 1 // code that is short comes sooner from memory
-    for (int slab = 0; slab < count; ++slab) {
-        const int place = slab_place<c>(p, from + slab);
-        barrier_arrive_expect(memory.full(slab), loads.bytes);
-        loads.load_a(maps, memory.a(slab), place, memory.full(slab));
-        loads.load_b(maps, memory.b(slab), place, memory.full(slab));
-    }
-    leave_stamp<c>(p, 2);
-    return count;
-}
-
-// Where the ring stands after that.
-template <class c> DEVICE ring_position after_first(int loaded, int stages)
-{
-    if constexpr ((c::trials & first_loads) == 0)
-        return {};
-    return loaded == stages ? ring_position{0, 1} : ring_position{loaded, 0};
-}
 
 #endif

@@ -24,23 +24,20 @@
 // One thread: waits for a free stage, then loads (its part of) both operands' slabs.
 template <class c>
 DEVICE void produce(const gemm_maps &maps, const gemm_params &p, const block_memory<c> &memory,
-                    int rank_m, int rank_n, int first, int step, int loaded)
+                    int rank_m, int rank_n, int first, int step)
 {
-    ring_position at = after_first<c>(loaded, p.stages);
+    ring_position at;
     for (int index = first; index < p.grid.tiles; index += step) {
         const tile t = tile_at(index, p.grid);
         const tile_loads<c> loads(p, t, rank_m, rank_n);
-#pragma unroll(c::trials &first_loads ? 1 : 4) // 4 is what the compiler does
-        for (int slab = loaded; slab < p.slabs; ++slab) {
+        for (int slab = 0; slab < p.slabs; ++slab) {
             const uint32_t full = memory.full(at.stage);
             barrier_wait(memory.empty(at.stage), at.phase ^ 1);
             barrier_arrive_expect(full, loads.bytes);
-            const int place = slab_place<c>(p, slab);
-            loads.load_a(maps, memory.a(at.stage), place, full);
-            loads.load_b(maps, memory.b(at.stage), place, full);
+            loads.load_a(maps, memory.a(at.stage), slab, full);
+            loads.load_b(maps, memory.b(at.stage), slab, full);
             at.advance(p.stages);
         }
-        loaded = 0;
     }
 }
 
@@ -71,7 +68,7 @@ DEVICE void consume(const CUtensorMap &map_c, const CUtensorMap &map_tail, const
         part_n};
     if constexpr (c::pingpong)
         take_turns<c>(self, out, group, first, step);
-    else if ((c::cooperative || (c::trials & (spare | rehearse))) && first + step >= p.grid.tiles)
+    else if (c::cooperative && first + step >= p.grid.tiles)
         only_tile<c>(self, out, first);
     else if constexpr (c::alternate)
         alternate<c>(self, out, first, step);
@@ -86,26 +83,22 @@ __global__ void __launch_bounds__(c::threads, c::blocks)
     persistent_gemm(const __grid_constant__ gemm_maps maps, const __grid_constant__ gemm_params p)
 {
     extern __shared__ __align__(1024) uint8_t shared[];
-    if (threadIdx.x == 0)
-        leave_stamp<c>(p, 0);
     const block_memory<c> memory = {shared_address(shared), p.stages};
     const int rank = c::cluster == 1 ? 0 : (int)cluster_rank();
     const int rank_m = rank % c::cm, rank_n = rank / c::cm;
     const int first = blockIdx.x / c::cluster, step = gridDim.x / c::cluster;
 
-    int loaded = 0; // slabs of the first tile
-    if constexpr (c::trials & first_loads) {
-        if (threadIdx.x == 0)
-            loaded = load_first<c>(maps, p, memory, tile_at(first, p.grid), 0,
-                                   first < p.grid.tiles ? p.slabs : 0);
-    } else if (threadIdx.x < p.stages) { // at most 32: the producer's warp
+    if (threadIdx.x < p.stages) { // at most 32: the producer's warp
         barrier_init(memory.full(threadIdx.x), 1);
         barrier_init(memory.empty(threadIdx.x),
                      (c::pingpong ? 1 : c::consumers) * (c::cm + c::cn - 1));
         barrier_init_fence();
     }
-    if (threadIdx.x == 32)
-        prefetch_maps<c>(maps);
+    if (threadIdx.x == 32) {
+        tensor_prefetch(&maps.a);
+        tensor_prefetch(&maps.b);
+        tensor_prefetch(&maps.c);
+    }
     __syncwarp();
     if constexpr (c::cluster > 1)
         cluster_sync();
@@ -118,7 +111,7 @@ __global__ void __launch_bounds__(c::threads, c::blocks)
         if constexpr (c::reallocate)
             registers_give<c::producer_registers>();
         if (threadIdx.x == 0)
-            produce<c>(maps, p, memory, rank_m, rank_n, first, step, loaded);
+            produce<c>(maps, p, memory, rank_m, rank_n, first, step);
     } else {
         if constexpr (c::reallocate)
             registers_take<c::consumer_registers>();
@@ -173,11 +166,8 @@ template <class c> static int launch_gemm(const plumb_args *args, void *stream, 
     static const int resident = resident_clusters<c>(persistent_gemm<c>, &launch);
     if (resident == 0)
         return cudaErrorInvalidConfiguration;
-    launch.gridDim = dim3(
-        (p.grid.tiles < resident && !(c::trials & spare) ? p.grid.tiles : resident) * c::cluster);
-    gemm_params placed = p;
-    placed.skew = (float)p.slabs / launch.gridDim.x;
-    return cudaLaunchKernelEx(&launch, persistent_gemm<c>, maps, placed);
+    launch.gridDim = dim3((p.grid.tiles < resident ? p.grid.tiles : resident) * c::cluster);
+    return cudaLaunchKernelEx(&launch, persistent_gemm<c>, maps, p);
 }
 
 // A row of a kernel table: the ABI's functions for one configuration and one schedule.

@@ -139,20 +139,6 @@ DEVICE void tensor_store(const CUtensorMap *map, int column, int row, uint32_t s
         : "memory");
 }
 
-// The same, its lines first in L2 to go. (The policy is made each time: no register is free for
-// it.)
-DEVICE void tensor_store_evict_first(const CUtensorMap *map, int column, int row, uint32_t shared)
-{
-    asm volatile("{\n"
-                 ".reg .b64 policy;\n"
-                 "createpolicy.fractional.L2::evict_first.b64 policy, 1.0;\n"
-                 "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group.L2::cache_hint "
-                 "[%0, {%1, %2}], [%3], policy;\n"
-                 "}" ::"l"(map),
-                 "r"(column), "r"(row), "r"(shared)
-                 : "memory");
-}
-
 DEVICE void bulk_commit()
 {
     asm volatile("cp.async.bulk.commit_group;" ::: "memory");

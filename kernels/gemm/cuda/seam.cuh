@@ -39,12 +39,6 @@ template <class c> struct output_of {
         column = (t.column * c::cn + rank_n) * c::bn + part_n * c::n;
     }
 
-    // The place below C, where nothing is written.
-    DEVICE void move_below()
-    {
-        row = p.out.m;
-    }
-
     DEVICE void store_elements_of(const sums &acc) const
     {
 #pragma unroll
@@ -61,52 +55,14 @@ template <class c> struct output_of {
     }
 };
 
-// How often the epilogue is run on nothing before there are sums to store, so that its code has
-// come from memory by then; the compiler must not know, or it would make two copies of that code.
-template <class c> DEVICE int rehearsals_of()
-{
-    int count = c::trials & rehearse ? 1 : 0;
-    if constexpr (c::trials & rehearse)
-        asm volatile("" : "+r"(count));
-    return count;
-}
-
 // A block with one tile only takes a way of its own: code that has not run since the launch is
 // fetched from memory, and in the loops below it lies far apart (1,200 to 2,300 cycles of 22,000).
 template <class c> DEVICE void only_tile(consumer<c> &self, output_of<c> &out, int index)
 {
     float acc[c::mi][c::n / 2];
-    int rehearsals = rehearsals_of<c>();
-#pragma unroll 1
-    for (;;) {
-        const bool on_nothing =
-            rehearsals > 0 || ((c::trials & spare) && index >= self.p.grid.tiles);
-        if (on_nothing) {
-            self.pin_all(acc); // whatever they are
-            out.move_below();
-        } else if constexpr (c::promote) {
-            out.move(index);
-            if constexpr (c::twofold)
-                self.accumulate_promoted_twofold(acc);
-            else
-                self.accumulate_promoted(acc);
-        } else {
-            if constexpr (c::trials & stamped) {
-                barrier_wait(self.memory.full(0), 0);
-                if (threadIdx.x == 128)
-                    leave_stamp<c>(self.p, 3);
-            }
-            self.accumulate(
-                acc, [](int) {}, [&] { out.move(index); });
-            if (threadIdx.x == 128)
-                leave_stamp<c>(self.p, 4);
-        }
-        out.store(acc);
-        if (threadIdx.x == 128)
-            leave_stamp<c>(self.p, on_nothing ? 6 : 5);
-        if (--rehearsals < 0)
-            return;
-    }
+    self.accumulate(
+        acc, [](int) {}, [&] { out.move(index); });
+    out.store(acc);
 }
 
 // ---- ping-pong ----
@@ -120,7 +76,8 @@ DEVICE void take_turns(consumer<c> &self, output_of<c> &out, int group, int firs
     self.at.skip(group * slabs, self.p.stages);
     if (group == 1)
         named_barrier_arrive(1, 256); // the first turn is warpgroup 0's
-    const auto turn = [&](int index) {
+#pragma unroll 1
+    for (int index = first + group * step; index < tiles; index += 2 * step) {
         named_barrier(1 + group, 256);
         self.accumulate(
             acc, [](int) {},
@@ -130,23 +87,7 @@ DEVICE void take_turns(consumer<c> &self, output_of<c> &out, int group, int firs
                 out.move(index);
             });
         self.at.skip(slabs, self.p.stages);
-    };
-    int index = first + group * step;
-    if constexpr (c::trials & rehearse) {
-        int rehearsals = rehearsals_of<c>();
-        out.move_below();
-#pragma unroll 1
-        for (index -= 2 * step * rehearsals; index < tiles; index += 2 * step) {
-            if (index >= first)
-                turn(index);
-            out.store(acc);
-        }
-    } else {
-#pragma unroll 1
-        for (; index < tiles; index += 2 * step) {
-            turn(index);
-            out.store(acc);
-        }
+        out.store(acc);
     }
 }
 

@@ -12,7 +12,6 @@
 
 // c: a cooperative configuration without clusters of its own.
 template <class c, int split> struct split_layout {
-    static_assert(!(c::trials & skewed), "a block has a part of K already");
     static constexpr int warps = 4 * c::consumers;
     static constexpr int share = (warps + split - 1) / split;   // warps a block finishes
     static constexpr int partial_bytes = c::mi * 16 * c::n * 4; // of one warp
@@ -68,12 +67,11 @@ DEVICE void add_partials(float (&acc)[c::mi][c::n / 2], uint32_t partials, int w
 // This block's share of the slabs, loaded by one thread.
 template <class c>
 DEVICE void split_produce(const gemm_maps &maps, const gemm_params &p,
-                          const block_memory<c> &memory, const tile &t, int from, int loaded)
+                          const block_memory<c> &memory, const tile &t, int from)
 {
     const tile_loads<c> loads(p, t, 0, 0);
-    ring_position at = after_first<c>(loaded, p.stages);
-#pragma unroll(c::trials &first_loads ? 1 : 4)
-    for (int slab = from + loaded; slab < from + p.slabs; ++slab) {
+    ring_position at;
+    for (int slab = from; slab < from + p.slabs; ++slab) {
         const uint32_t full = memory.full(at.stage);
         barrier_wait(memory.empty(at.stage), at.phase ^ 1);
         barrier_arrive_expect(full, loads.bytes);
@@ -99,45 +97,33 @@ DEVICE void split_consume(const gemm_maps &maps, const gemm_params &p,
                         part_n * (uint32_t)(c::n * slab_bytes)};
     float acc[c::mi][c::n / 2];
     const float scale = output_scale<c>(p);
-    int row = p.out.m; // below C, where nothing is written
+    if constexpr (c::twofold)
+        self.accumulate_promoted_twofold(acc);
+    else if constexpr (c::promote)
+        self.accumulate_promoted(acc);
+    else
+        self.accumulate(acc, [](int) {});
+    cluster_wait();
+    if (warp % split != rank)
+        send_partial<c, split>(acc, partials, warp, rank);
+    cluster_sync();
+    if (warp % split != rank)
+        return;
+    add_partials<c, split>(acc, partials, warp);
+    const int row = t.row * c::bm + part_m * (c::mi * 64) + warp % 4 * 16;
     const int column = t.column * c::bn + part_n * c::n;
     typename c::stager out = {maps.c, maps.tail, memory.staging(warp)};
-    int rehearsals = rehearsals_of<c>();
-#pragma unroll 1
-    for (;;) {
-        if (rehearsals > 0) {
-            self.pin_all(acc); // whatever they are
-        } else {
-            if constexpr (c::twofold)
-                self.accumulate_promoted_twofold(acc);
-            else if constexpr (c::promote)
-                self.accumulate_promoted(acc);
-            else
-                self.accumulate(acc, [](int) {});
-            cluster_wait();
-            if (warp % split != rank)
-                send_partial<c, split>(acc, partials, warp, rank);
-            cluster_sync();
-            if (warp % split != rank)
-                break;
-            add_partials<c, split>(acc, partials, warp);
-            row = t.row * c::bm + part_m * (c::mi * 64) + warp % 4 * 16;
-        }
-        if (p.out.direct) {
+    if (p.out.direct) {
 #pragma unroll
-            for (int i = 0; i < c::mi; ++i)
-                store_elements<typename c::output, c::n>(acc[i], scale, p.out, row + i * 64,
-                                                         column);
-        } else {
-            uint32_t held[c::mi][c::words];
-#pragma unroll
-            for (int i = 0; i < c::mi; ++i)
-                hold<typename c::output, c::n>(held[i], acc[i], scale);
-            out.put_all(held, row, column);
-        }
-        if (--rehearsals < 0)
-            break;
+        for (int i = 0; i < c::mi; ++i)
+            store_elements<typename c::output, c::n>(acc[i], scale, p.out, row + i * 64, column);
+        return;
     }
+    uint32_t held[c::mi][c::words];
+#pragma unroll
+    for (int i = 0; i < c::mi; ++i)
+        hold<typename c::output, c::n>(held[i], acc[i], scale);
+    out.put_all(held, row, column);
     if (threadIdx.x % 32 == 0)
         bulk_wait_read<0>();
 }
@@ -153,18 +139,11 @@ __global__ void __launch_bounds__(c::threads, 1)
     const int from = p.slabs * rank / split;
     p.slabs = whole.slabs * (rank + 1) / split - from;
     const tile t = tile_at(blockIdx.x / split, p.grid);
-    int loaded = 0;
-    if constexpr (c::trials & first_loads) {
-        if (threadIdx.x == 0)
-            loaded = load_first<c>(maps, p, memory, t, from, p.slabs);
-    } else if (threadIdx.x < p.stages) {
+    if (threadIdx.x < p.stages) {
         barrier_init(memory.full(threadIdx.x), 1);
         barrier_init(memory.empty(threadIdx.x), c::consumers);
         barrier_init_fence();
     }
-    if constexpr (c::trials & all_maps)
-        if (threadIdx.x == 32)
-            prefetch_maps<c>(maps);
     __syncthreads();
     cluster_arrive(); // waited for before the first access to another block
     if (threadIdx.x >= 128) {
@@ -176,7 +155,7 @@ __global__ void __launch_bounds__(c::threads, 1)
     if constexpr (c::reallocate)
         registers_give<c::producer_registers>();
     if (threadIdx.x == 0)
-        split_produce<c>(maps, p, memory, t, from, loaded);
+        split_produce<c>(maps, p, memory, t, from);
     cluster_wait();
     cluster_sync();
 }

@@ -163,32 +163,23 @@ DEVICE void stream_consume(const gemm_maps &maps, const stream_params &p,
     typename c::stager out = {maps.c, maps.tail, memory.staging(warp)};
     float acc[c::mi][c::n / 2];
     piece_walk walk(p, c::cluster);
-    int rehearsals = rehearsals_of<c>();
-#pragma unroll 1
-    for (piece work;; --rehearsals) {
-        int row = p.gemm.out.m, column = 0; // below C, where nothing is written
-        if (rehearsals > 0) {
-            self.pin_all(acc); // whatever they are
-        } else {
-            if (!walk.next(work))
-                break;
-            now.slabs = work.slabs;
-            if constexpr (c::twofold)
-                self.accumulate_promoted_twofold(acc);
-            else if constexpr (c::promote)
-                self.accumulate_promoted(acc);
-            else
-                self.accumulate(acc, [](int) {});
-            if (work.first + work.slabs < p.gemm.slabs) {
-                stream_sums<c>::leave(acc, p, warp);
-                continue;
-            }
-            if (work.first > 0)
-                stream_sums<c>::collect(acc, p, warp, work.tile * p.gemm.slabs);
-            const tile t = tile_at(work.tile, p.gemm.grid);
-            row = (t.row * c::cm + rank_m) * c::bm + part_m * (c::mi * 64) + warp % 4 * 16;
-            column = (t.column * c::cn + rank_n) * c::bn + part_n * c::n;
+    for (piece work; walk.next(work);) {
+        now.slabs = work.slabs;
+        if constexpr (c::twofold)
+            self.accumulate_promoted_twofold(acc);
+        else if constexpr (c::promote)
+            self.accumulate_promoted(acc);
+        else
+            self.accumulate(acc, [](int) {});
+        if (work.first + work.slabs < p.gemm.slabs) {
+            stream_sums<c>::leave(acc, p, warp);
+            continue;
         }
+        if (work.first > 0)
+            stream_sums<c>::collect(acc, p, warp, work.tile * p.gemm.slabs);
+        const tile t = tile_at(work.tile, p.gemm.grid);
+        const int row = (t.row * c::cm + rank_m) * c::bm + part_m * (c::mi * 64) + warp % 4 * 16;
+        const int column = (t.column * c::cn + rank_n) * c::bn + part_n * c::n;
         if (p.gemm.out.direct) {
 #pragma unroll
             for (int i = 0; i < c::mi; ++i)
@@ -227,8 +218,11 @@ __global__ void __launch_bounds__(c::threads, c::blocks)
         barrier_init(memory.empty(threadIdx.x), c::consumers * (c::cm + c::cn - 1));
         barrier_init_fence();
     }
-    if (threadIdx.x == 32)
-        prefetch_maps<c>(maps);
+    if (threadIdx.x == 32) {
+        tensor_prefetch(&maps.a);
+        tensor_prefetch(&maps.b);
+        tensor_prefetch(&maps.c);
+    }
     __syncwarp();
     if constexpr (c::cluster > 1)
         cluster_sync();
