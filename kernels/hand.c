@@ -35,7 +35,7 @@ int hand_list(FILE *out, char **libraries, int count)
                     module.library->device, dtype_name(t.in), dtype_name(t.out), t.tile_m, t.tile_n,
                     t.tile_k, t.stages, t.threads, kernel.summary ? kernel.summary : "");
         }
-        module_unload(&module);
+        module_release(&module);
     }
     return count ? code : EXIT_FAILED;
 }

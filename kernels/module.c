@@ -1,4 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// What was loaded stays until the process ends. CUDA's runtime knows a kernel by its address, and
+// what it keeps of one outlives the library: a kernel of a library that later came to lie at the
+// same place was waited for without end (CUDA 13.0, __cudaGetKernel at its first launch, after a
+// library was opened for problems that its kernel does not do). Private copies are used again, so
+// that there are no more of them than were ever open at once.
 #include "kernels/module.h"
 
 #include <dlfcn.h>
@@ -81,24 +87,56 @@ static int validate(const struct module *module, const char *path, struct error 
     return 0;
 }
 
-static void memory_name(char *out, size_t size, int memory)
+// A private copy, in use or waiting for the next who wants one of this file.
+struct copy {
+    struct stat file;
+    int memory; // dlopen knows it by this number, which therefore stays taken
+    bool used;
+};
+static struct copy *copies;
+static size_t copy_count, copy_room;
+
+static bool same_state(const struct stat *a, const struct stat *b)
 {
-    snprintf(out, size, "/proc/self/fd/%d", memory);
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+           a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+static int take_copy(size_t *out, const char *path, struct error *err)
+{
+    struct copy copy = {.used = true};
+    if (stat(path, &copy.file))
+        return error_set(err, "%s: %s", path, strerror(errno));
+    for (size_t i = 0; i < copy_count; i++) {
+        if (copies[i].used || !same_state(&copies[i].file, &copy.file))
+            continue;
+        copies[i].used = true;
+        *out = i;
+        return 0;
+    }
+    if (private_copy(&copy.memory, path, err))
+        return -1;
+    copies = xgrow(copies, copy_count, &copy_room, sizeof(*copies));
+    *out = copy_count;
+    copies[copy_count++] = copy;
+    return 0;
 }
 
 int module_load(struct module *out, const char *path, bool copy, struct error *err)
 {
-    struct module module = {.memory = -1};
+    struct module module = MODULE_NONE;
     char name[4096];
-    if (copy && private_copy(&module.memory, path, err))
+    size_t at = 0;
+    if (copy && take_copy(&at, path, err))
         return -1;
     // Without a slash dlopen would search the system's folders.
-    if (copy)
-        memory_name(name, sizeof(name), module.memory);
-    else if (snprintf(name, sizeof(name), "%s%s", strchr(path, '/') ? "" : "./", path) >=
-             (int)sizeof(name))
+    if (copy) {
+        module.copy = (ptrdiff_t)at;
+        snprintf(name, sizeof(name), "/proc/self/fd/%d", copies[at].memory);
+    } else if (snprintf(name, sizeof(name), "%s%s", strchr(path, '/') ? "" : "./", path) >=
+               (int)sizeof(name))
         return error_set(err, "%.100s...: the path is too long", path);
-    module.handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    module.handle = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!module.handle) {
         error_set(err, "%s: cannot be loaded: %s", path, dlerror());
         goto failed;
@@ -115,26 +153,17 @@ int module_load(struct module *out, const char *path, bool copy, struct error *e
     *out = module;
     return 0;
 failed:
-    module_unload(&module);
+    module_release(&module);
     return -1;
 }
 
-void module_unload(struct module *module)
+void module_release(struct module *module)
 {
-    char name[64];
     if (module->handle)
         dlclose(module->handle);
-    if (module->memory >= 0) {
-        // dlopen knows libraries by name, and the name holds the descriptor: while the library
-        // stays (it may refuse to be unloaded) the number must not be given to another.
-        memory_name(name, sizeof(name), module->memory);
-        void *stays = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
-        if (stays)
-            dlclose(stays);
-        else
-            close(module->memory);
-    }
-    *module = (struct module){.memory = -1};
+    if (module->copy >= 0)
+        copies[module->copy].used = false;
+    *module = MODULE_NONE;
 }
 
 bool module_same_file(const char *a, const char *b)

@@ -11,14 +11,15 @@
 struct module {
     void *handle;
     const struct plumb_library *library;
-    int memory; // descriptor of the private copy, -1 if there is none
+    ptrdiff_t copy; // which private copy it is, -1 if none
 };
-#define MODULE_NONE ((struct module){.memory = -1})
+#define MODULE_NONE ((struct module){.copy = -1})
 
 // copy: load a private copy of the file, so that one file can be loaded twice in one process (an
-// A/A pair would otherwise share the code). The caller unloads.
+// A/A pair would otherwise share the code). The caller releases. Not for threads.
 int module_load(struct module *out, const char *path, bool copy, struct error *err);
-void module_unload(struct module *module); // MODULE_NONE does nothing
+// The library stays loaded, for reasons told in module.c. MODULE_NONE does nothing.
+void module_release(struct module *module);
 
 // True when the files hold the same bytes. Unreadable files are not the same.
 bool module_same_file(const char *a, const char *b);

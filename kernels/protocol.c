@@ -94,7 +94,7 @@ static int do_list(struct protocol *p, const struct wire_record *r, struct error
         wire_add_traits(&line, &traits);
         put(p->bench, &line);
     }
-    module_unload(&module);
+    module_release(&module);
     return 0;
 }
 

@@ -119,7 +119,7 @@ static int prepare_arm(struct series *s, enum sample_role role, const char *pin,
 
 static int prepare(struct series *s, struct series_state *state, struct error *err)
 {
-    const bool identical = s->arms[ROLE_HEAD].module.memory >= 0;
+    const bool identical = s->arms[ROLE_HEAD].module.copy >= 0;
     int stop = prepare_arm(s, ROLE_BASE, s->spec.pin, state, err);
     if (stop)
         return stop;
@@ -390,7 +390,7 @@ void series_free(struct series *s)
     if (s->reference)
         s->ops->reference_free(s->device, s->reference);
     buffers_free(&s->buffers);
-    module_unload(&s->arms[ROLE_BASE].module);
-    module_unload(&s->arms[ROLE_HEAD].module);
+    module_release(&s->arms[ROLE_BASE].module);
+    module_release(&s->arms[ROLE_HEAD].module);
     free(s);
 }

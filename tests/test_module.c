@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Kernel libraries in the process that times them: loaded, released, and loaded again.
+#include "kernels/module.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <string.h>
+
+static const char library[] = TEST_BIN "/../kernels/libnaive.so";
+
+static struct module loaded(bool copy)
+{
+    struct module module;
+    struct error err;
+    if (module_load(&module, library, copy, &err))
+        fail_msg("%s", err.text);
+    return module;
+}
+
+static size_t open_files(void)
+{
+    size_t count = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    while (readdir(folder))
+        count++;
+    closedir(folder);
+    return count;
+}
+
+// CUDA's runtime finds kernels by address, also those that are gone.
+static void nothing_comes_to_lie_where_a_released_library_was(void **state)
+{
+    (void)state;
+    struct module module = loaded(false), copy = loaded(true);
+    const struct plumb_library *where = module.library, *where_copy = copy.library;
+    assert_ptr_not_equal(where, where_copy);
+    module_release(&module);
+    module_release(&copy);
+    assert_null(module.handle);
+    assert_int_equal(where->abi_version, PLUMB_ABI_VERSION); // still there
+    assert_int_equal(where_copy->abi_version, PLUMB_ABI_VERSION);
+    void *stays = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
+    assert_non_null(stays);
+    dlclose(stays);
+    module = loaded(false);
+    assert_ptr_equal(module.library, where);
+    module_release(&module);
+}
+
+static void released_copies_are_used_again(void **state)
+{
+    (void)state;
+    struct module a = loaded(true), b = loaded(true);
+    const struct plumb_library *first = a.library, *second = b.library;
+    assert_ptr_not_equal(first, second);
+    const size_t files = open_files();
+    for (int round = 0; round < 50; round++) {
+        module_release(&a);
+        module_release(&b);
+        a = loaded(true);
+        b = loaded(true);
+        assert_ptr_not_equal(a.library, b.library);
+        assert_true(a.library == first || a.library == second);
+        assert_true(b.library == first || b.library == second);
+    }
+    assert_int_equal(open_files(), files);
+    module_release(&a);
+    module_release(&b);
+}
+
+static void a_library_that_cannot_be_used_leaves_its_copy_free(void **state)
+{
+    (void)state;
+    struct module module;
+    struct error err;
+    size_t files = 0;
+    for (int round = 0; round < 20; round++) {
+        assert_int_equal(
+            module_load(&module, TEST_BIN "/../test_modules/libnewer_abi.so", true, &err), -1);
+        assert_non_null(strstr(err.text, "kernel ABI version"));
+        files = files ? files : open_files();
+    }
+    assert_int_equal(open_files(), files);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_comes_to_lie_where_a_released_library_was),
+        cmocka_unit_test(released_copies_are_used_again),
+        cmocka_unit_test(a_library_that_cannot_be_used_leaves_its_copy_free),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
