@@ -28,6 +28,9 @@ static void test_names_become_the_macros_that_make_them(void **state)
            "SPLIT_PROMOTED_ROW(type, 64, 64, 1, 1, 2, 10, m, 8)");
     prints("bf16-64x64-w1x1-c1x1-s5-e2-m8-twin-stream",
            "STREAM_ROW(type, 64, 64, 1, 1, 1, 1, 5, 2, m, 8, twin)");
+    prints("tf32-64x96-w1x1-c1x1-s5-e2-m8-wide", "ROW(type, 64, 96, 1, 1, 1, 1, 5, 2, m, 8, wide)");
+    prints("bf16-gemv", "GEMV_ROW(type)");
+    prints("e4m3-gemv-promote", "GEMV_PROMOTED_ROW(type)");
 }
 
 static void test_traits_are_those_of_the_name(void **state)
@@ -44,6 +47,30 @@ static void test_traits_are_those_of_the_name(void **state)
     assert_int_equal(row.traits.split_k, 4);
     assert_int_equal(row.traits.stages, 5);
     assert_int_equal(row.traits.blocks_per_sm, 1);
+}
+
+static void test_a_wide_row_has_twice_the_k_of_others_per_stage(void **state)
+{
+    (void)state;
+    struct sweep_row row;
+    assert_true(sweep_row_parse(&row, "bf16-64x64-w1x1-c1x1-s10-e2-m8-coop"));
+    assert_int_equal(row.traits.tile_k, 64);
+    assert_true(sweep_row_parse(&row, "bf16-64x64-w1x1-c1x1-s6-e2-m8-wide"));
+    assert_int_equal(row.traits.tile_k, 128);
+}
+
+static void test_rows_for_one_row_of_a_are_of_both_kinds_of_fp8(void **state)
+{
+    (void)state;
+    struct sweep_row row;
+    assert_true(sweep_row_parse(&row, "e4m3-gemv"));
+    assert_string_equal(row.kind, "e4m3");
+    assert_int_equal(row.traits.tile_m, 1);
+    assert_int_equal(row.traits.tile_n, 16);
+    assert_int_equal(row.traits.tile_k, 1024);
+    assert_int_equal(row.traits.blocks_per_sm, 4);
+    assert_true(sweep_row_parse(&row, "e4m3-gemv-promote"));
+    assert_string_equal(row.kind, "e4m3-promoted");
 }
 
 static void test_split_rows_that_fit_twice_have_two_blocks_per_sm(void **state)
@@ -67,6 +94,8 @@ static void test_other_names_are_no_rows(void **state)
                                         "select-bf16",
                                         "bf16-persistent",
                                         "bf16-128x256",
+                                        "bf16-gemv-promote",
+                                        "e4m3-gemv-twice",
                                         "int8-128x256-w2x1-c2x1-s4-e2-m16-coop",
                                         "bf16-128x256x2-w2x1-c2x1-s4-e2-m16-coop",
                                         "bf16-128x256-w2x1-c2x1-s4-e2-m16-amodethatistoolong",
@@ -83,6 +112,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names_become_the_macros_that_make_them),
         cmocka_unit_test(test_traits_are_those_of_the_name),
+        cmocka_unit_test(test_a_wide_row_has_twice_the_k_of_others_per_stage),
+        cmocka_unit_test(test_rows_for_one_row_of_a_are_of_both_kinds_of_fp8),
         cmocka_unit_test(test_split_rows_that_fit_twice_have_two_blocks_per_sm),
         cmocka_unit_test(test_other_names_are_no_rows),
     };

@@ -13,9 +13,10 @@
 // since a selector need not know by how much a bad choice is bad. The report fits to all lists but
 // one and judges by that one: the time of the configuration chosen over the fastest one's.
 //
-// Times are medians; over 1 ms, where few samples fall into one or the other state of the power
-// limit (2,650 or 3,200 us for one kernel), they are the fastest sample. They are turned into
-// cycles by the problem's clock; the choice is made at the nominal one, as selectors do.
+// Times are medians, turned into cycles by the problem's clock; the choice is made at the nominal
+// one, as selectors do. What was no finalist was sampled a few times among kernels of any power, at
+// clocks from 1.25 to 1.6 GHz for one problem, and counts as long as its cycles take at the
+// problem's clock.
 #include "../gemm/cuda/cost.h"
 #include "rows.h"
 
@@ -25,7 +26,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { configs_max = 256 };
+enum { configs_max = 256, finalist_rounds = 5 }; // at least (sweep's time_problem)
 
 struct config {
     struct sweep_row row;
@@ -35,8 +36,8 @@ struct config {
 
 struct sample {
     struct plumb_problem problem;
-    double us, cycles, weight;
-    int config, list;
+    double us, ghz, cycles, weight;
+    int config, list, rounds; // rounds: that it was sampled in
 };
 
 struct data {
@@ -53,10 +54,10 @@ static int find_config(struct data *d, const struct sweep_row *row)
             return i;
     if (d->config_count == configs_max)
         return -1;
-    d->configs[d->config_count] =
-        (struct config){.row = *row,
-                        .cost = {(float)(row->traits.tile_m * row->traits.tile_n) / 32, 2000, 8000},
-                        .closest = INFINITY};
+    d->configs[d->config_count] = (struct config){
+        .row = *row,
+        .cost = {fmaxf(1, (float)(row->traits.tile_m * row->traits.tile_n) / 32), 2000, 8000},
+        .closest = INFINITY};
     return d->config_count++;
 }
 
@@ -66,17 +67,13 @@ static int add_sample(struct data *d, const char *kind, char *line, int list)
     struct sweep_row row;
     long type, m, n, k;
     char name[128];
-    double ghz, least_us;
-    if (sscanf(line, "%ld,%ld,%ld,%ld,%127[^,],%lf,%*f,%*f,%lf,%lf", &type, &m, &n, &k, name, &s.us,
-               &ghz, &least_us) != 8 ||
+    if (sscanf(line, "%ld,%ld,%ld,%ld,%127[^,],%lf,%*f,%*f,%lf,%*f,%d", &type, &m, &n, &k, name,
+               &s.us, &s.ghz, &s.rounds) != 8 ||
         !sweep_row_parse(&row, name) || strcmp(row.kind, kind) != 0)
         return 0;
-    if (!(s.us > 0 && least_us > 0 && ghz > 0.5 && ghz < 3))
+    if (!(s.us > 0 && s.ghz > 0.5 && s.ghz < 3))
         return 0;
-    if (s.us > 1000)
-        s.us = least_us;
     s.problem = (struct plumb_problem){.m = m, .n = n, .k = k, .in_type = (int32_t)type};
-    s.cycles = s.us * ghz * 1e3;
     s.config = find_config(d, &row);
     if (s.config < 0)
         return -1;
@@ -120,24 +117,38 @@ static size_t problem_end(const struct data *d, size_t first)
     return i;
 }
 
-// Gives each sample its weight, and its cycles at the clock of the problem: the mean of those
-// within a tenth of the best. (At the arm's own clock, what draws more power and runs slower for it
-// would look as good as what does not.)
+// The clock of a problem, in GHz: the mean of its finalists'.
+static double problem_ghz(const struct data *d, size_t first, size_t end)
+{
+    double sum = 0, count = 0;
+    int most = 0;
+    for (size_t i = first; i < end; ++i)
+        most = d->samples[i].rounds > most ? d->samples[i].rounds : most;
+    for (size_t i = first; i < end; ++i)
+        if (d->samples[i].rounds == most) {
+            sum += d->samples[i].ghz;
+            count += 1;
+        }
+    return sum / count;
+}
+
+// Gives each sample its weight, and its cycles and time at the clock of the problem. (At their own
+// clocks, the finalist that draws more power and runs slower for it would look as good as another.)
 static void weigh(struct data *d)
 {
     for (size_t first = 0, end; first < d->count; first = end) {
-        double best = INFINITY, clocks = 0, near = 0;
+        double best = INFINITY;
         end = problem_end(d, first);
-        for (size_t i = first; i < end; ++i)
-            best = fmin(best, d->samples[i].us);
-        for (size_t i = first; i < end; ++i)
-            if (d->samples[i].us <= 1.1 * best) {
-                clocks += d->samples[i].cycles / d->samples[i].us;
-                near += 1;
-            }
+        const double ghz = problem_ghz(d, first, end);
         for (size_t i = first; i < end; ++i) {
             struct sample *s = &d->samples[i];
-            s->cycles = s->us * clocks / near;
+            if (s->rounds < finalist_rounds)
+                s->us *= s->ghz / ghz;
+            best = fmin(best, s->us);
+        }
+        for (size_t i = first; i < end; ++i) {
+            struct sample *s = &d->samples[i];
+            s->cycles = s->us * ghz * 1e3;
             struct config *c = &d->configs[s->config];
             s->weight = best * best / (s->us * s->us);
             c->closest = fmin(c->closest, s->us / best);
@@ -200,7 +211,7 @@ static void fit_all(struct data *d, int left_out)
 // and they gain less than that costs.
 static int is_candidate(const struct config *c)
 {
-    return c->closest <= 1.03 && c->row.traits.blocks_per_sm == 1;
+    return c->closest <= 1.03 && c->row.traits.blocks_per_sm != 2;
 }
 
 // ---- the report ----

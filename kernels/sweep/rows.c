@@ -46,6 +46,20 @@ static int parse_part(struct sweep_row *row, const char *part)
     return snprintf(row->mode, sizeof row->mode, "%s", part) < (int)sizeof row->mode;
 }
 
+// m = 1 (gemv_row() in gemv.cuh): the name is the type and `rest`, the part after "-gemv".
+static int parse_gemv(struct sweep_row *row, const char *rest)
+{
+    struct plumb_traits *t = &row->traits;
+    t->tile_m = 1;
+    t->tile_n = 16;
+    t->tile_k *= 8;
+    t->blocks_per_sm = 4;
+    strcpy(row->macro, rest ? "GEMV_PROMOTED_ROW" : "GEMV_ROW");
+    if (rest)
+        strcpy(row->kind, "e4m3-promoted");
+    return !rest || (t->in_type == PLUMB_E4M3 && strcmp(rest, "promote") == 0);
+}
+
 // Two blocks per SM: by name, or split-K with one consumer warpgroup where shared memory has room
 // (split_traits() in split.cuh).
 static int blocks_per_sm(const struct sweep_row *row)
@@ -73,12 +87,16 @@ int sweep_row_parse(struct sweep_row *row, const char *name)
     const int types = type_of(row->kind);
     const char *tile = at ? strsep(&at, "-") : "";
     char rest;
-    if (types < 0 || sscanf(tile, "%dx%d%c", &t->tile_m, &t->tile_n, &rest) != 2)
+    if (types < 0)
         return 0;
     t->in_type = types >> 8;
     t->out_type = types & 255;
     t->tile_k = t->in_type == PLUMB_TF32 ? 32 : t->in_type == PLUMB_E4M3 ? 128 : 64;
     t->cluster_m = t->cluster_n = t->split_k = 1;
+    if (strcmp(tile, "gemv") == 0)
+        return parse_gemv(row, at);
+    if (sscanf(tile, "%dx%d%c", &t->tile_m, &t->tile_n, &rest) != 2)
+        return 0;
     while (at)
         if (!parse_part(row, strsep(&at, "-")))
             return 0;
@@ -86,6 +104,8 @@ int sweep_row_parse(struct sweep_row *row, const char *name)
         return 0;
     if (strcmp(row->mode, "promote") == 0)
         strcpy(row->kind, "e4m3-promoted");
+    if (strcmp(row->mode, "wide") == 0)
+        t->tile_k *= 2;
     t->blocks_per_sm = blocks_per_sm(row);
     return 1;
 }
@@ -94,6 +114,10 @@ void sweep_row_print(char *text, size_t size, const struct sweep_row *row)
 {
     const struct plumb_traits *t = &row->traits;
     char middle[48] = "", mode[24] = "", pieces[16] = "";
+    if (t->tile_m == 1) {
+        snprintf(text, size, "%s(type)", row->macro);
+        return;
+    }
     if (t->split_k <= 1)
         snprintf(middle, sizeof middle, " %d, %d,", t->cluster_m, t->cluster_n);
     else if (t->split_k > 1)

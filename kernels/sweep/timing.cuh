@@ -151,8 +151,9 @@ static void print_arm(const arm &a, const plumb_problem &p, float best, const ou
                *std::min_element(a.us.begin(), a.us.end()), a.us.size());
 }
 
-// Leaves those of the arms that are worth more samples: all of cuBLASLt's, and the fastest eight of
-// the kernels; FP8's with promoted sums, the fastest four, for themselves. The others are printed
+// Leaves those of the arms that are worth more samples: all of cuBLASLt's, whatever prepares itself
+// (selectors and searches, whose choice may not be among the fastest), and the fastest eight of the
+// other kernels; FP8's with promoted sums, the fastest four, for themselves. The others are printed
 // as they stand.
 static std::vector<arm> finalists(std::vector<arm> &arms, const plumb_problem &p, float best,
                                   const output &out)
@@ -165,7 +166,8 @@ static std::vector<arm> finalists(std::vector<arm> &arms, const plumb_problem &p
     int seen[2] = {};
     for (arm &a : arms) {
         const bool promoted = a.kernel && a.kernel->traits.promote_k;
-        if (a.kernel && seen[promoted]++ >= places[promoted]) {
+        const bool rated = a.kernel && !a.kernel->prepare;
+        if (rated && seen[promoted]++ >= places[promoted]) {
             print_arm(a, p, best, out);
             continue;
         }

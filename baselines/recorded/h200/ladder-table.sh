@@ -3,13 +3,14 @@
 #
 # ladder-table.sh FOLDER [FIT]: the table of ../../../kernels/README.md from the times that ladder.sh (`sweep time`) left
 # in FOLDER, LIST.TYPE.csv: for every list and kind the speed relative to cuBLASLt's best heuristic, geometric mean
-# (worst). "best" is brute force over the configuration space, "picked" the one that a selector fitted to these
-# times chooses, at its time in the same sweep (FIT is build/bin/fit; without it this is empty), "selector" the
-# selector's own launches, and "of best" those over brute force, median (worst). "m, n of 8" counts only problems
-# whose m and n are multiples of 8. FP8 promoted is held against cuBLASLt without fast accumulation. Then, for
-# wide.LIST.TYPE.csv, what a search of cuBLASLt beyond its heuristics gains there, and how brute force stands against it.
+# (worst). "best" is brute force over the configuration space, of its finalists (at least 5 samples), "picked" the one
+# that a selector fitted to these times chooses, at its time in the same sweep, at the finalists' clock if it was none
+# (FIT is build/bin/fit; without it this is empty), "selector" the selector's own launches, and "of best" those over
+# brute force, median (worst). "m, n of 8" counts only problems whose m and n are multiples of 8. FP8 promoted is held
+# against cuBLASLt without fast accumulation. Then, for wide.LIST.TYPE.csv, what a search of cuBLASLt beyond its
+# heuristics gains there, and how brute force stands against it.
 set -eu
-[ $# -ge 1 ] || { sed -n '4,11s/^# //p' "$0"; exit 4; }
+[ $# -ge 1 ] || { sed -n '4,13s/^# //p' "$0"; exit 4; }
 folder=$1 fit=${2:-}
 picks=$(mktemp)
 trap 'rm -f "$picks"' EXIT
@@ -80,10 +81,14 @@ for list in dsv3 more smallm fit; do
 		}
 		pass == 1 { choice[$1, $2 " " $3 " " $4] = $5; next }
 		FNR == 1 || $6 + 0 <= 0 { next }
+		pass == 2 && $11 >= 5 { p = $2 " " $3 " " $4; clocks[p] += $9; finalists[p]++ }
+		pass == 2 { next }
 		{
 			p = $2 " " $3 " " $4
 			problems[p] = 1
-			time[p, $5] = $6
+			time[p, $5] = $11 < 5 && clocks[p] ? $6 * $9 / (clocks[p] / finalists[p]) : $6
+			if ($11 < 5 && $5 !~ /^(cublaslt|select-)/) # those are finalists, however slow
+				next
 			if ($5 ~ /^cublaslt-exact/) less(reference, "e4m3-promoted", p, $6)
 			else if ($5 ~ /^cublaslt/) less(reference, type, p, $6)
 			else if ($5 ~ /^select-/) less(launched, substr($5, 8), p, $6)
@@ -93,7 +98,7 @@ for list in dsv3 more smallm fit; do
 		END {
 			row(type, type == "e4m3" ? "e4m3 fast" : type)
 			if (type == "e4m3") row("e4m3-promoted", "e4m3 promoted")
-		}' pass=1 "$picks" pass=2 "$file"
+		}' pass=1 "$picks" pass=2 "$file" pass=3 "$file"
 	done
 done
 echo
@@ -104,7 +109,7 @@ for file in "$folder"/wide.*.csv; do
 	own=$folder/${name#wide.}.csv
 	[ -s "$file" ] && [ -s "$own" ] || continue
 	awk -F, -v name="${name#wide.}" '
-		FNR == 1 || $6 + 0 <= 0 { next }
+		FNR == 1 || $6 + 0 <= 0 || ($11 < 5 && $5 !~ /^cublaslt/) { next }
 		{ p = $2 " " $3 " " $4 }
 		pass == 1 { if ($5 !~ /^(cublaslt|select-)/ && $5 !~ /promote/ && $8 > best[p]) best[p] = $8; next }
 		$5 ~ /^cublaslt-exact/ { next }

@@ -8,7 +8,7 @@
 # important first, each with limits of its own; SECONDS ends all of it after so long, and what had no time is said:
 #   check       every single kernel, every row of the space, every selector, at awkward sizes
 #   times       the lists smallm, more and dsv3, every row and the selectors beside cuBLASLt, in all types
-#   sanitize    memcheck, racecheck and synccheck of every single kernel and three rows, at two small problems
+#   sanitize    memcheck, racecheck and synccheck of every single kernel and four rows, at two small problems, or at m = 1
 #   soak        1000 launches of each, compared with the first
 #   seed2       the ladder of TF32 at 4096 x 8192 x 16384
 #   wide        cuBLASLt's search beyond its heuristics on dsv3 and more
@@ -175,6 +175,7 @@ part_soak() {
 		# shellcheck disable=SC2086 # a list of words
 		soak_all "$size" $singles
 	done
+	soak_all "1 2112 7168" "$modules"/lib*_gemv.so
 	say "soak: $(grep -c ' 0 words differ' "$out/soak.txt") of $(wc -l <"$out/soak.txt") without a difference"
 }
 # One run under one tool: a line of sanitizer.txt. In files of its own, for four run at once: they are not timed.
@@ -210,11 +211,13 @@ part_sanitize() {
 		echo "$modules/libspace_bf16_few.so bf16-128x128-w2x1-c2x1-s6-e2-m8-coop-stream"
 		echo "$modules/libspace_e4m3_promoted.so e4m3-64x64-w1x1-k2-s10-m8-promote-split"
 		echo "$modules/libspace_bf16_large.so bf16-128x256-w2x1-c2x1-s4-e2-m8-coop"
+		echo "$modules/libspace_bf16_small.so bf16-64x64-w1x1-c1x1-s6-e2-m8-wide"
 	} >>"$work/kernels"
-	for size in "300 520 1040" "1500 3000 400"; do
-		for tool in memcheck racecheck synccheck; do
-			sed "s/\$/ $tool $size/" "$work/kernels"
+	for tool in memcheck racecheck synccheck; do
+		for size in "300 520 1040" "1500 3000 400"; do
+			grep -v gemv "$work/kernels" | sed "s/\$/ $tool $size/"
 		done
+		grep gemv "$work/kernels" | sed "s/\$/ $tool 1 2113 1040/"
 	done >"$work/inspections"
 	export INSPECT_UNTIL
 	running=0

@@ -11,9 +11,11 @@
 
 // What is fixed at compile time. bm x bn: tile of one block. wm x wn: consumer warpgroups.
 // blocks: resident per SM. promote: FP8 sums of 128 of K are added in FP32 (the tensor core keeps
-// about 14 bits of its products' sum, which "fast accumulation" accepts).
+// about 14 bits of its products' sum, which "fast accumulation" accepts). boxes: of 128 bytes per
+// row that a stage holds.
 template <class type_, int bm_, int bn_, int wm_, int wn_, int cm_ = 1, int cn_ = 1,
-          bool pingpong_ = false, bool promote_ = false, int blocks_ = 1, int ring_ = 2>
+          bool pingpong_ = false, bool promote_ = false, int blocks_ = 1, int ring_ = 2,
+          int boxes_ = 1>
 struct config {
     using type = type_;
     using output = typename type::output;
@@ -21,14 +23,16 @@ struct config {
     static constexpr bool pingpong = pingpong_, promote = promote_;
     static constexpr int blocks = blocks_;
     static constexpr int ring = ring_; // staged 2 KiB pieces per warp in the epilogue
+    static constexpr int boxes = boxes_;
 
     static constexpr int cluster = cm * cn;
     static constexpr int consumers = pingpong ? 2 : wm * wn;
     static constexpr int threads = 128 * (1 + consumers);
     static constexpr int n = bn / wn;       // columns of one matrix instruction
     static constexpr int mi = bm / wm / 64; // matrix instructions down a warpgroup's rows
-    static constexpr int bk = slab_elements<type>;
-    static constexpr int a_bytes = bm * slab_bytes, b_bytes = bn * slab_bytes;
+    static constexpr int box_k = slab_elements<type>, bk = boxes * box_k;
+    static constexpr int a_box = bm * slab_bytes, b_box = bn * slab_bytes;
+    static constexpr int a_bytes = boxes * a_box, b_bytes = boxes * b_box;
     static constexpr int stage_bytes = a_bytes + b_bytes;
     static constexpr int staging_bytes = consumers * 4 * ring * piece_bytes;
 
@@ -43,6 +47,10 @@ struct config {
         cooperative && !alternate &&
         mi * (n / 2 + words) <= (sizeof(typename output::type) == 2 && mi == 1 ? 192 : 128);
 
+    // One thread sets the block's barriers up and asks for its first slabs before the others are
+    // told (persistent.cuh).
+    static constexpr bool eager = cooperative && cluster == 1;
+
     // 64 Ki registers per SM, allocated evenly at launch and shared out anew by role.
     static constexpr bool reallocate = consumers >= 2;
     static constexpr int launch_registers = 65536 / (threads * blocks) / 8 * 8;
@@ -52,7 +60,7 @@ struct config {
     static constexpr int consumer_registers = consumer_registers_ > 240 ? 240 : consumer_registers_;
 
     // Promoting with two partial sums in turn.
-    static constexpr bool twofold = promote && mi == 1 && 3 * n / 2 <= 192;
+    static constexpr bool twofold = promote && mi == 1 && 3 * n / 2 <= 216;
 
     static constexpr int smem_bytes(int stages)
     {
@@ -65,6 +73,7 @@ struct config {
     }
 
     static_assert(bm % (64 * wm) == 0 && bn % (16 * wn) == 0 && n <= 256, "tile and warpgroups");
+    static_assert(!promote || boxes == 1, "sums of 128 of K");
     static_assert(!pingpong || wm * wn == 1, "ping-pong: each warpgroup has a whole tile");
     static_assert(wn == 1 || n * (int)sizeof(typename output::type) % 128 == 0, "whole pieces");
     static_assert(bm % (8 * cn) == 0 && bn % (8 * cm) == 0, "shared parts are whole swizzle atoms");

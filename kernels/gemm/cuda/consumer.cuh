@@ -22,17 +22,19 @@ DEVICE void release(const block_memory<c> &memory, int stage, int rank_m, int ra
     }
 }
 
-// The four matrix instructions along one slab, for each 64 rows.
+// The matrix instructions along one slab, four per box, for each 64 rows.
 template <class c>
 DEVICE void multiply_slab(float (&acc)[c::mi][c::n / 2], uint64_t a, uint64_t b, bool accumulate)
 {
 #pragma unroll
-    for (int step = 0; step < 4; ++step)
+    for (int step = 0; step < 4 * c::boxes; ++step) {
+        const int a_step = step / 4 * (c::a_box / 16) + 2 * (step % 4);
+        const int b_step = step / 4 * (c::b_box / 16) + 2 * (step % 4);
 #pragma unroll
         for (int i = 0; i < c::mi; ++i)
-            wgmma<typename c::type, c::n>::multiply(acc[i],
-                                                    a + i * (64 * slab_bytes / 16) + 2 * step,
-                                                    b + 2 * step, accumulate || step > 0);
+            wgmma<typename c::type, c::n>::multiply(acc[i], a + i * (64 * slab_bytes / 16) + a_step,
+                                                    b + b_step, accumulate || step > 0);
+    }
 }
 
 // A consumer warpgroup's view of its block: where it reads, whom it tells.

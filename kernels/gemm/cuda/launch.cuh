@@ -13,6 +13,14 @@ inline int ceil_div(int64_t x, int64_t y)
     return (int)((x + y - 1) / y);
 }
 
+static inline int count_sms()
+{
+    int device = 0, sms = 132;
+    if (cudaGetDevice(&device) == cudaSuccess)
+        cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device);
+    return sms;
+}
+
 template <class type> int supports_tn(const plumb_problem *problem)
 {
     const int64_t limit = INT32_MAX / 2;
@@ -43,9 +51,9 @@ template <class c> cudaError_t make_maps(gemm_maps *maps, const plumb_args *args
     const matrix a = {args->a, p.m, p.k, p.k * c::type::bytes, c::type::map};
     const matrix b = {args->b, p.n, p.k, p.k * c::type::bytes, c::type::map};
     const matrix out = {args->c, p.m, p.n, p.n * element, output::map};
-    cudaError_t error = make_operand_maps(&maps->a, &maps->edge_a, a, c::bm / c::cn, c::bk);
+    cudaError_t error = make_operand_maps(&maps->a, &maps->edge_a, a, c::bm / c::cn, c::box_k);
     if (!error)
-        error = make_operand_maps(&maps->b, &maps->edge_b, b, c::bn / c::cm, c::bk);
+        error = make_operand_maps(&maps->b, &maps->edge_b, b, c::bn / c::cm, c::box_k);
     if (error || p.n * element % 16) // such rows of C cannot be stored by TMA
         return error;
     if (c::n >= piece)

@@ -56,7 +56,8 @@ template <class c> struct tile_loads {
         column = first_column + rank_m * part_b;
         extent_a = a.extent_at(row);
         extent_b = b.extent_at(column);
-        bytes = (a.received(first_row, c::cn) + b.received(first_column, c::cm)) * slab_bytes;
+        bytes = (a.received(first_row, c::cn) + b.received(first_column, c::cm)) *
+                (c::boxes * slab_bytes);
     }
 
     // Loads this block's part of the slab of A, which begins at `stage` of shared memory, for
@@ -65,18 +66,23 @@ template <class c> struct tile_loads {
     {
         constexpr int row_ranks = c::cn == 1 ? 1 : 1 | 1 << c::cm; // ranks, of rank_m = 0
         if (extent_a != extent::none)
-            load<(c::cn > 1)>(extent_a == extent::whole ? &maps.a : &maps.edge_a,
-                              stage + rank_n * part_a * slab_bytes, slab * c::bk, row, full,
-                              row_ranks << rank_m);
+#pragma unroll
+            for (int box = 0; box < c::boxes; ++box)
+                load<(c::cn > 1)>(extent_a == extent::whole ? &maps.a : &maps.edge_a,
+                                  stage + box * c::a_box + rank_n * part_a * slab_bytes,
+                                  slab * c::bk + box * c::box_k, row, full, row_ranks << rank_m);
     }
     // The same of B, for the blocks of the same column.
     DEVICE void load_b(const gemm_maps &maps, uint32_t stage, int slab, uint32_t full) const
     {
         constexpr int column_ranks = (1 << c::cm) - 1; // ranks, of rank_n = 0
         if (extent_b != extent::none)
-            load<(c::cm > 1)>(extent_b == extent::whole ? &maps.b : &maps.edge_b,
-                              stage + rank_m * part_b * slab_bytes, slab * c::bk, column, full,
-                              column_ranks << (rank_n * c::cm));
+#pragma unroll
+            for (int box = 0; box < c::boxes; ++box)
+                load<(c::cm > 1)>(extent_b == extent::whole ? &maps.b : &maps.edge_b,
+                                  stage + box * c::b_box + rank_m * part_b * slab_bytes,
+                                  slab * c::bk + box * c::box_k, column, full,
+                                  column_ranks << (rank_n * c::cm));
     }
 
   private:

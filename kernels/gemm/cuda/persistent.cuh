@@ -21,16 +21,46 @@
 #include "launch.cuh"
 #include "seam.cuh"
 
-// One thread: waits for a free stage, then loads (its part of) both operands' slabs.
+// One thread, the first of an eager block: sets the barriers up and loads as many of the first
+// tile's slabs as there are stages, all of which are free. Returns how many. Neither loop is
+// unrolled: what has not run since the launch comes from memory, and less code comes sooner.
+template <class c>
+DEVICE int load_first(const gemm_maps &maps, const gemm_params &p, const block_memory<c> &memory,
+                      int first)
+{
+#pragma unroll 1
+    for (int stage = 0; stage < p.stages; ++stage) {
+        barrier_init(memory.full(stage), 1);
+        barrier_init(memory.empty(stage), c::consumers);
+    }
+    barrier_init_fence();
+    const tile_loads<c> loads(p, tile_at(first, p.grid), 0, 0);
+    const int count = p.slabs < p.stages ? p.slabs : p.stages;
+#pragma unroll 1
+    for (int slab = 0; slab < count; ++slab) {
+        barrier_arrive_expect(memory.full(slab), loads.bytes);
+        loads.load_a(maps, memory.a(slab), slab, memory.full(slab));
+        loads.load_b(maps, memory.b(slab), slab, memory.full(slab));
+    }
+    return count;
+}
+
+// One thread: waits for a free stage, then loads (its part of) both operands' slabs. Those of the
+// first tile that are `loaded` are on their way already.
 template <class c>
 DEVICE void produce(const gemm_maps &maps, const gemm_params &p, const block_memory<c> &memory,
-                    int rank_m, int rank_n, int first, int step)
+                    int rank_m, int rank_n, int first, int step, int loaded)
 {
     ring_position at;
+    if (loaded == p.stages)
+        at.phase = 1;
+    else
+        at.stage = loaded;
     for (int index = first; index < p.grid.tiles; index += step) {
         const tile t = tile_at(index, p.grid);
         const tile_loads<c> loads(p, t, rank_m, rank_n);
-        for (int slab = 0; slab < p.slabs; ++slab) {
+#pragma unroll 1 // as above
+        for (int slab = loaded; slab < p.slabs; ++slab) {
             const uint32_t full = memory.full(at.stage);
             barrier_wait(memory.empty(at.stage), at.phase ^ 1);
             barrier_arrive_expect(full, loads.bytes);
@@ -38,6 +68,7 @@ DEVICE void produce(const gemm_maps &maps, const gemm_params &p, const block_mem
             loads.load_b(maps, memory.b(at.stage), slab, full);
             at.advance(p.stages);
         }
+        loaded = 0;
     }
 }
 
@@ -88,7 +119,11 @@ __global__ void __launch_bounds__(c::threads, c::blocks)
     const int rank_m = rank % c::cm, rank_n = rank / c::cm;
     const int first = blockIdx.x / c::cluster, step = gridDim.x / c::cluster;
 
-    if (threadIdx.x < p.stages) { // at most 32: the producer's warp
+    int loaded = 0;
+    if constexpr (c::eager) {
+        if (threadIdx.x == 0)
+            loaded = load_first<c>(maps, p, memory, first);
+    } else if (threadIdx.x < p.stages) { // at most 32: the producer's warp
         barrier_init(memory.full(threadIdx.x), 1);
         barrier_init(memory.empty(threadIdx.x),
                      (c::pingpong ? 1 : c::consumers) * (c::cm + c::cn - 1));
@@ -111,7 +146,7 @@ __global__ void __launch_bounds__(c::threads, c::blocks)
         if constexpr (c::reallocate)
             registers_give<c::producer_registers>();
         if (threadIdx.x == 0)
-            produce<c>(maps, p, memory, rank_m, rank_n, first, step);
+            produce<c>(maps, p, memory, rank_m, rank_n, first, step, loaded);
     } else {
         if constexpr (c::reallocate)
             registers_take<c::consumer_registers>();

@@ -10,6 +10,7 @@
 #ifndef PLUMB_SPACE_CUH
 #define PLUMB_SPACE_CUH
 
+#include "gemv.cuh"
 #include "split.cuh"
 #include "streamk.cuh"
 
@@ -17,6 +18,7 @@ enum mode {
     coop,     // the warpgroups share a tile
     pingpong, // they take turns at tiles
     twin,     // cooperative, two blocks per SM
+    wide,     // cooperative, stages of 256 bytes of each row, not 128
     promote,  // cooperative, FP8 sums promoted every 128 of K
 };
 
@@ -24,7 +26,7 @@ constexpr int raster_m = PLUMB_RASTER_M, raster_n = PLUMB_RASTER_N, raster_h = P
 
 template <class type, int bm, int bn, int wm, int wn, int cm, int cn, mode how, int ring>
 using space_config = config<type, bm, bn, wm, wn, cm, cn, how == pingpong, how == promote,
-                            how == twin ? 2 : 1, ring>;
+                            how == twin ? 2 : 1, ring, how == wide ? 2 : 1>;
 
 template <class c, int stages, int raster, int group>
 constexpr plumb_kernel space_row(const char *name)
@@ -86,6 +88,10 @@ constexpr plumb_kernel stream_row(const char *name)
     stream_row<space_config<type, bm, bn, wm, wn, cm, cn, how, ring>, stages, raster_##raster,     \
                group>(#type "-" #bm "x" #bn "-w" #wm "x" #wn "-c" #cm "x" #cn "-s" #stages         \
                             "-e" #ring "-" #raster #group "-" #how "-stream")
+
+// m = 1. In FP8 its sums are FP32 throughout, so it stands among the promoted kernels too.
+#define GEMV_ROW(type)          gemv_row<type>(#type "-gemv", 0)
+#define GEMV_PROMOTED_ROW(type) gemv_row<type>(#type "-gemv-promote", 1)
 
 #define PLUMB_TABLE(rows)                                                                          \
     PLUMB_EXPORT const struct plumb_library *plumb_library(void)                                   \

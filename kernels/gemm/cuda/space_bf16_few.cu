@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The configuration space in BF16 for few tiles: narrow split-K and stream-K (space.cuh,
-// space_rows_few.cuh).
+// The configuration space in BF16 for few tiles: narrow split-K, stream-K and m = 1
+// (space.cuh, space_rows_few.cuh).
 #include "space.cuh"
 #include "space_rows_few.cuh"
 
 #define S(...) SPLIT_ROW(bf16, __VA_ARGS__),
 #define K(...) STREAM_ROW(bf16, __VA_ARGS__),
-static constexpr plumb_kernel rows[] = {PLUMB_SPACE_SPLIT_NARROW(S) PLUMB_SPACE_STREAM(K)};
+static constexpr plumb_kernel rows[] = {PLUMB_SPACE_SPLIT_NARROW(S) PLUMB_SPACE_STREAM(K)
+                                            GEMV_ROW(bf16)};
 PLUMB_TABLE(rows)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The configuration space in E4M3 with sums promoted, for few tiles: split-K and stream-K
-// (space.cuh, space_rows_few.cuh).
+// The configuration space in E4M3 with sums promoted, for few tiles: split-K, stream-K and
+// m = 1 (space.cuh, space_rows_few.cuh).
 #include "space.cuh"
 #include "space_rows_few.cuh"
 
 #define S(...) SPLIT_PROMOTED_ROW(e4m3, __VA_ARGS__),
 #define K(...) STREAM_ROW(e4m3, __VA_ARGS__),
-static constexpr plumb_kernel rows[] = {PLUMB_SPACE_SPLIT_PROMOTED(S)
-                                            PLUMB_SPACE_STREAM_PROMOTED(K)};
+static constexpr plumb_kernel rows[] = {PLUMB_SPACE_SPLIT_PROMOTED(S) PLUMB_SPACE_STREAM_PROMOTED(K)
+                                            GEMV_PROMOTED_ROW(e4m3)};
 PLUMB_TABLE(rows)

@@ -249,14 +249,6 @@ __global__ void __launch_bounds__(c::threads, c::blocks)
 
 constexpr size_t stream_flags_bytes = 65536;
 
-static int count_sms()
-{
-    int device = 0, sms = 132;
-    if (cudaGetDevice(&device) == cudaSuccess)
-        cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device);
-    return sms;
-}
-
 template <class c> size_t stream_workspace(const plumb_problem *)
 {
     return stream_flags_bytes + (size_t)count_sms() * c::blocks * stream_sums<c>::block_bytes;
