@@ -86,8 +86,9 @@ for list in dsv3 more smallm fit; do
 		{
 			p = $2 " " $3 " " $4
 			problems[p] = 1
-			time[p, $5] = $11 < 5 && clocks[p] ? $6 * $9 / (clocks[p] / finalists[p]) : $6
-			if ($11 < 5 && $5 !~ /^(cublaslt|select-)/) # those are finalists, however slow
+			out = $11 < 5 && finalists[p]
+			time[p, $5] = out ? $6 * $9 / (clocks[p] / finalists[p]) : $6
+			if (out && $5 !~ /^(cublaslt|select-)/) # those are finalists, however slow
 				next
 			if ($5 ~ /^cublaslt-exact/) less(reference, "e4m3-promoted", p, $6)
 			else if ($5 ~ /^cublaslt/) less(reference, type, p, $6)
@@ -109,9 +110,11 @@ for file in "$folder"/wide.*.csv; do
 	own=$folder/${name#wide.}.csv
 	[ -s "$file" ] && [ -s "$own" ] || continue
 	awk -F, -v name="${name#wide.}" '
-		FNR == 1 || $6 + 0 <= 0 || ($11 < 5 && $5 !~ /^cublaslt/) { next }
+		FNR == 1 || $6 + 0 <= 0 { next }
 		{ p = $2 " " $3 " " $4 }
-		pass == 1 { if ($5 !~ /^(cublaslt|select-)/ && $5 !~ /promote/ && $8 > best[p]) best[p] = $8; next }
+		pass == 1 { if ($11 >= 5) finalists[p] = 1; next }
+		pass == 2 && $11 < 5 && finalists[p] { next }
+		pass == 2 { if ($5 !~ /^(cublaslt|select-)/ && $5 !~ /promote/ && $8 > best[p]) best[p] = $8; next }
 		$5 ~ /^cublaslt-exact/ { next }
 		$5 ~ /wide/ { if (!wide[p] || $6 < wide[p]) wide[p] = $6; next }
 		$5 ~ /^cublaslt/ && (!heuristic[p] || $6 < heuristic[p]) { heuristic[p] = $6 }
@@ -128,5 +131,5 @@ for file in "$folder"/wide.*.csv; do
 			if (n)
 				printf "| %s | %d | %.3f (%.3f) | %d | %.3f (%.3f) |\n", name, n, exp(gains / n), most, large,
 					exp(sum / n), least
-		}' pass=1 "$own" pass=2 "$file"
+		}' pass=1 "$own" pass=2 "$own" pass=3 "$file"
 done

@@ -22,8 +22,8 @@
 #include "seam.cuh"
 
 // One thread, the first of an eager block: sets the barriers up and loads as many of the first
-// tile's slabs as there are stages, all of which are free. Returns how many. Neither loop is
-// unrolled: what has not run since the launch comes from memory, and less code comes sooner.
+// tile's slabs as there are stages, all of which are free. Returns how many. No loop on the way to
+// the first slabs is unrolled: code that has not run since the launch comes from memory.
 template <class c>
 DEVICE int load_first(const gemm_maps &maps, const gemm_params &p, const block_memory<c> &memory,
                       int first)
@@ -59,7 +59,7 @@ DEVICE void produce(const gemm_maps &maps, const gemm_params &p, const block_mem
     for (int index = first; index < p.grid.tiles; index += step) {
         const tile t = tile_at(index, p.grid);
         const tile_loads<c> loads(p, t, rank_m, rank_n);
-#pragma unroll 1 // as above
+#pragma unroll(c::cluster == 1 && !c::pingpong ? 1 : 4) // 4 is what the compiler does
         for (int slab = loaded; slab < p.slabs; ++slab) {
             const uint32_t full = memory.full(at.stage);
             barrier_wait(memory.empty(at.stage), at.phase ^ 1);
