@@ -13,6 +13,10 @@
 //                           128 bytes at a time into its own small ring of shared memory and lets
 //                           TMA store them (seam.cuh, epilogue.cuh).
 //
+// The producer's loops are not unrolled: code that has not run since the launch comes from memory,
+// and unrolled by four it is 2.5 KB. That gained 0.4 % in BF16, 1.1 % in FP8 and 0.3 % in TF32
+// where tiles are few, 0 to 0.4 % elsewhere.
+//
 // The full barrier of a stage counts the slab's bytes; its empty barrier counts one arrival per
 // consumer warpgroup that reads what this block loads, in whichever block of the cluster.
 #ifndef PLUMB_PERSISTENT_CUH
@@ -22,8 +26,7 @@
 #include "seam.cuh"
 
 // One thread, the first of an eager block: sets the barriers up and loads as many of the first
-// tile's slabs as there are stages, all of which are free. Returns how many. No loop on the way to
-// the first slabs is unrolled: code that has not run since the launch comes from memory.
+// tile's slabs as there are stages, all of which are free. Returns how many.
 template <class c>
 DEVICE int load_first(const gemm_maps &maps, const gemm_params &p, const block_memory<c> &memory,
                       int first)
@@ -59,7 +62,7 @@ DEVICE void produce(const gemm_maps &maps, const gemm_params &p, const block_mem
     for (int index = first; index < p.grid.tiles; index += step) {
         const tile t = tile_at(index, p.grid);
         const tile_loads<c> loads(p, t, rank_m, rank_n);
-#pragma unroll(c::cluster == 1 && !c::pingpong ? 1 : 4) // 4 is what the compiler does
+#pragma unroll 1
         for (int slab = loaded; slab < p.slabs; ++slab) {
             const uint32_t full = memory.full(at.stage);
             barrier_wait(memory.empty(at.stage), at.phase ^ 1);

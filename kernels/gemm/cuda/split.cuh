@@ -71,6 +71,7 @@ DEVICE void split_produce(const gemm_maps &maps, const gemm_params &p,
 {
     const tile_loads<c> loads(p, t, 0, 0);
     ring_position at;
+#pragma unroll 1 // as in produce()
     for (int slab = from; slab < from + p.slabs; ++slab) {
         const uint32_t full = memory.full(at.stage);
         barrier_wait(memory.empty(at.stage), at.phase ^ 1);

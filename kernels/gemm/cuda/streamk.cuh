@@ -135,6 +135,7 @@ DEVICE void stream_produce(const gemm_maps &maps, const stream_params &p,
     piece_walk walk(p, c::cluster);
     for (piece work; walk.next(work);) {
         const tile_loads<c> loads(p.gemm, tile_at(work.tile, p.gemm.grid), rank_m, rank_n);
+#pragma unroll 1 // as in produce()
         for (int slab = work.first; slab < work.first + work.slabs; ++slab) {
             const uint32_t full = memory.full(at.stage);
             barrier_wait(memory.empty(at.stage), at.phase ^ 1);
