@@ -45,8 +45,10 @@ struct gate_policy {
     uint32_t processes;     // in all, when there is an alarm; 1 = do not confirm; 4
 };
 
-// Defaults by the size of the kernel: margin 0.003 above 100 us, 0.005 below (h200-anchors, section
-// 5: unused code beside an identical kernel shifts it by 0.04 and 0.2 %), 0.03 on a shared host.
+// Defaults by the size of the kernel: margin 0.003 above 100 us, 0.005 below, 0.03 on a shared
+// host. Identical kernels in other places and binaries of a process were off by up to 0.18 % above
+// 100 us and 0.15 % below, process after process (baselines/recorded/h200/README.md, "Other
+// binaries").
 struct gate_policy gate_policy_default(const char *device_kind, double time_ns);
 
 // A budget of `pairs` for a series whose pairs have this SD: the same while it is at most 4 x

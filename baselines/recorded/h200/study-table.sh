@@ -3,7 +3,7 @@
 #
 # study-table.sh FOLDER...: the tables of README.md from the study-*.csv that study.sh left there: false alarms, what was
 # found of each effect (slower and the other way round together; the effect is the one measured), and identical
-# kernels in different binaries (parts that are named cross or gemmcross: 64 pairs a process, no gates).
+# kernels in one and in different binaries (parts that are named cross or gemmcross: 64 pairs a process, no gates).
 set -eu
 [ $# -ge 1 ] || { sed -n '4,6s/^# //p' "$0"; exit 4; }
 set -f
@@ -46,28 +46,43 @@ END {
 			effect[k] / c, found[k], c, wrong[k], undecided[k], pairs[k] / c, gpu[k] / c
 	}
 }' $files
-# A mean trimmed by 10 % of normal pairs has 1.03 times the plain mean's error.
+# Each series of a study keeps its place in the process (buffers, order of loading), so what is fixed to a place shows in
+# the means of the series, what a process draws in the scatter between processes. A mean trimmed by 10 % of normal
+# pairs has 1.03 times the plain mean's error.
 # shellcheck disable=SC2086 # a list of words
 awk -F, '
+function size(x) { return x < 0 ? -x : x }
 FNR == 1 { n = split(FILENAME, path, "/"); part = path[n]; next }
 part !~ /cross/ || $5 == "broken" { next }
 {
-	shape = $2; sub(/_.*/, "", shape)
-	kind = $1 == "aa" ? "same file" : substr($2, length(shape) + 2)
-	key = shape "," $3 "," kind
-	if (!(key in count)) order[++keys] = key
-	count[key]++; sum[key] += $10; squares[key] += $10 * $10; by[key] += 1.03 * $13 / sqrt($7)
-	size = $10 < 0 ? -$10 : $10
-	if (size > most[key]) most[key] = size
+	shape = $2
+	sub(/_.*/, "", shape)
+	group = shape "," $3 "," ($1 == "aa" ? "same file" : "other binary")
+	series = group "," $2
+	if (!(group in groups)) order[groups[group] = ++count] = group
+	if (!(series in n_of)) members[group] = members[group] " " ++series_count
+	if (!(series in n_of)) name[series_count] = series
+	n_of[series]++; sum[series] += $10; squares[series] += $10 * $10; by[group] += (1.03 * $13) ^ 2 / $7
+	processes[group]++
+	if (size($10) > most[group]) most[group] = size($10)
 }
 END {
-	if (!keys) exit
-	print "\n| kernel | problem | binary | processes | mean | SD | by its pairs | largest |"
-	print "|---|---|---|--:|--:|--:|--:|--:|"
-	for (i = 1; i <= keys; i++) {
-		k = order[i]; c = count[k]; mean = sum[k] / c
-		split(k, of, ",")
-		printf "| %s | %s | %s | %d | %+.3f %% | %.3f %% | %.3f %% | %.2f %% |\n", of[1], of[2], of[3], c, mean,
-			(c > 1 ? sqrt((squares[k] - c * mean * mean) / (c - 1)) : 0), by[k] / c, most[k]
+	if (!count) exit
+	print "\n| kernel | problem | binary | series x processes | means: RMS | by chance | largest | processes: SD | by pairs | largest |"
+	print "|---|---|---|--:|--:|--:|--:|--:|--:|--:|"
+	for (i = 1; i <= count; i++) {
+		g = order[i]; split(g, of, ",")
+		k = split(members[g], number, " ")
+		within = total = large = 0
+		for (j = 1; j <= k; j++) {
+			s = name[number[j]]; mean = sum[s] / n_of[s]
+			within += squares[s] - n_of[s] * mean * mean
+			total += mean * mean
+			if (size(mean) > size(large)) large = mean
+		}
+		within = processes[g] > k ? sqrt(within / (processes[g] - k)) : 0
+		printf "| %s | %s | %s | %d x %d | %.3f %% | %.3f %% | %+.3f %% | %.3f %% | %.3f %% | %.2f %% |\n", of[1], of[2],
+			of[3], k, processes[g] / k, sqrt(total / k), within / sqrt(processes[g] / k), large, within,
+			sqrt(by[g] / processes[g]), most[g]
 	}
 }' $files

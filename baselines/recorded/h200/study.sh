@@ -5,23 +5,23 @@
 # wolf over, on the H200 of this machine. LIBRARIES is what tests/slow/build.sh makes, by default made here (needs
 # nvcc). Writes into OUT, for each part, study-PART.csv (a row per gate) and PART.txt (a row per series), and
 # study.jsonl, all of it for `plumb import`. Parts, those that are named or all, most important first, with the seconds
-# after which each begins no further round (as recorded ones took, series one after another):
-#   half  65       0.5 % of the compute kernel, three times, as slower and as faster: 66 gates
-#   gemm  85       a tensor-core kernel in BF16 and FP8 with one slab of K too many: +0.5 %, and +1.6 and +3.1 %
+# after which each begins no further round (what all its rounds took when they were recorded):
+#   half  55       0.5 % of the compute kernel, three times, as slower and as faster: 66 gates
+#   gemm  50       a tensor-core kernel in BF16 and FP8 with one slab of K too many: +0.5 %, and +1.6 and +3.1 %
 #   step  50       the same and byte-identical ones while another process heats the GPU by turns so that the clock
-#                  steps; says how far it did; times and clocks in samples-step.csv
-#   gemmcross  70  identical tensor-core kernels in different binaries, 64 pairs a process, 4096^3 and about 24 us
-#   sure  60       effects of 0.1, 2 and 5 %, as slower and as faster, beside gates with themselves: 20 gates a cell
-#   cost  75       cost.sh, into OUT/cost; LIBRARIES/cost.git, if it is there, is its repository
-#   varies  35     the spread grows, the mean does not
-#   neighbour  15  another process takes bandwidth and time slices; times and clocks in samples-neighbour.csv
+#                  steps; says how far it did; samples-step.csv has times and clocks, clocks-step.csv each block's
+#   gemmcross  75  identical tensor-core kernels in different binaries, 64 pairs a process, 4096^3 and about 24 us
+#   sure  55       effects of 0.1, 2 and 5 %, as slower and as faster, beside gates with themselves: 20 gates a cell
+#   cost  60       cost.sh, into OUT/cost; LIBRARIES/cost.git, if it is there, is its repository
+#   varies  30     the spread grows, the mean does not
+#   neighbour  40  another process takes bandwidth and time slices; samples-neighbour.csv, clocks-neighbour.csv
 #   near  85       effects of 0.3 to 1 %
 #   aa  125        gates of libraries with themselves
 #   cross  78      identical kernels of slow.cu in different binaries
 #   pairs  28      192 pairs a process of everything in near, with times in samples-pairs.csv: for other tools' rules
 # --seconds ends all of it after so long: what is less important gets less, or is left out, and that is said.
 # --short: one round of each. Series are played as a gate does, up to 64 at once; SIDE_BY_SIDE=1 in the environment
-# plays them one after another instead, which the figures in README.md of 2026-11-21 were.
+# plays them one after another instead, as cross and pairs were recorded.
 set -eu
 short='' whole=''
 while :; do
@@ -85,7 +85,11 @@ study() { # FOLDER ROUNDS OPTIONS: of `part`, in `seconds`
 	timeout "$limit" "$plumb" study --device cuda --base "$libraries/$folder/base" --rounds "$rounds" \
 		--seconds "$seconds" ${SIDE_BY_SIDE:+--side-by-side "$SIDE_BY_SIDE"} --store "$work/study.db" \
 		"$@" --csv "$out/study-$part.csv" >"$out/$part.txt" 2>&1 || echo "$part: exit $?: $(tail -n 1 "$out/$part.txt")"
-	echo "$part: $(($(date +%s) - from)) s; $(grep ^A/A: "$out/$part.txt" || echo 'no A/A')"
+	case $part in
+	*cross | pairs) said="$(awk '!/^kind/' "$out/study-$part.csv" | wc -l) series of an exact number of pairs, no gates" ;;
+	*) said=$(grep ^A/A: "$out/$part.txt" || echo 'no A/A') ;;
+	esac
+	echo "$part: $(($(date +%s) - from)) s; $said"
 }
 identical() { # KERNELS: of study-PART.csv, whose head is the same machine code: alarms among them
 	awk -F, -v part="$part" -v kernels="$1" '$1 == "slower" && $2 ~ kernels {
@@ -105,22 +109,22 @@ beside() { # FOLDER ROUNDS OPTIONS: a study while another process works
 	study "$@"
 	kill "$load" 2>/dev/null || echo "$part: the other process had ended: $(tail -n 1 "$out/load-$part.txt")"
 	wait "$load" 2>/dev/null || :
-	sh "$here/clocks.sh" "$out/samples-$part.csv"
+	sh "$here/clocks.sh" "$out/samples-$part.csv" "$out/clocks-$part.csv"
 }
 # shellcheck disable=SC2086 # lists of words
 {
-	wanted half 65 && study half 11 --head "$libraries/half/head" --faster --problem 1024x1024x2048:fp32
-	wanted gemm 85 && study gemm 10 --head "$libraries/gemm/head" --faster $deep $cubes
+	wanted half 55 && study half 11 --head "$libraries/half/head" --faster --problem 1024x1024x2048:fp32
+	wanted gemm 50 && study gemm 10 --head "$libraries/gemm/head" --faster $deep $cubes
 	wanted step 50 && beside steps 30 --head "$libraries/steps/head" $cubes && identical _again
-	wanted gemmcross 70 && study gemmcross 24 --head "$libraries/gemmcross/head" --exact-pairs 64 $cubes $waves
-	wanted sure 60 && study sure 10 --head "$libraries/sure/head" --faster $five
-	if wanted cost 75; then
+	wanted gemmcross 75 && study gemmcross 24 --head "$libraries/gemmcross/head" --exact-pairs 64 $cubes $waves
+	wanted sure 55 && study sure 10 --head "$libraries/sure/head" --faster $five
+	if wanted cost 60; then
 		repository=
 		[ ! -d "$libraries/cost.git" ] || repository=$libraries/cost.git
 		COST_SECONDS=$seconds sh "$here/cost.sh" "$out/cost" "$plumb" $repository || echo "cost: exit $?"
 	fi
-	wanted varies 35 && study varies 10 --head "$libraries/varies/head" --faster $five
-	wanted neighbour 15 && beside near 20 --head "$libraries/near/head" $five
+	wanted varies 30 && study varies 10 --head "$libraries/varies/head" --faster $five
+	wanted neighbour 40 && beside near 20 --head "$libraries/near/head" $five
 	wanted near 85 && study near 10 --head "$libraries/near/head" --faster $five
 	wanted aa 125 && study aa 50 $many
 	wanted cross 78 && study cross 24 --head "$libraries/cross/head" --exact-pairs 64 $five
