@@ -267,6 +267,36 @@ static void the_clock_stepped_and_nothing_but_what_changed_alarmed(void **state)
     assert_int_equal(changed, 34);
 }
 
+// By its first block a kernel of about 100 us gets a margin of 0.3 or of 0.5 %.
+static void a_kernel_about_100_us_is_decided_with_the_wider_margin(void **state)
+{
+    (void)state;
+    struct csv blocks, gates;
+    unsigned of[2] = {0}, undecided[2] = {0}; // above 100 us, below
+    table_open(&blocks, "study/clocks-step");
+    table_open(&gates, "study/study-step");
+    for (size_t i = 0; i < gates.count; i++) {
+        const char *kind = csv_field(&gates, i, "kind"), *kernel = csv_field(&gates, i, "kernel");
+        if (strncmp(kernel, "e4m3", 4) != 0 || (strcmp(kind, "aa") && !strstr(kernel, "again")))
+            continue;
+        for (size_t k = 0; k < blocks.count; k++) {
+            if (strcmp(csv_field(&blocks, k, "kind"), kind) != 0 ||
+                strcmp(csv_field(&blocks, k, "kernel"), kernel) != 0 ||
+                csv_number(&blocks, k, "round") != csv_number(&gates, i, "round"))
+                continue;
+            const bool below = strtod(csv_field(&blocks, k, "block_base_us"), NULL) < 100;
+            of[below]++;
+            undecided[below] += strcmp(csv_field(&gates, i, "verdict"), "undecided") == 0;
+        }
+    }
+    csv_free(&blocks);
+    csv_free(&gates);
+    assert_int_equal(of[0], 15);
+    assert_int_equal(undecided[0], 11);
+    assert_int_equal(of[1], 36);
+    assert_int_equal(undecided[1], 0);
+}
+
 // ---- one file and other binaries of a kernel, 64 pairs a process ----
 
 static void binaries_and_places_move_less_than_the_margin(void **state)
@@ -374,6 +404,7 @@ int main(void)
         cmocka_unit_test(what_matters_is_found_in_the_right_direction),
         cmocka_unit_test(more_spread_is_no_alarm_unless_the_mean_moves),
         cmocka_unit_test(the_clock_stepped_and_nothing_but_what_changed_alarmed),
+        cmocka_unit_test(a_kernel_about_100_us_is_decided_with_the_wider_margin),
         cmocka_unit_test(binaries_and_places_move_less_than_the_margin),
         cmocka_unit_test(gates_of_200_series_ended_as_the_record_says),
         cmocka_unit_test(recorded_times_show_the_effects_that_were_put_in),
