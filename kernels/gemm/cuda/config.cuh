@@ -99,18 +99,27 @@ struct ring_position {
             phase ^= 1;
         }
     }
-    DEVICE void skip(int count, int stages)
+    // turns whole turns and `count` stages more, fewer than a turn.
+    DEVICE void skip(int count, int turns, int stages)
     {
         stage += count;
-        phase ^= (stage / stages) & 1;
-        stage %= stages;
+        phase ^= turns & 1;
+        if (stage >= stages) {
+            stage -= stages;
+            phase ^= 1;
+        }
     }
 };
 
 // Shared memory of one block: stages, staging, barriers.
 template <class c> struct block_memory {
-    uint32_t base;
+    uint32_t base, barriers;
     int stages;
+    DEVICE block_memory(uint32_t address, int stages_)
+        : base(uniform(address)), barriers(base + stages_ * c::stage_bytes + c::staging_bytes),
+          stages(stages_)
+    {
+    }
     DEVICE uint32_t a(int stage) const
     {
         return base + stage * c::stage_bytes;
@@ -125,11 +134,11 @@ template <class c> struct block_memory {
     }
     DEVICE uint32_t full(int stage) const
     {
-        return base + stages * c::stage_bytes + c::staging_bytes + stage * 8;
+        return barriers + stage * 8;
     }
     DEVICE uint32_t empty(int stage) const
     {
-        return full(stages + stage);
+        return barriers + stages * 8 + stage * 8;
     }
 };
 

@@ -24,16 +24,17 @@ DEVICE void release(const block_memory<c> &memory, int stage, int rank_m, int ra
 
 // The matrix instructions along one slab, four per box, for each 64 rows.
 template <class c>
-DEVICE void multiply_slab(float (&acc)[c::mi][c::n / 2], uint64_t a, uint64_t b, bool accumulate)
+DEVICE void multiply_slab(float (&acc)[c::mi][c::n / 2], uint32_t a, uint32_t b, bool accumulate)
 {
 #pragma unroll
     for (int step = 0; step < 4 * c::boxes; ++step) {
-        const int a_step = step / 4 * (c::a_box / 16) + 2 * (step % 4);
-        const int b_step = step / 4 * (c::b_box / 16) + 2 * (step % 4);
+        const uint32_t a_bytes = step / 4 * c::a_box + step % 4 * 32;
+        const uint32_t b_bytes = step / 4 * c::b_box + step % 4 * 32;
 #pragma unroll
         for (int i = 0; i < c::mi; ++i)
-            wgmma<typename c::type, c::n>::multiply(acc[i], a + i * (64 * slab_bytes / 16) + a_step,
-                                                    b + b_step, accumulate || step > 0);
+            wgmma<typename c::type, c::n>::multiply(
+                acc[i], operand_descriptor(a, a_bytes + i * 64 * slab_bytes),
+                operand_descriptor(b, b_bytes), accumulate || step > 0);
     }
 }
 
@@ -51,8 +52,10 @@ template <class c> struct consumer {
     {
         barrier_wait(memory.full(at.stage), at.phase);
         wgmma_fence();
-        multiply_slab<c>(acc, operand_descriptor(memory.a(at.stage) + offset_a),
-                         operand_descriptor(memory.b(at.stage) + offset_b), accumulate);
+        constexpr uint32_t stage_step = c::stage_bytes / 16;
+        multiply_slab<c>(acc, operand_start(memory.a(0) + offset_a) + at.stage * stage_step,
+                         operand_start(memory.b(0) + offset_b) + at.stage * stage_step,
+                         accumulate);
         wgmma_commit();
     }
 

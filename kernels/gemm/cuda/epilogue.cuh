@@ -112,14 +112,13 @@ template <class output, int blocks, int n, int ring> struct stager {
     template <int first, int... i>
     DEVICE void put(const words &held, int row, int column, std::integer_sequence<int, i...>)
     {
-        const bool leader = threadIdx.x % 32 == 0;
-        if (leader)
+        if (elect())
             bulk_wait_read<ring - (int)sizeof...(i)>();
         __syncwarp();
         (fill<first + i>(held, place(i)), ...);
         fence_async_shared();
         __syncwarp();
-        if (leader) {
+        if (elect()) {
             const auto store = [&](int number, uint32_t piece) {
                 tensor_store(is_whole(number) ? &map : &tail_map,
                              column + number % per_block * columns, row + number / per_block * 64,

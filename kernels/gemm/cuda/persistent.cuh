@@ -87,8 +87,8 @@ template <class c>
 DEVICE void consume(const CUtensorMap &map_c, const CUtensorMap &map_tail, const gemm_params &p,
                     const block_memory<c> &memory, int rank_m, int rank_n, int first, int step)
 {
-    const int group = threadIdx.x / 128 - 1; // consumer warpgroup
-    const int warp = threadIdx.x / 32 - 4;
+    const int warp = (int)uniform(threadIdx.x / 32) - 4;
+    const int group = warp / 4; // consumer warpgroup
     const int part_m = c::pingpong || c::wm == 1 ? 0 : group % c::wm;
     const int part_n = c::pingpong || c::wn == 1 ? 0 : group / c::wm;
     consumer<c> self = {p,
@@ -99,7 +99,7 @@ DEVICE void consume(const CUtensorMap &map_c, const CUtensorMap &map_tail, const
                         part_n * (uint32_t)(c::n * slab_bytes)};
     output_of<c> out = {
         p,     {map_c, map_tail, memory.staging(warp)}, output_scale<c>(p), rank_m, rank_n, part_m,
-        part_n};
+        part_n, warp};
     if constexpr (c::pingpong)
         take_turns<c>(self, out, group, first, step);
     else if (c::cooperative && first + step >= p.grid.tiles)
@@ -108,7 +108,7 @@ DEVICE void consume(const CUtensorMap &map_c, const CUtensorMap &map_tail, const
         alternate<c>(self, out, first, step);
     else
         hold_results<c>(self, out, first, step);
-    if (threadIdx.x % 32 == 0)
+    if (elect())
         bulk_wait_read<0>();
 }
 
@@ -117,7 +117,7 @@ __global__ void __launch_bounds__(c::threads, c::blocks)
     persistent_gemm(const __grid_constant__ gemm_maps maps, const __grid_constant__ gemm_params p)
 {
     extern __shared__ __align__(1024) uint8_t shared[];
-    const block_memory<c> memory = {shared_address(shared), p.stages};
+    const block_memory<c> memory (shared_address(shared), p.stages);
     const int rank = c::cluster == 1 ? 0 : (int)cluster_rank();
     const int rank_m = rank % c::cm, rank_n = rank / c::cm;
     const int first = blockIdx.x / c::cluster, step = gridDim.x / c::cluster;
@@ -148,8 +148,11 @@ __global__ void __launch_bounds__(c::threads, c::blocks)
     if (threadIdx.x < 128) {
         if constexpr (c::reallocate)
             registers_give<c::producer_registers>();
-        if (threadIdx.x == 0)
-            produce<c>(maps, p, memory, rank_m, rank_n, first, step, loaded);
+        // The others leave (a cluster's barriers do not wait for threads that have). One elected
+        // thread that nobody waits for in its warp keeps what it computes in uniform registers.
+        if (uniform(threadIdx.x / 32) != 0 || !elect())
+            return;
+        produce<c>(maps, p, memory, rank_m, rank_n, first, step, loaded);
     } else {
         if constexpr (c::reallocate)
             registers_take<c::consumer_registers>();

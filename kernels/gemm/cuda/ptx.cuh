@@ -18,6 +18,27 @@ DEVICE uint32_t shared_address(const void *pointer)
     return (uint32_t)__cvta_generic_to_shared(pointer);
 }
 
+// The first lane's value. All lanes have the same, but only so does the compiler know, which then
+// keeps it and what follows from it once per warp, in uniform registers: matrix descriptors are taken
+// from these alone.
+DEVICE uint32_t uniform(uint32_t x)
+{
+    return __shfl_sync(~0u, x, 0);
+}
+
+// True in one lane of a warp whose lanes all are here.
+DEVICE bool elect()
+{
+    uint32_t elected;
+    asm volatile("{\n"
+                 ".reg .pred one;\n"
+                 "elect.sync _|one, 0xffffffff;\n"
+                 "selp.u32 %0, 1, 0, one;\n"
+                 "}"
+                 : "=r"(elected));
+    return elected;
+}
+
 // ---- mbarrier: a barrier in shared memory that counts arrivals and bytes ----
 
 DEVICE void barrier_init(uint32_t barrier, uint32_t arrivals)
@@ -187,10 +208,22 @@ template <int count> DEVICE void pin(float (&values)[count])
 // Descriptor of a K-major operand whose rows are 128 bytes, swizzled by 128 bytes, from a 1024-byte
 // aligned address: 8-row groups lie 1024 bytes apart (bits 32-45, in 16 bytes), layout 1 (bits
 // 62-63). PTX ISA, "Matrix descriptor format". K advances by adding bytes / 16.
+constexpr uint32_t operand_layout = 1u << 30 | 1024 >> 4; // the upper half
+
+// The lower half.
+DEVICE uint32_t operand_start(uint32_t address)
+{
+    return 1u << 16 | (address & 0x3ffff) >> 4;
+}
+
+DEVICE uint64_t operand_descriptor(uint32_t start, uint32_t bytes)
+{
+    return (uint64_t)operand_layout << 32 | (start + bytes / 16);
+}
+
 DEVICE uint64_t operand_descriptor(uint32_t address)
 {
-    const uint64_t layout = (1ull << 62) | ((uint64_t)(1024 >> 4) << 32) | (1ull << 16);
-    return layout | ((address & 0x3ffff) >> 4);
+    return operand_descriptor(operand_start(address), 0);
 }
 
 // mma.sync of TF32: C (16x8) += A (16x8, rows) * B (8x8, columns).

@@ -29,13 +29,13 @@ template <class c> struct output_of {
     const gemm_params &p;
     typename c::stager out;
     const float scale;
-    const int rank_m, rank_n, part_m, part_n;
+    const int rank_m, rank_n, part_m, part_n, warp;
     int row = 0, column = 0;
 
     DEVICE void move(int index)
     {
         const tile t = tile_at(index, p.grid);
-        row = (t.row * c::cm + rank_m) * c::bm + part_m * (c::mi * 64) + threadIdx.x / 32 % 4 * 16;
+        row = (t.row * c::cm + rank_m) * c::bm + part_m * (c::mi * 64) + warp % 4 * 16;
         column = (t.column * c::cn + rank_n) * c::bn + part_n * c::n;
     }
 
@@ -73,7 +73,9 @@ DEVICE void take_turns(consumer<c> &self, output_of<c> &out, int group, int firs
 {
     const int slabs = self.p.slabs, tiles = self.p.grid.tiles;
     float acc[c::mi][c::n / 2];
-    self.at.skip(group * slabs, self.p.stages);
+    const int turns = slabs / self.p.stages, rest = slabs % self.p.stages;
+    if (group == 1)
+        self.at.skip(rest, turns, self.p.stages);
     if (group == 1)
         named_barrier_arrive(1, 256); // the first turn is warpgroup 0's
 #pragma unroll 1
@@ -86,7 +88,7 @@ DEVICE void take_turns(consumer<c> &self, output_of<c> &out, int group, int firs
                     named_barrier_arrive(2 - group, 256);
                 out.move(index);
             });
-        self.at.skip(slabs, self.p.stages);
+        self.at.skip(rest, turns, self.p.stages);
         out.store(acc);
     }
 }

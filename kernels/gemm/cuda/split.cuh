@@ -88,7 +88,7 @@ DEVICE void split_consume(const gemm_maps &maps, const gemm_params &p,
                           const block_memory<c> &memory, const tile &t, int rank)
 {
     const uint32_t partials = (memory.empty(p.stages) + 1023) & ~1023u;
-    const int group = threadIdx.x / 128 - 1, warp = threadIdx.x / 32 - 4;
+    const int warp = (int)uniform(threadIdx.x / 32) - 4, group = warp / 4;
     const int part_m = group % c::wm, part_n = group / c::wm;
     consumer<c> self = {p,
                         memory,
@@ -125,7 +125,7 @@ DEVICE void split_consume(const gemm_maps &maps, const gemm_params &p,
     for (int i = 0; i < c::mi; ++i)
         hold<typename c::output, c::n>(held[i], acc[i], scale);
     out.put_all(held, row, column);
-    if (threadIdx.x % 32 == 0)
+    if (elect())
         bulk_wait_read<0>();
 }
 
@@ -135,7 +135,7 @@ __global__ void __launch_bounds__(c::threads, 1)
 {
     extern __shared__ __align__(1024) uint8_t shared[];
     gemm_params p = whole;
-    const block_memory<c> memory = {shared_address(shared), p.stages};
+    const block_memory<c> memory(shared_address(shared), p.stages);
     const int rank = (int)cluster_rank();
     const int from = p.slabs * rank / split;
     p.slabs = whole.slabs * (rank + 1) / split - from;

@@ -151,7 +151,7 @@ template <class c>
 DEVICE void stream_consume(const gemm_maps &maps, const stream_params &p,
                            const block_memory<c> &memory, int rank_m, int rank_n)
 {
-    const int group = threadIdx.x / 128 - 1, warp = threadIdx.x / 32 - 4;
+    const int warp = (int)uniform(threadIdx.x / 32) - 4, group = warp / 4;
     const int part_m = group % c::wm, part_n = group / c::wm;
     const float scale = output_scale<c>(p.gemm);
     gemm_params now = p.gemm; // its slabs are those of the piece at hand
@@ -194,7 +194,7 @@ DEVICE void stream_consume(const gemm_maps &maps, const stream_params &p,
             hold<typename c::output, c::n>(held[i], acc[i], scale);
         out.put_all(held, row, column);
     }
-    if (threadIdx.x % 32 == 0)
+    if (elect())
         bulk_wait_read<0>();
 }
 
@@ -211,7 +211,7 @@ __global__ void __launch_bounds__(c::threads, c::blocks)
 {
     static_assert(!c::pingpong, "a tile's sums are one set");
     extern __shared__ __align__(1024) uint8_t shared[];
-    const block_memory<c> memory = {shared_address(shared), p.gemm.stages};
+    const block_memory<c> memory(shared_address(shared), p.gemm.stages);
     const int rank = c::cluster == 1 ? 0 : (int)cluster_rank();
     const int rank_m = rank % c::cm, rank_n = rank / c::cm;
     if (threadIdx.x < p.gemm.stages) {
