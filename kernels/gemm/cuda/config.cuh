@@ -113,11 +113,12 @@ struct ring_position {
 
 // Shared memory of one block: stages, staging, barriers.
 template <class c> struct block_memory {
-    uint32_t base, barriers;
+    uint32_t base, fulls, empties;
     int stages;
     DEVICE block_memory(uint32_t address, int stages_)
-        : base(uniform(address)), barriers(base + stages_ * c::stage_bytes + c::staging_bytes),
-          stages(stages_)
+        : base(uniform(address)),
+          fulls(uniform(base + stages_ * c::stage_bytes + c::staging_bytes)),
+          empties(uniform(fulls + stages_ * 8)), stages(stages_)
     {
     }
     DEVICE uint32_t a(int stage) const
@@ -134,11 +135,11 @@ template <class c> struct block_memory {
     }
     DEVICE uint32_t full(int stage) const
     {
-        return barriers + stage * 8;
+        return fulls + stage * 8;
     }
     DEVICE uint32_t empty(int stage) const
     {
-        return barriers + stages * 8 + stage * 8;
+        return empties + stage * 8;
     }
 };
 

@@ -263,7 +263,7 @@ DEVICE uint32_t cluster_rank()
 {
     uint32_t rank;
     asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-    return rank;
+    return uniform(rank);
 }
 
 DEVICE void cluster_arrive()
