@@ -54,8 +54,7 @@ template <class c> struct consumer {
         wgmma_fence();
         constexpr uint32_t stage_step = c::stage_bytes / 16;
         multiply_slab<c>(acc, operand_start(memory.a(0) + offset_a) + at.stage * stage_step,
-                         operand_start(memory.b(0) + offset_b) + at.stage * stage_step,
-                         accumulate);
+                         operand_start(memory.b(0) + offset_b) + at.stage * stage_step, accumulate);
         wgmma_commit();
     }
 

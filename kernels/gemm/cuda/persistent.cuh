@@ -97,9 +97,14 @@ DEVICE void consume(const CUtensorMap &map_c, const CUtensorMap &map_tail, const
                         rank_n,
                         part_m * (c::mi * 64u * slab_bytes),
                         part_n * (uint32_t)(c::n * slab_bytes)};
-    output_of<c> out = {
-        p,     {map_c, map_tail, memory.staging(warp)}, output_scale<c>(p), rank_m, rank_n, part_m,
-        part_n, warp};
+    output_of<c> out = {p,
+                        {map_c, map_tail, memory.staging(warp)},
+                        output_scale<c>(p),
+                        rank_m,
+                        rank_n,
+                        part_m,
+                        part_n,
+                        warp};
     if constexpr (c::pingpong)
         take_turns<c>(self, out, group, first, step);
     else if (c::cooperative && first + step >= p.grid.tiles)
@@ -117,7 +122,7 @@ __global__ void __launch_bounds__(c::threads, c::blocks)
     persistent_gemm(const __grid_constant__ gemm_maps maps, const __grid_constant__ gemm_params p)
 {
     extern __shared__ __align__(1024) uint8_t shared[];
-    const block_memory<c> memory (shared_address(shared), p.stages);
+    const block_memory<c> memory(shared_address(shared), p.stages);
     const int rank = c::cluster == 1 ? 0 : (int)cluster_rank();
     const int rank_m = rank % c::cm, rank_n = rank / c::cm;
     const int first = blockIdx.x / c::cluster, step = gridDim.x / c::cluster;

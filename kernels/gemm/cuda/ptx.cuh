@@ -19,8 +19,8 @@ DEVICE uint32_t shared_address(const void *pointer)
 }
 
 // The first lane's value. All lanes have the same, but only so does the compiler know, which then
-// keeps it and what follows from it once per warp, in uniform registers: matrix descriptors are taken
-// from these alone.
+// keeps it and what follows from it once per warp, in uniform registers: matrix descriptors are
+// taken from these alone.
 DEVICE uint32_t uniform(uint32_t x)
 {
     return __shfl_sync(~0u, x, 0);
