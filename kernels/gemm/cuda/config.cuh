@@ -116,10 +116,13 @@ template <class c> struct block_memory {
     uint32_t base, fulls, empties;
     int stages;
     DEVICE block_memory(uint32_t address, int stages_)
-        : base(uniform(address)),
-          fulls(uniform(base + stages_ * c::stage_bytes + c::staging_bytes)),
-          empties(uniform(fulls + stages_ * 8)), stages(stages_)
+        : base(uniform(address)), fulls(uniform(address + barriers(stages_))),
+          empties(uniform(address + barriers(stages_) + stages_ * 8)), stages(stages_)
     {
+    }
+    static DEVICE uint32_t barriers(int stages)
+    {
+        return stages * c::stage_bytes + c::staging_bytes;
     }
     DEVICE uint32_t a(int stage) const
     {

@@ -25,11 +25,11 @@
 #include "launch.cuh"
 #include "seam.cuh"
 
-// One thread, the first of an eager block: sets the barriers up and loads as many of the first
-// tile's slabs as there are stages, all of which are free. Returns how many.
+// The producer's thread of an eager block: sets the barriers up and loads `count` of the first
+// tile's slabs, at most as many as there are stages, all of which are free.
 template <class c>
-DEVICE int load_first(const gemm_maps &maps, const gemm_params &p, const block_memory<c> &memory,
-                      int first)
+DEVICE void load_first(const gemm_maps &maps, const gemm_params &p, const block_memory<c> &memory,
+                       int first, int count)
 {
 #pragma unroll 1
     for (int stage = 0; stage < p.stages; ++stage) {
@@ -38,14 +38,12 @@ DEVICE int load_first(const gemm_maps &maps, const gemm_params &p, const block_m
     }
     barrier_init_fence();
     const tile_loads<c> loads(p, tile_at(first, p.grid), 0, 0);
-    const int count = p.slabs < p.stages ? p.slabs : p.stages;
 #pragma unroll 1
     for (int slab = 0; slab < count; ++slab) {
         barrier_arrive_expect(memory.full(slab), loads.bytes);
         loads.load_a(maps, memory.a(slab), slab, memory.full(slab));
         loads.load_b(maps, memory.b(slab), slab, memory.full(slab));
     }
-    return count;
 }
 
 // One thread: waits for a free stage, then loads (its part of) both operands' slabs. Those of the
@@ -127,10 +125,10 @@ __global__ void __launch_bounds__(c::threads, c::blocks)
     const int rank_m = rank % c::cm, rank_n = rank / c::cm;
     const int first = blockIdx.x / c::cluster, step = gridDim.x / c::cluster;
 
-    int loaded = 0;
+    const int loaded = !c::eager ? 0 : p.slabs < p.stages ? p.slabs : p.stages;
     if constexpr (c::eager) {
-        if (threadIdx.x == 0)
-            loaded = load_first<c>(maps, p, memory, first);
+        if (is_producer())
+            load_first<c>(maps, p, memory, first, loaded);
     } else if (threadIdx.x < p.stages) { // at most 32: the producer's warp
         barrier_init(memory.full(threadIdx.x), 1);
         barrier_init(memory.empty(threadIdx.x),
@@ -153,10 +151,8 @@ __global__ void __launch_bounds__(c::threads, c::blocks)
     if (threadIdx.x < 128) {
         if constexpr (c::reallocate)
             registers_give<c::producer_registers>();
-        // The others leave (a cluster's barriers do not wait for threads that have). One elected
-        // thread that nobody waits for in its warp keeps what it computes in uniform registers.
-        if (uniform(threadIdx.x / 32) != 0 || !elect())
-            return;
+        if (!is_producer())
+            return; // a cluster's barriers do not wait for threads that have left
         produce<c>(maps, p, memory, rank_m, rank_n, first, step, loaded);
     } else {
         if constexpr (c::reallocate)

@@ -39,6 +39,13 @@ DEVICE bool elect()
     return elected;
 }
 
+// True in one thread of the block, always the same; its whole warp must ask. What it computes stays
+// in uniform registers if nobody in its warp waits for it.
+DEVICE bool is_producer()
+{
+    return uniform(threadIdx.x / 32) == 0 && elect();
+}
+
 // ---- mbarrier: a barrier in shared memory that counts arrivals and bytes ----
 
 DEVICE void barrier_init(uint32_t barrier, uint32_t arrivals)

@@ -6,7 +6,8 @@
 // that cuBLASLt's own times and a launch of 12,000 cycles leave in FP8 and BF16 (H200):
 //
 //   take_turns     ping-pong: one warpgroup stores its tile while the other multiplies its own.
-//                  300 to 400; 128 x 176 fits, since the sums are stored without a copy.
+//                  300 to 400 (110 by stamps in FP8, what the change from one to the other takes);
+//                  128 x 176 fits, since the sums are stored without a copy.
 //   alternate      two sets of accumulators: one is stored while the other takes the next tile.
 //                  425 and 100 at 128 x 192.
 //   hold_results   the converted results wait in other registers, in half the room: stored under
@@ -17,7 +18,8 @@
 // 256 in two halves of the columns, one converted while the other is multiplied: gained 1 to 5 %
 // where it compiled, but ptxas seldom finds registers for a part of the accumulators (C7511).
 // Promoted sums with the next tile's first slab started before the last one is added: 77 cycles
-// more per slab.
+// more per slab. A warpgroup whose turn it is starting its second slab only when the other has
+// finished its last: the same cycles.
 #ifndef PLUMB_SEAM_CUH
 #define PLUMB_SEAM_CUH
 
