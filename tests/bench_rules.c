@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Other tools' rules on the data of a study with kernels that really are slower, at equal device
-// time, beside what the gate itself said on the same machine in the same hour.
+// time, beside what the gate itself said of the same kernels.
 //     bench_rules SAMPLES.csv [--svg FILE] GATES.csv...
 // SAMPLES.csv: `plumb study --exact-pairs N --samples`; GATES.csv: `plumb study --csv`, whole
 // gates.
