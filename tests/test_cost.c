@@ -32,6 +32,12 @@ struct candidate {
           "-promote-split"
 #define STREAM_ROW(type, bm, bn, wm, wn, cm, cn, stages, ring, raster, group, how)                 \
     ROW(type, bm, bn, wm, wn, cm, cn, stages, ring, raster, group, how) "-stream"
+#define SWAPPED_ROW(type, bm, bn, wm, wn, cm, cn, stages, raster, group, how)                      \
+#type "-" #bm "x" #bn "-w" #wm "x" #wn "-c" #cm "x" #cn "-s" #stages "-" #raster #group        \
+          "-" #how "-swapped"
+#define SWAPPED_SPLIT_ROW(type, bm, bn, wm, wn, split, stages, raster, group)                      \
+#type "-" #bm "x" #bn "-w" #wm "x" #wn "-k" #split "-s" #stages "-" #raster #group             \
+          "-swapped-split"
 #define GEMV_ROW(type)                     #type "-gemv"
 #define GEMV_PROMOTED_ROW(type)            #type "-gemv-promote"
 #define CANDIDATE(row, slab, tile, launch) {row, slab, tile, launch},

@@ -28,6 +28,10 @@ static void test_names_become_the_macros_that_make_them(void **state)
            "SPLIT_PROMOTED_ROW(type, 64, 64, 1, 1, 2, 10, m, 8)");
     prints("bf16-64x64-w1x1-c1x1-s5-e2-m8-twin-stream",
            "STREAM_ROW(type, 64, 64, 1, 1, 1, 1, 5, 2, m, 8, twin)");
+    prints("e4m3-16x64-w1x1-c1x1-s8-n8-twin-swapped",
+           "SWAPPED_ROW(type, 16, 64, 1, 1, 1, 1, 8, n, 8, twin)");
+    prints("bf16-32x64-w1x1-k4-s8-n8-swapped-split",
+           "SWAPPED_SPLIT_ROW(type, 32, 64, 1, 1, 4, 8, n, 8)");
     prints("tf32-64x96-w1x1-c1x1-s5-e2-m8-wide", "ROW(type, 64, 96, 1, 1, 1, 1, 5, 2, m, 8, wide)");
     prints("bf16-gemv", "GEMV_ROW(type)");
     prints("e4m3-gemv-promote", "GEMV_PROMOTED_ROW(type)");
@@ -80,6 +84,10 @@ static void test_split_rows_that_fit_twice_have_two_blocks_per_sm(void **state)
     assert_true(sweep_row_parse(&row, "bf16-64x64-w1x1-k2-s5-m8-split"));
     assert_int_equal(row.traits.blocks_per_sm, 2);
     assert_true(sweep_row_parse(&row, "bf16-64x64-w1x1-k2-s10-m8-split"));
+    assert_int_equal(row.traits.blocks_per_sm, 1);
+    assert_true(sweep_row_parse(&row, "bf16-32x64-w1x1-k4-s8-n8-swapped-split"));
+    assert_int_equal(row.traits.blocks_per_sm, 2);
+    assert_true(sweep_row_parse(&row, "bf16-64x64-w1x1-k2-s12-n8-swapped-split"));
     assert_int_equal(row.traits.blocks_per_sm, 1);
     assert_true(sweep_row_parse(&row, "bf16-64x64-w1x1-c1x1-s5-e2-m8-twin-stream"));
     assert_int_equal(row.traits.blocks_per_sm, 2);

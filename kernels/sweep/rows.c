@@ -34,8 +34,15 @@ static int parse_part(struct sweep_row *row, const char *part)
         row->raster = part[0];
         return 1;
     }
+    if (strcmp(part, "swapped") == 0) {
+        row->swapped = 1;
+        strcpy(row->macro, "SWAPPED_ROW");
+        return 1;
+    }
     if (strcmp(part, "split") == 0) {
-        strcpy(row->macro, strcmp(row->mode, "promote") == 0 ? "SPLIT_PROMOTED_ROW" : "SPLIT_ROW");
+        strcpy(row->macro, row->swapped                        ? "SWAPPED_SPLIT_ROW"
+                           : strcmp(row->mode, "promote") == 0 ? "SPLIT_PROMOTED_ROW"
+                                                               : "SPLIT_ROW");
         return 1;
     }
     if (strcmp(part, "stream") == 0) {
@@ -71,7 +78,9 @@ static int blocks_per_sm(const struct sweep_row *row)
     if (split < 2 || row->warps_m * row->warps_n != 1)
         return 1;
     const int partials = (4 + split - 1) / split * (split - 1) * t->tile_m / 4 * t->tile_n * 4;
-    const int bytes = t->stages * (stage + 16) + 4 * 2 * 2048 + 1024 + partials;
+    const int lines = t->tile_m < 64 ? t->tile_m : 64; // of C in a swapped piece (transposed.cuh)
+    const int piece = !row->swapped ? 2 * 2048 : t->out_type == PLUMB_FP32 ? 0 : lines * 32;
+    const int bytes = t->stages * (stage + 16) + 4 * piece + 1024 + partials;
     return 2 * (bytes + 1024) <= 233472 ? 2 : 1;
 }
 

@@ -16,8 +16,9 @@ struct sweep_row {
     int warps_m, warps_n, pieces;
     char raster;    // m, n or h
     char mode[16];  // coop, pingpong, twin, wide, promote; "" of a split or m = 1
-    char macro[24]; // ROW, SPLIT_ROW, SPLIT_PROMOTED_ROW, STREAM_ROW, GEMV_ROW or
-                    // GEMV_PROMOTED_ROW
+    int swapped;    // operands
+    char macro[24]; // ROW, SPLIT_ROW, SPLIT_PROMOTED_ROW, STREAM_ROW, SWAPPED_ROW,
+                    // SWAPPED_SPLIT_ROW, GEMV_ROW or GEMV_PROMOTED_ROW
 };
 
 // 1 if `name` is a row of the space, else 0.

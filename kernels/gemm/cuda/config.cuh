@@ -15,7 +15,7 @@
 // row that a stage holds.
 template <class type_, int bm_, int bn_, int wm_, int wn_, int cm_ = 1, int cn_ = 1,
           bool pingpong_ = false, bool promote_ = false, int blocks_ = 1, int ring_ = 2,
-          int boxes_ = 1>
+          int boxes_ = 1, bool swapped_ = false>
 struct config {
     using type = type_;
     using output = typename type::output;
@@ -24,6 +24,7 @@ struct config {
     static constexpr int blocks = blocks_;
     static constexpr int ring = ring_; // staged 2 KiB pieces per warp in the epilogue
     static constexpr int boxes = boxes_;
+    static constexpr bool swapped = swapped_; // a is B and b is A (transposed.cuh)
 
     static constexpr int cluster = cm * cn;
     static constexpr int consumers = pingpong ? 2 : wm * wn;
@@ -34,12 +35,13 @@ struct config {
     static constexpr int a_box = bm * slab_bytes, b_box = bn * slab_bytes;
     static constexpr int a_bytes = boxes * a_box, b_bytes = boxes * b_box;
     static constexpr int stage_bytes = a_bytes + b_bytes;
-    static constexpr int staging_bytes = consumers * 4 * ring * piece_bytes;
+    static constexpr int warp_staging = swapped ? transposed_bytes<output, n> : ring * piece_bytes;
+    static constexpr int staging_bytes = consumers * 4 * warp_staging;
 
     // What is done with a tile's sums (seam.cuh): in ping-pong the other warpgroup multiplies
     // meanwhile; or a second set of accumulators takes the next tile's; or the results are held in
     // other registers, if these are to be had; else they are stored at once.
-    using stager = ::stager<output, mi, n, ring>;
+    using stager = ::stager<output, mi, n, ring, swapped>;
     static constexpr int words = held_words<output, n>;
     static constexpr bool cooperative = !pingpong && !promote && blocks == 1 && consumers == 2;
     static constexpr bool alternate = cooperative && mi * n <= 192;
@@ -134,7 +136,7 @@ template <class c> struct block_memory {
     }
     DEVICE uint32_t staging(int warp) const
     {
-        return base + stages * c::stage_bytes + warp * c::ring * piece_bytes;
+        return base + stages * c::stage_bytes + warp * c::warp_staging;
     }
     DEVICE uint32_t full(int stage) const
     {

@@ -12,15 +12,9 @@
 
 #include <utility>
 
-#include "element.cuh"
+#include "transposed.cuh"
 
 constexpr int piece_bytes = 16 * 128;
-
-struct output_target {
-    void *c;
-    int m, n;
-    int direct; // 1: rows of C are not 16-byte multiples, so no TMA store
-};
 
 // Words of a warp's 64 x n accumulator block (16 rows per warp) once converted, per thread.
 template <class output, int n> constexpr int held_words = n / 2 * sizeof(typename output::type) / 4;
@@ -38,7 +32,7 @@ DEVICE void hold(uint32_t (&held)[held_words<output, n>], const float (&acc)[n /
             held[i] = __float_as_uint(acc[i] * scale);
 }
 
-template <class output, int n>
+template <class output, int n, bool swapped = false>
 DEVICE void store_elements(const float (&acc)[n / 2], float scale, const output_target &target,
                            int row, int column)
 {
@@ -49,12 +43,13 @@ DEVICE void store_elements(const float (&acc)[n / 2], float scale, const output_
         const int64_t y = row + lane / 4 + i / 2 % 2 * 8;
         const int x = column + i / 4 * 8 + lane % 4 * 2 + i % 2;
         if (y < target.m && x < target.n)
-            c[y * target.n + x] = output::from(acc[i] * scale);
+            c[swapped ? (int64_t)x * target.m + y : y * target.n + x] =
+                output::from(acc[i] * scale);
     }
 }
 
 // One warp's way to C: blocks of 64 x n accumulators, of which it has 16 rows each.
-template <class output, int blocks, int n, int ring> struct stager {
+template <class output, int blocks, int n, int ring, bool swapped = false> struct stager {
     static constexpr int element = sizeof(typename output::type);
     static constexpr int columns = 128 / element;                 // of a whole piece
     static constexpr int per_block = (n + columns - 1) / columns; // the last may be narrower and
@@ -65,6 +60,7 @@ template <class output, int blocks, int n, int ring> struct stager {
 
     const CUtensorMap &map, &tail_map;
     const uint32_t pieces;
+    const output_target &target;
     int slot = 0;
 
     static __host__ __device__ constexpr bool is_whole(int piece)
@@ -106,6 +102,13 @@ template <class output, int blocks, int n, int ring> struct stager {
     // the ring takes, which waits for all of those before, cost 6 to 9 % at k = 512 in FP8.)
     template <int number> DEVICE void put(const words &held, int row, int column)
     {
+        if constexpr (swapped) {
+            constexpr int index = number % per_block, block = number / per_block;
+            store_transposed<output, (is_whole(number) ? columns : n % columns)>(
+                &held[block][index * 16], target, pieces, row + block * 64,
+                column + index * columns);
+            return;
+        }
         const uint32_t piece = pieces + slot * piece_bytes;
         if (elect())
             bulk_wait_read<ring - 1>();

@@ -41,9 +41,23 @@ inline cudaError_t make_operand_maps(CUtensorMap *whole, CUtensorMap *edge, cons
     return error;
 }
 
-// Describes A, B and C for the kernel.
-template <class c> cudaError_t make_maps(gemm_maps *maps, const plumb_args *args)
+// The operands as the kernel has them: exchanged, if it computes C^T.
+template <class c> plumb_args oriented(const plumb_args *args)
 {
+    plumb_args o = *args;
+    if (c::swapped) {
+        o.a = args->b;
+        o.b = args->a;
+        o.problem.m = args->problem.n;
+        o.problem.n = args->problem.m;
+    }
+    return o;
+}
+
+// Describes A, B and C for the kernel.
+template <class c> cudaError_t make_maps(gemm_maps *maps, const plumb_args *given)
+{
+    const plumb_args turned = oriented<c>(given), *args = &turned;
     using output = typename c::output;
     constexpr int element = sizeof(typename output::type);
     constexpr int piece = 128 / element, tail = c::n % piece;
@@ -54,7 +68,7 @@ template <class c> cudaError_t make_maps(gemm_maps *maps, const plumb_args *args
     cudaError_t error = make_operand_maps(&maps->a, &maps->edge_a, a, c::bm / c::cn, c::box_k);
     if (!error)
         error = make_operand_maps(&maps->b, &maps->edge_b, b, c::bn / c::cm, c::box_k);
-    if (error || p.n * element % 16) // such rows of C cannot be stored by TMA
+    if (error || c::swapped || p.n * element % 16) // such rows of C cannot be stored by TMA
         return error;
     if (c::n >= piece)
         error = make_tensor_map(&maps->c, out, 16, piece, true);
@@ -65,12 +79,12 @@ template <class c> cudaError_t make_maps(gemm_maps *maps, const plumb_args *args
 
 template <class c> gemm_params make_params(const plumb_args *args, const schedule &s)
 {
-    const plumb_problem &problem = args->problem;
+    const plumb_problem problem = oriented<c>(args).problem;
     gemm_params p = {};
     p.out.c = args->c;
     p.out.m = (int)problem.m;
     p.out.n = (int)problem.n;
-    p.out.direct = problem.n * sizeof(typename c::output::type) % 16 != 0;
+    p.out.direct = args->problem.n * sizeof(typename c::output::type) % 16 != 0;
     p.scale_a = args->scale_a;
     p.scale_b = args->scale_b;
     p.slabs = ceil_div(problem.k, c::bk);

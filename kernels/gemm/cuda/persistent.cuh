@@ -96,7 +96,7 @@ DEVICE void consume(const CUtensorMap &map_c, const CUtensorMap &map_tail, const
                         part_m * (c::mi * 64u * slab_bytes),
                         part_n * (uint32_t)(c::n * slab_bytes)};
     output_of<c> out = {p,
-                        {map_c, map_tail, memory.staging(warp)},
+                        {map_c, map_tail, memory.staging(warp), p.out},
                         output_scale<c>(p),
                         rank_m,
                         rank_n,
@@ -244,6 +244,15 @@ template <class c> constexpr plumb_traits persistent_traits(int stages, int rast
                                              : PLUMB_OVERLAP_NONE;
     t.promote_k = c::promote ? c::bk : 0;
     t.multiply = PLUMB_WGMMA;
+    if (c::swapped) { // in C's own rows and columns
+        t.tile_m = c::bn;
+        t.tile_n = c::bm;
+        t.cluster_m = c::cn;
+        t.cluster_n = c::cm;
+        t.raster = raster == PLUMB_RASTER_M   ? PLUMB_RASTER_N
+                   : raster == PLUMB_RASTER_N ? PLUMB_RASTER_M
+                                              : raster;
+    }
     return t;
 }
 

@@ -259,6 +259,16 @@ DEVICE void store_matrices(uint32_t shared, uint32_t a, uint32_t b, uint32_t c, 
                  : "memory");
 }
 
+// The same, each matrix transposed: lane l gives the address of column l % 8 of matrix l / 8.
+DEVICE void store_matrices_transposed(uint32_t shared, uint32_t a, uint32_t b, uint32_t c,
+                                      uint32_t d)
+{
+    asm volatile(
+        "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(shared),
+        "r"(a), "r"(b), "r"(c), "r"(d)
+        : "memory");
+}
+
 DEVICE void store_shared(uint32_t shared, uint32_t x, uint32_t y)
 {
     asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(shared), "r"(x), "r"(y) : "memory");

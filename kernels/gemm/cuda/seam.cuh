@@ -45,7 +45,8 @@ template <class c> struct output_of {
     {
 #pragma unroll
         for (int i = 0; i < c::mi; ++i)
-            store_elements<typename c::output, c::n>(acc[i], scale, p.out, row + i * 64, column);
+            store_elements<typename c::output, c::n, c::swapped>(acc[i], scale, p.out, row + i * 64,
+                                                                 column);
     }
 
     DEVICE void store(const sums &acc)

@@ -89,6 +89,24 @@ constexpr plumb_kernel stream_row(const char *name)
                group>(#type "-" #bm "x" #bn "-w" #wm "x" #wn "-c" #cm "x" #cn "-s" #stages         \
                             "-e" #ring "-" #raster #group "-" #how "-stream")
 
+// Swapped operands (transposed.cuh). Numbers and names are in C's own rows and columns, as the
+// others'; the kernel has them the other way round.
+constexpr int turned_m = raster_n, turned_n = raster_m, turned_h = raster_h;
+
+template <class type, int bm, int bn, int wm, int wn, int cm, int cn, mode how>
+using swapped_config = config<type, bn, bm, wn, wm, cn, cm, how == pingpong, how == promote,
+                              how == twin ? 2 : 1, 2, how == wide ? 2 : 1, true>;
+
+#define SWAPPED_ROW(type, bm, bn, wm, wn, cm, cn, stages, raster, group, how)                      \
+    space_row<swapped_config<type, bm, bn, wm, wn, cm, cn, how>, stages, turned_##raster, group>(  \
+        #type "-" #bm "x" #bn "-w" #wm "x" #wn "-c" #cm "x" #cn "-s" #stages "-" #raster #group    \
+              "-" #how "-swapped")
+
+#define SWAPPED_SPLIT_ROW(type, bm, bn, wm, wn, split, stages, raster, group)                      \
+    split_row<swapped_config<type, bm, bn, wm, wn, 1, 1, coop>, split, stages, turned_##raster,    \
+              group>(#type "-" #bm "x" #bn "-w" #wm "x" #wn "-k" #split "-s" #stages               \
+                           "-" #raster #group "-swapped-split")
+
 // m = 1. In FP8 its sums are FP32 throughout, so it stands among the promoted kernels too.
 #define GEMV_ROW(type)          gemv_row<type>(#type "-gemv", 0)
 #define GEMV_PROMOTED_ROW(type) gemv_row<type>(#type "-gemv-promote", 1)

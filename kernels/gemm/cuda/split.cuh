@@ -113,11 +113,12 @@ DEVICE void split_consume(const gemm_maps &maps, const gemm_params &p,
     add_partials<c, split>(acc, partials, warp);
     const int row = t.row * c::bm + part_m * (c::mi * 64) + warp % 4 * 16;
     const int column = t.column * c::bn + part_n * c::n;
-    typename c::stager out = {maps.c, maps.tail, memory.staging(warp)};
+    typename c::stager out = {maps.c, maps.tail, memory.staging(warp), p.out};
     if (p.out.direct) {
 #pragma unroll
         for (int i = 0; i < c::mi; ++i)
-            store_elements<typename c::output, c::n>(acc[i], scale, p.out, row + i * 64, column);
+            store_elements<typename c::output, c::n, c::swapped>(acc[i], scale, p.out, row + i * 64,
+                                                                 column);
         return;
     }
     uint32_t held[c::mi][c::words];

@@ -161,7 +161,7 @@ DEVICE void stream_consume(const gemm_maps &maps, const stream_params &p,
                         rank_n,
                         part_m * (c::mi * 64u * slab_bytes),
                         part_n * (uint32_t)(c::n * slab_bytes)};
-    typename c::stager out = {maps.c, maps.tail, memory.staging(warp)};
+    typename c::stager out = {maps.c, maps.tail, memory.staging(warp), p.gemm.out};
     float acc[c::mi][c::n / 2];
     piece_walk walk(p, c::cluster);
     for (piece work; walk.next(work);) {
@@ -184,8 +184,8 @@ DEVICE void stream_consume(const gemm_maps &maps, const stream_params &p,
         if (p.gemm.out.direct) {
 #pragma unroll
             for (int i = 0; i < c::mi; ++i)
-                store_elements<typename c::output, c::n>(acc[i], scale, p.gemm.out, row + i * 64,
-                                                         column);
+                store_elements<typename c::output, c::n, c::swapped>(acc[i], scale, p.gemm.out,
+                                                                     row + i * 64, column);
             continue;
         }
         uint32_t held[c::mi][c::words];
@@ -316,7 +316,9 @@ template <class c> int supports_stream(const plumb_problem *problem)
 {
     constexpr int64_t most_tiles = 400;
     return supports_tn<typename c::type>(problem) &&
-           (int64_t)ceil_div(problem->m, c::bm) * ceil_div(problem->n, c::bn) <= most_tiles &&
+           (int64_t)ceil_div(c::swapped ? problem->n : problem->m, c::bm) *
+                   ceil_div(c::swapped ? problem->m : problem->n, c::bn) <=
+               most_tiles &&
            most_tiles * ceil_div(problem->k, c::bk) < INT32_MAX;
 }
 
