@@ -86,6 +86,17 @@
     C(GEMV_ROW(type), 1, 2019, 7492)                                                               \
     C(ROW(type, 128, 176, 1, 1, 1, 1, 5, 2, m, 12, pingpong), 694, 453, 12429)                     \
     C(ROW(type, 128, 176, 1, 1, 1, 1, 5, 2, m, 32, pingpong), 694, 436, 12546)                     \
-    C(ROW(type, 128, 192, 2, 1, 1, 1, 4, 2, m, 32, coop), 754, 430, 12313)
+    C(ROW(type, 128, 192, 2, 1, 1, 1, 4, 2, m, 32, coop), 754, 430, 12313)                         \
+    C(SWAPPED_SPLIT_ROW(type, 64, 64, 1, 1, 3, 12, n, 8), 299, 6894, 5498)                         \
+    C(SWAPPED_SPLIT_ROW(type, 32, 64, 1, 1, 4, 8, n, 8), 351, 4942, 5735)                          \
+    C(SWAPPED_SPLIT_ROW(type, 128, 64, 1, 1, 3, 7, n, 8), 322, 8200, 5422)                         \
+    C(SWAPPED_SPLIT_ROW(type, 32, 128, 1, 2, 4, 9, n, 8), 347, 5377, 6509)                         \
+    C(SWAPPED_ROW(type, 128, 64, 1, 1, 1, 1, 9, n, 8, coop), 299, 2156, 8038)                      \
+    C(SWAPPED_SPLIT_ROW(type, 64, 128, 1, 2, 4, 7, n, 8), 458, 5934, 6211)                         \
+    C(SWAPPED_SPLIT_ROW(type, 32, 64, 1, 1, 2, 8, n, 8), 326, 7091, 3572)                          \
+    C(SWAPPED_SPLIT_ROW(type, 16, 192, 1, 3, 4, 8, n, 8), 449, 6160, 5524)                         \
+    C(SWAPPED_SPLIT_ROW(type, 16, 64, 1, 1, 2, 10, n, 8), 330, 6640, 3815)                         \
+    C(SWAPPED_SPLIT_ROW(type, 64, 64, 1, 1, 2, 12, n, 8), 306, 5278, 6182)                         \
+    C(SWAPPED_SPLIT_ROW(type, 128, 64, 1, 1, 2, 7, n, 8), 339, 5742, 6540)
 
 #endif

@@ -87,6 +87,17 @@
     C(GEMV_ROW(type), 1, 720, 9037)                                                                \
     C(ROW(type, 128, 176, 1, 1, 1, 1, 5, 2, m, 12, pingpong), 711, 614, 12429)                     \
     C(ROW(type, 128, 176, 1, 1, 1, 1, 5, 2, m, 32, pingpong), 704, 625, 12546)                     \
-    C(ROW(type, 128, 192, 2, 1, 1, 1, 4, 2, m, 32, coop), 794, 346, 12141)
+    C(ROW(type, 128, 192, 2, 1, 1, 1, 4, 2, m, 32, coop), 794, 346, 12141)                         \
+    C(SWAPPED_ROW(type, 128, 64, 1, 1, 1, 1, 9, n, 8, coop), 291, 1103, 10160)                     \
+    C(SWAPPED_SPLIT_ROW(type, 64, 64, 1, 1, 3, 12, n, 8), 284, 6766, 6039)                         \
+    C(SWAPPED_SPLIT_ROW(type, 32, 64, 1, 1, 4, 8, n, 8), 371, 4458, 6695)                          \
+    C(SWAPPED_SPLIT_ROW(type, 32, 128, 1, 2, 4, 9, n, 8), 346, 5083, 7182)                         \
+    C(SWAPPED_SPLIT_ROW(type, 128, 64, 1, 1, 3, 7, n, 8), 273, 8010, 6269)                         \
+    C(SWAPPED_SPLIT_ROW(type, 64, 128, 1, 2, 4, 7, n, 8), 443, 6046, 6790)                         \
+    C(SWAPPED_SPLIT_ROW(type, 32, 64, 1, 1, 2, 8, n, 8), 326, 6160, 4913)                          \
+    C(SWAPPED_SPLIT_ROW(type, 16, 64, 1, 1, 2, 10, n, 8), 327, 5715, 5422)                         \
+    C(SWAPPED_SPLIT_ROW(type, 16, 192, 1, 3, 4, 8, n, 8), 457, 5302, 6663)                         \
+    C(SWAPPED_SPLIT_ROW(type, 64, 64, 1, 1, 2, 12, n, 8), 288, 5505, 6758)                         \
+    C(SWAPPED_SPLIT_ROW(type, 128, 64, 1, 1, 2, 7, n, 8), 327, 5796, 7250)
 
 #endif

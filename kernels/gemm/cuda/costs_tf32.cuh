@@ -86,6 +86,16 @@
     C(GEMV_ROW(type), 1, 8633, 1862)                                                               \
     C(ROW(type, 128, 176, 1, 1, 1, 1, 5, 2, m, 12, pingpong), 684, 1560, 13026)                    \
     C(ROW(type, 128, 176, 1, 1, 1, 1, 5, 2, m, 32, pingpong), 684, 1524, 13149)                    \
-    C(ROW(type, 128, 192, 2, 1, 1, 1, 4, 2, m, 32, coop), 754, 2588, 11317)
+    C(ROW(type, 128, 192, 2, 1, 1, 1, 4, 2, m, 32, coop), 754, 2588, 11317)                        \
+    C(SWAPPED_SPLIT_ROW(type, 32, 64, 1, 1, 4, 8, n, 8), 358, 5796, 4558)                          \
+    C(SWAPPED_SPLIT_ROW(type, 128, 64, 1, 1, 3, 7, n, 8), 341, 9262, 4411)                         \
+    C(SWAPPED_SPLIT_ROW(type, 32, 128, 1, 2, 4, 9, n, 8), 352, 6046, 6039)                         \
+    C(SWAPPED_ROW(type, 128, 64, 1, 1, 1, 1, 9, n, 8, coop), 295, 5083, 7422)                      \
+    C(SWAPPED_SPLIT_ROW(type, 64, 128, 1, 2, 4, 7, n, 8), 458, 6609, 5222)                         \
+    C(SWAPPED_SPLIT_ROW(type, 16, 64, 1, 1, 2, 10, n, 8), 330, 8963, 1101)                         \
+    C(SWAPPED_SPLIT_ROW(type, 32, 64, 1, 1, 2, 8, n, 8), 329, 9937, 533)                           \
+    C(SWAPPED_SPLIT_ROW(type, 16, 192, 1, 3, 4, 8, n, 8), 436, 8161, 3539)                         \
+    C(SWAPPED_SPLIT_ROW(type, 64, 64, 1, 1, 2, 12, n, 8), 300, 5557, 5762)                         \
+    C(SWAPPED_SPLIT_ROW(type, 128, 64, 1, 1, 2, 7, n, 8), 341, 6248, 6790)
 
 #endif
