@@ -208,11 +208,12 @@ static void fit_all(struct data *d, int left_out)
 
 // What the selector chooses from: configurations that come within 3 % of the best somewhere. Not
 // two blocks per SM: their times depend on whether both are there, which the model does not know,
-// and they gain less than that costs; but split-K with swapped operands gains more.
+// and they gain less than that costs. Of swapped operands only split-K: the others are the best
+// where rows of C are stored element by element, which it does not know either.
 static int is_candidate(const struct config *c)
 {
-    const int pays = c->row.swapped && c->row.traits.split_k > 1;
-    return c->closest <= 1.03 && (c->row.traits.blocks_per_sm != 2 || pays);
+    const int split = c->row.traits.split_k > 1, twice = c->row.traits.blocks_per_sm == 2;
+    return c->closest <= 1.03 && (c->row.swapped ? split : !twice);
 }
 
 // ---- the report ----

@@ -5,8 +5,8 @@
 # in FOLDER, LIST.TYPE.csv: for every list and kind the speed relative to cuBLASLt's best heuristic, geometric mean
 # (worst). "best" is brute force over the configuration space, of its finalists (at least 5 samples), "picked" the one
 # that a selector fitted to these times chooses, at its time in the same sweep, at the finalists' clock if it was none
-# (FIT is build/bin/fit; without it this is empty), "selector" the selector's own launches, and "of best" those over
-# brute force, median (worst). "m, n of 8" counts only problems whose m and n are multiples of 8. FP8 promoted is held
+# (FIT is build/bin/fit; without it this is empty), "selector" the selector's own launches, those of select.LIST.TYPE.csv,
+# timed with tables fitted to the others, if that is there, and "of best" those over brute force, median (worst). "m, n of 8" counts only problems whose m and n are multiples of 8. FP8 promoted is held
 # against cuBLASLt without fast accumulation. Then, for wide.LIST.TYPE.csv, what a search of cuBLASLt beyond its
 # heuristics gains there, and how brute force stands against it.
 set -eu
@@ -28,6 +28,9 @@ for list in dsv3 more smallm fit; do
 	for type in bf16 tf32 e4m3; do
 		file=$folder/$list.$type.csv
 		[ -s "$file" ] || continue
+		later=$folder/select.$list.$type.csv
+		[ -s "$later" ] && later="pass=4 $later" || later=
+		# shellcheck disable=SC2086 # two words or none
 		awk -F, -v list="$list" -v type="$type" '
 		function start(kind) {
 			split("", mine); split("", picked); split("", own)
@@ -36,7 +39,9 @@ for list in dsv3 more smallm fit; do
 					mine[p] = reference[kind, p] / best[kind, p]
 					if (choice[kind, p] && time[p, choice[kind, p]])
 						picked[p] = reference[kind, p] / time[p, choice[kind, p]]
-					if (launched[kind, p])
+					if (beside[kind, p] && later[kind, p])
+						own[p] = beside[kind, p] / later[kind, p]
+					else if (launched[kind, p])
 						own[p] = reference[kind, p] / launched[kind, p]
 				}
 			}
@@ -83,6 +88,13 @@ for list in dsv3 more smallm fit; do
 		FNR == 1 || $6 + 0 <= 0 { next }
 		pass == 2 && $11 >= 5 { p = $2 " " $3 " " $4; clocks[p] += $9; finalists[p]++ }
 		pass == 2 { next }
+		pass == 4 {
+			p = $2 " " $3 " " $4
+			if ($5 ~ /^cublaslt-exact/) less(beside, "e4m3-promoted", p, $6)
+			else if ($5 ~ /^cublaslt/) less(beside, type, p, $6)
+			else if ($5 ~ /^select-/) less(later, substr($5, 8), p, $6)
+			next
+		}
 		{
 			p = $2 " " $3 " " $4
 			problems[p] = 1
@@ -99,7 +111,7 @@ for list in dsv3 more smallm fit; do
 		END {
 			row(type, type == "e4m3" ? "e4m3 fast" : type)
 			if (type == "e4m3") row("e4m3-promoted", "e4m3 promoted")
-		}' pass=1 "$picks" pass=2 "$file" pass=3 "$file"
+		}' pass=1 "$picks" pass=2 "$file" pass=3 "$file" $later
 	done
 done
 echo

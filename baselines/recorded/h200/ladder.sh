@@ -111,10 +111,10 @@ timed() { # NAME LIST ROUNDS SECONDS MODULE...
 	[ -s "$out/$name.err" ] || rm -f "$out/$name.err"
 }
 rounds_of() { # TYPE ROUNDS: TF32 takes twice as long
-	[ "$1" = tf32 ] && echo 3 || echo "$2"
+	[ "$1" = tf32 ] && echo 5 || echo "$2"
 }
 part_times() {
-	for one in "smallm 7 20" "more 5 40" "dsv3 5 100"; do
+	for one in "smallm 15 20" "more 9 40" "dsv3 7 100"; do
 		for type in bf16 e4m3 tf32; do
 			# shellcheck disable=SC2086,SC2046 # lists of words
 			set -- $one $(of_type $type)
