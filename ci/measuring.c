@@ -88,25 +88,15 @@ done:
     return status;
 }
 
-static double first_block_ns(const struct sample *base, size_t count)
-{
-    struct sample first[64];
-    size_t used = 0;
-    for (size_t i = 0; i < count && used < ARRAY_COUNT(first); i++) {
-        if (base[i].process == base[0].process && base[i].block == base[0].block)
-            first[used++] = base[i];
-    }
-    const struct measurement block = {.samples = first, .count = used};
-    return measurement_time_ns(&block);
-}
-
 int measuring_policy(struct gate_policy *out, struct context *context, int64_t run_id,
                      const struct task *task, const struct sample *base, size_t count,
                      struct arena *arena, struct error *err)
 {
     const struct policy_gate gate = policy_gate_for(&context->policy, task->rule);
-    struct gate_policy policy =
-        gate_policy_default(task->station->policy->kind, first_block_ns(base, count));
+    const struct station *station = task->station;
+    const struct problem *problem = &task->result->problem;
+    struct gate_policy policy = gate_policy_default(
+        station->policy->kind, gate_size_ns(base, count, problem, &station->gpu));
     policy.alpha = gate.alpha;
     policy.processes = gate.processes;
     policy.max_pairs = gate.max_pairs;
@@ -114,8 +104,7 @@ int measuring_policy(struct gate_policy *out, struct context *context, int64_t r
         policy.floor *= gate.margin / policy.margin;
         policy.margin = gate.margin;
     }
-    const struct series series = {task->result->kernel, &task->result->problem,
-                                  task->station->device.uuid};
+    const struct series series = {task->result->kernel, problem, station->device.uuid};
     struct pair_scale *past = NULL;
     size_t runs = 0;
     if (store_scale(&past, &runs, context->store, &series, 8, run_id, arena, err))

@@ -46,8 +46,8 @@ struct gate_work {
 };
 int measure_gate(struct measuring *measuring, const struct gate_work *work, struct error *err);
 
-// The gate's numbers for a task: the defaults for its device and size (by the first block of the
-// base's samples, so that measuring and judging again agree), the policy's on top, and the scale
+// The gate's numbers for a task: the defaults for its device and size (gate_size_ns() of the base's
+// samples, so that measuring and judging again agree), the policy's on top, and the scale
 // from what earlier runs than `run_id` saw of this series: a run that has stored its pairs already
 // must judge them as it did while measuring.
 int measuring_policy(struct gate_policy *out, struct context *context, int64_t run_id,

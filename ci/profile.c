@@ -60,23 +60,29 @@ int profile_measure(struct station *station, struct context *context, struct ben
     return store_save_profile(context->store, &station->device, &station->gpu, err);
 }
 
+void profile_shipped(struct gpu *out, const struct bench *bench, struct arena *arena)
+{
+    const struct device *device = bench_device(bench);
+    const struct gpu *shipped = gpu_for_device(device->name);
+    gpu_overlay(out, bench_gpu(bench));
+    for (size_t i = 0; i < gpu_figure_count(); i++) {
+        struct figure *figure = gpu_figure(out, gpu_figure_key(i));
+        if (figure->origin == ORIGIN_DEVICE)
+            figure->source = "the driver"; // the child's own text ends with the child
+    }
+    out->name = shipped ? shipped->name : arena_strdup(arena, device->kind);
+    if (shipped)
+        gpu_overlay(out, shipped);
+}
+
 int profile_resolve(struct station *station, struct context *context, struct bench *bench,
                     struct error *err)
 {
     struct arena *arena = &context->arena;
-    const struct gpu *shipped = gpu_for_device(station->device.name);
     struct gpu calibrated = {0};
     bool found = false;
-    gpu_overlay(&station->gpu, bench_gpu(bench));
-    for (size_t i = 0; i < gpu_figure_count(); i++) {
-        struct figure *figure = gpu_figure(&station->gpu, gpu_figure_key(i));
-        if (figure->origin == ORIGIN_DEVICE)
-            figure->source = "the driver"; // the child's own text ends with the child
-    }
-    station->gpu.name = shipped ? shipped->name : arena_strdup(arena, station->device.kind);
+    profile_shipped(&station->gpu, bench, arena);
     station->device.profile = station->gpu.name;
-    if (shipped)
-        gpu_overlay(&station->gpu, shipped);
     if (store_load_profile(&calibrated, &found, context->store, station->device.uuid, arena, err))
         return -1;
     if (found)

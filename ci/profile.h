@@ -9,6 +9,8 @@
 
 #include <stdio.h>
 
+// The first two of these, for the device of this bench, on top of a zeroed `out`.
+void profile_shipped(struct gpu *out, const struct bench *bench, struct arena *arena);
 // Fills station->gpu; measures a host that has no profile yet.
 int profile_resolve(struct station *station, struct context *context, struct bench *bench,
                     struct error *err);

@@ -10,9 +10,9 @@
 
 static const uint64_t study_seed = 1;
 
-struct gate_policy study_policy(const struct study *study, double time_ns)
+struct gate_policy study_policy(const struct study *study, double size_ns)
 {
-    struct gate_policy policy = gate_policy_default(study->kind, time_ns);
+    struct gate_policy policy = gate_policy_default(study->kind, size_ns);
     if (study->margin > 0) {
         policy.floor *= study->margin / policy.margin;
         policy.margin = study->margin;
@@ -38,6 +38,11 @@ static double device_s(const struct sample_list *list)
     for (size_t i = 0; i < list->count; i++)
         sum_ns += list->items[i].time_ns * list->items[i].launches;
     return 1e-9 * sum_ns;
+}
+
+static double size_ns(const struct study *study, const struct duet *d)
+{
+    return gate_size_ns(d->base_samples.items, d->base_samples.count, d->problem, &study->gpu);
 }
 
 static double pair_sd(const struct duet *d)
@@ -136,6 +141,7 @@ static void conclude(struct study *study, const struct duet *d)
     s->largest = fmax(s->largest, fabs(d->decision.log_ratio));
     s->sum.pairs += d->decision.pairs;
     s->sum.time_ns += measurement_time_ns(&base);
+    s->size_ns += size_ns(study, d);
     s->sum.pair_sd += sd;
     if (study->samples)
         write_samples(study, d, problem);
@@ -153,7 +159,7 @@ struct study_result study_found(const struct study *study, const struct study_se
     found.time_ns /= timed;
     found.log_ratio /= timed;
     found.pair_sd /= timed;
-    const struct gate_policy policy = study_policy(study, found.time_ns);
+    const struct gate_policy policy = study_policy(study, series->size_ns / timed);
     found.detectable = study_detectable(&policy, found.pair_sd,
                                         gate_budget(&policy, found.pair_sd, policy.max_pairs), 0.9);
     return found;
@@ -185,9 +191,8 @@ static int ask_policy(struct gate_policy *out, void *context, const struct duet 
                       struct error *err)
 {
     (void)err;
-    const struct measurement first = {.samples = d->base_samples.items,
-                                      .count = d->base_samples.count};
-    *out = study_policy(context, measurement_time_ns(&first));
+    const struct study *study = context;
+    *out = study_policy(study, size_ns(study, d));
     return 0;
 }
 

@@ -17,6 +17,7 @@ struct study_series {
     // mean.
     struct study_result sum;
     bool unsupported; // the kernel does not do this problem: left out
+    double size_ns;   // gate_size_ns() of its gates
     double squares;   // of the log ratios
     double largest;   // of them, either way
 };
@@ -24,6 +25,7 @@ struct study_series {
 // The series of one device.
 struct study {
     const char *kind; // "host" or "cuda"
+    struct gpu gpu;   // its profile
     // A fresh child, its samples numbered `process`.
     int (*start)(struct bench **out, void *context, uint16_t process, struct error *err);
     void *context;
@@ -51,8 +53,8 @@ void study_add(struct study *study, enum study_kind kind, const char *kernel, co
 void study_csv_header(FILE *csv);
 void study_samples_header(FILE *samples);
 
-// The policy of a series whose base takes this time.
-struct gate_policy study_policy(const struct study *study, double time_ns);
+// The policy of a series whose base has this size (gate_size_ns()).
+struct gate_policy study_policy(const struct study *study, double size_ns);
 
 // -1: the device is gone or no bench can be started, or nothing is supported. A series that is
 // wrong or dies counts as broken, and its process is replaced.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ci/study_sources.h"
 #include "ci/plan.h"
+#include "ci/profile.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -154,6 +155,7 @@ int study_of_directories(struct studied *out, const struct study_request *reques
         return -1;
     out->run.devices[0] = copy_device(bench_device(child), &out->run.arena);
     out->studies[0].kind = out->plan.kind;
+    profile_shipped(&out->studies[0].gpu, child, &out->run.arena);
     int status = add_libraries(out, request, child, err);
     bench_stop(child);
     return status ? -1 : check_names(&out->studies[0], request->base, err);
@@ -246,6 +248,7 @@ int study_of_commits(struct studied *out, const struct study_request *request,
         out->run.devices[i] = context->stations[i].device;
         out->starts[i].station = &context->stations[i];
         out->studies[i].kind = context->stations[i].policy->kind;
+        out->studies[i].gpu = context->stations[i].gpu;
     }
     if (build(out, &base_built, &head_built, request, err) ||
         plan_make(&plan, &out->run, context, &base_built, &head_built, err))

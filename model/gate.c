@@ -51,7 +51,7 @@ static const uint32_t recent_pairs = 16;
 // 4 in 99 for 615, 5 in 95 for 480; without any stretch it is 73 for 321.
 static const double steady = 4;
 
-struct gate_policy gate_policy_default(const char *device_kind, double time_ns)
+struct gate_policy gate_policy_default(const char *device_kind, double size_ns)
 {
     struct gate_policy policy = {
         .alpha = 1e-3,
@@ -69,7 +69,7 @@ struct gate_policy gate_policy_default(const char *device_kind, double time_ns)
     if (strcmp(device_kind, "host") == 0) {
         policy.margin = 0.03;
         policy.scale = 0.03;
-    } else if (!(time_ns > 100e3)) {
+    } else if (!(size_ns > 100e3)) {
         policy.margin = 0.005;
         policy.scale = 0.01;
     }

@@ -45,11 +45,19 @@ struct gate_policy {
     uint32_t processes;     // in all, when there is an alarm; 1 = do not confirm; 4
 };
 
-// Defaults by the size of the kernel: margin 0.003 above 100 us, 0.005 below, 0.03 on a shared
-// host. Identical kernels in other places and binaries of a process were off by up to 0.18 % above
-// 100 us and 0.15 % below, process after process (baselines/recorded/h200/README.md, "Other
-// binaries").
-struct gate_policy gate_policy_default(const char *device_kind, double time_ns);
+// A kernel's size, for gate_policy_default(): the time, ns, of the first block among the base's
+// samples, at the device's top SM clock: a kernel has the same margin on a cool GPU and on a
+// throttled one, and judging stored samples again finds the one they were measured with. The time
+// itself where the samples have no clock or the profile no top clock. `gpu` is the device's
+// profile; gate_size.c says how and why. 0 without samples.
+double gate_size_ns(const struct sample *base, size_t count, const struct problem *problem,
+                    const struct gpu *gpu);
+
+// Defaults by the size of the kernel, ns (gate_size_ns()): margin 0.003 above 100 us, 0.005 below,
+// 0.03 on a shared host. Identical kernels in other places and binaries of a process were off by up
+// to 0.18 % above 100 us and 0.15 % below, process after process
+// (baselines/recorded/h200/README.md, "Other binaries").
+struct gate_policy gate_policy_default(const char *device_kind, double size_ns);
 
 // A budget of `pairs` for a series whose pairs have this SD: the same while it is at most 4 x
 // (margin - floor), then growing with its square, up to `stretch` times.

@@ -93,8 +93,9 @@ static void judge_again(const char *name, size_t slower, size_t faster)
         struct result *r = &run.results[i];
         if (!r->base.count || strcmp(r->base_code, r->head_code) == 0)
             continue; // identical code was not measured
-        const struct measurement first = {.samples = r->base.samples, .count = 8};
-        struct gate_policy policy = gate_policy_default("cuda", measurement_time_ns(&first));
+        struct gate_policy policy =
+            gate_policy_default("cuda", gate_size_ns(r->base.samples, r->base.count, &r->problem,
+                                                     gpu_find("h200-sxm")));
         struct verdict verdict;
         gate_judge(&verdict, &r->base, &r->head, &policy, &run.arena);
         counts[verdict.kind]++;
