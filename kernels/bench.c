@@ -31,6 +31,7 @@ static const char usage[] =
     "  --launches N      launches per sample; default: 1, or a batch when the kernel is short\n"
     "  --flush KIND      before each sample: read (default), write, none\n"
     "  --warm            all launches of a batch on one buffer set\n"
+    "  --apart           base on device memory of its own, to see what sharing all of it is worth\n"
     "  --seed N          of inputs and order, default 1\n"
     "  --pin NOTE        make the kernel reproduce an earlier choice (its note)\n"
     "  --head-first      load head before base\n"
@@ -51,6 +52,7 @@ enum option_code {
     OPTION_LAUNCHES,
     OPTION_FLUSH,
     OPTION_WARM,
+    OPTION_APART,
     OPTION_SEED,
     OPTION_PIN,
     OPTION_HEAD_FIRST,
@@ -68,6 +70,7 @@ static const struct option options[] = {{"device", required_argument, NULL, OPTI
                                         {"launches", required_argument, NULL, OPTION_LAUNCHES},
                                         {"flush", required_argument, NULL, OPTION_FLUSH},
                                         {"warm", no_argument, NULL, OPTION_WARM},
+                                        {"apart", no_argument, NULL, OPTION_APART},
                                         {"seed", required_argument, NULL, OPTION_SEED},
                                         {"pin", required_argument, NULL, OPTION_PIN},
                                         {"head-first", no_argument, NULL, OPTION_HEAD_FIRST},
@@ -142,6 +145,9 @@ static int read_option(struct time_options *time, int code)
         return 0;
     case OPTION_WARM:
         time->warm = true;
+        return 0;
+    case OPTION_APART:
+        time->apart = true;
         return 0;
     case OPTION_HEAD_FIRST:
         time->head_first = true;

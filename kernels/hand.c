@@ -182,7 +182,8 @@ int hand_time(struct bench *bench, const struct time_options *o)
                                .head_first = o->head_first,
                                .flush = o->flush,
                                .launches = o->launches,
-                               .warm = o->warm};
+                               .warm = o->warm,
+                               .apart = o->apart};
     int code = -1;
     if (!o->head || !o->kernel || !o->problem) {
         error_set(&err, "time needs --head, --kernel and --problem; try bench --help");

@@ -114,7 +114,7 @@ static int read_spec(struct series_spec *out, const struct wire_record *r, struc
                                .base = wire_text(r, "base"),
                                .pin = wire_text(r, "pin")};
     const char *problem = wire_text(r, "problem");
-    int64_t seed, order = 0, launches = 0;
+    int64_t seed, order = 0, launches = 0, apart = 0;
     if (!spec.kernel || !spec.head || !problem)
         return error_set(err, "bench: open: kernel, head or problem is missing");
     if (problem_parse(&spec.problem, problem, err) || wire_int(&seed, r, "seed", 0, INT64_MAX, err))
@@ -123,6 +123,9 @@ static int read_spec(struct series_spec *out, const struct wire_record *r, struc
         return -1;
     if (wire_text(r, "launches") && wire_int(&launches, r, "launches", 1, COUNT_MAX, err))
         return -1;
+    if (wire_text(r, "apart") && wire_int(&apart, r, "apart", 0, 1, err))
+        return -1;
+    spec.apart = apart == 1;
     spec.launches = (uint32_t)launches;
     spec.seed = (uint64_t)seed;
     spec.head_first = order == 1;

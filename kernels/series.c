@@ -29,6 +29,7 @@ struct series {
     struct series_spec spec;
     struct arm arms[2]; // by enum sample_role
     struct buffers buffers;
+    struct buffers apart; // base's own, when spec.apart
     struct reference *reference;
     double tolerance, error;
     uint32_t launches, next_pair;
@@ -84,6 +85,11 @@ static int load(struct series *s, struct series_state *state)
     return load_arm(s, first, copy, state) || load_arm(s, second, copy, state);
 }
 
+static struct buffers *buffers_of(struct series *s, enum sample_role role)
+{
+    return s->spec.apart && role == ROLE_BASE ? &s->apart : &s->buffers;
+}
+
 static size_t workspace_bytes(const struct series *s)
 {
     const struct plumb_problem problem = check_abi_problem(&s->spec.problem);
@@ -104,8 +110,8 @@ static int prepare_arm(struct series *s, enum sample_role role, const char *pin,
     struct arm *arm = &s->arms[role];
     if (!arm->used || !arm->kernel.prepare)
         return 0;
-    int code = arm->kernel.prepare(s->buffers.args, s->ops->stream(s->device), pin, arm->note,
-                                   sizeof(arm->note));
+    int code = arm->kernel.prepare(buffers_of(s, role)->args, s->ops->stream(s->device), pin,
+                                   arm->note, sizeof(arm->note));
     arm->note[NOTE - 1] = '\0';
     if (s->ops->sync(s->device, err))
         return -1;
@@ -133,15 +139,16 @@ static int prepare(struct series *s, struct series_state *state, struct error *e
 static int inspect(struct series *s, enum sample_role role, struct series_state *state,
                    struct error *err)
 {
+    struct buffers *buffers = buffers_of(s, role);
     bool intact;
     char what[64];
-    if (buffers_guards(&intact, what, &s->buffers, err))
+    if (buffers_guards(&intact, what, buffers, err))
         return -1;
     if (!intact)
         return refuse(state, role, MEASURED_WRONG, "wrote out of bounds: %s", what);
-    for (uint32_t set = 0; set < s->buffers.sets; set++) {
+    for (uint32_t set = 0; set < buffers->sets; set++) {
         struct comparison found = {0};
-        if (s->ops->compare(&found, s->device, s->reference, s->buffers.args[set].c, s->tolerance,
+        if (s->ops->compare(&found, s->device, s->reference, buffers->args[set].c, s->tolerance,
                             err))
             return -1;
         s->error = fmax(s->error, found.error);
@@ -160,12 +167,13 @@ static int check_arm(struct series *s, enum sample_role role, struct series_stat
                      struct error *err)
 {
     const struct arm *arm = &s->arms[role];
+    struct buffers *buffers = buffers_of(s, role);
     if (!arm->used)
         return 0;
-    if (buffers_poison(&s->buffers, err))
+    if (buffers_poison(buffers, err))
         return -1;
-    for (uint32_t set = 0; set < s->buffers.sets; set++) {
-        int code = arm->kernel.launch(&s->buffers.args[set], s->ops->stream(s->device));
+    for (uint32_t set = 0; set < buffers->sets; set++) {
+        int code = arm->kernel.launch(&buffers->args[set], s->ops->stream(s->device));
         if (code)
             return refuse(state, role, MEASURED_CRASHED, "launch() returned %d", code);
     }
@@ -183,9 +191,10 @@ static int take(struct sample *out, struct series *s, enum sample_role role, uin
                 struct error *err)
 {
     const struct arm *arm = &s->arms[role];
+    const struct buffers *buffers = buffers_of(s, role);
     const struct batch batch = {.launch = arm->kernel.launch,
-                                .args = s->buffers.args,
-                                .sets = s->spec.warm ? 1 : s->buffers.sets,
+                                .args = buffers->args,
+                                .sets = s->spec.warm ? 1 : buffers->sets,
                                 .launches = launches,
                                 .flush = s->spec.flush,
                                 .threads = arm->kernel.traits.threads};
@@ -238,6 +247,12 @@ static int warm_up(struct series *s, struct error *err)
     return 0;
 }
 
+static int open_buffers(struct buffers *out, const struct series *s, struct error *err)
+{
+    return buffers_open(out, s->ops, s->device, &s->spec.problem, s->spec.seed, workspace_bytes(s),
+                        err);
+}
+
 // Each step returns 0, 1 (the state says why not) or -1 (error).
 static int open_steps(struct series *s, struct series_state *state, struct error *err)
 {
@@ -245,8 +260,7 @@ static int open_steps(struct series *s, struct series_state *state, struct error
     int stop = load(s, state);
     if (stop)
         return stop;
-    if (buffers_open(&s->buffers, s->ops, s->device, &s->spec.problem, s->spec.seed,
-                     workspace_bytes(s), err) ||
+    if (open_buffers(&s->buffers, s, err) || (s->spec.apart && open_buffers(&s->apart, s, err)) ||
         s->ops->reference(&s->reference, s->device, &s->spec.problem, s->buffers.args, s->spec.seed,
                           err))
         return -1;
@@ -255,7 +269,8 @@ static int open_steps(struct series *s, struct series_state *state, struct error
     if (choose_launches(s, &sample_ns, err))
         return -1;
     if (s->launches > 1 && !s->spec.warm) {
-        if (buffers_grow(&s->buffers, s->launches, err))
+        if (buffers_grow(&s->buffers, s->launches, err) ||
+            (s->spec.apart && buffers_grow(&s->apart, s->launches, err)))
             return -1;
         if ((stop = check_both(s, state, err)))
             return stop;
@@ -268,7 +283,7 @@ double series_need_bytes(const struct series_spec *spec, const struct device_ops
 {
     // buffers_grow() wants sets until the flush's size has passed, and one more.
     const double set = (double)buffers_set_bytes(&spec->problem);
-    return 2 * set + (double)ops->flush_bytes(device) +
+    return (spec->apart ? 2 : 1) * (2 * set + (double)ops->flush_bytes(device)) +
            (double)check_count_c(&spec->problem) * sizeof(double);
 }
 
@@ -314,7 +329,8 @@ int series_settle(struct series *s, struct error *err)
 {
     for (int role = 0; role < 2; role++) {
         const struct arm *arm = &s->arms[role];
-        int code = arm->used ? arm->kernel.launch(s->buffers.args, s->ops->stream(s->device)) : 0;
+        const struct plumb_args *args = buffers_of(s, (enum sample_role)role)->args;
+        int code = arm->used ? arm->kernel.launch(args, s->ops->stream(s->device)) : 0;
         if (code)
             return error_set(err, "%s: launch() returned %d", role_names[role], code);
     }
@@ -338,7 +354,7 @@ int series_pairs(struct series *s, uint32_t count, uint16_t block, sample_sink *
                  struct error *err)
 {
     assert(series_has_base(s));
-    if (buffers_poison(&s->buffers, err))
+    if (buffers_poison(&s->buffers, err) || (s->spec.apart && buffers_poison(&s->apart, err)))
         return -1;
     for (uint32_t i = 0; i < count; i++) {
         struct sample where = {.pair = s->next_pair++, .block = block};
@@ -370,7 +386,7 @@ int series_close(struct series_state *state, struct series *s, struct error *err
     struct series_state found = {.state = MEASURED_OK, .role = ROLE_HEAD};
     int stop = 0;
     // What the last timed sample left: all sets, if it walked over them all.
-    if (s->launches >= s->buffers.sets)
+    if (s->launches >= buffers_of(s, s->last)->sets)
         stop = inspect(s, s->last, &found, err);
     if (!stop)
         stop = check_both(s, &found, err);
@@ -390,6 +406,7 @@ void series_free(struct series *s)
     if (s->reference)
         s->ops->reference_free(s->device, s->reference);
     buffers_free(&s->buffers);
+    buffers_free(&s->apart);
     module_release(&s->arms[ROLE_BASE].module);
     module_release(&s->arms[ROLE_HEAD].module);
     free(s);

@@ -2,9 +2,10 @@
 //
 // One open series: a kernel of one or two libraries on one problem, with its buffers.
 //
-// Everything a launch touches is shared by base and head: inputs, output, workspace. Buffers come
-// in sets; launches of a batch walk over them, so that each launch finds its data cold. Around
-// every matrix lie guard bytes that must never change.
+// Everything a launch touches is shared by base and head: inputs, output, workspace (unless `apart`
+// is asked for, by hand: nothing that judges does). Buffers come in sets; launches of a batch walk
+// over them, so that each launch finds its data cold. Around every matrix lie guard bytes that must
+// never change.
 #ifndef PLUMB_SERIES_H
 #define PLUMB_SERIES_H
 
@@ -20,6 +21,7 @@ struct series_spec {
     enum flush flush;
     uint32_t launches; // per sample; 0: as the device's rule says
     bool warm;         // every launch of a batch on one set
+    bool apart;        // base on device memory of its own: to see what sharing all of it is worth
 };
 
 struct series_state {

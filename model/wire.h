@@ -12,12 +12,14 @@
 //     list    library=PATH
 //             kernel name= summary= device= in= out= acc= [TRAITS keys]   (one per kernel)
 //     open    id=N kernel=NAME problem=TEXT head=PATH [base=PATH] seed=N [pin=TEXT] [order=0|1]
-//             [launches=N]
+//             [launches=N] [apart=0|1]
 //             opened id=N state=STATE role=base|head error=X tolerance=X launches=N note=TEXT
 //             Loads (order=1: head first), fills inputs, prepares, checks base and head against the
 //             reference, warms up. Any state but ok: `role` says whose, `note` says why. Several
 //             series may be open; one that has no room beside the others is answered by `fail`.
 //             launches: timed together per sample, as an earlier process chose; absent: a choice.
+//             apart=1: base on device memory of its own. A study of what sharing is worth asks for
+//             it (baselines/recorded/h200/memory.sh); plumb never does.
 //     pairs   id=N count=N block=N        base and head side by side, order drawn per pair
 //             sample id=N role= pair= block= order= launches= time_ns= clock_hz= throttle=
 //                    temperature_c= power_mw=

@@ -148,6 +148,25 @@ static void launches_can_be_fixed_from_outside(void **state)
     transcript_free(&t);
 }
 
+// The second of two copies is held to the first one's note: to where its matrices are.
+static void both_sides_share_their_memory_unless_asked_apart(void **state)
+{
+    (void)state;
+    struct transcript t;
+    bench_play(
+        &t,
+        BENCH_OPEN(1, "where", "\tbase=%B") BENCH_OPEN(2, "where", "\tbase=%B\tapart=1") BENCH_OPEN(
+            3, "right", "\tbase=%B\tapart=1") "pairs\tid=3\tcount=4\tblock=0\nclose\tid=3\nquit\n");
+    assert_string_equal(field(transcript_find(&t, "opened", 0), "state"), "ok");
+    assert_string_equal(field(transcript_find(&t, "opened", 1), "state"), "unsupported");
+    assert_non_null(strstr(field(transcript_find(&t, "opened", 1), "note"), "cannot reproduce"));
+    assert_string_equal(field(transcript_find(&t, "opened", 2), "state"), "ok");
+    assert_int_equal(transcript_count(&t, "sample"), 8);
+    assert_string_equal(field(transcript_find(&t, "closed", 0), "state"), "ok");
+    assert_int_equal(transcript_exit(&t), 0);
+    transcript_free(&t);
+}
+
 // A matrix of 2^40 elements fits nowhere; beside an open series it is refused before it is tried.
 static void series_without_room_beside_another_is_refused(void **state)
 {
@@ -192,6 +211,7 @@ int main(void)
         cmocka_unit_test(solo_samples_are_of_head),
         cmocka_unit_test(short_kernels_are_batched),
         cmocka_unit_test(launches_can_be_fixed_from_outside),
+        cmocka_unit_test(both_sides_share_their_memory_unless_asked_apart),
         cmocka_unit_test(series_without_room_beside_another_is_refused),
         cmocka_unit_test(calibrate_repeats_and_knows_its_figures),
     };

@@ -212,6 +212,15 @@ static int prepare_counts(const struct plumb_args *args, void *stream, const cha
     return pin && strncmp(pin, "choice", 6) != 0;
 }
 
+// Notes where its matrices are, and reproduces that only there.
+static int prepare_where(const struct plumb_args *args, void *stream, const char *pin, char *note,
+                         size_t note_size)
+{
+    (void)stream;
+    snprintf(note, note_size, "%p %p %p %p", args->a, args->b, args->c, args->workspace);
+    return pin && strcmp(pin, note) != 0;
+}
+
 static const struct plumb_kernel kernels[] = {
     {.name = "right", .summary = "tabs\tand\nlines", .supports = any, .launch = right},
     {.name = "wrong", .supports = any, .launch = wrong},
@@ -231,6 +240,7 @@ static const struct plumb_kernel kernels[] = {
     {.name = "unsupported", .supports = none, .launch = right},
     {.name = "unprepared", .supports = any, .prepare = prepare_fails, .launch = right},
     {.name = "once", .supports = any, .prepare = prepare_once, .launch = right},
+    {.name = "where", .supports = any, .prepare = prepare_where, .launch = right},
     {.name = "chooses", .supports = any, .prepare = prepare_counts, .launch = right},
 };
 

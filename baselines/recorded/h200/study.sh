@@ -10,11 +10,13 @@
 #   gemm  50       a tensor-core kernel in BF16 and FP8 with one slab of K too many: +0.5 %, and +1.6 and +3.1 %
 #   step  50       the same and byte-identical ones while another process heats the GPU by turns so that the clock
 #                  steps; says how far it did; samples-step.csv has times and clocks, clocks-step.csv each block's
+#   gemmaa  25     tensor-core kernels with themselves: 8 gates a round
 #   gemmcross  75  identical tensor-core kernels in different binaries, 64 pairs a process, 4096^3 and about 24 us
 #   sure  55       effects of 0.1, 2 and 5 %, as slower and as faster, beside gates with themselves: 20 gates a cell
 #   cost  60       cost.sh, into OUT/cost; LIBRARIES/cost.git, if it is there, is its repository
 #   varies  30     the spread grows, the mean does not
 #   neighbour  40  another process takes bandwidth and time slices; samples-neighbour.csv, clocks-neighbour.csv
+#   memory  40     memory.sh: blocks of identical code, both builds on the same device memory and each on its own
 #   near  85       effects of 0.3 to 1 %
 #   aa  125        gates of libraries with themselves
 #   cross  78      identical kernels of slow.cu in different binaries
@@ -32,7 +34,7 @@ while :; do
 	esac
 	shift
 done
-[ $# -ge 1 ] || { sed -n '4,28s/^# //p' "$0"; exit 4; }
+[ $# -ge 1 ] || { sed -n '4,30s/^# //p' "$0"; exit 4; }
 begun=$(date +%s)
 mkdir -p "$1"
 out=$(cd "$1" && pwd) plumb=$(realpath "$(command -v "${2:-plumb}")") libraries=${3:-}
@@ -116,6 +118,7 @@ beside() { # FOLDER ROUNDS OPTIONS: a study while another process works
 	wanted half 55 && study half 11 --head "$libraries/half/head" --faster --problem 1024x1024x2048:fp32
 	wanted gemm 50 && study gemm 10 --head "$libraries/gemm/head" --faster $deep $cubes
 	wanted step 50 && beside steps 30 --head "$libraries/steps/head" $cubes && identical _again
+	wanted gemmaa 25 && study steps 40 $cubes $deep
 	wanted gemmcross 75 && study gemmcross 24 --head "$libraries/gemmcross/head" --exact-pairs 64 $cubes $waves
 	wanted sure 55 && study sure 10 --head "$libraries/sure/head" --faster $five
 	if wanted cost 60; then
@@ -125,6 +128,11 @@ beside() { # FOLDER ROUNDS OPTIONS: a study while another process works
 	fi
 	wanted varies 30 && study varies 10 --head "$libraries/varies/head" --faster $five
 	wanted neighbour 40 && beside near 20 --head "$libraries/near/head" $five
+	if wanted memory 40; then
+		sh "$here/memory.sh" "$out/memory.csv" "$(dirname "$plumb")/bench" "$libraries" ${short:-24} "$seconds" \
+			>"$out/memory.txt" 2>&1 || echo "memory: exit $?: $(tail -n 1 "$out/memory.txt")"
+		grep -e '^| all' -e '^memory.sh' "$out/memory.txt" || echo "memory: no blocks"
+	fi
 	wanted near 85 && study near 10 --head "$libraries/near/head" --faster $five
 	wanted aa 125 && study aa 50 $many
 	wanted cross 78 && study cross 24 --head "$libraries/cross/head" --exact-pairs 64 $five
