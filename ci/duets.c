@@ -167,7 +167,8 @@ static int close_duet(struct player *p, struct duet *d, struct error *err)
         return failed(p, d, &outcome, err);
     const bool confirm = d->judged && d->decision.next == GATE_CONFIRM;
     take_out(p, d, DUET_ASIDE);
-    d->alarmed |= confirm;
+    d->alarmed |=
+        confirm && d->gate.processes <= d->gate.first && d->decision.kind != VERDICT_UNDECIDED;
     return confirm ? 0 : finish(p, d, err);
 }
 
@@ -270,7 +271,7 @@ static int play_all(struct player *p, struct error *err)
     }
 }
 
-// Sends all alarms to one more process; false: there are none.
+// Sends all alarms, and what is open, to one more process; false: there are none.
 static bool confirm(struct player *p)
 {
     bool any = false;

@@ -4,9 +4,10 @@
 //
 // A process opens as many duets at once as have room in it and plays them block by block; the next
 // block goes where gate_next_series() says. What has decided is closed, and makes room for another.
-// Alarms wait until all have been played; then they are confirmed together, in one further process
-// for all of them (memory allocated anew, modules loaded the other way round, launches per sample
-// as in the first), and in as many of those as the policy wants.
+// Alarms, and what is open when its budget is spent, wait until all have been played; then they are
+// confirmed together, in one further process for all of them (memory allocated anew, modules loaded
+// the other way round, launches per sample as in the first), and in as many of those as the policy
+// wants or it takes.
 //
 // Trouble. A child that dies or hangs does so in the command of one duet, and that one is known.
 // The others are opened again in a fresh child and keep their pairs. Since all share an address
@@ -19,7 +20,7 @@
 #include "model/gate.h"
 #include "runner/measure.h"
 
-enum duet_place { DUET_WAITS, DUET_OPEN, DUET_ASIDE, DUET_OVER }; // aside: an alarm to confirm
+enum duet_place { DUET_WAITS, DUET_OPEN, DUET_ASIDE, DUET_OVER }; // aside: for another process
 
 struct duet {
     // Given; the paths are absolute, and base and head may be one file.

@@ -42,7 +42,7 @@ struct gate_policy {
     uint32_t max_pairs;     // budget of the first process; 256
     uint32_t confirm_pairs; // budget of each further process; 64
     double stretch;         // a noisy series' budgets are up to so many times as large; 4; 1: never
-    uint32_t processes;     // in all, when there is an alarm; 1 = do not confirm; 4
+    uint32_t processes;     // in all, when the first one alarms or leaves it open; 1: no other; 4
 };
 
 // A kernel's size, for gate_policy_default(): the time, ns, of the first block among the base's
@@ -72,7 +72,7 @@ void gate_policy_learn(struct gate_policy *policy, struct moderation prior, doub
 
 enum gate_next {
     GATE_MORE,    // another block from the process at work
-    GATE_CONFIRM, // an alarm: start a fresh process
+    GATE_CONFIRM, // an alarm, or still nothing: start a fresh process
     GATE_DONE
 };
 
@@ -108,6 +108,7 @@ struct gate_series {
     uint32_t pairs;
     uint32_t processes; // >= 1
     uint32_t first;     // of them make up the first stage: 1, and each that took another's place
+    bool alarmed;       // when a process ended: it is being confirmed
 };
 
 // The policy's fields must be in range (asserted): 0 < alpha < 1, 0 <= floor < margin, ...

@@ -115,17 +115,18 @@ double gate_outlook(const struct gate_series *s, const struct gate_decision *now
     const double block = s->policy.block_pairs, sd = sd_now(s);
     uint32_t budget =
         gate_budget(&s->policy, sd, first ? s->policy.max_pairs : s->policy.confirm_pairs);
-    if (!first && taken >= budget) // the last process goes on
+    if (s->alarmed && taken >= budget) // the last process goes on
         budget = gate_budget(&s->policy, sd, s->policy.max_pairs);
     const struct outlook o = {
         .policy = &s->policy,
         .mean = isfinite(now->log_ratio) ? now->log_ratio : 0,
         .sd = sd,
         .pairs = fmax(1, s->pairs),
-        .log_alarm = fmax(0, first ? -log(s->policy.alpha) - now->log_evidence : missing_here(s)),
+        .log_alarm =
+            fmax(0, s->alarmed ? missing_here(s) : -log(s->policy.alpha) - now->log_evidence),
         .log_same = fmax(0, -log(1 - s->policy.confidence) - now->log_same),
         .left = fmax(block, (double)budget - taken),
-        .confirms = !first,
+        .confirms = s->alarmed,
     };
     double needed[GUESSES];
     for (size_t i = 0; i < GUESSES; i++) {

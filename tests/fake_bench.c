@@ -3,7 +3,8 @@
 // A bench without a device, for tests of its driver: it speaks model/wire.h, its times are made up
 // but always the same, and it misbehaves when asked. What it does is in the last part of a
 // library's name (lists) or in the kernel's name (everything else):
-//   NAME            behaves; in kernel "slower" the head takes 1.05 times as long as another base
+//   NAME            behaves; in kernel "slower" the head takes 1.05 times as long as another base;
+//                   in "places" three times as long or as short by turns, unless it is loaded first
 //   crash[-AT]      dies by SIGSEGV       hang[-AT]    never answers
 //   garbage[-AT]    a line that is none   huge[-AT]    a line of a megabyte
 //   binary[-AT]     a NUL in a line       exit[-AT]    exits with status 0
@@ -32,6 +33,7 @@ struct series {
     int64_t id; // 0: free
     char kernel[KERNEL_NAME_TEXT];
     bool has_base, same; // base and head are one file
+    bool head_first;     // order of loading
     uint32_t next_pair, launches;
 };
 
@@ -136,6 +138,7 @@ static void read_series(struct series *series, const struct wire_record *record)
     series->has_base = wire_text(record, "base") != NULL;
     series->same =
         series->has_base && strcmp(wire_text(record, "base"), wire_text(record, "head")) == 0;
+    series->head_first = order == 1;
     series->launches = (uint32_t)(launches ? launches : order ? 8 : 4);
 }
 
@@ -214,6 +217,8 @@ static void take_samples(const struct bench *bench, struct series *series,
         series->next_pair += strcmp(kernel, "jumps") == 0 && i == 3;
         double time_ns = 1000 + (double)(series->next_pair % 7);
         double slower = strncmp(kernel, "slower", 6) == 0 && !series->same ? 1.05 : 1;
+        if (strcmp(kernel, "places") == 0 && !series->head_first)
+            slower = series->next_pair % 2 ? 3 : 1 / 3.0;
         bool head_first = pairs && series->next_pair % 2 == 1;
         struct series shown = *series;
         shown.id += strcmp(kernel, "foreign") == 0;

@@ -64,6 +64,20 @@ static void alarms_take_turns_in_further_processes_too(void **state)
     assert_memory_equal(second, expected, strlen(expected));
 }
 
+// Scatter that hides everything in one process; the next one, loaded the other way round, has none.
+static void what_one_process_leaves_open_is_played_in_another(void **state)
+{
+    struct played *p = *state;
+    played_all(p, (const char *const[]){"places", "good", "slower", NULL});
+    played_whole(&p->items[0], VERDICT_SAME);
+    assert_int_equal(p->items[0].decision.processes, 2);
+    assert_false(p->items[0].alarmed);
+    assert_int_equal(p->items[1].decision.processes, 1);
+    assert_int_equal(p->items[2].decision.processes, 4);
+    assert_int_equal(p->duets.processes, 4); // the open one and the alarm share the second
+    assert_int_equal(p->over_in[1], 2);
+}
+
 // The fake's choice depends on which module is loaded first, as a real one's may on anything.
 static void launches_per_sample_are_those_of_the_first_process(void **state)
 {
@@ -146,6 +160,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(blocks_go_round_and_what_decides_is_closed),
         TEST(all_alarms_share_each_further_process),
+        TEST(what_one_process_leaves_open_is_played_in_another),
         TEST(alarms_take_turns_in_further_processes_too),
         TEST(launches_per_sample_are_those_of_the_first_process),
         TEST(what_has_no_room_waits_for_what_is_open),

@@ -75,7 +75,7 @@ static void replaced_process_leaves_the_first_budget_as_it_is(void **state)
             gate_series_replace_process(&series, &arena);
         gate_series_add(&series, (double[]){duet_log_ratio(&duet)}, 1);
     }
-    assert_int_equal(gate_series_decide(&series).next, GATE_DONE);
+    assert_int_equal(gate_series_decide(&series).next, GATE_CONFIRM); // open: another place
     assert_int_equal(series.processes, 6);
     arena_free(&arena);
 }
@@ -267,6 +267,53 @@ static void open_alarm_goes_on_in_the_last_process(void **state)
     arena_free(&arena);
 }
 
+// Identical code that is off by 0.22 % in one place and by nothing in the next: undecided in the
+// first, the same as soon as the second has said so.
+static void what_is_open_is_asked_again_in_another_place(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct gate_policy policy = gate_policy_default("cuda", 180e3);
+    struct gate_series series;
+    struct gate_decision decision;
+    struct duet duet = duet_start(NOISE_NORMAL, 0.0068 * M_SQRT1_2, 0, 3);
+    gate_series_init(&series, &policy, &arena);
+    while ((decision = gate_series_decide(&series)).next != GATE_DONE) {
+        if (decision.next == GATE_CONFIRM) {
+            assert_int_equal(decision.kind, VERDICT_UNDECIDED);
+            assert_true(decision.pairs >= policy.max_pairs);
+            gate_series_fresh_process(&series);
+        }
+        for (int j = 0; j < 8; j++)
+            gate_series_add(
+                &series, (double[]){duet_log_ratio(&duet) + (series.processes == 1 ? 0.0022 : 0)},
+                1);
+    }
+    assert_int_equal(decision.kind, VERDICT_SAME);
+    assert_int_equal(series.processes, 2);
+    assert_true(series.streams[1].pairs < policy.max_pairs && !series.alarmed);
+    arena_free(&arena);
+}
+
+// An alarm is not dropped because the pairs of both processes now say "same": the others are asked.
+static void an_alarm_is_asked_of_every_process(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct gate_policy policy = gate_policy_default("cuda", 180e3);
+    struct gate_series series;
+    gate_series_init(&series, &policy, &arena);
+    for (int i = 0; i < 24; i++)
+        gate_series_add(&series, (double[]){0.006 + (i % 2 ? 0.004 : -0.004)}, 1);
+    assert_int_equal(gate_series_decide(&series).kind, VERDICT_SLOWER);
+    gate_series_fresh_process(&series);
+    assert_true(series.alarmed);
+    for (int i = 0; i < 64; i++)
+        gate_series_add(&series, (double[]){i % 2 ? 0.004 : -0.004}, 1);
+    assert_int_equal(gate_series_decide(&series).next, GATE_CONFIRM);
+    arena_free(&arena);
+}
+
 static void pairs_beyond_the_budget_are_refused(void **state)
 {
     (void)state;
@@ -292,6 +339,8 @@ int main(void)
         cmocka_unit_test(degenerate_data_decide_nothing_wrong),
         cmocka_unit_test(budgets_grow_with_the_variance_up_to_the_limit),
         cmocka_unit_test(open_alarm_goes_on_in_the_last_process),
+        cmocka_unit_test(what_is_open_is_asked_again_in_another_place),
+        cmocka_unit_test(an_alarm_is_asked_of_every_process),
         cmocka_unit_test(pairs_beyond_the_budget_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

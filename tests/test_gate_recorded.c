@@ -95,8 +95,8 @@ static void identical_builds_are_the_same_within_64_pairs(void **state)
     assert_true(count_kind(find("4096", 1, "same"), 0, VERDICT_SAME) >= 95);
     assert_true(count_kind(find("2048", 5, "same"), 0, VERDICT_SAME) >= 95);
     assert_true(count_kind(find("128x7168x2048", 20, "same"), 0, VERDICT_SAME) >= 85);
-    // Single launches of 20 us scatter by 4 %: that is not enough to say anything.
-    assert_int_equal(count_kind(find("128x7168x2048", 1, "same"), 0, VERDICT_UNDECIDED), 100);
+    // Single launches of 20 us scatter by 4 %: not enough to say anything, but in four processes.
+    assert_true(count_kind(find("128x7168x2048", 1, "same"), 0, VERDICT_SAME) >= 75);
 }
 
 static void half_a_percent_of_a_large_kernel_is_found(void **state)

@@ -39,7 +39,8 @@ static double margin(double size_us)
     return gate_policy_default("cuda", size_us * 1e3).margin;
 }
 
-// What an H200 took for one FP8 kernel, cool and beside a process that heats it (study/clocks-step).
+// What an H200 took for one FP8 kernel, cool and beside a process that heats it
+// (study/clocks-step).
 static void a_hot_gpu_gives_a_kernel_no_other_margin(void **state)
 {
     (void)state;
