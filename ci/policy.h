@@ -55,7 +55,7 @@ struct policy_gate {
     double margin;         // relative
     double alpha;          // false alarms per series and gate
     uint32_t max_pairs;    // per series; noisy ones get up to four times as many (gate_budget)
-    uint32_t processes;    // fresh processes that must confirm an alarm
+    uint32_t processes;    // of an alarm, and of what the first leaves open
     uint32_t seconds;      // wall budget of measuring
     uint32_t self_test;    // A/A series carried along
     bool undecided_passes; // default false
