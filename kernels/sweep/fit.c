@@ -2,23 +2,24 @@
 //
 // fit: the selectors' costs from recorded sweeps, with no GPU.
 //
-//   fit report KIND FILE.csv...    how near the selector comes to brute force, list by list
+//   fit report KIND FILE.csv... [-- FILE.csv...]
+//                                  how near the selector comes to brute force, list by list; to
+//                                  those after "--" nothing is ever fitted
 //   fit costs KIND FILE.csv...     the table kernels/gemm/cuda/costs_KIND.cuh on stdout
 //   fit picks KIND FILE.csv...     what a selector with that table chooses:
-//   KIND,m,n,k,configuration
+//                                  KIND,m,n,k,configuration
 //
 // KIND: bf16, tf32, e4m3 or e4m3-promoted. A file is what `sweep time` printed: one list of
-// problems. Each configuration's three costs minimise the weighted squares of log(model /
+// problems (times.h). Each configuration's four costs minimise the weighted squares of log(model /
 // measured), by a pattern search over their logarithms; a time counts by the square of best / time,
 // since a selector need not know by how much a bad choice is bad. The report fits to all lists but
 // one and judges by that one: the time of the configuration chosen over the fastest one's.
 //
-// Times are medians, turned into cycles by the problem's clock; the choice is made at the nominal
-// one, as selectors do. What was no finalist was sampled a few times among kernels of any power, at
-// clocks from 1.25 to 1.6 GHz for one problem, and counts as long as its cycles take at the
-// problem's clock.
+// The selector chooses at the nominal clock, from configurations that come within 3 % of the best
+// somewhere and whose mistakes elsewhere cost less than they gain: of all, the one is left out, and
+// again one, without which the squares of (time / best - 1) of what is chosen fall most.
 #include "../gemm/cuda/cost.h"
-#include "rows.h"
+#include "times.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -26,137 +27,12 @@
 #include <string.h>
 #include <time.h>
 
-enum { configs_max = 256, finalist_rounds = 5 }; // at least (sweep's time_problem)
-
-struct config {
-    struct sweep_row row;
-    struct plumb_cost cost;
-    double closest; // the least of its time / the best time, over all problems
-};
-
-struct sample {
-    struct plumb_problem problem;
-    double us, ghz, cycles, weight;
-    int config, list, rounds; // rounds: that it was sampled in
-};
-
-struct data {
-    struct config configs[configs_max];
-    int config_count;
-    struct sample *samples; // a problem's follow one another
-    size_t count, room;
-};
-
-static int find_config(struct data *d, const struct sweep_row *row)
-{
-    for (int i = 0; i < d->config_count; ++i)
-        if (strcmp(d->configs[i].row.name, row->name) == 0)
-            return i;
-    if (d->config_count == configs_max)
-        return -1;
-    d->configs[d->config_count] = (struct config){
-        .row = *row,
-        .cost = {fmaxf(1, (float)(row->traits.tile_m * row->traits.tile_n) / 32), 2000, 8000},
-        .closest = INFINITY};
-    return d->config_count++;
-}
-
-static int add_sample(struct data *d, const char *kind, char *line, int list)
-{
-    struct sample s = {.list = list, .weight = 1};
-    struct sweep_row row;
-    long type, m, n, k;
-    char name[128];
-    if (sscanf(line, "%ld,%ld,%ld,%ld,%127[^,],%lf,%*f,%*f,%lf,%*f,%d", &type, &m, &n, &k, name,
-               &s.us, &s.ghz, &s.rounds) != 8 ||
-        !sweep_row_parse(&row, name) || strcmp(row.kind, kind) != 0)
-        return 0;
-    if (!(s.us > 0 && s.ghz > 0.5 && s.ghz < 3))
-        return 0;
-    s.problem = (struct plumb_problem){.m = m, .n = n, .k = k, .in_type = (int32_t)type};
-    s.config = find_config(d, &row);
-    if (s.config < 0)
-        return -1;
-    if (d->count == d->room) {
-        d->room = d->room ? 2 * d->room : 4096;
-        struct sample *more = realloc(d->samples, d->room * sizeof *more);
-        if (!more)
-            return -1;
-        d->samples = more;
-    }
-    d->samples[d->count++] = s;
-    return 0;
-}
-
-static int read_list(struct data *d, const char *kind, const char *path, int list)
-{
-    FILE *file = fopen(path, "r");
-    if (!file) {
-        fprintf(stderr, "%s: cannot be read\n", path);
-        return -1;
-    }
-    char line[512];
-    int error = 0;
-    while (!error && fgets(line, sizeof line, file))
-        error = add_sample(d, kind, line, list);
-    if (error)
-        fprintf(stderr, "%s: out of memory, or more than %d configurations\n", path, configs_max);
-    fclose(file);
-    return error;
-}
-
-// One past the last sample of the problem that begins at `first`.
-static size_t problem_end(const struct data *d, size_t first)
-{
-    const struct sample *a = &d->samples[first];
-    size_t i = first;
-    while (i < d->count && d->samples[i].list == a->list &&
-           d->samples[i].problem.m == a->problem.m && d->samples[i].problem.n == a->problem.n &&
-           d->samples[i].problem.k == a->problem.k)
-        ++i;
-    return i;
-}
-
-// The clock of a problem, in GHz: the mean of its finalists'.
-static double problem_ghz(const struct data *d, size_t first, size_t end)
-{
-    double sum = 0, count = 0;
-    int most = 0;
-    for (size_t i = first; i < end; ++i)
-        most = d->samples[i].rounds > most ? d->samples[i].rounds : most;
-    for (size_t i = first; i < end; ++i)
-        if (d->samples[i].rounds == most) {
-            sum += d->samples[i].ghz;
-            count += 1;
-        }
-    return sum / count;
-}
-
-// Gives each sample its weight, and its cycles and time at the clock of the problem. (At their own
-// clocks, the finalist that draws more power and runs slower for it would look as good as another.)
-static void weigh(struct data *d)
-{
-    for (size_t first = 0, end; first < d->count; first = end) {
-        double best = INFINITY;
-        end = problem_end(d, first);
-        const double ghz = problem_ghz(d, first, end);
-        for (size_t i = first; i < end; ++i) {
-            struct sample *s = &d->samples[i];
-            if (s->rounds < finalist_rounds)
-                s->us *= s->ghz / ghz;
-            best = fmin(best, s->us);
-        }
-        for (size_t i = first; i < end; ++i) {
-            struct sample *s = &d->samples[i];
-            s->cycles = s->us * ghz * 1e3;
-            struct config *c = &d->configs[s->config];
-            s->weight = best * best / (s->us * s->us);
-            c->closest = fmin(c->closest, s->us / best);
-        }
-    }
-}
-
 // ---- the fit ----
+
+static int is_fitted_to(const struct data *d, const struct sample *s, int left_out)
+{
+    return s->list < d->fitted && s->list != left_out;
+}
 
 static double loss(const struct data *d, int config, const struct plumb_cost *cost, int left_out)
 {
@@ -164,7 +40,7 @@ static double loss(const struct data *d, int config, const struct plumb_cost *co
     double sum = 0, weights = 0;
     for (size_t i = 0; i < d->count; ++i) {
         const struct sample *s = &d->samples[i];
-        if (s->config != config || s->list == left_out)
+        if (s->config != config || !is_fitted_to(d, s, left_out))
             continue;
         struct plumb_cost_device device = plumb_cost_h200;
         device.hz = s->cycles / (s->us * 1e-6);
@@ -180,13 +56,17 @@ static double loss(const struct data *d, int config, const struct plumb_cost *co
 
 static void fit_config(struct data *d, int config, int left_out)
 {
+    const struct plumb_traits *traits = &d->configs[config].row.traits;
     struct plumb_cost *cost = &d->configs[config].cost;
+    const float area = (float)(traits->tile_m * traits->tile_n);
+    *cost = (struct plumb_cost){fmaxf(1, area / 32), 2000, 2000, 8000};
     double least = loss(d, config, cost, left_out);
     for (double step = 0.3; step > 0.004;) {
         int better = 0;
-        for (int which = 0; which < 6; ++which) {
+        for (int which = 0; which < 8; ++which) {
             struct plumb_cost next = *cost;
-            float *value = which / 2 == 0 ? &next.slab : which / 2 == 1 ? &next.tile : &next.launch;
+            float *const values[] = {&next.slab, &next.tile, &next.elements, &next.launch};
+            float *value = values[which / 2];
             *value = fmaxf(1, *value * expf((float)(which % 2 ? step : -step)));
             const double l = loss(d, config, &next, left_out);
             if (l < least) {
@@ -200,20 +80,81 @@ static void fit_config(struct data *d, int config, int left_out)
     }
 }
 
-static void fit_all(struct data *d, int left_out)
+// ---- what it chooses from ----
+
+// The two cheapest candidates of the problem of samples first .. end; `end` if there is none.
+static void choose(const struct data *d, size_t first, size_t end, size_t best[2])
 {
-    for (int i = 0; i < d->config_count; ++i)
-        fit_config(d, i, left_out);
+    double least[2] = {INFINITY, INFINITY};
+    best[0] = best[1] = end;
+    for (size_t i = first; i < end; ++i) {
+        const struct config *c = &d->configs[d->samples[i].config];
+        if (!c->candidate)
+            continue;
+        const double cycles =
+            plumb_cost_cycles(&c->row.traits, &c->cost, &d->samples[i].problem, &plumb_cost_h200);
+        if (cycles < least[0]) {
+            least[1] = least[0];
+            best[1] = best[0];
+            least[0] = cycles;
+            best[0] = i;
+        } else if (cycles < least[1]) {
+            least[1] = cycles;
+            best[1] = i;
+        }
+    }
 }
 
-// What the selector chooses from: configurations that come within 3 % of the best somewhere. Not
-// two blocks per SM: their times depend on whether both are there, which the model does not know,
-// and they gain less than that costs. Of swapped operands only split-K: the others are the best
-// where rows of C are stored element by element, which it does not know either.
-static int is_candidate(const struct config *c)
+static double slowness(const struct data *d, size_t i)
 {
-    const int split = c->row.traits.split_k > 1, twice = c->row.traits.blocks_per_sm == 2;
-    return c->closest <= 1.03 && (c->row.swapped ? split : !twice);
+    const double over = 1 / sqrt(d->samples[i].weight) - 1;
+    return over * over;
+}
+
+// The candidate whose choices cost most beyond what the next ones would; -1: none costs 3 % once.
+static int worst_candidate(const struct data *d, int left_out)
+{
+    double gains[configs_max] = {0}, most = 0.03 * 0.03;
+    int worst = -1;
+    for (size_t first = 0, end; first < d->count; first = end) {
+        size_t best[2];
+        end = times_problem_end(d, first);
+        if (!is_fitted_to(d, &d->samples[first], left_out))
+            continue;
+        choose(d, first, end, best);
+        if (best[1] == end) // the only one
+            gains[d->samples[best[0] == end ? first : best[0]].config] -= INFINITY;
+        else
+            gains[d->samples[best[0]].config] += slowness(d, best[0]) - slowness(d, best[1]);
+    }
+    for (int i = 0; i < d->config_count; ++i)
+        if (gains[i] > most) {
+            most = gains[i];
+            worst = i;
+        }
+    return worst;
+}
+
+// Not two blocks per SM by name: their times depend on whether both are there, which the model does
+// not know.
+static int may_be_candidate(const struct data *d, int config, int left_out)
+{
+    const struct plumb_traits *traits = &d->configs[config].row.traits;
+    double most = 0;
+    for (size_t i = 0; i < d->count; ++i)
+        if (d->samples[i].config == config && is_fitted_to(d, &d->samples[i], left_out))
+            most = fmax(most, d->samples[i].weight);
+    return most >= 1 / (1.03 * 1.03) && (traits->split_k > 1 || traits->blocks_per_sm != 2);
+}
+
+static void fit_all(struct data *d, int left_out)
+{
+    for (int i = 0; i < d->config_count; ++i) {
+        fit_config(d, i, left_out);
+        d->configs[i].candidate = may_be_candidate(d, i, left_out);
+    }
+    for (int worst; (worst = worst_candidate(d, left_out)) >= 0;)
+        d->configs[worst].candidate = 0;
 }
 
 // ---- the report ----
@@ -221,19 +162,13 @@ static int is_candidate(const struct config *c)
 // The chosen configuration's speed over the fastest one's for the problem of samples first .. end.
 static double judge(const struct data *d, size_t first, size_t end, size_t *chosen, size_t *fastest)
 {
-    double least = INFINITY;
-    *chosen = *fastest = first;
-    for (size_t i = first; i < end; ++i) {
-        const struct config *c = &d->configs[d->samples[i].config];
-        const double cycles =
-            plumb_cost_cycles(&c->row.traits, &c->cost, &d->samples[i].problem, &plumb_cost_h200);
-        if (is_candidate(c) && cycles < least) {
-            least = cycles;
-            *chosen = i;
-        }
+    size_t best[2];
+    choose(d, first, end, best);
+    *chosen = best[0] == end ? first : best[0];
+    *fastest = first;
+    for (size_t i = first; i < end; ++i)
         if (d->samples[i].us < d->samples[*fastest].us)
             *fastest = i;
-    }
     return d->samples[*fastest].us / d->samples[*chosen].us;
 }
 
@@ -253,7 +188,7 @@ static void report_list(const struct data *d, int list, const char *path, const 
         return;
     for (size_t first = 0; first < d->count; first = end) {
         size_t chosen, fastest;
-        end = problem_end(d, first);
+        end = times_problem_end(d, first);
         if (d->samples[first].list != list)
             continue;
         const double speed = judge(d, first, end, &chosen, &fastest);
@@ -294,8 +229,9 @@ static void report(struct data *d, char **paths, int lists)
 {
     fit_all(d, -1);
     for (int list = 0; list < lists; ++list)
-        report_list(d, list, paths[list], "fitted to", 0);
-    for (int list = 0; list < lists && lists > 1; ++list) {
+        report_list(d, list, paths[list], list < d->fitted ? "fitted to" : "unseen",
+                    list < d->fitted ? 0 : 0.93);
+    for (int list = 0; list < d->fitted && d->fitted > 1; ++list) {
         fit_all(d, list);
         report_list(d, list, paths[list], "left out of the fit", 0.93);
     }
@@ -308,7 +244,7 @@ static void print_picks(struct data *d, const char *kind)
     fit_all(d, -1);
     for (size_t first = 0, end; first < d->count; first = end) {
         size_t chosen, fastest;
-        end = problem_end(d, first);
+        end = times_problem_end(d, first);
         judge(d, first, end, &chosen, &fastest);
         const struct sample *c = &d->samples[chosen];
         printf("%s,%ld,%ld,%ld,%s\n", kind, (long)c->problem.m, (long)c->problem.n,
@@ -326,18 +262,18 @@ static void print_costs(struct data *d, const char *kind)
     fit_all(d, -1);
     printf("// SPDX-License-Identifier: Apache-2.0\n//\n"
            "// Costs of the configurations that the selector chooses from, in cycles: of a slab, a "
-           "tile, a\n// launch (cost.h). What `fit costs %s` prints for the times recorded in\n"
-           "// baselines/recorded/h200/ladder.\n"
+           "tile, the\n// elements of a tile stored one by one, a launch (cost.h). What `fit costs "
+           "%s` prints for the\n// times recorded in baselines/recorded/h200/ladder.\n"
            "#ifndef PLUMB_COSTS_%s_CUH\n#define PLUMB_COSTS_%s_CUH\n\n"
            "#define PLUMB_COSTS_%s(C, type)",
            kind, macro, macro, macro);
     for (int i = 0; i < d->config_count; ++i) {
         const struct config *c = &d->configs[i];
-        if (!is_candidate(c))
+        if (!c->candidate)
             continue;
         sweep_row_print(text, sizeof text, &c->row);
-        printf(" \\\n    C(%s, %.0f, %.0f, %.0f)", text, c->cost.slab, c->cost.tile,
-               c->cost.launch);
+        printf(" \\\n    C(%s, %.0f, %.0f, %.0f, %.0f)", text, c->cost.slab, c->cost.tile,
+               c->cost.elements, c->cost.launch);
     }
     printf("\n\n#endif\n");
 }
@@ -346,21 +282,29 @@ int main(int argc, char **argv)
 {
     static struct data d;
     const char *verb = argc > 3 ? argv[1] : "";
-    const int lists = argc - 3;
+    char **paths = argv + 3;
+    int lists = 0;
     if (strcmp(verb, "report") != 0 && strcmp(verb, "costs") != 0 && strcmp(verb, "picks") != 0) {
         fprintf(stderr, "usage: fit report|costs|picks bf16|tf32|e4m3|e4m3-promoted FILE.csv...\n");
         return 4;
     }
-    for (int list = 0; list < lists; ++list)
-        if (read_list(&d, argv[2], argv[3 + list], list))
+    d.fitted = argc - 3;
+    for (int i = 3; i < argc; ++i) {
+        if (strcmp(argv[i], "--") == 0) {
+            d.fitted = lists;
+            continue;
+        }
+        if (times_read(&d, argv[2], argv[i], lists))
             return 4;
+        paths[lists++] = argv[i];
+    }
     if (d.count == 0) {
         fprintf(stderr, "no times of kind %s in these files; sweep time writes them\n", argv[2]);
         return 4;
     }
-    weigh(&d);
+    times_weigh(&d);
     if (strcmp(verb, "report") == 0)
-        report(&d, argv + 3, lists);
+        report(&d, paths, lists);
     else if (strcmp(verb, "picks") == 0)
         print_picks(&d, argv[2]);
     else

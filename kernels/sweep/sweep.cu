@@ -15,6 +15,7 @@
 //   sweep record COMMIT ROUNDS PROBLEMS MODULE... the same as rows for the store:
 //     sweep record $(git rev-parse HEAD) 9 dsv3.problems libspace_*.so | plumb import --format=csv
 //     -
+//   sweep device                                  SMs, and clusters of three and four that fit
 //   sweep run M N K MODULE KERNEL                 one launch, for the profiler and the sanitizer
 //   sweep blas TYPE M N K INDEX                   one launch of cuBLASLt's algorithm, likewise
 //
@@ -27,6 +28,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
+#include "../gemm/cuda/resident.cuh"
 #include "timing.cuh"
 
 // SWEEP_SKIP: a file of kernels' names, one a line, that are left out.
@@ -194,6 +196,9 @@ static int run(long m, long n, long k, const std::vector<const plumb_kernel *> &
 int main(int argc, char **argv)
 {
     const std::string verb = argc > 1 ? argv[1] : "";
+    if (verb == "device" && argc == 2)
+        return printf("%d SMs, %d clusters of 3, %d of 4\n", count_sms(), count_clusters(3, 0),
+                      count_clusters(4, 0)) < 0;
     if (verb == "list" && argc > 2)
         return list(argv + 2, argc - 2);
     if (verb == "check" && argc > 2)
@@ -209,7 +214,8 @@ int main(int argc, char **argv)
         return run(atol(argv[2]), atol(argv[3]), atol(argv[4]), open_modules(argv + 5, 1), argv[6]);
     if (verb == "blas" && argc == 7)
         return run_blas(argv[2], atol(argv[3]), atol(argv[4]), atol(argv[5]), atol(argv[6]));
-    fprintf(stderr,
-            "usage: sweep list|check|soak|time|record|run|blas ...; the file's head says how\n");
+    fprintf(
+        stderr,
+        "usage: sweep device|list|check|soak|time|record|run|blas ...; the file's head says how\n");
     return 4;
 }

@@ -12,7 +12,7 @@
 #   soak        1000 launches of each, compared with the first
 #   seed2       the ladder of TF32 at 4096 x 8192 x 16384
 #   wide        cuBLASLt's search beyond its heuristics on dsv3 and more
-#   fit         the list the selectors' costs are fitted to besides
+#   fit         random problems: a list that the selectors' costs are fitted to besides, and one (`unseen`) that they are not
 #   record      `sweep record | plumb import`: the list more into OUT/store.db
 #   nn          the other layout
 # Exit: 0, or 3 when a kernel is wrong, differs or has something found by the sanitizers, 4 when a part did not work.
@@ -128,6 +128,8 @@ part_fit() {
 	for type in bf16 e4m3 tf32; do
 		# shellcheck disable=SC2046 # a list of words
 		timed fit.$type "$lists/fit.problems" "$(rounds_of $type 4)" 40 $(of_type $type)
+		# shellcheck disable=SC2046 # a list of words
+		timed unseen.$type "$lists/unseen.problems" 5 40 $(of_type $type)
 	done
 }
 part_wide() {
@@ -184,7 +186,7 @@ inspect() { # LINE: MODULE KERNEL TOOL M N K
 	set -- $1
 	module=$1 kernel=$2 tool=$3 size="$4 $5 $6" code=0
 	more=
-	[ "$tool" != synccheck ] || more='--num-cuda-barriers 1024'
+	[ "$tool" != synccheck ] || more='--num-cuda-barriers 262144' # of all blocks; with fewer it breaks the kernel
 	text=$work/$kernel.$tool.$4
 	[ "$(date +%s)" -lt "$INSPECT_UNTIL" ] || exit 0
 	# shellcheck disable=SC2086 # lists of words
@@ -263,6 +265,7 @@ nvidia-smi --query-gpu=name,uuid,driver_version,power.limit,clocks.max.sm --form
 cat "$folder/commit" >>"$out/machine.txt" 2>/dev/null || git -C "$here" rev-parse HEAD >>"$out/machine.txt" 2>/dev/null ||
 	echo 'commit unknown' >>"$out/machine.txt"
 date -u +%F >>"$out/machine.txt"
+"$sweep" device >>"$out/machine.txt"
 for part in $parts; do
 	part_begun=$(date +%s)
 	case $part in

@@ -5,14 +5,18 @@
 //
 //   compute = waves * slabs * slab_c
 //   memory  = (A + B * (1 + again * (rows - 1)) + C) / bandwidth
-//   crooked = blocks * waves * slabs * rows loaded * 128 bytes / rate, if rows are not aligned
-//   time    = launch_c + waves * tile_c + (compute^4 + memory^4 + crooked^4)^(1/4)
+//   cache   = blocks * waves * slabs * bytes loaded per slab / rate
+//   time    = launch_c + waves * tile_c + (compute^4 + memory^4 + cache^4)^(1/4)
 //
-// waves: turns that the busiest block takes; slabs: 128-byte slabs of K in one turn, a split's
-// share of them; rows: tile rows, each of which reads B again, from L2 (at m = 128 two rows of
-// 64-row tiles read B 20 % slower from memory than one row of 128 does). The powers make a maximum
-// with a soft corner. slab_c, tile_c and launch_c are the configuration's own, the rest is the
-// device's (struct plumb_cost_device); all are fitted to times measured on it.
+// waves: turns that the busiest block takes, and with stream-K the blocks that share a tile; slabs:
+// slabs of K in one turn, a split's share of them; rows: tile rows, each of which reads B again,
+// from L2 (at m = 128 two rows of 64-row tiles read B slower from memory than one row of 128 does).
+// L2 is in the way where rows are not aligned, and of stream-K: elsewhere neighbours ask for the
+// same slab at the same time and are served together. Where rows of C are no
+// multiple of 16 bytes, elements_c is added to tile_c: no TMA stores such rows, and most
+// configurations then store element by element. The powers make a maximum with a soft corner.
+// slab_c, tile_c, elements_c and launch_c are the configuration's own, the rest is the device's
+// (struct plumb_cost_device); all are fitted to times measured on it.
 #ifndef PLUMB_COST_H
 #define PLUMB_COST_H
 
@@ -21,19 +25,21 @@
 #include "../../kernel.h"
 
 struct plumb_cost {
-    float slab, tile, launch; // cycles
+    float slab, tile, elements, launch; // cycles
 };
 
-// hz: the clock that choices are made at; again: see above; quads: clusters of four that fit at
-// once.
+// hz: the clock that choices are made at; again: see above; triples, quads: clusters of three and
+// four SMs that fit at once.
 struct plumb_cost_device {
     double hz, bytes_per_s, again;
-    double off_line, off_sector; // bytes per cycle of L2 from rows that are not aligned
-    int sms, quads;
+    double on_line, off_line, off_sector; // bytes per cycle of L2, from rows aligned to 128, 32, 16
+    int sms, triples, quads;
 };
 
-// The H200, SXM. Clusters of four leave some SMs of a GPC over: 28 of 33 are resident.
-static const struct plumb_cost_device plumb_cost_h200 = {1.75e9, 4.5e12, 0.2, 6000, 4000, 132, 28};
+// The H200, SXM, as recorded (baselines/recorded/h200/ladder). Clusters lie within a GPC and leave
+// some of its SMs over: 39 of 44 and 30 of 33 are resident on that one, 28 of 33 on another.
+static const struct plumb_cost_device plumb_cost_h200 = {1.75e9, 4.65e12, 0.12, 8000, 6000,
+                                                         3700,   132,     39,   30};
 
 // How the slabs of stream-K's tiles are shared: all tiles' if there is less than a wave of them,
 // else those of the partial wave, with the whole one before it if it is more than half a wave, and
@@ -82,39 +88,47 @@ static inline struct plumb_turns plumb_take_turns(const struct plumb_traits *t,
     const int tiles = plumb_ceil_div(p->m, t->tile_m * t->cluster_m) *
                       plumb_ceil_div(p->n, t->tile_n * t->cluster_n);
     struct plumb_turns turns;
+    if (t->tile_m == 1) { // warps take columns as they come: no turns
+        turns.waves = 1;
+        turns.slabs = (double)p->n / t->tile_n * slabs / (d->sms * t->blocks_per_sm);
+        return turns;
+    }
     if (t->split_k < 0) {
         const int resident = d->sms / cluster * t->blocks_per_sm;
         if (tiles > resident)
             return (struct plumb_turns){INFINITY, INFINITY};
         const struct plumb_stream_shares s = plumb_share_slabs(tiles, slabs, resident);
         turns.slabs = (double)tiles * slabs / s.sharers;
-        turns.waves = 1;
+        turns.waves = s.sharers > tiles ? (double)s.sharers / tiles : 1;
         return turns;
     }
     const int members = cluster * t->split_k; // of a cluster
-    const int resident =
-        (members == 4 ? d->quads : d->sms / members) * t->blocks_per_sm; // clusters
+    const int resident = t->blocks_per_sm * (members == 4   ? d->quads
+                                             : members == 3 ? d->triples
+                                                            : d->sms / members); // clusters
     turns.waves = plumb_ceil_div(tiles, resident);
     turns.slabs = turns.waves * plumb_ceil_div(slabs, t->split_k);
     return turns;
 }
 
-// Cycles that L2 takes to deliver all slabs when rows of the operands are not aligned, else 0.
-static inline double plumb_crooked_cycles(const struct plumb_traits *t,
-                                          const struct plumb_problem *p, double slabs,
-                                          int64_t pitch, const struct plumb_cost_device *d)
+// Cycles that L2 takes to deliver all slabs where it is in the way, else 0.
+static inline double plumb_cache_cycles(const struct plumb_traits *t, const struct plumb_problem *p,
+                                        double slabs, int in, const struct plumb_cost_device *d)
 {
+    const int64_t pitch = (int64_t)p->k * in;
     const int cluster = t->cluster_m * t->cluster_n, split = t->split_k;
     const int rows = plumb_ceil_div(p->m, t->tile_m * t->cluster_m);
     const int columns = plumb_ceil_div(p->n, t->tile_n * t->cluster_n);
     const double loaded = (double)p->m / (rows * cluster) + (double)p->n / (columns * cluster);
     int64_t blocks = split < 0 ? d->sms : (int64_t)rows * columns * cluster * split;
-    if (pitch % 128 == 0)
+    if (split >= 0 && pitch % 128 == 0)
         return 0;
     if (blocks > d->sms)
         blocks = d->sms;
-    return (double)blocks * t->blocks_per_sm * slabs * loaded * 128 /
-           (pitch % 32 ? d->off_sector : d->off_line);
+    return (double)blocks * t->blocks_per_sm * slabs * loaded * t->tile_k * in /
+           (pitch % 32    ? d->off_sector
+            : pitch % 128 ? d->off_line
+                          : d->on_line);
 }
 
 static inline double plumb_fourth_power(double x)
@@ -139,10 +153,11 @@ static inline double plumb_cost_cycles(const struct plumb_traits *t, const struc
         (double)p->m * (double)p->n * out;
     const double memory = bytes / d->bytes_per_s * d->hz;
     const double compute = turns.slabs * c->slab;
-    const double crooked = plumb_crooked_cycles(t, p, turns.slabs, p->k * in, d);
+    const double cache = plumb_cache_cycles(t, p, turns.slabs, in, d);
     const double powers =
-        plumb_fourth_power(compute) + plumb_fourth_power(memory) + plumb_fourth_power(crooked);
-    return c->launch + turns.waves * c->tile + sqrt(sqrt(powers));
+        plumb_fourth_power(compute) + plumb_fourth_power(memory) + plumb_fourth_power(cache);
+    const double tile = c->tile + (p->n * out % 16 ? c->elements : 0);
+    return c->launch + turns.waves * tile + sqrt(sqrt(powers));
 }
 
 #endif

@@ -6,19 +6,12 @@
 #define PLUMB_LAUNCH_CUH
 
 #include "loads.cuh"
+#include "resident.cuh"
 #include "tensor_map.cuh"
 
 inline int ceil_div(int64_t x, int64_t y)
 {
     return (int)((x + y - 1) / y);
-}
-
-static inline int count_sms()
-{
-    int device = 0, sms = 132;
-    if (cudaGetDevice(&device) == cudaSuccess)
-        cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device);
-    return sms;
 }
 
 template <class type> int supports_tn(const plumb_problem *problem)

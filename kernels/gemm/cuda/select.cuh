@@ -19,8 +19,10 @@ struct candidate {
 static plumb_cost_device this_device()
 {
     plumb_cost_device d = plumb_cost_h200;
-    d.quads = d.quads * count_sms() / d.sms;
-    d.sms = count_sms();
+    const int sms = count_sms();
+    d.triples = count_clusters(3, d.triples * sms / d.sms);
+    d.quads = count_clusters(4, d.quads * sms / d.sms);
+    d.sms = sms;
     return d;
 }
 
@@ -75,7 +77,7 @@ constexpr plumb_traits selector_traits(plumb_dtype in, plumb_dtype out)
 }
 
 // A module: the selector `name` over the candidates of a costs_*.cuh table.
-#define PLUMB_CANDIDATE(row, slab, tile, launch) {row, {slab, tile, launch}},
+#define PLUMB_CANDIDATE(row, slab, tile, elements, launch) {row, {slab, tile, elements, launch}},
 #define PLUMB_SELECTOR(type, name, summary, costs)                                                 \
     static constexpr candidate candidates[] = {costs(PLUMB_CANDIDATE, type)};                      \
     static int supports(const plumb_problem *problem)                                              \

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What of this device can be at work at once.
+#ifndef PLUMB_RESIDENT_CUH
+#define PLUMB_RESIDENT_CUH
+
+#include <cuda_runtime.h>
+
+static inline int count_sms()
+{
+    int device = 0, sms = 132;
+    if (cudaGetDevice(&device) == cudaSuccess)
+        cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device);
+    return sms;
+}
+
+static __global__ void fill_one_sm() {}
+
+// Clusters of so many blocks, each of which fills its SM. They lie within a GPC, and which SMs of
+// its GPCs a device has differs from one to the next: of two H200s with 132 SMs one holds 28
+// clusters of four and the other 30. `otherwise` where that cannot be asked.
+static inline int count_clusters(int blocks, int otherwise)
+{
+    const int bytes = 200 << 10;
+    int clusters = 0;
+    cudaLaunchAttribute attribute = {};
+    attribute.id = cudaLaunchAttributeClusterDimension;
+    attribute.val.clusterDim = {(unsigned)blocks, 1, 1};
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3((unsigned)(count_sms() / blocks * blocks));
+    config.blockDim = dim3(128);
+    config.dynamicSmemBytes = bytes;
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+    if (cudaFuncSetAttribute(fill_one_sm, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) ||
+        cudaOccupancyMaxActiveClusters(&clusters, fill_one_sm, &config) || clusters < 1) {
+        cudaGetLastError();
+        return otherwise;
+    }
+    return clusters;
+}
+
+#endif

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "times.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { finalist_rounds = 5 }; // at least (sweep's time_problem)
+
+static int find_config(struct data *d, const struct sweep_row *row)
+{
+    for (int i = 0; i < d->config_count; ++i)
+        if (strcmp(d->configs[i].row.name, row->name) == 0)
+            return i;
+    if (d->config_count == configs_max)
+        return -1;
+    d->configs[d->config_count] = (struct config){.row = *row};
+    return d->config_count++;
+}
+
+static int add_sample(struct data *d, const char *kind, char *line, int list)
+{
+    struct sample s = {.list = list, .weight = 1};
+    struct sweep_row row;
+    long type, m, n, k;
+    char name[128];
+    if (sscanf(line, "%ld,%ld,%ld,%ld,%127[^,],%lf,%*f,%*f,%lf,%*f,%d", &type, &m, &n, &k, name,
+               &s.us, &s.ghz, &s.rounds) != 8 ||
+        !sweep_row_parse(&row, name) || strcmp(row.kind, kind) != 0)
+        return 0;
+    if (!(s.us > 0 && s.ghz > 0.5 && s.ghz < 3))
+        return 0;
+    s.problem = (struct plumb_problem){.m = m, .n = n, .k = k, .in_type = (int32_t)type};
+    s.config = find_config(d, &row);
+    if (s.config < 0)
+        return -1;
+    if (d->count == d->room) {
+        d->room = d->room ? 2 * d->room : 4096;
+        struct sample *more = realloc(d->samples, d->room * sizeof *more);
+        if (!more)
+            return -1;
+        d->samples = more;
+    }
+    d->samples[d->count++] = s;
+    return 0;
+}
+
+int times_read(struct data *d, const char *kind, const char *path, int list)
+{
+    FILE *file = fopen(path, "r");
+    if (!file) {
+        fprintf(stderr, "%s: cannot be read\n", path);
+        return -1;
+    }
+    char line[512];
+    int error = 0;
+    while (!error && fgets(line, sizeof line, file))
+        error = add_sample(d, kind, line, list);
+    if (error)
+        fprintf(stderr, "%s: out of memory, or more than %d configurations\n", path, configs_max);
+    fclose(file);
+    return error;
+}
+
+size_t times_problem_end(const struct data *d, size_t first)
+{
+    const struct sample *a = &d->samples[first];
+    size_t i = first;
+    while (i < d->count && d->samples[i].list == a->list &&
+           d->samples[i].problem.m == a->problem.m && d->samples[i].problem.n == a->problem.n &&
+           d->samples[i].problem.k == a->problem.k)
+        ++i;
+    return i;
+}
+
+// The clock of a problem, in GHz: the mean of its finalists'.
+static double problem_ghz(const struct data *d, size_t first, size_t end)
+{
+    double sum = 0, count = 0;
+    int most = 0;
+    for (size_t i = first; i < end; ++i)
+        most = d->samples[i].rounds > most ? d->samples[i].rounds : most;
+    for (size_t i = first; i < end; ++i)
+        if (d->samples[i].rounds == most) {
+            sum += d->samples[i].ghz;
+            count += 1;
+        }
+    return sum / count;
+}
+
+void times_weigh(struct data *d)
+{
+    for (size_t first = 0, end; first < d->count; first = end) {
+        double best = INFINITY;
+        end = times_problem_end(d, first);
+        const double ghz = problem_ghz(d, first, end);
+        for (size_t i = first; i < end; ++i) {
+            struct sample *s = &d->samples[i];
+            if (s->rounds < finalist_rounds)
+                s->us *= s->ghz / ghz;
+            best = fmin(best, s->us);
+        }
+        for (size_t i = first; i < end; ++i) {
+            struct sample *s = &d->samples[i];
+            s->cycles = s->us * ghz * 1e3;
+            s->weight = best * best / (s->us * s->us);
+        }
+    }
+}
