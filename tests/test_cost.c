@@ -216,6 +216,15 @@ static void test_split_k_takes_another_turn_beyond_the_clusters_that_fit(void **
     assert_true(more > 1.5 * fit);
 }
 
+static void test_two_blocks_per_sm_gain_only_where_both_are_there(void **state)
+{
+    (void)state;
+    const char *row = "bf16-64x64-w1x1-c1x1-s5-e2-m8-twin";
+    const double one = cost_of(row, 64, 64 * 132, 16384), two = cost_of(row, 64, 64 * 264, 16384);
+    assert_true(two > 1.2 * one && two < 1.8 * one);
+    assert_true(cost_of(row, 64, 64 * 133, 16384) > 0.98 * two);
+}
+
 static void test_rows_of_c_without_tma_cost_more_and_only_they(void **state)
 {
     (void)state;
@@ -257,6 +266,7 @@ int main(void)
         cmocka_unit_test(test_two_tile_rows_read_b_slower_than_one),
         cmocka_unit_test(test_stream_k_is_for_less_than_a_wave_of_tiles),
         cmocka_unit_test(test_split_k_takes_another_turn_beyond_the_clusters_that_fit),
+        cmocka_unit_test(test_two_blocks_per_sm_gain_only_where_both_are_there),
         cmocka_unit_test(test_rows_of_c_without_tma_cost_more_and_only_they),
         cmocka_unit_test(test_crooked_rows_are_paid_by_the_byte_however_wide_the_slab),
         cmocka_unit_test(test_m_of_1_has_no_turns),

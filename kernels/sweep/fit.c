@@ -135,16 +135,14 @@ static int worst_candidate(const struct data *d, int left_out)
     return worst;
 }
 
-// Not two blocks per SM by name: their times depend on whether both are there, which the model does
-// not know.
+// Within 3 % of the best somewhere.
 static int may_be_candidate(const struct data *d, int config, int left_out)
 {
-    const struct plumb_traits *traits = &d->configs[config].row.traits;
     double most = 0;
     for (size_t i = 0; i < d->count; ++i)
         if (d->samples[i].config == config && is_fitted_to(d, &d->samples[i], left_out))
             most = fmax(most, d->samples[i].weight);
-    return most >= 1 / (1.03 * 1.03) && (traits->split_k > 1 || traits->blocks_per_sm != 2);
+    return most >= 1 / (1.03 * 1.03);
 }
 
 static void fit_all(struct data *d, int left_out)

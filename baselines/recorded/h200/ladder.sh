@@ -133,7 +133,7 @@ part_fit() {
 	done
 }
 part_wide() {
-	for one in "dsv3 75" "more 35"; do
+	for one in "more 35" "dsv3 75"; do
 		for type in bf16 e4m3 tf32; do
 			search=$modules/libcublaslt_wide.so
 			[ $type != e4m3 ] || search=$modules/libcublaslt_wide_fast.so

@@ -9,10 +9,11 @@
 //   time    = launch_c + waves * tile_c + (compute^4 + memory^4 + cache^4)^(1/4)
 //
 // waves: turns that the busiest block takes, and with stream-K the blocks that share a tile; slabs:
-// slabs of K in one turn, a split's share of them; rows: tile rows, each of which reads B again,
-// from L2 (at m = 128 two rows of 64-row tiles read B slower from memory than one row of 128 does).
-// L2 is in the way where rows are not aligned, and of stream-K: elsewhere neighbours ask for the
-// same slab at the same time and are served together. Where rows of C are no
+// slabs of K in one turn, a split's share of them, and of two tiles where two blocks share an SM: a
+// tile that is alone there takes more than half of what two take; rows: tile rows, each of which
+// reads B again, from L2 (at m = 128 two rows of 64-row tiles read B slower from memory than one
+// row of 128 does). L2 is in the way where rows are not aligned, and of stream-K: elsewhere
+// neighbours ask for the same slab at the same time and are served together. Where rows of C are no
 // multiple of 16 bytes, elements_c is added to tile_c: no TMA stores such rows, and most
 // configurations then store element by element. The powers make a maximum with a soft corner.
 // slab_c, tile_c, elements_c and launch_c are the configuration's own, the rest is the device's
@@ -28,18 +29,29 @@ struct plumb_cost {
     float slab, tile, elements, launch; // cycles
 };
 
-// hz: the clock that choices are made at; again: see above; triples, quads: clusters of three and
-// four SMs that fit at once.
+// hz: the clock that choices are made at; again: see above; alone: a slab's
+// cycles, of a block that has its SM to itself, over half of those of two blocks'; triples, quads:
+// clusters of three and four SMs that fit at once.
 struct plumb_cost_device {
-    double hz, bytes_per_s, again;
+    double hz, bytes_per_s, again, alone;
     double on_line, off_line, off_sector; // bytes per cycle of L2, from rows aligned to 128, 32, 16
     int sms, triples, quads;
 };
 
 // The H200, SXM, as recorded (baselines/recorded/h200/ladder). Clusters lie within a GPC and leave
 // some of its SMs over: 39 of 44 and 30 of 33 are resident on that one, 28 of 33 on another.
-static const struct plumb_cost_device plumb_cost_h200 = {1.75e9, 4.65e12, 0.12, 8000, 6000,
-                                                         3700,   132,     39,   30};
+static const struct plumb_cost_device plumb_cost_h200 = {
+    .hz = 1.75e9,
+    .bytes_per_s = 4.65e12,
+    .again = 0.12,
+    .alone = 1.4,
+    .on_line = 8000,
+    .off_line = 6000,
+    .off_sector = 3700,
+    .sms = 132,
+    .triples = 39,
+    .quads = 30,
+};
 
 // How the slabs of stream-K's tiles are shared: all tiles' if there is less than a wave of them,
 // else those of the partial wave, with the whole one before it if it is more than half a wave, and
@@ -106,6 +118,12 @@ static inline struct plumb_turns plumb_take_turns(const struct plumb_traits *t,
     const int resident = t->blocks_per_sm * (members == 4   ? d->quads
                                              : members == 3 ? d->triples
                                                             : d->sms / members); // clusters
+    if (t->split_k == 1 && t->blocks_per_sm == 2) {
+        const int each = plumb_ceil_div((int64_t)tiles * members, d->sms); // of the busiest SM
+        turns.waves = plumb_ceil_div(each, 2);
+        turns.slabs = slabs * (each + (each % 2 ? d->alone - 1 : 0));
+        return turns;
+    }
     turns.waves = plumb_ceil_div(tiles, resident);
     turns.slabs = turns.waves * plumb_ceil_div(slabs, t->split_k);
     return turns;
