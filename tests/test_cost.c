@@ -145,6 +145,25 @@ static void test_the_tables_reach_nine_tenths_of_brute_force_on_every_recorded_l
     reaches(&promoted, "e4m3-promoted", "smallm.e4m3.csv", 20);
 }
 
+// The tables were never fitted to these: what is known of them, as kernels/README.md has it.
+static void test_unseen_problems_lose_a_twentieth_in_the_median_and_a_quarter_at_most(void **state)
+{
+    (void)state;
+    const struct table tables[] = {TABLE(bf16_candidates), TABLE(tf32_candidates),
+                                   TABLE(e4m3_candidates), TABLE(promoted_candidates)};
+    const char *kinds[] = {"bf16", "tf32", "e4m3", "e4m3-promoted"};
+    const char *lists[] = {"unseen.bf16.csv", "unseen.tf32.csv", "unseen.e4m3.csv",
+                           "unseen.e4m3.csv"};
+    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
+        struct outcome o;
+        judge(&o, &tables[t], kinds[t], lists[t]);
+        print_message("%s: median %.3f, worst %.3f\n", lists[t], o.speeds[o.count / 2],
+                      o.speeds[0]);
+        assert_int_equal(o.count, 32);
+        assert_true(o.speeds[o.count / 2] >= 0.94 && o.speeds[0] >= 0.74);
+    }
+}
+
 static void test_every_candidate_is_a_row_that_can_be_read_back(void **state)
 {
     (void)state;
@@ -262,6 +281,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_tables_reach_nine_tenths_of_brute_force_on_every_recorded_list),
+        cmocka_unit_test(test_unseen_problems_lose_a_twentieth_in_the_median_and_a_quarter_at_most),
         cmocka_unit_test(test_every_candidate_is_a_row_that_can_be_read_back),
         cmocka_unit_test(test_shares_hold_all_slabs_and_no_block_more_than_fit),
         cmocka_unit_test(test_two_tile_rows_read_b_slower_than_one),
