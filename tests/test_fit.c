@@ -36,8 +36,8 @@ static void write_time(FILE *file, const char *name, const struct plumb_cost *co
 }
 
 // A list of problems; `times` are those of large and small in cycles by the model times `factor`.
-// With a liar: 3 % faster than small, but for one problem in nine, where it takes half as long
-// again.
+// With a liar: 3 % faster than small, but for one problem in seven, where it takes three times
+// that.
 static char *write_list(const char *name, double factor, int lies)
 {
     char *path = malloc(strlen(folder) + strlen(name) + 2);
