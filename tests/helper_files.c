@@ -70,3 +70,13 @@ bool helper_exists(const char *directory, const char *name)
     free(path);
     return there;
 }
+
+bool helper_says(const char *path, const char *text)
+{
+    char *all = helper_read(path, NULL);
+    const bool says = strstr(all, text);
+    if (!says)
+        fprintf(stderr, "%s does not say \"%s\"\n", path, text);
+    free(all);
+    return says;
+}

@@ -18,5 +18,7 @@ void helper_write(const char *path, const void *bytes, size_t size);
 void helper_write_text(const char *path, const char *text);
 // Something is there: a file, a folder, or a link that leads nowhere.
 bool helper_exists(const char *directory, const char *name);
+// The file contains this text; if not, stderr hears which.
+bool helper_says(const char *path, const char *text);
 
 #endif

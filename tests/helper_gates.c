@@ -71,6 +71,8 @@ static void add_gate(struct gate_cells *cells, const struct csv *csv, size_t row
     c->wrong += alarm && strcmp(verdict, kind) != 0;
     c->undecided += strcmp(verdict, "undecided") == 0;
     c->us += csv_number(csv, row, "base_us");
+    c->pairs += csv_number(csv, row, "pairs");
+    c->gpu_s += csv_number(csv, row, "gpu_s");
     c->effect += (turned ? -1 : 1) * csv_number(csv, row, "log_ratio_pct");
     free(kernel);
 }
@@ -82,4 +84,11 @@ void gates_read(struct gate_cells *cells, const char *path)
     for (size_t i = 0; i < csv.count; i++)
         add_gate(cells, &csv, i);
     csv_free(&csv);
+}
+
+bool gate_cell_must_be_found(const struct gate_cell *cell)
+{
+    if (cell->aa || strstr(cell->kernel, "varies") || strstr(cell->kernel, "again"))
+        return false;
+    return cell->effect / cell->gates >= (cell->us / cell->gates > 100 ? 0.45 : 0.6);
 }
