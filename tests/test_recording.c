@@ -427,6 +427,10 @@ static void study_table_is_what_the_readme_says(void **state)
         0);
     for (size_t i = 0; i < sizeof(figures) / sizeof(*figures); i++)
         said(figures[i]);
+    ran("study-table.sh " H200 "study " H200 "study/second " H200 "study/third " H200
+        "study/fourth",
+        0);
+    said("False alarms, with those beside another process: 0 of 5180 gates of identical code");
     ran("study-table.sh kernels", 4);
     said("no study-*.csv in kernels");
 }

@@ -14,7 +14,9 @@ static inline int count_sms()
     return sms;
 }
 
-static __global__ void fill_one_sm() {}
+static __global__ void fill_one_sm()
+{
+}
 
 // Clusters of so many blocks, each of which fills its SM. They lie within a GPC, and which SMs of
 // its GPCs a device has differs from one to the next: of two H200s with 132 SMs one holds 28
