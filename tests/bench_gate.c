@@ -50,6 +50,7 @@ static struct gate_policy policy_for(const struct duet_series *s, const char *de
         policy.max_pairs = (uint32_t)available;
     if (policy.confirm_pairs > available)
         policy.confirm_pairs = (uint32_t)available;
+    policy.stretch = 1; // there are no more of a process
     if (policy.processes > s->count)
         policy.processes = (uint32_t)s->count;
     return policy;
