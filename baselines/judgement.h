@@ -9,9 +9,9 @@
 #define PLUMB_JUDGEMENT_H
 
 #include "baselines/store.h"
-#include "model/attribution.h"
-#include "model/changepoint.h"
-#include "model/creep.h"
+#include "model/history/attribution.h"
+#include "model/history/changepoint.h"
+#include "model/history/creep.h"
 
 struct past_commit {
     char id[OBJECT_ID_TEXT];

@@ -5,8 +5,8 @@
 #ifndef PLUMB_BIAS_FILE_H
 #define PLUMB_BIAS_FILE_H
 
-#include "model/bias.h"
 #include "model/predict.h"
+#include "model/predict/parts/bias.h"
 #include "model/sink.h"
 
 int text_file_write(const char *path, const struct sink_buffer *text, struct error *err);

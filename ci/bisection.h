@@ -6,7 +6,7 @@
 
 #include "ci/built.h"
 #include "ci/context.h"
-#include "model/bisect.h"
+#include "model/gate/bisect.h"
 
 // commits[0] is good, the last is bad.
 struct search {

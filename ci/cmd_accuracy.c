@@ -7,7 +7,7 @@
 #include "ci/command.h"
 #include "ci/options.h"
 #include "ci/rows.h"
-#include "model/accuracy.h"
+#include "model/predict/parts/accuracy.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,12 +3,12 @@
 // plumb bisect: which commit made a series slower (or faster), by duets against the good commit
 // until one commit holds the stated confidence. Each duet is a run in the store, so that a
 // bisection that was interrupted asks for what it has and goes on (the maths is on top of
-// model/bisect.c).
+// model/gate/bisect.c).
 #include "ci/bisection.h"
 #include "ci/command.h"
 #include "ci/options.h"
 #include "ci/pipeline.h"
-#include "model/gate.h"
+#include "model/gate/gate.h"
 #include "model/robust.h"
 
 #include <assert.h>

@@ -5,8 +5,8 @@
 #include "ci/history_store.h"
 #include "ci/options.h"
 #include "ci/series_csv.h"
-#include "model/changepoint.h"
-#include "model/focus.h"
+#include "model/history/changepoint.h"
+#include "model/history/focus.h"
 #include "reports/clean.h"
 #include "reports/json.h"
 

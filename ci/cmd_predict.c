@@ -6,8 +6,8 @@
 #include "ci/options.h"
 #include "ci/rows.h"
 #include "ci/rows_print.h"
-#include "model/explain.h"
-#include "model/ws_pipeline.h"
+#include "model/predict/parts/explain.h"
+#include "model/predict/parts/ws_pipeline.h"
 
 #include <stdio.h>
 #include <stdlib.h>

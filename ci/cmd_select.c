@@ -3,8 +3,8 @@
 // plumb select: the tile and group a model would choose for a problem. No GPU is needed.
 #include "ci/command.h"
 #include "ci/options.h"
-#include "model/origami.h"
-#include "model/select.h"
+#include "model/predict/parts/origami.h"
+#include "model/predict/parts/select.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #include "ci/progress.h"
 #include "ci/store_option.h"
 #include "ci/study_sources.h"
-#include "model/study.h"
+#include "model/gate/study.h"
 
 #include <errno.h>
 #include <math.h>

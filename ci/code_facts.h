@@ -6,7 +6,7 @@
 #define PLUMB_CODE_FACTS_H
 
 #include "ci/built.h"
-#include "model/occupancy.h"
+#include "model/predict/parts/occupancy.h"
 #include "runner/code_id.h"
 #include "runner/disassembly.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ci/conclude.h"
 
-#include "model/cause.h"
+#include "model/gate/cause.h"
 
 #include <string.h>
 

@@ -17,7 +17,7 @@
 #ifndef PLUMB_DUETS_H
 #define PLUMB_DUETS_H
 
-#include "model/gate.h"
+#include "model/gate/gate.h"
 #include "runner/measure.h"
 
 enum duet_place { DUET_WAITS, DUET_OPEN, DUET_ASIDE, DUET_OVER }; // aside: for another process

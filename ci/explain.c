@@ -4,7 +4,7 @@
 // such changes usually matter: ptxas gave up on asynchronous products; spills; occupancy; then,
 // without claiming a cause, registers, shared memory and the size of the code.
 #include "ci/explain.h"
-#include "model/clock.h"
+#include "model/gate/clock.h"
 #include "model/predict.h"
 
 #include <inttypes.h>

@@ -4,9 +4,9 @@
 #include "ci/explain.h"
 #include "ci/measuring.h"
 #include "ci/static_gate.h"
-#include "model/cause.h"
-#include "model/drift.h"
-#include "model/gate.h"
+#include "model/gate/cause.h"
+#include "model/gate/gate.h"
+#include "model/history/drift.h"
 #include "model/predict.h"
 
 #include <math.h>

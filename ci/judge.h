@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // From measurements to verdicts and their sentences; conclude.h goes on from there. Decides nothing
-// about time itself: that is model/gate.h and model/drift.h.
+// about time itself: that is model/gate/gate.h and model/history/drift.h.
 #ifndef PLUMB_JUDGE_H
 #define PLUMB_JUDGE_H
 

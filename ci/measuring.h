@@ -7,7 +7,7 @@
 #define PLUMB_MEASURING_H
 
 #include "ci/plan.h"
-#include "model/gate.h"
+#include "model/gate/gate.h"
 
 // One bench child at a time; alone, it is kept while tasks share a station.
 struct measuring {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ci/nights.h"
-#include "model/accuracy.h"
+#include "model/predict/parts/accuracy.h"
 
 #include <math.h>
 #include <stdlib.h>

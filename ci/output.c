@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ci/output.h"
-#include "model/study.h"
+#include "model/gate/study.h"
 
 #include <math.h>
 #include <stdio.h>

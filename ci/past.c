@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ci/past.h"
-#include "model/focus.h"
+#include "model/history/focus.h"
 #include "model/robust.h"
 
 #include <math.h>

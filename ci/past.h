@@ -10,9 +10,9 @@
 #define PLUMB_PAST_H
 
 #include "baselines/judgement.h"
-#include "model/attribution.h"
-#include "model/changepoint.h"
-#include "model/creep.h"
+#include "model/history/attribution.h"
+#include "model/history/changepoint.h"
+#include "model/history/creep.h"
 
 // So many series must agree before something is called common to them.
 enum { CONTROLS_FEWEST = 3 };

@@ -16,7 +16,7 @@
 #include "ci/conclude.h"
 #include "ci/gating.h"
 #include "ci/judge.h"
-#include "model/study.h"
+#include "model/gate/study.h"
 
 #include <string.h>
 #include <time.h>

@@ -3,7 +3,7 @@
 // All of one series, for its part of a kernel's page.
 #include "ci/site_data.h"
 
-#include "model/ws_pipeline.h"
+#include "model/predict/parts/ws_pipeline.h"
 #include "reports/series_chart.h"
 
 #include <math.h>

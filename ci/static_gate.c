@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ci/static_gate.h"
 #include "ci/explain.h"
-#include "model/gate.h"
+#include "model/gate/gate.h"
 #include "model/predict.h"
 
 #include <math.h>

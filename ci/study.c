@@ -2,7 +2,7 @@
 #include "ci/study.h"
 #include "ci/duets.h"
 #include "ci/progress.h"
-#include "model/study.h"
+#include "model/gate/study.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #ifndef PLUMB_CI_STUDY_H
 #define PLUMB_CI_STUDY_H
 
-#include "model/gate.h"
+#include "model/gate/gate.h"
 #include "runner/measure.h"
 
 #include <stdio.h>

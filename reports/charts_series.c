@@ -3,7 +3,7 @@
 // Figures of one series: samples, pairs, prediction, history.
 #include "reports/charts.h"
 
-#include "model/gate.h"
+#include "model/gate/gate.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The last parts of index.html: how far the run can be trusted, and where its figures come from.
-#include "model/study.h"
+#include "model/gate/study.h"
 #include "reports/html.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a study found: a row per series and kind, false alarms and finds in one column each.
-#include "model/study.h"
+#include "model/gate/study.h"
 #include "reports/html.h"
 
 #include <math.h>

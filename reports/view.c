@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reports/view.h"
 
-#include "model/cause.h"
-#include "model/study.h"
+#include "model/gate/cause.h"
+#include "model/gate/study.h"
 
 #include <math.h>
 #include <stdio.h>

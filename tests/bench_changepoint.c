@@ -6,9 +6,9 @@
 // histories than those the detectors were chosen on.
 #include "helper_cp_peers.h"
 #include "helper_cp_series.h"
-#include "model/changepoint.h"
 #include "model/csv.h"
-#include "model/focus.h"
+#include "model/history/changepoint.h"
+#include "model/history/focus.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -15,7 +15,7 @@
 // Trials share the recorded processes: rates are over resampled data, not over fresh runs.
 #include "helper_duets.h"
 #include "helper_peers.h"
-#include "model/study.h"
+#include "model/gate/study.h"
 
 #include <math.h>
 #include <stdio.h>

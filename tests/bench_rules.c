@@ -13,7 +13,7 @@
 // processes: their rates are over resampled data, those of the gate over fresh runs.
 #include "helper_duets.h"
 #include "helper_peers.h"
-#include "model/study.h"
+#include "model/gate/study.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "helper_peers.h"
 
-#include "model/eprocess.h"
+#include "model/gate/eprocess.h"
 #include "model/robust.h"
 
 #include <math.h>

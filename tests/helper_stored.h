@@ -4,7 +4,7 @@
 #ifndef PLUMB_HELPER_STORED_H
 #define PLUMB_HELPER_STORED_H
 
-#include "model/gate.h"
+#include "model/gate/gate.h"
 
 enum { STORED_ROOM = 1024 }; // pairs
 

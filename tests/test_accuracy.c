@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/accuracy.h"
-#include "model/bias.h"
+#include "model/predict/parts/accuracy.h"
+#include "model/predict/parts/bias.h"
 #include "tests/helper_table.h"
 
 #include <math.h>

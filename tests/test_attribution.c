@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/attribution.h"
+#include "model/history/attribution.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

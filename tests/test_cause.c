@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/cause.h"
+#include "model/gate/cause.h"
 
 #include <math.h>
 #include <setjmp.h>

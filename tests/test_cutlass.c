@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/cutlass.h"
 #include "model/gpu.h"
+#include "model/predict/parts/cutlass.h"
 #include "tests/helper_table.h"
 
 #include <math.h>

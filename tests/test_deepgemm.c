@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/deepgemm.h"
 #include "model/predict.h"
+#include "model/predict/parts/deepgemm.h"
 #include "tests/helper_table.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/drift.h"
+#include "model/history/drift.h"
 
 #include <math.h>
 #include <setjmp.h>

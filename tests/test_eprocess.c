@@ -3,7 +3,7 @@
 // The promise of an e-process is a probability, so most tests here count over seeded streams. A
 // rate is held against its promise plus 4 standard errors of the count.
 #include "helper_random.h"
-#include "model/eprocess.h"
+#include "model/gate/eprocess.h"
 #include "model/robust.h"
 
 #include <float.h>

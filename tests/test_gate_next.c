@@ -3,7 +3,7 @@
 // The order in which a gate's series are played, on simulated sets of series that have verdicts to
 // come by and some that never will.
 #include "helper_random.h"
-#include "model/gate.h"
+#include "model/gate/gate.h"
 
 #include <math.h>
 #include <setjmp.h>

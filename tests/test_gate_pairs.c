@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which stored samples make pairs, and that hostile ones do no harm.
-#include "model/gate.h"
+#include "model/gate/gate.h"
 #include "tests/helper_random.h"
 #include "tests/helper_stored.h"
 

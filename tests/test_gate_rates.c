@@ -2,7 +2,7 @@
 //
 // What the gate promises is probabilities; here they are counted over whole simulated gates.
 #include "helper_random.h"
-#include "model/gate.h"
+#include "model/gate/gate.h"
 
 #include <math.h>
 #include <setjmp.h>

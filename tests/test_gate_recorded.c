@@ -3,7 +3,7 @@
 // The gate on duets recorded on an H200 (tests/data/h200-noise-pairs.csv). bench_gate prints the
 // whole comparison; this keeps its conclusions from changing unseen.
 #include "helper_duets.h"
-#include "model/gate.h"
+#include "model/gate/gate.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "helper_random.h"
-#include "model/gate.h"
+#include "model/gate/gate.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/gate.h"
+#include "model/gate/gate.h"
 
 #include <math.h>
 #include <setjmp.h>

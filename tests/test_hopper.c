@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/accuracy.h"
-#include "model/deepseek.h"
-#include "model/hopper.h"
+#include "model/predict/parts/accuracy.h"
+#include "model/predict/parts/deepseek.h"
+#include "model/predict/parts/hopper.h"
 #include "tests/helper_table.h"
 
 #include <math.h>

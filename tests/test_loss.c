@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "helper_cp_series.h"
-#include "model/loss.h"
+#include "model/history/loss.h"
 
 #include <math.h>
 #include <setjmp.h>

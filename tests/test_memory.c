@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "helper_random.h"
-#include "model/memory.h"
+#include "model/history/memory.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/origami.h"
+#include "model/predict/parts/origami.h"
 #include "tests/helper_table.h"
 
 #include <math.h>

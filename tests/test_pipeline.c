@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/pipeline.h"
-#include "model/ws_pipeline.h"
+#include "model/predict/parts/pipeline.h"
+#include "model/predict/parts/ws_pipeline.h"
 #include "tests/helper_table.h"
 
 #include <math.h>

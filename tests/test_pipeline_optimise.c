@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/pipeline.h"
-#include "model/pipeline_optimise.h"
+#include "model/predict/parts/pipeline.h"
+#include "model/predict/parts/pipeline_optimise.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

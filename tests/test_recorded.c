@@ -3,7 +3,7 @@
 // Real H200 runs, replayed: imported into a store, predicted, judged again from their samples and
 // reported. The verdicts must come out as they were recorded.
 #include "baselines/store.h"
-#include "model/gate.h"
+#include "model/gate/gate.h"
 #include "model/predict.h"
 #include "reports/report.h"
 

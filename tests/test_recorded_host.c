@@ -3,7 +3,7 @@
 // The recorded study of the host device says what the READMEs say of it.
 #include "helper_files.h"
 #include "helper_gates.h"
-#include "model/study.h"
+#include "model/gate/study.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,7 +4,7 @@
 // hot or whose clock steps, and memory that both builds share (baselines/recorded/h200/README.md).
 #include "helper_files.h"
 #include "helper_gates.h"
-#include "model/gate.h"
+#include "model/gate/gate.h"
 
 #include <math.h>
 #include <setjmp.h>

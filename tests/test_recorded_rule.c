@@ -6,7 +6,7 @@
 // READMEs say it.
 #include "helper_files.h"
 #include "helper_gates.h"
-#include "model/study.h"
+#include "model/gate/study.h"
 
 #include <math.h>
 #include <setjmp.h>

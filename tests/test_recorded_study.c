@@ -7,7 +7,7 @@
 #include "helper_duets.h"
 #include "helper_files.h"
 #include "helper_gates.h"
-#include "model/study.h"
+#include "model/gate/study.h"
 
 #include <math.h>
 #include <setjmp.h>

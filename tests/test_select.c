@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/deepseek.h"
-#include "model/select.h"
+#include "model/predict/parts/deepseek.h"
+#include "model/predict/parts/select.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/simt.h"
+#include "model/predict/parts/simt.h"
 
-#include "model/accuracy.h"
+#include "model/predict/parts/accuracy.h"
 #include "tests/helper_table.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/streamk.h"
+#include "model/predict/parts/streamk.h"
 #include "tests/helper_table.h"
 
 #include <setjmp.h>

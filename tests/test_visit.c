@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/visit.h"
+#include "model/history/visit.h"
 
 #include "model/base.h"
 

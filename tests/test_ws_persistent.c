@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/deepseek.h"
-#include "model/ws_persistent.h"
+#include "model/predict/parts/deepseek.h"
+#include "model/predict/parts/ws_persistent.h"
 #include "tests/helper_table.h"
 
 #include <math.h>

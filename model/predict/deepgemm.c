@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/deepgemm.h"
+#include "model/predict/parts/deepgemm.h"
 
 #include "model/predict.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/simt.h"
+#include "model/predict/parts/simt.h"
 
 static enum bound bound_of(const struct hopper_breakdown *b)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/ws_persistent.h"
+#include "model/predict/parts/ws_persistent.h"
 
 static enum bound bound_of(const struct ws_wave *wave)
 {

@@ -7,8 +7,8 @@
 //     T_E       the tile's bytes over one SM's share
 // The document fits these to one kernel; taken from a profile they know neither L2 nor partial
 // waves.
-#include "model/ws_pipeline.h"
-#include "model/pipeline.h"
+#include "model/predict/parts/ws_pipeline.h"
+#include "model/predict/parts/pipeline.h"
 
 #include <math.h>
 

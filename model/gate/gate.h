@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The gate's judgement of one series and of many (pure functions; the maths is on top of gate.c).
+//
+// Data in: log ratios y = log(head time / base time) of pairs whose order was drawn at random
+// inside each pair, block by block, first from one process, then from fresh ones. Data out: a
+// decision after each block, with what to do next, and at the end a verdict.
+//
+// What is promised, for a series whose true log ratio is d:
+//   |d| <= floor    an alarm, ever, in however many looks: probability <= alpha;
+//   |d| >= margin   the answer "same": probability <= 1 - confidence;
+//   floor..margin   either, or undecided: too small to count, too real to deny.
+// The promise needs the random order and noise that hits both sides alike; it does not need normal,
+// independent or steady noise.
+//
+// Use, for one series:
+//     gate_series_init(&series, &policy, arena);
+//     while ((decision = gate_series_decide(&series)).next != GATE_DONE) {
+//         if (decision.next == GATE_CONFIRM)
+//             gate_series_fresh_process(&series);       // and start one: order of modules swapped
+//         measure a block of policy.block_pairs pairs;
+//         gate_series_add(&series, log_ratios, count);
+//     }
+// gate_judge() gives the same verdict from stored samples.
+#ifndef PLUMB_GATE_H
+#define PLUMB_GATE_H
+
+#include "model/gate/eprocess.h"
+#include "model/result.h"
+#include "model/robust.h"
+
+struct gate_policy {
+    double alpha;           // chance of a false alarm of one series; 1e-3
+    double q;               // false discovery rate over all series of a gate; 0.01
+    double confidence;      // of the interval; 1 - confidence is the chance of a false "same"; 0.95
+    double margin;          // log ratio below which a change does not count
+    double floor;           // log ratio up to which a shift is no change; margin / 2
+    double scale;           // SD of one pair's log ratio from history; the start if there is none
+    double scale_pairs;     // weight of `scale`, in pairs; INFINITY: never learn from the stream
+    uint32_t block_pairs;   // pairs between looks; 8
+    uint32_t min_pairs;     // no decision before; 16
+    uint32_t max_pairs;     // budget of the first process; 256
+    uint32_t confirm_pairs; // budget of each further process; 64
+    double stretch;         // a noisy series' budgets are up to so many times as large; 4; 1: never
+    uint32_t processes;     // in all, when the first one alarms or leaves it open; 1: no other; 4
+};
+
+// A kernel's size, for gate_policy_default(): the time, ns, of the first block among the base's
+// samples, at the device's top SM clock: a kernel has the same margin on a cool GPU and on a
+// throttled one, and judging stored samples again finds the one they were measured with. The time
+// itself where the samples have no clock or the profile no top clock. `gpu` is the device's
+// profile; gate_size.c says how and why. 0 without samples.
+double gate_size_ns(const struct sample *base, size_t count, const struct problem *problem,
+                    const struct gpu *gpu);
+
+// Defaults by the size of the kernel, ns (gate_size_ns()): margin 0.003 above 100 us, 0.005 below,
+// 0.03 on a shared host. Identical kernels in other places and binaries of a process were off by up
+// to 0.18 % above 100 us and 0.15 % below, process after process
+// (baselines/recorded/h200/README.md, "Other binaries").
+struct gate_policy gate_policy_default(const char *device_kind, double size_ns);
+
+// A budget of `pairs` for a series whose pairs have this SD: the same while it is at most 4 x
+// (margin - floor), then growing with its square, up to `stretch` times.
+uint32_t gate_budget(const struct gate_policy *policy, double sd, uint32_t pairs);
+
+// Starts the policy from what is known of a series' noise: the prior over all series of its device
+// (moderate_fit) and the series' own earlier pairs, `sd` their robust SD. Both together weigh at
+// most 16 pairs, so that a noise that is different today is learnt within a few blocks. Nothing
+// known (weight and pairs 0) leaves the policy as it is.
+void gate_policy_learn(struct gate_policy *policy, struct moderation prior, double sd,
+                       double pairs);
+
+enum gate_next {
+    GATE_MORE,    // another block from the process at work
+    GATE_CONFIRM, // an alarm, or still nothing: start a fresh process
+    GATE_DONE
+};
+
+struct gate_decision {
+    enum verdict_kind kind; // same, slower, faster or undecided, by what is known now
+    enum gate_next next;
+    bool placement;      // one process shows the change, another refutes it: undecided
+    double log_ratio;    // trimmed mean; over processes a random-effects mean; NaN without pairs
+    double log_evidence; // log e-value against |d| <= floor
+    double log_same;     // log e-value against |d| >= margin
+    double log_blocks; // log e-value against d = 0 if medians of blocks are independent and normal:
+                       // a companion to look at, it decides nothing
+    uint32_t pairs;
+    uint32_t processes;
+};
+
+struct gate_stream { // one process
+    uint32_t pairs;
+    struct eprocess slower, not_slower; // than +floor
+    struct eprocess faster, not_faster; // than -floor
+    struct eprocess below, above;       // the margin's two ends: below +margin, above -margin
+};
+
+struct gate_series {
+    struct gate_policy policy;
+    // In the arena, with room for every pair and process that the policy allows:
+    double *y;                     // log ratios
+    double *scale;                 // of the pair, known before it was measured
+    double *work, *means, *errors; // room to compute in
+    uint32_t *start;               // first pair of each process, and the end of the last
+    struct gate_stream *streams;   // one per process
+    uint32_t capacity;
+    uint32_t pairs;
+    uint32_t processes; // >= 1
+    uint32_t first;     // of them make up the first stage: 1, and each that took another's place
+    bool alarmed;       // when a process ended: it is being confirmed
+};
+
+// The policy's fields must be in range (asserted): 0 < alpha < 1, 0 <= floor < margin, ...
+void gate_series_init(struct gate_series *series, const struct gate_policy *policy,
+                      struct arena *arena);
+// Values that are not finite are refused, and so is what goes beyond the arrays; returns how many
+// were taken. The split into calls does not matter.
+size_t gate_series_add(struct gate_series *series, const double *log_ratios, size_t count);
+// The same from samples as they were measured, pair by pair (base[i] belongs to head[i]), by the
+// rule that gate_judge() applies to stored ones: both samples usable, or the pair does not count.
+size_t gate_series_add_samples(struct gate_series *series, const struct sample *base,
+                               const struct sample *head, size_t count);
+// The pairs that follow come from a fresh process. At most policy.processes in all.
+void gate_series_fresh_process(struct gate_series *series);
+// The process at work is gone, through no fault of this series: what follows comes from a fresh one
+// that takes its place. Its pairs stay and count; policy.processes grows by one. Nothing happens
+// when it had no pairs yet. `arena` is gate_series_init()'s.
+void gate_series_replace_process(struct gate_series *series, struct arena *arena);
+struct gate_decision gate_series_decide(const struct gate_series *series);
+// Interval for d at policy.confidence, valid whenever it is asked for; widened by the spread
+// between processes when there are several. Infinite where the data bound nothing.
+void gate_series_interval(const struct gate_series *series, double *lower, double *upper);
+
+// Verdicts that the next block of this series brings, as its pairs so far let one expect
+// (gate_next.c): about 1 / blocks until it is decided; 0: its budget will end before. `now` is what
+// gate_series_decide() said.
+double gate_outlook(const struct gate_series *series, const struct gate_decision *now);
+
+// Which of the series at work gets the next block: round robin until each has its min_pairs, then
+// the one that promises most verdicts per second. SIZE_MAX when none has next == GATE_MORE.
+struct gate_turn {
+    enum gate_next next;
+    uint32_t pairs, min_pairs; // of the process at work
+    double outlook;            // gate_outlook(); not read before min_pairs
+    double block_s;            // device time of one more block, > 0
+};
+size_t gate_next_series(const struct gate_turn *turns, size_t count);
+
+// Which alarms of a gate stand, by e-BH: kernels first (e-value of a kernel = mean over its
+// series), then the series of each released kernel. kernel[i] numbers the kernel of series i,
+// 0-based. Pass every series that was tested, alarm or not. Returns how many were released.
+size_t gate_release(bool *released, const double *log_evidence, const size_t *kernel, size_t count,
+                    double q);
+
+// The pairs of two measurements as log ratios, in the order of (process, block, pair). Arrays have
+// room for min(base->count, head->count). Returns how many.
+struct gate_pair {
+    double log_ratio;
+    double log_clock; // log(head clock / base clock); NaN if a clock is unknown
+    uint16_t process, block;
+    bool head_first;
+};
+size_t gate_pairs(struct gate_pair *out, const struct measurement *base,
+                  const struct measurement *head, struct arena *arena);
+
+// The whole judgement from stored samples: pairs are matched by (process, block, pair), and a pair
+// counts only if both samples are present, not excluded, and have a positive finite time. Fills
+// every field of `out` but `cause` (set to placement or none). The sentence lives in the arena.
+// Broken states give VERDICT_BROKEN, an empty base VERDICT_NEW.
+void gate_judge(struct verdict *out, const struct measurement *base, const struct measurement *head,
+                const struct gate_policy *policy, struct arena *arena);
+
+#endif

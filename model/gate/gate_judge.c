@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From stored samples to a verdict. The series is rebuilt pair by pair, so the answer is the one
+// that was reached while measuring.
+#include "model/gate/clock.h"
+#include "model/gate/study.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+static const char gate_version[] = "2";
+
+static int by_pair(const void *left, const void *right)
+{
+    const struct sample *a = *(const struct sample *const *)left;
+    const struct sample *b = *(const struct sample *const *)right;
+    if (a->process != b->process)
+        return a->process < b->process ? -1 : 1;
+    if (a->block != b->block)
+        return a->block < b->block ? -1 : 1;
+    return (a->pair > b->pair) - (a->pair < b->pair);
+}
+
+static bool usable(const struct sample *s)
+{
+    return !s->excluded && isfinite(s->time_ns) && s->time_ns > 0;
+}
+
+static const struct sample **sorted_samples(const struct measurement *m, size_t *count,
+                                            struct arena *arena)
+{
+    const struct sample **sorted = arena_alloc(arena, m->count * sizeof(struct sample *));
+    *count = 0;
+    for (size_t i = 0; i < m->count; i++) {
+        if (usable(&m->samples[i]))
+            sorted[(*count)++] = &m->samples[i];
+    }
+    qsort(sorted, *count, sizeof(*sorted), by_pair);
+    return sorted;
+}
+
+static struct gate_pair make_pair(const struct sample *base, const struct sample *head)
+{
+    bool clocks = base->clock_hz > 0 && head->clock_hz > 0;
+    return (struct gate_pair){
+        .log_ratio = log(head->time_ns / base->time_ns),
+        .log_clock = clocks ? log(head->clock_hz / base->clock_hz) : NAN,
+        .process = base->process,
+        .block = base->block,
+        .head_first = head->order == 0,
+    };
+}
+
+// A merge of two sorted lists. A number that occurs twice pairs once: the head's further ones are
+// passed over here, the base's by the merge.
+size_t gate_pairs(struct gate_pair *out, const struct measurement *base,
+                  const struct measurement *head, struct arena *arena)
+{
+    size_t base_count, head_count, pairs = 0;
+    const struct sample **b = sorted_samples(base, &base_count, arena);
+    const struct sample **h = sorted_samples(head, &head_count, arena);
+    for (size_t i = 0, j = 0; i < base_count && j < head_count;) {
+        int order = by_pair(&b[i], &h[j]);
+        if (order < 0) {
+            i++;
+        } else if (order > 0) {
+            j++;
+        } else {
+            out[pairs] = make_pair(b[i++], h[j++]);
+            pairs += isfinite(out[pairs].log_ratio);
+            while (j < head_count && by_pair(&h[j], &h[j - 1]) == 0)
+                j++;
+        }
+    }
+    return pairs;
+}
+
+size_t gate_series_add_samples(struct gate_series *series, const struct sample *base,
+                               const struct sample *head, size_t count)
+{
+    size_t taken = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (usable(&base[i]) && usable(&head[i]))
+            taken += gate_series_add(series, &(double){make_pair(&base[i], &head[i]).log_ratio}, 1);
+    }
+    return taken;
+}
+
+static double device_seconds(const struct measurement *m)
+{
+    double sum_ns = 0;
+    for (size_t i = 0; i < m->count; i++) {
+        if (isfinite(m->samples[i].time_ns) && m->samples[i].time_ns > 0)
+            sum_ns += m->samples[i].time_ns * fmax(1, m->samples[i].launches);
+    }
+    return 1e-9 * sum_ns;
+}
+
+static uint32_t count_processes(const struct gate_pair *pairs, size_t count)
+{
+    uint32_t processes = count > 0;
+    for (size_t i = 1; i < count; i++)
+        processes += pairs[i].process != pairs[i - 1].process;
+    return processes;
+}
+
+// Room for what is there: stored pairs are judged in full, whatever today's budget says.
+static void replay(struct gate_series *series, const struct gate_policy *policy,
+                   const struct gate_pair *pairs, size_t count, struct arena *arena)
+{
+    struct gate_policy roomy = *policy;
+    uint32_t processes = count_processes(pairs, count);
+    roomy.processes = processes > 1 ? processes : 1;
+    roomy.max_pairs = count > 0 ? (uint32_t)count : 1;
+    roomy.confirm_pairs = 0;
+    roomy.stretch = 1;
+    gate_series_init(series, &roomy, arena);
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0 && pairs[i].process != pairs[i - 1].process)
+            gate_series_fresh_process(series);
+        gate_series_add(series, &pairs[i].log_ratio, 1);
+    }
+}
+
+// A fair coin does not give 20 or more pairs the same order (chance 2e-6): the evidence needs it.
+static bool order_is_fixed(const struct gate_pair *pairs, size_t count)
+{
+    size_t head_first = 0;
+    for (size_t i = 0; i < count; i++)
+        head_first += pairs[i].head_first;
+    return count >= 20 && (head_first == 0 || head_first == count);
+}
+
+static const char *percent_text(const struct verdict *v, struct arena *arena)
+{
+    double level = 100 * v->confidence;
+    if (!isfinite(v->lower) || !isfinite(v->upper))
+        return arena_printf(arena, "%+.2f %%, no interval yet", 100 * expm1(v->log_ratio));
+    return arena_printf(arena, "%+.2f %% (%.0f %% interval %+.2f to %+.2f)",
+                        100 * expm1(v->log_ratio), level, 100 * expm1(v->lower),
+                        100 * expm1(v->upper));
+}
+
+static const char *effort_text(const struct verdict *v, struct arena *arena)
+{
+    return arena_printf(arena, "%u pairs in %u %s", v->pairs, v->processes,
+                        v->processes == 1 ? "process" : "processes");
+}
+
+// What the clock did, if it did anything: time decides, cycles stand beside it.
+static const char *clock_text(const struct clock_effect *clock, struct arena *arena)
+{
+    if (!clock->known || fabs(clock->log_clock) < 5e-4)
+        return "";
+    return arena_printf(arena, "; at a clock %+.2f %%, so %+.2f %% in cycles",
+                        100 * expm1(clock->log_clock), 100 * expm1(clock->cycles));
+}
+
+// Why the budget was not enough: the change is real but of about the margin's size, or noise.
+static const char *doubt_text(const struct verdict *v, double detectable, struct arena *arena)
+{
+    if ((v->lower > 0 || v->upper < 0) && fabs(v->log_ratio) < 1.5 * v->margin)
+        return arena_printf(arena, "; real, but near the margin of %.2f %%", 100 * v->margin);
+    if (!isfinite(detectable))
+        return "; too few pairs to say more";
+    return arena_printf(arena, "; such noise hides changes below %.2g %%", 100 * expm1(detectable));
+}
+
+static const char *sentence(const struct verdict *v, const char *reservation, double detectable,
+                            const struct clock_effect *clock, struct arena *arena)
+{
+    if (v->pairs == 0)
+        return "no usable pair of samples";
+    const char *size = percent_text(v, arena), *effort = effort_text(v, arena);
+    if (reservation)
+        return arena_printf(arena, "undecided: %s; %s, %s", reservation, size, effort);
+    switch (v->kind) {
+    case VERDICT_SLOWER:
+    case VERDICT_FASTER:
+        return arena_printf(arena, "%s: %s, %s; odds against chance 1e%.0f%s", //
+                            verdict_kind_name(v->kind), size, effort,
+                            floor(v->log_evidence / M_LN10), clock_text(clock, arena));
+    case VERDICT_SAME:
+        return arena_printf(arena, "same within %.2f %%: %s, %s", 100 * v->margin, size, effort);
+    default:
+        return arena_printf(arena, "undecided: %s, %s%s", size, effort,
+                            doubt_text(v, detectable, arena));
+    }
+}
+
+// Anything but times on both sides: broken, or nothing to compare with.
+static bool judge_states(struct verdict *out, const struct measurement *base,
+                         const struct measurement *head, struct arena *arena)
+{
+    bool new_here = base->state == MEASURED_MISSING || base->state == MEASURED_UNSUPPORTED ||
+                    (base->state == MEASURED_OK && base->count == 0);
+    if (head->state != MEASURED_OK) {
+        out->kind = VERDICT_BROKEN;
+        out->sentence =
+            arena_printf(arena, "broken: the head is %s%s%s", measurement_state_name(head->state),
+                         head->detail ? ": " : "", head->detail ? head->detail : "");
+        return true;
+    }
+    if (base->state == MEASURED_OK && !new_here)
+        return false;
+    out->kind = VERDICT_NEW;
+    out->sentence = new_here ? "new: the base has no such series"
+                             : arena_printf(arena, "new: the base is %s, so it has no time",
+                                            measurement_state_name(base->state));
+    return true;
+}
+
+static void judge_pairs(struct verdict *out, const struct gate_pair *pairs, size_t count,
+                        const struct gate_policy *policy, struct arena *arena)
+{
+    struct gate_series series;
+    replay(&series, policy, pairs, count, arena);
+    struct gate_decision d = gate_series_decide(&series);
+    gate_series_interval(&series, &out->lower, &out->upper);
+    out->kind = d.kind;
+    out->cause = d.placement ? CAUSE_PLACEMENT : CAUSE_NONE;
+    out->log_ratio = d.log_ratio;
+    out->log_evidence = d.log_evidence;
+    out->pairs = d.pairs;
+    out->processes = count_processes(pairs, count);
+    const char *reservation = NULL;
+    bool alarm = d.kind == VERDICT_SLOWER || d.kind == VERDICT_FASTER;
+    if (order_is_fixed(pairs, count))
+        reservation = "the order inside the pairs was not random";
+    else if (d.placement)
+        reservation = "one process shows a change that another refutes (placement)";
+    else if (alarm && out->processes < policy->processes)
+        reservation = arena_printf(arena, "%s, but confirmed by %u of %u processes",
+                                   verdict_kind_name(d.kind), out->processes, policy->processes);
+    if (reservation)
+        out->kind = VERDICT_UNDECIDED;
+    struct clock_effect clock = clock_explain(d.log_ratio, pairs, count, 0, arena);
+    double detectable = study_detectable_of(policy, pairs, count, 0.9, arena);
+    out->sentence = sentence(out, reservation, detectable, &clock, arena);
+}
+
+void gate_judge(struct verdict *out, const struct measurement *base, const struct measurement *head,
+                const struct gate_policy *policy, struct arena *arena)
+{
+    *out = (struct verdict){
+        .kind = VERDICT_UNDECIDED,
+        .log_ratio = NAN,
+        .lower = -INFINITY,
+        .upper = INFINITY,
+        .confidence = policy->confidence,
+        .margin = policy->margin,
+        .gpu_s = device_seconds(base) + device_seconds(head),
+        .model = "gate",
+        .version = gate_version,
+    };
+    if (judge_states(out, base, head, arena))
+        return;
+    size_t room = base->count < head->count ? base->count : head->count;
+    struct gate_pair *pairs = arena_alloc(arena, room * sizeof(*pairs));
+    size_t count = gate_pairs(pairs, base, head, arena);
+    judge_pairs(out, pairs, count, policy, arena);
+}

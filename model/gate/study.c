@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/gate/study.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+// P(X >= k) = I_p(k, n - k + 1).
+double binomial_tail(uint64_t hits, uint64_t trials, double p)
+{
+    if (hits == 0)
+        return 1;
+    if (hits > trials)
+        return 0;
+    return incomplete_beta((double)hits, (double)(trials - hits) + 1, p);
+}
+
+// The p at which binomial_tail(hits) reaches `target`; it rises with p.
+static double rate_at(uint64_t hits, uint64_t trials, double target)
+{
+    double low = 0, high = 1;
+    for (int i = 0; i < 100; i++) {
+        double middle = 0.5 * (low + high);
+        if (binomial_tail(hits, trials, middle) < target)
+            low = middle;
+        else
+            high = middle;
+    }
+    return 0.5 * (low + high);
+}
+
+double study_rate_upper(uint64_t hits, uint64_t trials, double confidence)
+{
+    assert(hits <= trials);
+    return hits == trials ? 1 : rate_at(hits + 1, trials, confidence);
+}
+
+double study_rate_lower(uint64_t hits, uint64_t trials, double confidence)
+{
+    assert(hits <= trials);
+    return hits == 0 ? 0 : rate_at(hits, trials, 1 - confidence);
+}
+
+// Mean and variance of the log wealth that one pair earns for bet `i`, z normal about `effect`:
+// Simpson's rule over +-6 SD.
+static void growth(double effect, double mean[EPROCESS_BETS], double variance[EPROCESS_BETS])
+{
+    enum { STEPS = 240 };
+    double second[EPROCESS_BETS] = {0}, total = 0;
+    for (int i = 0; i < EPROCESS_BETS; i++)
+        mean[i] = 0;
+    for (int step = 0; step <= STEPS; step++) {
+        double x = -6 + 12.0 * step / STEPS;
+        double weight = exp(-0.5 * x * x) * (step == 0 || step == STEPS ? 1 : step % 2 ? 4 : 2);
+        struct eprocess one = {0};
+        eprocess_add(&one, x + effect);
+        total += weight;
+        for (int i = 0; i < EPROCESS_BETS; i++) {
+            mean[i] += weight * one.log_wealth[i];
+            second[i] += weight * one.log_wealth[i] * one.log_wealth[i];
+        }
+    }
+    for (int i = 0; i < EPROCESS_BETS; i++) {
+        mean[i] /= total;
+        variance[i] = second[i] / total - mean[i] * mean[i];
+    }
+}
+
+// Chance that the evidence suffices after `pairs`: the best single bet must reach 2 bets / alpha
+// (two sides, equal bets), its log wealth being about normal. The first block has no scale of its
+// own yet and is not counted on.
+static double evidence_power(const struct gate_policy *policy, double effect, uint32_t all_pairs)
+{
+    double pairs = all_pairs > policy->block_pairs ? all_pairs - policy->block_pairs : 0;
+    double mean[EPROCESS_BETS], variance[EPROCESS_BETS], best = 0;
+    double needed = log(2.0 * EPROCESS_BETS / policy->alpha);
+    growth(effect, mean, variance);
+    for (int i = 0; i < EPROCESS_BETS; i++) {
+        double sd = sqrt(pairs * fmax(variance[i], 1e-12));
+        best = fmax(best, normal_cdf((pairs * mean[i] - needed) / sd));
+    }
+    return best;
+}
+
+double study_detectable(const struct gate_policy *policy, double sd, uint32_t pairs, double power)
+{
+    assert(sd >= 0 && power > 0 && power < 1);
+    double spread = fmax(sd, 1e-9), low = 0, high = 20;
+    if (pairs < policy->min_pairs || evidence_power(policy, high, pairs) < power)
+        return INFINITY;
+    for (int i = 0; i < 60; i++) {
+        double middle = 0.5 * (low + high);
+        if (evidence_power(policy, middle, pairs) < power)
+            low = middle;
+        else
+            high = middle;
+    }
+    double by_evidence = policy->floor + high * spread;
+    double by_size = policy->margin + normal_quantile(power) * spread / sqrt(pairs);
+    return fmax(by_evidence, by_size);
+}
+
+double study_detectable_of(const struct gate_policy *policy, const struct gate_pair *pairs,
+                           size_t count, double power, struct arena *arena)
+{
+    double *work = arena_alloc(arena, count * sizeof(*work));
+    for (size_t i = 0; i < count; i++)
+        work[i] = pairs[i].log_ratio;
+    return count < 2 ? INFINITY
+                     : study_detectable(policy, robust_sd(work, count), (uint32_t)count, power);
+}
+
+struct scored {
+    double score;
+    bool changed;
+};
+
+static int by_falling_score(const void *left, const void *right)
+{
+    const struct scored *a = left, *b = right;
+    return (a->score < b->score) - (a->score > b->score);
+}
+
+static size_t collect_scores(struct scored *out, const double *scores, size_t count, bool changed)
+{
+    for (size_t i = 0; i < count; i++)
+        out[i] = (struct scored){isnan(scores[i]) ? -INFINITY : scores[i], changed};
+    return count;
+}
+
+size_t study_roc(struct roc_point *out, const double *null_scores, size_t nulls,
+                 const double *changed_scores, size_t changes)
+{
+    assert(nulls > 0 && changes > 0);
+    struct scored *all = xcalloc(nulls + changes, sizeof(*all));
+    size_t total = collect_scores(all, null_scores, nulls, false);
+    total += collect_scores(all + total, changed_scores, changes, true);
+    qsort(all, total, sizeof(*all), by_falling_score);
+    size_t points = 0, false_hits = 0, true_hits = 0;
+    out[points++] = (struct roc_point){INFINITY, 0, 0};
+    for (size_t i = 0; i < total; i++) {
+        true_hits += all[i].changed;
+        false_hits += !all[i].changed;
+        if (i + 1 < total && all[i + 1].score >= all[i].score)
+            continue; // one point per threshold
+        out[points++] = (struct roc_point){all[i].score, (double)false_hits / (double)nulls,
+                                           (double)true_hits / (double)changes};
+    }
+    free(all);
+    return points;
+}
+
+double study_roc_area(const struct roc_point *points, size_t count)
+{
+    double area = 0;
+    for (size_t i = 1; i < count; i++)
+        area += 0.5 * (points[i].false_rate - points[i - 1].false_rate) *
+                (points[i].true_rate + points[i - 1].true_rate);
+    return area;
+}
+
+struct self_test study_self_test(const struct verdict *verdicts, size_t count, double alpha)
+{
+    const double chance = 0.005;
+    struct self_test test = {.worst_log_evidence = 0};
+    for (size_t i = 0; i < count; i++) {
+        const struct verdict *v = &verdicts[i];
+        if (v->pairs == 0)
+            continue;
+        test.series++;
+        test.alarms += v->kind == VERDICT_SLOWER || v->kind == VERDICT_FASTER;
+        test.worst_log_evidence = fmax(test.worst_log_evidence, v->log_evidence);
+    }
+    // Markov over all series: P(any e >= x) <= series / x.
+    bool too_many = test.alarms > 0 && binomial_tail(test.alarms, test.series, alpha) < chance;
+    bool too_strong = test.series > 0 && test.worst_log_evidence > log(test.series / chance);
+    test.void_run = too_many || too_strong;
+    return test;
+}

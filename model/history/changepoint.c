@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The steps of model/history/segmentation.h must each gain more than noise that remembers would
+// have cost (model/history/steps.h), and in short series hold more than values that others stray to
+// (model/history/visit.h). Then they are held against a random walk in noise fitted to the whole
+// series, with the jumps that stand out of it (model/history/local_level.h). Where the walk
+// explains it better, or where the values follow each other so closely that segmentation cannot
+// tell, the series drifts, and only those jumps are reported. All likelihoods are conditional on
+// the first value and take their variance from the data; steps and jumps pay for each change.
+//
+// The credible set of a step is the profile likelihood of its index between the neighbouring
+// changes, levels as fitted, tempered by the inflation for serial correlation; that of a jump comes
+// from the squared statistics of a jump at each index.
+#include "model/history/changepoint.h"
+
+#include "model/base.h"
+#include "model/history/local_level.h"
+#include "model/history/noise.h"
+#include "model/history/segmentation.h"
+#include "model/history/steps.h"
+#include "model/history/visit.h"
+#include "model/robust.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct changepoint_options changepoint_defaults = {
+    .penalty = 15, .bound = 3, .confidence = 0.95};
+
+enum {
+    MAX_JUMPS = 32,
+    NEAR = 5,       // values whose median is the level next to a jump
+    MIN_CALM = 60,  // fewer values cannot show that there is no memory
+    MIN_DRIFT = 16, // fewer values cannot be told to drift
+    FEW =
+        60, // values; with more, those that strayed are among the residuals (model/history/loss.h)
+    MANY = 500, // values; a jump among more does not make a walk unlikely
+    SHORT = 40, // values; with more, planning with the correlation is as good
+};
+// What a step costs in nats when models are compared, as a share of the penalty: in noise that may
+// well wander, and in noise that shows no memory.
+static const double doubtful_share = 0.7, calm_share = 0.2;
+static const double remembered_share = 0.5;      // against memory of a level that stays
+static const double second_share = 0.9;          // where all of it was fitted to a short series
+static const double doubtful_correlation = 0.15; // and fewer values than MIN_CALM, whatever it is
+static const double wander_correlation = 0.7;    // with less there is nothing to ask
+static const double dickey_fuller = -14;
+static const double jump_threshold = 4.5; // standard deviations; a normal walk: 0.07 in 10^4 values
+
+static double clip(double value, double bound)
+{
+    return fmax(-bound, fmin(bound, value));
+}
+
+static double median_of(const double *values, size_t first, size_t end)
+{
+    double near[NEAR];
+    memcpy(near, values + first, (end - first) * sizeof(*near));
+    return robust_median(near, end - first);
+}
+
+static double spike_bound(const struct segmentation *s)
+{
+    return (s->bound + 1) * sqrt(s->step_variance);
+}
+
+// Values with isolated outliers replaced by their neighbourhood's median; shifts stay as they are.
+static double *without_spikes(const struct segmentation *s)
+{
+    double *clean = xcalloc(s->n, sizeof(*clean));
+    double bound = spike_bound(s);
+    for (size_t i = 0; i < s->n; i++) {
+        size_t first = i < NEAR / 2 ? 0 : i - NEAR / 2;
+        size_t end = i + NEAR / 2 < s->n ? i + NEAR / 2 + 1 : s->n;
+        double middle = median_of(s->y, first, end);
+        clean[i] = middle + clip(s->y[i] - middle, bound);
+    }
+    return clean;
+}
+
+// More in short series, whose variance is vague.
+static double step_cost(const struct segmentation *s, double share)
+{
+    return share * s->penalty * (1 + 3 / (double)s->n);
+}
+
+// Wider for few values, whose scale is uncertain, as in segmentation_widen().
+static double jump_reach(size_t n)
+{
+    return sqrt((double)n * expm1(fmin(jump_threshold * jump_threshold / (double)n, 50)));
+}
+
+// How much of what steps explain may be memory: 0 none, 1 all.
+static double doubt_of(const struct segmentation *s)
+{
+    double few = (double)MIN_CALM / (double)s->n;
+    return fmin(s->correlation / doubtful_correlation + few * few, 1);
+}
+
+static bool walk_beats(const struct segmentation *s, const double *clean, double steps)
+{
+    double share = calm_share + (doubtful_share - calm_share) * doubt_of(s);
+    double cost = step_cost(s, share) * (double)(s->count - 1);
+    unsigned char *starts = xcalloc(s->n, 1);
+    size_t jumps = 0;
+    if (s->n <= MANY)
+        jumps = local_level_jumps(starts, clean, s->n, jump_reach(s->n), MAX_JUMPS);
+    double walk = local_level_fit(clean, starts, s->n).log_likelihood;
+    free(starts);
+    // Where it needs as many jumps as there are steps, nothing is left for it to explain.
+    return jumps + 1 < s->count && walk - step_cost(s, share) * (double)jumps > steps - cost;
+}
+
+// In a short series the correlation is too vague to plan with. So the steps of a segmentation that
+// takes the values for independent are tried, with scale and correlation fitted anew with and
+// without each of them.
+static void second_chance(struct segmentation *s, const double *clean)
+{
+    size_t count;
+    struct steps_fit fit;
+    struct potts_segment *segments = potts_fit(
+        &count, s->y, s->n, s->bound * sqrt(s->step_variance), s->penalty * s->step_variance);
+    count = steps_prune(clean, s->n, spike_bound(s), segments, count, step_cost(s, second_share));
+    fit = steps_fit(clean, s->n, segments, count);
+    free(s->segments);
+    s->segments = segments;
+    s->count = count;
+    if (count < 2 || fit.variance <= 0)
+        return;
+    s->correlation = fmin(fmax(fit.correlation, 0), 0.9);
+    s->variance = fit.variance;
+    s->long_run = s->variance * noise_inflation(s->correlation);
+}
+
+// No steps: a wandering level is told from long memory about a fixed one by the same likelihoods,
+// and by Dickey and Fuller's test, "Distribution of the estimators for autoregressive time series
+// with a unit root" (1979): n (r - 1) below -14 rejects a random walk at 5 %.
+static bool wanders(const struct segmentation *s, const double *clean)
+{
+    if (segmentation_wanders(s) || s->suspect)
+        return true;
+    if (s->correlation < wander_correlation)
+        return false;
+    const struct potts_segment all = {0, s->n, 0};
+    struct steps_fit fixed = steps_fit(clean, s->n, &all, 1);
+    return (double)s->n * (fixed.correlation - 1) > dickey_fuller ||
+           local_level_fit(clean, NULL, s->n).log_likelihood > fixed.log_likelihood;
+}
+
+static bool drifts(const struct segmentation *s, const double *clean)
+{
+    if (s->count > 1)
+        return walk_beats(s, clean, steps_fit(clean, s->n, s->segments, s->count).log_likelihood);
+    return s->n >= MIN_DRIFT && wanders(s, clean);
+}
+
+// Grows from `best` to the likelier side until the mass of first..end-1 reaches the confidence.
+static void credible(struct change *change, const double *log_mass, size_t first, size_t end,
+                     size_t best, double confidence)
+{
+    double total = 0, mass = 1;
+    for (size_t i = first; i < end; i++)
+        total += exp(log_mass[i] - log_mass[best]);
+    size_t low = best, high = best;
+    while (mass < confidence * total && (low > first || high + 1 < end)) {
+        double left = low > first ? log_mass[low - 1] : -INFINITY;
+        double right = high + 1 < end ? log_mass[high + 1] : -INFINITY;
+        mass += exp(fmax(left, right) - log_mass[best]);
+        if (left > right)
+            low--;
+        else
+            high++;
+    }
+    change->earliest = low;
+    change->latest = high;
+}
+
+// Profile log-likelihood of where segment a ends and b begins, for all of a->first+1 .. b->end-1.
+static void profile(double *log_mass, const struct segmentation *s, const struct potts_segment *a,
+                    const struct potts_segment *b)
+{
+    double cap = s->reach * s->reach, sum = 0;
+    for (size_t i = a->first; i + 1 < b->end; i++) {
+        double to_a = s->y[i] - a->level, to_b = s->y[i] - b->level;
+        sum += fmin(to_b * to_b, cap) - fmin(to_a * to_a, cap);
+        log_mass[i + 1] = 0.5 * sum / s->long_run;
+    }
+}
+
+// From the units of the segmentation to those of the series as given.
+static void restore(struct change *change, const struct segmentation *s, double half_width)
+{
+    double size = change->after - change->before;
+    change->size = s->scale * size;
+    change->size_low = s->scale * (size - half_width);
+    change->size_high = s->scale * (size + half_width);
+    change->before = s->centre + s->scale * change->before;
+    change->after = s->centre + s->scale * change->after;
+    change->index = s->where[change->index];
+    change->earliest = s->where[change->earliest];
+    change->latest = s->where[change->latest];
+}
+
+static void report_steps(struct changepoints *out, const struct segmentation *s, double confidence)
+{
+    double *log_mass = xcalloc(s->n, sizeof(*log_mass));
+    double normal = normal_quantile(0.5 + 0.5 * confidence);
+    double reach = sqrt(segmentation_widen(s, normal * normal));
+    out->changes = xcalloc(s->count, sizeof(*out->changes));
+    for (size_t j = 0; j + 1 < s->count; j++) {
+        const struct potts_segment *a = &s->segments[j], *b = a + 1;
+        struct change *change = &out->changes[out->count++];
+        double score = segmentation_score(s, j);
+        *change = (struct change){.index = b->first, .before = a->level, .after = b->level};
+        change->evidence = 0.5 * score;
+        profile(log_mass, s, a, b);
+        credible(change, log_mass, a->first + 1, b->end, b->first, confidence);
+        restore(change, s, reach * fabs(b->level - a->level) / sqrt(score));
+    }
+    free(log_mass);
+}
+
+// Starts of a level that lasts: what stands out of the wandering but is no visit.
+static size_t find_jumps(unsigned char *starts, const struct segmentation *s, const double *clean)
+{
+    size_t count = 1 + local_level_jumps(starts, clean, s->n, jump_reach(s->n), MAX_JUMPS), j = 0;
+    struct potts_segment *segments = xcalloc(count, sizeof(*segments));
+    for (size_t t = 1; t < s->n; t++) {
+        if (!starts[t])
+            continue;
+        segments[j].end = t;
+        segments[++j].first = t;
+    }
+    segments[j].end = s->n;
+    for (j = 0; j < count; j++)
+        segments[j].level = visit_level(s->y, &segments[j]);
+    if (s->n <= FEW)
+        count = visit_drop(s->y, s->n, segments, count);
+    memset(starts, 0, s->n);
+    for (j = 1; j < count; j++)
+        starts[segments[j].first] = 1;
+    free(segments);
+    return count - 1;
+}
+
+static void report_jumps(struct changepoints *out, const struct segmentation *s,
+                         const double *clean, double confidence)
+{
+    unsigned char *starts = xcalloc(s->n, 1);
+    double *scores = xcalloc(s->n, sizeof(*scores));
+    double reach = normal_quantile(0.5 + 0.5 * confidence);
+    size_t most = find_jumps(starts, s, clean);
+    out->changes = xcalloc(most, sizeof(*out->changes));
+    for (size_t t = 1, before = 0; t < s->n; t++) {
+        if (!starts[t])
+            continue;
+        struct change *change = &out->changes[out->count++];
+        size_t end = t + 1;
+        while (end < s->n && end < t + NEAR && !starts[end])
+            end++;
+        starts[t] = 0;
+        local_level_scores(scores, clean, starts, s->n);
+        starts[t] = 1;
+        *change = (struct change){.index = t, .evidence = 0.5 * scores[t]};
+        change->before = median_of(clean, t - before > NEAR ? t - NEAR : before, t);
+        change->after = median_of(clean, t, end);
+        double gap = fabs(change->after - change->before);
+        double width = reach * gap / sqrt(fmax(scores[t], 1));
+        for (size_t i = 0; i < s->n; i++)
+            scores[i] *= 0.5;
+        credible(change, scores, before + 1, end, t, confidence);
+        restore(change, s, width);
+        before = t;
+    }
+    free(scores);
+    free(starts);
+}
+
+void changepoints_find(struct changepoints *out, const double *values, size_t n,
+                       const struct changepoint_options *options)
+{
+    const struct changepoint_options *o = options ? options : &changepoint_defaults;
+    struct segmentation s;
+    segmentation_find(&s, values, n, o->penalty, o->bound);
+    *out = (struct changepoints){.used = s.n, .inflation = 1};
+    if (s.variance > 0) {
+        double *clean = without_spikes(&s);
+        if (s.count < 2 && s.n <= SHORT)
+            second_chance(&s, clean);
+        else if (s.count > 1)
+            s.count = steps_prune(clean, s.n, spike_bound(&s), s.segments, s.count,
+                                  step_cost(&s, remembered_share * doubt_of(&s)));
+        if (s.n <= FEW)
+            s.count = visit_drop(s.y, s.n, s.segments, s.count);
+        out->drift = drifts(&s, clean);
+        if (out->drift)
+            report_jumps(out, &s, clean, o->confidence);
+        else
+            report_steps(out, &s, o->confidence);
+        free(clean);
+        out->sigma = s.scale * sqrt(s.variance);
+        out->correlation = s.correlation;
+        out->inflation = segmentation_inflation(&s);
+    }
+    segmentation_free(&s);
+}
+
+void changepoints_free(struct changepoints *changepoints)
+{
+    free(changepoints->changes);
+    memset(changepoints, 0, sizeof(*changepoints));
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The level a new measurement is held against is the mean log time of the newest stretch of history
+// that ran one machine code. Its noise is that between processes: each stretch of identical code is
+// an A/A experiment, so
+//     s^2 = (prior_runs prior^2 + sum over stretches sum (x - mean)^2) /
+//           (prior_runs + sum over stretches (n - 1)),
+// a scaled-inverse-chi-square estimate with the prior's weight in runs. The new value's error
+// against the mean of n earlier ones is s sqrt(1 + 1/n), and the interval takes the t quantile of
+// the denominator's degrees of freedom (by Hill's expansion, enough for 0.99).
+//     slower: the whole interval lies above +margin; faster: below -margin; same: inside; else
+//     undecided.
+#include "model/history/drift.h"
+#include "model/robust.h"
+
+#include <math.h>
+#include <string.h>
+
+struct drift_policy drift_policy_default(const char *device_kind)
+{
+    bool host = strcmp(device_kind, "host") == 0;
+    return (struct drift_policy){
+        .prior_sd = host ? 0.03 : 0.02, .prior_runs = 4, .margin = 0.02, .confidence = 0.99};
+}
+
+// Student's t from the normal quantile, Abramowitz & Stegun 26.7.5, first three terms.
+static double t_quantile(double p, double freedom)
+{
+    double z = normal_quantile(p), z3 = z * z * z, z5 = z3 * z * z;
+    return z + (z3 + z) / (4 * freedom) + (5 * z5 + 16 * z3 + 3 * z) / (96 * freedom * freedom);
+}
+
+struct level {
+    double mean;
+    size_t count;
+    double squares, freedom; // pooled over stretches of one code
+};
+
+static void close_stretch(struct level *level, double sum, double sum_squares, size_t count)
+{
+    if (count < 2)
+        return;
+    double mean = sum / (double)count;
+    level->squares += fmax(0, sum_squares - (double)count * mean * mean);
+    level->freedom += (double)count - 1;
+}
+
+static struct level find_level(const struct history *history)
+{
+    struct level level = {0};
+    double sum = 0, sum_squares = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < history->count; i++) {
+        const struct history_point *point = &history->points[i];
+        if (!(point->time_ns > 0) || !isfinite(point->time_ns))
+            continue;
+        if (count && !point->same_code) {
+            close_stretch(&level, sum, sum_squares, count);
+            sum = sum_squares = 0;
+            count = 0;
+        }
+        double x = log(point->time_ns);
+        sum += x;
+        sum_squares += x * x;
+        count++;
+    }
+    close_stretch(&level, sum, sum_squares, count);
+    level.count = count;
+    level.mean = count ? sum / (double)count : 0;
+    return level;
+}
+
+void drift_judge(struct verdict *out, const struct history *history, const struct measurement *now,
+                 bool same_code, const struct drift_policy *policy)
+{
+    *out = (struct verdict){.kind = VERDICT_NEW,
+                            .log_ratio = NAN,
+                            .lower = -INFINITY,
+                            .upper = INFINITY,
+                            .confidence = policy->confidence,
+                            .margin = policy->margin};
+    const struct level level = find_level(history);
+    double time_ns = measurement_time_ns(now);
+    if (!level.count || !(time_ns > 0))
+        return;
+    double freedom = policy->prior_runs + level.freedom;
+    double variance =
+        (policy->prior_runs * policy->prior_sd * policy->prior_sd + level.squares) / freedom;
+    double half = t_quantile(0.5 + policy->confidence / 2, freedom) *
+                  sqrt(variance * (1 + 1 / (double)level.count));
+    double margin = log1p(policy->margin);
+    out->log_ratio = log(time_ns) - level.mean;
+    out->lower = out->log_ratio - half;
+    out->upper = out->log_ratio + half;
+    if (out->lower > margin)
+        out->kind = VERDICT_SLOWER;
+    else if (out->upper < -margin)
+        out->kind = VERDICT_FASTER;
+    else
+        out->kind = out->lower > -margin && out->upper < margin ? VERDICT_SAME : VERDICT_UNDECIDED;
+    if (out->kind == VERDICT_SLOWER || out->kind == VERDICT_FASTER)
+        out->cause = same_code ? CAUSE_ENVIRONMENT : CAUSE_KERNEL;
+}

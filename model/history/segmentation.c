@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// 1. Noise from differences: scale and lag-1 correlation r (model/history/noise.h). The mean of
+// many values
+//    varies (1 + r) / (1 - r) times as much as that of independent ones, and penalties grow by the
+//    same factor (Lavielle and Moulines, "Least-squares estimation of an unknown number of shifts
+//    in a time series", 2000: a penalty must grow with the long-run variance). In short series r
+//    from differences is vague; the residuals of a first segmentation, made as if r were 0, bound
+//    it.
+// 2. Exact segmentation with a bounded cost (model/history/potts.h).
+// 3. The residuals say what the noise is like: the cost is bounded where a shift shows best and
+//    valued in nats by it, whatever its distribution (model/history/loss.h); and if sums of 1, 2,
+//    4, ... residuals in a row vary more than assumed, its memory was underestimated. 2 is repeated
+//    with what was found. Only the first few passes refit the cost and memory only grows, so this
+//    ends.
+// 4. Steps that do not stand out of the scatter right around them are dropped, weakest first: noise
+//    may be louder in some stretches than in others.
+//
+// Short series: a scale known with v degrees of freedom turns a chi-squared statistic into an F
+// one, whose likelihood ratio is v log(1 + x / v), so a threshold x becomes v (exp(x / v) - 1).
+#include "model/history/segmentation.h"
+
+#include "model/base.h"
+#include "model/history/loss.h"
+#include "model/history/noise.h"
+#include "model/robust.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MAX_PASSES = 30,
+    TUNED = 4,         // passes that fit the bounded cost too
+    MIN_BLOCKS = 16,   // fewer sums say too little of their variance
+    SHORT = 500,       // values; with more, differences tell r well enough
+    LOUDEST = 4,       // reaches
+    PRIOR_VALUES = 10, // weight of its surroundings in a segment's own variance
+};
+static const double max_correlation = 0.98;
+static const double max_inflation = 20; // r = 0.905
+static const double efficiency = 0.4;   // degrees of freedom per value of a trimmed scale
+
+double segmentation_inflation(const struct segmentation *s)
+{
+    return s->long_run / s->variance;
+}
+
+bool segmentation_wanders(const struct segmentation *s)
+{
+    return segmentation_inflation(s) > max_inflation;
+}
+
+double segmentation_widen(const struct segmentation *s, double threshold)
+{
+    double freedom = efficiency * (double)s->n / segmentation_inflation(s);
+    return freedom * expm1(fmin(threshold / freedom, 50));
+}
+
+static double clip(double value, double bound)
+{
+    return fmax(-bound, fmin(bound, value));
+}
+
+static void load(struct segmentation *s, const double *values, size_t n)
+{
+    s->y = xcalloc(n, sizeof(*s->y));
+    s->where = xcalloc(n, sizeof(*s->where));
+    double largest = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!isfinite(values[i]))
+            continue;
+        s->y[s->n] = values[i];
+        s->where[s->n++] = i;
+        largest = fmax(largest, fabs(values[i]));
+    }
+    // Any magnitude: 1e-300 and 1e300 alike must neither vanish nor overflow when squared.
+    s->scale = largest > 0 ? largest : 1;
+    for (size_t i = 0; i < s->n; i++)
+        s->y[i] /= s->scale;
+}
+
+// From here on, values are in units of the noise. False for a constant series.
+static bool normalise(struct segmentation *s)
+{
+    struct series_noise noise = noise_estimate(s->y, s->n);
+    if (!(noise.sigma > 0))
+        return false;
+    double *scratch = xcalloc(s->n, sizeof(*scratch));
+    memcpy(scratch, s->y, s->n * sizeof(*scratch));
+    s->centre = robust_median(scratch, s->n);
+    free(scratch);
+    // Beyond a million million noise widths the distance does not matter, only that it is finite.
+    for (size_t i = 0; i < s->n; i++)
+        s->y[i] = clip((s->y[i] - s->centre) / noise.sigma, 1e12);
+    s->centre *= s->scale;
+    s->scale *= noise.sigma;
+    s->correlation = fmin(noise.correlation, max_correlation);
+    s->variance = noise.correlation < 1 ? 1 : 1 / (1 - max_correlation);
+    s->step_variance = s->variance * (1 - s->correlation);
+    s->long_run = s->variance * noise_inflation(s->correlation);
+    s->reach = s->bound * sqrt(s->variance);
+    s->suspect = segmentation_wanders(s);
+    return true;
+}
+
+// Lag-1 correlation of the residuals of a segmentation that takes them for independent: an upper
+// bound, by its bias (each fitted level costs about (1 + 4 r) / n: Kendall, "Note on bias in the
+// estimation of autocorrelation", Biometrika 1954) and one standard error.
+static double residual_correlation(const struct segmentation *s)
+{
+    size_t count;
+    struct potts_segment *segments = potts_fit(
+        &count, s->y, s->n, s->bound * sqrt(s->step_variance), s->penalty * s->step_variance);
+    double cross = 0, squares = 0, bound = s->reach;
+    for (size_t j = 0; j < count; j++) {
+        double before = 0;
+        for (size_t i = segments[j].first; i < segments[j].end; i++) {
+            double residual = clip(s->y[i] - segments[j].level, bound);
+            cross += residual * before;
+            squares += residual * residual;
+            before = residual;
+        }
+    }
+    free(segments);
+    double n = (double)s->n, r = squares > 0 ? cross / squares : 0;
+    return fmax(0, r + (1 + 4 * fmax(r, 0)) * (double)count / n + 1 / sqrt(n));
+}
+
+static void bound_correlation(struct segmentation *s)
+{
+    double r = residual_correlation(s);
+    if (r >= s->correlation)
+        return;
+    s->correlation = r;
+    s->variance = s->step_variance / (1 - r);
+    s->long_run = s->variance * noise_inflation(r);
+    s->reach = s->bound * sqrt(s->variance);
+}
+
+// A residual as the bounded cost counts it: none beyond the bound.
+static double counted(const struct segmentation *s, double residual)
+{
+    return fabs(residual) < s->reach ? residual : 0;
+}
+
+// Variance per value of sums of `length` residuals in a row, within segments at least four times as
+// long. Lowered by its own standard error, so that chance alone rarely raises it; 0 if there are
+// too few.
+static double sum_variance(const struct segmentation *s, size_t length)
+{
+    double squares = 0, blocks = 0;
+    for (size_t j = 0; j < s->count; j++) {
+        const struct potts_segment *segment = &s->segments[j];
+        size_t size = segment->end - segment->first;
+        if (size < 4 * length)
+            continue;
+        double mean = 0;
+        for (size_t i = segment->first; i < segment->end; i++)
+            mean += counted(s, s->y[i] - segment->level) / (double)size;
+        for (size_t first = segment->first; first + length <= segment->end; first += length) {
+            double sum = 0;
+            for (size_t i = first; i < first + length; i++)
+                sum += counted(s, s->y[i] - segment->level) - mean;
+            squares += sum * sum / (double)length;
+            blocks += 1 - (double)length / (double)size; // the mean was fitted
+        }
+    }
+    return blocks < MIN_BLOCKS ? 0 : squares / blocks / (1 + sqrt(2 / blocks));
+}
+
+static double inflation_seen(const struct segmentation *s)
+{
+    double seen = 0, squares = 0, count = 0;
+    for (size_t j = 0; j < s->count; j++) {
+        for (size_t i = s->segments[j].first; i < s->segments[j].end; i++)
+            squares += pow(counted(s, s->y[i] - s->segments[j].level), 2);
+        count += (double)(s->segments[j].end - s->segments[j].first) - 1;
+    }
+    for (size_t length = 1; length <= s->n / 4; length *= 2)
+        seen = fmax(seen, sum_variance(s, length));
+    return squares > 0 && count > 0 ? seen * count / squares : 0;
+}
+
+static double cost_about(const struct segmentation *s, const struct potts_segment *segment,
+                         double level)
+{
+    double cap = s->reach * s->reach, sum = 0;
+    for (size_t i = segment->first; i < segment->end; i++) {
+        double residual = s->y[i] - level;
+        sum += fmin(residual * residual, cap);
+    }
+    return sum;
+}
+
+// Of values within reach of `level`.
+static double near_mean(const struct segmentation *s, const struct potts_segment *segment,
+                        double level)
+{
+    double sum = 0, count = 0;
+    for (size_t i = segment->first; i < segment->end; i++) {
+        if (fabs(s->y[i] - level) < s->reach) {
+            sum += s->y[i];
+            count++;
+        }
+    }
+    return count > 0 ? sum / count : level;
+}
+
+// Both as one, at the level of least cost downhill from one of theirs or from between.
+static struct potts_segment joined(const struct segmentation *s, const struct potts_segment *a,
+                                   const struct potts_segment *b, double *cost)
+{
+    double size_a = (double)(a->end - a->first), size_b = (double)(b->end - b->first);
+    const double starts[] = {a->level, b->level,
+                             (a->level * size_a + b->level * size_b) / (size_a + size_b)};
+    struct potts_segment both = {a->first, b->end, a->level};
+    *cost = INFINITY;
+    for (size_t k = 0; k < ARRAY_COUNT(starts); k++) {
+        double level = starts[k];
+        for (int i = 0; i < 5; i++)
+            level = near_mean(s, &both, level);
+        double now = cost_about(s, &both, level);
+        if (now < *cost) {
+            *cost = now;
+            both.level = level;
+        }
+    }
+    return both;
+}
+
+// Sum of absolute residuals, those far out counted as no more than what a loud stretch may show.
+static double amount_about(const struct segmentation *s, const struct potts_segment *segment)
+{
+    double sum = 0;
+    for (size_t i = segment->first; i < segment->end; i++)
+        sum += fmin(fabs(s->y[i] - segment->level), LOUDEST * s->reach);
+    return sum;
+}
+
+// What `size` values with a fitted level weigh: residuals of few are too small.
+static double weight_of(const struct potts_segment *segment)
+{
+    double size = (double)(segment->end - segment->first);
+    return sqrt(size * (size - 1));
+}
+
+static double *sorted_residuals(const struct segmentation *s)
+{
+    double *residuals = xcalloc(s->n, sizeof(*residuals));
+    for (size_t j = 0; j < s->count; j++) {
+        for (size_t i = s->segments[j].first; i < s->segments[j].end; i++)
+            residuals[i] = s->y[i] - s->segments[j].level;
+    }
+    robust_median(residuals, s->n); // sorts
+    return residuals;
+}
+
+// Fits the bounded cost to the residuals. Where values follow each other, so does a segmentation,
+// and its residuals are too small: the more they do, the more the scale of the differences is a
+// floor. Says whether anything changed.
+static bool tune(struct segmentation *s)
+{
+    double *residuals = sorted_residuals(s), inflation = segmentation_inflation(s);
+    struct loss loss = loss_fit(residuals, s->n, s->bound);
+    free(residuals);
+    if (!(loss.scale > 1e-6)) // the values' unit is the noise: rounding errors are none
+        return false;
+    double reach = s->reach, before = s->variance, n = (double)s->n;
+    double floor = s->correlation * s->step_variance / (1 - s->correlation);
+    double spent = fmin(2 * (double)s->count / n, 0.5);
+    double grow = fmax(1 / (1 - spent), floor / (loss.scale * loss.scale));
+    s->reach = sqrt(grow) * loss.bound;
+    s->variance = grow * 0.5 / loss.rate;
+    s->long_run = s->variance * inflation;
+    return fabs(reach - s->reach) > 0.02 * reach || fabs(before - s->variance) > 0.02 * before;
+}
+
+// An outlier where two segments meet costs both the same: the first value of a segment is one near
+// its level.
+static void begin_near(struct segmentation *s)
+{
+    for (size_t j = 1; j < s->count; j++) {
+        struct potts_segment *a = &s->segments[j - 1], *b = a + 1;
+        while (b->first + 1 < b->end && fabs(s->y[b->first] - a->level) >= s->reach &&
+               fabs(s->y[b->first] - b->level) >= s->reach)
+            a->end = ++b->first;
+    }
+}
+
+static void fit(struct segmentation *s)
+{
+    for (int pass = 0; pass < MAX_PASSES && !segmentation_wanders(s); pass++) {
+        free(s->segments);
+        s->segments = potts_fit(&s->count, s->y, s->n, s->reach,
+                                segmentation_widen(s, s->penalty) * s->long_run);
+        bool tuned = pass < TUNED && tune(s);
+        double seen = inflation_seen(s);
+        if (seen > 1.02 * segmentation_inflation(s))
+            s->long_run = seen * s->variance;
+        else if (!tuned)
+            break;
+    }
+    for (size_t j = 0; j < s->count; j++)
+        s->segments[j].level = near_mean(s, &s->segments[j], s->segments[j].level);
+    begin_near(s);
+    double amount = 0, weight = 0;
+    for (size_t j = 0; j < s->count; j++) {
+        amount += amount_about(s, &s->segments[j]);
+        weight += weight_of(&s->segments[j]);
+    }
+    s->mean_amount = amount > 0 ? amount / weight : sqrt(s->variance);
+}
+
+double segmentation_score(const struct segmentation *s, size_t j)
+{
+    const struct potts_segment *a = &s->segments[j], *b = a + 1;
+    double size_a = (double)(a->end - a->first), size_b = (double)(b->end - b->first), together;
+    double cost_a = cost_about(s, a, a->level), cost_b = cost_about(s, b, b->level);
+    joined(s, a, b, &together);
+    // Louder around the step than elsewhere?
+    double amount_a = amount_about(s, a), amount_b = amount_about(s, b);
+    double pooled = (amount_a + amount_b + PRIOR_VALUES * s->mean_amount) /
+                    (weight_of(a) + weight_of(b) + PRIOR_VALUES);
+    double loud_a = (amount_a + PRIOR_VALUES * pooled) / (weight_of(a) + PRIOR_VALUES);
+    double loud_b = (amount_b + PRIOR_VALUES * pooled) / (weight_of(b) + PRIOR_VALUES);
+    double loudness = (loud_a * loud_a / size_a + loud_b * loud_b / size_b) /
+                      (s->mean_amount * s->mean_amount * (1 / size_a + 1 / size_b));
+    return fmax(together - cost_a - cost_b, 0) / (s->long_run * loudness);
+}
+
+static void drop_weak(struct segmentation *s)
+{
+    double threshold = segmentation_widen(s, s->penalty);
+    while (s->count > 1) {
+        size_t weakest = 0;
+        double least = INFINITY, unused;
+        for (size_t j = 0; j + 1 < s->count; j++) {
+            double score = segmentation_score(s, j);
+            if (score < least) {
+                least = score;
+                weakest = j;
+            }
+        }
+        if (least >= threshold)
+            return;
+        struct potts_segment *segment = &s->segments[weakest];
+        segment[0] = joined(s, &segment[0], &segment[1], &unused);
+        memmove(segment + 1, segment + 2, (s->count - weakest - 2) * sizeof(*segment));
+        s->count--;
+    }
+}
+
+void segmentation_find(struct segmentation *out, const double *values, size_t n, double penalty,
+                       double bound)
+{
+    *out = (struct segmentation){.penalty = penalty, .bound = bound, .variance = 0};
+    load(out, values, n);
+    if (!normalise(out))
+        return;
+    if (out->n <= SHORT)
+        bound_correlation(out);
+    fit(out);
+    drop_weak(out);
+}
+
+void segmentation_free(struct segmentation *segmentation)
+{
+    free(segmentation->y);
+    free(segmentation->where);
+    free(segmentation->segments);
+    memset(segmentation, 0, sizeof(*segmentation));
+}

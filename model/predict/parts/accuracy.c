@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/predict/parts/accuracy.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int by_value(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+// Linear interpolation between order statistics of a sorted array.
+static double quantile(const double *sorted, size_t count, double share)
+{
+    double at = share * (double)(count - 1);
+    size_t below = (size_t)at;
+    if (below + 1 >= count)
+        return sorted[count - 1];
+    return sorted[below] + (at - (double)below) * (sorted[below + 1] - sorted[below]);
+}
+
+double kendall_tau(const double *a, const double *b, size_t count)
+{
+    double score = 0, pairs_a = 0, pairs_b = 0; // pairs that a, b do not tie
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = 0; j < i; j++) {
+            int in_a = (a[i] > a[j]) - (a[i] < a[j]), in_b = (b[i] > b[j]) - (b[i] < b[j]);
+            score += in_a * in_b;
+            pairs_a += in_a != 0;
+            pairs_b += in_b != 0;
+        }
+    }
+    return pairs_a > 0 && pairs_b > 0 ? score / sqrt(pairs_a * pairs_b) : NAN;
+}
+
+static int by_problem(const void *left, const void *right)
+{
+    return strcmp(((const struct accuracy_row *)left)->problem,
+                  ((const struct accuracy_row *)right)->problem);
+}
+
+static double picked_over_best(const struct accuracy_row *rows, size_t count)
+{
+    const struct accuracy_row *picked = rows;
+    double best = rows[0].measured_ns;
+    for (size_t i = 1; i < count; i++) {
+        if (rows[i].predicted_ns < picked->predicted_ns)
+            picked = &rows[i];
+        best = rows[i].measured_ns < best ? rows[i].measured_ns : best;
+    }
+    return best / picked->measured_ns;
+}
+
+static void rank_one(struct accuracy *out, const struct accuracy_row *rows, size_t count,
+                     double *predicted, double *measured)
+{
+    if (count < 2)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        predicted[i] = rows[i].predicted_ns;
+        measured[i] = rows[i].measured_ns;
+    }
+    double tau = kendall_tau(predicted, measured, count);
+    if (!isnan(tau)) {
+        out->tau += tau;
+        out->tau_problems++;
+    }
+    double picked = picked_over_best(rows, count);
+    out->picked += picked;
+    out->picked_worst = picked < out->picked_worst ? picked : out->picked_worst;
+    out->picked_problems++;
+}
+
+static void rank_problems(struct accuracy *out, const struct accuracy_row *rows, size_t count)
+{
+    struct accuracy_row *sorted = xcalloc(count, sizeof(*sorted));
+    double *predicted = xcalloc(count, sizeof(*predicted));
+    double *measured = xcalloc(count, sizeof(*measured));
+    memcpy(sorted, rows, count * sizeof(*sorted));
+    qsort(sorted, count, sizeof(*sorted), by_problem);
+    out->picked_worst = 1;
+    for (size_t begin = 0, end; begin < count; begin = end) {
+        for (end = begin + 1; end < count && !by_problem(&sorted[begin], &sorted[end]);)
+            end++;
+        rank_one(out, sorted + begin, end - begin, predicted, measured);
+    }
+    out->tau = out->tau_problems ? out->tau / (double)out->tau_problems : NAN;
+    out->picked = out->picked_problems ? out->picked / (double)out->picked_problems : NAN;
+    if (!out->picked_problems)
+        out->picked_worst = NAN;
+    free(sorted);
+    free(predicted);
+    free(measured);
+}
+
+static void measure_errors(struct accuracy *out, const struct accuracy_row *rows, size_t count)
+{
+    double *errors = xcalloc(count, sizeof(*errors)), *ratios = xcalloc(count, sizeof(*ratios));
+    double n = (double)count;
+    for (size_t i = 0; i < count; i++) {
+        assert(rows[i].predicted_ns > 0 && rows[i].measured_ns > 0);
+        ratios[i] = rows[i].predicted_ns / rows[i].measured_ns;
+        errors[i] = fabs(ratios[i] - 1);
+        out->mape += errors[i] / n;
+        out->bias += log(ratios[i]) / n;
+        out->mean_ratio += ratios[i] / n;
+        out->within_10 += errors[i] <= 0.1 ? 1 / n : 0;
+    }
+    qsort(errors, count, sizeof(*errors), by_value);
+    qsort(ratios, count, sizeof(*ratios), by_value);
+    out->median = quantile(errors, count, 0.5);
+    out->p90 = quantile(errors, count, 0.9);
+    out->p99 = quantile(errors, count, 0.99);
+    out->worst = errors[count - 1];
+    out->median_ratio = quantile(ratios, count, 0.5);
+    out->least_ratio = ratios[0];
+    out->most_ratio = ratios[count - 1];
+    free(errors);
+    free(ratios);
+}
+
+struct accuracy accuracy_of(const struct accuracy_row *rows, size_t count)
+{
+    struct accuracy out = {.rows = count, .tau = NAN, .picked = NAN, .picked_worst = NAN};
+    if (count == 0)
+        return out;
+    out.tau = out.picked = 0;
+    measure_errors(&out, rows, count);
+    rank_problems(&out, rows, count);
+    return out;
+}
+
+struct weighted {
+    double value, weight;
+};
+
+static int by_weighted_value(const void *left, const void *right)
+{
+    return by_value(&((const struct weighted *)left)->value,
+                    &((const struct weighted *)right)->value);
+}
+
+// sum |c x_i - 1| with x_i = peak / measured is least at the median of 1 / x_i weighted by x_i.
+double best_utilisation(const double *peak_ns, const double *measured_ns, size_t count)
+{
+    if (count == 0)
+        return NAN;
+    struct weighted *items = xcalloc(count, sizeof(*items));
+    double total = 0, sum = 0, best = 0;
+    for (size_t i = 0; i < count; i++) {
+        double x = peak_ns[i] / measured_ns[i];
+        items[i] = (struct weighted){1 / x, x};
+        total += x;
+    }
+    qsort(items, count, sizeof(*items), by_weighted_value);
+    for (size_t i = 0; i < count && sum < total / 2; i++) {
+        sum += items[i].weight;
+        best = items[i].value;
+    }
+    free(items);
+    return 1 / best;
+}
+
+// ---- the S-curve ----
+
+static int by_ratio(const void *left, const void *right)
+{
+    const struct accuracy_row *a = left, *b = right;
+    double x = a->predicted_ns / a->measured_ns, y = b->predicted_ns / b->measured_ns;
+    return (x > y) - (x < y);
+}
+
+static struct accuracy_row *sorted_by_ratio(const struct accuracy_row *rows, size_t count)
+{
+    struct accuracy_row *sorted = xcalloc(count, sizeof(*sorted));
+    if (count) {
+        memcpy(sorted, rows, count * sizeof(*sorted));
+        qsort(sorted, count, sizeof(*sorted), by_ratio);
+    }
+    return sorted;
+}
+
+void accuracy_scurve_csv(const struct sink *sink, const struct accuracy_row *rows, size_t count)
+{
+    struct accuracy_row *sorted = sorted_by_ratio(rows, count);
+    sink_text(sink, "rank,share,ratio,problem\n");
+    for (size_t i = 0; i < count; i++) {
+        sink_printf(sink, "%zu,%.6g,", i + 1, ((double)i + 0.5) / (double)count);
+        sink_number(sink, sorted[i].predicted_ns / sorted[i].measured_ns);
+        sink_text(sink, ",");
+        sink_csv_field(sink, sorted[i].problem);
+        sink_text(sink, "\n");
+    }
+    free(sorted);
+}
+
+enum { LEFT = 56, TOP = 34, WIDTH = 640, HEIGHT = 320, GRID = 5 };
+
+// Ratios on a logarithmic axis from 1/range to range: twice and half are equally far from 1.
+static double y_of(double ratio, double range)
+{
+    double at = log(ratio) / log(range); // -1..1
+    at = at > 1 ? 1 : at < -1 ? -1 : at;
+    return TOP + HEIGHT * (1 - at) / 2;
+}
+
+static void draw_axes(const struct sink *sink, double range)
+{
+    for (int i = -GRID; i <= GRID; i++) {
+        double ratio = exp(log(range) * i / GRID), y = y_of(ratio, range);
+        sink_printf(sink,
+                    "<line x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"%s\"/>"
+                    "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%.2f</text>\n",
+                    LEFT, LEFT + WIDTH, y, y, i ? "#e4e4e4" : "#555", LEFT - 6, y + 4, ratio);
+    }
+    sink_printf(sink,
+                "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">rows, sorted by predicted / "
+                "measured</text>\n",
+                LEFT + WIDTH / 2, TOP + HEIGHT + 24);
+}
+
+void accuracy_scurve_svg(const struct sink *sink, const struct accuracy_row *rows, size_t count,
+                         const char *title)
+{
+    struct accuracy_row *sorted = sorted_by_ratio(rows, count);
+    double range = 2;
+    while (count && range < 1024 &&
+           (sorted[count - 1].predicted_ns / sorted[count - 1].measured_ns > range ||
+            sorted[0].predicted_ns / sorted[0].measured_ns < 1 / range))
+        range *= 2;
+    sink_printf(sink,
+                "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" "
+                "font-family=\"sans-serif\" font-size=\"12\">\n<text x=\"%d\" y=\"20\" "
+                "font-size=\"15\">",
+                LEFT + WIDTH + 16, TOP + HEIGHT + 36, LEFT);
+    sink_xml_text(sink, title);
+    sink_text(sink, "</text>\n");
+    draw_axes(sink, range);
+    sink_text(sink, "<polyline fill=\"none\" stroke=\"#4477aa\" stroke-width=\"2\" points=\"");
+    for (size_t i = 0; i < count; i++)
+        sink_printf(sink, "%.2f,%.2f ", LEFT + WIDTH * ((double)i + 0.5) / (double)count,
+                    y_of(sorted[i].predicted_ns / sorted[i].measured_ns, range));
+    sink_text(sink, "\"/>\n</svg>\n");
+    free(sorted);
+}

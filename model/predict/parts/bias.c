@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/predict/parts/bias.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FEW_ROWS = 5 };
+
+// A row's logarithm with the kernel it belongs to.
+struct entry {
+    const char *kernel;
+    double log_ratio;
+};
+
+static int by_kernel(const void *left, const void *right)
+{
+    return strcmp(((const struct entry *)left)->kernel, ((const struct entry *)right)->kernel);
+}
+
+static int by_value(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+// Sorts `values`.
+static double median(double *values, size_t count)
+{
+    qsort(values, count, sizeof(*values), by_value);
+    return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+}
+
+static double robust_sigma(double *deviations, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        deviations[i] = fabs(deviations[i]);
+    return 1.4826 * median(deviations, count);
+}
+
+static size_t take_valid(struct entry *out, const struct bias_row *rows, size_t count)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++) {
+        double ratio = rows[i].measured_ns / rows[i].predicted_ns;
+        if (rows[i].predicted_ns > 0 && rows[i].measured_ns > 0 && isfinite(ratio))
+            out[used++] = (struct entry){rows[i].kernel, log(ratio)};
+    }
+    return used;
+}
+
+// The group of one kernel: its factor; leaves the deviations from it in `scratch`.
+static struct bias fit_one(const struct entry *entries, size_t count, double *scratch)
+{
+    struct bias out = {.rows = (uint32_t)count};
+    text_copy(out.kernel, sizeof(out.kernel), entries[0].kernel);
+    for (size_t i = 0; i < count; i++)
+        scratch[i] = entries[i].log_ratio;
+    out.log_factor = median(scratch, count);
+    for (size_t i = 0; i < count; i++)
+        scratch[i] = entries[i].log_ratio - out.log_factor;
+    return out;
+}
+
+struct bias_table bias_fit(const struct bias_row *rows, size_t count)
+{
+    struct entry *entries = xcalloc(count, sizeof(*entries));
+    double *deviations = xcalloc(count, sizeof(*deviations)); // of every row from its kernel
+    double *scratch = xcalloc(count, sizeof(*scratch));
+    struct bias_table out = {0};
+    size_t used = take_valid(entries, rows, count);
+    qsort(entries, used, sizeof(*entries), by_kernel);
+    out.items = xcalloc(used, sizeof(*out.items));
+    for (size_t begin = 0, end; begin < used; begin = end) {
+        for (end = begin + 1; end < used && !by_kernel(&entries[begin], &entries[end]);)
+            end++;
+        struct bias *bias = &out.items[out.count++];
+        *bias = fit_one(entries + begin, end - begin, deviations + begin);
+        memcpy(scratch, deviations + begin, (end - begin) * sizeof(*scratch));
+        bias->band = robust_sigma(scratch, end - begin);
+    }
+    double pooled = used ? robust_sigma(deviations, used) : 0;
+    for (size_t i = 0; i < out.count; i++) {
+        if (out.items[i].rows < FEW_ROWS)
+            out.items[i].band = pooled;
+    }
+    free(entries);
+    free(deviations);
+    free(scratch);
+    return out;
+}
+
+void bias_table_free(struct bias_table *table)
+{
+    free(table->items);
+    *table = (struct bias_table){0};
+}
+
+static int named(const void *kernel, const void *bias)
+{
+    return strcmp(kernel, ((const struct bias *)bias)->kernel);
+}
+
+const struct bias *bias_find(const struct bias_table *table, const char *kernel)
+{
+    if (table->count == 0)
+        return NULL;
+    return bsearch(kernel, table->items, table->count, sizeof(*table->items), named);
+}
+
+void bias_apply(struct prediction *p, const struct bias_table *table, const char *kernel)
+{
+    const struct bias *bias = bias_find(table, kernel);
+    if (!bias || !p->feasible)
+        return;
+    double factor = exp(bias->log_factor);
+    p->time_ns *= factor;
+    for (size_t i = 0; i < p->part_count; i++)
+        p->parts[i].time_ns *= factor;
+    p->band = bias->band;
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Compute capability 8.0 to 10.0 (CUDA C++ Programming Guide, "Compute Capabilities", and the
+// occupancy calculator that comes with the toolkit): registers are given to a warp in units of 256,
+// so 8 a thread; shared memory to a block in units of 128 bytes after 1 KiB that the system takes.
+// An SM holds 64 warps and 32 blocks (48 warps and 24 blocks on 8.9 and 12.0, which the profile
+// does not tell apart: there the answer may be too high where threads limit).
+#include "model/predict/parts/occupancy.h"
+
+enum {
+    WARP = 32,
+    WARPS = 64,
+    BLOCKS = 32,
+    REGISTER_UNIT = 8,
+    SHARED_UNIT = 128,
+    SHARED_SYSTEM = 1024
+};
+
+const char *occupancy_limit_name(enum occupancy_limit limit)
+{
+    static const char *const names[OCCUPANCY_LIMITS] = {"unknown", "threads", "registers",
+                                                        "shared memory", "blocks"};
+    return names[limit];
+}
+
+static int32_t round_up(int32_t value, int32_t unit)
+{
+    return (value + unit - 1) / unit * unit;
+}
+
+static void limit_to(struct occupancy *o, int32_t blocks, enum occupancy_limit limit)
+{
+    if (blocks < o->blocks)
+        *o = (struct occupancy){.blocks = blocks, .limit = limit};
+}
+
+struct occupancy occupancy_of(const struct gpu *gpu, int32_t threads, int32_t registers,
+                              int32_t smem_bytes)
+{
+    struct occupancy o = {.blocks = BLOCKS, .limit = OCCUPANCY_BLOCKS};
+    const double shared = gpu->smem_sm_bytes.value;
+    if (threads < 1 || threads > 1024 || registers < 0 || registers > 255 || smem_bytes < 0 ||
+        smem_bytes > 1 << 24 || !(gpu->registers.value >= 1) || !(shared >= 1))
+        return (struct occupancy){.limit = OCCUPANCY_UNKNOWN};
+    const int32_t warps = round_up(threads, WARP) / WARP;
+    limit_to(&o, WARPS / warps, OCCUPANCY_THREADS);
+    if (registers) {
+        const int32_t of_warp = round_up(registers, REGISTER_UNIT) * WARP;
+        limit_to(&o, (int32_t)gpu->registers.value / of_warp / warps, OCCUPANCY_REGISTERS);
+    }
+    limit_to(&o, (int32_t)shared / round_up(smem_bytes + SHARED_SYSTEM, SHARED_UNIT),
+             OCCUPANCY_SHARED);
+    o.warps = o.blocks * warps;
+    return o;
+}

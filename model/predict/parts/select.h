@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which configuration a model would choose: every candidate is predicted, the fastest wins.
+#ifndef PLUMB_SELECT_H
+#define PLUMB_SELECT_H
+
+#include "model/predict/parts/origami.h"
+
+struct selection {
+    struct traits traits; // tile, stages, cluster, threads, raster_group, split_k
+    double time_ns;
+    int32_t tried, valid;
+    enum bound bound;
+};
+
+// Origami selects in its own two phases, as wide as `search` says; the other models ignore it and
+// choose among thread-block tiles that Hopper and Blackwell kernels are built with. Ties go to the
+// first candidate. Returns NULL, or a static text that says why nothing could be chosen.
+const char *select_config(struct selection *out, const struct model *model, const struct gpu *gpu,
+                          const struct problem *problem, double clock_hz,
+                          const struct origami_search *search);
+
+#endif
