@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Inputs are the same bits for ever: a recorded seed must give them again on any device.
-#include "kernels/inputs.h"
+#include "kernels/device/inputs.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/library_version.h"
+#include "kernels/device/library_version.h"
 #include "model/base.h"
 #include "tests/helper_repo.h"
 

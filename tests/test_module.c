@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Kernel libraries in the process that times them: loaded, released, and loaded again.
-#include "kernels/module.h"
+#include "kernels/bench/module.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

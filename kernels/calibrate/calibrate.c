@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/calibrate.h"
+#include "kernels/calibrate/calibrate.h"
 
 #include <assert.h>
 #include <math.h>

@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-#include "kernels/device.h"
+#include "kernels/device/device.h"
 
 enum { CALIBRATE_REPEATS = 5, CALIBRATE_REPEATS_MAX = 16 };
 

@@ -5,9 +5,9 @@
 // The estimate of a block is the 10 % trimmed mean of its pairs' log ratios; its standard error
 // comes from the winsorised standard deviation (R. Wilcox, Introduction to Robust Estimation and
 // Hypothesis Testing, 2012, section 3.3): s_w / ((1 - 2 g) sqrt(n)), g = 0.1.
-#include "kernels/bench.h"
-#include "kernels/module.h"
-#include "kernels/series.h"
+#include "kernels/bench/bench.h"
+#include "kernels/bench/module.h"
+#include "kernels/bench/series.h"
 
 #include <errno.h>
 #include <math.h>

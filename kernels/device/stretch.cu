@@ -7,7 +7,7 @@
 // it; the sample is then refused. Stamps are taken on every SM: an SM's clock64 and the global
 // timer from just before to just after give the mean clock inside, which probes beside a kernel
 // miss (1.93 GHz beside, 1.58 inside a large GEMM on an H200).
-#include "kernels/device_cuda.h"
+#include "kernels/device/device_cuda.h"
 
 enum { FLUSH_THREADS = 512 };
 

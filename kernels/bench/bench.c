@@ -3,7 +3,7 @@
 // bench: the trusted child that times kernels. It owns device memory, inputs, timing and checking;
 // libraries under test only launch. Driven by `plumb` over its standard input and output
 // (model/wire.h), or by hand.
-#include "kernels/bench.h"
+#include "kernels/bench/bench.h"
 
 #include <errno.h>
 #include <getopt.h>

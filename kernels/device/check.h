@@ -22,7 +22,7 @@
 #ifndef PLUMB_CHECK_H
 #define PLUMB_CHECK_H
 
-#include "kernels/device.h"
+#include "kernels/device/device.h"
 
 double check_scale(const struct problem *problem);
 double check_tolerance(const struct problem *problem);

@@ -7,10 +7,10 @@
 // R. Freivalds proposed (Information Processing Letters 9, 1979): with a random vector x, C x = A
 // (B x) takes O(mn + mk + nk), and an error e in one element moves its row's sum by e x_j. A row's
 // rounding errors add up like sqrt(n) of one's, so the row fails beyond 8 sqrt(n) tolerances.
-#include "kernels/host.h"
+#include "kernels/device/host.h"
 
-#include "kernels/check.h"
-#include "kernels/inputs.h"
+#include "kernels/device/check.h"
+#include "kernels/device/inputs.h"
 
 #include <math.h>
 #include <stdlib.h>

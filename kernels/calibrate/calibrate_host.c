@@ -3,8 +3,8 @@
 // What the models need to know of the host's CPU, measured in about two seconds: the clock of a
 // busy core, FP32 operations per clock, bandwidth of memory and of the last-level cache, load
 // latencies.
-#include "kernels/calibrate.h"
-#include "kernels/host.h"
+#include "kernels/calibrate/calibrate.h"
+#include "kernels/device/host.h"
 
 #include <errno.h>
 #include <math.h>

@@ -4,7 +4,7 @@
 #ifndef PLUMB_KERNELS_HOST_H
 #define PLUMB_KERNELS_HOST_H
 
-#include "kernels/device.h"
+#include "kernels/device/device.h"
 
 int host_reference(struct reference **out, struct device_base *device,
                    const struct problem *problem, const struct plumb_args *args, uint64_t seed,

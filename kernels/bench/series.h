@@ -9,7 +9,7 @@
 #ifndef PLUMB_SERIES_H
 #define PLUMB_SERIES_H
 
-#include "kernels/device.h"
+#include "kernels/device/device.h"
 
 struct series_spec {
     const char *kernel;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The child's side of model/wire.h. Every command is answered by `done` or `fail`.
-#include "kernels/bench.h"
-#include "kernels/module.h"
-#include "kernels/series.h"
+#include "kernels/bench/bench.h"
+#include "kernels/bench/module.h"
+#include "kernels/bench/series.h"
 #include "model/wire.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/buffers.h"
+#include "kernels/bench/buffers.h"
 
-#include "kernels/check.h"
-#include "kernels/inputs.h"
+#include "kernels/device/check.h"
+#include "kernels/device/inputs.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
 // allows (64 x 64 tiles in shared memory). It is trusted because samples of it are computed a
 // second time on the host, from the generator and not from the device's memory: a fault in filling,
 // in the layout or in this kernel shows there.
-#include "kernels/device_cuda.h"
-#include "kernels/inputs.h"
+#include "kernels/device/device_cuda.h"
+#include "kernels/device/inputs.h"
 
 enum { TILE = 64, SLAB = 16, SIDE = 16, EACH = TILE / SIDE, SPOTS = 24, THREADS = 256 };
 

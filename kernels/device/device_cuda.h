@@ -12,9 +12,9 @@
 #include <cuda_runtime.h>
 
 extern "C" {
-#include "kernels/check.h"
-#include "kernels/device.h"
-#include "kernels/nvml.h"
+#include "kernels/device/check.h"
+#include "kernels/device/device.h"
+#include "kernels/device/nvml.h"
 }
 
 // One SM's clocks at one moment. `sequence` tells whose sample it belongs to.

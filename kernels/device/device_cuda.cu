@@ -2,9 +2,9 @@
 //
 // The cuda device: memory, inputs, samples, identity. Timing is in stretch.cu, the reference in
 // reference_cuda.cu, micro-benchmarks in calibrate_*.cu. Settings of the GPU are never changed.
-#include "kernels/device_cuda.h"
-#include "kernels/inputs.h"
-#include "kernels/library_version.h"
+#include "kernels/device/device_cuda.h"
+#include "kernels/device/inputs.h"
+#include "kernels/device/library_version.h"
 
 enum { FILL_THREADS = 256, STATE_EVERY_MS = 10, ATTEMPTS = 3 };
 

@@ -14,9 +14,9 @@
 //   flops_clk_tf32, _fp16, _fp8      wgmma m64n256 from shared memory, two warpgroups, per SM
 //   cap_clock_*_hz                   the SM clock after 0.3 s of the same on all SMs with random
 //   data
-#include "kernels/calibrate.h"
-#include "kernels/device_cuda.h"
-#include "kernels/inputs.h"
+#include "kernels/calibrate/calibrate.h"
+#include "kernels/device/device_cuda.h"
+#include "kernels/device/inputs.h"
 
 enum {
     REPEATS = CALIBRATE_REPEATS,

@@ -9,9 +9,9 @@
 //   l2_bytes_clk, l2_share_N     the same, re-reading 16 MiB
 //   *_latency_clk                one thread, each load's address is the one before's result
 //   transpose_bytes_s            a tiled transpose (read + written), its result checked
-#include "kernels/calibrate.h"
-#include "kernels/device_cuda.h"
-#include "kernels/inputs.h"
+#include "kernels/calibrate/calibrate.h"
+#include "kernels/device/device_cuda.h"
+#include "kernels/device/inputs.h"
 
 enum {
     THREADS = 1024,

@@ -2,7 +2,7 @@
 //
 // The few NVML functions used, declared here by their documented signatures (NVML API reference):
 // its header is not part of every CUDA package.
-#include "kernels/nvml.h"
+#include "kernels/device/nvml.h"
 
 #include "model/result.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/device.h"
+#include "kernels/device/device.h"
 
 #include <string.h>
 

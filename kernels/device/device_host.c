@@ -6,9 +6,9 @@
 // sample). The shared last-level cache is left alone: it can be hundreds of megabytes, of which a
 // virtual machine owns an unknown share, and reading it twice would cost more than the measurement.
 // A kernel of one thread runs pinned to one core; others run where the scheduler puts them.
-#include "kernels/host.h"
+#include "kernels/device/host.h"
 
-#include "kernels/inputs.h"
+#include "kernels/device/inputs.h"
 
 #include <errno.h>
 #include <gnu/libc-version.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/series.h"
+#include "kernels/bench/series.h"
 
-#include "kernels/buffers.h"
-#include "kernels/check.h"
-#include "kernels/inputs.h"
-#include "kernels/module.h"
+#include "kernels/bench/buffers.h"
+#include "kernels/bench/module.h"
+#include "kernels/device/check.h"
+#include "kernels/device/inputs.h"
 
 #include <assert.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/check.h"
+#include "kernels/device/check.h"
 
-#include "kernels/inputs.h"
+#include "kernels/device/inputs.h"
 
 #include <math.h>
 

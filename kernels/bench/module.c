@@ -5,7 +5,7 @@
 // same place was waited for without end (CUDA 13.0, __cudaGetKernel at its first launch, after a
 // library was opened for problems that its kernel does not do). Private copies are used again, so
 // that there are no more of them than were ever open at once.
-#include "kernels/module.h"
+#include "kernels/bench/module.h"
 
 #include <dlfcn.h>
 #include <errno.h>

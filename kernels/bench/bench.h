@@ -5,7 +5,7 @@
 #ifndef PLUMB_BENCH_H
 #define PLUMB_BENCH_H
 
-#include "kernels/device.h"
+#include "kernels/device/device.h"
 
 #include <stdio.h>
 

@@ -7,7 +7,7 @@
 #ifndef PLUMB_BUFFERS_H
 #define PLUMB_BUFFERS_H
 
-#include "kernels/device.h"
+#include "kernels/device/device.h"
 
 struct buffers {
     const struct device_ops *ops;
