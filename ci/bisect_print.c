@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ci/bisection.h"
-#include "reports/clean.h"
+#include "reports/text/clean.h"
 
 #include <math.h>
 #include <stdio.h>

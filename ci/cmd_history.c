@@ -7,8 +7,8 @@
 #include "ci/series_csv.h"
 #include "model/history/changepoint.h"
 #include "model/history/focus.h"
-#include "reports/clean.h"
-#include "reports/json.h"
+#include "reports/text/clean.h"
+#include "reports/text/json.h"
 
 #include <math.h>
 #include <stdio.h>

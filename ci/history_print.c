@@ -2,8 +2,8 @@
 //
 // The changes of stored series as a table, CSV and JSON. Names in a store are untrusted text.
 #include "ci/history_store.h"
-#include "reports/clean.h"
-#include "reports/json.h"
+#include "reports/text/clean.h"
+#include "reports/text/json.h"
 
 #include <math.h>
 #include <stdio.h>

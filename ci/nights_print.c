@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ci/nights.h"
-#include "reports/clean.h"
-#include "reports/json.h"
+#include "reports/text/clean.h"
+#include "reports/text/json.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 // The points that a chart shows: settled ones are thinned once, later ones are all there.
 #include "ci/past_kept.h"
 
-#include "reports/series_chart.h"
+#include "reports/charts/series_chart.h"
 
 #include <stdlib.h>
 #include <string.h>

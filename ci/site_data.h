@@ -8,7 +8,7 @@
 #include "ci/history_store.h"
 #include "ci/nights.h"
 #include "ci/past_kept.h"
-#include "reports/site.h"
+#include "reports/site/site.h"
 
 struct site_place { // of the series with this key in the store
     int64_t key;

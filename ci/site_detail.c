@@ -4,7 +4,7 @@
 #include "ci/site_data.h"
 
 #include "model/predict/parts/ws_pipeline.h"
-#include "reports/series_chart.h"
+#include "reports/charts/series_chart.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 #define PLUMB_REPORTS_REPORT_H
 
 #include "model/result.h"
-#include "reports/buffer.h"
+#include "reports/text/buffer.h"
 
 // A change found in a series' own past: the level is another one from points[index] on.
 struct report_change {

@@ -5,7 +5,7 @@
 #ifndef PLUMB_TESTS_HELPER_SITE_H
 #define PLUMB_TESTS_HELPER_SITE_H
 
-#include "reports/site.h"
+#include "reports/site/site.h"
 
 struct helper_site {
     struct site site;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/json.h"
+#include "reports/text/json.h"
 #include "tests/helper_store.h"
 
 #include <math.h>

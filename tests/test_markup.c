@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/clean.h"
-#include "reports/json.h"
-#include "reports/markup.h"
+#include "reports/text/clean.h"
+#include "reports/text/json.h"
+#include "reports/text/markup.h"
 #include "tests/helper_run.h"
 
 #include <setjmp.h> // cmocka.h needs these before it

@@ -3,7 +3,7 @@
 #include "tests/helper_run.h"
 #include "tests/helper_site_folder.h"
 
-#include "reports/series_chart.h"
+#include "reports/charts/series_chart.h"
 
 #include <setjmp.h> // cmocka.h needs these before it
 #include <stdarg.h>

@@ -6,7 +6,7 @@
 // In a command's message `%`, CR and LF are written %25, %0D, %0A; in a property also `:` and `,`
 // (docs.github.com, "Workflow commands for GitHub Actions"). Cleaned text has no CR and no ESC, and
 // a message is one line, so text from outside cannot start a command of its own.
-#include "reports/clean.h"
+#include "reports/text/clean.h"
 #include "reports/view.h"
 
 #include <stdlib.h>

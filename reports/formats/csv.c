@@ -3,8 +3,8 @@
 // results.csv for spreadsheets and scripts: one row per series, RFC 4180, UTF-8. Times are
 // nanoseconds, clocks Hz, changes relative; an empty field is "not known". A text that a
 // spreadsheet would take for a formula gets an apostrophe in front (OWASP, "CSV Injection").
-#include "reports/clean.h"
-#include "reports/json.h"
+#include "reports/text/clean.h"
+#include "reports/text/json.h"
 #include "reports/view.h"
 
 #include <math.h>

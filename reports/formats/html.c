@@ -3,7 +3,7 @@
 // index.html: one self-contained file that opens offline. The first screen answers "did it get
 // slower, where, since when, why"; below it every series, how far to trust the run, and where the
 // figures come from.
-#include "reports/html.h"
+#include "reports/run/html.h"
 
 #include <stdlib.h>
 

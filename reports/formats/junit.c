@@ -8,8 +8,8 @@
 // missing is one of the suite "commit".
 //
 // Element order and attributes follow junit-10.xsd of Jenkins' xUnit plugin, the strictest reader.
-#include "reports/explain.h"
-#include "reports/markup.h"
+#include "reports/run/explain.h"
+#include "reports/text/markup.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 // Untrusted text cannot leave its cell: it is one line, every character that means something to
 // GitHub's Markdown is a character reference. GitHub looks for mentions and issue numbers in the
 // finished page, so "@" and "#" are also cut off from what follows by a zero-width space.
-#include "reports/clean.h"
+#include "reports/text/clean.h"
 #include "reports/view.h"
 
 #include <math.h>

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/charts/series_chart.h"
+
+#include "reports/charts/svg.h"
+#include "reports/text/json.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// The drawing that cannot be zoomed has no use for more points than some columns of pixels each.
+enum { STILL_POINTS = 300, DOTS = 60, LETTER = 7 };
+enum { WIDE = 940, HEIGHT = 220, LEFT = 62, RIGHT = 14, TOP = 12, BOTTOM = 184 };
+
+static bool is_time(double time_ns)
+{
+    return time_ns > 0 && isfinite(time_ns);
+}
+
+// Smallest and largest of [from, to) in order of appearance.
+static size_t extremes(const struct history *h, size_t from, size_t to, size_t *out)
+{
+    size_t low = to, high = to;
+    for (size_t i = from; i < to; i++) {
+        double time = h->points[i].time_ns;
+        if (!is_time(time))
+            continue;
+        if (low == to || time < h->points[low].time_ns)
+            low = i;
+        if (high == to || time > h->points[high].time_ns)
+            high = i;
+    }
+    if (low == to)
+        return 0;
+    out[0] = low < high ? low : high;
+    out[1] = low < high ? high : low;
+    return out[0] == out[1] ? 1 : 2;
+}
+
+// The newest point always stays, in a stretch of its own: it is what people look for.
+size_t *series_thin(const struct history *h, size_t most, size_t *count)
+{
+    size_t *list = xcalloc((h->count < most ? h->count : most) + 3, sizeof(*list));
+    *count = 0;
+    if (h->count <= most) {
+        for (size_t i = 0; i < h->count; i++)
+            list[(*count)++] = i;
+        return list;
+    }
+    size_t stretches = (most - 1) / 2, last = h->count - 1;
+    for (size_t s = 0; s < stretches; s++)
+        *count += extremes(h, s * last / stretches, (s + 1) * last / stretches, list + *count);
+    list[(*count)++] = last;
+    return list;
+}
+
+struct drawing {
+    const struct series_chart *chart;
+    const size_t *shown;
+    size_t count;
+    double factor; // nanoseconds to the unit of the axis
+    const char *unit;
+};
+
+static size_t place_of(const struct series_chart *c, size_t i)
+{
+    return c->at ? c->at[i] : i;
+}
+
+static double bound_of(const struct series_chart *c, size_t i, bool upper)
+{
+    const double *bounds = upper ? c->upper_ns : c->lower_ns;
+    return bounds && is_time(bounds[i]) ? bounds[i] : c->history->points[i].time_ns;
+}
+
+static struct scale time_scale(const struct drawing *d)
+{
+    struct scale y = {INFINITY, -INFINITY, BOTTOM, TOP};
+    for (size_t i = 0; i < d->count; i++) {
+        if (!is_time(d->chart->history->points[d->shown[i]].time_ns))
+            continue;
+        y.low = fmin(y.low, bound_of(d->chart, d->shown[i], false));
+        y.high = fmax(y.high, bound_of(d->chart, d->shown[i], true));
+    }
+    scale_pad(&y, 0.1);
+    return y;
+}
+
+static void draw_area(struct markup *m, const struct drawing *d, const struct scale *x,
+                      const struct scale *y)
+{
+    struct buffer path = {0};
+    for (size_t pass = 0; pass < 2; pass++) {
+        for (size_t k = 0; k < d->count; k++) {
+            size_t i = d->shown[pass ? d->count - 1 - k : k];
+            if (is_time(d->chart->history->points[i].time_ns))
+                svg_step(&path, path.length ? 'L' : 'M', scale_at(x, (double)place_of(d->chart, i)),
+                         scale_at(y, bound_of(d->chart, i, pass == 0)));
+        }
+    }
+    if (path.length > 0)
+        svg_path(m, "area", path.bytes);
+    buffer_free(&path);
+}
+
+static void draw_line(struct markup *m, const struct drawing *d, bool predicted,
+                      const struct scale *x, const struct scale *y)
+{
+    struct buffer path = {0};
+    bool pen = false;
+    for (size_t k = 0; k < d->count; k++) {
+        const struct history_point *p = &d->chart->history->points[d->shown[k]];
+        double value = predicted ? p->predicted_ns : p->time_ns;
+        bool ok = is_time(value) && scale_covers(y, value);
+        if (ok)
+            svg_step(&path, pen ? 'L' : 'M', scale_at(x, (double)place_of(d->chart, d->shown[k])),
+                     scale_at(y, value));
+        pen = ok;
+    }
+    if (path.length > 0)
+        svg_path(m, predicted ? "curve predicted" : "curve head", path.bytes);
+    buffer_free(&path);
+}
+
+// A line through one point is none, nor has it an area; few points are better seen.
+static void draw_dots(struct markup *m, const struct drawing *d, const struct scale *x,
+                      const struct scale *y)
+{
+    for (size_t k = 0; k < d->count && d->count <= DOTS; k++) {
+        size_t i = d->shown[k];
+        double time = d->chart->history->points[i].time_ns;
+        double at = scale_at(x, (double)place_of(d->chart, i));
+        double low = bound_of(d->chart, i, false), high = bound_of(d->chart, i, true);
+        if (!is_time(time))
+            continue;
+        if (high > low)
+            svg_line(m, "whisker", at, scale_at(y, high), at, scale_at(y, low));
+        svg_marker(m, "v-point", SHAPE_DOT, at, scale_at(y, time), 2.5);
+    }
+}
+
+static const struct {
+    const char *name, *class;
+} mark_kinds[] = {[MARK_SLOWER] = {"slower", "change"},
+                  [MARK_FASTER] = {"faster", "change better"},
+                  [MARK_EPOCH] = {"epoch", "epoch"},
+                  [MARK_BREAK] = {"declared", "declared"}};
+
+static void draw_marks(struct markup *m, const struct series_chart *c, const struct scale *x)
+{
+    double open = LEFT; // where the next text may begin: the closest ones stay without
+    for (size_t i = 0; i < c->mark_count; i++) {
+        double at = scale_at(x, (double)c->marks[i].index - 0.5);
+        double width = LETTER * (double)strlen(c->marks[i].text);
+        svg_line(m, mark_kinds[c->marks[i].kind].class, at, TOP, at, BOTTOM);
+        if (at + 4 < open || at + 4 + width > WIDE)
+            continue;
+        svg_text(m, "tick", at + 4, TOP + 8, "start", c->marks[i].text);
+        open = at + 8 + width;
+    }
+}
+
+static void draw(struct markup *m, const struct drawing *d)
+{
+    const struct history *h = d->chart->history;
+    size_t total = d->chart->total ? d->chart->total : h->count;
+    struct scale x = {-0.5, (double)total - 0.5, LEFT, WIDE - RIGHT}, y = time_scale(d);
+    char first[VIEW_TEXT], last[VIEW_TEXT];
+    view_date(first, h->points[0].time_s);
+    view_date(last, h->points[h->count - 1].time_s);
+    first[10] = last[10] = '\0';
+    svg_begin(m, "chart wide", WIDE, HEIGHT, "Time per launch over commits, oldest first");
+    svg_axis_left(m, &y, LEFT, WIDE - RIGHT, d->factor, d->unit);
+    if (d->chart->lower_ns && d->chart->upper_ns)
+        draw_area(m, d, &x, &y);
+    draw_line(m, d, true, &x, &y);
+    draw_line(m, d, false, &x, &y);
+    draw_dots(m, d, &x, &y);
+    draw_marks(m, d->chart, &x);
+    svg_text(m, "tick", LEFT, HEIGHT - 14, "start", first);
+    svg_text(m, "tick", WIDE - RIGHT, HEIGHT - 14, "end", last);
+    svg_text(m, "tick", (LEFT + WIDE - RIGHT) / 2.0, HEIGHT - 14, "middle",
+             "commits, oldest first");
+    svg_end(m);
+}
+
+// ---- the same for page.js -----------------------------------------------------------------------
+
+static void put_row(struct json *j, const struct drawing *d, size_t i)
+{
+    const struct history_point *p = &d->chart->history->points[i];
+    bool bars = d->chart->lower_ns && d->chart->upper_ns;
+    double time = is_time(p->time_ns) ? p->time_ns * d->factor : NAN;
+    double predicted = is_time(p->predicted_ns) ? p->predicted_ns * d->factor : NAN;
+    json_begin(j, NULL, '[');
+    json_integer(j, NULL, (int64_t)place_of(d->chart, i));
+    json_rounded(j, NULL, time, 6);
+    json_rounded(j, NULL, predicted, 6);
+    if (bars) {
+        json_rounded(j, NULL, bound_of(d->chart, i, false) * d->factor, 6);
+        json_rounded(j, NULL, bound_of(d->chart, i, true) * d->factor, 6);
+    }
+    json_end(j, ']');
+}
+
+static void put_arrays(struct json *j, const struct drawing *d)
+{
+    char id[VIEW_TEXT];
+    json_begin(j, "times", '[');
+    for (size_t k = 0; k < d->count; k++)
+        json_integer(j, NULL, d->chart->history->points[d->shown[k]].time_s);
+    json_end(j, ']');
+    json_begin(j, "commits", '[');
+    for (size_t k = 0; k < d->count; k++) {
+        view_short_id(id, d->chart->history->points[d->shown[k]].commit);
+        json_string(j, NULL, id);
+    }
+    json_end(j, ']');
+    json_begin(j, "rows", '[');
+    for (size_t k = 0; k < d->count; k++)
+        put_row(j, d, d->shown[k]);
+    json_end(j, ']');
+}
+
+static void write_data(struct markup *m, const struct drawing *d)
+{
+    struct buffer text = {0};
+    struct json j = {.out = &text};
+    json_begin(&j, NULL, '{');
+    json_string(&j, "unit", d->unit + 1);
+    json_bool(&j, "bars", d->chart->lower_ns && d->chart->upper_ns);
+    json_begin(&j, "marks", '[');
+    for (size_t i = 0; i < d->chart->mark_count; i++) {
+        json_begin(&j, NULL, '{');
+        json_integer(&j, "at", (int64_t)d->chart->marks[i].index);
+        json_string(&j, "text", d->chart->marks[i].text);
+        json_string(&j, "kind", mark_kinds[d->chart->marks[i].kind].name);
+        json_end(&j, '}');
+    }
+    json_end(&j, ']');
+    put_arrays(&j, d);
+    json_end(&j, '}');
+    markup_start(m, "script");
+    markup_attr(m, "type", "application/json");
+    markup_raw(m, text.bytes);
+    markup_end(m);
+    buffer_free(&text);
+}
+
+void series_chart(struct markup *m, const struct series_chart *chart)
+{
+    struct drawing all = {.chart = chart}, still = {.chart = chart};
+    size_t *shown = series_thin(chart->history, SERIES_CHART_POINTS, &all.count);
+    size_t *fewer = series_thin(chart->history, STILL_POINTS, &still.count);
+    all.shown = shown;
+    still.shown = fewer;
+    struct scale y = time_scale(&all);
+    still.unit = all.unit = view_unit(y.high, &all.factor);
+    still.factor = all.factor;
+    markup_open(m, "div", "ts");
+    write_data(m, &all);
+    draw(m, &still);
+    markup_end(m);
+    free(shown);
+    free(fewer);
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The nightly site: a pure function from what is stored to a folder of static files that open
+// offline and need no server.
+//
+//     index.html      what changed since the last accepted state; every series, to search and sort
+//     kernel/*.html   one page per kernel: each series with its chart, changes, epochs, prediction
+//     device/*.html   one page per device: every series on it, and its sorted accuracy
+//     accuracy.html   how good each model is, night by night
+//     runs.html       the newest runs;  compare.html  any two of all side by side
+//     compare/        what compare.html loads when it is asked for: the list of all runs, and their
+//                     times in files of SITE_RUNS_PER_FILE runs
+//     feed.xml        Atom feed of alarms
+// Beside every page of tables stands the same as JSON (index.json, kernel/*.json, ...).
+//
+// Scale: the summaries of all series are held at once (about 400 bytes each); the points of a
+// series come through `load` and are dropped after its page part is written, so memory does not
+// grow with the number of commits; a run's times come through `load_times` likewise. A page or file
+// of times whose inputs have not changed is not made again.
+#ifndef PLUMB_REPORTS_SITE_H
+#define PLUMB_REPORTS_SITE_H
+
+#include "reports/charts/charts.h"
+
+enum { SITE_SPARK = 32, SITE_RUNS_PER_FILE = 64 };
+
+// A change of level found in a series' past.
+struct site_change {
+    size_t index;       // the new level begins with this point of the series
+    size_t first, last; // credible set: it began with one of these points
+    char commit[OBJECT_ID_TEXT], first_commit[OBJECT_ID_TEXT], last_commit[OBJECT_ID_TEXT];
+    int64_t time_s;       // of `commit`
+    double log_ratio;     // log(after / before)
+    double lower, upper;  // its interval
+    double log_evidence;  // natural log of the evidence against "no change"
+    enum cause cause;     // kernel, environment, model
+    const char *sentence; // or NULL
+};
+
+// An accepted change of baseline.
+struct site_epoch {
+    size_t index; // the accepted level begins with this point of the series
+    char commit[OBJECT_ID_TEXT];
+    double level; // accepted log(new / old)
+    const char *reason, *who;
+    int64_t when_s;
+};
+
+// A declared change: driver, runtime, model, device.
+struct site_break {
+    size_t index; // first point after it
+    char commit[OBJECT_ID_TEXT];
+    int64_t time_s;
+    const char *what;               // "driver 570.86 -> 580.65"
+    double log_ratio, lower, upper; // by how much times moved with it; NaN: not known
+};
+
+// All of one series, handed out by `load`.
+struct site_detail {
+    struct history history;            // the points shown, newest last; at least one
+    const size_t *at;                  // index of each in the series, or NULL: all are shown
+    size_t total;                      // points of the series
+    const double *lower_ns, *upper_ns; // interval of each point's time, or NULL
+    const struct site_change *changes; // by index, ascending
+    size_t change_count;
+    const struct site_epoch *epochs;
+    size_t epoch_count;
+    const struct site_break *breaks; // by index
+    size_t break_count;
+    struct prediction prediction; // of the newest point; model NULL: none
+    struct traits traits;
+    const struct chart_span *spans; // lanes: warp roles, stages; of the predicted pipeline, or NULL
+    size_t span_count;
+    const char *span_note; // what the spans are of
+};
+
+// One line of the overview.
+struct site_series {
+    const char *kernel; // untrusted text, as all names
+    struct problem problem;
+    size_t device;       // index into site->devices
+    uint64_t revision;   // differs whenever what `load` gives differs (a hash, or a last row id)
+    size_t points;       // commits measured
+    int64_t newest_s;    // commit time of the newest point
+    double time_ns;      // newest, NaN if none
+    double clock_hz;     // 0 unknown
+    double predicted_ns; // 0 none
+    enum bound bound;
+    // Against the last accepted state: the last epoch, or the beginning when there is none.
+    enum verdict_kind kind; // same, slower, faster, undecided, broken, new
+    enum cause cause;
+    double log_ratio, lower, upper; // NaN if none
+    const char *since;              // commit id the change began with, or NULL
+    int64_t since_s;                // its time
+    const char *sentence;           // or NULL
+    float spark[SITE_SPARK];        // newest times in any unit, oldest first
+    size_t spark_count;
+};
+
+// How good a model was in one night (one run): over all problems of a kernel, type and device.
+struct site_accuracy_point {
+    int64_t time_s;
+    char commit[OBJECT_ID_TEXT];
+    size_t count;      // predictions compared
+    double mape, bias; // relative: 0.1 is 10 %; bias: mean of actual / predicted - 1
+    double tau;        // Kendall's rank correlation, -1 .. 1, NaN if fewer than 2
+    double within;     // share within +-10 %, 0..1
+};
+enum site_accuracy_figure { SITE_MAPE, SITE_BIAS, SITE_TAU, SITE_WITHIN, SITE_ACCURACY_FIGURES };
+double site_accuracy_value(const struct site_accuracy_point *point,
+                           enum site_accuracy_figure figure);
+struct site_accuracy {
+    const char *model, *version; // version: the newest point's
+    const char *kernel;          // "" = all kernels
+    enum dtype dtype;
+    size_t device;
+    const struct site_accuracy_point *points; // newest last
+    size_t count;
+    // Where the level of each figure changed: indices, ascending.
+    struct site_accuracy_changes {
+        const size_t *at;
+        size_t count;
+    } changes[SITE_ACCURACY_FIGURES];
+};
+
+struct site_run {
+    int64_t id;
+    enum run_kind kind;
+    int64_t started_s, finished_s; // finished 0: interrupted
+    char base[OBJECT_ID_TEXT], head[OBJECT_ID_TEXT];
+    const char *summary; // of the head commit
+    size_t device;       // the first of its devices
+    enum conclusion conclusion;
+    const char *headline;
+    const char *href;  // its own report, relative to the site's folder, or NULL
+    uint64_t revision; // differs whenever its times do; 0: it has none to compare
+};
+
+// Newest first. The entry's identity is series + commit, so a reader never sees one twice.
+struct site_alarm {
+    size_t series;
+    enum verdict_kind kind;
+    enum cause cause;
+    char commit[OBJECT_ID_TEXT];
+    int64_t when_s;
+    double log_ratio;
+    const char *sentence;
+};
+
+struct site {
+    const char *repository, *tool_version;
+    int64_t made_s;         // time of the newest run: no clock is read, so the same gives the same
+    const char *commit_url; // of a commit: its id in place of %s or behind; or NULL
+    const char *site_url;   // absolute address it will be published at, or NULL (Atom ids, links)
+    const struct device *devices;
+    size_t device_count;
+    const struct site_series *series; // any order
+    size_t series_count;
+    const struct site_accuracy *accuracy;
+    size_t accuracy_count;
+    const struct site_run *runs; // newest first
+    size_t run_count;
+    const struct site_alarm *alarms;
+    size_t alarm_count;
+    // Fills `out` from arena memory for series[index]; called once per series page part that must
+    // be made. The arena is freed after the part is written.
+    int (*load)(struct site_detail *out, size_t index, void *context, struct arena *arena,
+                struct error *err);
+    // The times of runs[run], one per series, NaN = not measured.
+    int (*load_times)(double *times_ns, size_t run, void *context, struct error *err);
+    void *context;
+};
+
+struct site_written {
+    size_t pages, unchanged; // files written, files left as they were
+    size_t loaded;           // series whose points were asked for
+    size_t loaded_runs;      // runs whose times were, for the files of compare.html
+};
+
+// Makes or refreshes the site in `directory` (created; its parent must exist). Files are replaced
+// whole. Pages of kernels that are no longer there stay, unlinked. `written` may be NULL.
+int site_write(const struct site *site, const char *directory, struct site_written *written,
+               struct error *err);
+
+#endif

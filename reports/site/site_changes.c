@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What changed among a set of series, grouped by kernel, and the sorted curves.
+#include "reports/site/site_parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FINDINGS_SHOWN = 12 };
+
+struct finding {
+    size_t worst; // series
+    size_t series;
+};
+
+static bool belongs(const struct site *site, const struct finding *f, size_t index)
+{
+    const struct site_series *a = &site->series[f->worst], *b = &site->series[index];
+    return a->kind == b->kind && site_is_environment(a) == site_is_environment(b) &&
+           strcmp(a->kernel, b->kernel) == 0;
+}
+
+// Series come worst first, so the first of a group is its worst. Returns how many groups there are.
+static size_t collect(const struct site *site, const size_t *series, size_t count,
+                      struct finding findings[FINDINGS_SHOWN])
+{
+    size_t groups = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t g = 0, kept = groups < FINDINGS_SHOWN ? groups : FINDINGS_SHOWN;
+        if (site->series[series[i]].kind == VERDICT_SAME ||
+            site->series[series[i]].kind == VERDICT_UNDECIDED)
+            continue;
+        while (g < kept && !belongs(site, &findings[g], series[i]))
+            g++;
+        if (g < kept) {
+            findings[g].series++;
+            continue;
+        }
+        if (groups < FINDINGS_SHOWN)
+            findings[groups] = (struct finding){series[i], 1};
+        groups++;
+    }
+    return groups;
+}
+
+static void write_finding(struct site_page *p, const struct finding *f)
+{
+    struct markup *m = p->m;
+    const struct site_series *s = &p->map->site->series[f->worst];
+    char change[VIEW_TEXT], when[VIEW_TEXT], shape[PROBLEM_TEXT];
+    view_percent(change, expm1(s->log_ratio));
+    view_date(when, s->since_s);
+    when[10] = '\0';
+    view_shape(shape, &s->problem);
+    page_row_begin(m, NULL);
+    page_cell(m, "state", NULL, NAN, false);
+    page_tag(m, chart_verdict_class(s->kind, site_is_environment(s)), view_symbol(s->kind),
+             verdict_kind_name(s->kind));
+    markup_end(m);
+    page_cell(m, "where", "wrap", NAN, true);
+    site_series_link(p, f->worst, s->kernel);
+    if (f->series > 1)
+        markup_elementf(m, "span", "muted small", " %zu series", f->series);
+    else
+        markup_elementf(m, "span", "muted small", " %s", shape);
+    markup_end(m);
+    page_cell(m, "how much", "nowrap", NAN, false);
+    markup_textf(m, "%s%s", f->series > 1 && isfinite(s->log_ratio) ? "up to " : "", change);
+    markup_end(m);
+    page_cell(m, "since", "nowrap", NAN, false);
+    if (s->since) {
+        site_commit(p, s->since);
+        markup_elementf(m, "span", "muted small", " %s", when);
+    } else {
+        markup_text(m, "-");
+    }
+    markup_end(m);
+    page_cell(m, "why", "wrap", NAN, false);
+    markup_text(m, s->sentence ? s->sentence : s->cause == CAUSE_NONE ? "" : cause_name(s->cause));
+    markup_end(m);
+    markup_end(m);
+}
+
+void site_findings(struct site_page *p, const size_t *series, size_t count)
+{
+    static const char *const heads[] = {"State", "Where", "How much", "Since", "Why"};
+    struct finding findings[FINDINGS_SHOWN];
+    struct markup *m = p->m;
+    size_t groups = collect(p->map->site, series, count, findings), undecided = 0;
+    for (size_t i = 0; i < count; i++)
+        undecided += p->map->site->series[series[i]].kind == VERDICT_UNDECIDED;
+    markup_start(m, "section");
+    markup_attr(m, "id", "changed");
+    markup_attr(m, "aria-label", "What changed");
+    site_heading(m, "What changed since the last accepted state");
+    if (groups == 0) {
+        markup_element(m, "p", "muted",
+                       undecided ? "Nothing that can be told."
+                                 : "Nothing: every series is where it was "
+                                   "accepted.");
+    } else {
+        markup_open(m, "div", "scroll");
+        page_table_begin(m, "findings cards", "What changed, worst first");
+        for (size_t i = 0; i < ARRAY_COUNT(heads); i++)
+            page_table_head(m, heads[i], PAGE_SORT_NONE, NULL);
+        page_table_body(m);
+        for (size_t i = 0; i < groups && i < FINDINGS_SHOWN; i++)
+            write_finding(p, &findings[i]);
+        page_table_end(m);
+        markup_end(m);
+    }
+    if (undecided > 0)
+        markup_elementf(m, "p", "hint", "Of %zu more nothing can be said: their times scatter.",
+                        undecided);
+    if (groups > FINDINGS_SHOWN)
+        markup_elementf(m, "p", "hint", "%zu more %s changed; the table has every series.",
+                        groups - FINDINGS_SHOWN,
+                        plural(groups - FINDINGS_SHOWN, "group", "groups"));
+    markup_end(m);
+}
+
+static void curve(struct site_page *p, const size_t *series, size_t count, bool accuracy,
+                  const char *caption, void (*draw)(struct markup *, struct curve_point *, size_t))
+{
+    struct curve_point *points = xcalloc(count ? count : 1, sizeof(*points));
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct site_series *s = &p->map->site->series[series[i]];
+        points[i] = (struct curve_point){expm1(s->log_ratio), expm1(s->lower), expm1(s->upper),
+                                         chart_verdict_class(s->kind, site_is_environment(s)),
+                                         chart_shape(s->kind)};
+        if (accuracy)
+            points[i].value = site_ratio(s);
+        used += isfinite(points[i].value);
+    }
+    if (used >= 2) {
+        markup_open(p->m, "figure", "card");
+        markup_element(p->m, "figcaption", NULL, caption);
+        draw(p->m, points, count);
+        markup_end(p->m);
+    }
+    free(points);
+}
+
+void site_curves(struct site_page *p, const size_t *series, size_t count)
+{
+    if (count < 2)
+        return;
+    markup_start(p->m, "section");
+    markup_attr(p->m, "aria-label", "At a glance");
+    site_heading(p->m, "At a glance");
+    markup_open(p->m, "div", "figures");
+    curve(p, series, count, false, "Change since the last accepted state, every series sorted",
+          chart_curve_change);
+    curve(p, series, count, true,
+          "Measured time over predicted time, every series sorted; shaded: within 10 %",
+          chart_curve_accuracy);
+    markup_end(p->m);
+    markup_end(p->m);
+}

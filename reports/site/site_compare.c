@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Any two runs side by side. The page has the two newest that fit together; page.js loads others on
+// demand. From a folder (file:) a page can run scripts but read no other file, so what it loads are
+// scripts that hand JSON over: compare/runs.js lists all runs, compare/N.js has the times of those
+// with ids from N * SITE_RUNS_PER_FILE on. The same JSON without the call lies beside each.
+//
+// Times are named by their series, not by a place in a table that is sorted anew every night, so a
+// file stays as it is once its runs are there.
+#include "reports/site/site_parts.h"
+
+#include "reports/text/clean.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    TIMES_FORMAT = 1, // raised when the files would say the same otherwise
+    TIME_DIGITS = 6,  // 1 ppm
+    FIRST_CHOICE = 100,
+    SUMMARY = 60, // bytes of a commit's summary
+    NEAR = 200,   // runs among which one like another is looked for
+};
+
+// ---- which runs ---------------------------------------------------------------------------------
+
+bool site_comparable(const struct site_run *run)
+{
+    return run->revision != 0 && run->id > 0;
+}
+
+static bool is_plain(const struct site_run *run)
+{
+    return run->kind == RUN_MEASURE || run->kind == RUN_IMPORT;
+}
+
+// The newest one before it of the same device and another commit that measured it for itself, for
+// there is most to see.
+size_t site_run_before(const struct site *site, size_t run)
+{
+    const struct site_run *newer = &site->runs[run];
+    size_t any = SIZE_MAX;
+    for (size_t i = run + 1; i < site->run_count && i < run + NEAR; i++) {
+        const struct site_run *r = &site->runs[i];
+        if (!site_comparable(r))
+            continue;
+        if (is_plain(r) && r->device == newer->device && strcmp(r->head, newer->head) != 0)
+            return i;
+        any = any == SIZE_MAX ? i : any;
+    }
+    return any;
+}
+
+// The newest plain run, or else the newest; site->run_count: there is none.
+static size_t newest(const struct site *site)
+{
+    size_t any = site->run_count;
+    for (size_t i = 0; i < site->run_count; i++) {
+        if (!site_comparable(&site->runs[i]))
+            continue;
+        if (is_plain(&site->runs[i]))
+            return i;
+        any = any == site->run_count ? i : any;
+    }
+    return any;
+}
+
+static int by_id(const void *left, const void *right)
+{
+    const struct site_run *a = *(const struct site_run *const *)left;
+    const struct site_run *b = *(const struct site_run *const *)right;
+    return a->id < b->id ? -1 : a->id > b->id;
+}
+
+const struct site_run **site_runs_by_id(const struct site *site, size_t *count)
+{
+    const struct site_run **runs = xcalloc(site->run_count + 1, sizeof(*runs));
+    *count = 0;
+    for (size_t i = 0; i < site->run_count; i++) {
+        if (site_comparable(&site->runs[i]))
+            runs[(*count)++] = &site->runs[i];
+    }
+    qsort(runs, *count, sizeof(*runs), by_id);
+    return runs;
+}
+
+// ---- what the page loads ------------------------------------------------------------------------
+
+// Of a series in any file, whatever else the store holds.
+static void series_name(char out[SITE_ANCHOR], const struct site *site, size_t index)
+{
+    const struct site_series *s = &site->series[index];
+    const char *uuid = site->devices[s->device].uuid;
+    char problem[PROBLEM_TEXT];
+    problem_format(problem, &s->problem);
+    uint64_t hash = site_hash(SITE_HASH_START, s->kernel, strlen(s->kernel) + 1);
+    hash = site_hash(hash, problem, strlen(problem) + 1);
+    hash = site_hash(hash, uuid, strlen(uuid));
+    snprintf(out, SITE_ANCHOR, "%014llx", (unsigned long long)(hash >> 8));
+}
+
+// [id, kind, started_s, head, its summary]
+static void put_run(struct json *j, const struct site_run *run)
+{
+    char head[VIEW_TEXT];
+    struct buffer summary = {0};
+    view_short_id(head, run->head);
+    clean_line(&summary, run->summary, SUMMARY);
+    json_newline(j);
+    json_begin(j, NULL, '[');
+    json_integer(j, NULL, run->id);
+    json_string(j, NULL, run_kind_name(run->kind));
+    json_integer(j, NULL, run->started_s);
+    json_string(j, NULL, head);
+    json_string(j, NULL, summary.bytes ? summary.bytes : "");
+    json_end(j, ']');
+    buffer_free(&summary);
+}
+
+static void wrap(struct buffer *js, const char *call, const struct buffer *json)
+{
+    buffer_printf(js, "%s(", call);
+    buffer_add(js, json->bytes, json->length);
+    buffer_puts(js, ");\n");
+}
+
+void site_run_list(struct buffer *js, struct buffer *json, const struct site_map *map)
+{
+    struct json j = {.out = json};
+    json_begin(&j, NULL, '[');
+    for (size_t i = 0; i < map->site->run_count; i++) {
+        if (site_comparable(&map->site->runs[i]))
+            put_run(&j, &map->site->runs[i]);
+    }
+    json_end(&j, ']');
+    wrap(js, "plumbRuns", json);
+}
+
+uint64_t site_times_stamp(const struct site_run *const *runs, size_t count)
+{
+    uint64_t hash = SITE_HASH_START + TIMES_FORMAT;
+    for (size_t i = 0; i < count; i++) {
+        hash = site_hash(hash, &runs[i]->id, sizeof(runs[i]->id));
+        hash = site_hash(hash, &runs[i]->revision, sizeof(runs[i]->revision));
+    }
+    return hash;
+}
+
+static bool is_measured(const double *times_ns, size_t series, size_t index, size_t runs)
+{
+    for (size_t r = 0; r < runs; r++) {
+        if (times_ns[r * series + index] > 0)
+            return true;
+    }
+    return false;
+}
+
+// The series that any of the runs has, then each run's times in their order.
+void site_times(struct buffer *js, struct buffer *json, const struct site_map *map,
+                const struct site_run *const *runs, size_t count, const double *times_ns,
+                uint64_t stamp)
+{
+    struct json j = {.out = json};
+    size_t series = map->site->series_count, used = 0;
+    size_t *columns = xcalloc(series + 1, sizeof(*columns));
+    char text[32];
+    snprintf(text, sizeof(text), "%016llx", (unsigned long long)stamp);
+    json_begin(&j, NULL, '{');
+    json_string(&j, "stamp", text);
+    json_begin(&j, "series", '[');
+    for (size_t i = 0; i < series; i++) {
+        char name[SITE_ANCHOR];
+        if (!is_measured(times_ns, series, i, count))
+            continue;
+        columns[used++] = i;
+        series_name(name, map->site, i);
+        json_string(&j, NULL, name);
+    }
+    json_end(&j, ']');
+    json_begin(&j, "runs", '[');
+    for (size_t r = 0; r < count; r++) {
+        json_newline(&j);
+        json_begin(&j, NULL, '{');
+        json_integer(&j, "id", runs[r]->id);
+        json_begin(&j, "times_ns", '[');
+        for (size_t k = 0; k < used; k++) {
+            double time = times_ns[r * series + columns[k]];
+            json_rounded(&j, NULL, time > 0 ? time : NAN, TIME_DIGITS);
+        }
+        json_end(&j, ']');
+        json_end(&j, '}');
+    }
+    json_end(&j, ']');
+    json_end(&j, '}');
+    free(columns);
+    wrap(js, "plumbTimes", json);
+}
+
+// ---- the page -----------------------------------------------------------------------------------
+
+static void figure_cell(struct markup *m, const char *label, double value, const char *text)
+{
+    page_cell(m, label, "right nowrap", value, false);
+    markup_text(m, text);
+    markup_end(m);
+}
+
+// data-series: what the loaded times call it; page.js fills the row from them.
+static void compare_row(struct site_page *p, size_t index, const double *a, const double *b)
+{
+    const struct site_series *s = &p->map->site->series[index];
+    char shape[PROBLEM_TEXT], text[VIEW_TEXT], name[SITE_ANCHOR];
+    double before = a[index], after = b[index];
+    view_shape(shape, &s->problem);
+    markup_start(p->m, "tr");
+    series_name(name, p->map->site, index);
+    markup_attr(p->m, "data-series", name);
+    markup_attr(p->m, "data-device", p->map->site->devices[s->device].name);
+    page_cell(p->m, "kernel", NULL, NAN, true);
+    site_series_link(p, index, s->kernel);
+    markup_end(p->m);
+    page_cell(p->m, "problem", "mono nowrap", NAN, false);
+    markup_text(p->m, shape);
+    markup_end(p->m);
+    page_cell(p->m, "device", NULL, NAN, false);
+    markup_text(p->m, p->map->site->devices[s->device].name);
+    markup_end(p->m);
+    view_time(text, before > 0 ? before : NAN);
+    figure_cell(p->m, "first", before, text);
+    view_time(text, after > 0 ? after : NAN);
+    figure_cell(p->m, "second", after, text);
+    view_percent(text, before > 0 ? after / before - 1 : NAN);
+    figure_cell(p->m, "change", before > 0 ? after / before - 1 : NAN, text);
+    markup_end(p->m);
+}
+
+static void compare_json(struct site_page *p, size_t index, const double *a, const double *b)
+{
+    const struct site_series *s = &p->map->site->series[index];
+    struct json *j = &p->json;
+    double before = a[index], after = b[index];
+    char problem[PROBLEM_TEXT];
+    problem_format(problem, &s->problem);
+    json_newline(j);
+    json_begin(j, NULL, '{');
+    json_string(j, "kernel", s->kernel);
+    json_string(j, "problem", problem);
+    json_string(j, "device", p->map->site->devices[s->device].uuid);
+    json_rounded(j, "first_ns", before > 0 ? before : NAN, 7);
+    json_rounded(j, "second_ns", after > 0 ? after : NAN, 7);
+    json_rounded(j, "change", before > 0 ? after / before - 1 : NAN, 7);
+    json_end(j, '}');
+}
+
+// Series that both runs have come first; each half keeps the site's order.
+static void compare_rows(struct site_page *p, const double *a, const double *b)
+{
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < p->map->site->series_count; i++) {
+            size_t index = p->map->order[i];
+            bool both = a[index] > 0 && b[index] > 0;
+            if (both != (pass == 0))
+                continue;
+            compare_row(p, index, a, b);
+            compare_json(p, index, a, b);
+        }
+    }
+}
+
+static void compare_table(struct site_page *p, const double *a, const double *b)
+{
+    markup_open(p->m, "div", "scroll");
+    page_table_begin(p->m, "cards sortable filter compare", "The two runs side by side");
+    page_table_head(p->m, "Kernel", PAGE_SORT_TEXT, NULL);
+    page_table_head(p->m, "Problem", PAGE_SORT_TEXT, NULL);
+    page_table_head(p->m, "Device", PAGE_SORT_TEXT, NULL);
+    page_table_head(p->m, "First", PAGE_SORT_NUMBER, "right");
+    page_table_head(p->m, "Second", PAGE_SORT_NUMBER, "right");
+    page_table_head(p->m, "Change", PAGE_SORT_NUMBER, "right");
+    page_table_body(p->m);
+    compare_rows(p, a, b);
+    page_table_end(p->m);
+    markup_end(p->m);
+}
+
+// What page.js offers before anything is loaded.
+static void write_choice(struct markup *m, const struct site *site, const struct site_run *first,
+                         const struct site_run *second)
+{
+    struct buffer data = {0};
+    struct json j = {.out = &data};
+    json_begin(&j, NULL, '{');
+    json_integer(&j, "first", first->id);
+    json_integer(&j, "second", second->id);
+    json_integer(&j, "per_file", SITE_RUNS_PER_FILE);
+    size_t shown = 0, known = 0;
+    json_begin(&j, "runs", '[');
+    for (size_t i = 0; i < site->run_count; i++) {
+        if (!site_comparable(&site->runs[i]))
+            continue;
+        known++;
+        if (shown < FIRST_CHOICE || &site->runs[i] == first || &site->runs[i] == second)
+            put_run(&j, &site->runs[i]);
+        shown++;
+    }
+    json_end(&j, ']');
+    json_integer(&j, "known", (int64_t)known);
+    json_end(&j, '}');
+    markup_start(m, "script");
+    markup_attr(m, "type", "application/json");
+    markup_attr(m, "id", "compare-data");
+    markup_raw(m, data.bytes);
+    markup_end(m);
+    buffer_free(&data);
+}
+
+// As page.js writes it; the caller frees.
+static char *run_label(const struct site_run *run)
+{
+    char when[VIEW_TEXT];
+    struct buffer summary = {0};
+    view_date(when, run->started_s);
+    clean_line(&summary, run->summary, SUMMARY);
+    char *label = xprintf("%lld: %.10s, %.16s %s, %s", (long long)run->id, run->head, when,
+                          run_kind_name(run->kind), summary.bytes ? summary.bytes : "");
+    buffer_free(&summary);
+    return label;
+}
+
+static void write_comparison(struct site_page *p, const struct site_run *older,
+                             const struct site_run *newer, const double *before,
+                             const double *after)
+{
+    char *first = run_label(older), *second = run_label(newer);
+    markup_elementf(p->m, "p", "muted compared", "%s against %s", first, second);
+    markup_element(p->m, "p", "muted",
+                   "Runs of different nights saw different clocks and temperatures: read a few "
+                   "percent as a hint, and let a gate, which measures both side by side, decide.");
+    write_choice(p->m, p->map->site, older, newer);
+    json_string(&p->json, "first", first);
+    json_string(&p->json, "second", second);
+    json_begin(&p->json, "series", '[');
+    compare_table(p, before, after);
+    json_end(&p->json, ']');
+    free(first);
+    free(second);
+}
+
+int site_compare(struct buffer *html, struct buffer *json, const struct site_map *map,
+                 struct error *err)
+{
+    const struct site *site = map->site;
+    struct site_page p = {.map = map, .root = "", .json = {.out = json}};
+    struct page page;
+    size_t newer = newest(site), older = SIZE_MAX;
+    if (newer < site->run_count)
+        older = site_run_before(site, newer);
+    double *before = xcalloc(site->series_count + 1, sizeof(*before));
+    double *after = xcalloc(site->series_count + 1, sizeof(*after));
+    int status = older == SIZE_MAX ? 0 : site->load_times(before, older, site->context, err);
+    if (status == 0 && older != SIZE_MAX)
+        status = site->load_times(after, newer, site->context, err);
+    if (status == 0) {
+        site_begin(&p, &page, "Compare runs", older == SIZE_MAX ? SITE_PLAIN : SITE_LOADS);
+        markup_element(p.m, "h1", NULL, "Compare two runs");
+        if (older == SIZE_MAX)
+            markup_element(p.m, "p", NULL, "Two finished runs are needed to compare.");
+        else
+            write_comparison(&p, &site->runs[older], &site->runs[newer], before, after);
+        site_finish(&p, &page, html);
+    }
+    free(before);
+    free(after);
+    return status;
+}

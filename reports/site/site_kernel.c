@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The page of a kernel: every series with its chart, the changes found, accepted epochs, and what
+// its prediction is made of.
+#include "reports/site/site_parts.h"
+
+#include "reports/charts/series_chart.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPEN_AT_FIRST = 3 };
+
+static int by_index(const void *left, const void *right)
+{
+    const struct chart_mark *a = left, *b = right;
+    return a->index < b->index ? -1 : a->index > b->index;
+}
+
+// The first word of what was declared: driver, runtime, model, device.
+static void break_text(char out[VIEW_TEXT], const struct site_break *b)
+{
+    char percent[VIEW_TEXT] = "";
+    if (isfinite(b->log_ratio))
+        view_percent(percent, expm1(b->log_ratio));
+    snprintf(out, VIEW_TEXT, "%.*s%s%.40s", (int)strcspn(b->what, " "), b->what,
+             *percent ? " " : "", percent);
+}
+
+// Marks by index, and their texts; the caller frees both.
+static struct chart_mark *marks_of(const struct site_detail *d, size_t *marked,
+                                   char (**texts)[VIEW_TEXT])
+{
+    size_t count = d->change_count + d->epoch_count, all = count + d->break_count;
+    struct chart_mark *marks = xcalloc(all + 1, sizeof(*marks));
+    *texts = xcalloc(all + 1, sizeof(**texts));
+    for (size_t i = 0; i < count; i++) {
+        bool epoch = i >= d->change_count;
+        const struct site_epoch *e = epoch ? &d->epochs[i - d->change_count] : NULL;
+        double size = epoch ? e->level : d->changes[i].log_ratio;
+        char percent[VIEW_TEXT];
+        view_percent(percent, expm1(size));
+        snprintf((*texts)[i], VIEW_TEXT, "%s%.40s", epoch ? "accepted " : "", percent);
+        marks[i] = (struct chart_mark){epoch ? e->index : d->changes[i].index, (*texts)[i],
+                                       epoch      ? MARK_EPOCH
+                                       : size > 0 ? MARK_SLOWER
+                                                  : MARK_FASTER};
+    }
+    for (size_t i = count; i < all; i++) {
+        break_text((*texts)[i], &d->breaks[i - count]);
+        marks[i] = (struct chart_mark){d->breaks[i - count].index, (*texts)[i], MARK_BREAK};
+    }
+    qsort(marks, all, sizeof(*marks), by_index);
+    *marked = all;
+    return marks;
+}
+
+static void write_chart(struct markup *m, const struct site_detail *d)
+{
+    char(*texts)[VIEW_TEXT];
+    size_t marked;
+    struct chart_mark *marks = marks_of(d, &marked, &texts);
+    struct series_chart chart = {.history = &d->history,
+                                 .at = d->at,
+                                 .total = d->total,
+                                 .lower_ns = d->lower_ns,
+                                 .upper_ns = d->upper_ns,
+                                 .marks = marks,
+                                 .mark_count = marked};
+    markup_open(m, "figure", "wide");
+    markup_element(
+        m, "figcaption", NULL,
+        "Time per launch over commits with its interval; dotted: predicted, where it lies "
+        "within. Upright: dashed a change found, solid one accepted, dotted one declared");
+    series_chart(m, &chart);
+    markup_end(m);
+    free(marks);
+    free(texts);
+}
+
+static void change_row(struct site_page *p, const struct site_change *c)
+{
+    struct markup *m = p->m;
+    struct json *j = &p->json;
+    char size[VIEW_TEXT], interval[VIEW_TEXT], when[VIEW_TEXT];
+    view_percent(size, expm1(c->log_ratio));
+    view_interval(interval, expm1(c->lower), expm1(c->upper));
+    view_date(when, c->time_s);
+    when[10] = '\0';
+    page_row_begin(m, NULL);
+    page_cell(m, "since", "nowrap", NAN, true);
+    site_commit(p, c->commit);
+    markup_elementf(m, "span", "muted small", " %s", when);
+    markup_end(m);
+    page_cell(m, "size", "right nowrap", NAN, false);
+    markup_textf(m, "%s %s", size, isnan(c->lower) ? "" : interval);
+    markup_end(m);
+    page_cell(m, "began in", "nowrap", NAN, false);
+    if (c->last > c->first) {
+        site_commit(p, c->first_commit);
+        markup_text(m, " .. ");
+        site_commit(p, c->last_commit);
+        markup_elementf(m, "span", "muted small", " (%zu commits)", c->last - c->first + 1);
+    } else {
+        markup_text(m, "this commit");
+    }
+    markup_end(m);
+    page_cell(m, "evidence", "nowrap", NAN, false);
+    markup_textf(m, "10^%.1f", c->log_evidence / M_LN10);
+    markup_end(m);
+    page_cell(m, "cause", "wrap", NAN, false);
+    markup_textf(m, "%s%s%s", cause_name(c->cause), c->sentence ? ": " : "",
+                 c->sentence ? c->sentence : "");
+    markup_end(m);
+    markup_end(m);
+    json_begin(j, NULL, '{');
+    json_string(j, "commit", c->commit);
+    json_string(j, "first", c->first_commit);
+    json_string(j, "last", c->last_commit);
+    json_number(j, "change", expm1(c->log_ratio));
+    json_number(j, "lower", expm1(c->lower));
+    json_number(j, "upper", expm1(c->upper));
+    json_number(j, "log_evidence", c->log_evidence);
+    json_string(j, "cause", cause_name(c->cause));
+    json_end(j, '}');
+}
+
+static void write_changes(struct site_page *p, const struct site_detail *d)
+{
+    static const char *const heads[] = {"Since", "Size", "Began in", "Evidence", "Cause"};
+    json_begin(&p->json, "changes", '[');
+    if (d->change_count > 0) {
+        markup_open(p->m, "div", "scroll");
+        page_table_begin(p->m, "cards", "Changes found in this series, newest first");
+        for (size_t i = 0; i < ARRAY_COUNT(heads); i++)
+            page_table_head(p->m, heads[i], PAGE_SORT_NONE, i == 1 ? "right" : NULL);
+        page_table_body(p->m);
+        for (size_t i = d->change_count; i-- > 0;)
+            change_row(p, &d->changes[i]);
+        page_table_end(p->m);
+        markup_end(p->m);
+    }
+    json_end(&p->json, ']');
+}
+
+static void write_epochs(struct site_page *p, const struct site_detail *d)
+{
+    char level[VIEW_TEXT], when[VIEW_TEXT];
+    if (d->epoch_count == 0)
+        return;
+    markup_open(p->m, "ul", "epochs");
+    for (size_t i = d->epoch_count; i-- > 0;) {
+        const struct site_epoch *e = &d->epochs[i];
+        view_percent(level, expm1(e->level));
+        view_date(when, e->when_s);
+        when[10] = '\0';
+        markup_start(p->m, "li");
+        markup_textf(p->m, "%s accepted from ", level);
+        site_commit(p, e->commit);
+        markup_textf(p->m, " on %s by %s: %s", when, e->who ? e->who : "unknown",
+                     e->reason ? e->reason : "");
+        markup_end(p->m);
+    }
+    markup_end(p->m);
+}
+
+static void write_breaks(struct site_page *p, const struct site_detail *d)
+{
+    struct json *j = &p->json;
+    json_begin(j, "breaks", '[');
+    if (d->break_count > 0)
+        markup_open(p->m, "ul", "epochs");
+    for (size_t i = d->break_count; i-- > 0;) {
+        const struct site_break *b = &d->breaks[i];
+        char size[VIEW_TEXT], interval[VIEW_TEXT], when[VIEW_TEXT];
+        view_date(when, b->time_s);
+        when[10] = '\0';
+        markup_start(p->m, "li");
+        markup_textf(p->m, "%s from ", b->what);
+        site_commit(p, b->commit);
+        markup_textf(p->m, " on %s", when);
+        if (isfinite(b->log_ratio)) {
+            view_percent(size, expm1(b->log_ratio));
+            view_interval(interval, expm1(b->lower), expm1(b->upper));
+            markup_textf(p->m, ": times moved by %s %s with it", size, interval);
+        }
+        markup_end(p->m);
+        json_begin(j, NULL, '{');
+        json_string(j, "commit", b->commit);
+        json_string(j, "what", b->what);
+        json_number(j, "change", expm1(b->log_ratio));
+        json_number(j, "lower", expm1(b->lower));
+        json_number(j, "upper", expm1(b->upper));
+        json_end(j, '}');
+    }
+    if (d->break_count > 0)
+        markup_end(p->m);
+    json_end(j, ']');
+}
+
+static void fact(struct markup *m, const char *term, const char *value)
+{
+    if (strcmp(value, "-") == 0 || value[0] == '\0')
+        return;
+    markup_element(m, "dt", NULL, term);
+    markup_element(m, "dd", NULL, value);
+}
+
+static void write_facts(struct site_page *p, const struct site_series *s,
+                        const struct site_detail *d)
+{
+    char text[VIEW_TEXT], more[200], predicted[VIEW_TEXT];
+    markup_open(p->m, "dl", "facts");
+    if (isfinite(s->log_ratio)) {
+        char interval[VIEW_TEXT];
+        view_percent(text, expm1(s->log_ratio));
+        view_interval(interval, expm1(s->lower), expm1(s->upper));
+        snprintf(more, sizeof(more), "%.40s %.60s against the last accepted state", text,
+                 isnan(s->lower) ? "" : interval);
+        fact(p->m, "change", more);
+    }
+    view_time(text, s->time_ns);
+    view_clock(predicted, s->clock_hz);
+    snprintf(more, sizeof(more), "%.40s at %.40s", text, predicted);
+    fact(p->m, "newest", s->clock_hz > 0 ? more : text);
+    if (isfinite(site_ratio(s))) {
+        view_time(predicted, s->predicted_ns);
+        snprintf(more, sizeof(more),
+                 "%.40s by %.60s %.20s, bound by %.20s; actual / predicted %.3f", predicted,
+                 d->prediction.model ? d->prediction.model : "",
+                 d->prediction.version ? d->prediction.version : "", bound_name(s->bound),
+                 site_ratio(s));
+        fact(p->m, "prediction", more);
+    }
+    snprintf(more, sizeof(more), "%zu %s", d->total, plural(d->total, "point", "points"));
+    fact(p->m, "history", more);
+    fact(p->m, "device", p->map->site->devices[s->device].name);
+    markup_end(p->m);
+}
+
+static void write_model(struct markup *m, const struct site_series *s, const struct site_detail *d)
+{
+    const struct prediction *prediction = &d->prediction;
+    bool parts = prediction->feasible && prediction->part_count > 0 && prediction->time_ns > 0;
+    if (parts) {
+        markup_start(m, "figure");
+        markup_element(m, "figcaption", NULL, "What the predicted time is made of");
+        chart_parts(m, prediction, s->time_ns);
+        markup_end(m);
+    }
+    if (d->span_count > 0) {
+        markup_open(m, "figure", parts ? "rest" : "wide");
+        markup_element(m, "figcaption", NULL,
+                       d->span_note ? d->span_note : "The pipeline as the model runs it");
+        chart_timeline(m, d->spans, d->span_count);
+        markup_end(m);
+    }
+}
+
+static void put_bound(struct json *j, const double *bounds, size_t i)
+{
+    json_rounded(j, NULL, bounds && bounds[i] > 0 ? bounds[i] : NAN, 7);
+}
+
+// Each point: commit, its time, nanoseconds, and the interval of these.
+static void write_points(struct json *j, const struct site_detail *d)
+{
+    const struct history *h = &d->history;
+    size_t count, *shown = series_thin(h, SERIES_CHART_POINTS, &count);
+    json_integer(j, "points_known", (int64_t)d->total);
+    json_begin(j, "points", '[');
+    for (size_t i = 0; i < count; i++) {
+        const struct history_point *point = &h->points[shown[i]];
+        json_begin(j, NULL, '[');
+        json_string(j, NULL, point->commit);
+        json_integer(j, NULL, point->time_s);
+        json_rounded(j, NULL, point->time_ns > 0 ? point->time_ns : NAN, 7);
+        put_bound(j, d->lower_ns, shown[i]);
+        put_bound(j, d->upper_ns, shown[i]);
+        json_end(j, ']');
+    }
+    json_end(j, ']');
+    free(shown);
+}
+
+static void write_series(struct site_page *p, size_t index, const struct site_detail *d, bool open)
+{
+    const struct site_series *s = &p->map->site->series[index];
+    struct markup *m = p->m;
+    char shape[PROBLEM_TEXT], problem[PROBLEM_TEXT], change[VIEW_TEXT], anchor[SITE_ANCHOR];
+    site_anchor(anchor, p->map->site, index);
+    view_shape(shape, &s->problem);
+    problem_format(problem, &s->problem);
+    view_percent(change, expm1(s->log_ratio));
+    markup_open(m, "details", s->kind == VERDICT_SAME ? "series" : "series changed");
+    markup_attrf(m, "id", "%s", anchor);
+    markup_attr(m, "open", open ? "" : NULL);
+    markup_start(m, "summary");
+    markup_element(m, "h3", "mono", shape);
+    markup_element(m, "span", "muted", p->map->site->devices[s->device].name);
+    page_tag(m, chart_verdict_class(s->kind, site_is_environment(s)), view_symbol(s->kind),
+             verdict_kind_name(s->kind));
+    markup_element(m, "span", NULL, isfinite(s->log_ratio) ? change : "");
+    markup_end(m);
+    markup_start(m, "div");
+    if (s->sentence)
+        markup_element(m, "p", "sentence", s->sentence);
+    write_facts(p, s, d);
+    json_newline(&p->json);
+    json_begin(&p->json, NULL, '{');
+    json_string(&p->json, "problem", problem);
+    json_string(&p->json, "device", p->map->site->devices[s->device].uuid);
+    markup_open(m, "div", "figures");
+    if (d->history.count > 0)
+        write_chart(m, d);
+    write_model(m, s, d);
+    markup_end(m);
+    write_changes(p, d);
+    write_epochs(p, d);
+    write_breaks(p, d);
+    write_points(&p->json, d);
+    json_end(&p->json, '}');
+    markup_end(m);
+    markup_end(m);
+}
+
+static int write_all(struct site_page *p, const struct site_group *kernel, size_t *loaded,
+                     struct error *err)
+{
+    const struct site *site = p->map->site;
+    for (size_t i = 0; i < kernel->count; i++) {
+        struct site_detail detail = {0};
+        struct arena arena = {0};
+        size_t index = kernel->series[i];
+        if (site->load(&detail, index, site->context, &arena, err)) {
+            arena_free(&arena);
+            return -1;
+        }
+        ++*loaded;
+        bool changed = site->series[index].kind != VERDICT_SAME;
+        write_series(p, index, &detail, (changed || i == 0) && i < OPEN_AT_FIRST);
+        arena_free(&arena);
+    }
+    return 0;
+}
+
+int site_kernel(struct buffer *html, struct buffer *json, const struct site_map *map,
+                const struct site_group *kernel, uint64_t stamp, size_t *loaded, struct error *err)
+{
+    struct site_page p = {.map = map, .root = "../", .json = {.out = json}};
+    struct page page;
+    char text[32];
+    snprintf(text, sizeof(text), "%016llx", (unsigned long long)stamp);
+    site_begin(&p, &page, kernel->name, SITE_WITH_CHARTS);
+    json_string(&p.json, "stamp", text);
+    json_string(&p.json, "kernel", kernel->name);
+    markup_open(p.m, "section", "card banner v-same");
+    markup_element(p.m, "div", "word", "kernel");
+    markup_element(p.m, "h1", NULL, kernel->name);
+    site_counts(&p, kernel->series, kernel->count);
+    markup_end(p.m);
+    site_heading(p.m, "Series of this kernel");
+    site_table(&p, "table", kernel->series, kernel->count, SITE_WITH_DEVICE);
+    site_heading(p.m, "Series one by one");
+    json_begin(&p.json, "series", '[');
+    int status = write_all(&p, kernel, loaded, err);
+    json_end(&p.json, ']');
+    site_finish(&p, &page, html);
+    return status;
+}

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the pages of the site share: frame, series table, findings, curves.
+#include "reports/site/site_parts.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct page_link links[] = {{"index.html", "Overview"},
+                                         {"accuracy.html", "Model accuracy"},
+                                         {"runs.html", "Runs"},
+                                         {"compare.html", "Compare"}};
+static const struct page_link links_up[] = {{"../index.html", "Overview"},
+                                            {"../accuracy.html", "Model accuracy"},
+                                            {"../runs.html", "Runs"},
+                                            {"../compare.html", "Compare"}};
+
+uint64_t site_hash(uint64_t hash, const void *bytes, size_t length)
+{
+    const unsigned char *byte = bytes;
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ byte[i]) * 1099511628211ull;
+    return hash;
+}
+
+void site_begin(struct site_page *p, struct page *page, const char *title, enum site_frame frame)
+{
+    const struct site *site = p->map->site;
+    bool up = p->root[0] != '\0';
+    *page = (struct page){.title = title,
+                          .subtitle = site->repository,
+                          .links = up ? links_up : links,
+                          .link_count = ARRAY_COUNT(links),
+                          .interactive = frame == SITE_WITH_CHARTS,
+                          .loads = frame == SITE_LOADS,
+                          .feed = up ? "../feed.xml" : "feed.xml"};
+    p->m = page_begin(page);
+    p->json.comma = false;
+    json_begin(&p->json, NULL, '{');
+    json_integer(&p->json, "format", 1);
+    json_string(&p->json, "repository", site->repository);
+    json_integer(&p->json, "made_s", site->made_s);
+}
+
+void site_finish(struct site_page *p, const struct page *page, struct buffer *html)
+{
+    const struct site *site = p->map->site;
+    char when[VIEW_TEXT], note[200];
+    view_date(when, site->made_s);
+    snprintf(note, sizeof(note), "Made by plumb %.40s from what was stored up to %s.",
+             site->tool_version ? site->tool_version : "", when);
+    json_end(&p->json, '}');
+    json_newline(&p->json);
+    page_finish(p->m, page, note, html);
+}
+
+void site_heading(struct markup *m, const char *text)
+{
+    markup_element(m, "h2", NULL, text);
+}
+
+bool site_is_environment(const struct site_series *s)
+{
+    return (s->kind == VERDICT_SLOWER || s->kind == VERDICT_FASTER) &&
+           (s->cause == CAUSE_ENVIRONMENT || s->cause == CAUSE_MODEL ||
+            s->cause == CAUSE_PLACEMENT);
+}
+
+double site_ratio(const struct site_series *s)
+{
+    bool known = s->predicted_ns > 0 && s->time_ns > 0 && isfinite(s->time_ns / s->predicted_ns);
+    return known ? s->time_ns / s->predicted_ns : NAN;
+}
+
+void site_commit(struct site_page *p, const char *id)
+{
+    char shown[VIEW_TEXT];
+    struct buffer href = {0};
+    bool linked = view_commit_link(&href, p->map->site->commit_url, id);
+    view_short_id(shown, id);
+    markup_open(p->m, linked ? "a" : "span", "mono");
+    markup_attr(p->m, "href", href.bytes);
+    markup_text(p->m, shown);
+    markup_end(p->m);
+    buffer_free(&href);
+}
+
+void site_anchor(char out[SITE_ANCHOR], const struct site *site, size_t series)
+{
+    const struct site_series *s = &site->series[series];
+    const char *uuid = site->devices[s->device].uuid;
+    char problem[PROBLEM_TEXT];
+    problem_format(problem, &s->problem);
+    uint64_t hash = site_hash(SITE_HASH_START, problem, strlen(problem) + 1);
+    hash = site_hash(hash, uuid, strlen(uuid));
+    snprintf(out, SITE_ANCHOR, "s-%012llx", (unsigned long long)(hash >> 16));
+}
+
+void site_series_link(struct site_page *p, size_t series, const char *text)
+{
+    const struct site_group *kernel = &p->map->kernels[p->map->kernel_of[series]];
+    char anchor[SITE_ANCHOR];
+    markup_start(p->m, "a");
+    site_anchor(anchor, p->map->site, series);
+    markup_attrf(p->m, "href", "%skernel/%s.html#%s", p->root, kernel->slug, anchor);
+    markup_text(p->m, text);
+    markup_end(p->m);
+}
+
+void site_counts(struct site_page *p, const size_t *series, size_t count)
+{
+    size_t counts[VERDICT_KINDS] = {0};
+    for (size_t i = 0; i < count; i++)
+        counts[p->map->site->series[series[i]].kind]++;
+    chart_counts(p->m, counts);
+}
+
+// ---- the table of series ------------------------------------------------------------------------
+
+static void text_cell(struct markup *m, const char *label, const char *class, double value,
+                      const char *text)
+{
+    bool empty = text[0] == '-' && text[1] == '\0';
+    char joined[64];
+    snprintf(joined, sizeof(joined), "%s%s", class ? class : "", empty ? " empty" : "");
+    page_cell(m, label, joined, value, false);
+    markup_text(m, text);
+    markup_end(m);
+}
+
+static void since_cell(struct site_page *p, const struct site_series *s)
+{
+    char when[VIEW_TEXT];
+    view_date(when, s->since_s);
+    when[10] = '\0';
+    page_cell(p->m, "since", s->since ? "nowrap" : "empty", s->since ? (double)s->since_s : NAN,
+              false);
+    if (s->since) {
+        site_commit(p, s->since);
+        markup_elementf(p->m, "span", "muted small", " %s", when);
+    } else {
+        markup_text(p->m, "-");
+    }
+    markup_end(p->m);
+}
+
+static void names(struct site_page *p, size_t index, unsigned columns)
+{
+    const struct site_series *s = &p->map->site->series[index];
+    char shape[PROBLEM_TEXT];
+    view_shape(shape, &s->problem);
+    if (columns & SITE_WITH_KERNEL) {
+        page_cell(p->m, "kernel", NULL, NAN, true);
+        site_series_link(p, index, s->kernel);
+        markup_end(p->m);
+        text_cell(p->m, "problem", "mono nowrap", NAN, shape);
+    } else {
+        page_cell(p->m, "problem", "mono nowrap", NAN, true);
+        site_series_link(p, index, shape);
+        markup_end(p->m);
+    }
+    if (columns & SITE_WITH_DEVICE)
+        text_cell(p->m, "device", NULL, NAN, p->map->site->devices[s->device].name);
+}
+
+static void spark(struct markup *m, const struct site_series *s)
+{
+    double values[SITE_SPARK];
+    for (size_t i = 0; i < s->spark_count && i < SITE_SPARK; i++)
+        values[i] = (double)s->spark[i];
+    chart_spark(m, values, s->spark_count, 0.02);
+}
+
+static void figures(struct site_page *p, const struct site_series *s, bool trend)
+{
+    char change[VIEW_TEXT], time[VIEW_TEXT], ratio[VIEW_TEXT] = "-";
+    view_percent(change, expm1(s->log_ratio));
+    view_time(time, s->time_ns);
+    if (isfinite(site_ratio(s)))
+        snprintf(ratio, sizeof(ratio), "%.2f", site_ratio(s));
+    text_cell(p->m, "change", "right nowrap", expm1(s->log_ratio), change);
+    since_cell(p, s);
+    text_cell(p->m, "newest", "right nowrap", s->time_ns, time);
+    page_cell(p->m, "trend", trend && s->spark_count > 1 ? NULL : "empty", NAN, false);
+    if (trend)
+        spark(p->m, s);
+    markup_end(p->m);
+    text_cell(p->m, "act./pred.", "right", site_ratio(s), ratio);
+    text_cell(p->m, "bound", NULL, NAN, s->bound == BOUND_UNKNOWN ? "-" : bound_name(s->bound));
+}
+
+// Sparklines are a third of a row; in a long table only the first rows, the worst, have one.
+enum { SPARKS = 1000 };
+
+static void row(struct site_page *p, size_t index, unsigned columns, bool trend)
+{
+    const struct site_series *s = &p->map->site->series[index];
+    markup_start(p->m, "tr");
+    markup_attr(p->m, "data-verdict", verdict_kind_name(s->kind));
+    if (columns & SITE_WITH_DEVICE)
+        markup_attr(p->m, "data-device", p->map->site->devices[s->device].name);
+    if (s->bound != BOUND_UNKNOWN)
+        markup_attr(p->m, "data-bound", bound_name(s->bound));
+    names(p, index, columns);
+    page_cell(p->m, "state", "nowrap", NAN, false);
+    page_tag(p->m, chart_verdict_class(s->kind, site_is_environment(s)), view_symbol(s->kind),
+             verdict_kind_name(s->kind));
+    if (site_is_environment(s))
+        markup_element(p->m, "span", "muted small", cause_name(s->cause));
+    markup_end(p->m);
+    figures(p, s, trend);
+    markup_end(p->m);
+}
+
+static void row_json(struct site_page *p, size_t index)
+{
+    const struct site_series *s = &p->map->site->series[index];
+    struct json *j = &p->json;
+    char problem[PROBLEM_TEXT];
+    problem_format(problem, &s->problem);
+    json_newline(j);
+    json_begin(j, NULL, '{');
+    json_string(j, "kernel", s->kernel);
+    json_string(j, "problem", problem);
+    json_string(j, "device", p->map->site->devices[s->device].uuid);
+    json_string(j, "verdict", verdict_kind_name(s->kind));
+    json_string(j, "cause", cause_name(s->cause));
+    json_number(j, "change", expm1(s->log_ratio));
+    json_number(j, "lower", expm1(s->lower));
+    json_number(j, "upper", expm1(s->upper));
+    json_string(j, "since", s->since);
+    json_number(j, "time_ns", s->time_ns);
+    json_number(j, "clock_hz", s->clock_hz > 0 ? s->clock_hz : NAN);
+    json_number(j, "predicted_ns", s->predicted_ns > 0 ? s->predicted_ns : NAN);
+    json_number(j, "actual_predicted", site_ratio(s));
+    json_string(j, "bound", bound_name(s->bound));
+    json_integer(j, "points", (int64_t)s->points);
+    json_integer(j, "newest_s", s->newest_s);
+    json_end(j, '}');
+}
+
+void site_table(struct site_page *p, const char *name, const size_t *series, size_t count,
+                unsigned columns)
+{
+    struct markup *m = p->m;
+    json_begin(&p->json, name, '[');
+    for (size_t i = 0; i < count; i++)
+        row_json(p, series[i]);
+    json_end(&p->json, ']');
+    if (count == 0)
+        return;
+    markup_open(m, "div", "scroll");
+    page_table_begin(m, "cards sortable filter", "Series, worst first");
+    if (columns & SITE_WITH_KERNEL)
+        page_table_head(m, "Kernel", PAGE_SORT_TEXT, NULL);
+    page_table_head(m, "Problem", PAGE_SORT_TEXT, NULL);
+    if (columns & SITE_WITH_DEVICE)
+        page_table_head(m, "Device", PAGE_SORT_TEXT, NULL);
+    page_table_head(m, "State", PAGE_SORT_TEXT, NULL);
+    page_table_head(m, "Change", PAGE_SORT_NUMBER, "right");
+    page_table_head(m, "Since", PAGE_SORT_NUMBER, NULL);
+    page_table_head(m, "Newest", PAGE_SORT_NUMBER, "right");
+    page_table_head(m, "Trend", PAGE_SORT_NONE, NULL);
+    page_table_head(m, "Act. / pred.", PAGE_SORT_NUMBER, "right");
+    page_table_head(m, "Bound", PAGE_SORT_TEXT, NULL);
+    page_table_body(m);
+    for (size_t i = 0; i < count; i++)
+        row(p, series[i], columns, i < SPARKS);
+    page_table_end(m);
+    markup_end(m);
+}

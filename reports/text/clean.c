@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/text/clean.h"
+
+#include <string.h>
+
+static const char replacement[] = "\xef\xbf\xbd"; // U+FFFD
+
+// Length of the valid UTF-8 sequence at `s` (RFC 3629: no overlong forms, surrogates, or values
+// above U+10FFFF) and its value; 0 if there is none.
+static size_t decode(uint32_t *value, const unsigned char *s, size_t left)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    if (s[0] < 0x80) {
+        *value = s[0];
+        return 1;
+    }
+    size_t length = (s[0] & 0xe0) == 0xc0 ? 2 : (s[0] & 0xf0) == 0xe0 ? 3 : 4;
+    if (s[0] < 0xc2 || s[0] > 0xf4 || length > left)
+        return 0;
+    uint32_t v = s[0] & (0x7fu >> length);
+    for (size_t i = 1; i < length; i++) {
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+        v = v << 6 | (s[i] & 0x3fu);
+    }
+    if (v < least[length] || v > 0x10ffff || (v >= 0xd800 && v <= 0xdfff))
+        return 0;
+    *value = v;
+    return length;
+}
+
+// Bytes of a terminal escape sequence at `s` (ECMA-48): CSI up to its final byte, OSC and the other
+// strings up to BEL or ESC \, else ESC and one byte. An unfinished sequence eats its line.
+static size_t escape_length(const char *s, size_t left)
+{
+    if (left < 2)
+        return left;
+    size_t i = 2;
+    if (s[1] == '[') {
+        while (i < left && s[i] >= 0x20 && s[i] <= 0x3f)
+            i++;
+        return i < left && s[i] >= 0x40 && s[i] <= 0x7e ? i + 1 : i;
+    }
+    if (!strchr("]PX^_", s[1]))
+        return s[1] >= 0x20 && s[1] <= 0x7e ? 2 : 1;
+    for (; i < left && s[i] != '\n'; i++) {
+        if (s[i] == '\a')
+            return i + 1;
+        if (s[i] == '\x1b' && i + 1 < left && s[i + 1] == '\\')
+            return i + 2;
+    }
+    return i;
+}
+
+static bool is_dropped(uint32_t c)
+{
+    return (c < 0x20 && c != '\t' && c != '\n') || (c >= 0x7f && c < 0xa0);
+}
+
+static bool is_replaced(uint32_t c)
+{
+    bool reorders = (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) || c == 0x200e ||
+                    c == 0x200f || c == 0x061c;
+    bool nonsense = (c & 0xfffe) == 0xfffe || (c >= 0xfdd0 && c <= 0xfdef) || c == 0xfeff;
+    return reorders || nonsense || c == 0x2028 || c == 0x2029;
+}
+
+static void clean_piece(struct buffer *out, const char *text, size_t length, bool one_line)
+{
+    for (size_t i = 0; i < length;) {
+        uint32_t c = 0;
+        if (text[i] == '\x1b') {
+            i += escape_length(text + i, length - i);
+            continue;
+        }
+        size_t used = decode(&c, (const unsigned char *)text + i, length - i);
+        if (text[i] == '\r') {
+            c = '\n';
+            used = i + 1 < length && text[i + 1] == '\n' ? 2 : 1;
+        }
+        if (c == '\n' || c == '\t')
+            buffer_add(out, one_line ? " " : c == '\t' ? "\t" : "\n", 1);
+        else if (used == 0 || is_replaced(c))
+            buffer_puts(out, replacement);
+        else if (!is_dropped(c))
+            buffer_add(out, text + i, used);
+        i += used ? used : 1;
+    }
+}
+
+// The cut moves back to the start of a character, so that it makes no new invalid bytes.
+static size_t cut_before(const char *text, size_t at)
+{
+    for (int i = 0; i < 3 && at > 0 && ((unsigned char)text[at] & 0xc0) == 0x80; i++)
+        at--;
+    return at;
+}
+
+static void clean(struct buffer *out, const char *text, size_t limit, bool one_line)
+{
+    if (!text)
+        return;
+    size_t length = strlen(text);
+    if (length <= limit) {
+        clean_piece(out, text, length, one_line);
+        return;
+    }
+    size_t head = cut_before(text, limit - limit / 3);
+    size_t tail = cut_before(text, length - limit / 3);
+    clean_piece(out, text, head, one_line);
+    if (one_line)
+        buffer_puts(out, " ... ");
+    else
+        buffer_printf(out, "\n[... %zu bytes left out ...]\n", tail - head);
+    clean_piece(out, text + tail, length - tail, one_line);
+}
+
+void clean_text(struct buffer *out, const char *text, size_t limit)
+{
+    clean(out, text, limit, false);
+}
+
+void clean_line(struct buffer *out, const char *text, size_t limit)
+{
+    clean(out, text, limit, true);
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Text from outside, made harmless for any reader: commit messages, build logs, kernel names.
+//
+// The result is valid UTF-8 that XML 1.0 accepts: terminal escape sequences and control bytes are
+// dropped (tab and newline stay, CR and CRLF become newline), bytes that are not UTF-8 become
+// U+FFFD, and so do the characters that reorder the text around them (bidirectional controls can
+// make a log line read as its opposite). Formats add their own escaping on top.
+#ifndef PLUMB_REPORTS_CLEAN_H
+#define PLUMB_REPORTS_CLEAN_H
+
+#include "reports/text/buffer.h"
+
+// At most `limit` bytes of input are kept, the first two thirds and the last third (a log ends
+// with its reason), with a note of how many were left out between. NULL text adds nothing.
+void clean_text(struct buffer *out, const char *text, size_t limit);
+// The same on one line: newlines and tabs become spaces, no note but "...".
+void clean_line(struct buffer *out, const char *text, size_t limit);
+
+enum { CLEAN_LINE = 400, CLEAN_LOG = 16384 }; // limits used by the reports
+
+#endif

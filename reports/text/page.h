@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The frame of every HTML page: one self-contained file that opens offline and asks for nothing.
+//
+// The page's style and scripts are inline, and its content security policy admits exactly these by
+// their SHA-256, so text from outside cannot run even if an escape were missed, and no request can
+// leave. No style attribute and no inline handler is ever written: the policy forbids them. One
+// page of the site trusts its script to run others ('strict-dynamic'; 'self' means nothing to
+// file:).
+#ifndef PLUMB_REPORTS_PAGE_H
+#define PLUMB_REPORTS_PAGE_H
+
+#include "reports/text/markup.h"
+
+struct page_link {
+    const char *href, *text;
+};
+
+struct page {
+    const char *title;
+    const char *subtitle;          // beside the name in the header, or NULL
+    const struct page_link *links; // navigation in the header
+    size_t link_count;
+    bool interactive; // has series charts: dygraphs is put in when it was built in
+    bool loads;       // its script may run further ones, of the site's own folder
+    const char *feed; // href of an Atom feed, or NULL
+};
+
+extern const bool page_has_dygraphs;
+// Differs whenever style or scripts do.
+const char *page_version(void);
+
+// Starts the document: head, skip link, header, and <main> left open.
+struct markup *page_begin(const struct page *page);
+// Closes <main>, writes the footer and scripts and appends the document to `out`; frees `m`.
+// `note` is the footer's text.
+void page_finish(struct markup *m, const struct page *page, const char *note, struct buffer *out);
+
+// "▲ slower": a verdict's sign and word in its colour; `class` as chart_verdict_class() says.
+void page_tag(struct markup *m, const char *class, const char *sign, const char *word);
+
+// A table that can be sorted and filtered: caption for screen readers, then one call per column.
+enum page_sort { PAGE_SORT_NONE, PAGE_SORT_TEXT, PAGE_SORT_NUMBER };
+void page_table_begin(struct markup *m, const char *class, const char *caption);
+void page_table_head(struct markup *m, const char *label, enum page_sort sort, const char *class);
+void page_table_body(struct markup *m); // after the last column
+void page_table_end(struct markup *m);
+void page_row_begin(struct markup *m, const char *class);
+// A cell left open; `label` is repeated beside the value on narrow screens. `value` NaN: the text
+// sorts. The first cell of a row is its header.
+void page_cell(struct markup *m, const char *label, const char *class, double value, bool header);
+
+#endif
