@@ -19,6 +19,10 @@
 
 #include "model/result.h"
 
+// No time (30 years) and no clock comes near these: what is stored can be exported and read back.
+#define SAMPLE_TIME_NS  1e18
+#define SAMPLE_CLOCK_HZ 1e12
+
 // The integer fields of a sample, with the range a reader may accept.
 #define SAMPLE_INTEGERS(X)                                                                         \
     X(launches, 0, UINT32_MAX)                                                                     \

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "baselines/content.h"
-#include "baselines/export.h"
 #include "baselines/jsonl.h"
 #include "baselines/live.h"
 #include "baselines/pack.h"

@@ -9,7 +9,7 @@
 #ifndef PLUMB_PAST_H
 #define PLUMB_PAST_H
 
-#include "baselines/judgement.h"
+#include "baselines/kept/judgement.h"
 #include "model/history/attribution.h"
 #include "model/history/changepoint.h"
 #include "model/history/creep.h"

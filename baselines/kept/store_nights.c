@@ -3,7 +3,7 @@
 // The models' accuracy in each run: which runs are not known yet, what their figures are made of,
 // and the figures that were made.
 #include "baselines/content.h"
-#include "baselines/judgement.h"
+#include "baselines/kept/judgement.h"
 
 #include <math.h>
 #include <stdlib.h>

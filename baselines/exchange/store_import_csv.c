@@ -4,7 +4,7 @@
 // them: run, kind, started_s, commit_s, device, device_name, role, code, state, clock_hz, regime;
 // others are ignored. Neighbouring rows of one run (column `run`, or else commit and device) make
 // one run. Samples are not in a table: each measurement gets one that stands for all.
-#include "baselines/import.h"
+#include "baselines/exchange/import.h"
 #include "model/csv.h"
 
 #include <math.h>

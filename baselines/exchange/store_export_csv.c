@@ -2,7 +2,7 @@
 //
 // A store as a table for spreadsheets and scripts: RFC 4180, one row per measurement, empty when
 // not known. A text that a spreadsheet would take for a formula gets an apostrophe in front.
-#include "baselines/export.h"
+#include "baselines/exchange/export.h"
 #include "model/sink.h"
 
 #include <inttypes.h>

@@ -3,7 +3,7 @@
 // A store as lines of JSON: complete, one object per line, readable by a person and by git. The
 // forms are described in README.md; store_import.c reads them back.
 #include "baselines/content.h"
-#include "baselines/export.h"
+#include "baselines/exchange/export.h"
 #include "baselines/jsonl.h"
 #include "baselines/study.h"
 

@@ -7,7 +7,7 @@
 //   device   its name and id: nvbench does not write the UUID
 // A skipped state is unsupported. Field and tag names: NVIDIA/nvbench, json_printer and its
 // nvbench_compare script.
-#include "baselines/import.h"
+#include "baselines/exchange/import.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "baselines/content.h"
-#include "baselines/judgement.h"
+#include "baselines/kept/judgement.h"
 #include "baselines/pack.h"
 #include "model/robust.h"
 

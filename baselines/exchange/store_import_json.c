@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Lines of JSON as store_export.c writes them. Results belong to the run line before them.
-#include "baselines/export.h"
-#include "baselines/import.h"
+#include "baselines/exchange/export.h"
+#include "baselines/exchange/import.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Lines of JSON that are no runs and no results: builds, profiles, epochs and studies.
-#include "baselines/import.h"
+#include "baselines/exchange/import.h"
 #include "baselines/save.h"
 #include "baselines/study.h"
 

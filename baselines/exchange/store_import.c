@@ -2,7 +2,7 @@
 //
 // Importing: one batch, so that a refused line leaves the store as it was.
 #include "baselines/content.h"
-#include "baselines/import.h"
+#include "baselines/exchange/import.h"
 #include "baselines/save.h"
 
 #include <assert.h>

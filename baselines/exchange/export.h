@@ -7,10 +7,6 @@
 #include "baselines/pack.h"
 #include "baselines/statement.h"
 
-// No time (30 years) and no clock comes near these: what is stored can be exported and read back.
-#define SAMPLE_TIME_NS  1e18
-#define SAMPLE_CLOCK_HZ 1e12
-
 // The fields of a sample as they stand in exported files, with the range a reader may accept.
 #define SAMPLE_COLUMNS(X)                                                                          \
     X(time_ns, 0, SAMPLE_TIME_NS)                                                                  \

@@ -2,7 +2,7 @@
 //
 // The exported lines that are not about runs: profiles, epochs and builds.
 #include "baselines/content.h"
-#include "baselines/export.h"
+#include "baselines/exchange/export.h"
 #include "baselines/jsonl.h"
 #include "baselines/load.h"
 
