@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The story in one header: sample, measurement, prediction, verdict, result, run. Every stage of
-// ci/pipeline.c fills its member; the store saves them; reports are pure functions of `struct run`.
+// ci/gate/pipeline.c fills its member; the store saves them; reports are pure functions of `struct
+// run`.
 //
 // Ownership: everything a run points to (strings, samples, parts, results) lives in run->arena and
 // is freed at once by run_free(). Times are nanoseconds, clocks Hz, unless a name says otherwise.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a gate costs with 1, 20 and 200 changed series: processes and wall time, all series
-// together (ci/duets.c) against one after another with processes of their own.
+// together (ci/gate/duets.c) against one after another with processes of their own.
 //     bench_gate_cost [SERIES...]
 // Runs on the host device with `bench` beside it; needs cc. Every head does everything twice, so
 // every series is an alarm that has to be confirmed: the worst case.
-#include "ci/duets.h"
-#include "ci/progress.h"
+#include "ci/gate/duets.h"
+#include "ci/settings/progress.h"
 #include "helper_loop.h"
 #include "helper_repo.h"
 

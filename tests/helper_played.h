@@ -5,7 +5,7 @@
 #ifndef PLUMB_HELPER_PLAYED_H
 #define PLUMB_HELPER_PLAYED_H
 
-#include "ci/duets.h"
+#include "ci/gate/duets.h"
 #include "tests/helper_fake_bench.h"
 
 enum { PLAYED_MAX = 16, PLAYED_JOURNAL = 1 << 16 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ci/bias_file.h"
 #include "ci/command.h"
-#include "ci/rows.h"
+#include "ci/settings/bias_file.h"
+#include "ci/settings/rows.h"
 #include "tests/helper_table.h"
 
 #include <fcntl.h>

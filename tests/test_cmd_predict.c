@@ -2,7 +2,7 @@
 //
 // The commands predict and select as scripts use them: arguments in, text and exit code out.
 #include "ci/command.h"
-#include "ci/rows.h"
+#include "ci/settings/rows.h"
 #include "model/result.h"
 #include "tests/helper_table.h"
 

@@ -2,8 +2,8 @@
 //
 // The engine of gates and studies, against a bench that keeps a journal of what it was asked: in
 // which order duets are played, how many at once, and when it stops.
-#include "ci/duets.h"
-#include "ci/progress.h"
+#include "ci/gate/duets.h"
+#include "ci/settings/progress.h"
 #include "tests/helper_played.h"
 
 #include <setjmp.h>

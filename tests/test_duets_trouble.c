@@ -2,8 +2,8 @@
 //
 // The engine of gates and studies when kernels crash, hang, compute nonsense or lose the device:
 // who is blamed, and that the others keep what was measured.
-#include "ci/duets.h"
-#include "ci/progress.h"
+#include "ci/gate/duets.h"
+#include "ci/settings/progress.h"
 #include "tests/helper_played.h"
 
 #include <setjmp.h>

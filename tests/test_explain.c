@@ -2,7 +2,7 @@
 //
 // What is said of two builds of a kernel: which clause goes into the sentence, and which lines
 // below.
-#include "ci/explain.h"
+#include "ci/gate/explain.h"
 #include "tests/helper_bench.h"
 #include "tests/helper_facts.h"
 

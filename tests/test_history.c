@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The past of stored series: what is found in it, whose it was, and what bad input does to it.
-#include "ci/history_store.h"
+#include "ci/history/history_store.h"
 #include "tests/helper_files.h"
 #include "tests/helper_scene.h"
 #include "tests/helper_store.h"

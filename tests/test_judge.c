@@ -2,9 +2,9 @@
 //
 // Predictions of a run: by the policy's model, times the bias of a kernel where the policy names a
 // file of them.
-#include "ci/bias_file.h"
-#include "ci/context.h"
-#include "ci/judge.h"
+#include "ci/gate/judge.h"
+#include "ci/settings/bias_file.h"
+#include "ci/settings/context.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ci/measuring.h"
+#include "ci/gate/measuring.h"
 #include "tests/helper_files.h"
 #include "tests/helper_store.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The models' accuracy night by night: its figures, and when they moved.
-#include "ci/nights.h"
+#include "ci/history/nights.h"
 #include "tests/helper_random.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 //
 // What is kept of a series' judgement: the same whichever nights asked for it, and never more than
 // what it was made of.
-#include "ci/site_past.h"
+#include "ci/history/site_past.h"
 #include "tests/helper_files.h"
 #include "tests/helper_stepped.h"
 #include "tests/helper_store.h"

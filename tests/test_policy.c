@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ci/policy.h"
+#include "ci/settings/policy.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

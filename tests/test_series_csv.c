@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ci/series_csv.h"
+#include "ci/history/series_csv.h"
 #include "helper_random.h"
 
 #include <math.h>

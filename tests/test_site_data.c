@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the site is told out of a store: states, runs and their times, replaced devices.
-#include "ci/site_data.h"
+#include "ci/site/site_data.h"
 #include "tests/helper_files.h"
 #include "tests/helper_store.h"
 

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ci/commands/bisection.h"
+#include "reports/text/clean.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void print_line(const char *text)
+{
+    struct buffer out = {0};
+    clean_line(&out, text, CLEAN_LINE);
+    puts(out.bytes ? out.bytes : "");
+    buffer_free(&out);
+}
+
+static void print_commits(const struct search *s)
+{
+    for (size_t i = 0; s->bisect.posterior && i < s->count; i++) {
+        const char *said = i == 0 ? "good" : s->said[i] ? s->said[i] : "not asked";
+        char *line = xprintf("  %.10s  %5.1f %%  %-32s  %s", s->commits[i].id,
+                             100 * s->bisect.posterior[i], said, s->commits[i].summary);
+        print_line(line);
+        free(line);
+    }
+}
+
+static int print_diff(const struct search *s, const struct bisect_step *step, struct error *err)
+{
+    struct file_change_list changes;
+    const struct commit *before = &s->commits[step->first - 1], *after = &s->commits[step->last];
+    if (repository_changes(&changes, s->context->repository, before->id, after->id,
+                           &s->context->arena, err))
+        return -1;
+    for (size_t i = 0; i < changes.count; i++) {
+        const struct file_change *c = &changes.items[i];
+        char *line = xprintf("  %c %s (+%u -%u)", c->status, c->path, c->added, c->removed);
+        print_line(line);
+        free(line);
+    }
+    return 0;
+}
+
+int bisection_conclude(enum conclusion *out, const struct search *s, const struct bisect_step *step,
+                       struct error *err)
+{
+    char problem[PROBLEM_TEXT];
+    problem_format(problem, &s->problem);
+    print_commits(s);
+    *out = CONCLUDE_UNDECIDED;
+    if (step->state == BISECT_IMPOSSIBLE) {
+        printf("NONE: %s %s runs the same machine code at both ends: its surroundings changed\n",
+               s->kernel, problem);
+        return 0;
+    }
+    if (print_diff(s, step, err))
+        return -1;
+    if (step->inconsistent)
+        puts("The duets fit no single change well: several commits may share it.");
+    const struct commit *last = &s->commits[step->last];
+    double effect = 100 * expm1(s->bisect.options.effect);
+    bool one = step->first == step->last, sure = step->probability >= s->bisect.options.confidence;
+    char *line =
+        one && sure
+            ? xprintf("FOUND: %.10s made %s %s %+.2f %% (%.1f %% sure): %s", last->id, s->kernel,
+                      problem, effect, 100 * step->probability, last->summary)
+            : xprintf("BETWEEN: %.10s..%.10s, %zu commits that cannot be told apart, made %s %s "
+                      "%+.2f %% (%.1f %% sure)",
+                      s->commits[step->first].id, last->id, step->last - step->first + 1, s->kernel,
+                      problem, effect, 100 * step->probability);
+    print_line(line);
+    free(line);
+    if (one && sure)
+        *out = CONCLUDE_OK;
+    return 0;
+}

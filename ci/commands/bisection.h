@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One bisection as plumb bisect carries it out: what it searches and what came out so far.
+#ifndef PLUMB_BISECTION_H
+#define PLUMB_BISECTION_H
+
+#include "ci/gate/built.h"
+#include "ci/settings/context.h"
+#include "model/gate/bisect.h"
+
+// commits[0] is good, the last is bad.
+struct search {
+    struct context *context;
+    const char *good, *bad; // revisions
+    double confidence;
+    char kernel[KERNEL_NAME_TEXT];
+    struct problem problem;
+    const struct station *station;
+    struct commit *commits;
+    size_t count;
+    struct built **built;     // of each commit, NULL: not yet
+    struct run_entry *stored; // duets of earlier attempts, newest first
+    size_t stored_count;
+    bool *used;        // of stored
+    const char **said; // what came out, of each commit, for the report
+    struct bisect bisect;
+};
+
+// Prints the commits with what is known of each, the culprit, its changed files and the last line;
+// `out` is the exit code.
+int bisection_conclude(enum conclusion *out, const struct search *search,
+                       const struct bisect_step *step, struct error *err);
+
+#endif

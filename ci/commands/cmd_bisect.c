@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// plumb bisect: which commit made a series slower (or faster), by duets against the good commit
+// until one commit holds the stated confidence. Each duet is a run in the store, so that a
+// bisection that was interrupted asks for what it has and goes on (the maths is on top of
+// model/gate/bisect.c).
+#include "ci/command.h"
+#include "ci/commands/bisection.h"
+#include "ci/gate/pipeline.h"
+#include "ci/settings/options.h"
+#include "model/gate/gate.h"
+#include "model/robust.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct arguments {
+    struct options options;
+    const char *good, *bad, *series;
+    double confidence;
+};
+
+enum { OPT_GOOD = 2000, OPT_BAD, OPT_SERIES, OPT_CONFIDENCE };
+
+static const struct argp_option table[] = {
+    {"good", OPT_GOOD, "REV", 0, "A commit from before the change", 1},
+    {"bad", OPT_BAD, "REV", 0, "A commit that has it [HEAD]", 1},
+    {"series", OPT_SERIES, "KERNEL/PROBLEM", 0, "Which, e.g. tiled/4096x4096x4096:bf16", 1},
+    {"confidence", OPT_CONFIDENCE, "P", 0, "Stop when one commit holds this much [0.99]", 1},
+    {0},
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct arguments *a = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &a->options;
+        return 0;
+    case OPT_GOOD:
+        a->good = arg;
+        return 0;
+    case OPT_BAD:
+        a->bad = arg;
+        return 0;
+    case OPT_SERIES:
+        a->series = arg;
+        return 0;
+    case OPT_CONFIDENCE:
+        if (parse_double(&a->confidence, arg) || !(a->confidence >= 0.5 && a->confidence < 1))
+            argp_error(state, "--confidence=%s: from 0.5 to less than 1", arg);
+        return 0;
+    case ARGP_KEY_END:
+        if (!a->good || !a->series)
+            argp_error(state, "give --good REV and --series KERNEL/PROBLEM");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = {{&options_argp, 0, NULL, 0}, {0}};
+static const struct argp argp = {
+    .options = table,
+    .parser = parse,
+    .doc =
+        "Finds the commit that changed a series' time.\v"
+        "Commits from GOOD to BAD by first parents are measured side by side with GOOD, each "
+        "time the one that tells most, until one of them holds the confidence asked for. "
+        "Commits that do not build or compute wrong results are passed over, and their "
+        "successors not blamed for them. Every comparison is kept in the store: a bisection that "
+        "was interrupted goes on.\n\nExit: 0 found, 2 not one commit but several or none, 4 the "
+        "tool could not do its work.",
+    .children = children,
+};
+
+// ---- what is searched ----
+
+static int read_series(struct search *s, const char *text, struct error *err)
+{
+    const char *slash = strchr(text, '/');
+    if (!slash || slash == text || (size_t)(slash - text) >= sizeof(s->kernel))
+        return error_set(err, "--series=%.80s: KERNEL/PROBLEM, e.g. tiled/4096x4096x4096:bf16",
+                         text);
+    memcpy(s->kernel, text, (size_t)(slash - text));
+    return problem_parse(&s->problem, slash + 1, err);
+}
+
+static int find_commits(struct search *s, struct error *err)
+{
+    const struct repository *repository = s->context->repository;
+    struct arena *arena = &s->context->arena;
+    struct commit good, bad;
+    struct commit_list list;
+    if (repository_commit(&good, repository, s->good, arena, err) ||
+        repository_commit(&bad, repository, s->bad ? s->bad : "HEAD", arena, err))
+        return -1;
+    const struct commit_selection selection = {
+        .range = arena_printf(arena, "%s..%s", good.id, bad.id), .first_parent = true};
+    if (repository_select(&list, repository, &selection, arena, err))
+        return -1;
+    if (list.count == 0 || strcmp(list.items[list.count - 1].id, bad.id) != 0)
+        return error_set(err, "%.10s..%.10s: no commits between them; is --good older than --bad?",
+                         good.id, bad.id);
+    s->count = list.count + 1;
+    s->commits = arena_alloc(arena, s->count * sizeof(*s->commits));
+    s->commits[0] = good;
+    memcpy(s->commits + 1, list.items, list.count * sizeof(*s->commits));
+    s->built = arena_alloc(arena, s->count * sizeof(*s->built));
+    s->said = arena_alloc(arena, s->count * sizeof(*s->said));
+    return 0;
+}
+
+static int build(const struct built **out, struct search *s, size_t i, struct error *err)
+{
+    struct arena *arena = &s->context->arena;
+    assert(s->built && i < s->count);
+    if (!s->built[i]) {
+        struct built *built = arena_alloc(arena, sizeof(*built));
+        if (built_make(built, s->context, &s->commits[i], arena, err))
+            return -1;
+        s->built[i] = built;
+    }
+    *out = s->built[i];
+    return 0;
+}
+
+static const struct built_kernel *kernel_of(const struct search *s, const struct built *built)
+{
+    return built->state == MEASURED_OK ? built_find(built, s->kernel, s->station->policy->kind)
+                                       : NULL;
+}
+
+// The first station that the good commit has the kernel for; --device names another.
+static int find_station(struct search *s, const struct built *good, struct error *err)
+{
+    for (size_t i = 0; i < s->context->station_count; i++) {
+        s->station = &s->context->stations[i];
+        if (kernel_of(s, good))
+            return 0;
+    }
+    return error_set(
+        err, "%.10s %s %s for a device that is here; choose another --good", good->commit.id,
+        good->state == MEASURED_OK ? "has no kernel" : "does not build, so has no", s->kernel);
+}
+
+// ---- duets ----
+
+// A duet of this commit from an earlier attempt that was not asked for yet; oldest first.
+static int stored_duet(bool *found, struct result *out, struct search *s, size_t i,
+                       struct error *err)
+{
+    const struct series series = {s->kernel, &s->problem, s->station->device.uuid};
+    *found = false;
+    for (size_t k = s->stored_count; k-- > 0 && !*found;) {
+        const struct run_entry *e = &s->stored[k];
+        if (s->used[k] || !e->finished_s || strcmp(e->base, s->commits[0].id) != 0 ||
+            strcmp(e->head, s->commits[i].id) != 0)
+            continue;
+        if (store_find_result(out, found, s->context->store, e->id, &series, &s->context->arena,
+                              err))
+            return -1;
+        s->used[k] = true;
+    }
+    return 0;
+}
+
+// Mean log ratio of the pairs, per process and then over processes. False: no usable pairs.
+static bool ratio_of(double *mean, double *se, const struct result *r, struct arena *arena)
+{
+    enum { PROCESSES = 32 };
+    size_t most = r->base.count < r->head.count ? r->base.count : r->head.count;
+    struct gate_pair *pairs = arena_alloc(arena, most * sizeof(*pairs));
+    double *work = arena_alloc(arena, most * sizeof(*work));
+    double means[PROCESSES], errors[PROCESSES];
+    size_t count = gate_pairs(pairs, &r->base, &r->head, arena), groups = 0;
+    for (size_t first = 0, end; first < count && groups < PROCESSES; first = end) {
+        for (end = first; end < count && pairs[end].process == pairs[first].process; end++)
+            work[end - first] = pairs[end].log_ratio;
+        struct robust_mean m = robust_mean(work, end - first);
+        if (!isfinite(m.se))
+            continue;
+        means[groups] = m.mean;
+        errors[groups++] = fmax(m.se, 1e-5);
+    }
+    if (groups == 0)
+        return false;
+    struct pooled pooled = pool_random_effects(means, errors, groups);
+    *mean = pooled.mean;
+    *se = pooled.se;
+    return true;
+}
+
+struct duet {
+    bool usable;
+    double mean, se;
+};
+
+static void say(struct search *s, size_t i, const struct duet *duet, const struct result *r)
+{
+    struct arena *arena = &s->context->arena;
+    if (duet->usable)
+        s->said[i] =
+            arena_printf(arena, "%+.2f %% +- %.2f", 100 * expm1(duet->mean), 100 * duet->se);
+    else
+        s->said[i] = arena_printf(arena, "%s, passed over", measurement_state_name(r->head.state));
+    progress_note(&s->context->progress, "%.10s against %.10s: %s", s->commits[i].id,
+                  s->commits[0].id, s->said[i]);
+}
+
+static int play(struct duet *out, struct search *s, size_t i, struct error *err)
+{
+    const struct built *good, *head;
+    struct run run = {0};
+    struct result stored, *r = &stored;
+    bool found;
+    int status = -1;
+    if (stored_duet(&found, &stored, s, i, err))
+        return -1;
+    if (!found) {
+        if (build(&good, s, 0, err) || build(&head, s, i, err))
+            return -1;
+        const struct comparison what = {good, head, s->station, s->kernel, &s->problem};
+        if (pipeline_compare(&run, s->context, &what, err))
+            goto done;
+        r = &run.results[0];
+    }
+    *out = (struct duet){0};
+    if (r->base.state != MEASURED_OK) {
+        error_set(err, "the good commit %.10s: %s %s; choose another", s->commits[0].id, s->kernel,
+                  measurement_state_name(r->base.state));
+        goto done;
+    }
+    out->usable =
+        r->head.state == MEASURED_OK && ratio_of(&out->mean, &out->se, r, &s->context->arena);
+    say(s, i, out, r);
+    status = 0;
+done:
+    run_free(&run);
+    return status;
+}
+
+// ---- the search ----
+
+// A commit without this kernel is passed over; one with the code of another is its node.
+static int learn_code(bool *able, struct search *s, size_t i, struct error *err)
+{
+    const struct built *built;
+    if (build(&built, s, i, err))
+        return -1;
+    const struct built_kernel *kernel = kernel_of(s, built);
+    *able = kernel != NULL;
+    if (kernel)
+        bisect_set_code(&s->bisect, i, kernel->code);
+    else {
+        bisect_skip(&s->bisect, i);
+        s->said[i] = built->state == MEASURED_OK ? "has no such kernel, passed over"
+                                                 : "does not build, passed over";
+        progress_note(&s->context->progress, "%.10s %s", s->commits[i].id, s->said[i]);
+    }
+    return 0;
+}
+
+static bool known_code(const struct search *s, size_t i)
+{
+    for (size_t k = 0; k < s->count; k++) {
+        const char *code = s->bisect.commits[k].code;
+        bool told = k == 0 || k + 1 == s->count || s->bisect.commits[k].duets;
+        if (k != i && code && told && strcmp(code, s->bisect.commits[i].code) == 0)
+            return true;
+    }
+    return false;
+}
+
+static int test(struct search *s, size_t i, struct error *err)
+{
+    struct duet duet;
+    bool able = true;
+    if (!s->bisect.commits[i].code) {
+        if (learn_code(&able, s, i, err))
+            return -1;
+        if (able && known_code(s, i)) {
+            s->said[i] = "the machine code of another";
+            return 0; // which may have settled it
+        }
+    }
+    if (!able)
+        return 0;
+    if (play(&duet, s, i, err))
+        return -1;
+    if (duet.usable)
+        bisect_observe(&s->bisect, i, duet.mean, duet.se);
+    else
+        bisect_skip(&s->bisect, i);
+    return 0;
+}
+
+// Nothing to search when both ends run one code.
+static int same_code(bool *same, struct search *s, struct error *err)
+{
+    const struct built *good, *bad;
+    if (build(&good, s, 0, err) || build(&bad, s, s->count - 1, err))
+        return -1;
+    const struct built_kernel *a = kernel_of(s, good), *b = kernel_of(s, bad);
+    if (!b)
+        return error_set(err, "the bad commit %.10s %s: choose another", bad->commit.id,
+                         bad->state == MEASURED_OK ? "has no such kernel" : "does not build");
+    *same = a && strcmp(a->code, b->code) == 0;
+    return 0;
+}
+
+// Between fresh processes a build differs from itself: h200-anchors, section 5 (0.04 and 0.2 %);
+// on a shared host by about the gate's margin there.
+static double between_processes(const struct station *station)
+{
+    return strcmp(station->policy->kind, "cuda") == 0 ? 0.002 : 0.01;
+}
+
+static int search(struct bisect_step *out, struct search *s, struct error *err)
+{
+    enum { DUETS_MOST = 400 };
+    struct duet ends;
+    bool able, same = false;
+    if (same_code(&same, s, err))
+        return -1;
+    if (same) {
+        *out = (struct bisect_step){.state = BISECT_IMPOSSIBLE};
+        return 0;
+    }
+    if (play(&ends, s, s->count - 1, err))
+        return -1;
+    if (!ends.usable)
+        return error_set(err, "the bad commit %.10s: %s: it cannot be compared; choose another",
+                         s->commits[s->count - 1].id, s->said[s->count - 1]);
+    const struct bisect_options options = {.confidence = s->confidence,
+                                           .effect = ends.mean,
+                                           .effect_se = ends.se,
+                                           .between_sd = between_processes(s->station),
+                                           .expected_se = ends.se};
+    if (bisect_start(&s->bisect, s->count, &options, err) || learn_code(&able, s, 0, err) ||
+        learn_code(&able, s, s->count - 1, err))
+        return -1;
+    for (int i = 0; i < DUETS_MOST; i++) {
+        *out = bisect_next(&s->bisect);
+        if (out->state != BISECT_TEST)
+            return 0;
+        if (test(s, out->commit, err))
+            return -1;
+    }
+    return error_set(err,
+                     "no commit stands out after %d duets; the effect of %+.2f %% is too small "
+                     "for the noise here",
+                     DUETS_MOST, 100 * expm1(ends.mean));
+}
+
+static int bisect(enum conclusion *out, struct search *s, const struct arguments *a,
+                  struct error *err)
+{
+    struct context *context = s->context;
+    const struct built *good;
+    struct bisect_step step;
+    if (read_series(s, a->series, err) || context_open(context, &a->options, err) ||
+        find_commits(s, err) || context_policy(context, "", err) ||
+        context_store(context, STORE_WRITE, err) || context_builder(context, err) ||
+        context_stations(context, err) || build(&good, s, 0, err) || find_station(s, good, err) ||
+        store_list_runs(&s->stored, &s->stored_count, context->store, RUN_BISECT, 0,
+                        &context->arena, err))
+        return -1;
+    s->used = arena_alloc(&context->arena, s->stored_count * sizeof(*s->used));
+    int status = search(&step, s, err);
+    return status ? status : bisection_conclude(out, s, &step, err);
+}
+
+static int run_bisect(int argc, char **argv)
+{
+    struct arguments a = {.confidence = 0.99};
+    struct context context = {0};
+    struct search s = {.context = &context};
+    enum conclusion conclusion = CONCLUDE_FAILED;
+    struct error err;
+    int code = options_parse(&argp, argc, argv, &a);
+    if (code)
+        return code - 1;
+    s.good = a.good;
+    s.bad = a.bad;
+    s.confidence = a.confidence;
+    code = bisect(&conclusion, &s, &a, &err) ? fail(&err) : (int)conclusion;
+    bisect_free(&s.bisect);
+    context_close(&context);
+    return code;
+}
+
+const struct command command_bisect = {
+    .name = "bisect",
+    .summary = "Find the commit that changed a series' time",
+    .run = run_bisect,
+};

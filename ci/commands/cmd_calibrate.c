@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// plumb calibrate: measures a device's profile with micro-benchmarks and keeps it in the store.
+// Readings that do not repeat are refused by name.
+#include "ci/command.h"
+#include "ci/settings/options.h"
+#include "ci/settings/profile.h"
+
+#include <stdio.h>
+
+struct arguments {
+    struct options options;
+    const char *only;
+};
+
+enum { OPT_ONLY = 2000 };
+
+static const struct argp_option table[] = {
+    {"only", OPT_ONLY, "FIGURE", 0, "Only this figure, e.g. dram_bytes_s", 1},
+    {0},
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct arguments *a = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &a->options;
+        return 0;
+    case OPT_ONLY:
+        a->only = arg;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = {{&options_argp, 0, NULL, 0}, {0}};
+static const struct argp argp = {
+    .options = table,
+    .parser = parse,
+    .doc =
+        "Measures the profile of every device of the policy that is here.\v"
+        "Each figure is read at least three times; one whose readings do not agree is refused by "
+        "name and the shipped figure stays. `plumb list devices` shows every number's origin.",
+    .children = children,
+};
+
+static int calibrate_station(struct context *context, struct station *station, const char *only,
+                             struct error *err)
+{
+    struct bench *bench = NULL;
+    if (context_bench(&bench, context, station, NULL, 0, 0, err))
+        return -1;
+    printf("%s: %s\n", station->policy->name, station->device.name);
+    int status = profile_measure(station, context, bench, only, stdout, err);
+    bench_stop(bench);
+    return status;
+}
+
+static int calibrate(struct context *context, const struct arguments *a, struct error *err)
+{
+    if (context_open(context, &a->options, err) || context_policy(context, "", err) ||
+        context_store(context, STORE_WRITE, err) || context_builder(context, err) ||
+        context_stations(context, err))
+        return -1;
+    for (size_t i = 0; i < context->station_count; i++) {
+        if (calibrate_station(context, &context->stations[i], a->only, err))
+            return -1;
+    }
+    return 0;
+}
+
+static int run_calibrate(int argc, char **argv)
+{
+    struct arguments a = {0};
+    struct context context = {0};
+    struct error err;
+    int code = options_parse(&argp, argc, argv, &a);
+    if (code)
+        return code - 1;
+    code = calibrate(&context, &a, &err) ? fail(&err) : CONCLUDE_OK;
+    context_close(&context);
+    return code;
+}
+
+const struct command command_calibrate = {
+    .name = "calibrate",
+    .summary = "Measure a device's profile and keep it",
+    .run = run_calibrate,
+};

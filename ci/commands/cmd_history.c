@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// plumb history: since when. Change points of the store's series, or of a column of a CSV file.
+#include "ci/command.h"
+#include "ci/history/history_store.h"
+#include "ci/history/series_csv.h"
+#include "ci/settings/options.h"
+#include "model/history/changepoint.h"
+#include "model/history/focus.h"
+#include "reports/text/clean.h"
+#include "reports/text/json.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct arguments {
+    const char *csv, *column, *format;
+    struct history_request request; // when there is no CSV file
+};
+
+// A series by whatever way it came, and what was found in it.
+struct view {
+    const char *title;         // file, untrusted text
+    const char *column;        // untrusted text
+    const char *const *labels; // of each value, untrusted text; NULL: none
+    const double *values;
+    size_t count, missing;
+    struct changepoints found;
+    bool alarmed;        // online detection sees more than the segmentation:
+    struct change alarm; // after all that was found
+};
+
+static size_t listed(const struct view *view)
+{
+    return view->found.count + view->alarmed;
+}
+
+static const struct change *listed_at(const struct view *view, size_t i)
+{
+    return i < view->found.count ? &view->found.changes[i] : &view->alarm;
+}
+
+enum {
+    OPT_CSV = 1000,
+    OPT_COLUMN,
+    OPT_PROBLEM,
+    OPT_EPOCHS,
+    OPT_COMPARISONS,
+    OPT_ACCURACY,
+    OPT_POINTS
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct arguments *a = state->input;
+    struct history_request *r = &a->request;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &r->options;
+        return 0;
+    case 'k':
+        r->kernel = arg;
+        return 0;
+    case OPT_PROBLEM:
+        r->problem = arg;
+        return 0;
+    case 'd':
+        r->device = arg;
+        return 0;
+    case OPT_EPOCHS:
+        r->epochs = arg;
+        return 0;
+    case OPT_ACCURACY:
+        r->accuracy = true;
+        return 0;
+    case OPT_POINTS:
+        r->points = option_count(arg, "points", 10, 10000000, state);
+        return 0;
+    case OPT_COMPARISONS:
+        r->comparisons = true;
+        return 0;
+    case OPT_CSV:
+        a->csv = arg;
+        return 0;
+    case OPT_COLUMN:
+        a->column = arg;
+        return 0;
+    case 'f':
+        a->format = arg;
+        return 0;
+    case ARGP_KEY_ARG:
+        argp_error(state, "'%s': a file is named by --csv FILE, a series by --kernel and --problem",
+                   arg);
+        return EINVAL;
+    case ARGP_KEY_END:
+        if (a->column && !a->csv)
+            argp_error(state, "--column belongs to --csv FILE");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option options[] = {
+    {"kernel", 'k', "GLOB", 0, "Only series of these kernels", 1},
+    {"problem", OPT_PROBLEM, "GLOB", 0, "Only these problems, e.g. '4096x*:bf16*'", 1},
+    {"device", 'd', "GLOB", 0, "Only devices with this UUID or name", 1},
+    {"epochs", OPT_EPOCHS, "FILE", 0, "Accepted changes [REPO/" EPOCHS_PATH "]", 1},
+    {"comparisons", OPT_COMPARISONS, NULL, 0, "Also what gates and bisections measured", 1},
+    {"points", OPT_POINTS, "N", 0, "Only the newest N points of each series [all]", 1},
+    {"accuracy", OPT_ACCURACY, NULL, 0,
+     "Instead: how good the models were, commit by commit, and when bias or MAPE moved", 1},
+    {"csv", OPT_CSV, "FILE", 0, "Series from a CSV file instead, '-' for standard input", 0},
+    {"column", OPT_COLUMN, "NAME", 0,
+     "Column by name or by number from 1 [the only column of numbers]", 0},
+    {"format", 'f', "FORMAT", 0, "table, csv or json [table]", 0},
+    {0},
+};
+
+static const struct argp_child children[] = {{&store_option_argp, 0, NULL, 0}, {0}};
+static const struct argp argp = {
+    .options = options,
+    .parser = parse,
+    .children = children,
+    .doc =
+        "Prints where the level of a series changed, by how much and how surely.\v"
+        "The store's series are of log(actual / predicted), at the observed clock, less what the "
+        "device's controls did in the same run; log(time) when no model predicted. A change "
+        "names the commits it may have begun with (95 %) and whose it was: the kernel's, the "
+        "environment's, the model's, or of a declared break such as a new driver. A change that is "
+        "so new that only the online detector reports it is an alarm, not confirmed yet. `now` is "
+        "the newest level against the last accepted one (plumb accept), however it came "
+        "about. What is judged is kept in the store, so that the next time only what is new is; "
+        "a store that cannot be written, --points or --comparisons does without.\n\nIn a CSV file "
+        "every value counts, in the order of the file; an empty cell, NA "
+        "or NaN is a missing "
+        "value. `index` counts values from 0, missing ones too, and is the first value at the "
+        "new level; `earliest` and `latest` bound where the change may have happened and "
+        "`size_low` and `size_high` its size, each with 95 % confidence; `evidence` is the "
+        "log-likelihood ratio of a change against none (7 is the least for long series). Last "
+        "comes, as of the store's series, what only the online detector sees among the newest 50 "
+        "values: an alarm, not confirmed yet (csv: confirmed 0, json: false). A "
+        "series whose level wanders is said to drift, and only jumps that stand out of the "
+        "wandering are listed.",
+};
+
+// Untrusted text for a terminal or a file: no control bytes; the caller frees.
+static char *safe(const char *text)
+{
+    struct buffer out = {0};
+    buffer_puts(&out, "");
+    clean_line(&out, text, CLEAN_LINE);
+    return out.bytes;
+}
+
+static void print_label(const struct view *view, const struct change *change)
+{
+    if (!view->labels || !view->labels[change->index])
+        return;
+    char *label = safe(view->labels[change->index]);
+    printf("  %s", label);
+    free(label);
+}
+
+static void print_row(const struct view *view, const struct change *c)
+{
+    char where[48], interval[64], relative[32] = "";
+    snprintf(where, sizeof(where), "%zu..%zu", c->earliest, c->latest);
+    snprintf(interval, sizeof(interval), "%.4g..%.4g", c->size_low, c->size_high);
+    if (c->before != 0 && fabs(c->size / c->before) < 1000)
+        snprintf(relative, sizeof(relative), "%+.2f %%", 100 * c->size / fabs(c->before));
+    printf("%7zu %16s %12.6g %12.6g %+12.4g %9s %27s %9.1f", c->index, where, c->before, c->after,
+           c->size, relative, interval, c->evidence);
+    print_label(view, c);
+    puts(c == &view->alarm ? "  alarm: not confirmed yet" : "");
+}
+
+static void print_table(const struct view *view)
+{
+    const struct changepoints *found = &view->found;
+    if (listed(view))
+        printf("%7s %16s %12s %12s %12s %9s %27s %9s\n", "index", "credible", "before", "after",
+               "size", "relative", "95 % interval", "evidence");
+    for (size_t i = 0; i < listed(view); i++)
+        print_row(view, listed_at(view, i));
+    char *title = safe(view->title), *column = safe(view->column);
+    printf("%s, column %s: %zu %s (%zu missing), noise %.3g, correlation %.2f: %zu %s%s%s\n", title,
+           column, view->count, plural(view->count, "value", "values"), view->missing, found->sigma,
+           found->correlation, found->count, plural(found->count, "change", "changes"),
+           !found->drift  ? ""
+           : found->count ? " out of a drifting level"
+                          : "; the level drifts",
+           view->alarmed ? "; 1 alarm" : "");
+    free(title);
+    free(column);
+}
+
+// Twelve digits: the rest is the arithmetic's, and 10356.000000000002 distracts.
+static double figures(double value)
+{
+    char text[NUMBER_TEXT];
+    snprintf(text, sizeof(text), "%.12g", value);
+    return strtod(text, NULL);
+}
+
+static void print_number(double value, char end)
+{
+    char text[NUMBER_TEXT];
+    json_format_number(text, figures(value));
+    fputs(text, stdout);
+    putchar(end);
+}
+
+// RFC 4180: quoted when it has to be.
+static void print_cell(const char *text)
+{
+    char *cell = safe(text ? text : "");
+    bool quote = strpbrk(cell, ",\"") != NULL;
+    if (quote)
+        putchar('"');
+    for (const char *c = cell; *c; c++) {
+        if (*c == '"')
+            putchar('"');
+        putchar(*c);
+    }
+    if (quote)
+        putchar('"');
+    free(cell);
+}
+
+static void print_csv(const struct view *view)
+{
+    puts("index,earliest,latest,before,after,size,size_low,size_high,evidence,label,confirmed");
+    for (size_t i = 0; i < listed(view); i++) {
+        const struct change *c = listed_at(view, i);
+        printf("%zu,%zu,%zu,", c->index, c->earliest, c->latest);
+        print_number(c->before, ',');
+        print_number(c->after, ',');
+        print_number(c->size, ',');
+        print_number(c->size_low, ',');
+        print_number(c->size_high, ',');
+        print_number(c->evidence, ',');
+        print_cell(view->labels ? view->labels[c->index] : NULL);
+        puts(c == &view->alarm ? ",0" : ",1");
+    }
+}
+
+static void json_change(struct json *json, const struct view *view, const struct change *c)
+{
+    json_newline(json);
+    json_begin(json, NULL, '{');
+    json_integer(json, "index", (int64_t)c->index);
+    json_integer(json, "earliest", (int64_t)c->earliest);
+    json_integer(json, "latest", (int64_t)c->latest);
+    json_number(json, "before", figures(c->before));
+    json_number(json, "after", figures(c->after));
+    json_number(json, "size", figures(c->size));
+    json_number(json, "size_low", figures(c->size_low));
+    json_number(json, "size_high", figures(c->size_high));
+    json_number(json, "evidence", figures(c->evidence));
+    if (view->labels)
+        json_string(json, "label", view->labels[c->index]);
+    json_bool(json, "confirmed", c != &view->alarm);
+    json_end(json, '}');
+}
+
+static void print_json(const struct view *view)
+{
+    const struct changepoints *found = &view->found;
+    struct buffer out = {0};
+    struct json json = {.out = &out};
+    json_begin(&json, NULL, '{');
+    json_string(&json, "series", view->title);
+    json_string(&json, "column", view->column);
+    json_integer(&json, "values", (int64_t)view->count);
+    json_integer(&json, "missing", (int64_t)view->missing);
+    json_number(&json, "noise", figures(found->sigma));
+    json_number(&json, "correlation", figures(found->correlation));
+    json_number(&json, "inflation", figures(found->inflation));
+    json_bool(&json, "drift", found->drift);
+    json_begin(&json, "changes", '[');
+    for (size_t i = 0; i < listed(view); i++)
+        json_change(&json, view, listed_at(view, i));
+    json_end(&json, ']');
+    json_end(&json, '}');
+    puts(out.bytes);
+    buffer_free(&out);
+}
+
+static const struct {
+    const char *name;
+    void (*print)(const struct view *view);
+} formats[] = {{"table", print_table}, {"csv", print_csv}, {"json", print_json}};
+
+static int history_csv(const struct arguments *a, void (*print)(const struct view *view),
+                       struct error *err)
+{
+    const char *name = strcmp(a->csv, "-") == 0 ? "standard input" : a->csv;
+    char *text = NULL;
+    size_t length = 0;
+    struct series_csv series = {0};
+    if (series_csv_read(&text, &length, a->csv, err))
+        return -1;
+    int failed = series_csv_parse(&series, text, length, name, a->column, err);
+    if (!failed && series.count == series.missing)
+        failed = error_set(err, "%s, column %s: no numbers", name, series.column);
+    if (!failed) {
+        struct view view = {.title = name,
+                            .column = series.column,
+                            .labels = series.labels,
+                            .values = series.values,
+                            .count = series.count,
+                            .missing = series.missing};
+        changepoints_find(&view.found, series.values, series.count, NULL);
+        view.alarmed = focus_newest(&view.alarm, series.values, series.count, &view.found, NULL) ==
+                       FOCUS_ALARM;
+        print(&view);
+        changepoints_free(&view.found);
+    }
+    series_csv_free(&series);
+    free(text);
+    return failed;
+}
+
+static int run(int argc, char **argv)
+{
+    struct arguments a = {.format = "table"};
+    struct error err;
+    int code = options_parse(&argp, argc, argv, &a);
+    if (code)
+        return code - 1;
+    for (size_t i = 0; i < ARRAY_COUNT(formats); i++) {
+        if (strcmp(a.format, formats[i].name) != 0)
+            continue;
+        a.request.format = a.format;
+        if (a.csv ? history_csv(&a, formats[i].print, &err) : history_store(&a.request, &err))
+            return fail(&err);
+        if (fflush(stdout) || ferror(stdout)) {
+            error_set(&err, "standard output: cannot be written");
+            return fail(&err);
+        }
+        return CONCLUDE_OK;
+    }
+    error_set(&err, "--format=%.20s: table, csv or json", a.format);
+    return fail(&err);
+}
+
+const struct command command_history = {
+    .name = "history",
+    .summary = "Where the level of a series changed, by how much and how surely",
+    .run = run,
+};

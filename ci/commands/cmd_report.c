@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// plumb report: writes the reports of a stored run again. They are pure functions of the store.
+#include "ci/command.h"
+#include "ci/commands/output.h"
+#include "ci/gate/conclude.h"
+#include "ci/settings/options.h"
+#include "reports/report.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct arguments {
+    struct options options;
+    const char *format;
+    int64_t run_id;
+    bool list;
+};
+
+enum { OPT_RUN = 2000, OPT_FORMAT, OPT_LIST };
+
+static const struct argp_option table[] = {
+    {"run", OPT_RUN, "ID", 0, "Run to report [the newest finished]", 1},
+    {"format", OPT_FORMAT, "NAME", 0, "Only this report, on standard output", 1},
+    {"list", OPT_LIST, NULL, 0, "List the stored runs instead", 1},
+    {0},
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct arguments *a = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &a->options;
+        return 0;
+    case OPT_RUN:
+        if (parse_int64(&a->run_id, arg) || a->run_id < 1)
+            argp_error(state, "--run=%s: needs the number that --list shows", arg);
+        return 0;
+    case OPT_FORMAT:
+        a->format = arg;
+        return 0;
+    case OPT_LIST:
+        a->list = true;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = {{&options_argp, 0, NULL, 0}, {0}};
+static const struct argp argp = {
+    .options = table,
+    .parser = parse,
+    .doc = "Writes the reports of a stored run again.\vWithout --out they go to plumb-report/.",
+    .children = children,
+};
+
+static int list_runs(struct context *context, struct error *err)
+{
+    struct run_entry *runs = NULL;
+    size_t count = 0;
+    if (store_list_runs(&runs, &count, context->store, STORE_ALL_RUNS, 0, &context->arena, err))
+        return -1;
+    for (size_t i = 0; i < count; i++)
+        printf("%6lld  %-8s %.10s%s%.10s  %s\n", (long long)runs[i].id, run_kind_name(runs[i].kind),
+               runs[i].base, *runs[i].base ? ".." : "", runs[i].head,
+               runs[i].finished_s ? runs[i].headline : "interrupted");
+    return 0;
+}
+
+static int print_format(const struct run *run, struct context *context, const char *name,
+                        struct error *err)
+{
+    struct report_context known;
+    const struct report *report = report_find(name);
+    if (!report)
+        return error_set(err, "--format=%.40s: `plumb list reports` names those there are", name);
+    if (output_context(&known, run, context, &context->arena, err))
+        return -1;
+    struct buffer text = {0};
+    report->write(&text, run, &known);
+    fwrite(text.bytes, 1, text.length, stdout);
+    buffer_free(&text);
+    return 0;
+}
+
+// The addresses are those of the repository's own policy, not of the one the run brought along: a
+// run may come from elsewhere. Without a policy there are none.
+static void read_addresses(struct context *context)
+{
+    struct error ignored;
+    if (context->repository)
+        (void)context_policy(context, "", &ignored);
+}
+
+static int report(struct context *context, const struct arguments *a, struct error *err)
+{
+    struct run run = {0};
+    int64_t id = a->run_id;
+    if (a->options.store == NULL && context_open(context, &a->options, err))
+        return -1;
+    context->options = &a->options;
+    if (context_store(context, STORE_READ, err))
+        return -1;
+    if (a->list)
+        return list_runs(context, err);
+    if (!id && store_last_run(&id, context->store, STORE_ALL_RUNS, err))
+        return -1;
+    if (!id)
+        return error_set(err, "%s: no finished run yet; `plumb gate` or `plumb run` makes one",
+                         store_path(context->store));
+    if (store_load_run(&run, context->store, id, err))
+        return -1;
+    drop_unsupported(&run);
+    read_addresses(context);
+    int status = a->format ? print_format(&run, context, a->format, err)
+                           : output_run(&run, context,
+                                        a->options.out ? a->options.out : "plumb-report", err);
+    run_free(&run);
+    return status;
+}
+
+static int run_report(int argc, char **argv)
+{
+    struct arguments a = {0};
+    struct context context = {0};
+    struct error err;
+    int code = options_parse(&argp, argc, argv, &a);
+    if (code)
+        return code - 1;
+    code = report(&context, &a, &err) ? fail(&err) : CONCLUDE_OK;
+    context_close(&context);
+    return code;
+}
+
+const struct command command_report = {
+    .name = "report",
+    .summary = "Write the reports of a stored run again",
+    .run = run_report,
+};

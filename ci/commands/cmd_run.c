@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// plumb run: measures commits one by one, oldest first, and skips what is known.
+#include "ci/command.h"
+#include "ci/commands/output.h"
+#include "ci/gate/pipeline.h"
+#include "ci/settings/options.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct arguments {
+    struct options options;
+    struct commit_selection selection;
+    bool again, only_new;
+};
+
+enum { OPT_STEPS = 2000, OPT_FIRST_PARENT, OPT_AGAIN };
+
+static const struct argp_option table[] = {
+    {"steps", OPT_STEPS, "N", 0, "At most N commits of the range, evenly spaced", 1},
+    {"first-parent", OPT_FIRST_PARENT, NULL, 0, "One commit per merge", 1},
+    {"again", OPT_AGAIN, NULL, 0, "Measure even what is known, e.g. every night", 1},
+    {0},
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct arguments *a = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &a->options;
+        return 0;
+    case OPT_STEPS:
+        a->selection.steps = option_count(arg, "steps", 1, 1000000, state);
+        return 0;
+    case OPT_FIRST_PARENT:
+        a->selection.first_parent = true;
+        return 0;
+    case OPT_AGAIN:
+        a->again = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (a->selection.range)
+            argp_error(state, "one range, please; '%s' is the second", arg);
+        a->selection.range = arg;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = {{&options_argp, 0, NULL, 0}, {0}};
+static const struct argp argp = {
+    .options = table,
+    .parser = parse,
+    .args_doc = "[RANGE]",
+    .doc =
+        "Measures the kernels of each commit of RANGE, oldest first.\v"
+        "RANGE is a revision (HEAD when absent), A..B, TAGS, ALL (every commit any branch or tag "
+        "reaches) or NEW (ALL from HEAD back to the newest commit that is measured). What is "
+        "measured already with the device's present driver, and identical machine code, is not "
+        "measured again. A run that is "
+        "killed goes on where it was.\n\nThe exit code is about the newest commit: 0 no "
+        "regression, 1 slower than its history, 2 undecided, 3 a kernel is broken, 4 the tool "
+        "could not do its work.",
+    .children = children,
+};
+
+// NEW: the commits after the newest measured one, by first parents. By whatever driver: a new one
+// does not make the whole history new.
+static int keep_new(struct commit_list *commits, struct context *context, struct error *err)
+{
+    size_t first = commits->count;
+    while (first > 0) {
+        bool measured;
+        if (pipeline_measured(&measured, context, &commits->items[first - 1], true, err))
+            return -1;
+        if (measured)
+            break;
+        first--;
+    }
+    commits->items += first;
+    commits->count -= first;
+    return 0;
+}
+
+static int select_commits(struct commit_list *out, struct context *context,
+                          const struct arguments *a, struct error *err)
+{
+    struct commit_selection selection = a->selection;
+    bool only_new = selection.range && strcmp(selection.range, "NEW") == 0;
+    if (!selection.range)
+        selection.range = "HEAD";
+    if (only_new) {
+        selection.range = "ALL";
+        selection.first_parent = true;
+    }
+    if (repository_select(out, context->repository, &selection, &context->arena, err))
+        return -1;
+    return only_new ? keep_new(out, context, err) : 0;
+}
+
+static int run_commits(struct run *last, struct context *context, const struct arguments *a,
+                       struct error *err)
+{
+    struct commit_list commits;
+    size_t measured = 0;
+    if (select_commits(&commits, context, a, err))
+        return -1;
+    for (size_t i = 0; i < commits.count; i++) {
+        const struct commit *commit = &commits.items[i];
+        bool known = false;
+        if (!a->again && pipeline_measured(&known, context, commit, false, err))
+            return -1;
+        if (known)
+            continue;
+        progress_note(&context->progress, "commit %zu of %zu: %.10s %.60s", i + 1, commits.count,
+                      commit->id, commit->summary);
+        run_free(last);
+        if (pipeline_measure(last, context, commit, a->again, err))
+            return -1;
+        measured++;
+        if (a->options.dry_run)
+            output_plan(last);
+        else if (output_run(last, context, a->options.out, err))
+            return -1;
+    }
+    if (!measured)
+        printf("nothing to do: %zu %s measured already\n", commits.count,
+               plural(commits.count, "commit is", "commits are"));
+    return 0;
+}
+
+static int open_and_run(struct run *last, struct context *context, const struct arguments *a,
+                        struct error *err)
+{
+    if (context_open(context, &a->options, err) || context_policy(context, "", err) ||
+        context_store(context, STORE_WRITE, err) || context_builder(context, err) ||
+        context_stations(context, err))
+        return -1;
+    return run_commits(last, context, a, err);
+}
+
+static int run_run(int argc, char **argv)
+{
+    struct arguments a = {0};
+    struct context context = {0};
+    struct run last = {0};
+    struct error err;
+    int code = options_parse(&argp, argc, argv, &a);
+    if (code)
+        return code - 1;
+    code = open_and_run(&last, &context, &a, &err) ? fail(&err) : (int)last.conclusion;
+    run_free(&last);
+    context_close(&context);
+    return code;
+}
+
+const struct command command_run = {
+    .name = "run",
+    .summary = "Measure a range of commits; what is known is skipped",
+    .run = run_run,
+};

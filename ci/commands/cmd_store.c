@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// plumb store: what is in the store, whether it is whole, joining shards, making it smaller.
+#include "ci/command.h"
+#include "ci/settings/options.h"
+#include "ci/settings/store_option.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+struct arguments {
+    struct options options;
+    const char *action;
+    char **files;
+    int file_count;
+    struct prune_rule rule;
+};
+
+enum { OPT_BEFORE = 2000, OPT_RUNS };
+
+static const struct argp_option table[] = {
+    {"before", OPT_BEFORE, "DATE", 0, "prune: runs started before it, 2026-11-21 or 90d (days ago)",
+     1},
+    {"runs", OPT_RUNS, NULL, 0, "prune: whole runs, not only their raw samples", 1},
+    {"dry-run", 'n', NULL, 0, "prune: say what would go", 1},
+    {0},
+};
+
+static int parse_before(int64_t *out, const char *text)
+{
+    struct tm day = {0};
+    char number[16];
+    int64_t days;
+    size_t length = strlen(text);
+    if (length > 1 && length < sizeof(number) && text[length - 1] == 'd') {
+        memcpy(number, text, length - 1);
+        number[length - 1] = '\0';
+        if (parse_int64(&days, number) || days < 0 || days > 100000)
+            return -1;
+        *out = time(NULL) - days * 86400;
+        return 0;
+    }
+    const char *end = strptime(text, "%Y-%m-%d", &day);
+    if (!end || *end)
+        return -1;
+    *out = timegm(&day);
+    return 0;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct arguments *a = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &a->options;
+        return 0;
+    case OPT_BEFORE:
+        if (parse_before(&a->rule.before_s, arg))
+            argp_error(state, "--before=%s: a date such as 2026-11-21, or days such as 90d", arg);
+        return 0;
+    case OPT_RUNS:
+        a->rule.runs = true;
+        return 0;
+    case 'n':
+        a->rule.dry_run = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (a->action)
+            return ARGP_ERR_UNKNOWN; // the rest are files
+        a->action = arg;
+        return 0;
+    case ARGP_KEY_ARGS:
+        a->files = state->argv + state->next;
+        a->file_count = state->argc - state->next;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_usage(state);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = {{&store_option_argp, 0, NULL, 0}, {0}};
+static const struct argp argp = {
+    .options = table,
+    .parser = parse,
+    .args_doc = "info\ncheck\nmerge SHARD...\nprune --before DATE\nupgrade",
+    .doc = "Looks after the store.\v"
+           "info     what is in it\n"
+           "check    reads all of it and says whether it is whole\n"
+           "merge    adds what other stores have and this one has not; again changes nothing\n"
+           "prune    removes old raw samples (times stay), or with --runs whole old runs\n"
+           "upgrade  brings a store of an older plumb up to this one",
+    .children = children,
+};
+
+static void print_counts(const struct store_counts *c)
+{
+    printf("%-14s%" PRId64 " (%" PRId64 " unfinished)\n", "runs", c->runs, c->unfinished);
+    const struct {
+        const char *name;
+        int64_t count;
+    } rows[] = {
+        {"commits", c->commits},         {"builds", c->builds},
+        {"series", c->series},           {"measurements", c->measurements},
+        {"predictions", c->predictions}, {"verdicts", c->verdicts},
+        {"profiles", c->profiles},       {"epochs", c->epochs},
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(rows); i++)
+        printf("%-14s%" PRId64 "\n", rows[i].name, rows[i].count);
+    printf("%-14s%.3f MB\n", "raw samples", (double)c->samples_bytes / 1e6);
+}
+
+static const char *runs_word(int64_t count)
+{
+    return plural((uint64_t)count, "run", "runs");
+}
+
+static const char *measurements_word(int64_t count)
+{
+    return plural((uint64_t)count, "measurement", "measurements");
+}
+
+static int info(struct store *store, const struct arguments *a, struct error *err)
+{
+    struct store_report report;
+    (void)a;
+    if (store_info(&report, store, err))
+        return -1;
+    print_counts(&report.counts);
+    printf("%s: version %d, %.1f MB, %" PRId64 " %s\n", store_path(store), report.version,
+           (double)report.bytes / 1e6, report.counts.runs, runs_word(report.counts.runs));
+    return 0;
+}
+
+static int check(struct store *store, const struct arguments *a, struct error *err)
+{
+    struct store_report report;
+    (void)a;
+    if (store_check(&report, store, err))
+        return -1;
+    if (report.problems)
+        return error_set(err,
+                         "store %s: %zu %s, the first: %.400s; restore a copy, or save what "
+                         "can be read with `plumb export --format=json`",
+                         store_path(store), report.problems,
+                         plural(report.problems, "problem", "problems"), report.first);
+    printf("store %s: sound, %" PRId64 " %s, %" PRId64 " %s, %.1f MB\n", store_path(store),
+           report.counts.runs, runs_word(report.counts.runs), report.counts.measurements,
+           measurements_word(report.counts.measurements), (double)report.bytes / 1e6);
+    return 0;
+}
+
+static int merge(struct store *store, const struct arguments *a, struct error *err)
+{
+    int64_t runs = 0, measurements = 0;
+    if (a->file_count == 0)
+        return error_set(err, "plumb store merge: name the stores to add");
+    for (int i = 0; i < a->file_count; i++) {
+        struct store_counts added;
+        if (store_merge(store, a->files[i], &added, err))
+            return -1;
+        printf("%s: %" PRId64 " %s, %" PRId64 " %s added\n", a->files[i], added.runs,
+               runs_word(added.runs), added.measurements, measurements_word(added.measurements));
+        runs += added.runs;
+        measurements += added.measurements;
+    }
+    printf("store %s: %" PRId64 " %s and %" PRId64 " %s added from %d %s\n", store_path(store),
+           runs, runs_word(runs), measurements, measurements_word(measurements), a->file_count,
+           plural((uint64_t)a->file_count, "store", "stores"));
+    return 0;
+}
+
+static int prune(struct store *store, const struct arguments *a, struct error *err)
+{
+    struct store_counts removed;
+    if (a->rule.before_s == 0)
+        return error_set(err, "plumb store prune: give --before DATE, e.g. --before=90d");
+    if (store_prune(store, &a->rule, &removed, err))
+        return -1;
+    printf("store %s: %s ", store_path(store), a->rule.dry_run ? "would remove" : "removed");
+    if (a->rule.runs)
+        printf("%" PRId64 " %s, %" PRId64 " %s, ", removed.runs, runs_word(removed.runs),
+               removed.measurements, measurements_word(removed.measurements));
+    printf("%.3f MB of raw samples\n", (double)removed.samples_bytes / 1e6);
+    return 0;
+}
+
+static int upgrade(struct store *store, const struct arguments *a, struct error *err)
+{
+    return info(store, a, err); // opening it for writing was the upgrade
+}
+
+static const struct {
+    const char *name;
+    enum store_mode mode;
+    bool takes_files;
+    int (*run)(struct store *store, const struct arguments *a, struct error *err);
+} actions[] = {
+    {"info", STORE_READ, false, info},        {"check", STORE_READ, false, check},
+    {"merge", STORE_WRITE, true, merge},      {"prune", STORE_WRITE, false, prune},
+    {"upgrade", STORE_WRITE, false, upgrade},
+};
+
+static int act(const struct arguments *a, struct error *err)
+{
+    struct context context = {0};
+    int status = -1;
+    for (size_t i = 0; i < ARRAY_COUNT(actions); i++) {
+        if (strcmp(actions[i].name, a->action) != 0)
+            continue;
+        if (a->file_count && !actions[i].takes_files)
+            return error_set(err, "plumb store %s: takes no '%.80s'; --store names the store",
+                             a->action, a->files[0]);
+        if (store_option_open(&context, &a->options, actions[i].mode, err) == 0)
+            status = actions[i].run(context.store, a, err);
+        context_close(&context);
+        return status;
+    }
+    return error_set(err, "plumb store: no action '%.40s' (info, check, merge, prune, upgrade)",
+                     a->action);
+}
+
+static int run_store(int argc, char **argv)
+{
+    struct arguments a = {0};
+    struct error err;
+    int code = options_parse(&argp, argc, argv, &a);
+    if (code)
+        return code - 1;
+    return act(&a, &err) ? fail(&err) : CONCLUDE_OK;
+}
+
+const struct command command_store = {
+    .name = "store",
+    .summary = "Look into the store, check, merge and prune it",
+    .run = run_store,
+};

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ci/commands/output.h"
+#include "model/gate/study.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Untrusted text to a terminal: one line, no control bytes.
+static void print_line(const char *prefix, const char *text)
+{
+    fputs(prefix, stdout);
+    for (const char *c = text; *c; c++)
+        fputc((unsigned char)*c < 0x20 || *c == 0x7f ? ' ' : *c, stdout);
+    fputc('\n', stdout);
+}
+
+// GitHub reads workflow commands from the log; nobody else wants them there.
+static void annotate(const struct run *run)
+{
+    const char *actions = getenv("GITHUB_ACTIONS");
+    const struct report *report = report_find("annotations");
+    if (!report || !actions || strcmp(actions, "true"))
+        return;
+    struct buffer text = {0};
+    report->write(&text, run, NULL);
+    fwrite(text.bytes, 1, text.length, stdout);
+    buffer_free(&text);
+}
+
+// The smallest change that as many pairs as this run took show with 90 % power, from their noise.
+static double detectable(const struct run *run, const struct result *r, struct arena *arena)
+{
+    const size_t most = r->base.count < r->head.count ? r->base.count : r->head.count;
+    if (!r->verdict.pairs || !most || r->device >= run->device_count)
+        return NAN;
+    struct gate_pair *pairs = arena_alloc(arena, most * sizeof(*pairs));
+    struct gate_policy policy =
+        gate_policy_default(run->devices[r->device].kind, measurement_time_ns(&r->base));
+    if (r->verdict.margin > 0) {
+        policy.floor *= r->verdict.margin / policy.margin;
+        policy.margin = r->verdict.margin;
+    }
+    const size_t count = gate_pairs(pairs, &r->base, &r->head, arena);
+    const double change = expm1(study_detectable_of(&policy, pairs, count, 0.9, arena));
+    return isfinite(change) ? change : NAN;
+}
+
+static int achieved_rate(double *out, const struct run *run, const struct result *r,
+                         struct store *store, struct error *err)
+{
+    struct alarm_count found = {0};
+    *out = NAN;
+    if (!store || r->device >= run->device_count)
+        return 0;
+    const struct series series = {r->kernel, &r->problem, run->devices[r->device].uuid};
+    if (store_series_false_alarms(&found, store, &series, err))
+        return -1;
+    if (found.gates)
+        *out = (double)found.alarms / (double)found.gates;
+    return 0;
+}
+
+static int record_of(struct report_record *out, struct store *store, const struct device *device,
+                     struct error *err)
+{
+    struct alarm_count studies, self_tests;
+    if (store_false_alarms(&studies, &self_tests, store, device->uuid, err))
+        return -1;
+    *out =
+        (struct report_record){studies.gates, studies.alarms, self_tests.gates, self_tests.alarms};
+    return 0;
+}
+
+int output_context(struct report_context *out, const struct run *run, const struct context *context,
+                   struct arena *arena, struct error *err)
+{
+    struct store *store = context->store;
+    struct report_series *series = arena_alloc(arena, (run->count + 1) * sizeof(*series));
+    struct report_record *records = arena_alloc(arena, (run->device_count + 1) * sizeof(*records));
+    for (size_t i = 0; i < run->count; i++) {
+        series[i] = (struct report_series){.detectable = detectable(run, &run->results[i], arena)};
+        if (achieved_rate(&series[i].false_alarm_rate, run, &run->results[i], store, err))
+            return -1;
+    }
+    for (size_t i = 0; store && i < run->device_count; i++) {
+        if (record_of(&records[i], store, &run->devices[i], err))
+            return -1;
+    }
+    *out = (struct report_context){.series = series,
+                                   .records = store ? records : NULL,
+                                   .commit_url = context->policy.commit_url,
+                                   .site_url = context->policy.site_url};
+    return 0;
+}
+
+static int write_reports(const struct run *run, const struct context *context,
+                         const char *directory, struct error *err)
+{
+    struct arena arena = {0};
+    struct report_context known;
+    int status = output_context(&known, run, context, &arena, err) ||
+                         report_write_all(directory, run, &known, err)
+                     ? -1
+                     : 0;
+    arena_free(&arena);
+    return status;
+}
+
+int output_run(const struct run *run, const struct context *context, const char *directory,
+               struct error *err)
+{
+    if (directory && write_reports(run, context, directory, err))
+        return -1;
+    for (size_t i = 0; i < run->count; i++) {
+        const struct verdict *v = &run->results[i].verdict;
+        if (v->kind != VERDICT_SAME && v->sentence) {
+            char prefix[24];
+            snprintf(prefix, sizeof(prefix), "%-10s", verdict_kind_name(v->kind));
+            print_line(prefix, v->sentence);
+        }
+    }
+    annotate(run);
+    if (directory)
+        printf("reports    %s/index.html, junit.xml, summary.md\n", directory);
+    print_line("", run->headline ? run->headline : "nothing was measured");
+    if (fflush(stdout) || ferror(stdout))
+        return error_set(err, "standard output: cannot be written");
+    return 0;
+}
+
+int output_plan(const struct run *run)
+{
+    size_t measured = 0;
+    for (size_t i = 0; i < run->count; i++) {
+        const struct result *r = &run->results[i];
+        char problem[PROBLEM_TEXT];
+        problem_format(problem, &r->problem);
+        bool same = r->base_code[0] && strcmp(r->base_code, r->head_code) == 0;
+        printf("%-10s %-24s %-32s %s\n", same ? "identical" : "measure", r->kernel, problem,
+               run->devices[r->device].name);
+        measured += !same;
+    }
+    printf("dry run: %zu of %zu series would be measured\n", measured, run->count);
+    return 0;
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A commit's kernels as files: built (or found in the cache), listed by the bench child, each with
+// its code id. What does not build is data: state and detail say so.
+#ifndef PLUMB_BUILT_H
+#define PLUMB_BUILT_H
+
+#include "ci/settings/context.h"
+
+// How this context builds, as the store names it. The build sees PLUMB_DEVICES, the kinds of
+// devices that are measured ("host cuda"), so that it can leave out what nothing here could run.
+const char *built_recipe(struct context *context);
+
+struct built_kernel {
+    char name[KERNEL_NAME_TEXT];
+    char code[OBJECT_ID_TEXT];
+    const char *library; // absolute path in the cache
+    const char *device;  // "host" or "cuda"
+    struct traits traits;
+};
+
+struct built {
+    struct commit commit;
+    enum measurement_state state; // MEASURED_OK or MEASURED_UNBUILDABLE
+    const char *detail;           // end of the log when unbuildable; untrusted
+    const char *log;              // end of the build's log: untrusted
+    const char *directory;        // of the libraries
+    struct built_kernel *kernels; // sorted by name
+    size_t count;
+    bool cached;
+};
+
+// Everything lives in `arena`. -1 only when the tool could not do its work. Needs context_builder,
+// context_stations and context_store; records the build in the store unless it is a dry run.
+int built_make(struct built *out, struct context *context, const struct commit *commit,
+               struct arena *arena, struct error *err);
+const struct built_kernel *built_find(const struct built *built, const char *name,
+                                      const char *device);
+
+#endif

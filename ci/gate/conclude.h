@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From the verdicts of a run to what it says as a whole: the last line that is printed, and the
+// exit code.
+#ifndef PLUMB_CONCLUDE_H
+#define PLUMB_CONCLUDE_H
+
+#include "ci/settings/policy.h"
+#include "model/result.h"
+
+// run->conclusion and run->headline (in the run's arena) from its verdicts and its self test:
+// broken comes before void, void before slower, slower before undecided.
+void conclude_run(struct run *run, const struct policy_gate *gate);
+
+// Of a commit that does not build, when no series says it: none is known of it, or of its base.
+void conclude_unbuilt(struct run *run, const char *detail);
+
+// Leaves out the series that a kernel says it cannot do: they are stored, so that they are not
+// asked again, but not shown. One that the base could do is broken, and stays.
+void drop_unsupported(struct run *run);
+
+#endif

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ci/gate/duets.h"
+#include "ci/settings/progress.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// 64 at once are enough to mix what a device does over time; more would only hold memory. What was
+// refused four times for want of room is not tried again beside others.
+enum { OPEN_MOST = 64, FIRST_BLOCK = 8, REFUSALS = 4 };
+
+struct player {
+    struct duets *all;
+    struct bench *bench;
+    struct gate_turn *turns;
+    size_t open;
+    bool full;  // the child has no room for another until one is closed
+    bool mixed; // this child has played others than suspects
+};
+
+static bool late(const struct player *p)
+{
+    return p->all->deadline_s > 0 && monotonic_s() > p->all->deadline_s;
+}
+
+static void end_child(struct player *p)
+{
+    bench_stop(p->bench);
+    p->bench = NULL;
+    p->full = p->mixed = false;
+}
+
+static int finish(struct player *p, struct duet *d, struct error *err)
+{
+    d->place = DUET_OVER;
+    return p->all->over ? p->all->over(p->all->context, d, err) : 0;
+}
+
+// ---- trouble ----
+
+// The child is dead: those that were open in it go on in another.
+static void part_all(struct player *p)
+{
+    end_child(p);
+    for (size_t i = 0; i < p->all->count; i++) {
+        struct duet *d = &p->all->items[i];
+        if (d->place != DUET_OPEN)
+            continue;
+        d->place = DUET_WAITS;
+        d->parted = true;
+    }
+    p->open = 0;
+}
+
+static void suspect_kernel(struct player *p, const char *kernel)
+{
+    for (size_t i = 0; i < p->all->count; i++) {
+        if (strcmp(p->all->items[i].kernel, kernel) == 0)
+            p->all->items[i].suspect = true;
+    }
+}
+
+static void take_out(struct player *p, struct duet *d, enum duet_place place)
+{
+    if (d->place == DUET_OPEN) {
+        p->open--;
+        p->full = false;
+    }
+    d->place = place;
+}
+
+// The duet's command ended in `outcome`, which is not ok; the child has it open no more.
+static int failed(struct player *p, struct duet *d, const struct bench_outcome *outcome,
+                  struct error *err)
+{
+    const bool beside = p->open > (d->place == DUET_OPEN);
+    const bool doubtful = outcome->state == MEASURED_CRASHED || outcome->state == MEASURED_WRONG;
+    take_out(p, d, DUET_WAITS);
+    if (outcome->gone)
+        part_all(p);
+    const bool again = doubtful && beside && !late(p);
+    if (outcome->gone || outcome->state == MEASURED_WRONG || again)
+        suspect_kernel(p, d->kernel);
+    if (again) {
+        d->base_samples.count = d->head_samples.count = d->fed;
+        d->parted = true;
+        return 0;
+    }
+    d->outcome = *outcome;
+    return finish(p, d, err);
+}
+
+// ---- open, play, close ----
+
+static struct duet *next_to_open(struct player *p)
+{
+    const size_t most = p->all->open_most ? p->all->open_most : OPEN_MOST;
+    struct duet *suspect = NULL;
+    if (p->full || p->open >= most)
+        return NULL;
+    for (size_t i = 0; i < p->all->count; i++) {
+        struct duet *d = &p->all->items[i];
+        if (d->place != DUET_WAITS)
+            continue;
+        if (!d->suspect && (d->refusals < REFUSALS || p->open == 0))
+            return d;
+        if (d->suspect && !suspect)
+            suspect = d;
+    }
+    return p->open == 0 ? suspect : NULL;
+}
+
+static int make_child(struct player *p, const struct duet *d, struct error *err)
+{
+    if (d->suspect && p->mixed)
+        end_child(p);
+    if (!p->bench && p->all->start(&p->bench, p->all->context, p->all->processes++, err))
+        return -1;
+    p->mixed |= !d->suspect;
+    return 0;
+}
+
+static int open_duet(struct player *p, struct duet *d, struct error *err)
+{
+    struct bench_outcome outcome;
+    const double begun_s = monotonic_s();
+    if (make_child(p, d, err))
+        return -1;
+    if (d->parted && d->judged)
+        gate_series_replace_process(&d->gate, p->all->arena);
+    d->parted = false;
+    const struct bench_series series = {
+        .kernel = d->kernel,
+        .problem = d->problem,
+        .base = d->base,
+        .head = d->head,
+        .seed = d->seed,
+        // Placement must not decide.
+        .head_first = d->judged && d->gate.processes % 2 == 0,
+        .launches = d->launches,
+    };
+    if (bench_open(&outcome, &d->handle, p->bench, &series, err))
+        return -1;
+    d->wall_s += monotonic_s() - begun_s;
+    if (outcome.refused && p->open > 0) {
+        p->full = true;
+        d->refusals++;
+        return 0;
+    }
+    if (outcome.state != MEASURED_OK)
+        return failed(p, d, &outcome, err);
+    d->outcome = outcome; // its note is the kernel's, e.g. the algorithm id
+    d->launches = d->launches ? d->launches : outcome.launches;
+    d->place = DUET_OPEN;
+    p->open++;
+    return 0;
+}
+
+static int close_duet(struct player *p, struct duet *d, struct error *err)
+{
+    struct bench_outcome outcome;
+    const double begun_s = monotonic_s();
+    if (bench_close(&outcome, p->bench, &d->handle, err))
+        return -1;
+    d->wall_s += monotonic_s() - begun_s;
+    if (outcome.state != MEASURED_OK)
+        return failed(p, d, &outcome, err);
+    const bool confirm = d->judged && d->decision.next == GATE_CONFIRM;
+    take_out(p, d, DUET_ASIDE);
+    d->alarmed |=
+        confirm && d->gate.processes <= d->gate.first && d->decision.kind != VERDICT_UNDECIDED;
+    return confirm ? 0 : finish(p, d, err);
+}
+
+static double block_seconds(const struct duet *d)
+{
+    double sum_ns = 0;
+    for (size_t i = d->fed; i < d->base_samples.count; i++)
+        sum_ns += d->base_samples.items[i].time_ns * d->base_samples.items[i].launches +
+                  d->head_samples.items[i].time_ns * d->head_samples.items[i].launches;
+    return 1e-9 * sum_ns;
+}
+
+static int feed(struct player *p, struct duet *d, struct error *err)
+{
+    if (!d->judged) {
+        struct gate_policy policy;
+        if (p->all->policy(&policy, p->all->context, d, err))
+            return -1;
+        gate_series_init(&d->gate, &policy, p->all->arena);
+        d->judged = true;
+    }
+    d->block_s = block_seconds(d);
+    gate_series_add_samples(&d->gate, d->base_samples.items + d->fed,
+                            d->head_samples.items + d->fed, d->base_samples.count - d->fed);
+    d->fed = d->base_samples.count;
+    d->decision = gate_series_decide(&d->gate);
+    d->outlook = gate_outlook(&d->gate, &d->decision);
+    return 0;
+}
+
+static int play_block(struct player *p, struct duet *d, struct error *err)
+{
+    struct bench_outcome outcome, closed;
+    const double begun_s = monotonic_s();
+    const uint32_t pairs = d->judged ? d->gate.policy.block_pairs : FIRST_BLOCK;
+    if (bench_pairs(&outcome, &d->base_samples, &d->head_samples, p->bench, &d->handle, pairs,
+                    d->block++, err))
+        return -1;
+    d->wall_s += monotonic_s() - begun_s;
+    if (outcome.state == MEASURED_OK) {
+        if (feed(p, d, err))
+            return -1;
+        return d->decision.next == GATE_MORE ? 0 : close_duet(p, d, err);
+    }
+    if (!outcome.gone) { // only its memory matters now
+        if (bench_close(&closed, p->bench, &d->handle, err))
+            return -1;
+        outcome.gone = closed.gone;
+    }
+    return failed(p, d, &outcome, err);
+}
+
+static struct duet *next_to_play(struct player *p)
+{
+    for (size_t i = 0; i < p->all->count; i++) {
+        const struct duet *d = &p->all->items[i];
+        p->turns[i] = (struct gate_turn){.next = GATE_DONE};
+        if (d->place != DUET_OPEN)
+            continue;
+        // In every process each has its turn before any is preferred.
+        p->turns[i] = (struct gate_turn){
+            .next = GATE_MORE,
+            .pairs = d->judged ? d->gate.streams[d->gate.processes - 1].pairs : 0,
+            .min_pairs = d->judged ? d->gate.policy.min_pairs : 1,
+            .outlook = d->outlook,
+            .block_s = d->block_s,
+        };
+    }
+    const size_t next = gate_next_series(p->turns, p->all->count);
+    return next == SIZE_MAX ? NULL : &p->all->items[next];
+}
+
+// ---- the whole ----
+
+static int give_up(struct player *p, struct error *err)
+{
+    for (size_t i = 0; i < p->all->count; i++) {
+        if (p->all->items[i].place == DUET_OPEN && close_duet(p, &p->all->items[i], err))
+            return -1;
+    }
+    return 0;
+}
+
+// All that wait, in the process at work and in those that take its place.
+static int play_all(struct player *p, struct error *err)
+{
+    for (;;) {
+        struct duet *d;
+        int status;
+        if (late(p))
+            return give_up(p, err);
+        if ((d = next_to_open(p)))
+            status = open_duet(p, d, err);
+        else if ((d = next_to_play(p)))
+            status = play_block(p, d, err);
+        else
+            return 0;
+        if (status)
+            return -1;
+    }
+}
+
+// Sends all alarms, and what is open, to one more process; false: there are none.
+static bool confirm(struct player *p)
+{
+    bool any = false;
+    for (size_t i = 0; i < p->all->count; i++) {
+        struct duet *d = &p->all->items[i];
+        if (d->place != DUET_ASIDE)
+            continue;
+        gate_series_fresh_process(&d->gate);
+        d->place = DUET_WAITS;
+        any = true;
+    }
+    if (any)
+        end_child(p);
+    return any;
+}
+
+int duets_play(struct duets *duets, struct error *err)
+{
+    struct player p = {.all = duets};
+    p.turns = xcalloc(duets->count + 1, sizeof(*p.turns));
+    int status = play_all(&p, err);
+    while (status == 0 && !late(&p) && confirm(&p))
+        status = play_all(&p, err);
+    for (size_t i = 0; status == 0 && i < duets->count; i++) {
+        if (duets->items[i].place != DUET_OVER)
+            status = finish(&p, &duets->items[i], err);
+    }
+    end_child(&p);
+    free(p.turns);
+    return status;
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ci/gate/gating.h"
+
+#include <string.h>
+
+static bool identical(const struct task *task)
+{
+    return task->base && task->head && strcmp(task->base->code, task->head->code) == 0;
+}
+
+struct gating {
+    struct run *run;
+    struct measuring *measuring;
+};
+
+static int save(struct run *run, const struct task *task, struct context *context,
+                struct error *err)
+{
+    progress_advance(&context->progress);
+    return run->id ? store_save_result(context->store, run, task->result, err) : 0;
+}
+
+static int save_compared(void *context, const struct task *task, struct error *err)
+{
+    const struct gating *g = context;
+    task_show(task, g->measuring->context);
+    return save(g->run, task, g->measuring->context, err);
+}
+
+// What there is no pair to measure of: nothing here, the same code, or no base.
+static int gate_unpaired(const struct task *task, struct run *run, struct measuring *measuring,
+                         struct error *err)
+{
+    bool found = false;
+    if (!task->head || task->station->is_static)
+        return 0;
+    if (!task->base)
+        return measure_solo(measuring, task, &run->arena, err);
+    if (task_reuse(&found, task, run, measuring->context, err))
+        return -1;
+    task->result->reused = true;
+    return 0;
+}
+
+// Sets `work` to the tasks that are to be compared, and does all others.
+static int gate_others(struct gate_work *work, struct run *run, const struct plan *plan,
+                       struct measuring *measuring, struct error *err)
+{
+    struct context *context = measuring->context;
+    const struct task **tasks = arena_alloc(&run->arena, (plan->count + 1) * sizeof(*tasks));
+    work->tasks = tasks;
+    for (size_t i = 0; i < plan->count; i++) {
+        const struct task *task = &plan->tasks[i];
+        bool known = false;
+        if (run->id && task_resumed(&known, task, run, context, err))
+            return -1;
+        if (known) {
+            progress_advance(&context->progress);
+        } else if (task->base && task->head && !task->station->is_static && !identical(task)) {
+            tasks[work->count++] = task;
+        } else {
+            task_show(task, context);
+            if (gate_unpaired(task, run, measuring, err) || save(run, task, context, err))
+                return -1;
+        }
+    }
+    return 0;
+}
+
+// The run's test of itself: pairs of a build with itself. The candidate at `turn` of an order that
+// goes over the whole plan in strides, so that the first few are spread over it; NULL: not this
+// one.
+static const struct task *self_candidate(const struct plan *plan, size_t wanted, size_t turn)
+{
+    const size_t stride = (plan->count + wanted - 1) / wanted;
+    const size_t at = turn % wanted * stride + turn / wanted;
+    const struct task *task = at < plan->count ? &plan->tasks[at] : NULL;
+    return task && task->head && !task->station->is_static ? task : NULL;
+}
+
+struct selection {
+    const struct plan *plan;
+    const struct task **tasks;
+    size_t wanted, turn; // candidates seen
+};
+
+static void choose_self(struct gate_work *work, struct selection *s, const struct gating_self *self)
+{
+    const size_t wanted = s->wanted;
+    const size_t turns = wanted ? (s->plan->count + wanted - 1) / wanted * wanted : 0;
+    work->self = s->tasks;
+    work->verdicts = self->verdicts + self->count;
+    work->self_count = 0;
+    while (self->count + work->self_count < wanted && s->turn < turns) {
+        const struct task *task = self_candidate(s->plan, wanted, s->turn++);
+        if (task)
+            s->tasks[work->self_count++] = task;
+    }
+}
+
+int gating_measure(struct gating_self *out, struct run *run, const struct plan *plan,
+                   struct measuring *measuring, struct error *err)
+{
+    struct context *context = measuring->context;
+    struct gating gating = {run, measuring};
+    struct gate_work work = {
+        .arena = &run->arena, .run_id = run->id, .context = &gating, .done = save_compared};
+    struct selection selection = {.plan = plan, .wanted = out ? context->policy.gate.self_test : 0};
+    struct gating_self self = {0};
+    self.verdicts = arena_alloc(&run->arena, (selection.wanted + 1) * sizeof(*self.verdicts));
+    selection.tasks = arena_alloc(&run->arena, (selection.wanted + 1) * sizeof(struct task *));
+    progress_begin(&context->progress, plan->count);
+    if (gate_others(&work, run, plan, measuring, err))
+        return -1;
+    do {
+        choose_self(&work, &selection, &self);
+        if (measure_gate(measuring, &work, err))
+            return -1;
+        for (size_t i = 0; i < work.self_count; i++) {
+            if (work.verdicts[i].pairs)
+                self.verdicts[self.count++] = work.verdicts[i];
+        }
+        work.count = 0;
+    } while (work.self_count > 0 && self.count < selection.wanted);
+    progress_end(&context->progress);
+    if (out)
+        *out = self;
+    return 0;
+}

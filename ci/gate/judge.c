@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ci/gate/judge.h"
+#include "ci/gate/explain.h"
+#include "ci/gate/measuring.h"
+#include "ci/gate/static_gate.h"
+#include "ci/settings/bias_file.h"
+#include "model/gate/cause.h"
+#include "model/gate/gate.h"
+#include "model/history/drift.h"
+#include "model/predict.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+// ---- prediction and history ----
+
+// The policy's model with the biases fitted to it (none: an empty table, to be freed all the same).
+static const struct model *find_model(struct bias_table *biases, const struct context *context,
+                                      struct error *err)
+{
+    const struct policy *policy = &context->policy;
+    const struct model *model = model_find(policy->model);
+    if (!model) {
+        error_set(err, "%s: measure.model = %.60s: `plumb list models` names those there are",
+                  policy->label, policy->model);
+        return NULL;
+    }
+    if (!policy->bias)
+        return model;
+    char *path = policy->bias[0] == '/'
+                     ? xstrdup(policy->bias)
+                     : xprintf("%s/%s", context->options->repository, policy->bias);
+    int status = bias_file_read(biases, path, model, err);
+    free(path);
+    return status ? NULL : model;
+}
+
+int judge_ready(const struct context *context, struct error *err)
+{
+    struct bias_table biases = {0};
+    const struct model *model = find_model(&biases, context, err);
+    bias_table_free(&biases);
+    return model ? 0 : -1;
+}
+
+int judge_predict(struct run *run, const struct plan *plan, const struct context *context,
+                  struct error *err)
+{
+    struct bias_table biases = {0};
+    const struct model *model = find_model(&biases, context, err);
+    if (!model)
+        return -1;
+    for (size_t i = 0; i < run->count; i++) {
+        struct result *r = &run->results[i];
+        const struct predict_input input = {
+            .gpu = &plan->tasks[i].station->gpu,
+            .traits = &r->traits,
+            .problem = &r->problem,
+            .clock_hz = measurement_clock_hz(&r->head),
+        };
+        r->prediction = model->predict(&input);
+        bias_apply(&r->prediction, &biases, r->kernel);
+    }
+    bias_table_free(&biases);
+    return 0;
+}
+
+int judge_history(struct run *run, const struct plan *plan, struct context *context,
+                  struct error *err)
+{
+    enum { SHOWN = 400 };
+    for (size_t i = 0; i < run->count; i++) {
+        struct result *r = &run->results[i];
+        const struct series series = {r->kernel, &r->problem, plan->tasks[i].station->device.uuid};
+        const struct history_query query = {
+            .limit = SHOWN, .except_run = run->id, .until_s = run->head.time_s};
+        if (store_history(&r->history, context->store, &series, &query, &run->arena, err))
+            return -1;
+    }
+    return 0;
+}
+
+// ---- sentences ----
+
+static const char *name_of(struct run *run, const struct result *r)
+{
+    char problem[PROBLEM_TEXT];
+    problem_format(problem, &r->problem);
+    return arena_printf(&run->arena, "%s %s", r->kernel, problem);
+}
+
+static void broken(struct run *run, struct result *r, const char *what, const char *detail)
+{
+    // One line of the detail is enough for the sentence; the rest is in the report.
+    size_t length = detail ? strcspn(detail, "\n") : 0;
+    r->verdict = (struct verdict){
+        .kind = VERDICT_BROKEN, .log_ratio = NAN, .lower = -INFINITY, .upper = INFINITY};
+    r->verdict.cause = CAUSE_KERNEL;
+    r->verdict.sentence = length ? arena_printf(&run->arena, "%s %s: %.*s", name_of(run, r), what,
+                                                (int)(length < 300 ? length : 300), detail)
+                                 : arena_printf(&run->arena, "%s %s", name_of(run, r), what);
+}
+
+static const char *state_text(enum measurement_state state)
+{
+    switch (state) {
+    case MEASURED_WRONG:
+        return "gives wrong results";
+    case MEASURED_CRASHED:
+        return "crashes";
+    case MEASURED_TIMEOUT:
+        return "does not finish in time";
+    case MEASURED_UNBUILDABLE:
+        return "does not build";
+    case MEASURED_MISSING:
+        return "is gone from this commit";
+    case MEASURED_UNSUPPORTED:
+        return "no longer supports this problem";
+    default:
+        return "has no time";
+    }
+}
+
+static const char *against_model(struct run *run, const struct result *r)
+{
+    double time_ns = measurement_time_ns(&r->head);
+    if (!r->prediction.feasible || !(r->prediction.time_ns > 0) || !(time_ns > 0))
+        return "";
+    return arena_printf(&run->arena, "; %.2f x the time model %s predicts",
+                        time_ns / r->prediction.time_ns, r->prediction.model);
+}
+
+static void is_new(struct run *run, struct result *r, const char *why)
+{
+    r->verdict = (struct verdict){
+        .kind = VERDICT_NEW, .log_ratio = NAN, .lower = -INFINITY, .upper = INFINITY};
+    const double time_ns = measurement_time_ns(&r->head);
+    const char *time = time_ns > 0 ? arena_printf(&run->arena, ": %.4g us", time_ns / 1e3) : "";
+    r->verdict.sentence = arena_printf(&run->arena, "%s is new (%s)%s%s", name_of(run, r), why,
+                                       time, against_model(run, r));
+}
+
+static void identical(struct run *run, struct result *r)
+{
+    r->verdict = (struct verdict){.kind = VERDICT_SAME};
+    r->verdict.sentence = arena_printf(
+        &run->arena, "%s runs the machine code of the base: the same by identity", name_of(run, r));
+}
+
+static void no_time(struct run *run, struct result *r)
+{
+    r->verdict = (struct verdict){
+        .kind = VERDICT_UNDECIDED, .log_ratio = NAN, .lower = -INFINITY, .upper = INFINITY};
+    r->verdict.sentence = arena_printf(
+        &run->arena, "%s was not measured: the time of the gate (gate.seconds) was spent before",
+        name_of(run, r));
+}
+
+static void stamp(struct run *run)
+{
+    for (size_t i = 0; i < run->count; i++) {
+        run->results[i].verdict.model = run->results[i].prediction.model;
+        run->results[i].verdict.version = PLUMB_VERSION;
+    }
+}
+
+// ---- the gate ----
+
+static bool unusable(const struct measurement *m)
+{
+    return m->state != MEASURED_OK || m->count == 0;
+}
+
+static int judge_pairs(struct run *run, const struct task *task, struct context *context,
+                       struct error *err)
+{
+    struct result *r = task->result;
+    struct gate_policy policy;
+    if (measuring_policy(&policy, context, run->id, task, r->base.samples, r->base.count,
+                         &run->arena, err))
+        return -1;
+    gate_judge(&r->verdict, &r->base, &r->head, &policy, &run->arena);
+    if (!r->verdict.sentence)
+        r->verdict.sentence = name_of(run, r);
+    else
+        r->verdict.sentence =
+            arena_printf(&run->arena, "%s %s", name_of(run, r), r->verdict.sentence);
+    return 0;
+}
+
+static int judge_one(struct run *run, const struct task *task, struct context *context,
+                     const struct built *base, const struct built *head, struct error *err)
+{
+    struct result *r = task->result;
+    if (head->state != MEASURED_OK) {
+        r->head.state = MEASURED_UNBUILDABLE;
+        r->head.detail = head->detail;
+        broken(run, r, state_text(MEASURED_UNBUILDABLE), head->detail);
+    } else if (!task->head && context->policy.gate.removed_allowed) {
+        r->head.state = MEASURED_MISSING;
+        r->verdict = (struct verdict){.kind = VERDICT_SAME};
+        r->verdict.sentence =
+            arena_printf(&run->arena, "%s was removed, as the policy allows", name_of(run, r));
+    } else if (!task->head) {
+        r->head.state = MEASURED_MISSING;
+        broken(run, r, state_text(MEASURED_MISSING), "set gate.removed = allow if that is meant");
+    } else if (task->base && strcmp(r->base_code, r->head_code) == 0) {
+        identical(run, r);
+    } else if (r->head.state != MEASURED_OK) {
+        if (r->head.state != MEASURED_UNSUPPORTED || task->base)
+            broken(run, r, state_text(r->head.state), r->head.detail);
+    } else if (!task->base) {
+        is_new(run, r, "the base has no such kernel");
+    } else if (task->station->is_static) {
+        static_judge(run, task, context, base, head);
+    } else if (!r->base.count && r->base.state == MEASURED_OK && !r->head.count) {
+        no_time(run, r);
+    } else if (unusable(&r->base)) {
+        is_new(run, r, arena_printf(&run->arena, "on the base it %s", state_text(r->base.state)));
+    } else {
+        return judge_pairs(run, task, context, err);
+    }
+    return 0;
+}
+
+static void take_back(struct run *run, struct result *r)
+{
+    r->verdict.kind = VERDICT_UNDECIDED;
+    r->verdict.sentence =
+        arena_printf(&run->arena, "%s; not enough evidence for one of %zu series, measure again",
+                     r->verdict.sentence, run->count);
+}
+
+// e-BH over every series that was tested; kernels first.
+static void release_alarms(struct run *run)
+{
+    double *evidence = xcalloc(run->count, sizeof(*evidence));
+    size_t *kernel = xcalloc(run->count, sizeof(*kernel));
+    size_t *index = xcalloc(run->count, sizeof(*index));
+    bool *released = xcalloc(run->count, sizeof(*released));
+    size_t tested = 0, kernels = 0;
+    const char *last = "";
+    for (size_t i = 0; i < run->count; i++) {
+        const struct result *r = &run->results[i];
+        if (!r->verdict.pairs)
+            continue;
+        if (strcmp(last, r->kernel))
+            kernels++;
+        last = r->kernel;
+        evidence[tested] = r->verdict.log_evidence;
+        kernel[tested] = kernels - 1;
+        index[tested++] = i;
+    }
+    gate_release(released, evidence, kernel, tested, gate_policy_default("cuda", 1e6).q);
+    for (size_t i = 0; i < tested; i++) {
+        struct result *r = &run->results[index[i]];
+        bool alarm = r->verdict.kind == VERDICT_SLOWER || r->verdict.kind == VERDICT_FASTER;
+        if (alarm && !released[i])
+            take_back(run, r);
+    }
+    free(evidence);
+    free(kernel);
+    free(index);
+    free(released);
+}
+
+// Kernel, environment or placement, by the code ids and what the A/A series did.
+static void find_causes(struct run *run, const struct verdict *self, size_t self_count)
+{
+    struct control *controls = xcalloc(self_count, sizeof(*controls));
+    for (size_t i = 0; i < self_count; i++)
+        controls[i] = (struct control){self[i].log_ratio, self[i].lower, self[i].upper};
+    for (size_t i = 0; i < run->count; i++) {
+        struct result *r = &run->results[i];
+        if (!r->verdict.pairs)
+            continue;
+        const struct cause_input input = {
+            .verdict = &r->verdict,
+            .code_changed = strcmp(r->base_code, r->head_code) != 0,
+            .placement = r->verdict.cause == CAUSE_PLACEMENT,
+            .controls = common_mode_of(controls, self_count, r->verdict.margin / 2, &run->arena),
+        };
+        r->verdict.cause = cause_of(&input);
+    }
+    free(controls);
+}
+
+int judge_gate(struct run *run, const struct plan *plan, struct context *context,
+               const struct built *base, const struct built *head, const struct verdict *self,
+               size_t self_count, struct error *err)
+{
+    for (size_t i = 0; i < plan->count; i++) {
+        if (judge_one(run, &plan->tasks[i], context, base, head, err))
+            return -1;
+    }
+    release_alarms(run);
+    find_causes(run, self, self_count);
+    explain_alarms(run, plan, context, base, head);
+    stamp(run);
+    return 0;
+}
+
+// ---- a plain run ----
+
+static void sentence_of_drift(struct run *run, struct result *r)
+{
+    struct verdict *v = &r->verdict;
+    if (v->kind == VERDICT_NEW) {
+        is_new(run, r, "no earlier measurement");
+        return;
+    }
+    v->sentence = arena_printf(
+        &run->arena, "%s took %.4g us, %+.1f %% against its history (%.1f to %.1f %%)%s%s",
+        name_of(run, r), measurement_time_ns(&r->head) / 1e3, expm1(v->log_ratio) * 100,
+        expm1(v->lower) * 100, expm1(v->upper) * 100,
+        v->cause == CAUSE_ENVIRONMENT ? ", on the same machine code: the environment" : "",
+        against_model(run, r));
+}
+
+void judge_run(struct run *run, const struct plan *plan, const struct built *head)
+{
+    for (size_t i = 0; i < plan->count; i++) {
+        const struct task *task = &plan->tasks[i];
+        struct result *r = task->result;
+        if (head->state != MEASURED_OK)
+            broken(run, r, state_text(head->state), head->detail);
+        else if (r->reused && r->head.state == MEASURED_OK) {
+            r->verdict = (struct verdict){.kind = VERDICT_SAME};
+            r->verdict.sentence = arena_printf(
+                &run->arena, "%s runs machine code that is measured already: %.4g us%s",
+                name_of(run, r), measurement_time_ns(&r->head) / 1e3, against_model(run, r));
+        } else if (r->head.state == MEASURED_UNSUPPORTED) {
+            continue;
+        } else if (r->head.state != MEASURED_OK) {
+            broken(run, r, state_text(r->head.state), r->head.detail);
+        } else {
+            const struct drift_policy policy = drift_policy_default(task->station->policy->kind);
+            drift_judge(&r->verdict, &r->history, &r->head, r->reused, &policy);
+            sentence_of_drift(run, r);
+        }
+    }
+    stamp(run);
+}

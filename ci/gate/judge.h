@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From measurements to verdicts and their sentences; conclude.h goes on from there. Decides nothing
+// about time itself: that is model/gate/gate.h and model/history/drift.h.
+#ifndef PLUMB_JUDGE_H
+#define PLUMB_JUDGE_H
+
+#include "ci/gate/plan.h"
+
+// Before anything is measured: are the policy's model and its biases there? -1: no.
+int judge_ready(const struct context *context, struct error *err);
+// The prediction of each measured result, at its observed clock, times its kernel's bias.
+// -1 as judge_ready().
+int judge_predict(struct run *run, const struct plan *plan, const struct context *context,
+                  struct error *err);
+// What the store knows of each series, without this run.
+int judge_history(struct run *run, const struct plan *plan, struct context *context,
+                  struct error *err);
+// Verdicts of a gate: identical code is the same by identity; pairs are judged; alarms that do not
+// stand among all series are taken back.
+// `self` are the verdicts of the run's A/A series: they show what the surroundings did.
+int judge_gate(struct run *run, const struct plan *plan, struct context *context,
+               const struct built *base, const struct built *head, const struct verdict *self,
+               size_t self_count, struct error *err);
+// Verdicts of a plain run, against each series' own history.
+void judge_run(struct run *run, const struct plan *plan, const struct built *head);
+
+#endif

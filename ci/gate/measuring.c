@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ci/gate/measuring.h"
+#include "ci/gate/duets.h"
+
+#include <math.h>
+#include <string.h>
+
+void measuring_begin(struct measuring *m, struct context *context, const struct built *base,
+                     const struct built *head)
+{
+    *m = (struct measuring){.context = context};
+    if (base && base->state == MEASURED_OK)
+        m->directories[m->directory_count++] = base->directory;
+    if (head && head->state == MEASURED_OK)
+        m->directories[m->directory_count++] = head->directory;
+}
+
+void measuring_end(struct measuring *m)
+{
+    bench_stop(m->bench);
+    m->bench = NULL;
+}
+
+// A live child on the task's station.
+static int ready(struct measuring *m, const struct task *task, struct error *err)
+{
+    if (m->bench && m->station == task->station)
+        return 0;
+    measuring_end(m);
+    m->station = task->station;
+    return context_bench(&m->bench, m->context, m->station, m->directories, m->directory_count, 0,
+                         err);
+}
+
+static void lost(struct measuring *m, const struct bench_outcome *outcome)
+{
+    if (outcome->gone)
+        measuring_end(m);
+}
+
+static int open_alone(struct bench_outcome *out, struct measuring *m, const struct task *task,
+                      struct error *err)
+{
+    const struct bench_series series = {
+        .kernel = task->result->kernel,
+        .problem = &task->result->problem,
+        .head = task->head->library,
+        .seed = m->context->policy.seed,
+    };
+    int status = bench_open(out, &m->handle, m->bench, &series, err);
+    if (status == 0)
+        lost(m, out);
+    return status;
+}
+
+static void fill(struct measurement *out, struct measuring *m, const struct bench_outcome *outcome,
+                 const struct sample_list *samples, struct arena *arena)
+{
+    measurement_fill(out, outcome, samples, arena);
+    out->seed = m->context->policy.seed;
+    out->regime = "cold, back to back";
+}
+
+int measure_solo(struct measuring *m, const struct task *task, struct arena *arena,
+                 struct error *err)
+{
+    struct sample_list samples = {0};
+    struct bench_outcome opened, outcome;
+    int status = -1;
+    if (ready(m, task, err) || open_alone(&opened, m, task, err))
+        return -1;
+    outcome = opened;
+    if (opened.state == MEASURED_OK) {
+        if (bench_solo(&outcome, &samples, m->bench, &m->handle, m->context->policy.samples, 0,
+                       err))
+            goto done;
+        lost(m, &outcome);
+        if (outcome.state == MEASURED_OK && bench_close(&outcome, m->bench, &m->handle, err))
+            goto done;
+        lost(m, &outcome);
+        if (outcome.state == MEASURED_OK)
+            outcome = opened; // its note is the kernel's, e.g. the algorithm id
+    }
+    fill(&task->result->head, m, &outcome, &samples, arena);
+    status = 0;
+done:
+    sample_list_free(&samples);
+    return status;
+}
+
+int measuring_policy(struct gate_policy *out, struct context *context, int64_t run_id,
+                     const struct task *task, const struct sample *base, size_t count,
+                     struct arena *arena, struct error *err)
+{
+    const struct policy_gate gate = policy_gate_for(&context->policy, task->rule);
+    const struct station *station = task->station;
+    const struct problem *problem = &task->result->problem;
+    struct gate_policy policy = gate_policy_default(
+        station->policy->kind, gate_size_ns(base, count, problem, &station->gpu));
+    policy.alpha = gate.alpha;
+    policy.processes = gate.processes;
+    policy.max_pairs = gate.max_pairs;
+    if (gate.margin > 0) {
+        policy.floor *= gate.margin / policy.margin;
+        policy.margin = gate.margin;
+    }
+    const struct series series = {task->result->kernel, problem, station->device.uuid};
+    struct pair_scale *past = NULL;
+    size_t runs = 0;
+    if (store_scale(&past, &runs, context->store, &series, 8, run_id, arena, err))
+        return -1;
+    double sum = 0, pairs = 0;
+    for (size_t i = 0; i < runs; i++) {
+        if (past[i].sd_mad > 0 && past[i].pairs >= 8) {
+            sum += log(past[i].sd_mad) * past[i].pairs;
+            pairs += past[i].pairs;
+        }
+    }
+    if (pairs > 0)
+        gate_policy_learn(&policy, (struct moderation){0, 0}, exp(sum / pairs), pairs);
+    *out = policy;
+    return 0;
+}
+
+// ---- side by side ----
+
+// The gate's work on one station.
+struct session {
+    struct measuring *m;
+    const struct station *station;
+    const struct gate_work *work;
+    const struct task **alone; // whose base cannot be timed
+    size_t alone_count;
+};
+
+// Which task a duet belongs to: those of the work come first, then the self tests.
+struct seat {
+    const struct task *task;
+    struct verdict *self; // NULL: base against head
+};
+
+static int start(struct bench **out, void *context, uint16_t process, struct error *err)
+{
+    const struct session *s = context;
+    return context_bench(out, s->m->context, s->station, s->m->directories, s->m->directory_count,
+                         process, err);
+}
+
+static int ask_policy(struct gate_policy *out, void *context, const struct duet *d,
+                      struct error *err)
+{
+    const struct session *s = context;
+    const struct seat *seat = d->owner;
+    return measuring_policy(out, s->m->context, s->work->run_id, seat->task, d->base_samples.items,
+                            d->base_samples.count, s->work->arena, err);
+}
+
+static void fill_verdict(struct verdict *out, const struct duet *d)
+{
+    *out = (struct verdict){.kind = VERDICT_UNDECIDED, .log_ratio = NAN};
+    if (!d->judged)
+        return;
+    out->kind = d->decision.kind;
+    out->log_ratio = d->decision.log_ratio;
+    out->log_evidence = d->decision.log_evidence;
+    out->pairs = d->decision.pairs;
+    out->processes = d->decision.processes;
+    gate_series_interval(&d->gate, &out->lower, &out->upper);
+}
+
+// False: it must be measured alone, or there was no time for it.
+static bool fill_result(struct session *s, const struct task *task, const struct duet *d)
+{
+    const struct sample_list none = {0};
+    const struct bench_outcome fine = {.state = MEASURED_OK};
+    struct result *result = task->result;
+    struct arena *arena = s->work->arena;
+    if (d->outcome.state == MEASURED_OK) {
+        fill(&result->base, s->m, &d->outcome, &d->base_samples, arena);
+        fill(&result->head, s->m, &d->outcome, &d->head_samples, arena);
+        return d->judged;
+    }
+    if (d->outcome.role == ROLE_BASE) {
+        fill(&result->base, s->m, &d->outcome, &none, arena);
+        s->alone[s->alone_count++] = task;
+        return false;
+    }
+    fill(&result->head, s->m, &d->outcome, &d->head_samples, arena);
+    fill(&result->base, s->m, &fine, &d->base_samples, arena);
+    return true;
+}
+
+static int is_over(void *context, struct duet *d, struct error *err)
+{
+    struct session *s = context;
+    const struct seat *seat = d->owner;
+    int status = 0;
+    if (seat->self)
+        fill_verdict(seat->self, d);
+    else if (fill_result(s, seat->task, d))
+        status = s->work->done(s->work->context, seat->task, err);
+    sample_list_free(&d->base_samples);
+    sample_list_free(&d->head_samples);
+    return status;
+}
+
+static void seat_task(struct duet *d, struct seat *seat, const struct session *s,
+                      const struct task *task, struct verdict *self)
+{
+    *seat = (struct seat){task, self};
+    *d = (struct duet){.kernel = task->result->kernel,
+                       .problem = &task->result->problem,
+                       .base = self ? task->head->library : task->base->library,
+                       .head = task->head->library,
+                       .seed = s->m->context->policy.seed,
+                       .owner = seat};
+}
+
+// A base that cannot be timed leaves a head that is like a new kernel.
+static int measure_alone(struct session *s, struct error *err)
+{
+    for (size_t i = 0; i < s->alone_count; i++) {
+        if (measure_solo(s->m, s->alone[i], s->work->arena, err) ||
+            s->work->done(s->work->context, s->alone[i], err))
+            return -1;
+    }
+    return 0;
+}
+
+static int measure_station(struct session *s, struct error *err)
+{
+    const struct gate_work *work = s->work;
+    const size_t most = work->count + work->self_count;
+    struct arena arena = {0};
+    struct seat *seats = arena_alloc(&arena, most * sizeof(*seats));
+    struct duets duets = {.items = arena_alloc(&arena, most * sizeof(*duets.items)),
+                          .deadline_s = s->m->deadline_s,
+                          .arena = &arena,
+                          .context = s,
+                          .start = start,
+                          .policy = ask_policy,
+                          .over = is_over};
+    s->alone = arena_alloc(&arena, most * sizeof(struct task *));
+    for (size_t i = 0; i < most; i++) {
+        const bool self = i >= work->count;
+        const struct task *task = self ? work->self[i - work->count] : work->tasks[i];
+        if (task->station != s->station)
+            continue;
+        seat_task(&duets.items[duets.count], &seats[duets.count], s, task,
+                  self ? &work->verdicts[i - work->count] : NULL);
+        duets.count++;
+    }
+    measuring_end(s->m); // one child on a device at a time
+    int status = duets_play(&duets, err);
+    for (size_t i = 0; i < duets.count; i++) {
+        sample_list_free(&duets.items[i].base_samples);
+        sample_list_free(&duets.items[i].head_samples);
+    }
+    s->m->processes += duets.processes;
+    if (status == 0)
+        status = measure_alone(s, err);
+    arena_free(&arena);
+    return status;
+}
+
+int measure_gate(struct measuring *m, const struct gate_work *work, struct error *err)
+{
+    for (size_t i = 0; i < m->context->station_count; i++) {
+        struct session session = {.m = m, .station = &m->context->stations[i], .work = work};
+        if (measure_station(&session, err))
+            return -1;
+    }
+    return 0;
+}

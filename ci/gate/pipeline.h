@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The one way data flows; see pipeline.c.
+#ifndef PLUMB_PIPELINE_H
+#define PLUMB_PIPELINE_H
+
+#include "ci/gate/built.h"
+
+// Base and head side by side. Fills `run`, also when kernels are broken; saves it unless it is a
+// dry run. Needs context_policy, _store, _builder and _stations. The caller run_free()s `run`.
+int pipeline_gate(struct run *run, struct context *context, const struct commit *base,
+                  const struct commit *head, struct error *err);
+
+// One commit alone, against the history of each series. `again`: measure even what is known.
+int pipeline_measure(struct run *run, struct context *context, const struct commit *head,
+                     bool again, struct error *err);
+
+// One series of two commits side by side, as one step of a bisection: the result is
+// run->results[0], saved as a run of its own. A head that cannot be measured is data.
+struct comparison {
+    const struct built *base, *head;
+    const struct station *station;
+    const char *kernel;
+    const struct problem *problem;
+};
+int pipeline_compare(struct run *run, struct context *context, const struct comparison *what,
+                     struct error *err);
+
+// True when pipeline_measure would find nothing to do; with `any_driver`, when it had been so under
+// one of the drivers that the device has had.
+int pipeline_measured(bool *measured, struct context *context, const struct commit *head,
+                      bool any_driver, struct error *err);
+
+#endif

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ci/gate/plan.h"
+
+#include <assert.h>
+#include <string.h>
+
+struct planning {
+    struct plan *plan;
+    struct run *run;
+    struct context *context;
+    const struct built *base, *head;
+    size_t capacity, skipped;
+};
+
+static struct task *new_task(struct planning *p)
+{
+    struct plan *plan = p->plan;
+    if (plan->count == p->capacity) {
+        size_t capacity = p->capacity ? p->capacity * 2 : 32;
+        struct task *tasks = arena_alloc(&p->run->arena, capacity * sizeof(*tasks));
+        if (plan->count)
+            memcpy(tasks, plan->tasks, plan->count * sizeof(*tasks));
+        plan->tasks = tasks;
+        p->capacity = capacity;
+    }
+    return &plan->tasks[plan->count++];
+}
+
+// The kernel's problems on one device, from every set its rule names, each once.
+static void add_problems(struct planning *p, const struct station *station,
+                         const struct policy_kernel *rule, const struct built_kernel *base,
+                         const struct built_kernel *head)
+{
+    const size_t first = p->plan->count;
+    for (size_t s = 0; s < rule->set_count; s++) {
+        const struct policy_set *set = policy_set_find(&p->context->policy, rule->sets[s]);
+        for (size_t i = 0; i < set->count; i++) {
+            bool twice = false;
+            for (size_t t = first; t < p->plan->count; t++)
+                twice |= problem_equal(&p->plan->tasks[t].result->problem, &set->problems[i]);
+            if (twice)
+                continue;
+            struct task *task = new_task(p);
+            *task = (struct task){.rule = rule, .station = station, .base = base, .head = head};
+            task->result = arena_alloc(&p->run->arena, sizeof(*task->result));
+            task->result->problem = set->problems[i];
+        }
+    }
+}
+
+static void fill_result(struct task *task, const struct context *context)
+{
+    const struct built_kernel *known = task->head ? task->head : task->base;
+    struct result *r = task->result;
+    text_copy(r->kernel, sizeof(r->kernel), known->name);
+    r->traits = known->traits;
+    r->device = (size_t)(task->station - context->stations);
+    r->control = task->rule->control;
+    if (task->base)
+        text_copy(r->base_code, sizeof(r->base_code), task->base->code);
+    if (task->head)
+        text_copy(r->head_code, sizeof(r->head_code), task->head->code);
+}
+
+static void add_kernel(struct planning *p, const struct station *station,
+                       const struct built_kernel *kernel, bool from_base)
+{
+    if (strcmp(kernel->device, station->policy->kind))
+        return;
+    const struct built_kernel *base = NULL, *head = NULL;
+    if (p->base)
+        base = built_find(p->base, kernel->name, kernel->device);
+    head = built_find(p->head, kernel->name, kernel->device);
+    if (from_base && head)
+        return; // planned when the head's kernels were
+    const struct policy_kernel *rule =
+        policy_rule(&p->context->policy, kernel->name, station->policy);
+    if (!rule) {
+        p->skipped += !policy_skips(&p->context->policy, kernel->name);
+        return;
+    }
+    add_problems(p, station, rule, base, head);
+}
+
+// Results become one array, as reports and the store want them.
+static void settle(struct planning *p)
+{
+    struct run *run = p->run;
+    struct task *tasks = p->plan->tasks;
+    const size_t count = p->plan->count;
+    assert(count == 0 || tasks);
+    run->count = count;
+    run->results = arena_alloc(&run->arena, count * sizeof(*run->results));
+    for (size_t i = 0; i < count; i++) {
+        run->results[i].problem = tasks[i].result->problem;
+        tasks[i].result = &run->results[i];
+        fill_result(&tasks[i], p->context);
+    }
+}
+
+int plan_make(struct plan *out, struct run *run, struct context *context, const struct built *base,
+              const struct built *head, struct error *err)
+{
+    struct plan plan = {0};
+    struct planning p = {.plan = &plan, .run = run, .context = context, .base = base, .head = head};
+    for (size_t s = 0; s < context->station_count; s++) {
+        const struct station *station = &context->stations[s];
+        for (size_t i = 0; i < head->count; i++)
+            add_kernel(&p, station, &head->kernels[i], false);
+        for (size_t i = 0; base && i < base->count; i++)
+            add_kernel(&p, station, &base->kernels[i], true);
+    }
+    if (p.skipped)
+        progress_note(&context->progress, "%zu %s named by no section of %s", p.skipped,
+                      plural(p.skipped, "kernel is", "kernels are"), context->policy.label);
+    bool built = head->state == MEASURED_OK && (!base || base->state == MEASURED_OK);
+    if (!plan.count && built)
+        return error_set(err,
+                         "%s: nothing to measure: no kernel of %.10s matches a [kernel] section",
+                         context->policy.label, head->commit.id);
+    settle(&p);
+    *out = plan;
+    return 0;
+}
+
+void task_show(const struct task *task, struct context *context)
+{
+    char problem[PROBLEM_TEXT];
+    problem_format(problem, &task->result->problem);
+    progress_step(&context->progress, "%s %s", task->result->kernel, problem);
+}
+
+int task_resumed(bool *found, const struct task *task, struct run *run, struct context *context,
+                 struct error *err)
+{
+    struct result *r = task->result, stored;
+    const struct series series = {r->kernel, &r->problem, task->station->device.uuid};
+    *found = false;
+    if (store_find_result(&stored, found, context->store, run->id, &series, &run->arena, err))
+        return -1;
+    if (*found) {
+        r->base = stored.base;
+        r->head = stored.head;
+        r->reused = stored.reused;
+    }
+    return 0;
+}
+
+int task_reuse(bool *found, const struct task *task, struct run *run, struct context *context,
+               struct error *err)
+{
+    struct result *r = task->result;
+    const struct series series = {r->kernel, &r->problem, task->station->device.uuid};
+    const struct measured_how how = {.driver = task->station->device.driver};
+    if (store_find_measurement(&r->head, found, context->store, &series, r->head_code, &how,
+                               &run->arena, err))
+        return -1;
+    r->reused = *found;
+    return 0;
+}

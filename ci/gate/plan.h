@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The plan: which series a run has. Kernels of the builds x problems of the policy x devices that
+// are here. One task fills one result of the run.
+#ifndef PLUMB_PLAN_H
+#define PLUMB_PLAN_H
+
+#include "ci/gate/built.h"
+
+struct task {
+    struct result *result;
+    const struct policy_kernel *rule;
+    const struct station *station;
+    const struct built_kernel *base, *head; // NULL: this build has no such kernel
+};
+
+struct plan {
+    struct task *tasks; // sorted by device, kernel, problem
+    size_t count;
+};
+
+// Makes run->results (in run->arena), one per task. `base` may be NULL (a plain run). Kernels no
+// section of the policy names are left out; how many is said as a note.
+int plan_make(struct plan *out, struct run *run, struct context *context, const struct built *base,
+              const struct built *head, struct error *err);
+
+// Says which series is being done.
+void task_show(const struct task *task, struct context *context);
+// *found: the interrupted run that `run` goes on with had measured this series; result is filled.
+int task_resumed(bool *found, const struct task *task, struct run *run, struct context *context,
+                 struct error *err);
+// *found: the store knows a measurement of the head's code on this device, made with the
+// driver that is there now; result->head is filled.
+int task_reuse(bool *found, const struct task *task, struct run *run, struct context *context,
+               struct error *err);
+
+#endif

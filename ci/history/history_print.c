@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The changes of stored series as a table, CSV and JSON. Names in a store are untrusted text.
+#include "ci/history/history_store.h"
+#include "reports/text/clean.h"
+#include "reports/text/json.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+// Untrusted text for a terminal or a file: no control bytes; the caller frees.
+static char *safe(const char *text)
+{
+    struct buffer out = {0};
+    buffer_puts(&out, "");
+    clean_line(&out, text, CLEAN_LINE);
+    return out.bytes;
+}
+
+static const char *date_of(char out[16], int64_t time_s)
+{
+    struct tm parts;
+    time_t time = (time_t)time_s;
+    if (!gmtime_r(&time, &parts) || strftime(out, 16, "%Y-%m-%d", &parts) == 0)
+        snprintf(out, 16, "?");
+    return out;
+}
+
+static double percent(double log_ratio)
+{
+    return 100 * expm1(log_ratio);
+}
+
+// ---- table ----
+
+static void table_change(const struct past_change *c)
+{
+    char date[16], interval[64], where[72] = "this commit";
+    snprintf(interval, sizeof(interval), "%+.2f .. %+.2f", percent(c->change.size_low),
+             percent(c->change.size_high));
+    if (c->commits > 1)
+        snprintf(where, sizeof(where), "%zu commits, %.10s .. %.10s", c->commits, c->earliest.id,
+                 c->latest.id);
+    char *what = safe(c->what ? c->what : attribution_name(c->attribution));
+    printf("  %s  %-10.10s %+8.2f %%  (%s)  evidence %.1f  %s  [%s]%s\n",
+           date_of(date, c->at.time_s), c->at.id, percent(c->change.size), interval,
+           c->change.evidence, what, where, c->newest ? "  alarm: not confirmed yet" : "");
+    free(what);
+}
+
+static void table_now(const struct series_past *s)
+{
+    const struct creep *creep = &s->creep;
+    if (!isfinite(creep->low))
+        return;
+    char *reason = safe(s->epoch ? s->epoch->reason : "");
+    printf("  now %+.2f %% (%+.2f .. %+.2f) against %s%.10s%s%s%s\n", percent(creep->size),
+           percent(creep->low), percent(creep->high),
+           s->epoch ? "the state accepted at " : "the beginning", s->epoch ? s->epoch->commit : "",
+           *reason ? ": " : "", reason, creep->moved ? "" : ", within the margin or unsure");
+    free(reason);
+}
+
+static void table_break(const struct past_break *b)
+{
+    char date[16], size[64] = "", *what = safe(b->what);
+    if (b->device && isfinite(b->size))
+        snprintf(size, sizeof(size), ": %+.2f %%  (%+.2f .. %+.2f)", percent(b->size),
+                 percent(b->low), percent(b->high));
+    printf("  %s  %-10.10s %s%s\n", date_of(date, b->at.time_s), b->at.id, what, size);
+    free(what);
+}
+
+static void table_series(const struct series_past *s)
+{
+    char problem[PROBLEM_TEXT];
+    problem_format(problem, &s->series->problem);
+    char *kernel = safe(s->series->kernel), *device = safe(s->series->device_name);
+    printf("%s %s on %s: %zu %s, noise %.2f %%, %s%s: %zu %s%s\n", kernel, problem, device,
+           s->past.count, plural(s->past.count, "point", "points"), 100 * s->sigma,
+           s->against_model ? "actual / predicted" : "time",
+           s->common_mode ? " less the controls" : "", s->change_count,
+           plural(s->change_count, "change", "changes"), s->drift ? ", the level drifts" : "");
+    size_t b = 0;
+    for (size_t i = 0; i <= s->change_count; i++) {
+        for (; b < s->break_count &&
+               (i == s->change_count || s->breaks[b].index <= s->changes[i].change.index);
+             b++) {
+            table_break(&s->breaks[b]);
+        }
+        if (i < s->change_count)
+            table_change(&s->changes[i]);
+    }
+    table_now(s);
+    if (s->replaced_by) {
+        char *by = safe(s->replaced_by);
+        printf("  no more: %s took this device's place\n", by);
+        free(by);
+    }
+    free(kernel);
+    free(device);
+}
+
+void history_print_table(const struct history_set *set)
+{
+    size_t quiet = 0;
+    for (size_t i = 0; i < set->count; i++) {
+        const struct series_past *s = &set->series[i];
+        if (set->count > 1 && s->change_count == 0 && s->break_count == 0 && !s->creep.moved)
+            quiet++;
+        else
+            table_series(s);
+    }
+    if (set->count > 1)
+        printf("%zu series, %zu of them without a change\n", set->count, quiet);
+}
+
+// ---- CSV ----
+
+static void cell(const char *text, char end)
+{
+    char *clean = safe(text ? text : "");
+    bool quote = strpbrk(clean, ",\"") != NULL;
+    if (quote)
+        putchar('"');
+    for (const char *c = clean; *c; c++) {
+        if (*c == '"')
+            putchar('"');
+        putchar(*c);
+    }
+    if (quote)
+        putchar('"');
+    free(clean);
+    putchar(end);
+}
+
+static void number(double value, char end)
+{
+    char text[NUMBER_TEXT] = "";
+    if (isfinite(value))
+        snprintf(text, sizeof(text), "%.9g", value);
+    fputs(text, stdout);
+    putchar(end);
+}
+
+static void csv_start(const struct series_past *s, const char *kind, const char *commit,
+                      int64_t time_s)
+{
+    char problem[PROBLEM_TEXT];
+    problem_format(problem, &s->series->problem);
+    cell(s->series->kernel, ',');
+    cell(problem, ',');
+    cell(s->series->device_uuid, ',');
+    printf("%s,%s,%lld,", kind, commit, (long long)time_s);
+}
+
+static void csv_series(const struct series_past *s)
+{
+    for (size_t i = 0; i < s->change_count; i++) {
+        const struct past_change *c = &s->changes[i];
+        csv_start(s, c->newest ? "alarm" : "change", c->at.id, c->at.time_s);
+        printf("%s,%s,%zu,", c->earliest.id, c->latest.id, c->commits);
+        number(c->change.size, ',');
+        number(c->change.size_low, ',');
+        number(c->change.size_high, ',');
+        number(c->change.evidence, ',');
+        cell(attribution_name(c->attribution), ',');
+        cell(c->what, '\n');
+    }
+    for (size_t i = 0; i < s->break_count; i++) {
+        csv_start(s, "break", s->breaks[i].at.id, s->breaks[i].at.time_s);
+        const struct past_break *b = &s->breaks[i];
+        fputs(",,,", stdout);
+        number(b->device ? b->size : NAN, ',');
+        number(b->device ? b->low : NAN, ',');
+        number(b->device ? b->high : NAN, ',');
+        fputs(",,", stdout);
+        cell(b->what, '\n');
+    }
+    csv_start(s, "now", s->newest.commit, s->newest.time_s);
+    fputs(",,,", stdout);
+    number(s->creep.size, ',');
+    number(s->creep.low, ',');
+    number(s->creep.high, ',');
+    number(s->creep.evidence, ',');
+    fputs(s->creep.moved ? "moved," : "same,", stdout);
+    cell(s->epoch ? s->epoch->commit : NULL, '\n');
+}
+
+void history_print_csv(const struct history_set *set)
+{
+    puts("kernel,problem,device,kind,commit,time_s,earliest,latest,commits,log_ratio,low,high,"
+         "evidence,cause,what");
+    for (size_t i = 0; i < set->count; i++)
+        csv_series(&set->series[i]);
+}
+
+// ---- JSON ----
+
+static void json_commit(struct json *json, const char *name, const struct past_commit *commit)
+{
+    json_begin(json, name, '{');
+    json_string(json, "id", commit->id);
+    json_integer(json, "time_s", commit->time_s);
+    json_end(json, '}');
+}
+
+static void json_change(struct json *json, const struct past_change *c)
+{
+    json_newline(json);
+    json_begin(json, NULL, '{');
+    json_commit(json, "commit", &c->at);
+    json_commit(json, "earliest", &c->earliest);
+    json_commit(json, "latest", &c->latest);
+    json_integer(json, "commits", (int64_t)c->commits);
+    json_integer(json, "index", (int64_t)c->change.index);
+    json_number(json, "log_ratio", c->change.size);
+    json_number(json, "low", c->change.size_low);
+    json_number(json, "high", c->change.size_high);
+    json_number(json, "evidence", c->change.evidence);
+    json_bool(json, "confirmed", !c->newest);
+    json_string(json, "cause", attribution_name(c->attribution));
+    json_string(json, "what", c->what);
+    json_end(json, '}');
+}
+
+static void json_now(struct json *json, const struct series_past *s)
+{
+    json_begin(json, "now", '{');
+    json_string(json, "commit", s->newest.commit);
+    json_number(json, "log_ratio", s->creep.size);
+    json_number(json, "low", s->creep.low);
+    json_number(json, "high", s->creep.high);
+    json_number(json, "evidence", s->creep.evidence);
+    json_bool(json, "moved", s->creep.moved);
+    json_string(json, "accepted", s->epoch ? s->epoch->commit : NULL);
+    json_string(json, "reason", s->epoch ? s->epoch->reason : NULL);
+    json_end(json, '}');
+}
+
+static void json_series(struct json *json, const struct series_past *s)
+{
+    char problem[PROBLEM_TEXT];
+    problem_format(problem, &s->series->problem);
+    json_newline(json);
+    json_begin(json, NULL, '{');
+    json_string(json, "kernel", s->series->kernel);
+    json_string(json, "problem", problem);
+    json_string(json, "device", s->series->device_uuid);
+    json_integer(json, "points", (int64_t)s->past.count);
+    json_string(json, "value", s->against_model ? "log actual / predicted" : "log time");
+    json_bool(json, "common_mode_removed", s->common_mode);
+    json_number(json, "noise", s->sigma);
+    json_number(json, "correlation", s->correlation);
+    json_bool(json, "drift", s->drift);
+    json_begin(json, "changes", '[');
+    for (size_t i = 0; i < s->change_count; i++)
+        json_change(json, &s->changes[i]);
+    json_end(json, ']');
+    json_begin(json, "breaks", '[');
+    for (size_t i = 0; i < s->break_count; i++) {
+        json_begin(json, NULL, '{');
+        json_commit(json, "commit", &s->breaks[i].at);
+        json_string(json, "what", s->breaks[i].what);
+        json_bool(json, "device", s->breaks[i].device);
+        json_number(json, "log_ratio", s->breaks[i].device ? s->breaks[i].size : NAN);
+        json_number(json, "low", s->breaks[i].device ? s->breaks[i].low : NAN);
+        json_number(json, "high", s->breaks[i].device ? s->breaks[i].high : NAN);
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+    json_now(json, s);
+    json_end(json, '}');
+}
+
+void history_print_json(const struct history_set *set)
+{
+    struct buffer out = {0};
+    struct json json = {.out = &out};
+    json_begin(&json, NULL, '{');
+    json_begin(&json, "series", '[');
+    for (size_t i = 0; i < set->count; i++)
+        json_series(&json, &set->series[i]);
+    json_end(&json, ']');
+    json_end(&json, '}');
+    puts(out.bytes);
+    buffer_free(&out);
+}

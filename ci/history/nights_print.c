@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ci/history/nights.h"
+#include "reports/text/clean.h"
+#include "reports/text/json.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+// Untrusted text on one line without control bytes; the caller frees.
+static char *safe(const char *text)
+{
+    struct buffer out = {0};
+    buffer_puts(&out, "");
+    clean_line(&out, text, CLEAN_LINE);
+    return out.bytes;
+}
+
+static void table_night(const struct night_series *s, const struct night *n, const char *what)
+{
+    char *model = safe(s->model), *kernel = safe(s->kernel);
+    printf("%-20s %-24s %-5s %5zu %8.2f %+8.2f %8.1f %6.2f  %.10s  %s\n", model, kernel,
+           dtype_name(s->dtype), n->count, 100 * n->mape, 100 * n->bias, 100 * n->within, n->tau,
+           n->commit, what);
+    free(model);
+    free(kernel);
+}
+
+static const struct change *change_at(const struct changepoints *changes, size_t night)
+{
+    for (size_t i = 0; i < changes->count; i++) {
+        if (changes->changes[i].index == night)
+            return &changes->changes[i];
+    }
+    return NULL;
+}
+
+static void table_changes(const struct night_series *s, size_t night)
+{
+    const struct change *bias = change_at(&s->bias, night), *error = change_at(&s->error, night);
+    char what[96];
+    size_t used = 0;
+    if (!bias && !error)
+        return;
+    if (bias)
+        used = (size_t)snprintf(what, sizeof(what), "bias moved by %+.2f %%%s",
+                                100 * expm1(bias->size), error ? ", " : "");
+    if (error)
+        snprintf(what + used, sizeof(what) - used, "MAPE went from %.2f %% to %.2f %%",
+                 100 * exp(error->before) - 0.1, 100 * exp(error->after) - 0.1);
+    table_night(s, &s->nights[night], what);
+}
+
+void nights_print_table(const struct nights *nights)
+{
+    printf("%-20s %-24s %-5s %5s %8s %8s %8s %6s\n", "model", "kernel", "type", "rows", "MAPE %",
+           "bias %", "in 10 %", "tau");
+    for (size_t i = 0; i < nights->count; i++) {
+        const struct night_series *s = &nights->series[i];
+        for (size_t k = 0; k < s->count; k++)
+            table_changes(s, k);
+        table_night(s, &s->nights[s->count - 1], "newest");
+    }
+}
+
+static void cell(const char *text)
+{
+    char *clean = safe(text);
+    putchar('"');
+    for (const char *c = clean; *c; c++) {
+        if (*c == '"')
+            putchar('"');
+        putchar(*c);
+    }
+    fputs("\",", stdout);
+    free(clean);
+}
+
+void nights_print_csv(const struct nights *nights)
+{
+    puts("model,kernel,dtype,device,commit,time_s,rows,mape,bias,within_10,tau,bias_moved,mape_"
+         "moved");
+    for (size_t i = 0; i < nights->count; i++) {
+        const struct night_series *s = &nights->series[i];
+        for (size_t k = 0; k < s->count; k++) {
+            const struct night *n = &s->nights[k];
+            cell(s->model);
+            cell(s->kernel);
+            printf("%s,", dtype_name(s->dtype));
+            cell(s->device_uuid);
+            printf("%s,%lld,%zu,%.6g,%.6g,%.6g,", n->commit, (long long)n->time_s, n->count,
+                   n->mape, n->bias, n->within);
+            if (isfinite(n->tau))
+                printf("%.6g", n->tau);
+            printf(",%d,%d\n", change_at(&s->bias, k) != NULL, change_at(&s->error, k) != NULL);
+        }
+    }
+}
+
+void nights_print_json(const struct nights *nights)
+{
+    struct buffer out = {0};
+    struct json json = {.out = &out};
+    json_begin(&json, NULL, '{');
+    json_begin(&json, "accuracy", '[');
+    for (size_t i = 0; i < nights->count; i++) {
+        const struct night_series *s = &nights->series[i];
+        for (size_t k = 0; k < s->count; k++) {
+            const struct night *n = &s->nights[k];
+            json_newline(&json);
+            json_begin(&json, NULL, '{');
+            json_string(&json, "model", s->model);
+            json_string(&json, "kernel", s->kernel);
+            json_string(&json, "dtype", dtype_name(s->dtype));
+            json_string(&json, "device", s->device_uuid);
+            json_string(&json, "commit", n->commit);
+            json_integer(&json, "time_s", n->time_s);
+            json_integer(&json, "rows", (int64_t)n->count);
+            json_number(&json, "mape", n->mape);
+            json_number(&json, "bias", n->bias);
+            json_number(&json, "within_10", n->within);
+            json_number(&json, "tau", n->tau);
+            json_bool(&json, "bias_moved", change_at(&s->bias, k) != NULL);
+            json_bool(&json, "mape_moved", change_at(&s->error, k) != NULL);
+            json_end(&json, '}');
+        }
+    }
+    json_end(&json, ']');
+    json_end(&json, '}');
+    puts(out.bytes);
+    buffer_free(&out);
+}

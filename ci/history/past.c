@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ci/history/past.h"
+#include "model/history/focus.h"
+#include "model/robust.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CONTROLS_MOST = 8 };
+
+const struct past_options past_defaults = {.margin = 0.01, .confidence = 0.99};
+
+// ---- values ----
+
+bool past_predicted(const struct past *past)
+{
+    for (size_t i = 0; i < past->count; i++) {
+        if (!(past->points[i].predicted_ns > 0))
+            return false;
+    }
+    return past->count > 0;
+}
+
+static double *values_of(const struct past *past, bool against_model, struct arena *arena)
+{
+    double *values = arena_alloc(arena, past->count * sizeof(*values));
+    for (size_t i = 0; i < past->count; i++) {
+        const struct past_point *p = &past->points[i];
+        values[i] = log(against_model ? p->time_ns / p->predicted_ns : p->time_ns);
+    }
+    return values;
+}
+
+// ---- the surroundings ----
+
+struct shift {
+    int64_t run;
+    double value;
+};
+
+struct shifts {
+    struct shift *items;
+    size_t count;
+};
+
+static int by_run(const void *left, const void *right)
+{
+    const struct shift *a = left, *b = right;
+    return a->run < b->run ? -1 : a->run > b->run;
+}
+
+static int add_control(struct shifts *all, struct store *store, const struct series_entry *entry,
+                       size_t limit, struct error *err)
+{
+    const struct series series = {entry->kernel, &entry->problem, entry->device_uuid};
+    struct arena arena = {0};
+    const struct history_query query = {.limit = limit};
+    struct past past;
+    int status = store_past(&past, store, &series, &query, &arena, err);
+    if (status == 0 && past.count) {
+        double *values = values_of(&past, past_predicted(&past), &arena);
+        double *work = arena_copy(&arena, values, past.count * sizeof(*work));
+        double level = robust_median(work, past.count);
+        all->items = xrealloc(all->items, all->count + past.count, sizeof(*all->items));
+        for (size_t i = 0; i < past.count; i++)
+            all->items[all->count++] = (struct shift){past.points[i].run_id, values[i] - level};
+    }
+    arena_free(&arena);
+    return status;
+}
+
+static void settle(struct surroundings *out, struct shifts *all, struct arena *arena)
+{
+    double *work = xcalloc(all->count, sizeof(*work));
+    out->runs = arena_alloc(arena, all->count * sizeof(*out->runs));
+    out->shifts = arena_alloc(arena, all->count * sizeof(*out->shifts));
+    if (all->count)
+        qsort(all->items, all->count, sizeof(*all->items), by_run);
+    for (size_t first = 0, end; first < all->count; first = end) {
+        for (end = first; end < all->count && all->items[end].run == all->items[first].run; end++)
+            work[end - first] = all->items[end].value;
+        if (end - first < CONTROLS_FEWEST)
+            continue;
+        out->runs[out->count] = all->items[first].run;
+        out->shifts[out->count++] = robust_median(work, end - first);
+    }
+    free(work);
+}
+
+int past_surroundings(struct surroundings *out, struct store *store,
+                      const struct series_entry *series, size_t count, const char *device_uuid,
+                      size_t limit, struct arena *arena, struct error *err)
+{
+    struct surroundings made = {.device_uuid = device_uuid};
+    struct shifts all = {0};
+    int status = 0;
+    for (size_t i = 0; status == 0 && i < count && made.controls < CONTROLS_MOST; i++) {
+        if (!series[i].control || strcmp(series[i].device_uuid, device_uuid) != 0)
+            continue;
+        status = add_control(&all, store, &series[i], limit, err);
+        made.controls++;
+    }
+    if (status == 0 && made.controls >= CONTROLS_FEWEST)
+        settle(&made, &all, arena);
+    free(all.items);
+    if (status == 0)
+        *out = made;
+    return status;
+}
+
+static int compare_runs(const void *left, const void *right)
+{
+    const int64_t *a = left, *b = right;
+    return *a < *b ? -1 : *a > *b;
+}
+
+static bool take_off(double *values, const struct past *past, const struct surroundings *s)
+{
+    bool any = false;
+    for (size_t i = 0; s && s->count && i < past->count; i++) {
+        const int64_t *run =
+            bsearch(&past->points[i].run_id, s->runs, s->count, sizeof(*s->runs), compare_runs);
+        if (!run)
+            continue;
+        values[i] -= s->shifts[run - s->runs];
+        any = true;
+    }
+    return any;
+}
+
+// ---- breaks ----
+
+static struct past_commit commit_of(const struct past_point *point)
+{
+    struct past_commit out = {.time_s = point->time_s};
+    memcpy(out.id, point->commit, sizeof(out.id));
+    return out;
+}
+
+static void add_break(struct series_past *out, size_t index, const char *what, bool model,
+                      struct arena *keep)
+{
+    if ((out->break_count & (out->break_count - 1)) == 0) {
+        size_t room = out->break_count ? 2 * out->break_count : 1;
+        struct past_break *grown = arena_alloc(keep, room * sizeof(*grown));
+        if (out->break_count)
+            memcpy(grown, out->breaks, out->break_count * sizeof(*grown));
+        out->breaks = grown;
+    }
+    out->breaks[out->break_count++] = (struct past_break){
+        .index = index, .at = commit_of(&out->past.points[index]), .what = what, .model = model};
+}
+
+static void find_breaks(struct series_past *out, struct arena *keep)
+{
+    for (size_t i = 1; i < out->past.count; i++) {
+        const struct past_point *a = &out->past.points[i - 1], *b = &out->past.points[i];
+        const struct {
+            const char *name, *from, *to;
+        } kinds[] = {{"driver", a->driver, b->driver},
+                     {"runtime", a->runtime, b->runtime},
+                     {"model", a->model, b->model}};
+        for (size_t k = 0; k < ARRAY_COUNT(kinds); k++) {
+            if (*kinds[k].from && *kinds[k].to && strcmp(kinds[k].from, kinds[k].to) != 0)
+                add_break(
+                    out, i,
+                    arena_printf(keep, "%s %s -> %s", kinds[k].name, kinds[k].from, kinds[k].to),
+                    k == 2, keep);
+        }
+    }
+}
+
+// ---- changes ----
+
+static void attribute_alone(struct past_change *c, const struct series_past *s)
+{
+    c->attribution = c->code_changed ? ATTRIBUTION_KERNEL : ATTRIBUTION_ENVIRONMENT;
+    for (size_t i = 0; i < s->break_count; i++) {
+        const struct past_break *b = &s->breaks[i];
+        if (b->index < c->change.earliest || b->index > c->change.latest ||
+            (b->model && !s->against_model))
+            continue;
+        c->attribution = b->model ? ATTRIBUTION_MODEL : ATTRIBUTION_BREAK;
+        c->what = b->what;
+        c->model_changed |= b->model;
+    }
+}
+
+static void add_change(struct series_past *s, const struct change *change)
+{
+    const struct past_point *points = s->past.points;
+    struct past_change *c = &s->changes[s->change_count++];
+    *c = (struct past_change){.change = *change,
+                              .at = commit_of(&points[change->index]),
+                              .earliest = commit_of(&points[change->earliest]),
+                              .latest = commit_of(&points[change->latest]),
+                              .commits = 1};
+    for (size_t i = change->earliest; i <= change->latest; i++) {
+        const struct past_point *before = &points[i ? i - 1 : 0];
+        c->code_changed |= points[i].code == 0 || points[i].code != before->code;
+        c->commits += i > change->earliest && strcmp(points[i].commit, before->commit) != 0;
+    }
+    attribute_alone(c, s);
+}
+
+// What the segmentation found and, last, an alarm of online detection about the newest points.
+static void find_changes(struct series_past *s, bool ends_now, struct arena *keep)
+{
+    struct changepoints found;
+    struct change newest;
+    changepoints_find(&found, s->values, s->past.count, NULL);
+    s->sigma = found.sigma;
+    s->correlation = found.correlation;
+    s->drift = found.drift;
+    s->changes = arena_alloc(keep, (found.count + 1) * sizeof(*s->changes));
+    for (size_t i = 0; i < found.count; i++)
+        add_change(s, &found.changes[i]);
+    if (ends_now && focus_newest(&newest, s->values, s->past.count, &found, NULL) == FOCUS_ALARM) {
+        add_change(s, &newest);
+        s->changes[s->change_count - 1].newest = true;
+    }
+    changepoints_free(&found);
+}
+
+void past_values(struct series_past *out, const struct surroundings *surroundings,
+                 struct arena *scratch)
+{
+    out->values = values_of(&out->past, out->against_model, scratch);
+    out->common_mode = take_off(out->values, &out->past, surroundings);
+}
+
+void past_find(struct series_past *out, bool newest, struct arena *keep)
+{
+    find_breaks(out, keep);
+    find_changes(out, newest, keep);
+}
+
+// ---- against the accepted state ----
+
+// The first point of the accepted state; false: it was not measured yet, and *out is 0.
+static bool epoch_begins(size_t *out, const struct epoch *epoch, const struct past *past)
+{
+    for (*out = 0; *out < past->count; ++*out) {
+        if (strcmp(past->points[*out].commit, epoch->commit) == 0)
+            return true;
+    }
+    for (*out = 0; *out < past->count; ++*out) { // accepted at a commit that was not measured
+        if (past->points[*out].time_s >= epoch->when_s)
+            return true;
+    }
+    *out = 0;
+    return false;
+}
+
+void past_accepted(struct series_past *out)
+{
+    const size_t count = out->past.count;
+    out->since = 0;
+    out->since_known = !out->epoch || epoch_begins(&out->since, out->epoch, &out->past);
+    size_t end = out->since + PAST_LEVEL_POINTS < count ? out->since + PAST_LEVEL_POINTS : count;
+    for (size_t i = out->change_count; i-- > 0;) {
+        size_t index = out->changes[i].change.index;
+        if (index > out->since && index < end)
+            end = index;
+    }
+    double *work = xcalloc(end - out->since + 1, sizeof(*work));
+    memcpy(work, out->values + out->since, (end - out->since) * sizeof(*work));
+    double se = out->sigma / sqrt((double)(end - out->since));
+    out->level = robust_median(work, end - out->since);
+    out->level_se = isfinite(se) ? se : 0;
+    free(work);
+}
+
+void past_recent(struct series_past *out, const double *values, size_t first, size_t count,
+                 const struct past_options *options)
+{
+    size_t skip = count > PAST_LEVEL_POINTS ? count - PAST_LEVEL_POINTS : 0;
+    size_t from = first + skip;
+    if (out->change_count && out->changes[out->change_count - 1].change.index > from)
+        from = out->changes[out->change_count - 1].change.index;
+    if (from < out->since)
+        from = out->since;
+    skip = from - first < count ? from - first : count;
+    out->creep = creep_test(out->level, out->level_se, values + skip, count - skip, options->margin,
+                            options->confidence);
+}
+
+int past_load(struct series_past *out, struct store *store, const struct series_entry *entry,
+              const struct surroundings *surroundings, const struct past_options *options,
+              struct arena *scratch, struct arena *keep, struct error *err)
+{
+    const struct series series = {entry->kernel, &entry->problem, entry->device_uuid};
+    struct series_past s = {.series = entry};
+    if (store_past(&s.past, store, &series, &options->query, scratch, err))
+        return -1;
+    s.against_model = past_predicted(&s.past);
+    past_values(&s, surroundings, scratch);
+    if (options->epochs)
+        s.epoch = epoch_find(options->epochs, entry->kernel, &entry->problem, entry->device_uuid);
+    if (s.past.count) {
+        past_remember(&s);
+        past_find(&s, true, keep);
+        past_accepted(&s);
+        past_recent(&s, s.values, 0, s.past.count, options);
+    }
+    *out = s;
+    return 0;
+}
+
+void past_remember(struct series_past *s)
+{
+    size_t first = s->past.count > PAST_RECENT ? s->past.count - PAST_RECENT : 0;
+    s->newest = s->past.points[s->past.count - 1];
+    s->recent_count = 0;
+    for (size_t i = first; i < s->past.count; i++)
+        s->recent[s->recent_count++] = (float)s->past.points[i].time_ns;
+}
+
+void past_forget(struct series_past *past)
+{
+    past->past.points = NULL;
+    past->values = NULL;
+    past->newest.model = past->newest.driver = past->newest.runtime = NULL;
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// All series together: whose a change is that several of them share.
+#include "ci/history/past.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct place {
+    const struct past_change *change;
+    size_t series, index;
+};
+
+static int by_commit(const void *left, const void *right)
+{
+    const struct place *a = left, *b = right;
+    int order = strcmp(a->change->at.id, b->change->at.id);
+    return order ? order : a->series < b->series ? -1 : a->series > b->series;
+}
+
+static struct place *all_places(size_t *count, const struct series_past *all, size_t series)
+{
+    size_t total = 0;
+    for (size_t i = 0; i < series; i++)
+        total += all[i].change_count;
+    struct place *places = xcalloc(total, sizeof(*places));
+    total = 0;
+    for (size_t i = 0; i < series; i++) {
+        for (size_t k = 0; k < all[i].change_count; k++)
+            places[total++] = (struct place){&all[i].changes[k], i, k};
+    }
+    if (total)
+        qsort(places, total, sizeof(*places), by_commit);
+    *count = total;
+    return places;
+}
+
+static size_t device_number(const struct series_past *all, size_t i)
+{
+    size_t d = 0;
+    while (d < i && strcmp(all[d].series->device_uuid, all[i].series->device_uuid) != 0)
+        d++;
+    return d;
+}
+
+// The change of a series that may have happened at this time.
+static const struct past_change *change_at(const struct series_past *s, int64_t time_s)
+{
+    for (size_t i = 0; i < s->change_count; i++) {
+        if (s->changes[i].earliest.time_s <= time_s && time_s <= s->changes[i].latest.time_s)
+            return &s->changes[i];
+    }
+    return NULL;
+}
+
+static void attribute_commit(struct series_past *all, size_t count, const size_t *devices,
+                             const struct place *places, size_t place_count)
+{
+    struct attribution_series *input = xcalloc(count, sizeof(*input));
+    struct attributed *output = xcalloc(count, sizeof(*output));
+    for (size_t i = 0; i < count; i++) {
+        const struct past_change *c = change_at(&all[i], places->change->at.time_s);
+        input[i] = (struct attribution_series){.device = devices[i],
+                                               .bound = all[i].newest.bound,
+                                               .changed = c != NULL,
+                                               .size = c ? c->change.size : 0,
+                                               .code_changed = c && c->code_changed,
+                                               .model_changed = c && c->model_changed};
+    }
+    attribution_find(output, input, count, NULL, 0);
+    for (size_t i = 0; i < place_count; i++) {
+        struct past_change *c = &all[places[i].series].changes[places[i].index];
+        enum attribution found = output[places[i].series].attribution;
+        if (c->attribution != ATTRIBUTION_BREAK && found != ATTRIBUTION_NONE &&
+            found != ATTRIBUTION_KERNEL)
+            c->attribution = found;
+    }
+    free(input);
+    free(output);
+}
+
+void past_attribute(struct series_past *all, size_t count)
+{
+    size_t place_count;
+    struct place *places = all_places(&place_count, all, count);
+    size_t *devices = xcalloc(count, sizeof(*devices));
+    for (size_t i = 0; i < count; i++)
+        devices[i] = device_number(all, i);
+    for (size_t first = 0, end; first < place_count; first = end) {
+        for (end = first + 1; end < place_count; end++) {
+            if (strcmp(places[end].change->at.id, places[first].change->at.id) != 0)
+                break;
+        }
+        if (end - first >= CONTROLS_FEWEST)
+            attribute_commit(all, count, devices, places + first, end - first);
+    }
+    free(devices);
+    free(places);
+}

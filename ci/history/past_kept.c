@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ci/history/past_kept.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Raised when this file would conclude something else from the same points.
+enum { PAST_KEPT_VERSION = 3 };
+
+static uint64_t mix(uint64_t hash, const void *bytes, size_t length)
+{
+    const unsigned char *byte = bytes;
+    for (size_t i = 0; i < length; i++) // FNV-1a
+        hash = (hash ^ byte[i]) * 1099511628211ull;
+    return hash;
+}
+
+static uint64_t mix_text(uint64_t hash, const char *text)
+{
+    return mix(hash, text, strlen(text) + 1);
+}
+
+static const uint64_t hash_start = 14695981039346656037ull;
+
+// What the judgements are made by: settings and the accepted epoch of the series.
+static void maker_of(char out[JUDGEMENT_MAKER_TEXT], const struct past_options *options,
+                     const struct epoch *epoch)
+{
+    uint64_t hash = mix(hash_start, &options->margin, sizeof(options->margin));
+    hash = mix(hash, &options->confidence, sizeof(options->confidence));
+    if (epoch) {
+        hash = mix_text(mix_text(hash, epoch->series), epoch->commit);
+        hash = mix(hash, &epoch->level, sizeof(epoch->level));
+        hash = mix(hash, &epoch->when_s, sizeof(epoch->when_s));
+    }
+    snprintf(out, JUDGEMENT_MAKER_TEXT, "%d.%d/%016llx", CHANGEPOINT_VERSION, PAST_KEPT_VERSION,
+             (unsigned long long)hash);
+}
+
+// How many of `count` points of a series are settled.
+static size_t settled_of(size_t count, const struct series_entry *series)
+{
+    char problem[PROBLEM_TEXT];
+    if (count < PAST_CONTEXT + 2 * PAST_BLOCK)
+        return 0;
+    problem_format(problem, &series->problem);
+    uint64_t hash = mix_text(mix_text(hash_start, series->kernel), problem);
+    size_t offset = (size_t)(mix_text(hash, series->device_uuid) >> 20) % PAST_BLOCK;
+    return (count - offset) / PAST_BLOCK * PAST_BLOCK + offset;
+}
+
+// ---- reading ----
+
+static int read_points(struct past *out, struct store *store, const struct series_entry *entry,
+                       const struct history_query *query, struct arena *arena, struct error *err)
+{
+    const struct series series = {entry->kernel, &entry->problem, entry->device_uuid};
+    return store_past(out, store, &series, query, arena, err);
+}
+
+static void begin(struct series_past *out, const struct series_entry *entry,
+                  const struct past_options *options)
+{
+    *out = (struct series_past){.series = entry};
+    if (options->epochs)
+        out->epoch =
+            epoch_find(options->epochs, entry->kernel, &entry->problem, entry->device_uuid);
+}
+
+// The series' own part of a judgement, into it and out of it.
+static void say(struct judgement *j, const struct series_past *s)
+{
+    j->against_model = s->against_model;
+    j->common_mode = s->common_mode;
+    j->drift = s->drift;
+    j->sigma = s->sigma;
+    j->correlation = s->correlation;
+    j->since = s->since_known ? s->since : SIZE_MAX;
+    j->level = s->level;
+    j->level_se = s->level_se;
+    j->creep = s->creep;
+    j->changes = s->changes;
+    j->change_count = s->change_count;
+    j->breaks = s->breaks;
+    j->break_count = s->break_count;
+}
+
+static void repeat(struct series_past *s, const struct judgement *j)
+{
+    s->against_model = j->against_model;
+    s->common_mode = j->common_mode;
+    s->drift = j->drift;
+    s->sigma = j->sigma;
+    s->correlation = j->correlation;
+    s->since_known = j->since != SIZE_MAX;
+    s->since = s->since_known ? j->since : 0;
+    s->level = j->level;
+    s->level_se = j->level_se;
+    s->creep = j->creep;
+    s->changes = j->changes;
+    s->change_count = j->change_count;
+    s->breaks = j->breaks;
+    s->break_count = j->break_count;
+}
+
+int past_kept_find(struct series_past *out, struct past_kept *kept, bool *found,
+                   struct store *store, const struct series_entry *entry,
+                   const struct past_options *options, struct arena *scratch, struct arena *keep,
+                   struct error *err)
+{
+    const struct series series = {entry->kernel, &entry->problem, entry->device_uuid};
+    char maker[JUDGEMENT_MAKER_TEXT];
+    *kept = (struct past_kept){0};
+    *found = false;
+    begin(out, entry, options);
+    maker_of(maker, options, out->epoch);
+    if (store_load_judgement(&kept->judgement, store, &series, keep, err))
+        return -1;
+    bool ours = strcmp(kept->judgement.maker, maker) == 0;
+    if (!ours)
+        kept->judgement = (struct judgement){.marks = kept->judgement.marks};
+    memcpy(kept->judgement.maker, maker, sizeof(maker));
+    if (!ours || kept->judgement.changed)
+        return 0;
+    const struct history_query newest = {.limit = PAST_RECENT,
+                                         .until_key = kept->judgement.newest_key};
+    if (kept->judgement.points && read_points(&out->past, store, entry, &newest, scratch, err))
+        return -1;
+    if (kept->judgement.points && out->past.count == 0)
+        return 0; // gone without a mark: another program's doing
+    if (out->past.count)
+        past_remember(out);
+    repeat(out, &kept->judgement);
+    out->past.count = kept->judgement.points;
+    *found = true;
+    return 0;
+}
+
+// ---- judging ----
+
+// A stretch of the points and values, as a series of its own.
+static struct series_past stretch(const struct series_past *s, size_t first, size_t end)
+{
+    struct series_past out = *s;
+    out.past.points += first;
+    out.past.count = end - first;
+    out.values += first;
+    out.changes = NULL;
+    out.change_count = 0;
+    out.breaks = NULL;
+    out.break_count = 0;
+    return out;
+}
+
+static bool is_known(const struct past_change *changes, size_t count, const struct past_change *c)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct past_change *k = &changes[i];
+        if (k->change.latest >= c->change.earliest && k->change.earliest <= c->change.latest &&
+            (k->change.size > 0) == (c->change.size > 0))
+            return true;
+    }
+    return false;
+}
+
+// Settled changes before `seam`, and those of the newer points, whose first has index `base`.
+static void join(struct series_past *out, const struct past_change *settled, size_t settled_count,
+                 const struct series_past *newer, size_t base, size_t seam, struct arena *keep)
+{
+    struct past_change *all =
+        arena_alloc(keep, (settled_count + newer->change_count) * sizeof(*all));
+    size_t count = 0, before;
+    for (size_t i = 0; i < settled_count; i++) {
+        if (settled[i].change.index < seam && !settled[i].newest)
+            all[count++] = settled[i];
+    }
+    before = count;
+    for (size_t i = 0; i < newer->change_count; i++) {
+        struct past_change c = newer->changes[i];
+        c.change.index += base;
+        c.change.earliest += base;
+        c.change.latest += base;
+        if (c.change.index >= seam && !is_known(all, before, &c))
+            all[count++] = c;
+    }
+    out->changes = all;
+    out->change_count = count;
+}
+
+// A break lies between two points: those up to `base` are known, later ones are the newer points'.
+static void join_breaks(struct series_past *out, const struct past_break *settled,
+                        size_t settled_count, const struct series_past *newer, size_t base,
+                        struct arena *keep)
+{
+    struct past_break *all = arena_alloc(keep, (settled_count + newer->break_count) * sizeof(*all));
+    size_t count = 0;
+    for (size_t i = 0; i < settled_count && settled[i].index <= base; i++)
+        all[count++] = settled[i];
+    for (size_t i = 0; i < newer->break_count; i++) {
+        all[count] = newer->breaks[i];
+        all[count++].index += base;
+    }
+    out->breaks = all;
+    out->break_count = count;
+}
+
+// All points are there.
+static void judge_whole(struct series_past *s, size_t settled, const struct past_options *options,
+                        struct arena *keep)
+{
+    if (settled == 0) {
+        past_find(s, true, keep);
+    } else {
+        struct series_past older = stretch(s, 0, settled);
+        struct series_past newer = stretch(s, settled - PAST_CONTEXT, s->past.count);
+        past_find(&older, false, keep);
+        past_find(&newer, true, keep);
+        s->sigma = older.sigma;
+        s->correlation = older.correlation;
+        s->drift = older.drift;
+        join(s, older.changes, older.change_count, &newer, settled - PAST_CONTEXT,
+             settled - PAST_CONTEXT / 2, keep);
+        join_breaks(s, older.breaks, older.break_count, &newer, settled - PAST_CONTEXT, keep);
+    }
+    past_accepted(s);
+    past_recent(s, s->values, 0, s->past.count, options);
+}
+
+static int judge_anew(struct series_past *s, struct past_kept *kept, struct store *store,
+                      const struct surroundings *surroundings, const struct past_options *options,
+                      int64_t newest_key, struct arena *scratch, struct arena *keep,
+                      struct error *err)
+{
+    struct judgement *j = &kept->judgement;
+    const struct history_query all = {.until_key = newest_key};
+    if (read_points(&s->past, store, s->series, &all, scratch, err))
+        return -1;
+    s->against_model = past_predicted(&s->past);
+    past_values(s, surroundings, scratch);
+    j->points = s->past.count;
+    j->settled = settled_of(s->past.count, s->series);
+    j->settled_s = j->settled_key = j->context_s = 0;
+    if (s->past.count == 0)
+        return 0;
+    past_remember(s);
+    judge_whole(s, j->settled, options, keep);
+    if (j->settled == 0)
+        return 0;
+    j->settled_s = s->past.points[j->settled - 1].time_s;
+    j->settled_key = s->past.points[j->settled - 1].measurement;
+    j->context_s = s->past.points[j->settled - PAST_CONTEXT].time_s;
+    return past_kept_settle(kept, store, &s->past, keep, err);
+}
+
+// The points after the settled ones and the context before them; false: what was settled no longer
+// stands as it was, or has to grow.
+static bool newer_points(struct past *out, const struct judgement *j,
+                         const struct series_entry *entry)
+{
+    size_t before = 0;
+    while (before < out->count && out->points[before].measurement != j->settled_key) {
+        if (out->points[before++].measurement > j->newest_key)
+            return false;
+    }
+    before++; // the last settled point too
+    if (before > out->count || before < PAST_CONTEXT)
+        return false;
+    out->points += before - PAST_CONTEXT;
+    out->count -= before - PAST_CONTEXT;
+    return settled_of(j->settled + out->count - PAST_CONTEXT, entry) == j->settled;
+}
+
+// The epoch's commit was measured only now, or is still to come: where the accepted state begins is
+// looked for among all points.
+static bool begins_anew(const struct series_past *s, const struct judgement *j)
+{
+    if (!s->epoch)
+        return false;
+    for (size_t i = 0; i < s->past.count; i++) {
+        if (s->past.points[i].measurement > j->newest_key &&
+            strcmp(s->past.points[i].commit, s->epoch->commit) == 0)
+            return true;
+    }
+    return j->since == SIZE_MAX;
+}
+
+// The accepted state begins where it did; its level is measured again while it may still change.
+static void accept_newer(struct series_past *s, const struct judgement *j, size_t base)
+{
+    s->since_known = true;
+    s->since = j->since;
+    s->level = j->level;
+    s->level_se = j->level_se;
+    if (s->since < base)
+        return;
+    struct series_past tail = stretch(s, 0, s->past.count);
+    tail.changes = xcalloc(s->change_count + 1, sizeof(*tail.changes));
+    for (size_t i = 0; i < s->change_count; i++) {
+        if (s->changes[i].change.index < base)
+            continue;
+        tail.changes[tail.change_count] = s->changes[i];
+        tail.changes[tail.change_count++].change.index -= base;
+    }
+    past_accepted(&tail);
+    free(tail.changes);
+    s->since = tail.since + base;
+    s->level = tail.level;
+    s->level_se = tail.level_se;
+}
+
+static int judge_newer(struct series_past *s, struct past_kept *kept, bool *done,
+                       struct store *store, const struct surroundings *surroundings,
+                       const struct past_options *options, int64_t newest_key,
+                       struct arena *scratch, struct arena *keep, struct error *err)
+{
+    struct judgement *j = &kept->judgement;
+    const struct history_query query = {.until_key = newest_key, .from_s = j->context_s};
+    *done = false;
+    if (j->settled == 0 || (j->changed && j->changed_s <= j->settled_s))
+        return 0;
+    if (read_points(&s->past, store, s->series, &query, scratch, err))
+        return -1;
+    if (!newer_points(&s->past, j, s->series) || begins_anew(s, j) ||
+        (j->against_model && !past_predicted(&s->past)))
+        return 0;
+    size_t base = j->settled - PAST_CONTEXT;
+    s->against_model = j->against_model;
+    s->drift = j->drift;
+    s->sigma = j->sigma;
+    s->correlation = j->correlation;
+    past_remember(s);
+    past_values(s, surroundings, scratch);
+    struct series_past newer = stretch(s, 0, s->past.count);
+    past_find(&newer, true, keep);
+    join(s, j->changes, j->change_count, &newer, base, j->settled - PAST_CONTEXT / 2, keep);
+    join_breaks(s, j->breaks, j->break_count, &newer, base, keep);
+    accept_newer(s, j, base);
+    past_recent(s, s->values, base, s->past.count, options);
+    s->past.count += base;
+    j->points = s->past.count;
+    *done = true;
+    return 0;
+}
+
+int past_kept_judge(struct series_past *out, struct past_kept *kept, struct store *store,
+                    const struct series_entry *entry, const struct surroundings *surroundings,
+                    const struct past_options *options, int64_t newest_key, struct arena *scratch,
+                    struct arena *keep, struct error *err)
+{
+    bool done;
+    begin(out, entry, options);
+    if (judge_newer(out, kept, &done, store, surroundings, options, newest_key, scratch, keep, err))
+        return -1;
+    if (!done) {
+        begin(out, entry, options);
+        if (judge_anew(out, kept, store, surroundings, options, newest_key, scratch, keep, err))
+            return -1;
+    }
+    kept->judgement.newest_key = newest_key;
+    say(&kept->judgement, out);
+    kept->fresh = true;
+    return 0;
+}

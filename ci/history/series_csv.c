@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ci/history/series_csv.h"
+
+#include "model/csv.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+int series_csv_read(char **text, size_t *length, const char *path, struct error *err)
+{
+    bool standard = strcmp(path, "-") == 0;
+    FILE *file = standard ? stdin : fopen(path, "rb");
+    if (!file)
+        return error_set(err, "%s: %s", path, strerror(errno));
+    char *bytes = NULL;
+    size_t used = 0, room = 0, got = 0;
+    do {
+        if (used + 1 >= room) {
+            room = 2 * room + 65536;
+            bytes = xrealloc(bytes, room, 1);
+        }
+        got = fread(bytes + used, 1, room - used - 1, file);
+        used += got;
+    } while (got > 0);
+    int failed = ferror(file) ? error_set(err, "%s: %s", path, strerror(errno)) : 0;
+    if (!standard)
+        fclose(file);
+    if (failed) {
+        free(bytes);
+        return -1;
+    }
+    bytes[used] = '\0';
+    *text = bytes;
+    *length = used;
+    return 0;
+}
+
+enum cell { CELL_NUMBER, CELL_MISSING, CELL_TEXT };
+
+static enum cell read_cell(double *out, const char *text)
+{
+    static const char *const missing[] = {"", "na", "n/a", "nan", "null", "none"};
+    char trimmed[64];
+    size_t first = strspn(text, " \t"), end = strlen(text);
+    while (end > first && strchr(" \t", text[end - 1]))
+        end--;
+    *out = NAN;
+    if (end - first >= sizeof(trimmed))
+        return CELL_TEXT;
+    memcpy(trimmed, text + first, end - first);
+    trimmed[end - first] = '\0';
+    for (size_t i = 0; i < ARRAY_COUNT(missing); i++) {
+        if (strcasecmp(trimmed, missing[i]) == 0)
+            return CELL_MISSING;
+    }
+    return parse_double(out, trimmed) ? CELL_TEXT : CELL_NUMBER;
+}
+
+// Rows from `first` on all hold numbers or nothing in this column, and at least one a number.
+static bool is_numeric(const struct csv *csv, size_t column, size_t first)
+{
+    bool number = false;
+    for (size_t i = first; i < csv->count; i++) {
+        double unused;
+        enum cell cell = read_cell(&unused, csv->rows[i].fields[column]);
+        if (cell == CELL_TEXT)
+            return false;
+        number = number || cell == CELL_NUMBER;
+    }
+    return number;
+}
+
+// 0, 1, 2, ... or years or time stamps: strictly increasing from row to row.
+static bool is_axis(const struct csv *csv, size_t column, size_t first)
+{
+    double before = -INFINITY, now;
+    for (size_t i = first; i < csv->count; i++) {
+        if (read_cell(&now, csv->rows[i].fields[column]) != CELL_NUMBER || now <= before)
+            return false;
+        before = now;
+    }
+    return true;
+}
+
+// The first row names the columns if it has text where the rows below have numbers, or if no column
+// has numbers at all (then the error is about a value, not about the name).
+static bool has_header(const struct csv *csv, const char *column)
+{
+    double unused;
+    bool numbers = false;
+    for (size_t j = 0; j < csv->columns; j++) {
+        const char *name = csv->rows[0].fields[j];
+        if (column && strcmp(name, column) == 0 && csv->count > 1)
+            return true;
+        if (!is_numeric(csv, j, 1))
+            continue;
+        numbers = true;
+        if (read_cell(&unused, name) == CELL_TEXT)
+            return true;
+    }
+    return !numbers && read_cell(&unused, csv->rows[0].fields[0]) == CELL_TEXT;
+}
+
+static int find_named(size_t *out, const struct csv *csv, const char *const *names,
+                      const char *column, const char *file, struct error *err)
+{
+    int64_t number;
+    for (size_t j = 0; j < csv->columns; j++) {
+        if (strcmp(names[j], column) == 0) {
+            *out = j;
+            return 0;
+        }
+    }
+    if (parse_int64(&number, column) == 0 && number >= 1 && (size_t)number <= csv->columns) {
+        *out = (size_t)number - 1;
+        return 0;
+    }
+    return error_set(err, "%s:%zu: no column '%.60s'; the first is '%.60s' and there are %zu", file,
+                     csv->rows[0].line, column, names[0], csv->columns);
+}
+
+static int find_only(size_t *out, const struct csv *csv, const char *const *names, size_t first,
+                     const char *file, struct error *err)
+{
+    size_t found = 0, at[2] = {0, 0};
+    for (size_t j = 0; j < csv->columns; j++) {
+        bool axis = j == 0 && csv->columns > 1 && is_axis(csv, 0, first);
+        if (!axis && is_numeric(csv, j, first) && found++ < 2)
+            at[found - 1] = j;
+    }
+    if (found > 1)
+        return error_set(err,
+                         "%s: %zu columns of numbers ('%.60s', '%.60s', ...); --column says which",
+                         file, found, names[at[0]], names[at[1]]);
+    // None: a lone column shows which cell is at fault, and an axis alone is the values after all.
+    if (found == 0 && csv->columns > 2)
+        return error_set(err, "%s: no column of numbers; --column names one to read", file);
+    *out = found == 1 ? at[0] : is_numeric(csv, 0, first) ? 0 : csv->columns - 1;
+    return 0;
+}
+
+static int fill(struct series_csv *out, const struct csv *csv, size_t column, size_t first,
+                const char *file, struct error *err)
+{
+    bool bare = csv->columns == 1;
+    size_t lines = csv->count > first ? csv->rows[csv->count - 1].line - csv->rows[first].line : 0;
+    size_t room = bare ? lines + csv->count : csv->count;
+    out->values = arena_alloc(&out->arena, room * sizeof(*out->values));
+    out->labels = column > 0 ? arena_alloc(&out->arena, room * sizeof(*out->labels)) : NULL;
+    for (size_t i = first; i < csv->count; i++) {
+        const struct csv_row *row = &csv->rows[i];
+        // In a file of one column an empty line is an empty cell.
+        size_t skipped = bare && i > first ? row->line - csv->rows[i - 1].line - 1 : 0;
+        for (; skipped > 0; skipped--, out->missing++)
+            out->values[out->count++] = NAN;
+        double value;
+        enum cell cell = read_cell(&value, row->fields[column]);
+        if (cell == CELL_TEXT)
+            return error_set(err, "%s:%zu: '%.60s' is not a finite number", file, row->line,
+                             row->fields[column]);
+        if (out->labels)
+            out->labels[out->count] = arena_strdup(&out->arena, row->fields[0]);
+        out->missing += cell == CELL_MISSING;
+        out->values[out->count++] = value;
+    }
+    return 0;
+}
+
+static int choose(struct series_csv *out, const struct csv *csv, const char *file,
+                  const char *column, struct error *err)
+{
+    if (csv->count == 0)
+        return error_set(err, "%s: empty; a column of numbers is needed", file);
+    bool header = has_header(csv, column);
+    const char *const *names = header ? csv->rows[0].fields : csv->header;
+    size_t index = 0;
+    if (column ? find_named(&index, csv, names, column, file, err)
+               : find_only(&index, csv, names, header, file, err))
+        return -1;
+    out->column = arena_strdup(&out->arena, names[index]);
+    return fill(out, csv, index, header, file, err);
+}
+
+int series_csv_parse(struct series_csv *out, const char *text, size_t length, const char *name,
+                     const char *column, struct error *err)
+{
+    struct csv csv;
+    if (csv_parse_bare(&csv, text, length, name, err))
+        return -1;
+    struct series_csv series = {0};
+    int failed = choose(&series, &csv, name, column, err);
+    csv_free(&csv);
+    if (failed)
+        arena_free(&series.arena);
+    else
+        *out = series;
+    return failed;
+}
+
+void series_csv_free(struct series_csv *series)
+{
+    arena_free(&series->arena);
+    memset(series, 0, sizeof(*series));
+}

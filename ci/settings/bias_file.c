@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ci/settings/bias_file.h"
+
+#include "ci/settings/rows.h"
+#include "ci/settings/store_option.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int text_file_write(const char *path, const struct sink_buffer *text, struct error *err)
+{
+    struct output_file out;
+    if (output_file_open(&out, path, err))
+        return -1;
+    fwrite(text->text, 1, text->length, out.file);
+    return output_file_close(&out, 0, err); // which sees what could not be written
+}
+
+int bias_file_write(const char *path, const struct bias_table *table, const struct model *model,
+                    const char *inputs, struct error *err)
+{
+    struct sink_buffer text = {0};
+    struct sink sink = sink_to_buffer(&text);
+    char *said = xprintf("# fitted to %s\n", inputs);
+    for (char *c = said; c[1]; c++) { // one line, whatever the file's name holds
+        if (*c == '\n' || *c == '\r')
+            *c = ' ';
+    }
+    sink_text(&sink, said);
+    free(said);
+    sink_text(&sink, "kernel,log_factor,band,rows,model,version\n");
+    for (size_t i = 0; i < table->count; i++) {
+        const struct bias *b = &table->items[i];
+        sink_csv_field(&sink, b->kernel);
+        sink_text(&sink, ",");
+        sink_number(&sink, b->log_factor);
+        sink_text(&sink, ",");
+        sink_number(&sink, b->band);
+        sink_printf(&sink, ",%u,%s,%s\n", b->rows, model->name, model->version);
+    }
+    int result = text_file_write(path, &text, err);
+    free(text.text);
+    return result;
+}
+
+static int by_kernel(const void *left, const void *right)
+{
+    return strcmp(((const struct bias *)left)->kernel, ((const struct bias *)right)->kernel);
+}
+
+static int read_row(struct bias *out, const struct csv *csv, const int columns[6], size_t row,
+                    const char *path, const struct model *model, struct error *err)
+{
+    const char **f = csv->rows[row].fields;
+    size_t line = csv->rows[row].line;
+    if (strcmp(f[columns[4]], model->name) || strcmp(f[columns[5]], model->version))
+        return error_set(err, "%s:%zu: fitted to model %.40s %.20s, not %s %s; fit again", path,
+                         line, f[columns[4]], f[columns[5]], model->name, model->version);
+    int64_t rows;
+    if (parse_double(&out->log_factor, f[columns[1]]) || fabs(out->log_factor) > 10 ||
+        parse_double(&out->band, f[columns[2]]) || !(out->band >= 0) || out->band > 10 ||
+        parse_int64(&rows, f[columns[3]]) || rows < 1 || rows > INT32_MAX ||
+        !text_copy(out->kernel, sizeof(out->kernel), f[columns[0]]))
+        return error_set(err,
+                         "%s:%zu: a bias is a kernel, a factor and a band within +-10, and "
+                         "a number of rows",
+                         path, line);
+    out->rows = (uint32_t)rows;
+    return 0;
+}
+
+int bias_file_read(struct bias_table *out, const char *path, const struct model *model,
+                   struct error *err)
+{
+    static const char *const names[] = {"kernel", "log_factor", "band", "rows", "model", "version"};
+    int columns[6], result = 0;
+    struct csv csv = {0};
+    if (rows_open(&csv, path, err))
+        return -1;
+    struct bias_table table = {.items = xcalloc(csv.count, sizeof(*table.items))};
+    for (size_t i = 0; i < ARRAY_COUNT(names) && result == 0; i++) {
+        columns[i] = csv_column(&csv, names[i]);
+        if (columns[i] < 0)
+            result =
+                error_set(err, "%s: no column '%s'; is this a file of biases?", path, names[i]);
+    }
+    for (size_t i = 0; i < csv.count && result == 0; i++)
+        result = read_row(&table.items[table.count++], &csv, columns, i, path, model, err);
+    csv_free(&csv);
+    if (result) {
+        bias_table_free(&table);
+        return -1;
+    }
+    qsort(table.items, table.count, sizeof(*table.items), by_kernel);
+    *out = table;
+    return 0;
+}

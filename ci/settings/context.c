@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ci/settings/context.h"
+#include "ci/settings/profile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int make_directory(const char *path, struct error *err)
+{
+    if (mkdir(path, 0777) && errno != EEXIST)
+        return error_set(err, "%s: %s; give --store and --cache elsewhere", path, strerror(errno));
+    return 0;
+}
+
+// Keeps the state out of the user's `git status` without touching any file of theirs.
+static int ignore_directory(const char *directory, struct error *err)
+{
+    char *path = xprintf("%s/.gitignore", directory);
+    int status = 0;
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd >= 0) {
+        if (write(fd, "*\n", 2) != 2)
+            status = error_set(err, "%s: %s", path, strerror(errno));
+        close(fd);
+    } else if (errno != EEXIST) {
+        status = error_set(err, "%s: %s", path, strerror(errno));
+    }
+    free(path);
+    return status;
+}
+
+static bool bare(const struct repository *repository)
+{
+    struct stat st;
+    char *path = xprintf("%s/.git", repository_directory(repository));
+    bool found = stat(path, &st) == 0;
+    free(path);
+    return !found;
+}
+
+int context_open(struct context *context, const struct options *options, struct error *err)
+{
+    memset(context, 0, sizeof(*context));
+    context->options = options;
+    progress_init(&context->progress, options->quiet);
+    const char *where = options->repository ? options->repository : ".";
+    if (repository_open(&context->repository, where, err))
+        return -1;
+    context->state =
+        arena_printf(&context->arena, "%s/%s", repository_directory(context->repository),
+                     bare(context->repository) ? "plumb" : ".plumb");
+    return 0;
+}
+
+int context_policy(struct context *context, const char *commit, struct error *err)
+{
+    const struct options *options = context->options;
+    if (options->policy)
+        return policy_load(&context->policy, options->policy, err);
+    if (!*commit && !bare(context->repository)) {
+        char *path = xprintf("%s/" POLICY_PATH, repository_directory(context->repository));
+        int status = policy_load(&context->policy, path, err);
+        free(path);
+        return status;
+    }
+    char *text = NULL, label[POLICY_PATH_TEXT];
+    size_t size;
+    snprintf(label, sizeof(label), POLICY_PATH " at %.10s", *commit ? commit : "HEAD");
+    if (repository_read(&text, &size, context->repository, *commit ? commit : "HEAD", POLICY_PATH,
+                        err))
+        return error_set(err, "%s: not there; commit one (`plumb init` writes it) or give --policy",
+                         label);
+    int status = policy_parse(&context->policy, text, size, label, err);
+    free(text);
+    return status;
+}
+
+int context_store(struct context *context, enum store_mode mode, struct error *err)
+{
+    const char *path = context->options->store;
+    if (!path) {
+        if (mode == STORE_WRITE &&
+            (make_directory(context->state, err) || ignore_directory(context->state, err)))
+            return -1;
+        path = arena_printf(&context->arena, "%s/store.db", context->state);
+    }
+    return store_open(&context->store, path, mode, err);
+}
+
+int context_builder(struct context *context, struct error *err)
+{
+    enum sandbox_mode mode = context->policy.sandbox;
+    const char *asked = context->options->sandbox;
+    if (asked && sandbox_mode_parse(&mode, asked))
+        return error_set(err, "--sandbox=%.40s: is auto, require or off", asked);
+    if (sandbox_probe(&context->sandbox, mode, err) || toolchain_detect(&context->toolchain, err))
+        return -1;
+    if (!context->sandbox.active)
+        progress_note(&context->progress, "builds and kernels run unconfined: %s",
+                      context->sandbox.reason);
+    const char *cache = context->options->cache;
+    if (!cache) {
+        if (make_directory(context->state, err) || ignore_directory(context->state, err))
+            return -1;
+        cache = arena_printf(&context->arena, "%s/cache", context->state);
+    } else if (make_directory(cache, err)) {
+        return -1;
+    }
+    char *absolute = realpath(cache, NULL);
+    if (!absolute && make_directory(cache, err))
+        return -1;
+    if (!absolute)
+        absolute = realpath(cache, NULL);
+    if (!absolute)
+        return error_set(err, "%s: %s", cache, strerror(errno));
+    cache = arena_strdup(&context->arena, absolute);
+    free(absolute);
+    context->bench_log = arena_printf(&context->arena, "%s/bench.log", cache);
+    build_tidy(cache);
+    context->builder = (struct builder){cache, &context->sandbox, &context->toolchain};
+    return 0;
+}
+
+static void note_bench(void *data, const char *text)
+{
+    struct context *context = data;
+    progress_note(&context->progress, "bench: %s", text);
+}
+
+static int start_bench(struct bench **out, struct context *context,
+                       const struct policy_device *device, const char *const *directories,
+                       size_t directory_count, uint16_t process, struct error *err)
+{
+    const struct bench_plan plan = {
+        .program = context->options->bench,
+        .kind = device->kind,
+        .index = device->index,
+        .sandbox = &context->sandbox,
+        .read_only = directories,
+        .read_only_count = directory_count,
+        .log_path = context->bench_log,
+        .limits = {.open_s = context->policy.timeout_s, .measure_s = context->policy.timeout_s},
+        .process = process,
+        .note = note_bench,
+        .note_context = context,
+    };
+    return bench_start(out, &plan, err);
+}
+
+int context_bench(struct bench **out, struct context *context, const struct station *station,
+                  const char *const *directories, size_t directory_count, uint16_t process,
+                  struct error *err)
+{
+    static const struct policy_device host = {.name = "host", .kind = "host"};
+    return start_bench(out, context, station->is_static ? &host : station->policy, directories,
+                       directory_count, process, err);
+}
+
+// The toolchain's line says "nvcc: -" where there is none.
+static bool has_nvcc(const struct context *context)
+{
+    const char *line = strstr(context->toolchain.text, "nvcc: ");
+    return line && line[6] != '-' && line[6] != '\n';
+}
+
+static bool wants_static(const struct context *context, const struct policy_device *device)
+{
+    const enum static_use use = context->options->static_use;
+    if (strcmp(device->kind, "cuda") != 0 || use == STATIC_NEVER)
+        return false;
+    return use == STATIC_ONLY ||
+           (!device->required && !context->policy.gate.static_off && has_nvcc(context));
+}
+
+static int add_static_station(struct context *context, const struct policy_device *device,
+                              struct error *err)
+{
+    const char *profile = device->profile ? device->profile : "h200-sxm";
+    const struct gpu *gpu = gpu_find(profile);
+    struct arena *arena = &context->arena;
+    if (!gpu)
+        return error_set(err,
+                         "%s: [device \"%.60s\"] profile = %.60s: `plumb list gpus` names those "
+                         "there are",
+                         context->policy.label, device->name, profile);
+    struct station *station = &context->stations[context->station_count++];
+    *station = (struct station){.is_static = true, .policy = device, .gpu = *gpu};
+    station->device = (struct device){
+        .kind = "cuda",
+        .uuid = arena_printf(arena, "static:%s", gpu->name),
+        .name = arena_printf(arena, "no device (static, %s)", gpu->name),
+        .driver = "",
+        .runtime = "",
+        .profile = gpu->name,
+    };
+    progress_note(&context->progress,
+                  "device %s: kernels are judged by their code alone (static), nothing is measured",
+                  device->name);
+    return 0;
+}
+
+static int add_station(struct context *context, const struct policy_device *device,
+                       struct error *err)
+{
+    struct bench *bench = NULL;
+    struct error why;
+    if (context->options->static_use == STATIC_ONLY)
+        return wants_static(context, device) ? add_static_station(context, device, err) : 0;
+    if (start_bench(&bench, context, device, NULL, 0, 0, &why)) {
+        if (wants_static(context, device))
+            return add_static_station(context, device, err);
+        if (device->required || context->options->device)
+            return error_set(err, "device %s: %s", device->name, why.text);
+        progress_note(&context->progress, "device %s is not here, its kernels are not measured: %s",
+                      device->name, why.text);
+        return 0;
+    }
+    struct arena *arena = &context->arena;
+    struct station *station = &context->stations[context->station_count];
+    const struct device *seen = bench_device(bench);
+    *station = (struct station){.policy = device};
+    station->device = (struct device){
+        .kind = arena_strdup(arena, seen->kind),
+        .uuid = arena_strdup(arena, seen->uuid),
+        .name = arena_strdup(arena, seen->name),
+        .driver = arena_strdup(arena, seen->driver),
+        .runtime = arena_strdup(arena, seen->runtime),
+        .profile = "",
+    };
+    int status = profile_resolve(station, context, bench, err);
+    bench_stop(bench);
+    if (status == 0)
+        context->station_count++;
+    return status;
+}
+
+int context_stations(struct context *context, struct error *err)
+{
+    const struct policy *policy = &context->policy;
+    const char *only = context->options->device;
+    bool known = !only;
+    context->stations =
+        arena_alloc(&context->arena, policy->device_count * sizeof(*context->stations));
+    for (size_t i = 0; i < policy->device_count; i++) {
+        if (only && strcmp(only, policy->devices[i].name))
+            continue;
+        known = true;
+        if (add_station(context, &policy->devices[i], err))
+            return -1;
+    }
+    if (!known)
+        return error_set(err, "%s: there is no [device \"%.60s\"]", policy->label, only);
+    if (!context->station_count)
+        return error_set(err, "%s: none of the policy's devices is on this machine%s",
+                         policy->label,
+                         context->options->static_use == STATIC_AUTO
+                             ? "; with nvcc, `plumb gate --static` compares what it says"
+                             : "");
+    return 0;
+}
+
+void context_close(struct context *context)
+{
+    progress_end(&context->progress);
+    toolchain_free(&context->toolchain);
+    store_close(context->store);
+    policy_free(&context->policy);
+    repository_close(context->repository);
+    arena_free(&context->arena);
+    memset(context, 0, sizeof(*context));
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What every command that measures needs, opened once: the repository, the policy, the store, the
+// sandbox, the build cache and the devices of this machine.
+#ifndef PLUMB_CONTEXT_H
+#define PLUMB_CONTEXT_H
+
+#include "baselines/store.h"
+#include "ci/settings/policy.h"
+#include "ci/settings/progress.h"
+#include "runner/build.h"
+#include "runner/measure.h"
+
+// Whether a gate may judge a CUDA kernel by its code alone.
+enum static_use {
+    STATIC_NEVER, // only measuring counts
+    STATIC_AUTO,  // where nvcc is and the device is not, unless the policy says gate.static = off
+    STATIC_ONLY   // `plumb gate --static`: every CUDA device of the policy, and no other
+};
+
+// The options that all of these commands share (ci/settings/options.h parses them).
+struct options {
+    const char *repository; // directory; default "."
+    const char *policy;     // file; default: ci/plumb.cfg of the commit or checkout
+    const char *store;      // file; default REPOSITORY/.plumb/store.db
+    const char *cache;      // directory; default REPOSITORY/.plumb/cache
+    const char *bench;      // program; default beside plumb
+    const char *device;     // only this one of the policy's
+    const char *out;        // reports; NULL: none (gate: "plumb-report")
+    const char *sandbox;    // mode that overrides the policy's
+    enum static_use static_use;
+    bool dry_run;
+    bool quiet;
+};
+
+// A device of the policy that is really there, or (is_static) one that kernels are only built for.
+struct station {
+    bool is_static; // not here: its profile is a shipped one, and nothing is measured
+    const struct policy_device *policy;
+    struct device device;
+    struct gpu gpu; // profile: driver's figures, shipped ones, calibrated ones
+};
+
+struct context {
+    const struct options *options;
+    struct repository *repository;
+    struct policy policy;
+    struct store *store;
+    struct sandbox sandbox;
+    struct toolchain toolchain;
+    struct builder builder;
+    const char *state;     // directory of store, cache and logs
+    const char *bench_log; // stderr of the bench children
+    struct station *stations;
+    size_t station_count;
+    struct progress progress;
+    struct arena arena; // strings of all of these
+};
+
+enum { POLICY_PATH_TEXT = 512 };
+#define POLICY_PATH "ci/plumb.cfg"
+
+// Repository and state directory. Every later step needs it. Caller: context_close, also after a
+// failure.
+int context_open(struct context *context, const struct options *options, struct error *err);
+// options->policy; else the file at `commit` ("" = the checkout's, or HEAD's of a bare repository).
+int context_policy(struct context *context, const char *commit, struct error *err);
+int context_store(struct context *context, enum store_mode mode, struct error *err);
+// Sandbox, toolchain and cache.
+int context_builder(struct context *context, struct error *err);
+// Starts a bench on each device of the policy, once, to learn what is there; calibrates a host that
+// has no profile yet and keeps it in the store. Devices that are not here become static stations
+// as options->static_use says.
+int context_stations(struct context *context, struct error *err);
+void context_close(struct context *context);
+
+// A fresh bench on a station (on the host, to list kernels, for a static one) that sees
+// `directories`. `process` numbers the fresh processes.
+int context_bench(struct bench **out, struct context *context, const struct station *station,
+                  const char *const *directories, size_t directory_count, uint16_t process,
+                  struct error *err);
+
+#endif

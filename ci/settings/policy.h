@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The policy: what is measured, how, and what counts as a regression. A git-config file under
+// version control, `ci/plumb.cfg` by default, read from the BASE commit so that a change cannot
+// loosen its own gate. Unknown keys are errors with file:line. `plumb init` writes a commented one.
+//
+//     [build]            input = PATH (repeated)   command = SHELL   output = GLOB
+//                        timeout = SECONDS   memory = BYTES   sandbox = auto|require|off   pass =
+//                        NAME
+//     [device "NAME"]    kind = host|cuda   index = N   required = BOOL   profile = GPU (NAME is
+//     yours)
+//     [problems "SET"]   problem = MxNxK:TYPE... (repeated) [kernel "GLOB"]    problems =
+//     SET (repeated)   device = NAME (repeated)   control = BOOL
+//                        skip = BOOL (these are not measured, and need no problems)
+//                        margin = 0.5%   max-pairs = N   (first section whose GLOB matches rules)
+//     [gate]             margin = 0.3%   alpha = X   max-pairs = N   processes = N   seconds = N
+//                        undecided = fail|pass   removed = fail|allow   self-test = N
+//                        static = auto|off
+//     [measure]          samples = N   timeout = SECONDS   model = NAME   seed = N
+//                        bias = FILE   (of `plumb accuracy --fit`; from the repository's directory)
+#ifndef PLUMB_POLICY_H
+#define PLUMB_POLICY_H
+
+#include "model/result.h"
+#include "runner/build.h"
+#include "runner/config.h"
+
+struct policy_device {
+    const char *name;
+    const char *kind; // "host" or "cuda"
+    int index;
+    const char *profile; // shipped one that a static gate holds kernels against; NULL: h200-sxm
+    bool required;       // absent: an error when required, else said and skipped
+};
+
+struct policy_set {
+    const char *name;
+    struct problem *problems;
+    size_t count;
+};
+
+struct policy_kernel {
+    const char *pattern; // fnmatch
+    const char **sets;
+    size_t set_count;
+    const char **devices; // none: every device of the library's kind
+    size_t device_count;
+    bool control;
+    bool skip;          // built, but neither measured nor missed
+    double margin;      // 0: the gate's
+    uint32_t max_pairs; // 0: the gate's
+};
+
+struct policy_gate {
+    double margin;         // relative
+    double alpha;          // false alarms per series and gate
+    uint32_t max_pairs;    // per series; noisy ones get up to four times as many (gate_budget)
+    uint32_t processes;    // of an alarm, and of what the first leaves open
+    uint32_t seconds;      // wall budget of measuring
+    uint32_t self_test;    // A/A series carried along
+    bool undecided_passes; // default false
+    bool removed_allowed;  // default false
+    bool static_off;       // default false: see ci/gate/static_gate.h
+};
+
+struct policy {
+    const char *label; // "ci/plumb.cfg" or "ci/plumb.cfg at 1234abcd"
+    const char *text;
+    struct recipe recipe;
+    enum sandbox_mode sandbox;
+    struct policy_device *devices;
+    size_t device_count;
+    struct policy_set *sets;
+    size_t set_count;
+    struct policy_kernel *kernels;
+    size_t kernel_count;
+    struct policy_gate gate;
+    uint32_t samples;  // per solo measurement
+    double timeout_s;  // per series
+    const char *model; // used for predictions
+    const char *bias;  // file of the model's calibrated biases, or NULL
+    uint64_t seed;
+    const char *commit_url; // of a commit, its id in place of %s or behind; or NULL
+    const char *site_url;   // where the nightly site is published, or NULL
+    struct arena arena;     // owns everything above
+};
+
+// Parses and checks; `label` is how errors name the file. The caller frees with policy_free.
+int policy_parse(struct policy *out, const char *text, size_t size, const char *label,
+                 struct error *err);
+// Reads a file of the working tree.
+int policy_load(struct policy *out, const char *path, struct error *err);
+void policy_free(struct policy *policy);
+
+// The rule of a kernel on a device, or NULL: it is not measured there.
+const struct policy_kernel *policy_rule(const struct policy *policy, const char *kernel,
+                                        const struct policy_device *device);
+// The policy leaves this kernel out on purpose.
+bool policy_skips(const struct policy *policy, const char *kernel);
+const struct policy_set *policy_set_find(const struct policy *policy, const char *name);
+// The gate's figures with the kernel's own on top.
+struct policy_gate policy_gate_for(const struct policy *policy, const struct policy_kernel *rule);
+
+#endif

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ci/settings/profile.h"
+
+#include <string.h>
+
+void profile_print(FILE *out, const struct gpu *gpu)
+{
+    struct gpu copy = *gpu;
+    for (size_t i = 0; i < gpu_figure_count(); i++) {
+        const struct figure *figure = gpu_figure(&copy, gpu_figure_key(i));
+        if (figure->value != 0)
+            fprintf(out, "  %-18s %-14.6g %-10s %s\n", gpu_figure_key(i), figure->value,
+                    origin_name(figure->origin), figure->source ? figure->source : "");
+        else
+            fprintf(out, "  %-18s %-14s %-10s %s\n", gpu_figure_key(i), "-", "unknown",
+                    gpu_figure_unit(i));
+    }
+}
+
+static const char *unit_of(const char *key)
+{
+    for (size_t i = 0; i < gpu_figure_count(); i++) {
+        if (strcmp(gpu_figure_key(i), key) == 0)
+            return gpu_figure_unit(i);
+    }
+    return "(shown, not used)";
+}
+
+static void take(struct station *station, struct context *context, const struct bench_figure *f)
+{
+    struct figure *target = gpu_figure(&station->gpu, f->key);
+    if (!target || !f->stable)
+        return;
+    *target = (struct figure){f->value, ORIGIN_CALIBRATED,
+                              arena_printf(&context->arena, "measured here, %u %s, cv %.2f %%",
+                                           f->repeats, plural(f->repeats, "repeat", "repeats"),
+                                           f->cv * 100)};
+}
+
+int profile_measure(struct station *station, struct context *context, struct bench *bench,
+                    const char *only, FILE *table, struct error *err)
+{
+    struct bench_outcome outcome;
+    struct bench_figure_list figures = {0};
+    if (bench_calibrate(&outcome, &figures, bench, only, &context->arena, err))
+        return -1;
+    if (outcome.state != MEASURED_OK)
+        return error_set(err, "device %s: %s", station->policy->name, outcome.detail);
+    progress_end(&context->progress);
+    for (size_t i = 0; i < figures.count; i++) {
+        const struct bench_figure *f = &figures.items[i];
+        if (table)
+            fprintf(table, "  %-18s %-14.6g cv %5.2f %% of %u  %s%s\n", f->key, f->value,
+                    f->cv * 100, f->repeats,
+                    f->stable ? "" : "REFUSED: ", f->stable ? unit_of(f->key) : f->note);
+        else if (!f->stable)
+            progress_note(&context->progress, "profile: %s refused: %s", f->key, f->note);
+        take(station, context, f);
+    }
+    return store_save_profile(context->store, &station->device, &station->gpu, err);
+}
+
+void profile_shipped(struct gpu *out, const struct bench *bench, struct arena *arena)
+{
+    const struct device *device = bench_device(bench);
+    const struct gpu *shipped = gpu_for_device(device->name);
+    gpu_overlay(out, bench_gpu(bench));
+    for (size_t i = 0; i < gpu_figure_count(); i++) {
+        struct figure *figure = gpu_figure(out, gpu_figure_key(i));
+        if (figure->origin == ORIGIN_DEVICE)
+            figure->source = "the driver"; // the child's own text ends with the child
+    }
+    out->name = shipped ? shipped->name : arena_strdup(arena, device->kind);
+    if (shipped)
+        gpu_overlay(out, shipped);
+}
+
+int profile_resolve(struct station *station, struct context *context, struct bench *bench,
+                    struct error *err)
+{
+    struct arena *arena = &context->arena;
+    struct gpu calibrated = {0};
+    bool found = false;
+    profile_shipped(&station->gpu, bench, arena);
+    station->device.profile = station->gpu.name;
+    if (store_load_profile(&calibrated, &found, context->store, station->device.uuid, arena, err))
+        return -1;
+    if (found)
+        gpu_overlay(&station->gpu, &calibrated);
+    // A host has no shipped profile. One whose peak was refused (a busy moment) is tried again.
+    if (strcmp(station->device.kind, "host") == 0 && !(station->gpu.flops_clk_fp32.value > 0)) {
+        progress_note(&context->progress, "measuring the profile of this machine");
+        return profile_measure(station, context, bench, NULL, NULL, err);
+    }
+    return 0;
+}

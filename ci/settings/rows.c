@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ci/settings/rows.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FILE_MOST = 1 << 30 }; // a larger CSV is a mistake
+
+static int read_all(char **out, size_t *length, FILE *file, const char *path, struct error *err)
+{
+    char *text = NULL;
+    size_t used = 0, room = 0;
+    for (;;) {
+        if (room - used < 65536) {
+            room = room * 2 + 131072;
+            text = xrealloc(text, room, 1);
+        }
+        size_t got = fread(text + used, 1, room - used, file);
+        used += got;
+        if (got == 0)
+            break;
+        if (used > FILE_MOST) {
+            free(text);
+            return error_set(err, "%s: larger than 1 GiB; split it", path);
+        }
+    }
+    if (ferror(file)) {
+        free(text);
+        return error_set(err, "%s: %s", path, strerror(errno));
+    }
+    *out = text;
+    *length = used;
+    return 0;
+}
+
+int rows_open(struct csv *out, const char *path, struct error *err)
+{
+    bool standard = strcmp(path, "-") == 0;
+    FILE *file = standard ? stdin : fopen(path, "rb");
+    if (!file)
+        return error_set(err, "%s: %s", path, strerror(errno));
+    char *text = NULL;
+    size_t length = 0;
+    int result = read_all(&text, &length, file, path, err);
+    if (!standard)
+        fclose(file);
+    if (result == 0)
+        result = csv_parse(out, text, length, standard ? "stdin" : path, err);
+    free(text);
+    return result;
+}
+
+// What reading a field needs to know of where it is.
+struct field {
+    const struct csv *csv;
+    size_t index;
+    const char *path;
+    struct error *err;
+};
+
+// "" when the column is absent.
+static const char *field_text(const struct field *f, const char *column)
+{
+    int at = csv_column(f->csv, column);
+    return at < 0 ? "" : f->csv->rows[f->index].fields[at];
+}
+
+static int refuse(const struct field *f, const char *column, const char *expected)
+{
+    return error_set(f->err, "%s:%zu: %s is '%.40s'; it must be %s", f->path,
+                     f->csv->rows[f->index].line, column, field_text(f, column), expected);
+}
+
+static int read_dimension(int64_t *out, const struct field *f, const char *column)
+{
+    int64_t value;
+    if (parse_int64(&value, field_text(f, column)) || value < 1 || value > INT32_MAX)
+        return refuse(f, column, "a whole number from 1 to 2147483647");
+    *out = value;
+    return 0;
+}
+
+static int read_trait(int32_t *out, const struct field *f, const char *column, int32_t least)
+{
+    const char *text = field_text(f, column);
+    int64_t value;
+    if (text[0] == '\0')
+        return 0;
+    if (parse_int64(&value, text) || value < least || value > INT32_MAX)
+        return refuse(f, column, least > 0 ? "a positive whole number" : "a whole number");
+    *out = (int32_t)value;
+    return 0;
+}
+
+static int read_type(enum dtype *out, const struct field *f, const char *column)
+{
+    if (dtype_parse(out, field_text(f, column)))
+        return refuse(f, column, "an element type (fp32, tf32, bf16, fp16, fp8, e2m1, ...)");
+    return 0;
+}
+
+int row_number(double *out, const struct csv *csv, size_t index, const char *column,
+               const char *path, struct error *err)
+{
+    const struct field f = {csv, index, path, err};
+    const char *text = field_text(&f, column);
+    double value = 0;
+    if (text[0] != '\0' && (parse_double(&value, text) || value < 0))
+        return refuse(&f, column, "a number, not negative");
+    *out = value;
+    return 0;
+}
+
+static int read_problem(struct problem *p, const struct field *f)
+{
+    static const char *const required[] = {"m", "n", "k", "in_dtype"};
+    for (size_t i = 0; i < ARRAY_COUNT(required); i++) {
+        if (csv_column(f->csv, required[i]) < 0)
+            return error_set(f->err, "%s: no column '%s'; m, n, k and in_dtype are needed", f->path,
+                             required[i]);
+    }
+    if (read_dimension(&p->m, f, "m") || read_dimension(&p->n, f, "n") ||
+        read_dimension(&p->k, f, "k") || read_type(&p->in, f, "in_dtype"))
+        return -1;
+    p->out = problem_default_out(p->in);
+    if (field_text(f, "out_dtype")[0] && read_type(&p->out, f, "out_dtype"))
+        return -1;
+    p->batch = 1;
+    if (read_trait(&p->batch, f, "batch", 1))
+        return -1;
+    if (p->batch > 65535)
+        return refuse(f, "batch", "at most 65535");
+    const char *layout = field_text(f, "layout");
+    for (int i = 0; i < LAYOUT_COUNT && layout[0]; i++) {
+        if (strcasecmp(layout_name((enum layout)i), layout) == 0) {
+            p->layout = (enum layout)i;
+            return 0;
+        }
+    }
+    return layout[0] ? refuse(f, "layout", "tn, nn, nt or tt") : 0;
+}
+
+static int read_traits(struct traits *t, const struct field *f)
+{
+    const struct {
+        const char *column;
+        int32_t *out, least;
+    } columns[] = {
+        {"cta_m", &t->tile_m, 1},
+        {"cta_n", &t->tile_n, 1},
+        {"cta_k", &t->tile_k, 1},
+        {"cluster_m", &t->cluster_m, 1},
+        {"cluster_n", &t->cluster_n, 1},
+        {"stages", &t->stages, 1},
+        {"threads", &t->threads, 1},
+        {"persistent", &t->persistent, 0},
+        {"raster", &t->raster, 0}, // enum raster
+        {"raster_group", &t->raster_group, 0},
+        {"blocks_per_sm", &t->blocks_per_sm, 0},
+        {"smem_bytes", &t->smem_bytes, 0},
+        {"registers", &t->registers, 0},
+        {"split_k", &t->split_k, -1},
+        {"overlap", &t->overlap, 0}, // enum overlap
+        {"promote_k", &t->promote_k, 0},
+        {"multiply", &t->multiply, 0}, // enum multiply
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(columns); i++) {
+        if (read_trait(columns[i].out, f, columns[i].column, columns[i].least))
+            return -1;
+    }
+    if (t->multiply > MULTIPLY_WGMMA)
+        return refuse(f, "multiply", "0 (unknown), 1 (FMA), 2 (mma.sync) or 3 (wgmma)");
+    return t->raster > RASTER_HILBERT ? refuse(f, "raster", "0 (m), 1 (n) or 2 (Hilbert)") : 0;
+}
+
+static int read_scales(struct predict_input *in, const struct field *f)
+{
+    if (read_trait(&in->scale_vector, f, "sf_vec_size", 0))
+        return -1;
+    if (in->scale_vector > 0 && read_type(&in->scale_type, f, "sf_dtype"))
+        return -1;
+    return 0;
+}
+
+int row_read(struct row *out, const struct csv *csv, size_t index, const char *path,
+             const struct row *defaults, struct error *err)
+{
+    const struct field f = {csv, index, path, err};
+    struct row row = *defaults;
+    double rate = 0, clock_mhz = 0;
+    if (read_problem(&row.problem, &f) || read_traits(&row.traits, &f) ||
+        read_scales(&row.input, &f) || row_number(&rate, csv, index, "l2_hit_rate", path, err) ||
+        row_number(&clock_mhz, csv, index, "clock_mhz", path, err))
+        return -1;
+    if (rate > 1)
+        return refuse(&f, "l2_hit_rate", "a number from 0 to 1");
+    if (field_text(&f, "l2_hit_rate")[0])
+        row.input.l2_hit_rate = rate;
+    if (clock_mhz > 0)
+        row.input.clock_hz = clock_mhz * 1e6;
+    row.traits.in = row.problem.in;
+    row.traits.out = row.problem.out;
+    row.kernel = field_text(&f, "kernel");
+    *out = row;
+    return 0;
+}
+
+const struct predict_input *row_input(struct row *row)
+{
+    row->input.problem = &row->problem;
+    row->input.traits = &row->traits;
+    return &row->input;
+}

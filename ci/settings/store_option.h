@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// For the commands that only need a store: -C and --store as an argp child, and the store opened
+// where every other command finds it.
+#ifndef PLUMB_STORE_OPTION_H
+#define PLUMB_STORE_OPTION_H
+
+#include "ci/settings/context.h"
+
+#include <argp.h>
+
+// Child parser for `struct options`: pass its address as the child's input.
+extern const struct argp store_option_argp;
+
+// Opens the store that --store names, or the repository's. The caller closes the context, also
+// after a failure. A repository is only needed when --store is not given, and
+// opened when --repo is.
+int store_option_open(struct context *context, const struct options *options, enum store_mode mode,
+                      struct error *err);
+// For what reads the whole past: a store that is there, opened for writing when what is concluded
+// is `wanted` kept in it and it can be written (*keeps), else for reading.
+int store_option_open_kept(struct context *context, const struct options *options, bool wanted,
+                           bool *keeps, struct error *err);
+
+// A file to write that appears whole or not at all. path NULL or "-": standard output.
+struct output_file {
+    FILE *file;
+    char *path, *temporary; // NULL for standard output
+};
+int output_file_open(struct output_file *out, const char *path, struct error *err);
+// status 0: the file is put in place (on disk when this returns); else it is removed. Returns the
+// final status.
+int output_file_close(struct output_file *out, int status, struct error *err);
+
+#endif

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ci/site/site_data.h"
+#include "ci/history/site_past.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ALARMS_SHOWN = 100,
+    NIGHTS_SHOWN = 1000, // newest runs whose accuracy is shown
+};
+
+enum cause site_cause(enum attribution attribution)
+{
+    switch (attribution) {
+    case ATTRIBUTION_KERNEL:
+        return CAUSE_KERNEL;
+    case ATTRIBUTION_MODEL:
+        return CAUSE_MODEL;
+    case ATTRIBUTION_NONE:
+        return CAUSE_NONE;
+    default:
+        return CAUSE_ENVIRONMENT;
+    }
+}
+
+const char *site_sentence(const struct past_change *c, struct arena *arena)
+{
+    const char *direction = c->change.size > 0 ? "slower" : "faster";
+    const char *why = c->what ? c->what : attribution_name(c->attribution);
+    const char *sure = c->newest ? ", not confirmed yet" : "";
+    if (c->commits == 1)
+        return arena_printf(arena, "%s by %.2f %% at %.10s (%s%s)", direction,
+                            fabs(100 * expm1(c->change.size)), c->at.id, why, sure);
+    return arena_printf(arena, "%s by %.2f %% with one of %zu commits, %.10s to %.10s (%s%s)",
+                        direction, fabs(100 * expm1(c->change.size)), c->commits, c->earliest.id,
+                        c->latest.id, why, sure);
+}
+
+// The change that brought the series to where it is against the accepted state; NULL: none did.
+static const struct past_change *change_since(const struct series_past *s)
+{
+    for (size_t i = s->change_count; i-- > 0;) {
+        const struct past_change *c = &s->changes[i];
+        if (c->change.index > s->since && (c->change.size > 0) == (s->creep.size > 0))
+            return c;
+    }
+    return NULL;
+}
+
+uint64_t site_mix(uint64_t hash, uint64_t value)
+{
+    hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
+    return hash ^ (hash >> 29);
+}
+
+// All that `load` gives follows from the points, the epochs and the changes.
+static uint64_t revision_of(const struct series_past *s)
+{
+    uint64_t hash = site_mix(s->past.count, (uint64_t)s->newest.run_id);
+    hash = site_mix(hash, s->since);
+    hash = site_mix(hash, s->epoch ? (uint64_t)s->epoch->when_s : 0);
+    for (size_t i = 0; i < s->change_count; i++)
+        hash = site_mix(site_mix(hash, s->changes[i].change.index), s->changes[i].attribution);
+    for (size_t i = 0; i < s->break_count && s->breaks[i].device; i++) { // may come and go
+        uint64_t size;
+        memcpy(&size, &s->breaks[i].size, sizeof(size));
+        hash = site_mix(hash, size);
+        for (const char *c = s->breaks[i].what; *c; c++)
+            hash = site_mix(hash, (unsigned char)*c);
+    }
+    return hash;
+}
+
+// Beyond this many log ratios from end to end an interval does not say "the same": three margins
+// either way.
+static const double widest = 0.06;
+
+// The sum of the confirmed changes since the accepted state.
+static double found_since(const struct series_past *s)
+{
+    double sum = 0;
+    for (size_t i = 0; i < s->change_count; i++) {
+        const struct past_change *c = &s->changes[i];
+        if (c->change.index > s->since && !c->newest)
+            sum += c->change.size;
+    }
+    return sum;
+}
+
+// Ten scattered points may not say where a series is now while the segmentation of all of them is
+// sure that it moved, and they do not contradict it: then it moved.
+static enum verdict_kind kind_of(const struct series_past *s)
+{
+    double size = s->creep.size, found = found_since(s);
+    if (!isfinite(s->creep.low))
+        return VERDICT_NEW;
+    bool wide = s->creep.high - s->creep.low > widest;
+    bool agree = fmin(fabs(size), fabs(found)) > past_defaults.margin && (size > 0) == (found > 0);
+    if (!s->creep.moved && !(wide && agree))
+        return wide ? VERDICT_UNDECIDED : VERDICT_SAME;
+    return size > 0 ? VERDICT_SLOWER : VERDICT_FASTER;
+}
+
+static void fill_series(struct site_series *out, const struct series_past *s, size_t device,
+                        struct arena *arena)
+{
+    *out = (struct site_series){.kernel = s->series->kernel,
+                                .problem = s->series->problem,
+                                .device = device,
+                                .revision = revision_of(s),
+                                .points = s->past.count,
+                                .newest_s = s->newest.time_s,
+                                .time_ns = s->past.count ? s->newest.time_ns : NAN,
+                                .clock_hz = s->newest.clock_hz,
+                                .predicted_ns = s->newest.predicted_ns,
+                                .bound = s->newest.bound,
+                                .kind = kind_of(s),
+                                .log_ratio = NAN,
+                                .lower = NAN,
+                                .upper = NAN};
+    if (s->past.count && isfinite(s->creep.low)) {
+        out->log_ratio = s->creep.size;
+        out->lower = s->creep.low;
+        out->upper = s->creep.high;
+    }
+    memcpy(out->spark, s->recent, sizeof(out->spark));
+    out->spark_count = s->recent_count;
+    if (out->kind == VERDICT_NEW)
+        out->sentence = arena_printf(arena, "%zu measured so far, too few to say", s->past.count);
+    if (out->kind == VERDICT_UNDECIDED)
+        out->sentence = "its newest times scatter too much to say";
+    if (s->replaced_by)
+        out->sentence =
+            arena_printf(arena, "no more measured: %s took its device's place", s->replaced_by);
+    if (out->kind != VERDICT_SLOWER && out->kind != VERDICT_FASTER)
+        return;
+    const struct past_change *c = change_since(s);
+    if (c) {
+        out->cause = site_cause(c->attribution);
+        out->since = c->at.id;
+        out->since_s = c->at.time_s;
+        out->sentence = site_sentence(c, arena);
+    } else {
+        out->sentence = "it moved, with no single step that stands out";
+    }
+}
+
+// ---- devices ----
+
+size_t site_device_index(const struct site *site, const char *uuid)
+{
+    for (size_t i = 0; i < site->device_count; i++) {
+        if (strcmp(site->devices[i].uuid, uuid) == 0)
+            return i;
+    }
+    return SIZE_MAX;
+}
+
+static struct device *find_devices(struct site_data *data)
+{
+    struct arena *arena = &data->set.arena;
+    struct device *devices = arena_alloc(arena, (data->set.count + 1) * sizeof(*devices));
+    data->site.devices = devices;
+    for (size_t i = 0; i < data->set.count; i++) {
+        const struct series_entry *e = data->set.series[i].series;
+        if (site_device_index(&data->site, e->device_uuid) == SIZE_MAX)
+            devices[data->site.device_count++] =
+                (struct device){"", e->device_uuid, e->device_name, "", "", ""};
+    }
+    return devices;
+}
+
+// ---- alarms ----
+
+static int newest_first(const void *left, const void *right)
+{
+    const struct site_alarm *a = left, *b = right;
+    if (a->when_s != b->when_s)
+        return a->when_s < b->when_s ? 1 : -1;
+    return a->series < b->series ? -1 : a->series > b->series;
+}
+
+static void fill_alarms(struct site_data *data)
+{
+    struct arena *arena = &data->set.arena;
+    size_t total = 0;
+    for (size_t i = 0; i < data->set.count; i++)
+        total += data->set.series[i].change_count;
+    struct site_alarm *alarms = arena_alloc(arena, total * sizeof(*alarms));
+    total = 0;
+    for (size_t i = 0; i < data->set.count; i++) {
+        const struct series_past *s = &data->set.series[i];
+        for (size_t k = 0; k < s->change_count; k++) {
+            const struct past_change *c = &s->changes[k];
+            struct site_alarm *a = &alarms[total++];
+            *a = (struct site_alarm){.series = i,
+                                     .kind = c->change.size > 0 ? VERDICT_SLOWER : VERDICT_FASTER,
+                                     .cause = site_cause(c->attribution),
+                                     .when_s = c->at.time_s,
+                                     .log_ratio = c->change.size};
+            memcpy(a->commit, c->at.id, sizeof(a->commit));
+        }
+    }
+    if (total)
+        qsort(alarms, total, sizeof(*alarms), newest_first);
+    data->site.alarm_count = total < ALARMS_SHOWN ? total : ALARMS_SHOWN;
+    data->site.alarms = alarms;
+    for (size_t i = 0; i < data->site.alarm_count; i++) {
+        const struct series_past *s = &data->set.series[alarms[i].series];
+        for (size_t k = 0; k < s->change_count; k++) {
+            if (strcmp(s->changes[k].at.id, alarms[i].commit) == 0)
+                alarms[i].sentence = site_sentence(&s->changes[k], arena);
+        }
+    }
+}
+
+// ---- all ----
+
+static int load_series(struct site_data *out, const char *epochs_path, bool keeps,
+                       struct error *err)
+{
+    const struct history_request request = {.nights = &out->nights, .points = out->points};
+    if (!keeps)
+        return history_load(&out->set, out->store, &request, epochs_path, err);
+    if (site_past_load(&out->set, &out->judgements, out->store, NULL, epochs_path, err))
+        return -1;
+    return nights_kept(&out->nights, out->store, NIGHTS_SHOWN, err);
+}
+
+int site_data_load(struct site_data *out, struct store *store, const char *epochs_path,
+                   size_t points, bool keeps, struct error *err)
+{
+    out->points = points;
+    out->store = store;
+    if (load_series(out, epochs_path, keeps, err))
+        return -1;
+    struct arena *arena = &out->set.arena;
+    struct device *devices = find_devices(out);
+    struct site_series *series = arena_alloc(arena, out->set.count * sizeof(*series));
+    for (size_t i = 0; i < out->set.count; i++) {
+        const struct series_past *s = &out->set.series[i];
+        fill_series(&series[i], s, site_device_index(&out->site, s->series->device_uuid), arena);
+        if (out->judgements)
+            series[i].revision = site_mix(series[i].revision, (uint64_t)out->judgements[i].marks);
+    }
+    out->site.series = series;
+    out->site.series_count = out->set.count;
+    if (site_fill_runs(out, devices, series, err))
+        return -1;
+    fill_alarms(out);
+    site_fill_accuracy(out);
+    out->site.load = site_detail_load;
+    out->site.load_times = site_run_times;
+    out->site.context = out;
+    if (!out->site.repository)
+        out->site.repository = "";
+    out->site.tool_version = PLUMB_VERSION;
+    return 0;
+}
+
+void site_data_free(struct site_data *data)
+{
+    history_free(&data->set);
+    nights_free(&data->nights);
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The nightly site's data out of the store: one pass over all series, each read, judged and
+// dropped, then the site's pages ask again for those they show.
+#ifndef PLUMB_SITE_DATA_H
+#define PLUMB_SITE_DATA_H
+
+#include "ci/history/history_store.h"
+#include "ci/history/nights.h"
+#include "ci/history/past_kept.h"
+#include "reports/site/site.h"
+
+struct site_place { // of the series with this key in the store
+    int64_t key;
+    size_t index;
+};
+struct site_data {
+    struct judgement *judgements; // of each series when they are kept, else NULL
+    struct store *store;
+    struct site site; // ready for site_write() as long as this struct stays where it is
+    struct history_set set;
+    struct nights nights;
+    struct site_place *places; // all series by key
+    size_t points;
+};
+// `out->site` gets its addresses (commit_url, site_url) and names from the caller.
+// points: the newest ones of each series; 0: all. `keeps`: what is judged is kept in the store
+// (opened for writing), and only what is new is judged; needs points 0.
+int site_data_load(struct site_data *out, struct store *store, const char *epochs_path,
+                   size_t points, bool keeps, struct error *err);
+void site_data_free(struct site_data *data);
+
+// data->site.runs; `series` learns what is broken, `devices` what they are.
+int site_fill_runs(struct site_data *data, struct device *devices, struct site_series *series,
+                   struct error *err);
+int site_run_times(double *times_ns, size_t run, void *context, struct error *err); // load_times
+uint64_t site_mix(uint64_t hash, uint64_t value);
+
+// One series for its page (site->load).
+int site_detail_load(struct site_detail *out, size_t index, void *context, struct arena *arena,
+                     struct error *err);
+void site_fill_accuracy(struct site_data *data); // data->site.accuracy, of data->nights
+size_t site_device_index(const struct site *site, const char *uuid); // SIZE_MAX: unknown
+enum cause site_cause(enum attribution attribution);
+const char *site_sentence(const struct past_change *change, struct arena *arena);
+
+#endif

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// All of one series, for its part of a kernel's page.
+#include "ci/site/site_data.h"
+
+#include "model/predict/parts/ws_pipeline.h"
+#include "reports/charts/series_chart.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STAGES_SHOWN = 12 };
+
+// ---- points -------------------------------------------------------------------------------------
+
+static void fill_points(struct site_detail *out, const struct chart_point *points, size_t count,
+                        struct arena *arena)
+{
+    double *lower = arena_alloc(arena, count * sizeof(*lower));
+    double *upper = arena_alloc(arena, count * sizeof(*upper));
+    size_t *at = arena_alloc(arena, count * sizeof(*at));
+    out->history.points = arena_alloc(arena, count * sizeof(*out->history.points));
+    out->history.count = count;
+    out->at = at;
+    for (size_t i = 0; i < count; i++) {
+        const struct chart_point *p = &points[i];
+        struct history_point *to = &out->history.points[i];
+        *to = (struct history_point){
+            .time_s = p->time_s, .time_ns = p->time_ns, .predicted_ns = p->predicted_ns};
+        memcpy(to->commit, p->commit, sizeof(to->commit));
+        at[i] = p->index;
+        lower[i] = p->time_ns - p->half_ns; // NaN without samples: then there is no interval
+        upper[i] = p->time_ns + p->half_ns;
+    }
+    out->lower_ns = lower;
+    out->upper_ns = upper;
+}
+
+// The newest data->points of them, thinned before their samples are read.
+static int read_points(struct chart_point **out, size_t *count, struct site_data *data,
+                       const struct series_past *s, struct arena *arena, struct error *err)
+{
+    const struct series_entry *e = s->series;
+    const struct series series = {e->kernel, &e->problem, e->device_uuid};
+    const struct history_query query = {.limit = data->points};
+    struct past past;
+    struct history all = {0};
+    int status = 0;
+    if (store_past(&past, data->store, &series, &query, arena, err))
+        return -1;
+    if (past.count < s->past.count)
+        return error_set(err,
+                         "%s: points of %s are gone while the site was written; write it again",
+                         store_path(data->store), e->kernel);
+    past.count = s->past.count; // a run may have been saved since
+    all.points = arena_alloc(arena, past.count * sizeof(*all.points));
+    all.count = past.count;
+    for (size_t i = 0; i < past.count; i++)
+        all.points[i].time_ns = past.points[i].time_ns;
+    size_t *shown = series_thin(&all, SERIES_CHART_POINTS, count);
+    *out = arena_alloc(arena, *count * sizeof(**out));
+    for (size_t i = 0; status == 0 && i < *count; i++) {
+        const struct past_point *p = &past.points[shown[i]];
+        struct chart_point *to = &(*out)[i];
+        *to = (struct chart_point){.index = shown[i],
+                                   .time_s = p->time_s,
+                                   .time_ns = p->time_ns,
+                                   .predicted_ns = p->predicted_ns};
+        memcpy(to->commit, p->commit, sizeof(to->commit));
+        status = store_half_width(&to->half_ns, data->store, p->measurement, err);
+    }
+    free(shown);
+    return status;
+}
+
+// ---- changes ------------------------------------------------------------------------------------
+
+// What the cause alone does not say.
+static const char *why(const struct past_change *c)
+{
+    const char *name = attribution_name(c->attribution);
+    if (c->what)
+        return c->what;
+    return strcmp(name, cause_name(site_cause(c->attribution))) == 0 ? NULL : name;
+}
+
+static void fill_breaks(struct site_detail *out, const struct series_past *s, struct arena *arena)
+{
+    struct site_break *breaks = arena_alloc(arena, s->break_count * sizeof(*breaks));
+    for (size_t i = 0; i < s->break_count; i++) {
+        const struct past_break *b = &s->breaks[i];
+        breaks[i] = (struct site_break){.index = b->index,
+                                        .time_s = b->at.time_s,
+                                        .what = b->what,
+                                        .log_ratio = b->device ? b->size : NAN,
+                                        .lower = b->device ? b->low : NAN,
+                                        .upper = b->device ? b->high : NAN};
+        memcpy(breaks[i].commit, b->at.id, sizeof(b->at.id));
+    }
+    out->breaks = breaks;
+    out->break_count = s->break_count;
+}
+
+// As they were attributed among all series.
+static void fill_changes(struct site_detail *out, const struct series_past *s, struct arena *arena)
+{
+    struct site_change *changes = arena_alloc(arena, s->change_count * sizeof(*changes));
+    for (size_t i = 0; i < s->change_count; i++) {
+        const struct past_change *c = &s->changes[i];
+        changes[i] = (struct site_change){.index = c->change.index,
+                                          .first = c->change.earliest,
+                                          .last = c->change.latest,
+                                          .time_s = c->at.time_s,
+                                          .log_ratio = c->change.size,
+                                          .lower = c->change.size_low,
+                                          .upper = c->change.size_high,
+                                          .log_evidence = c->change.evidence,
+                                          .cause = site_cause(c->attribution),
+                                          .sentence = why(c)};
+        memcpy(changes[i].commit, c->at.id, sizeof(c->at.id));
+        memcpy(changes[i].first_commit, c->earliest.id, sizeof(c->earliest.id));
+        memcpy(changes[i].last_commit, c->latest.id, sizeof(c->latest.id));
+    }
+    out->changes = changes;
+    out->change_count = s->change_count;
+    fill_breaks(out, s, arena);
+    if (s->epoch) {
+        struct site_epoch *epoch = arena_alloc(arena, sizeof(*epoch));
+        *epoch = (struct site_epoch){.index = s->since,
+                                     .level = s->epoch->level,
+                                     .reason = s->epoch->reason,
+                                     .who = s->epoch->who,
+                                     .when_s = s->epoch->when_s};
+        memcpy(epoch->commit, s->epoch->commit, sizeof(epoch->commit));
+        out->epochs = epoch;
+        out->epoch_count = 1;
+    }
+}
+
+// ---- the pipeline -------------------------------------------------------------------------------
+
+static void add_span(struct site_detail *out, struct chart_span *spans, const char *lane,
+                     const char *label, double start_ns, double length_ns)
+{
+    spans[out->span_count++] = (struct chart_span){lane, label, start_ns, start_ns + length_ns};
+}
+
+// The first stages of one wave, and its end when that is all there is.
+static void fill_spans(struct site_detail *out, const struct ws_pipeline *w,
+                       const struct pipeline_events *e, struct arena *arena)
+{
+    struct chart_span *spans = arena_alloc(arena, (3 * STAGES_SHOWN + 1) * sizeof(*spans));
+    size_t shown = e->stages < STAGES_SHOWN ? (size_t)e->stages : STAGES_SHOWN;
+    for (size_t i = 0; i < shown; i++) {
+        const char *stage = arena_printf(arena, "%zu", i);
+        add_span(out, spans, "load A", stage, e->start_a[i], w->pipeline.load_a);
+        add_span(out, spans, "load B", stage, e->start_b[i], w->pipeline.load_b);
+        add_span(out, spans, "math", stage, e->start_math[i], w->pipeline.math);
+    }
+    if ((size_t)e->stages == shown)
+        add_span(out, spans, "epilogue", "", e->epilogue_start, w->pipeline.epilogue);
+    out->spans = spans;
+    out->span_note =
+        arena_printf(arena,
+                     "One wave of %lld as the pipeline model (ws-pipeline) runs it: "
+                     "tile %d x %d x %d, %d stages "
+                     "in shared memory; the first %zu of %lld %s along K",
+                     (long long)w->kernel.waves, w->tile_m, w->tile_n, w->tile_k, w->pipeline.depth,
+                     shown, (long long)e->stages, plural((uint64_t)e->stages, "step", "steps"));
+}
+
+// Kernels that buffer no stages have no pipeline, devices without a shipped profile none we know.
+static void fill_pipeline(struct site_detail *out, const struct series_past *s, const char *profile,
+                          struct arena *arena)
+{
+    struct error ignored;
+    struct ws_pipeline w;
+    struct pipeline_events events;
+    const struct gpu *gpu = profile ? gpu_find(profile) : NULL;
+    const struct predict_input input = {.gpu = gpu,
+                                        .traits = &out->traits,
+                                        .problem = &s->series->problem,
+                                        .clock_hz = s->newest.clock_hz};
+    if (!gpu || out->traits.stages < 2 || ws_pipeline(&w, &input))
+        return;
+    if (pipeline_simulate(&events, &w.pipeline, &ignored))
+        return;
+    fill_spans(out, &w, &events, arena);
+    pipeline_events_free(&events);
+}
+
+int site_detail_load(struct site_detail *out, size_t index, void *context, struct arena *arena,
+                     struct error *err)
+{
+    struct site_data *data = context;
+    const struct series_past *s = &data->set.series[index];
+    const struct series_entry *e = s->series;
+    const struct series series = {e->kernel, &e->problem, e->device_uuid};
+    struct site_detail detail = {.total = s->past.count};
+    struct chart_point *points = NULL;
+    struct result result;
+    size_t count = 0;
+    bool found;
+    int status = data->judgements ? past_kept_chart(&points, &count, data->store, e,
+                                                    &data->judgements[index], arena, err)
+                                  : read_points(&points, &count, data, s, arena, err);
+    if (status ||
+        store_find_result(&result, &found, data->store, s->newest.run_id, &series, arena, err))
+        return -1;
+    fill_points(&detail, points, count, arena);
+    fill_changes(&detail, s, arena);
+    if (found) {
+        detail.prediction = result.prediction;
+        detail.traits = result.traits;
+        fill_pipeline(&detail, s, data->site.devices[data->site.series[index].device].profile,
+                      arena);
+    }
+    *out = detail;
+    return 0;
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The models' accuracy, night by night, as the site shows it.
+#include "ci/site/site_data.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+// The logarithm of what is a ratio, so that a change counts the same at any level.
+static double level_of(const struct site_accuracy_point *p, enum site_accuracy_figure figure)
+{
+    double value = site_accuracy_value(p, figure);
+    if (figure == SITE_MAPE)
+        return value > 0 ? log(value) : NAN;
+    return figure == SITE_BIAS ? log1p(value) : value;
+}
+
+static void find_moves(struct site_accuracy *a, struct arena *arena)
+{
+    double *values = xcalloc(a->count + 1, sizeof(*values));
+    for (int f = 0; f < SITE_ACCURACY_FIGURES; f++) {
+        struct changepoints found;
+        for (size_t k = 0; k < a->count; k++)
+            values[k] = level_of(&a->points[k], (enum site_accuracy_figure)f);
+        changepoints_find(&found, values, a->count, NULL);
+        size_t *at = arena_alloc(arena, found.count * sizeof(*at));
+        for (size_t k = 0; k < found.count; k++)
+            at[k] = found.changes[k].index;
+        a->changes[f] = (struct site_accuracy_changes){at, found.count};
+        changepoints_free(&found);
+    }
+    free(values);
+}
+
+void site_fill_accuracy(struct site_data *data)
+{
+    struct arena *arena = &data->set.arena;
+    const struct nights *nights = &data->nights;
+    struct site_accuracy *all = arena_alloc(arena, nights->count * sizeof(*all));
+    for (size_t i = 0; i < nights->count; i++) {
+        const struct night_series *s = &nights->series[i];
+        const char *space = strchr(s->model, ' ');
+        struct site_accuracy_point *points = arena_alloc(arena, s->count * sizeof(*points));
+        for (size_t k = 0; k < s->count; k++) {
+            const struct night *n = &s->nights[k];
+            points[k] = (struct site_accuracy_point){.time_s = n->time_s,
+                                                     .count = n->count,
+                                                     .mape = n->mape,
+                                                     .bias = n->bias,
+                                                     .tau = n->tau,
+                                                     .within = n->within};
+            memcpy(points[k].commit, n->commit, sizeof(points[k].commit));
+        }
+        all[i] = (struct site_accuracy){
+            .model = space ? arena_strndup(arena, s->model, (size_t)(space - s->model)) : s->model,
+            .version = space ? space + 1 : "",
+            .kernel = s->kernel,
+            .dtype = s->dtype,
+            .device = site_device_index(&data->site, s->device_uuid),
+            .points = points,
+            .count = s->count};
+        find_moves(&all[i], arena);
+    }
+    data->site.accuracy = all;
+    data->site.accuracy_count = nights->count;
+}

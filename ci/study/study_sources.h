@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a study compares: the libraries of two directories, or the builds of two commits.
+#ifndef PLUMB_STUDY_SOURCES_H
+#define PLUMB_STUDY_SOURCES_H
+
+#include "ci/settings/context.h"
+#include "ci/study/study.h"
+
+struct study_request {
+    const char *base, *head;     // two directories, or two revisions; head NULL: only A/A
+    const char *device;          // directories: "host" or "cuda"; commits: one of the policy's
+    const char *const *problems; // commits: may be none, then the policy's
+    size_t problem_count;
+    bool faster; // also the other way round
+};
+
+// A study per device, and the run that they are.
+struct studied {
+    struct run run;
+    struct study *studies; // [run.device_count]
+    // What their children are started with:
+    struct bench_plan plan;     // directories
+    struct context *context;    // commits; borrowed
+    const char *directories[2]; // of the builds
+    size_t directory_count;
+    struct study_start *starts; // one per study
+};
+
+// The library of each name in both, absolute paths; every kernel of the device's kind.
+int study_of_directories(struct studied *out, const struct study_request *request,
+                         const char *bench, struct error *err);
+// Builds both (context_open() has been called) as a gate does, under the base's policy.
+int study_of_commits(struct studied *out, const struct study_request *request,
+                     struct context *context, struct error *err);
+void studied_free(struct studied *studied);
+
+#endif
