@@ -151,7 +151,7 @@ static int use_log(struct store *store, struct error *err)
 {
     const struct timespec pause = {.tv_nsec = 10000000};
     // Only a new file takes this page size. A cold history of a large store reads half the pages of
-    // the default 4096 (measured: tests/bench_store.c).
+    // the default 4096 (measured: tests/measure/bench_store.c).
     int code = sqlite3_exec(store->db, "PRAGMA page_size = 8192", NULL, NULL, NULL);
     code = code == SQLITE_OK ? SQLITE_BUSY : code;
     for (int waited_ms = 0; code == SQLITE_BUSY && waited_ms < STORE_WAIT_MS; waited_ms += 10) {

@@ -18,8 +18,9 @@
 
 struct changepoint_options {
     // Twice the log-likelihood gain that a change must bring, for independent normal noise and many
-    // points. 14 gives about one false change per 100,000 points (tests/bench_changepoint.c); it is
-    // raised by itself for serial correlation and for short series.
+    // points. 14 gives about one false change per 100,000 points
+    // (tests/measure/bench_changepoint.c); it is raised by itself for serial correlation and for
+    // short series.
     double penalty;
     double bound;      // residuals count up to this many standard deviations (biweight)
     double confidence; // of intervals and credible sets, e.g. 0.95

@@ -2,8 +2,8 @@
 //
 // Writes the pages the browser tests open: pages FOLDER makes FOLDER/{run,hostile,large,empty} and
 // FOLDER/site{,-hostile,-large,-huge,-runs,-empty}.
-#include "tests/helper_run.h"
-#include "tests/helper_site.h"
+#include "tests/helpers/helper_run.h"
+#include "tests/helpers/helper_site.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "baselines/epoch.h"
+#include "tests/helpers/helper_store.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const char good[] = "# accepted changes\n"
+                           "\n"
+                           "series = tiled 4096x4096x4096:bf16-bf16:tn GPU-1\n"
+                           "commit = 1f0c1f0c1f0c1f0c1f0c1f0c1f0c1f0c1f0c1f0c\n"
+                           "level  = 0.0312\n"
+                           "reason = wider tiles trade this shape for the large ones = on purpose\n"
+                           "who    = A. Author <author@example.org>\n"
+                           "when   = 2024-02-29\n"
+                           "\n"
+                           "series=tiled * *\r\n"
+                           "  when = 1970-01-01\n"
+                           "level = -1e-3\n"
+                           "# a comment inside\n"
+                           "commit = abcdef0\n"
+                           "reason = r\n"
+                           "who = w";
+
+static int parse(struct epoch_list *out, struct arena *arena, struct error *err, const char *text)
+{
+    return epoch_parse(out, text, strlen(text), "epochs.txt", arena, err);
+}
+
+static void file_parses_to_its_epochs(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct error err = {0};
+    struct epoch_list list;
+    if (parse(&list, &arena, &err, good))
+        fail_msg("%s", err.text);
+    assert_int_equal(list.count, 2);
+    assert_string_equal(list.epochs[0].series, "tiled 4096x4096x4096:bf16-bf16:tn GPU-1");
+    assert_true(list.epochs[0].level == 0.0312);
+    assert_string_equal(list.epochs[0].reason,
+                        "wider tiles trade this shape for the large ones = on purpose");
+    assert_int_equal(list.epochs[0].when_s, 1709164800); // date -u -d 2024-02-29 +%s
+    assert_string_equal(list.epochs[1].commit, "abcdef0");
+    assert_true(list.epochs[1].level == -0.001);
+    assert_int_equal(list.epochs[1].when_s, 0);
+    arena_free(&arena);
+}
+
+static void empty_file_has_no_epochs(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct error err;
+    struct epoch_list list = {NULL, 7};
+    assert_int_equal(parse(&list, &arena, &err, ""), 0);
+    assert_int_equal(list.count, 0);
+    assert_int_equal(parse(&list, &arena, &err, "\n\n# only this"), 0);
+    assert_int_equal(list.count, 0);
+    arena_free(&arena);
+}
+
+static void mistakes_are_named_with_their_line(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *expected;
+    } cases[] = {
+        {"levle = 1\n", "epochs.txt:1: unknown key levle"},
+        {"series = a * *\nnonsense\n", "epochs.txt:2: expected key = value"},
+        {"level = 1\n", "epochs.txt:1: an epoch begins with its series"},
+        {"series = a * *\nseries = b * *\n", "epochs.txt:2: a second series"},
+        {"series = a *\n", "epochs.txt:1: series is KERNEL PROBLEM DEVICE"},
+        {"series = a  * *\n", "epochs.txt:1: series is KERNEL PROBLEM DEVICE"},
+        {"series = a * * *\n", "epochs.txt:1: series is KERNEL PROBLEM DEVICE"},
+        {"series = a * *\nlevel = nan\n", "epochs.txt:2: level is a log ratio"},
+        {"series = a * *\nlevel = 1e9\n", "epochs.txt:2: level is a log ratio"},
+        {"series = a * *\nlevel = 0.1x\n", "epochs.txt:2: level is a log ratio"},
+        {"series = a * *\ncommit = xyz\n", "epochs.txt:2: commit is a hexadecimal id"},
+        {"series = a * *\ncommit = HEAD\n", "epochs.txt:2: commit is a hexadecimal id"},
+        {"series = a * *\nwhen = 2026-02-30\n", "epochs.txt:2: when is a date"},
+        {"series = a * *\nwhen = 2026-13-01\n", "epochs.txt:2: when is a date"},
+        {"series = a * *\nwhen = 2026-1-1\n", "epochs.txt:2: when is a date"},
+        {"series = a * *\nwhen = 2026-11-21T00\n", "epochs.txt:2: when is a date"},
+        {"series = a * *\nreason =\n", "epochs.txt:2: reason is empty"},
+        {"series = a * *\nreason = \x1b[31m\n", "epochs.txt:2: a control byte"},
+        {"series = a * *\nlevel = 0.1\n\n", "epochs.txt:3: the epoch that ends here has no commit"},
+        {"series = a * *\nlevel = 0.1", "epochs.txt:2: the epoch that ends here has no commit"},
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        struct arena arena = {0};
+        struct error err = {0};
+        struct epoch_list list = {NULL, 7};
+        assert_int_equal(parse(&list, &arena, &err, cases[i].text), -1);
+        if (strncmp(err.text, cases[i].expected, strlen(cases[i].expected)) != 0)
+            fail_msg("case %zu: \"%s\" is not \"%s...\"", i, err.text, cases[i].expected);
+        assert_int_equal(list.count, 7);
+        arena_free(&arena);
+    }
+}
+
+static void epoch_formats_to_what_parses_back(void **state)
+{
+    (void)state;
+    uint64_t seed = 3;
+    for (int round = 0; round < 2000; round++) {
+        struct arena arena = {0};
+        struct error err = {0};
+        struct epoch_list list;
+        struct epoch epoch = {.series = "tile-?? *:bf16-bf16:tn GPU-1",
+                              .level = (draw_unit(&seed) - 0.5) * 0.2,
+                              .reason = "because = # it is so",
+                              .who = "A. Author <author@example.org>",
+                              .when_s = (int64_t)(draw_bits(&seed) % 2900000) * 86400};
+        memset(epoch.commit, 'a', 40);
+        char *text = NULL;
+        if (epoch_format(&text, &epoch, &arena, &err) || parse(&list, &arena, &err, text))
+            fail_msg("%s", err.text);
+        assert_int_equal(list.count, 1);
+        assert_string_equal(list.epochs[0].series, epoch.series);
+        assert_string_equal(list.epochs[0].commit, epoch.commit);
+        assert_true(list.epochs[0].level == epoch.level);
+        assert_string_equal(list.epochs[0].reason, epoch.reason);
+        assert_string_equal(list.epochs[0].who, epoch.who);
+        assert_int_equal(list.epochs[0].when_s, epoch.when_s);
+        arena_free(&arena);
+    }
+}
+
+static void what_cannot_be_one_line_is_refused(void **state)
+{
+    (void)state;
+    const struct epoch sound = {.series = "a * *", .commit = "abcdef0", .reason = "r", .who = "w"};
+    struct epoch cases[] = {sound, sound, sound, sound, sound};
+    cases[0].reason = "two\nlines";
+    cases[1].who = "";
+    cases[2].series = "a\nb * *";
+    cases[3].reason = " padded";
+    strcpy(cases[4].commit, "HEAD");
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        struct arena arena = {0};
+        struct error err = {0};
+        char *text = NULL;
+        int status = epoch_format(&text, &cases[i], &arena, &err);
+        assert_int_equal(status, -1);
+        assert_null(text);
+        arena_free(&arena);
+    }
+}
+
+static void patterns_match_whole_parts(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *series;
+        bool matches;
+    } cases[] = {
+        {"tile-01 4096x4096x512:bf16-bf16:tn GPU-1", true},
+        {"* * *", true},
+        {"tile-?? *:bf16-* GPU-*", true},
+        {"tile-? * *", false},
+        {"tile-01 4096x4096x512 *", false},
+        {"tile-01 *x512:* *1", true},
+        {"ile-01 * *", false},
+        {"*****************************b * *", false},
+        {"tile-01* *:tn* GPU-1*", true},
+    };
+    struct problem problem;
+    struct error err;
+    assert_int_equal(problem_parse(&problem, "4096x4096x512:bf16", &err), 0);
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        const struct epoch epoch = {.series = cases[i].series};
+        if (epoch_matches(&epoch, "tile-01", &problem, "GPU-1") != cases[i].matches)
+            fail_msg("%s", cases[i].series);
+    }
+}
+
+static void last_matching_epoch_is_found(void **state)
+{
+    (void)state;
+    struct epoch epochs[] = {{.series = "* * *", .level = 1},
+                             {.series = "tile-01 * *", .level = 2},
+                             {.series = "tile-02 * *", .level = 3}};
+    const struct epoch_list list = {epochs, ARRAY_COUNT(epochs)}, none = {NULL, 0};
+    struct problem problem;
+    struct error err;
+    assert_int_equal(problem_parse(&problem, "8x8x8", &err), 0);
+    assert_true(epoch_find(&list, "tile-01", &problem, "host")->level == 2);
+    assert_true(epoch_find(&list, "naive", &problem, "host")->level == 1);
+    assert_null(epoch_find(&none, "naive", &problem, "host"));
+}
+
+static void mutated_files_never_crash_the_parser(void **state)
+{
+    (void)state;
+    uint64_t seed = 5;
+    size_t accepted = 0;
+    for (int round = 0; round < 20000; round++) {
+        struct arena arena = {0};
+        struct error err = {0};
+        struct epoch_list list = {NULL, 0};
+        size_t length = strlen(good) - draw_bits(&seed) % 8;
+        char *text = xcalloc(length, 1);
+        memcpy(text, good, length);
+        for (uint64_t changes = draw_bits(&seed) % 4; changes > 0; changes--) {
+            size_t at = draw_bits(&seed) % length, from = draw_bits(&seed) % length;
+            size_t run = draw_bits(&seed) % 30;
+            if (run > length - at || run > length - from)
+                text[at] = (char)draw_bits(&seed);
+            else
+                memmove(text + at, text + from, run);
+        }
+        if (epoch_parse(&list, text, length, "f", &arena, &err) == 0) {
+            accepted++;
+            for (size_t i = 0; i < list.count; i++) {
+                char *again;
+                if (epoch_format(&again, &list.epochs[i], &arena, &err))
+                    fail_msg("%s", err.text);
+            }
+        } else {
+            assert_true(strncmp(err.text, "f:", 2) == 0);
+        }
+        free(text);
+        arena_free(&arena);
+    }
+    assert_true(accepted > 500);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(file_parses_to_its_epochs),
+        cmocka_unit_test(empty_file_has_no_epochs),
+        cmocka_unit_test(mistakes_are_named_with_their_line),
+        cmocka_unit_test(epoch_formats_to_what_parses_back),
+        cmocka_unit_test(what_cannot_be_one_line_is_refused),
+        cmocka_unit_test(patterns_match_whole_parts),
+        cmocka_unit_test(last_matching_epoch_is_found),
+        cmocka_unit_test(mutated_files_never_crash_the_parser),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "baselines/jsonl.h"
+#include "tests/helpers/helper_store.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+// From an exact-size copy, so that a sanitizer sees any step beyond the end.
+static int parse(const struct node **out, const char *text, size_t length, struct arena *arena,
+                 struct error *err)
+{
+    char *heap = xcalloc(length, 1);
+    memcpy(heap, text, length);
+    int status = node_parse(out, heap, length, "f:1", arena, err);
+    free(heap);
+    return status;
+}
+
+static void values_are_read(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct error err = {0};
+    const struct node *node;
+    static const char text[] = " {\"a\" : [1, -2.5e-3 ,true,null], \"b\":{},\"c\":\"x\\u00e4\\ud83d"
+                               "\\ude00\\n\\\"\", \"d\":false , \"e\":9223372036854775807,"
+                               "\"a\":7} \r\n";
+    if (parse(&node, text, strlen(text), &arena, &err))
+        fail_msg("%s", err.text);
+    const struct node *list = node_member(node, "a");
+    assert_int_equal(list->type, NODE_ARRAY); // the first of two
+    assert_int_equal(list->count, 4);
+    assert_true(node_value(list->children) == 1);
+    assert_true(node_value(list->children->next) == -0.0025);
+    assert_string_equal(list->children->next->text, "-2.5e-3");
+    assert_int_equal(node_member(node, "b")->type, NODE_OBJECT);
+    assert_string_equal(node_text(node, "c", ""), "x\xc3\xa4\xf0\x9f\x98\x80\n\"");
+    assert_false(node_bool(node, "d", true));
+    assert_true(node_int(node, "e", 0) == INT64_MAX);
+    assert_int_equal(node_int(node, "c", -3), -3);
+    assert_true(isnan(node_real(node, "none", NAN)));
+    assert_null(node_member(list, "x"));
+    arena_free(&arena);
+}
+
+static void what_is_not_json_is_refused(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "",
+        "{",
+        "[1,]",
+        "[1 2]",
+        "{\"a\"}",
+        "{\"a\":}",
+        "{a:1}",
+        "nul",
+        "01",
+        "1.",
+        ".5",
+        "+1",
+        "1e",
+        "--1",
+        "\"",
+        "\"\\x\"",
+        "\"\\u12\"",
+        "\"\\u0000\"",
+        "\"\\ud800\"",
+        "\"\\udc00\"",
+        "\"\\ud800\\u0041\"",
+        "\"\x01\"",
+        "\"\xff\"",
+        "\"\xc0\x80\"",
+        "\"\xed\xa0\x80\"",
+        "\"\xf4\x90\x80\x80\"",
+        "1 2",
+        "NaN",
+        "Infinity",
+        "[1]]",
+        "\"a\nb\"",
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(texts); i++) {
+        struct arena arena = {0};
+        struct error err = {0};
+        const struct node *node;
+        if (parse(&node, texts[i], strlen(texts[i]), &arena, &err) == 0)
+            fail_msg("accepted: %s", texts[i]);
+        assert_true(strncmp(err.text, "f:1: not JSON at byte ", 22) == 0);
+        arena_free(&arena);
+    }
+    struct arena arena = {0};
+    struct error err = {0};
+    const struct node *node;
+    char deep[200000];
+    memset(deep, '[', sizeof(deep));
+    assert_int_equal(parse(&node, deep, sizeof(deep), &arena, &err), -1);
+    assert_int_equal(parse(&node, "\"a\0b\"", 5, &arena, &err), -1);
+    arena_free(&arena);
+}
+
+static void texts_are_written_so_that_they_read_back(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"", "plain", "\"\\/\b\f\n\r\t\x01\x7f",
+                                        "\xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80"};
+    for (size_t i = 0; i < ARRAY_COUNT(texts); i++) {
+        struct arena arena = {0};
+        struct error err = {0};
+        const struct node *node;
+        char *written = NULL;
+        size_t size;
+        FILE *file = open_memstream(&written, &size);
+        jsonl_text(file, texts[i]);
+        fclose(file);
+        assert_int_equal(parse(&node, written, size, &arena, &err), 0);
+        assert_string_equal(node->text, texts[i]);
+        free(written);
+        arena_free(&arena);
+    }
+}
+
+static void reals_read_back_to_the_same_bits(void **state)
+{
+    (void)state;
+    uint64_t seed = 4;
+    for (int i = 0; i < 20000; i++) {
+        uint64_t bits = draw_bits(&seed);
+        double value;
+        memcpy(&value, &bits, sizeof(value));
+        char *written = NULL;
+        size_t size;
+        FILE *file = open_memstream(&written, &size);
+        jsonl_real(file, value);
+        fclose(file);
+        if (isfinite(value))
+            assert_true(strtod(written, NULL) == value);
+        else
+            assert_string_equal(written, "null");
+        free(written);
+    }
+}
+
+static void mutated_text_never_crashes_the_reader(void **state)
+{
+    (void)state;
+    static const char good[] = "{\"run\":{\"a\":[1,2.5e3,-0.1,null,true],\"b\":\"x\\u00e4\\n\\\"\","
+                               "\"c\":{\"d\":{}}},\"e\":\"\xc3\xa4\"}";
+    uint64_t seed = 6;
+    size_t accepted = 0;
+    for (int round = 0; round < 30000; round++) {
+        struct arena arena = {0};
+        struct error err = {0};
+        const struct node *node;
+        char bad[sizeof(good)];
+        size_t length = strlen(good) - draw_bits(&seed) % 4;
+        memcpy(bad, good, sizeof(good));
+        for (uint64_t flips = draw_bits(&seed) % 4; flips > 0; flips--) {
+            size_t at = draw_bits(&seed) % length, from = draw_bits(&seed) % length;
+            bad[at] = draw_bits(&seed) % 2 ? bad[from] : (char)draw_bits(&seed);
+        }
+        accepted += parse(&node, bad, length, &arena, &err) == 0;
+        arena_free(&arena);
+    }
+    assert_true(accepted > 1000 && accepted < 29000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_are_read),
+        cmocka_unit_test(what_is_not_json_is_refused),
+        cmocka_unit_test(texts_are_written_so_that_they_read_back),
+        cmocka_unit_test(reals_read_back_to_the_same_bits),
+        cmocka_unit_test(mutated_text_never_crashes_the_reader),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// plumb store, export, import and accept, as a user runs them.
+#include "tests/helpers/helper_plumb.h"
+#include "tests/helpers/helper_repo.h"
+#include "tests/helpers/helper_store.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static struct helper_repo repo;
+static struct plumb_outcome outcome;
+static struct arena strings;
+
+static const char *in_repo(const char *name)
+{
+    return scratch_path(&strings, repo.directory, name);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    helper_repo_create(&repo);
+    struct store *store = scratch_store(in_repo(".plumb/store.db"), STORE_WRITE);
+    for (unsigned i = 0; i < 4; i++) {
+        struct run run;
+        make_run(&run, i % 2 ? RUN_GATE : RUN_MEASURE, i, 6, i);
+        run.results[0].verdict.kind = VERDICT_SAME;
+        run.results[1].verdict.log_ratio = 0.0305;
+        save_whole_run(store, &run);
+        run_free(&run);
+    }
+    store_close(store);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    helper_repo_remove(&repo);
+    arena_free(&strings);
+    return 0;
+}
+
+#define EXPECT(code, part, ...)                                                                    \
+    (plumb_run(&outcome, repo.directory, (const char *const[]){__VA_ARGS__, NULL}, 0),             \
+     plumb_said(&outcome, code, part))
+
+static void sound_store_is_said_to_be_so(void **state)
+{
+    (void)state;
+    EXPECT(0, "sound, 4 runs, 36 measurements", "store", "check");
+    EXPECT(0, "measurements  36", "store", "info");
+}
+
+static void bad_use_ends_with_4_and_one_line(void **state)
+{
+    (void)state;
+    EXPECT(4, "no action 'fix'", "store", "fix");
+    EXPECT(4, "Usage: plumb store", "store");
+    EXPECT(4, "takes no 'x'", "store", "check", "x");
+    EXPECT(4, "give --before", "store", "prune");
+    EXPECT(4, "--before=soon", "store", "prune", "--before=soon");
+    EXPECT(4, "name the stores", "store", "merge");
+    EXPECT(4, "there is none", "store", "merge", "nothing.db");
+    EXPECT(4, "is the store it shall be merged into", "store", "merge", ".plumb/store.db");
+    EXPECT(4, "there is none", "store", "info", "--store=nothing.db");
+    EXPECT(4, "has no run 77", "export", "--run=77");
+    EXPECT(4, "name the files", "import");
+    EXPECT(4, "nothing.csv: No such file", "import", "nothing.csv");
+    EXPECT(4, "say what it is with --format", "import", "README");
+}
+
+static void damaged_store_is_said_to_be_so(void **state)
+{
+    (void)state;
+    const char *copy = in_repo("damaged.db");
+    EXPECT(0, "added", "store", "--store=damaged.db", "merge", ".plumb/store.db");
+    struct stat info;
+    assert_int_equal(stat(copy, &info), 0);
+    FILE *file = fopen(copy, "r+");
+    assert_non_null(file);
+    for (long at = 3 * 8192; at < info.st_size; at += 4096) {
+        fseek(file, at, SEEK_SET);
+        fputs("XXXXXXXXXXXXXXXX", file);
+    }
+    fclose(file);
+    EXPECT(4, "damaged.db", "store", "--store=damaged.db", "check");
+    unlink(copy);
+}
+
+static void export_import_and_merge_give_the_same_store(void **state)
+{
+    (void)state;
+    EXPECT(0, "", "export", "--output=all.json");
+    EXPECT(0, "4 runs, 24 results added", "import", "--store=a.db", "all.json");
+    EXPECT(0, "0 runs, 0 results added", "import", "--store=a.db", "all.json");
+    EXPECT(0, "4 runs and 36 measurements", "store", "--store=b.db", "merge", ".plumb/store.db");
+    EXPECT(0, "0 runs and 0 measurements", "store", "--store=b.db", "merge", "a.db");
+    EXPECT(0, "", "export", "--store=b.db", "--output=again.json");
+    char *first = helper_read(in_repo("all.json"), NULL),
+         *second = helper_read(in_repo("again.json"), NULL);
+    assert_string_equal(first, second);
+    free(first);
+    free(second);
+    EXPECT(0, "run,kind,started_s,commit", "export", "--kernel=tile-01");
+    assert_null(strstr(outcome.output, "tile-00"));
+    EXPECT(0, "{\"plumb\":{\"export\":1", "export", "--run=1", "--format=json");
+}
+
+static void failed_export_leaves_no_file(void **state)
+{
+    (void)state;
+    struct stat info;
+    EXPECT(4, "has no run 9", "export", "--run=9", "--output=none.json");
+    assert_int_equal(stat(in_repo("none.json"), &info), -1);
+    EXPECT(4, "cannot be written", "export", "--output=no/such/folder/x.csv");
+}
+
+static void nvbench_file_is_of_the_commit_named(void **state)
+{
+    (void)state;
+    helper_write_text(
+        in_repo("bench.json"),
+        "{\"devices\":[{\"id\":0,\"name\":\"NVIDIA H200\"}],\"benchmarks\":[{\"name\":"
+        "\"gemm\",\"states\":[{\"name\":\"s\",\"device\":0,\"axis_values\":["
+        "{\"name\":\"M\",\"value\":\"64\"},{\"name\":\"N\",\"value\":\"64\"},"
+        "{\"name\":\"K\",\"value\":\"64\"}],\"summaries\":[{\"tag\":"
+        "\"nv/cold/time/gpu/mean\",\"data\":[{\"name\":\"value\",\"value\":\"1e-5\"}]}]}]}]}");
+    EXPECT(0, "1 run, 1 result", "import", "--store=n.db", "--format=nvbench", "--commit=HEAD~2",
+           "bench.json");
+    EXPECT(0, "gemm,64x64x64:fp32-fp32:tn", "export", "--store=n.db");
+    EXPECT(4, "nonsense", "import", "--store=n.db", "--format=nvbench", "--commit=nonsense",
+           "bench.json");
+}
+
+static void prune_says_what_goes(void **state)
+{
+    (void)state;
+    EXPECT(0, "4 runs", "store", "--store=p.db", "merge", ".plumb/store.db");
+    EXPECT(0, "would remove 4 runs, 36 measurements", "store", "--store=p.db", "prune", "--runs",
+           "--before=1d", "--dry-run");
+    EXPECT(0, "sound, 4 runs", "store", "--store=p.db", "check");
+    EXPECT(0, "removed 0.0", "store", "--store=p.db", "prune", "--before=1d");
+    EXPECT(0, "raw samples   0.000 MB", "store", "--store=p.db", "info");
+    EXPECT(0, "removed 4 runs", "store", "--store=p.db", "prune", "--runs", "--before=2023-11-16");
+    EXPECT(0, "sound, 0 runs", "store", "--store=p.db", "check");
+}
+
+static struct epoch_list load_epochs(void)
+{
+    struct epoch_list list;
+    struct error err = {0};
+    char *text = helper_read(in_repo("baselines/epochs.txt"), NULL);
+    if (epoch_parse(&list, text, strlen(text), "epochs.txt", &strings, &err))
+        fail_msg("%s", err.text);
+    free(text);
+    return list;
+}
+
+static void accept_writes_what_the_gate_found(void **state)
+{
+    (void)state;
+    const char *who = "--who=A. Author <author@example.org>";
+    EXPECT(4, "say why", "accept", who);
+    EXPECT(4, "nothing slower or faster matches", "accept", who, "-m", "r", "none*");
+    EXPECT(0, "1 epoch would be added", "accept", who, "-m", "r", "-n", "tile-00 2048*");
+    struct stat info;
+    assert_int_equal(stat(in_repo("baselines/epochs.txt"), &info), -1);
+    EXPECT(0, "1 epoch added", "accept", who, "-m", "wider tiles", "tile-00 2048*");
+    struct epoch_list list = load_epochs();
+    assert_int_equal(list.count, 1);
+    assert_string_equal(list.epochs[0].series,
+                        "tile-00 2048x4096x512:bf16-bf16:tn GPU-00000000-0001");
+    assert_true(list.epochs[0].level == 0.0305);
+    assert_string_equal(list.epochs[0].commit, "0000000000000000000000000000000000000004");
+    assert_string_equal(list.epochs[0].reason, "wider tiles");
+    assert_string_equal(list.epochs[0].who, "A. Author <author@example.org>");
+    EXPECT(0, "4 epochs added", "accept", who, "-m", "all of it"); // 6 less 1 same, 1 known
+    EXPECT(0, "has them all already", "accept", who, "-m", "all of it");
+    assert_int_equal(load_epochs().count, 5);
+}
+
+static void accept_of_a_level_needs_no_run(void **state)
+{
+    (void)state;
+    const char *who = "--who=A. Author";
+    EXPECT(4, "--level needs the series", "accept", who, "-m", "r", "--level=+3%");
+    EXPECT(4, "--level=much", "accept", who, "-m", "r", "--level=much", "x");
+    EXPECT(0, "1 epoch added", "accept", who, "-m", "r", "--level=+3%", "--commit=HEAD~1", "n*");
+    struct epoch_list list = load_epochs();
+    const struct epoch *last = &list.epochs[list.count - 1];
+    assert_string_equal(last->series, "n* * *");
+    assert_true(fabs(last->level - log(1.03)) < 1e-15);
+    assert_string_equal(last->commit, repo.ids[REPO_AWAKE]);
+    EXPECT(4, "who", "accept", "--who=two\nlines", "-m", "r", "--level=1%", "x");
+}
+
+static void broken_epochs_are_not_made_longer(void **state)
+{
+    (void)state;
+    helper_write_text(in_repo("broken.txt"), "series = a * *\nlevle = 3\n");
+    EXPECT(4, "broken.txt:2: unknown key levle", "accept", "--who=A", "-m", "r", "--level=1%", "x",
+           "--file=broken.txt");
+    char *text = helper_read(in_repo("broken.txt"), NULL);
+    assert_string_equal(text, "series = a * *\nlevle = 3\n");
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sound_store_is_said_to_be_so),
+        cmocka_unit_test(bad_use_ends_with_4_and_one_line),
+        cmocka_unit_test(damaged_store_is_said_to_be_so),
+        cmocka_unit_test(export_import_and_merge_give_the_same_store),
+        cmocka_unit_test(failed_export_leaves_no_file),
+        cmocka_unit_test(nvbench_file_is_of_the_commit_named),
+        cmocka_unit_test(prune_says_what_goes),
+        cmocka_unit_test(accept_writes_what_the_gate_found),
+        cmocka_unit_test(accept_of_a_level_needs_no_run),
+        cmocka_unit_test(broken_epochs_are_not_made_longer),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

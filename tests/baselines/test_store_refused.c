@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Files that are no store, or not one as it should be: refused with a reason, never believed.
+#include "tests/helpers/helper_open_store.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static void expect_refused(const char *path, enum store_mode mode, const char *part)
+{
+    struct error err = {0};
+    struct store *store = NULL;
+    assert_int_equal(store_open(&store, path, mode, &err), -1);
+    assert_null(store);
+    if (!strstr(err.text, part) || !strstr(err.text, path) || strchr(err.text, '\n'))
+        fail_msg("\"%s\" does not say \"%s\"", err.text, part);
+}
+
+static void what_is_no_store_is_refused_with_a_reason(void **state)
+{
+    struct open_store *f = *state;
+    char junk[8192];
+    memset(junk, 'x', sizeof(junk));
+    expect_refused(f->path, STORE_READ, "there is none yet");
+    expect_refused(f->folder, STORE_READ, "is a directory");
+    expect_refused(f->folder, STORE_WRITE, "is a directory");
+    expect_refused("/dev/null", STORE_WRITE, "not a plain file");
+    expect_refused("/proc/none/such/store.db", STORE_WRITE, "cannot make its folder");
+    helper_write(f->path, junk, sizeof(junk));
+    expect_refused(f->path, STORE_READ, "damaged");
+    expect_refused(f->path, STORE_WRITE, "damaged");
+    helper_write(f->path, "short", 5);
+    expect_refused(f->path, STORE_WRITE, "damaged");
+    size_t size;
+    char *after = helper_read(f->path, &size);
+    assert_int_equal(size, 5); // someone's file is left alone
+    assert_memory_equal(after, "short", 5);
+    free(after);
+}
+
+static void database_of_another_program_is_refused(void **state)
+{
+    struct open_store *f = *state;
+    run_sql(f->path, "CREATE TABLE theirs (x)");
+    expect_refused(f->path, STORE_WRITE, "another program");
+    run_sql(f->path, "PRAGMA application_id = 77; DROP TABLE theirs");
+    expect_refused(f->path, STORE_WRITE, "another program");
+}
+
+static void newer_version_is_refused_with_both_numbers(void **state)
+{
+    struct open_store *f = *state;
+    struct store_report report;
+    struct error err;
+    save_runs_at(f->path, 0);
+    struct store *store = scratch_store(f->path, STORE_READ);
+    assert_int_equal(store_info(&report, store, &err), 0);
+    store_close(store);
+    run_sql(f->path, arena_printf(&f->arena, "PRAGMA user_version = %d", report.version + 1));
+    const char *said = arena_printf(&f->arena, "is version %d, this plumb knows %d",
+                                    report.version + 1, report.version);
+    expect_refused(f->path, STORE_READ, said);
+    expect_refused(f->path, STORE_WRITE, said);
+}
+
+static void older_version_is_brought_up_by_a_writer_only(void **state)
+{
+    struct open_store *f = *state;
+    run_sql(f->path, "PRAGMA application_id = 1886156141"); // ours, no migration applied yet
+    expect_refused(f->path, STORE_READ, "is version 0");
+    save_runs_at(f->path, 2);
+    struct store *store = scratch_store(f->path, STORE_READ);
+    store_close(store);
+}
+
+static void foreign_schema_is_never_run(void **state)
+{
+    struct open_store *f = *state;
+    static const char *const changes[] = {
+        "CREATE TRIGGER t AFTER INSERT ON runs BEGIN DELETE FROM runs; END",
+        "CREATE VIEW v AS SELECT 1",
+        "CREATE TABLE extra (x)",
+        "DROP TABLE epochs",
+        ("DROP TABLE epochs; CREATE VIEW epochs AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL "
+         "SELECT x + 1 FROM c) SELECT x FROM c"),
+        "DROP INDEX measurements_history",
+        "ALTER TABLE texts ADD COLUMN more TEXT",
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(changes); i++) {
+        save_runs_at(f->path, 1);
+        run_sql(f->path, changes[i]);
+        expect_refused(f->path, STORE_READ, "its tables are not those");
+        expect_refused(f->path, STORE_WRITE, "its tables are not those");
+        unlink(f->path);
+    }
+    save_runs_at(f->path, 1);
+    run_sql(f->path, "ANALYZE"); // harmless, and a thing people do
+    store_close(scratch_store(f->path, STORE_WRITE));
+}
+
+static void values_of_another_origin_are_refused_when_read(void **state)
+{
+    struct open_store *f = *state;
+    static const char *const changes[] = {
+        "UPDATE samples SET packed = x'02'",
+        "UPDATE samples SET packed = zeroblob(1000000)",
+        "UPDATE measurements SET samples = 3",
+        "UPDATE problems SET problem = '0x0x0' WHERE problem_key = 2",
+        "UPDATE predictions SET bound = 'gravity'",
+        "UPDATE predictions SET parts = '{'",
+        "UPDATE codes SET traits = '[['",
+        "UPDATE verdicts SET cause = 'fate'",
+        "UPDATE commits SET commit_id = printf('%.64c', 'a') || commit_id",
+        "UPDATE run_devices SET position = position + 70",
+        "UPDATE run_devices SET position = -1",
+        "DELETE FROM run_devices",
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(changes); i++) {
+        struct error err = {0};
+        save_runs_at(f->path, 2);
+        const char *sql = arena_printf(
+            &f->arena, "PRAGMA ignore_check_constraints = ON; PRAGMA foreign_keys = OFF; %s",
+            changes[i]);
+        run_sql(f->path, sql);
+        struct store *store = scratch_store(f->path, STORE_READ);
+        if (load_everything(store, &err) == 0)
+            fail_msg("accepted after %s", changes[i]);
+        assert_null(strchr(err.text, '\n'));
+        store_close(store);
+        unlink(f->path);
+    }
+}
+
+// Whatever bytes of the file are changed: an answer or one line, never a crash.
+static void flipped_bytes_never_crash(void **state)
+{
+    struct open_store *f = *state;
+    uint64_t seed = 11;
+    size_t size, refused = 0, failed = 0, found = 0;
+    save_runs_at(f->path, 3);
+    char *good = helper_read(f->path, &size);
+    for (int round = 0; round < 150; round++) {
+        struct error err = {0};
+        struct store *store = NULL;
+        struct store_report report = {0};
+        char *bad = xcalloc(size, 1);
+        memcpy(bad, good, size);
+        for (uint64_t flips = 1 + draw_bits(&seed) % 64; flips > 0; flips--)
+            bad[draw_bits(&seed) % size] = (char)draw_bits(&seed);
+        size_t kept = round % 5 ? size : draw_bits(&seed) % size;
+        helper_write(f->path, bad, kept);
+        if (store_open(&store, f->path, STORE_READ, &err)) {
+            refused++;
+        } else {
+            failed += load_everything(store, &err) != 0;
+            if (store_check(&report, store, &err) == 0)
+                found += report.problems > 0;
+            store_close(store);
+        }
+        assert_null(strchr(err.text, '\n'));
+        free(bad);
+    }
+    free(good);
+    assert_true(refused > 5 && failed > 5 && found > 5);
+}
+
+static void check_finds_damage_and_passes_a_sound_store(void **state)
+{
+    struct open_store *f = *state;
+    struct store_report report;
+    struct error err;
+    static const char *const damage[] = {
+        "UPDATE samples SET packed = x'01' WHERE measurement_key = 2",
+        "PRAGMA foreign_keys = OFF; DELETE FROM kernels WHERE kernel_key = 1",
+        "PRAGMA foreign_keys = OFF; DELETE FROM measurements WHERE measurement_key = 3",
+        ("PRAGMA ignore_check_constraints = ON; UPDATE measurements SET role = 5 "
+         "WHERE measurement_key = 1"),
+    };
+    save_runs_at(f->path, 3);
+    struct store *store = scratch_store(f->path, STORE_READ);
+    assert_int_equal(store_check(&report, store, &err), 0);
+    assert_int_equal(report.problems, 0);
+    assert_int_equal(report.counts.runs, 3);
+    store_close(store);
+    for (size_t i = 0; i < ARRAY_COUNT(damage); i++) {
+        unlink(f->path);
+        save_runs_at(f->path, 3);
+        run_sql(f->path, damage[i]);
+        store = scratch_store(f->path, STORE_READ);
+        assert_int_equal(store_check(&report, store, &err), 0);
+        if (report.problems == 0 || !report.first[0])
+            fail_msg("not found: %s", damage[i]);
+        store_close(store);
+    }
+}
+
+static void odd_names_are_only_names(void **state)
+{
+    struct open_store *f = *state;
+    static const char *const names[] = {"a?mode=memory", "b%41#c", "d e'f\"g", "\xc3\xa4.db"};
+    for (size_t i = 0; i < ARRAY_COUNT(names); i++) {
+        struct stat info;
+        const char *path = scratch_path(&f->arena, f->folder, names[i]);
+        store_close(scratch_store(path, STORE_WRITE));
+        assert_int_equal(stat(path, &info), 0);
+        store_close(scratch_store(path, STORE_READ));
+    }
+}
+
+#define TEST(name)                                                                                 \
+    cmocka_unit_test_setup_teardown(name, open_store_set_up_none, open_store_tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(what_is_no_store_is_refused_with_a_reason),
+        TEST(database_of_another_program_is_refused),
+        TEST(newer_version_is_refused_with_both_numbers),
+        TEST(older_version_is_brought_up_by_a_writer_only),
+        TEST(foreign_schema_is_never_run),
+        TEST(values_of_another_origin_are_refused_when_read),
+        TEST(flipped_bytes_never_crash),
+        TEST(check_finds_damage_and_passes_a_sound_store),
+        TEST(odd_names_are_only_names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What users get wrong, and what machines do to them: each gives one clear line and exit code 4
+// (or the verdict that fits), and loses nothing.
+#include "baselines/store.h"
+#include "tests/helpers/helper_plumb.h"
+#include "tests/helpers/helper_repo.h"
+
+#include <setjmp.h>
+#include <sqlite3.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static struct helper_repo repo;
+static struct plumb_outcome outcome;
+static char *outside; // a directory that is no repository
+
+static char *in_repo(const char *name)
+{
+    return xprintf("%s/%s", repo.directory, name);
+}
+
+static const char policy_head[] =
+    "[build]\n\tinput = kernels\n\tinput = include\n"
+    "\tcommand = \"for f in kernels/*.c; do cc -O2 -std=gnu17 -shared -fPIC -Iinclude "
+    "-o \\\"$PLUMB_OUT/$(basename \\\"$f\\\" .c).so\\\" \\\"$f\\\" || exit 1; done\"\n"
+    "[problems \"p\"]\n\tproblem = 32x32x32:fp32\n"
+    "[kernel \"*\"]\n\tproblems = p\n"
+    "[gate]\n\tself-test = 0\n[measure]\n\tsamples = 4\n\ttimeout = 5\n";
+
+static char *policy(const char *name, const char *more)
+{
+    char *path = in_repo(name), *text = xprintf("%s%s", policy_head, more);
+    helper_write_text(path, text);
+    free(text);
+    return path;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    helper_repo_create(&repo);
+    outside = helper_directory();
+    free(policy("good.cfg", "[device \"host\"]\n\tkind = host\n"));
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    helper_repo_remove(&repo);
+    helper_discard(outside);
+    free(outside);
+    return 0;
+}
+
+static void run_in(const char *directory, const char *a, const char *b, const char *c,
+                   const char *d, const char *e, const char *f)
+{
+    const char *argv[] = {a, b, c, d, e, f, NULL};
+    plumb_run(&outcome, directory, argv, 0);
+}
+
+static void no_repository_is_said(void **state)
+{
+    (void)state;
+    run_in(outside, "gate", NULL, NULL, NULL, NULL, NULL);
+    plumb_said(&outcome, 4, "repository");
+    run_in(outside, "run", NULL, NULL, NULL, NULL, NULL);
+    plumb_said(&outcome, 4, "repository");
+}
+
+static void bare_repository_works(void **state)
+{
+    (void)state;
+    char *command = xprintf("git -c safe.directory='*' clone -q --bare '%s' '%s/bare.git'",
+                            repo.directory, outside);
+    char *bare = xprintf("%s/bare.git", outside), *file = in_repo("good.cfg");
+    assert_int_equal(system(command), 0);
+    run_in(bare, "run", "HEAD", "--policy", file, NULL, NULL);
+    plumb_said(&outcome, 0, "OK");
+    free(command);
+    free(bare);
+    free(file);
+}
+
+static void shallow_clone_says_how_to_fetch_the_rest(void **state)
+{
+    (void)state;
+    char *command = xprintf("git -c safe.directory='*' clone -q --depth 1 'file://%s' '%s/shallow'",
+                            repo.directory, outside);
+    char *clone = xprintf("%s/shallow", outside), *file = in_repo("good.cfg");
+    assert_int_equal(system(command), 0);
+    run_in(clone, "gate", "--policy", file, NULL, NULL, NULL);
+    plumb_said(&outcome, 4, "unshallow");
+    free(command);
+    free(clone);
+    free(file);
+}
+
+static void unknown_revision_is_named(void **state)
+{
+    (void)state;
+    run_in(repo.directory, "gate", "--head", "no-such-branch", NULL, NULL, NULL);
+    plumb_said(&outcome, 4, "no-such-branch");
+}
+
+static void policy_with_an_unknown_key_names_its_line(void **state)
+{
+    (void)state;
+    char *file = policy("bad.cfg", "[device \"host\"]\n\tkind = host\n\tcolour = blue\n");
+    run_in(repo.directory, "gate", "--policy", file, NULL, NULL, NULL);
+    plumb_said(&outcome, 4, "bad.cfg:16: unknown key colour");
+    free(file);
+}
+
+static void policy_that_is_a_directory_or_missing_is_said(void **state)
+{
+    (void)state;
+    run_in(repo.directory, "gate", "--policy", outside, NULL, NULL, NULL);
+    plumb_said(&outcome, 4, "not a regular file");
+    run_in(repo.directory, "gate", NULL, NULL, NULL, NULL, NULL);
+    plumb_said(&outcome, 4, "plumb init");
+}
+
+static void no_device_is_said(void **state)
+{
+    (void)state;
+    char *file = policy("cuda.cfg", "[device \"gpu\"]\n\tkind = cuda\n\tindex = 99\n");
+    run_in(repo.directory, "gate", "--policy", file, NULL, NULL, NULL);
+    plumb_said(&outcome, 4, "device gpu");
+    free(file);
+    file = in_repo("good.cfg");
+    run_in(repo.directory, "gate", "--policy", file, "--device", "tpu", NULL);
+    plumb_said(&outcome, 4, "there is no [device \"tpu\"]");
+    free(file);
+}
+
+static void unwritable_store_is_said(void **state)
+{
+    (void)state;
+    char *file = in_repo("good.cfg");
+    run_in(repo.directory, "gate", "--policy", file, "--store", "/proc/plumb.db", NULL);
+    plumb_said(&outcome, 4, "/proc/plumb.db");
+    run_in(repo.directory, "gate", "--policy", file, "--store", repo.directory, NULL);
+    plumb_said(&outcome, 4, repo.directory);
+    helper_write_text("/tmp/plumb-not-a-store",
+                      "this is not a database, it is a text of some length\n");
+    run_in(repo.directory, "gate", "--policy", file, "--store", "/tmp/plumb-not-a-store", NULL);
+    plumb_said(&outcome, 4, "/tmp/plumb-not-a-store");
+    unlink("/tmp/plumb-not-a-store");
+    free(file);
+}
+
+static void full_disk_loses_nothing(void **state)
+{
+    (void)state;
+    char *file = in_repo("good.cfg"), *path = xprintf("%s/full.db", outside);
+    run_in(repo.directory, "run", "HEAD", "--policy", file, "--store", path);
+    plumb_said(&outcome, 0, "OK");
+    struct stat before;
+    assert_int_equal(stat(path, &before), 0);
+    plumb_file_limit = (uint64_t)before.st_size + 4096;
+    const char *argv[] = {"run", "ALL", "--policy", file, "--store", path, NULL};
+    plumb_run(&outcome, repo.directory, argv, 0);
+    plumb_file_limit = 0;
+    plumb_said(&outcome, 4, "full.db");
+    struct store *store = NULL;
+    struct store_report report;
+    struct error err = {""};
+    if (store_open(&store, path, STORE_WRITE, &err) || store_check(&report, store, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(report.problems, 0);
+    assert_true(report.counts.measurements >= 2);
+    store_close(store);
+    free(file);
+    free(path);
+}
+
+static void sql(const char *path, const char *text)
+{
+    sqlite3 *db = NULL;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, text, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+}
+
+static void newer_store_is_refused(void **state)
+{
+    (void)state;
+    char *file = in_repo("good.cfg"), *path = xprintf("%s/newer.db", outside);
+    run_in(repo.directory, "run", "HEAD", "--policy", file, "--store", path);
+    plumb_said(&outcome, 0, "OK");
+    sql(path, "PRAGMA user_version = 999");
+    const char *argv[] = {"run", "HEAD", "--policy", file, "--store", path, NULL};
+    plumb_run(&outcome, repo.directory, argv, 0);
+    plumb_said(&outcome, 4, "newer");
+    free(file);
+    free(path);
+}
+
+static void store_locked_by_another_process_is_waited_for_then_said(void **state)
+{
+    (void)state;
+    char *file = in_repo("good.cfg"), *path = xprintf("%s/locked.db", outside);
+    const char *argv[] = {"run", "HEAD~1", "--policy", file, "--store", path, NULL};
+    run_in(repo.directory, "run", "HEAD", "--policy", file, "--store", path);
+    plumb_said(&outcome, 0, "OK");
+    sqlite3 *db = NULL;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "BEGIN EXCLUSIVE", NULL, NULL, NULL), SQLITE_OK);
+    plumb_run(&outcome, repo.directory, argv, 0);
+    sqlite3_close(db);
+    plumb_said(&outcome, 4, "locked");
+    plumb_run(&outcome, repo.directory, argv, 0);
+    plumb_said(&outcome, 0, "OK");
+    free(file);
+    free(path);
+}
+
+// No series is known of it, and that is not "no regression".
+static void commit_that_does_not_build_is_broken_without_series_too(void **state)
+{
+    (void)state;
+    char *file = in_repo("good.cfg");
+    run_in(repo.directory, "run", repo.ids[REPO_UNBUILDABLE], "--policy", file, NULL, NULL);
+    plumb_said(&outcome, 3, "BROKEN: commit ");
+    plumb_said(&outcome, 3, "does not build: ");
+    const char *argv[] = {"gate",
+                          "--base",
+                          repo.ids[REPO_UNBUILDABLE],
+                          "--head",
+                          repo.ids[REPO_UNBUILDABLE],
+                          "--policy",
+                          file,
+                          NULL};
+    plumb_run(&outcome, repo.directory, argv, 0);
+    plumb_said(&outcome, 3, "does not build: ");
+    free(file);
+}
+
+static void another_abi_version_is_a_broken_build(void **state)
+{
+    (void)state;
+    static const char source[] =
+        "#include \"kernel.h\"\n"
+        "const struct plumb_library *plumb_library(void)\n"
+        "{\n"
+        "    static const struct plumb_library l = {99, 8, \"host\", 0, 0};\n"
+        "    return &l;\n"
+        "}\n";
+    char id[OBJECT_ID_TEXT], *file = in_repo("good.cfg");
+    const char *parents[] = {repo.ids[REPO_FASTER]};
+    const struct helper_file files[] = {{"kernels/plain.c", source, 0}};
+    helper_repo_commit(id, repo.directory, "abi", parents, 1, REPO_COMMITS, "other ABI\n", files,
+                       1);
+    const char *argv[] = {"gate", "--head", id, "--policy", file, NULL};
+    plumb_run(&outcome, repo.directory, argv, 0);
+    plumb_said(&outcome, 3, "ABI");
+    free(file);
+}
+
+static void device_that_disappears_ends_the_run_and_keeps_what_was_measured(void **state)
+{
+    (void)state;
+    char id[OBJECT_ID_TEXT], *file = in_repo("good.cfg");
+    char *bench = xprintf("%s/fake_bench", outside), *path = xprintf("%s/lost.db", outside);
+    char *copy = xprintf("cp '" TEST_BIN "/fake_bench' '%s'", bench);
+    assert_int_equal(system(copy), 0);
+    const char *parents[] = {repo.ids[REPO_FASTER]};
+    const struct helper_file files[] = {{"kernels/lost-pairs.c", "int nothing;\n", 0}};
+    helper_repo_commit(id, repo.directory, "lost", parents, 1, REPO_COMMITS, "lost\n", files, 1);
+    // Unconfined: the fake child leaves a file beside itself to say that its device is gone.
+    const char *argv[] = {"run",     id,    "--policy",  file,  "--store", path,
+                          "--bench", bench, "--sandbox", "off", NULL};
+    plumb_run(&outcome, repo.directory, argv, 0);
+    plumb_said(&outcome, 4, "device");
+    struct store *store = NULL;
+    struct store_report report;
+    struct error err = {""};
+    if (store_open(&store, path, STORE_READ, &err) || store_info(&report, store, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(report.counts.unfinished, 1);
+    assert_true(report.counts.measurements >= 1); // `blocked`, which came before
+    store_close(store);
+    free(file);
+    free(bench);
+    free(path);
+    free(copy);
+}
+
+static void bad_usage_is_refused(void **state)
+{
+    (void)state;
+    run_in(repo.directory, "gate", "--bogus", NULL, NULL, NULL, NULL);
+    assert_int_equal(outcome.code, 4);
+    run_in(repo.directory, "nonsense", NULL, NULL, NULL, NULL, NULL);
+    plumb_said(&outcome, 4, "not a command");
+    run_in(repo.directory, "report", "--run", "77", NULL, NULL, NULL);
+    assert_int_equal(outcome.code, 4);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_repository_is_said),
+        cmocka_unit_test(bare_repository_works),
+        cmocka_unit_test(shallow_clone_says_how_to_fetch_the_rest),
+        cmocka_unit_test(unknown_revision_is_named),
+        cmocka_unit_test(policy_with_an_unknown_key_names_its_line),
+        cmocka_unit_test(policy_that_is_a_directory_or_missing_is_said),
+        cmocka_unit_test(no_device_is_said),
+        cmocka_unit_test(unwritable_store_is_said),
+        cmocka_unit_test(full_disk_loses_nothing),
+        cmocka_unit_test(newer_store_is_refused),
+        cmocka_unit_test(store_locked_by_another_process_is_waited_for_then_said),
+        cmocka_unit_test(commit_that_does_not_build_is_broken_without_series_too),
+        cmocka_unit_test(another_abi_version_is_a_broken_build),
+        cmocka_unit_test(device_that_disappears_ends_the_run_and_keeps_what_was_measured),
+        cmocka_unit_test(bad_usage_is_refused),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

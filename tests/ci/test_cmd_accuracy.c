@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ci/command.h"
+#include "ci/settings/bias_file.h"
+#include "ci/settings/rows.h"
+#include "tests/helpers/helper_table.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+extern const struct command command_accuracy;
+
+// Runs `plumb accuracy` with standard output in *out (caller frees).
+static int run(const char *const *words, int count, char **out)
+{
+    char *argv[16] = {0};
+    for (int i = 0; i < count; i++)
+        argv[i] = xstrdup(words[i]);
+    char *first = argv[0], path[] = "/tmp/plumb-test-XXXXXX";
+    int file = mkstemp(path), kept = dup(1), quiet = open("/dev/null", O_WRONLY), kept_err = dup(2);
+    fflush(stdout);
+    dup2(file, 1);
+    dup2(quiet, 2);
+    int code = command_accuracy.run(count, argv);
+    fflush(stdout);
+    dup2(kept, 1);
+    dup2(kept_err, 2);
+    size_t length;
+    *out = file_read(path, &length);
+    unlink(path);
+    close(file);
+    close(kept);
+    close(kept_err);
+    close(quiet);
+    free(first); // the option parser puts its own text in argv[0]
+    for (int i = 0; i < count; i++)
+        free(argv[i]);
+    return code;
+}
+
+// The numbers of the line that begins with `name`.
+static int line_numbers(const char *text, const char *name, double out[11])
+{
+    char *key = xprintf("\n%-22s ", name);
+    const char *at = strstr(text, key);
+    int count = 0;
+    if (at) {
+        at += strlen(key);
+        for (char *end; count < 11; at = end) {
+            double value = strtod(at, &end);
+            if (end == at)
+                break;
+            out[count++] = value;
+        }
+    }
+    free(key);
+    return count;
+}
+
+static void recorded_rows_are_judged_beside_the_baselines(void **state)
+{
+    (void)state;
+    char *csv = xprintf("%s/h200_gemm_cold.csv", TEST_DATA), *text;
+    const char *const words[] = {"accuracy", "--csv", csv, "--model", "hopper"};
+    assert_int_equal(run(words, 5, &text), 0);
+    double hopper[11], bias[11], sol[11];
+    assert_int_equal(line_numbers(text, "hopper", hopper), 11);
+    assert_int_equal(line_numbers(text, "hopper +bias", bias), 11);
+    assert_int_equal(line_numbers(text, "sol", sol), 11);
+    assert_non_null(strstr(text, "\nconstant 0."));
+    assert_true(hopper[0] == 281 && hopper[1] == 0);
+    assert_true(bias[2] < hopper[2] && hopper[2] < sol[2] / 3); // MAPE
+    free(text);
+    free(csv);
+}
+
+// What hopper.h claims of this project's kernels: one bias per kernel from half of the shapes,
+// judged on the other half.
+static void own_kernels_are_predicted_to_their_targets(void **state)
+{
+    (void)state;
+    char *csv = xprintf("%s/h200_space_cold.csv", TEST_DATA), *text;
+    const char *const words[] = {"accuracy", "--csv", csv, "--model", "hopper"};
+    assert_int_equal(run(words, 5, &text), 0);
+    double hopper[11], bias[11], sol[11];
+    assert_int_equal(line_numbers(text, "hopper", hopper), 11);
+    assert_int_equal(line_numbers(text, "hopper +bias", bias), 11);
+    assert_int_equal(line_numbers(text, "sol", sol), 11);
+    assert_true(bias[3] < 2 && bias[4] < 11.5);       // median and 90th percentile, %
+    assert_true(bias[8] > 0.85 && bias[9] > 0.975);   // Kendall's tau, picked over best
+    assert_true(hopper[3] < 4.5 && hopper[8] > 0.78); // before any calibration
+    assert_true(sol[3] > 20);
+    free(text);
+    free(csv);
+}
+
+static void fitted_biases_are_written_read_and_bound_to_their_model(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/plumb-test-XXXXXX";
+    close(mkstemp(path));
+    char *csv = xprintf("%s/h200_gemm_cold.csv", TEST_DATA), *text;
+    const char *const words[] = {"accuracy", "--csv", csv, "-m", "hopper", "--fit", path};
+    assert_int_equal(run(words, 7, &text), 0);
+    struct bias_table table;
+    struct error err;
+    assert_int_equal(bias_file_read(&table, path, model_find("hopper"), &err), 0);
+    assert_int_equal(table.count, 6);
+    const struct bias *b = bias_find(&table, "deepgemm-bf16");
+    assert_non_null(b);
+    assert_true(b->rows == 21 && fabs(b->log_factor) < 0.1 && b->band > 0 && b->band < 0.1);
+    bias_table_free(&table);
+    assert_int_equal(bias_file_read(&table, path, model_find("sol"), &err), -1);
+    free(text);
+    size_t length;
+    text = file_read(path, &length);
+    assert_true(strncmp(text, "# fitted to ", 12) == 0); // its inputs are recorded
+    free(text);
+    unlink(path);
+    free(csv);
+}
+
+static void bad_bias_files_are_refused_with_their_line(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {
+        "kernel,log_factor,band,rows,model\nk,0,0,1,hopper\n",
+        "kernel,log_factor,band,rows,model,version\nk,nan,0,1,hopper,1\n",
+        "kernel,log_factor,band,rows,model,version\nk,0,-1,1,hopper,1\n",
+        "kernel,log_factor,band,rows,model,version\nk,0,0,0,hopper,1\n",
+        "kernel,log_factor,band,rows,model,version\nk,99,0,1,hopper,1\n",
+        "kernel,log_factor,band,rows,model,version\nk,0,0,1,hopper,0\n",
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(bad); i++) {
+        char path[] = "/tmp/plumb-test-XXXXXX";
+        int file = mkstemp(path);
+        assert_int_equal(write(file, bad[i], strlen(bad[i])), (ssize_t)strlen(bad[i]));
+        close(file);
+        struct bias_table table;
+        struct error err;
+        assert_int_equal(bias_file_read(&table, path, model_find("hopper"), &err), -1);
+        unlink(path);
+    }
+}
+
+static void rows_without_measurements_are_an_error(void **state)
+{
+    (void)state;
+    char *csv = xprintf("%s/conformance_origami_select.csv", TEST_DATA), *text;
+    const char *const words[] = {"accuracy", "--csv", csv};
+    assert_int_equal(run(words, 3, &text), 4);
+    free(text);
+    free(csv);
+    const char *const missing[] = {"accuracy", "--csv", "/nonexistent.csv"};
+    assert_int_equal(run(missing, 3, &text), 4);
+    free(text);
+}
+
+// Mutated rows are read or refused with a line; what is read is in range.
+static void fuzzed_rows_are_read_or_refused_cleanly(void **state)
+{
+    (void)state;
+    static const char valid[] = "m,n,k,in_dtype,out_dtype,cta_m,sf_vec_size,l2_hit_rate,batch\n"
+                                "4096,512,7168,bf16,fp32,128,0,0.4,2\n";
+    static const char bytes[] = "0123456789-+.eExinfabp,\n\" ";
+    struct row defaults = {.input.gpu = gpu_find("h200-sxm")};
+    uint32_t seed = 99;
+    size_t read = 0;
+    for (int i = 0; i < 20000; i++) {
+        char text[sizeof(valid)];
+        memcpy(text, valid, sizeof(valid));
+        for (int edit = 0; edit <= i % 3; edit++) {
+            seed = seed * 1664525 + 1013904223;
+            // The header stays: its faults are the CSV reader's own test.
+            size_t header = (size_t)(strchr(valid, '\n') - valid) + 1;
+            size_t at = header + (seed >> 8) % (sizeof(valid) - 1 - header);
+            text[at] = bytes[(seed >> 24) % (sizeof(bytes) - 1)];
+        }
+        struct csv csv;
+        struct error err;
+        if (csv_parse(&csv, text, sizeof(valid) - 1, "fuzz", &err))
+            continue;
+        struct row row;
+        for (size_t r = 0; r < csv.count; r++) {
+            if (row_read(&row, &csv, r, "fuzz", &defaults, &err))
+                continue;
+            read++;
+            assert_true(row.problem.m >= 1 && row.problem.m <= INT32_MAX && row.problem.batch >= 1);
+            assert_true(row.input.l2_hit_rate >= 0 && row.input.l2_hit_rate <= 1);
+            struct prediction p = model_find("hopper")->predict(row_input(&row));
+            assert_true(p.feasible ? isfinite(p.time_ns) : p.why != NULL);
+        }
+        csv_free(&csv);
+    }
+    assert_true(read > 500);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(recorded_rows_are_judged_beside_the_baselines),
+        cmocka_unit_test(own_kernels_are_predicted_to_their_targets),
+        cmocka_unit_test(fitted_biases_are_written_read_and_bound_to_their_model),
+        cmocka_unit_test(bad_bias_files_are_refused_with_their_line),
+        cmocka_unit_test(rows_without_measurements_are_an_error),
+        cmocka_unit_test(fuzzed_rows_are_read_or_refused_cleanly),
+    };
+    return cmocka_run_group_tests_name("cmd_accuracy", tests, NULL, NULL);
+}

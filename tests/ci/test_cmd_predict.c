@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The commands predict and select as scripts use them: arguments in, text and exit code out.
+#include "ci/command.h"
+#include "ci/settings/rows.h"
+#include "model/result.h"
+#include "tests/helpers/helper_table.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+extern const struct command command_predict, command_select;
+
+enum { WORDS = 16 };
+
+// Runs a command on words separated by spaces; standard output comes back in *out (caller frees).
+static int run(const struct command *command, const char *line, char **out)
+{
+    char *copy = xstrdup(line), *argv[WORDS], *save = NULL;
+    int argc = 0;
+    for (char *w = strtok_r(copy, " ", &save); w && argc < WORDS - 1;
+         w = strtok_r(NULL, " ", &save))
+        argv[argc++] = w;
+    argv[argc] = NULL;
+    char path[] = "/tmp/plumb-test-XXXXXX";
+    int file = mkstemp(path), kept = dup(1), quiet = open("/dev/null", O_WRONLY), kept_err = dup(2);
+    fflush(stdout);
+    dup2(file, 1);
+    dup2(quiet, 2);
+    int code = command->run(argc, argv);
+    fflush(stdout);
+    dup2(kept, 1);
+    dup2(kept_err, 2);
+    size_t length;
+    *out = file_read(path, &length);
+    unlink(path);
+    close(file);
+    close(kept);
+    close(kept_err);
+    close(quiet);
+    free(argv[0]); // the option parser's own text by now
+    free(copy);
+    return code;
+}
+
+static char *temporary(const char *text)
+{
+    char *path = xstrdup("/tmp/plumb-test-XXXXXX");
+    int file = mkstemp(path);
+    assert_int_equal(write(file, text, strlen(text)), (ssize_t)strlen(text));
+    close(file);
+    return path;
+}
+
+// The contract: the same columns, then predicted_us and bound, good to 1e-9.
+static void csv_in_gives_csv_out_with_two_more_columns(void **state)
+{
+    (void)state;
+    char *file = temporary(""), *text;
+    unlink(file); // a link: the data's own path may hold blanks, which `run` splits at
+    assert_int_equal(symlink(TEST_DATA "/conformance_ws_persistent.csv", file), 0);
+    char *line = xprintf("predict --model ws-persistent --gpu b200 --csv %s", file);
+    assert_int_equal(run(&command_predict, line, &text), CONCLUDE_OK);
+    struct csv in = table_read("conformance_ws_persistent.csv"), out;
+    struct error err;
+    assert_int_equal(csv_parse(&out, text, strlen(text), "out", &err), 0);
+    assert_int_equal(out.columns, in.columns + 2);
+    assert_int_equal(out.count, in.count);
+    for (size_t row = 0; row < in.count; row++) {
+        for (size_t c = 0; c < in.columns; c++)
+            assert_string_equal(out.rows[row].fields[c], in.rows[row].fields[c]);
+        assert_true(close_to(table_number(&out, row, "predicted_us"),
+                             table_number(&in, row, "runtime_us_l2hit_0"), 1e-12));
+        assert_true(table_has(&out, row, "bound"));
+    }
+    csv_free(&in);
+    csv_free(&out);
+    free(text);
+    unlink(file);
+    free(file);
+    free(line);
+}
+
+static void the_l2_knob_is_a_column_and_an_option(void **state)
+{
+    (void)state;
+    char *file = temporary("cta_n,cta_m,k,n,m,cluster_n,cluster_m,out_dtype,in_dtype,sf_vec_size,"
+                           "sf_dtype,l2_hit_rate,predicted_us\n"
+                           "64,128,16384,4096,4096,1,2,fp32,e2m1,16,e8m0,0.4,stale\n");
+    char *line = xprintf("predict --model=ws_persistent --gpu=B200 --csv=%s", file), *text;
+    assert_int_equal(run(&command_predict, line, &text), CONCLUDE_OK);
+    assert_non_null(strstr(text, ",228.6655144230769"));
+    assert_null(strstr(text, "stale"));
+    free(text);
+    free(line);
+    unlink(file);
+    free(file);
+}
+
+static void what_multiplies_is_a_column(void **state)
+{
+    (void)state;
+    char *file = temporary("m,n,k,in_dtype,cta_m,cta_n,threads,registers,multiply\n"
+                           "4096,4096,4096,tf32,128,128,128,180,2\n"
+                           "4096,4096,4096,tf32,128,128,128,180,3\n");
+    char *line = xprintf("predict --model hopper --gpu h200-sxm --csv %s", file), *text, *name;
+    assert_int_equal(run(&command_predict, line, &text), CONCLUDE_OK);
+    name = temporary(text);
+    struct csv out;
+    struct error err;
+    if (rows_open(&out, name, &err))
+        fail_msg("%s", err.text);
+    assert_true(table_number(&out, 0, "predicted_us") > 2 * table_number(&out, 1, "predicted_us"));
+    csv_free(&out);
+    unlink(name);
+    unlink(file);
+    free(name);
+    free(file);
+    free(text);
+    free(line);
+}
+
+static void an_infeasible_row_says_why_and_has_no_time(void **state)
+{
+    (void)state;
+    char *file =
+        temporary("m,n,k,in_dtype,cta_m,cta_n\n64,64,64,fp16,64,64\n64,64,64,fp16,4096,64\n");
+    char *line = xprintf("predict --model ws-persistent --gpu b200 --csv %s", file), *text;
+    assert_int_equal(run(&command_predict, line, &text), CONCLUDE_OK);
+    assert_non_null(strstr(text, "64,64,64,fp16,4096,64,,infeasible: "));
+    free(text);
+    free(line);
+    unlink(file);
+    free(file);
+}
+
+static void bad_input_ends_with_4_and_prints_no_rows(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {
+        "m,n,k\n1,2,3\n",
+        "m,n,k,in_dtype\n0,2,3,fp16\n",
+        "m,n,k,in_dtype\n1,2,3,fp16\n-1,2,3,fp16\n",
+        "m,n,k,in_dtype\n2147483648,2,3,fp16\n",
+        "m,n,k,in_dtype\n1e3,2,3,fp16\n",
+        "m,n,k,in_dtype\n1,2,3,fp17\n",
+        "m,n,k,in_dtype,cta_m\n1,2,3,fp16,-64\n",
+        "m,n,k,in_dtype,sf_vec_size\n1,2,3,e2m1,16\n",
+        "m,n,k,in_dtype,l2_hit_rate\n1,2,3,fp16,nan\n",
+        "m,n,k,in_dtype,multiply\n1,2,3,fp16,4\n",
+        "m,n,k,in_dtype,l2_hit_rate\n1,2,3,fp16,1.5\n",
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(bad); i++) {
+        char *file = temporary(bad[i]), *text;
+        char *line = xprintf("predict --model ws-persistent --gpu b200 --csv %s", file);
+        assert_int_equal(run(&command_predict, line, &text), CONCLUDE_FAILED);
+        assert_string_equal(text, "");
+        free(text);
+        free(line);
+        unlink(file);
+        free(file);
+    }
+    static const char *const lines[] = {
+        "predict --model nothing 64x64x64",
+        "predict --gpu nothing 64x64x64",
+        "predict --csv /nonexistent/file.csv",
+        "predict --model sol 64x64",
+        "predict --model sol 64x64x64 --trace /tmp/x",
+        "select --model nothing 64x64x64",
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(lines); i++) {
+        char *text;
+        const struct command *c = lines[i][0] == 's' ? &command_select : &command_predict;
+        assert_int_equal(run(c, lines[i], &text), CONCLUDE_FAILED);
+        free(text);
+    }
+}
+
+static void explanation_shows_the_seeds_breakdown(void **state)
+{
+    (void)state;
+    char *file = temporary("m,n,k,in_dtype,out_dtype,sf_dtype,sf_vec_size,cta_m,cta_n,cluster_m,"
+                           "cluster_n,measured_us\n4096,7168,257,fp8,fp8,,0,64,256,2,1,"
+                           "35.63520014286041\n"),
+         *text;
+    char *line = xprintf("predict --model ws-persistent --gpu b200 --explain --csv %s", file);
+    assert_int_equal(run(&command_predict, line, &text), CONCLUDE_OK);
+    static const char *const expected[] = {
+        "MNK 4096 7168 257\nCTA (64 256)\nCLUSTER (2 1)\nRATIO: 0.57948536391",
+        "PROLOGUE\n    Overhead: 6.15384615384615", "Limiter: EPILOG\n        DMA: 0.89146875\n",
+        "    Last Wave\n        DMA: 0.096375\n"};
+    for (size_t i = 0; i < ARRAY_COUNT(expected); i++)
+        assert_non_null(strstr(text, expected[i]));
+    free(text);
+    free(line);
+    unlink(file);
+    free(file);
+}
+
+static void every_model_takes_words_and_writes_json(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"sol", "ws-persistent", "ws-pipeline", "origami",
+                                        "deepgemm"};
+    for (size_t i = 0; i < ARRAY_COUNT(names); i++) {
+        char *line = xprintf("predict --model %s --format json 4096x4096x4096:bf16", names[i]),
+             *text;
+        assert_int_equal(run(&command_predict, line, &text), CONCLUDE_OK);
+        assert_true(text[0] == '[' && text[strlen(text) - 2] == ']');
+        assert_null(strstr(text, "infeasible"));
+        free(text);
+        free(line);
+    }
+}
+
+static void select_prints_the_published_choices(void **state)
+{
+    (void)state;
+    struct csv t = table_read("conformance_origami_select.csv");
+    for (size_t row = 0; row < t.count; row++) {
+        char *line =
+                 xprintf("select --model origami --gpu rtx4090 %sx%sx%s", table_text(&t, row, "m"),
+                         table_text(&t, row, "n"), table_text(&t, row, "k")),
+             *text;
+        char *expected = xprintf(" tile %sx%sx%s group %s ", table_text(&t, row, "block_0"),
+                                 table_text(&t, row, "block_1"), table_text(&t, row, "block_2"),
+                                 table_text(&t, row, "group_size_m"));
+        assert_int_equal(run(&command_select, line, &text), CONCLUDE_OK);
+        assert_non_null(strstr(text, expected));
+        free(text);
+        free(expected);
+        free(line);
+    }
+    csv_free(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(csv_in_gives_csv_out_with_two_more_columns),
+        cmocka_unit_test(the_l2_knob_is_a_column_and_an_option),
+        cmocka_unit_test(what_multiplies_is_a_column),
+        cmocka_unit_test(an_infeasible_row_says_why_and_has_no_time),
+        cmocka_unit_test(bad_input_ends_with_4_and_prints_no_rows),
+        cmocka_unit_test(explanation_shows_the_seeds_breakdown),
+        cmocka_unit_test(every_model_takes_words_and_writes_json),
+        cmocka_unit_test(select_prints_the_published_choices),
+    };
+    return cmocka_run_group_tests_name("cmd_predict", tests, NULL, NULL);
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The engine of gates and studies, against a bench that keeps a journal of what it was asked: in
+// which order duets are played, how many at once, and when it stops.
+#include "ci/gate/duets.h"
+#include "ci/settings/progress.h"
+#include "tests/helpers/helper_played.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+// ---- the order of things
+
+static void blocks_go_round_and_what_decides_is_closed(void **state)
+{
+    struct played *p = *state;
+    played_all(p, (const char *const[]){"good-1", "good-2", "good-3", NULL});
+    assert_string_equal(p->journal, "start;open good-1;open good-2;open good-3;"
+                                    "pairs good-1;pairs good-2;pairs good-3;"
+                                    "pairs good-1;close good-1;pairs good-2;close good-2;"
+                                    "pairs good-3;close good-3;");
+    for (size_t i = 0; i < 3; i++) {
+        played_whole(&p->items[i], VERDICT_SAME);
+        assert_int_equal(p->over[i], i);
+    }
+}
+
+static void all_alarms_share_each_further_process(void **state)
+{
+    struct played *p = *state;
+    played_all(p, (const char *const[]){"slower-1", "good-1", "slower-2", "slower-3", "good-2",
+                                        "slower-4", NULL});
+    assert_int_equal(p->duets.processes, 4);
+    assert_int_equal(played_times(p, "start;"), 4);
+    assert_int_equal(played_times(p, "open slower-"), 16);
+    assert_int_equal(played_times(p, "open good-"), 2);
+    assert_int_equal(p->over[0], 1); // told at once, not after the alarms
+    assert_int_equal(p->over[1], 4);
+    assert_int_equal(p->over_in[1], 1);
+    for (size_t i = 0; i < 6; i++) {
+        const struct duet *d = &p->items[i];
+        bool slower = d->kernel[0] == 's';
+        played_whole(d, slower ? VERDICT_SLOWER : VERDICT_SAME);
+        assert_true(d->alarmed == slower);
+        assert_int_equal(d->decision.processes, slower ? 4 : 1);
+        assert_int_equal(d->base_samples.items[d->base_samples.count - 1].process, slower ? 3 : 0);
+    }
+}
+
+static void alarms_take_turns_in_further_processes_too(void **state)
+{
+    struct played *p = *state;
+    played_all(p, (const char *const[]){"slower-1", "slower-2", NULL});
+    const char *second = strstr(p->journal + 1, "start;");
+    assert_non_null(second);
+    const char *expected = "start;open slower-1;open slower-2;pairs slower-1;pairs slower-2;"
+                           "pairs slower-1;close slower-1;pairs slower-2;close slower-2;start;";
+    assert_memory_equal(second, expected, strlen(expected));
+}
+
+// Scatter that hides everything in one process; the next one, loaded the other way round, has none.
+static void what_one_process_leaves_open_is_played_in_another(void **state)
+{
+    struct played *p = *state;
+    played_all(p, (const char *const[]){"places", "good", "slower", NULL});
+    played_whole(&p->items[0], VERDICT_SAME);
+    assert_int_equal(p->items[0].decision.processes, 2);
+    assert_false(p->items[0].alarmed);
+    assert_int_equal(p->items[1].decision.processes, 1);
+    assert_int_equal(p->items[2].decision.processes, 4);
+    assert_int_equal(p->duets.processes, 4); // the open one and the alarm share the second
+    assert_int_equal(p->over_in[1], 2);
+}
+
+// The fake's choice depends on which module is loaded first, as a real one's may on anything.
+static void launches_per_sample_are_those_of_the_first_process(void **state)
+{
+    struct played *p = *state;
+    played_all(p, (const char *const[]){"slower", NULL});
+    for (size_t i = 0; i < p->items[0].base_samples.count; i++)
+        assert_int_equal(p->items[0].base_samples.items[i].launches, 4);
+}
+
+// ---- room
+
+static void what_has_no_room_waits_for_what_is_open(void **state)
+{
+    struct played *p = *state;
+    fake_bench_write(&p->fake, "room", "2");
+    played_all(p, (const char *const[]){"good-1", "good-2", "good-3", "good-4", "good-5", NULL});
+    assert_int_equal(p->duets.processes, 1);
+    assert_int_equal(played_times(p, "full "), 3); // the third, fourth and fifth, once each
+    for (size_t i = 0; i < 5; i++)
+        played_whole(&p->items[i], VERDICT_SAME);
+}
+
+static void no_more_are_open_than_asked_for(void **state)
+{
+    struct played *p = *state;
+    p->duets.open_most = 2;
+    fake_bench_write(&p->fake, "room", "2");
+    played_all(p, (const char *const[]){"good-1", "good-2", "good-3", NULL});
+    assert_int_equal(played_times(p, "full "), 0);
+    played_whole(&p->items[2], VERDICT_SAME);
+}
+
+static void what_is_refused_alone_too_is_broken(void **state)
+{
+    struct played *p = *state;
+    played_all(p, (const char *const[]){"good-1", "good-2", "good-3", "good-4", "good-5", "good-6",
+                                        "refuse", NULL});
+    assert_int_equal(p->items[6].outcome.state, MEASURED_CRASHED);
+    assert_string_equal(p->items[6].outcome.detail, "bench: open: no memory for the inputs");
+    assert_int_equal(played_times(p, "open refuse"), 4 + 1); // beside others, and alone
+    assert_int_equal(p->duets.processes, 1);
+    for (size_t i = 0; i < 6; i++)
+        played_whole(&p->items[i], VERDICT_SAME);
+}
+
+// ---- time
+
+static void deadline_before_the_start_measures_nothing(void **state)
+{
+    struct played *p = *state;
+    p->duets.deadline_s = monotonic_s() - 1;
+    played_all(p, (const char *const[]){"good-1", "good-2", NULL});
+    assert_string_equal(p->journal, "");
+    assert_int_equal(p->items[1].outcome.state, MEASURED_OK);
+    assert_false(p->items[1].judged);
+}
+
+static void deadline_ends_with_what_is_there(void **state)
+{
+    struct played *p = *state;
+    p->stop_after_first_block = true;
+    played_all(p, (const char *const[]){"slower-1", "good-1", NULL});
+    assert_string_equal(p->journal, "start;open slower-1;open good-1;pairs slower-1;"
+                                    "close slower-1;close good-1;");
+    assert_int_equal(p->items[0].decision.kind, VERDICT_UNDECIDED);
+    assert_int_equal(p->items[0].base_samples.count, 8);
+    assert_int_equal(p->items[1].base_samples.count, 0);
+}
+
+static void no_duets_need_no_process(void **state)
+{
+    struct played *p = *state;
+    played_all(p, (const char *const[]){NULL});
+    assert_int_equal(p->duets.processes, 0);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, played_set_up, played_tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(blocks_go_round_and_what_decides_is_closed),
+        TEST(all_alarms_share_each_further_process),
+        TEST(what_one_process_leaves_open_is_played_in_another),
+        TEST(alarms_take_turns_in_further_processes_too),
+        TEST(launches_per_sample_are_those_of_the_first_process),
+        TEST(what_has_no_room_waits_for_what_is_open),
+        TEST(no_more_are_open_than_asked_for),
+        TEST(what_is_refused_alone_too_is_broken),
+        TEST(deadline_before_the_start_measures_nothing),
+        TEST(deadline_ends_with_what_is_there),
+        TEST(no_duets_need_no_process),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

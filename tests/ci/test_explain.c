@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is said of two builds of a kernel: which clause goes into the sentence, and which lines
+// below.
+#include "ci/gate/explain.h"
+#include "tests/helpers/helper_bench.h"
+#include "tests/helpers/helper_facts.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void explain(struct two_builds *f)
+{
+    f->lines = explain_code(&f->why, &f->base, &f->head, &f->task, &f->arena);
+}
+
+static void explain_names_spills_before_all_else_in_resources(void **state)
+{
+    struct two_builds *f = *state;
+    f->head_functions[0].local_load_bytes = 32;
+    f->head_functions[0].local_store_bytes = 16;
+    f->head_functions[0].registers = 168;
+    explain(f);
+    assert_non_null(strstr(f->why, "now spills registers (48 bytes"));
+    assert_non_null(strstr(f->lines, "registers per thread: 128 -> 168"));
+    assert_non_null(
+        strstr(f->lines, "blocks per SM: 2 -> 1 (16 -> 8 warps, limited by registers)"));
+}
+
+static void explain_names_lost_occupancy_with_its_limit(void **state)
+{
+    struct two_builds *f = *state;
+    f->head_functions[0].registers = 136;
+    explain(f);
+    assert_string_equal(f->why, "an SM now holds 8 instead of 16 warps of it (registers)");
+}
+
+static void explain_names_compiler_warnings_first(void **state)
+{
+    struct two_builds *f = *state;
+    f->head_functions[0].local_load_bytes = 32;
+    f->head.notes[1] = 1;
+    explain(f);
+    assert_non_null(strstr(f->why, "C7510"));
+}
+
+static void explain_lists_traits_and_operations(void **state)
+{
+    struct two_builds *f = *state;
+    struct operation before[] = {{"FFMA", 100}, {"LDG", 4}, {"MUFU", 9}, {"BAR", 1}};
+    struct operation now[] = {{"FFMA", 120}, {"STL", 2}, {"MUFU", 5}, {"BAR", 1}};
+    f->base.operations = (struct operation_list){before, 4, true};
+    f->head.operations = (struct operation_list){now, 4, true};
+    f->head_kernel.traits.stages = 3;
+    explain(f);
+    assert_non_null(strstr(f->lines, "trait stages: 0 -> 3\n"));
+    assert_non_null(strstr(f->lines, "instructions FFMA: 100 -> 120\n"));
+    assert_non_null(strstr(f->lines, "instructions STL: 0 -> 2\n"));
+    assert_non_null(strstr(f->lines, "instructions LDG: 4 -> 0\n"));
+    assert_non_null(strstr(f->lines, "instructions MUFU: 9 -> 5\n"));
+    assert_null(strstr(f->lines, "BAR"));
+}
+
+static void explain_claims_nothing_when_nothing_changed(void **state)
+{
+    struct two_builds *f = *state;
+    explain(f);
+    assert_string_equal(f->why, "");
+}
+
+// Both take the same rank: the one that was looked at first stays.
+static void explain_keeps_the_first_of_two_reasons(void **state)
+{
+    struct two_builds *f = *state;
+    f->head_functions[0].registers = 126; // as many blocks as before
+    f->head_functions[0].shared_bytes = 8000;
+    f->head_functions[0].code_bytes = 5120;
+    explain(f);
+    assert_string_equal(f->why, "it takes 126 registers per thread, 128 before");
+    assert_non_null(strstr(f->lines, "registers per thread: 128 -> 126\n"));
+    assert_non_null(strstr(f->lines, "static shared memory, bytes: 8448 -> 8000\n"));
+    f->head_functions[0].registers = 128;
+    f->head_functions[0].shared_bytes = 8600;
+    explain(f);
+    assert_string_equal(f->why, "it takes 8600 bytes of static shared memory, 8448 before");
+}
+
+static void explain_says_what_the_code_is_in_size_when_no_more_is_known(void **state)
+{
+    struct two_builds *f = *state;
+    f->head_functions[0].code_bytes = 5120;
+    explain(f);
+    assert_string_equal(f->why, "its machine code is +25.0 % in size");
+    assert_non_null(strstr(f->lines, "code, bytes: 4096 -> 5120\n"));
+}
+
+static void explain_says_what_got_better(void **state)
+{
+    struct two_builds *f = *state;
+    f->base_functions[0].local_load_bytes = 40;
+    f->head_functions[0].local_load_bytes = 8;
+    f->base_functions[0].registers = 168; // one block only
+    explain(f);
+    assert_string_equal(f->why, "it spills less (8 bytes of local loads and stores, 40 before)");
+    f->head_functions[0].local_load_bytes = 40;
+    explain(f);
+    assert_string_equal(f->why, "an SM now holds 16 instead of 8 warps of it (registers)");
+    f->base.notes[2] = 1;
+    explain(f);
+    assert_string_equal(f->why, "ptxas no longer warns of lost performance (C7511)");
+}
+
+static void explain_names_functions_that_come_and_go(void **state)
+{
+    struct two_builds *f = *state;
+    f->head.functions.count = 2;
+    explain(f);
+    assert_non_null(strstr(f->lines, "function reduce: new\n"));
+    f->head.functions.count = 1;
+    f->base.functions.count = 2;
+    explain(f);
+    assert_non_null(strstr(f->lines, "function reduce: gone\n"));
+    assert_null(strstr(f->lines, "not read"));
+}
+
+static void explain_says_what_it_could_not_read(void **state)
+{
+    struct two_builds *f = *state;
+    f->base.functions.complete = false;
+    explain(f);
+    assert_non_null(strstr(f->lines, "some device code is PTX or compressed and was not read"));
+}
+
+static void explain_prefers_lost_occupancy_to_a_trait(void **state)
+{
+    struct two_builds *f = *state;
+    f->head_kernel.traits.stages = 3;
+    explain(f);
+    assert_string_equal(f->why, "its stages is 3, 0 before");
+    f->head_kernel.traits.smem_bytes = 200000;
+    explain(f);
+    assert_string_equal(f->why, "an SM now holds 8 instead of 16 warps of it (shared memory)");
+}
+
+static void pairs_match_functions_whose_names_carry_a_hash(void **state)
+{
+    struct two_builds *f = *state;
+    struct function_pair pairs[2];
+    f->head_functions[0].name = "gemm_0badf00d";
+    assert_int_equal(code_facts_pair(pairs, &f->base, &f->head), 1);
+    assert_ptr_equal(pairs[0].base, &f->base_functions[0]);
+    assert_ptr_equal(pairs[0].head, &f->head_functions[0]);
+    strcpy(f->head_functions[0].architecture, "sm_100a");
+    assert_int_equal(code_facts_pair(pairs, &f->base, &f->head), 2);
+    assert_null(pairs[0].base);
+    assert_null(pairs[1].head);
+}
+
+static void notes_count_only_what_is_about_this_library(void **state)
+{
+    struct two_builds *f = *state;
+    uint32_t notes[PTXAS_NOTES] = {0};
+    code_facts_notes(notes,
+                     "ptxas info : (C7510) Potential Performance Loss: wgmma.mma_async "
+                     "instructions are serialized due to x in function 'gemm'\n"
+                     "ptxas info : (C7510) Potential Performance Loss: in function 'other'\n"
+                     "ptxas info : (C7508) Potential Performance Loss: setmaxnreg ignored\n"
+                     "C751",
+                     &f->base.functions);
+    assert_int_equal(notes[0], 1);
+    assert_int_equal(notes[1], 1);
+    assert_int_equal(notes[2], 0);
+}
+
+// ---- alarms of a run ----
+
+enum { PAIRS = 64 };
+
+// A slower verdict of PAIRS pairs, the head 5 % slower at a clock 4 % lower; both builds are the
+// library.
+static void alarm_of(struct two_builds *f, struct sample samples[2][PAIRS], const char *library)
+{
+    for (uint32_t i = 0; i < PAIRS; i++) {
+        const double noise = 0.001 * ((int)(i * 7 % 16) - 8);
+        const struct sample common = {
+            .launches = 1, .pair = i, .block = (uint16_t)(i / 8), .order = i % 2};
+        samples[0][i] = samples[1][i] = common;
+        samples[0][i].time_ns = 1e5 * (1 + noise);
+        samples[1][i].time_ns = 1.05e5 * (1 - noise);
+        samples[0][i].clock_hz = 1.6e9 * (1 - noise);
+        samples[1][i].clock_hz = 1.6e9 * 0.96 * (1 + noise);
+        samples[0][i].role = ROLE_BASE;
+        samples[1][i].role = ROLE_HEAD;
+        samples[1][i].order = !samples[0][i].order;
+    }
+    f->result.problem = (struct problem){
+        .m = 4096, .n = 4096, .k = 4096, .in = DTYPE_BF16, .out = DTYPE_BF16, .batch = 1};
+    f->result.base = (struct measurement){.samples = samples[0], .count = PAIRS};
+    f->result.head = (struct measurement){.samples = samples[1], .count = PAIRS};
+    f->result.verdict = (struct verdict){
+        .kind = VERDICT_SLOWER, .log_ratio = 0.0488, .pairs = PAIRS, .sentence = "slower: +5 %"};
+    f->base_kernel.library = f->head_kernel.library = library;
+    f->base_kernel.traits = f->head_kernel.traits = (struct traits){
+        .tile_m = 128, .tile_n = 256, .tile_k = 64, .stages = 4, .threads = 384, .persistent = 1};
+}
+
+static const char *explained(struct two_builds *f)
+{
+    struct context context = {.policy = {.model = "hopper"}};
+    const struct built base = {.log = ""}, head = {.log = ""};
+    const struct plan plan = {.tasks = &f->task, .count = 1};
+    struct run run = {.results = &f->result, .count = 1, .arena = f->arena};
+    explain_alarms(&run, &plan, &context, &base, &head);
+    f->arena = run.arena;
+    return f->result.verdict.explanation;
+}
+
+static void explain_alarm_shows_the_models_view_and_the_clocks(void **state)
+{
+    struct two_builds *f = *state;
+    struct sample samples[2][PAIRS];
+    char *library = ladder_module("naive");
+    alarm_of(f, samples, library);
+    f->head_kernel.traits.stages = 2;
+    const char *text = explained(f);
+    assert_non_null(strstr(text, "why: its stages is 2, 4 before\n"));
+    assert_string_equal(f->result.verdict.sentence, "slower: +5 %; its stages is 2, 4 before");
+    assert_non_null(strstr(text, "model hopper: "));
+    assert_non_null(strstr(text, "\n  part mainloop: "));
+    // The 5 % are what the clock explains and the rest.
+    double clock, exponent, explains, rest, cycles;
+    const char *at = strstr(text, "clock: ");
+    assert_non_null(at);
+    assert_int_equal(sscanf(at,
+                            "clock: %lf %%; with time as clock^%lf that explains %lf %%, %lf %% "
+                            "remain at equal clocks, %lf %% in cycles",
+                            &clock, &exponent, &explains, &rest, &cycles),
+                     5);
+    assert_true(clock < -3.9 && clock > -4.2 && exponent < 0);
+    assert_true(explains > 4 && explains < 4.5 && cycles > 0.5 && cycles < 1);
+    assert_true(fabs((1 + explains / 100) * (1 + rest / 100) / exp(0.0488) - 1) < 2e-4);
+    free(library);
+}
+
+static void explain_alarm_of_host_code_claims_no_more_than_is_known(void **state)
+{
+    struct two_builds *f = *state;
+    struct sample samples[2][PAIRS];
+    char *library = ladder_module("naive");
+    alarm_of(f, samples, library);
+    const char *text = explained(f);
+    assert_non_null(strstr(text, "why: its machine code differs; of host code no more is known\n"));
+    assert_string_equal(f->result.verdict.sentence, "slower: +5 %");
+    free(library);
+}
+
+static void explain_alarm_without_its_library_says_so(void **state)
+{
+    struct two_builds *f = *state;
+    struct sample samples[2][PAIRS];
+    alarm_of(f, samples, "/no/such/library.so");
+    const char *text = explained(f);
+    assert_memory_equal(text, "why: not known: ", 16);
+    assert_non_null(strstr(text, "/no/such/library.so"));
+}
+
+static void explain_leaves_what_is_no_alarm(void **state)
+{
+    struct two_builds *f = *state;
+    struct sample samples[2][PAIRS];
+    alarm_of(f, samples, "/no/such/library.so");
+    f->result.verdict.kind = VERDICT_SAME;
+    assert_null(explained(f));
+    f->result.verdict.kind = VERDICT_FASTER;
+    f->result.verdict.pairs = 0; // judged without a measurement
+    assert_null(explained(f));
+    f->result.verdict.pairs = PAIRS;
+    assert_non_null(explained(f));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, two_builds_set_up, two_builds_tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(explain_names_spills_before_all_else_in_resources),
+        TEST(explain_names_lost_occupancy_with_its_limit),
+        TEST(explain_names_compiler_warnings_first),
+        TEST(explain_lists_traits_and_operations),
+        TEST(explain_claims_nothing_when_nothing_changed),
+        TEST(explain_keeps_the_first_of_two_reasons),
+        TEST(explain_says_what_the_code_is_in_size_when_no_more_is_known),
+        TEST(explain_says_what_got_better),
+        TEST(explain_names_functions_that_come_and_go),
+        TEST(explain_says_what_it_could_not_read),
+        TEST(explain_prefers_lost_occupancy_to_a_trait),
+        TEST(explain_alarm_shows_the_models_view_and_the_clocks),
+        TEST(explain_alarm_of_host_code_claims_no_more_than_is_known),
+        TEST(explain_alarm_without_its_library_says_so),
+        TEST(explain_leaves_what_is_no_alarm),
+        TEST(pairs_match_functions_whose_names_carry_a_hash),
+        TEST(notes_count_only_what_is_about_this_library),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whole gates by the real program, with a bench that keeps a journal: how many processes they take,
+// what a killed one does again, and what becomes of series there was no time for.
+#include "tests/helpers/helper_plumb.h"
+#include "tests/helpers/helper_repo.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <git2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { JOURNAL = 1 << 16 };
+
+static char *directory, *bench, *store;
+static char base[OBJECT_ID_TEXT];
+static char journal[JOURNAL];
+static struct plumb_outcome outcome;
+
+static char *beside(const char *ending)
+{
+    return xprintf("%s%s", bench, ending);
+}
+
+static void write_policy(const char *gate)
+{
+    char *path = xprintf("%s/policy.cfg", directory);
+    char *text = xprintf(
+        "[build]\n\tinput = kernels\n\tcommand = \"for f in \\\"$PLUMB_SOURCE\\\"/kernels/*.c; do "
+        "cc -shared -fPIC -o \\\"$PLUMB_OUT/$(basename \\\"$f\\\" .c).so\\\" \\\"$f\\\" || exit 1; "
+        "done\"\n[device \"host\"]\n\tkind = host\n[problems \"p\"]\n\tproblem = 4x4x4:fp32\n"
+        "[kernel \"*\"]\n\tproblems = p\n[gate]\n\tprocesses = 3\n%s[measure]\n\ttimeout = 20\n",
+        gate);
+    helper_write_text(path, text);
+    free(text);
+    free(path);
+}
+
+// A commit whose libraries, one per name, are all different from those of other values.
+static void commit(char id[OBJECT_ID_TEXT], const char *branch, const char *parent,
+                   const char *const *names, int value)
+{
+    struct helper_file files[16];
+    char *text = xprintf("int value = %d;\n", value);
+    size_t count = 0;
+    for (; names[count]; count++)
+        files[count] = (struct helper_file){xprintf("kernels/%s.c", names[count]), text, 0};
+    helper_repo_commit(id, directory, branch, &parent, parent ? 1 : 0, value, "x\n", files, count);
+    for (size_t i = 0; i < count; i++)
+        free((char *)(uintptr_t)files[i].path);
+    free(text);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    git_repository *git = NULL;
+    directory = helper_directory();
+    bench = xprintf("%s/bench", directory);
+    store = xprintf("%s/store.db", directory);
+    char *copy = xprintf("cp '%s/fake_bench' '%s'", TEST_BIN, bench);
+    if (system(copy) || git_libgit2_init() < 1 || git_repository_init(&git, directory, 0))
+        return -1;
+    free(copy);
+    git_repository_free(git);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    helper_discard(directory);
+    free(directory);
+    free(bench);
+    free(store);
+    return 0;
+}
+
+static void gate(const char *head, double kill_after_s)
+{
+    char *policy = xprintf("%s/policy.cfg", directory), *path = beside(".journal");
+    const char *argv[] = {"gate",    "--base", base,      "--head", head,        "--policy", policy,
+                          "--bench", bench,    "--store", store,    "--sandbox", "off",      NULL};
+    helper_write_text(path, "");
+    plumb_run(&outcome, directory, argv, kill_after_s);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    journal[fread(journal, 1, JOURNAL - 1, file)] = '\0';
+    fclose(file);
+    free(policy);
+    free(path);
+}
+
+static size_t times(const char *what)
+{
+    size_t count = 0;
+    for (const char *at = journal; (at = strstr(at, what)); at++)
+        count++;
+    return count;
+}
+
+static const char *const names[] = {"good-1",   "good-2",   "good-3",   "hang-close",
+                                    "slower-1", "slower-2", "slower-3", NULL};
+
+static void all_series_and_the_self_test_share_the_processes(void **state)
+{
+    (void)state;
+    char head[OBJECT_ID_TEXT], *calm = beside(".calm");
+    helper_write_text(calm, "");
+    write_policy("\tself-test = 2\n");
+    commit(base, "base", NULL, names, 1);
+    commit(head, "together", base, names, 2);
+    gate(head, 0);
+    plumb_said(&outcome, 1, "SLOWER: 3 slower, 4 same");
+    assert_non_null(strstr(outcome.output, "7 series side by side in 3 processes"));
+    // Besides: one child tells what device there is, and each build's kernels are listed by one.
+    assert_int_equal(times("start\n"), 3 + 3);
+    assert_int_equal(times("open slower-") + times("open good-") + times("open hang-"),
+                     3 * 3 + 4 + 2);
+    assert_int_equal(unlink(calm), 0);
+    free(calm);
+}
+
+static void killed_gate_goes_on_and_measures_nothing_twice(void **state)
+{
+    (void)state;
+    char head[OBJECT_ID_TEXT], *calm = beside(".calm");
+    write_policy("\tself-test = 0\n");
+    commit(head, "killed", base, names, 3);
+    gate(head, 4); // hang-close hangs when it has decided, after the three before it
+    assert_int_equal(outcome.code, -1);
+    assert_int_equal(times("close good-"), 3);
+    assert_int_equal(times("close hang-close"), 1);
+    assert_int_equal(times("close slower-"), 0);
+    helper_write_text(calm, "");
+    gate(head, 0);
+    plumb_said(&outcome, 1, "SLOWER: 3 slower, 4 same");
+    assert_non_null(strstr(outcome.output, "going on with the run that was interrupted"));
+    assert_int_equal(times("open good-"), 0);
+    assert_int_equal(times("open hang-close"), 1);
+    assert_int_equal(times("open slower-"), 9);
+    gate(head, 0); // a finished run is not gone on with
+    assert_int_equal(times("open good-"), 3);
+    assert_int_equal(unlink(calm), 0);
+    free(calm);
+}
+
+static void series_without_time_are_undecided_not_new(void **state)
+{
+    (void)state;
+    char head[OBJECT_ID_TEXT];
+    static const char *const slow[] = {"good-1", "hang-pairs", "slower-1", NULL};
+    write_policy("\tself-test = 0\n\tseconds = 1\n");
+    char start[OBJECT_ID_TEXT];
+    text_copy(start, sizeof(start), base);
+    commit(base, "late-base", NULL, slow, 4);
+    commit(head, "late", base, slow, 5);
+    // The hang lasts for the policy's 20 s, and then the second is long over.
+    gate(head, 0);
+    plumb_said(&outcome, 3, "BROKEN: 1 broken, 2 undecided");
+    text_copy(base, sizeof(base), start);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_series_and_the_self_test_share_the_processes),
+        cmocka_unit_test(killed_gate_goes_on_and_measures_nothing_twice),
+        cmocka_unit_test(series_without_time_are_undecided_not_new),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

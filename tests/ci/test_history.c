@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The past of stored series: what is found in it, whose it was, and what bad input does to it.
+#include "ci/history/history_store.h"
+#include "tests/helpers/helper_files.h"
+#include "tests/helpers/helper_scene.h"
+#include "tests/helpers/helper_store.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static char *folder;
+static struct arena arena;
+static struct error err;
+
+static int set_up(void **state)
+{
+    (void)state;
+    folder = helper_directory();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    helper_discard(folder);
+    free(folder);
+    arena_free(&arena);
+    return 0;
+}
+
+static struct store *scene_store(const char *name, const struct scene *scene)
+{
+    struct store *store = scratch_store(scratch_path(&arena, folder, name), STORE_WRITE);
+    scene_save(store, scene, 0, COMMITS, 7);
+    return store;
+}
+
+// The past of every series, attributed together.
+static struct series_past *look(struct store *store, const struct epoch_list *epochs)
+{
+    size_t count;
+    struct series_entry *entries;
+    struct surroundings around;
+    struct past_options options = past_defaults;
+    options.epochs = epochs;
+    assert_int_equal(store_list_series(&entries, &count, store, &arena, &err), 0);
+    assert_int_equal(past_surroundings(&around, store, entries, count, "GPU-1", 0, &arena, &err),
+                     0);
+    assert_int_equal(count, KERNELS);
+    struct series_past *all = arena_alloc(&arena, count * sizeof(*all));
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(
+            past_load(&all[i], store, &entries[i], &around, &options, &arena, &arena, &err), 0);
+    past_attribute(all, count);
+    return all;
+}
+
+static const struct series_past *kernel_of(const struct series_past *all)
+{
+    for (size_t i = 0; i < KERNELS; i++) {
+        if (strcmp(all[i].series->kernel, "kernel") == 0)
+            return &all[i];
+    }
+    fail_msg("no series of kernel");
+    return NULL;
+}
+
+static const struct series_past *kernel_in(const char *name, const struct scene *scene)
+{
+    struct store *store = scene_store(name, scene);
+    const struct series_past *s = kernel_of(look(store, NULL));
+    store_close(store);
+    return s;
+}
+
+static void expect_step(const struct series_past *s, const char *commit, double size)
+{
+    assert_int_equal(s->change_count, 1);
+    const struct past_change *c = &s->changes[0];
+    assert_true(strcmp(c->earliest.id, commit) <= 0 && strcmp(commit, c->latest.id) <= 0);
+    assert_true(fabs(c->change.size - size) < 0.004);
+    assert_true(c->change.size_low < size && size < c->change.size_high);
+    assert_true(c->change.evidence > 7);
+}
+
+static const char *step_id = "aaaa000000000000000000000000000000000040";
+
+static void step_of_a_kernel_is_its_own(void **state)
+{
+    (void)state;
+    const struct series_past *s = kernel_in("step.db", &(struct scene){.step = 0.03});
+    expect_step(s, step_id, 0.03);
+    assert_true(s->against_model && s->common_mode && s->creep.moved);
+    assert_true(fabs(s->creep.size - 0.03) < 0.005);
+    assert_int_equal(s->changes[0].attribution, ATTRIBUTION_KERNEL);
+    assert_string_equal(s->changes[0].at.id, step_id);
+    // Commits are numbered at the end of their ids.
+    const long first = strtol(s->changes[0].earliest.id + 4, NULL, 10);
+    assert_int_equal(s->changes[0].commits,
+                     strtol(s->changes[0].latest.id + 4, NULL, 10) - first + 1);
+}
+
+static void what_the_controls_show_is_taken_off(void **state)
+{
+    (void)state;
+    const struct scene scene = {.common = 0.05};
+    assert_int_equal(kernel_in("common.db", &scene)->change_count, 0);
+    const struct scene both = {.common = 0.05, .step = -0.03};
+    expect_step(kernel_in("both.db", &both), step_id, -0.03);
+}
+
+// All series of a store, devices included; the caller frees and closes.
+static struct series_past *with_devices(struct history_set *set, const char *name,
+                                        const struct scene *scene, const char *uuid)
+{
+    struct store *store = scene_store(name, scene);
+    const struct history_request all = {0};
+    assert_int_equal(history_load(set, store, &all, NULL, &err), 0);
+    store_close(store);
+    for (size_t i = 0; i < set->count; i++) {
+        if (strcmp(set->series[i].series->kernel, "kernel") == 0 &&
+            strcmp(set->series[i].series->device_uuid, uuid) == 0)
+            return &set->series[i];
+    }
+    fail_msg("no series of kernel on %s", uuid);
+    return NULL;
+}
+
+static void card_that_took_anothers_place_is_a_break(void **state)
+{
+    (void)state;
+    struct history_set set;
+    const struct scene scene = {.common = 0.02, .step = 0.01, .card = "GPU-2", .driver = true};
+    const struct series_past *s = with_devices(&set, "card.db", &scene, "GPU-2");
+    assert_int_equal(s->past.count, COMMITS - STEP);
+    assert_int_equal(s->change_count, 0);
+    assert_int_equal(s->break_count, 1);
+    assert_true(s->breaks[0].device && s->breaks[0].index == 0);
+    assert_string_equal(s->breaks[0].what, "device H GPU-1 -> GPU-2, driver 570.1 -> 580.2");
+    assert_string_equal(s->breaks[0].at.id, step_id);
+    assert_true(fabs(s->breaks[0].size - 0.03) < 0.004); // in time: the controls moved too
+    assert_true(s->breaks[0].low < 0.03 && 0.03 < s->breaks[0].high && s->breaks[0].low > 0.02);
+    assert_null(s->replaced_by);
+    for (size_t i = 0; i < set.count; i++) {
+        if (strcmp(set.series[i].series->device_uuid, "GPU-1") == 0)
+            assert_string_equal(set.series[i].replaced_by, "GPU-2");
+    }
+    history_free(&set);
+}
+
+// A step on the old card a few commits before its end is not the new card's.
+static void what_the_old_card_did_before_is_not_the_new_ones(void **state)
+{
+    (void)state;
+    struct history_set set;
+    struct store *store = scratch_store(scratch_path(&arena, folder, "late.db"), STORE_WRITE);
+    const struct scene late = {.step = 0.05}, swapped = {.step = 0.05, .card = "GPU-2"};
+    const struct history_request all = {0};
+    scene_save(store, &late, 0, STEP + 8, 7);
+    scene_save(store, &swapped, STEP + 8, COMMITS, 8);
+    assert_int_equal(history_load(&set, store, &all, NULL, &err), 0);
+    store_close(store);
+    size_t found = 0;
+    for (size_t i = 0; i < set.count; i++) {
+        const struct series_past *s = &set.series[i];
+        if (strcmp(s->series->device_uuid, "GPU-2") != 0)
+            continue;
+        assert_int_equal(s->break_count, 1);
+        assert_true(fabs(s->breaks[0].size) < 0.004 && s->breaks[0].low < 0);
+        found++;
+    }
+    assert_int_equal(found, KERNELS);
+    history_free(&set);
+}
+
+// Two cards that take turns, and another model, are series of their own.
+static void cards_that_take_turns_replace_nobody(void **state)
+{
+    (void)state;
+    struct history_set set;
+    const struct scene turns = {.card = "GPU-2", .turns = true};
+    const struct series_past *s = with_devices(&set, "turns.db", &turns, "GPU-2");
+    assert_int_equal(s->break_count, 0);
+    assert_null(s->replaced_by);
+    history_free(&set);
+    const struct scene other = {.card = "GPU-2", .model = "H2"};
+    s = with_devices(&set, "other.db", &other, "GPU-2");
+    assert_int_equal(s->break_count, 0);
+    history_free(&set);
+}
+
+// Without controls nothing is taken off; but six kernels do not change at one commit by themselves.
+static void a_step_of_all_kernels_is_the_devices(void **state)
+{
+    (void)state;
+    const struct scene scene = {.common = 0.05, .no_controls = true};
+    const struct series_past *s = kernel_in("all.db", &scene);
+    expect_step(s, step_id, 0.05);
+    assert_false(s->common_mode);
+    assert_int_equal(s->changes[0].attribution, ATTRIBUTION_ENVIRONMENT);
+}
+
+static void steps_at_a_new_driver_are_the_drivers(void **state)
+{
+    (void)state;
+    const struct series_past *s =
+        kernel_in("driver.db", &(struct scene){.step = 0.03, .driver = true});
+    expect_step(s, step_id, 0.03);
+    assert_int_equal(s->changes[0].attribution, ATTRIBUTION_BREAK);
+    assert_string_equal(s->changes[0].what, "driver 570.1 -> 580.2");
+    assert_int_equal(s->break_count, 1);
+    assert_int_equal(s->breaks[0].index, STEP);
+}
+
+static void step_at_a_new_version_of_the_model_is_the_models(void **state)
+{
+    (void)state;
+    const struct scene scene = {.remodel = true, .keep_code = true};
+    const struct series_past *s = kernel_in("model.db", &scene);
+    expect_step(s, step_id, log(1.2 / 1.25));
+    assert_int_equal(s->changes[0].attribution, ATTRIBUTION_MODEL);
+    assert_true(s->changes[0].model_changed && !s->changes[0].code_changed);
+    assert_string_equal(s->changes[0].what, "model sol 1 -> sol 2");
+}
+
+static void the_same_code_cannot_be_the_cause(void **state)
+{
+    (void)state;
+    const struct series_past *s =
+        kernel_in("code.db", &(struct scene){.step = 0.03, .keep_code = true});
+    assert_int_equal(s->changes[0].attribution, ATTRIBUTION_ENVIRONMENT);
+}
+
+static void gaps_and_repeated_measurements_hide_no_step(void **state)
+{
+    (void)state;
+    const struct scene gaps = {.step = 0.03, .gaps = true};
+    const struct series_past *s = kernel_in("gaps.db", &gaps); // 40 % 3 == 1: it is not measured
+    assert_int_equal(s->change_count, 1);
+    assert_string_equal(s->changes[0].at.id, "aaaa000000000000000000000000000000000041");
+    const struct scene repeated = {.step = 0.03, .repeat = 2};
+    s = kernel_in("repeated.db", &repeated);
+    assert_int_equal(s->past.count, 3 * COMMITS);
+    expect_step(s, step_id, 0.03);
+    assert_true(s->changes[0].commits <= 2); // commits, not measurements
+}
+
+static int64_t no_clock(int commit)
+{
+    (void)commit;
+    return 1700000000;
+}
+
+static int64_t clock_that_goes_back(int commit)
+{
+    return 1700000000 + 3600 * (int64_t)commit - (commit % 10 == 5 ? 3 * 3600 : 0);
+}
+
+static void clocks_that_stand_or_go_back_hide_no_step(void **state)
+{
+    (void)state;
+    expect_step(kernel_in("stand.db", &(struct scene){.step = 0.03, .time = no_clock}), step_id,
+                0.03);
+    const struct series_past *s =
+        kernel_in("back.db", &(struct scene){.step = 0.03, .time = clock_that_goes_back});
+    expect_step(s, step_id, 0.03);
+    assert_string_equal(s->changes[0].at.id, step_id);
+}
+
+// Hours before its parent by the clock, but after it in the history.
+static void history_follows_ancestry_not_clocks(void **state)
+{
+    (void)state;
+    const struct series_past *s = kernel_in(
+        "parents.db", &(struct scene){.step = 0.03, .time = clock_that_goes_back, .parents = true});
+    assert_int_equal(s->past.count, COMMITS);
+    for (int i = 1; i < COMMITS; i++)
+        assert_true(strcmp(s->past.points[i - 1].commit, s->past.points[i].commit) < 0);
+    assert_string_equal(s->changes[0].at.id, step_id);
+}
+
+static void rewritten_history_counts_as_measured_again(void **state)
+{
+    (void)state;
+    const struct scene scene = {.step = 0.03}, rewritten = {.step = 0.03, .ids = "bbbb"};
+    struct store *store = scene_store("rewritten.db", &scene);
+    scene_save(store, &rewritten, 30, COMMITS, 9); // the newest half under other ids, same times
+    const struct series_past *s = kernel_of(look(store, NULL));
+    store_close(store);
+    assert_int_equal(s->past.count, COMMITS + 30);
+    assert_int_equal(s->change_count, 1);
+    assert_string_equal(s->changes[0].at.id + 4, step_id + 4);
+}
+
+static void accepted_step_is_no_creep(void **state)
+{
+    (void)state;
+    struct epoch epoch = {.series = "kernel * *", .reason = "meant", .who = "A", .level = 0.03};
+    struct epoch_list epochs = {&epoch, 1};
+    text_copy(epoch.commit, sizeof(epoch.commit), step_id);
+    struct store *store = scene_store("epoch.db", &(struct scene){.step = 0.03});
+    const struct series_past *s = kernel_of(look(store, &epochs));
+    store_close(store);
+    assert_ptr_equal(s->epoch, &epoch);
+    assert_int_equal(s->since, STEP);
+    assert_false(s->creep.moved);
+    assert_true(fabs(s->creep.size) < 0.005);
+    assert_int_equal(s->change_count, 1); // it stays a change
+}
+
+// Accepted at a commit that no run is of: from that time on.
+static void epoch_of_a_commit_that_was_not_measured_begins_when_it_was_accepted(void **state)
+{
+    (void)state;
+    struct epoch epoch = {.series = "kernel * *", .reason = "meant", .who = "A", .level = 0.03};
+    struct epoch_list epochs = {&epoch, 1};
+    text_copy(epoch.commit, sizeof(epoch.commit), "0123456789abcdef");
+    epoch.when_s = 1700000000 + 3600 * STEP - 60;
+    struct store *store = scene_store("unmeasured.db", &(struct scene){.step = 0.03});
+    const struct series_past *s = kernel_of(look(store, &epochs));
+    assert_int_equal(s->since, STEP);
+    assert_true(s->since_known && !s->creep.moved);
+    epoch.when_s += 3600 * COMMITS;
+    assert_false(kernel_of(look(store, &epochs))->since_known); // still to come
+    store_close(store);
+}
+
+static void reading_while_another_writes_gives_whole_runs(void **state)
+{
+    (void)state;
+    const struct scene scene = {.step = 0.03};
+    struct store *writer = scene_store("shared.db", &scene);
+    struct store *reader = scratch_store(scratch_path(&arena, folder, "shared.db"), STORE_READ);
+    assert_int_equal(store_begin_batch(writer, &err), 0);
+    scene_save(writer, &scene, COMMITS, COMMITS + 1, 3);
+    assert_int_equal(kernel_of(look(reader, NULL))->past.count, COMMITS);
+    assert_int_equal(store_commit_batch(writer, &err), 0);
+    assert_int_equal(kernel_of(look(reader, NULL))->past.count, COMMITS + 1);
+    store_close(reader);
+    store_close(writer);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(step_of_a_kernel_is_its_own),
+        cmocka_unit_test(what_the_controls_show_is_taken_off),
+        cmocka_unit_test(card_that_took_anothers_place_is_a_break),
+        cmocka_unit_test(what_the_old_card_did_before_is_not_the_new_ones),
+        cmocka_unit_test(cards_that_take_turns_replace_nobody),
+        cmocka_unit_test(a_step_of_all_kernels_is_the_devices),
+        cmocka_unit_test(steps_at_a_new_driver_are_the_drivers),
+        cmocka_unit_test(step_at_a_new_version_of_the_model_is_the_models),
+        cmocka_unit_test(the_same_code_cannot_be_the_cause),
+        cmocka_unit_test(gaps_and_repeated_measurements_hide_no_step),
+        cmocka_unit_test(clocks_that_stand_or_go_back_hide_no_step),
+        cmocka_unit_test(history_follows_ancestry_not_clocks),
+        cmocka_unit_test(rewritten_history_counts_as_measured_again),
+        cmocka_unit_test(accepted_step_is_no_creep),
+        cmocka_unit_test(epoch_of_a_commit_that_was_not_measured_begins_when_it_was_accepted),
+        cmocka_unit_test(reading_while_another_writes_gives_whole_runs),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

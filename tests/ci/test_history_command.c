@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// plumb history --csv, as a user runs it: one known step in a file of numbers, in every format.
+#include "tests/helpers/helper_files.h"
+#include "tests/helpers/helper_json.h"
+#include "tests/helpers/helper_plumb.h"
+#include "tests/helpers/helper_random.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static char *directory;
+static struct plumb_outcome outcome;
+
+static void write_csv(const char *name, const char *text)
+{
+    char *path = xprintf("%s/%s", directory, name);
+    helper_write_text(path, text);
+    free(path);
+}
+
+// 80 nights; 4 ms more (or less) from night 40 on, night 7 missing.
+static void write_step(const char *name, int before, int after)
+{
+    char text[4096] = "\xef\xbb\xbf" // a byte order mark, as spreadsheets write
+                      "night,ms\r\n";
+    for (int i = 0; i < 80; i++) {
+        size_t at = strlen(text);
+        if (i == 7)
+            snprintf(text + at, sizeof(text) - at, "n7,NA\r\n");
+        else if (i == 40)
+            snprintf(text + at, sizeof(text) - at, "\"n40, \"\"new\x1b\"\"\",%d.0\r\n", after);
+        else
+            snprintf(text + at, sizeof(text) - at, "n%d,%d.%d\r\n", i, i < 40 ? before : after,
+                     i * 7 % 10);
+    }
+    write_csv(name, text);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    directory = helper_directory();
+    write_step("step.csv", 100, 104);
+    write_step("fall.csv", 104, 100);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    helper_discard(directory);
+    free(directory);
+    return 0;
+}
+
+#define EXPECT(code, part, ...)                                                                    \
+    (plumb_run(&outcome, directory, (const char *const[]){"history", __VA_ARGS__, NULL}, 0),       \
+     plumb_said(&outcome, code, part))
+
+static void table_names_the_step_and_what_is_missing(void **state)
+{
+    (void)state;
+    EXPECT(0, "step.csv, column ms: 80 values (1 missing), noise ", "--csv=step.csv");
+    assert_non_null(strstr(outcome.output, ": 1 change\n"));
+    assert_non_null(strstr(outcome.output, "     40           40..40 "));
+    assert_non_null(strstr(outcome.output, " +3.9")); // % of the level before
+    assert_non_null(strstr(outcome.output, "  n40, \"new"));
+    assert_null(strchr(outcome.output, '\x1b'));
+    EXPECT(0, ": 1 change", "--csv=fall.csv", "--column=ms");
+    assert_non_null(strstr(outcome.output, " -3.8"));
+}
+
+static void csv_has_the_step_in_numbers(void **state)
+{
+    (void)state;
+    double before, after, size, low, high, evidence;
+    EXPECT(0,
+           "index,earliest,latest,before,after,size,size_low,size_high,evidence,label,confirmed\n"
+           "40,40,40,",
+           "--csv=step.csv", "--format=csv");
+    const char *row = strstr(outcome.output, "\n40,40,40,") + 10;
+    assert_int_equal(
+        sscanf(row, "%lf,%lf,%lf,%lf,%lf,%lf,", &before, &after, &size, &low, &high, &evidence), 6);
+    assert_true(fabs(before - 100.45) < 0.05 && fabs(after - 104.45) < 0.05);
+    assert_true(fabs(size - (after - before)) < 1e-9 && low < size && size < high);
+    assert_true(high - low > 0.1 && high - low < 2 && evidence > 50);
+    assert_non_null(strstr(row, ",\"n40, \"\"new"));
+    assert_non_null(strstr(row, "\",1\n"));
+}
+
+static void json_is_valid_and_says_the_same(void **state)
+{
+    (void)state;
+    EXPECT(0, "{\"series\":\"step.csv\",\"column\":\"ms\",\"values\":80,\"missing\":1,",
+           "--csv=step.csv", "--format=json");
+    assert_true(helper_json_is_valid(outcome.output));
+    assert_non_null(strstr(outcome.output, "\"drift\":false"));
+    assert_non_null(strstr(outcome.output, "{\"index\":40,\"earliest\":40,\"latest\":40,\""));
+    assert_non_null(strstr(outcome.output, "\"label\":\"n40, \\\"new"));
+    assert_non_null(strstr(outcome.output, "\"confirmed\":true}"));
+}
+
+// A step so small and so new that the segmentation waits for more values of it.
+static void the_online_detector_is_asked_too(void **state)
+{
+    (void)state;
+    char text[4096] = "ms\n";
+    struct random random = {45};
+    for (int i = 0; i < 120; i++) {
+        size_t at = strlen(text);
+        snprintf(text + at, sizeof(text) - at, "%.4f\n",
+                 (i < 100 ? 100 : 101.6) + random_normal(&random));
+    }
+    write_csv("fresh.csv", text);
+    EXPECT(0, "  alarm: not confirmed yet\n", "--csv=fresh.csv");
+    assert_non_null(strstr(outcome.output, ": 0 changes"));
+    assert_non_null(strstr(outcome.output, "; 1 alarm\n"));
+    EXPECT(0, "confirmed\n", "--csv=fresh.csv", "--format=csv");
+    assert_non_null(strstr(outcome.output, ",,0\n"));
+    assert_null(strstr(outcome.output, ",,1\n"));
+    EXPECT(0, "\"confirmed\":false}]", "--csv=fresh.csv", "--format=json");
+    assert_true(helper_json_is_valid(outcome.output));
+}
+
+static void files_without_numbers_are_refused(void **state)
+{
+    (void)state;
+    write_csv("header.csv", "night,ms\n");
+    write_csv("missing.csv", "ms\nNaN\nNA\n");
+    write_csv("none.csv", "");
+    EXPECT(4, "header.csv, column ms: no numbers", "--csv=header.csv", "--column=ms");
+    EXPECT(4, "missing.csv, column ms: no numbers", "--csv=missing.csv");
+    EXPECT(4, "none.csv: empty", "--csv=none.csv");
+    EXPECT(4, "no column 'us'", "--csv=step.csv", "--column=us");
+    EXPECT(4, "table, csv or json", "--csv=step.csv", "--format=xml");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(table_names_the_step_and_what_is_missing),
+        cmocka_unit_test(csv_has_the_step_in_numbers),
+        cmocka_unit_test(json_is_valid_and_says_the_same),
+        cmocka_unit_test(the_online_detector_is_asked_too),
+        cmocka_unit_test(files_without_numbers_are_refused),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

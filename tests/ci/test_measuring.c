@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ci/gate/measuring.h"
+#include "tests/helpers/helper_files.h"
+#include "tests/helpers/helper_store.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char policy_text[] = "[build]\n\tcommand = make\n[device \"host\"]\n\tkind = host\n"
+                                  "[problems \"p\"]\n\tproblem = 4x4x4:fp32\n"
+                                  "[kernel \"*\"]\n\tproblems = p\n\tmargin = 5%\n";
+
+// A run has stored its pairs when it judges them: its scale must be the one it measured with.
+static void scale_comes_from_other_runs_only(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct context context = {0};
+    struct run run;
+    struct gate_policy own, later;
+    struct error err;
+    char *folder = helper_directory();
+    context.store = scratch_store(scratch_path(&arena, folder, "s.db"), STORE_WRITE);
+    assert_int_equal(policy_parse(&context.policy, policy_text, strlen(policy_text), "p", &err), 0);
+    make_run(&run, RUN_GATE, 1, 1, 7);
+    save_whole_run(context.store, &run);
+    struct result *r = &run.results[0];
+    const struct station station = {.policy = &context.policy.devices[0],
+                                    .device = run.devices[r->device]};
+    const struct task task = {.result = r, .rule = &context.policy.kernels[0], .station = &station};
+    assert_int_equal(measuring_policy(&own, &context, run.id, &task, r->base.samples, r->base.count,
+                                      &arena, &err),
+                     0);
+    assert_int_equal(measuring_policy(&later, &context, run.id + 1, &task, r->base.samples,
+                                      r->base.count, &arena, &err),
+                     0);
+    const struct gate_policy plain = gate_policy_default("host", 1e6);
+    assert_true(own.scale == plain.scale && own.scale_pairs == 0);
+    assert_true(later.scale != plain.scale && later.scale_pairs > 0);
+    assert_true(own.margin == 0.05 && later.margin == 0.05);
+    run_free(&run);
+    policy_free(&context.policy);
+    store_close(context.store);
+    helper_discard(folder);
+    free(folder);
+    arena_free(&arena);
+}
+
+// A GPU that another process heats stretches a kernel of 94 us to 118; its margin stays.
+static void margin_does_not_go_by_how_hot_the_gpu_is(void **state)
+{
+    (void)state;
+    static const char text[] = "[build]\n\tcommand = make\n[device \"gpu\"]\n\tkind = cuda\n"
+                               "[problems \"p\"]\n\tproblem = 4096x4096x4096:e4m3\n"
+                               "[kernel \"*\"]\n\tproblems = p\n";
+    struct arena arena = {0};
+    struct context context = {0};
+    struct error err;
+    char *folder = helper_directory();
+    context.store = scratch_store(scratch_path(&arena, folder, "s.db"), STORE_WRITE);
+    assert_int_equal(policy_parse(&context.policy, text, strlen(text), "p", &err), 0);
+    struct result result = {.kernel = "k"};
+    assert_int_equal(problem_parse(&result.problem, "4096x4096x4096:e4m3", &err), 0);
+    const struct station station = {.policy = &context.policy.devices[0],
+                                    .device = {.kind = "cuda", .uuid = "GPU-0"},
+                                    .gpu = *gpu_find("h200-sxm")};
+    const struct task task = {
+        .result = &result, .rule = &context.policy.kernels[0], .station = &station};
+    const struct {
+        double time_us, clock_ghz, margin;
+    } days[] = {{94, 1.64, 0.005}, {118, 1.31, 0.005}, {150, 1.64, 0.003}, {118, 0, 0.003}};
+    for (size_t i = 0; i < ARRAY_COUNT(days); i++) {
+        const struct sample first = {.time_ns = days[i].time_us * 1e3,
+                                     .clock_hz = days[i].clock_ghz * 1e9};
+        struct gate_policy policy;
+        assert_int_equal(measuring_policy(&policy, &context, 1, &task, &first, 1, &arena, &err), 0);
+        assert_true(policy.margin == days[i].margin && policy.floor == days[i].margin / 2);
+    }
+    policy_free(&context.policy);
+    store_close(context.store);
+    helper_discard(folder);
+    free(folder);
+    arena_free(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(scale_comes_from_other_runs_only),
+        cmocka_unit_test(margin_does_not_go_by_how_hot_the_gpu_is),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

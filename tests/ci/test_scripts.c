@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ci/nightly and ci/quickstart, as far as they are more than the commands they call: what is wrong
+// before a verdict is exit code 4, never the code of a verdict.
+#include "model/base.h"
+#include "tests/helpers/helper_files.h"
+#include "tests/helpers/helper_repo.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+
+static struct helper_repo repo;
+static char *tree; // a checkout of this project, as far as the scripts look at it
+static char *said;
+
+static int shell(const char *script)
+{
+    char *command = xprintf("cd '%s' && exec 2>said >&2; %s", tree, script);
+    char *path = xprintf("%s/said", tree);
+    int status = system(command);
+    free(said);
+    said = helper_read(path, NULL);
+    free(path);
+    free(command);
+    assert_true(status != -1 && WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    helper_repo_create(&repo);
+    tree = helper_directory();
+    char *path = xprintf("%s/night.cfg", repo.directory);
+    helper_write_text(
+        path, "[build]\n\tinput = kernels\n\tinput = include\n"
+              "\tcommand = \"cc -O2 -std=gnu17 -shared -fPIC -Iinclude -o \\\"$PLUMB_OUT/k.so\\\" "
+              "kernels/blocked.c\"\n"
+              "[device \"host\"]\n\tkind = host\n[problems \"p\"]\n\tproblem = 32x32x32:fp32\n"
+              "[kernel \"*\"]\n\tproblems = p\n[measure]\n\tsamples = 4\n");
+    free(path);
+    return shell("mkdir -p ci build/dev && cp '" TEST_SOURCE "/ci/nightly' '" TEST_SOURCE
+                 "/ci/quickstart' ci && ln -s '" TEST_BIN "' build/dev/bin");
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    helper_repo_remove(&repo);
+    helper_discard(tree);
+    free(tree);
+    free(said);
+    return 0;
+}
+
+static void nightly_of_another_repository_finds_its_own_plumb(void **state)
+{
+    (void)state;
+    char *script = xprintf("ci/nightly --repo '%s' --back 1 --policy night.cfg", repo.directory);
+    int code = shell(script);
+    if (code > 2)
+        fail_msg("exit %d: %s", code, said);
+    assert_true(helper_exists(repo.directory, "nightly/site/index.html"));
+    free(script);
+}
+
+static void what_is_wrong_before_a_verdict_is_code_4(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *script, *says;
+    } cases[] = {
+        {"ci/nightly --repo", "One night"},
+        {"ci/nightly --repo /nowhere/at/all", "/nowhere/at/all"},
+        {"cd ci && ./nightly --nonsense x", "One night"},
+        {"ci/nightly --back none", "One night"},
+        {"echo > file; ci/nightly --out file/night", "file"},
+        {"git init -q empty; ci/nightly --repo empty", "HEAD"},
+        {"PLUMB_SKIP_SETUP=1 ci/quickstart --base", "ci/quickstart"},
+        {"PLUMB_SKIP_SETUP=1 ci/quickstart --nonsense x", "ci/quickstart"},
+        {"echo 'exit 1' > ci/setup; ci/quickstart", ""},
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        int code = shell(cases[i].script);
+        if (code != 4 || !strstr(said, cases[i].says))
+            fail_msg("%s: exit %d: %s", cases[i].script, code, said);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nightly_of_another_repository_finds_its_own_plumb),
+        cmocka_unit_test(what_is_wrong_before_a_verdict_is_code_4),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

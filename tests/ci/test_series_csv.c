@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ci/history/series_csv.h"
+#include "tests/helpers/helper_random.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void reads(const char *text, const char *column, const char *name, size_t count,
+                  const double *wanted)
+{
+    struct series_csv series;
+    struct error err = {""};
+    if (series_csv_parse(&series, text, strlen(text), "f", column, &err))
+        print_message("%s\n", err.text);
+    assert_string_equal(err.text, "");
+    assert_string_equal(series.column, name);
+    assert_int_equal(series.count, count);
+    size_t missing = 0;
+    for (size_t i = 0; i < count; i++) {
+        assert_true(isnan(wanted[i]) ? isnan(series.values[i]) : series.values[i] == wanted[i]);
+        missing += isnan(wanted[i]) != 0;
+    }
+    assert_int_equal(series.missing, missing);
+    series_csv_free(&series);
+}
+
+static void refuses(const char *text, const char *column, const char *message)
+{
+    struct series_csv series;
+    struct error err = {""};
+    assert_int_equal(series_csv_parse(&series, text, strlen(text), "f", column, &err), -1);
+    if (!strstr(err.text, message))
+        print_message("'%s' is not in '%s'\n", message, err.text);
+    assert_non_null(strstr(err.text, message));
+}
+
+static void one_column_needs_no_header(void **state)
+{
+    (void)state;
+    const double wanted[] = {1, -2.5, 3e3};
+    reads("1\n-2.5\n3e3\n", NULL, "1", 3, wanted);
+    reads("1\n-2.5\n3e3", NULL, "1", 3, wanted);
+    reads("1\r\n-2.5\r\n3e3\r\n\r\n", NULL, "1", 3, wanted);
+    reads("time_ns\n1\n-2.5\n3e3\n", NULL, "time_ns", 3, wanted);
+    reads("\xEF\xBB\xBFx\n 1\n-2.5 \n3e3\n", NULL, "x", 3, wanted);
+    reads("# by hand\n\nx\n1\n-2.5\n3e3\n", "x", "x", 3, wanted);
+    reads("\"x\"\n\"1\"\n\"-2.5\"\n3e3\n", NULL, "x", 3, wanted);
+}
+
+static void missing_values_keep_their_place(void **state)
+{
+    (void)state;
+    const double wanted[] = {1, NAN, NAN, 4};
+    reads("1\n\n\n4\n\n\n", NULL, "1", 4, wanted);
+    reads("x\n1\nNA\nnan\n4\n", NULL, "x", 4, wanted);
+    reads("a,x\nc1,1\nc2,\nc3,NULL\nc4,4\n", NULL, "x", 4, wanted);
+}
+
+static void the_only_column_of_numbers_is_found(void **state)
+{
+    (void)state;
+    const double wanted[] = {5, 4, 6};
+    reads("commit,time\nabc,5\ndef,4\n0fe,6\n", NULL, "time", 3, wanted);
+    reads("abc,5\ndef,4\n0fe,6\n", NULL, "2", 3, wanted);
+    reads("year,time\n2001,5\n2002,4\n2003,6\n", NULL, "time", 3, wanted);
+    reads(",time\n0,5\n1,4\n2,6\n", NULL, "time", 3, wanted);
+    reads("0,5\n1,4\n2,6\n", NULL, "2", 3, wanted);
+    reads("a,b\n5,1\n4,0\n6,3\n", "a", "a", 3, wanted);
+    reads("a,b\n1,5\n0,4\n3,6\n", "2", "b", 3, wanted);
+}
+
+static void bad_input_is_refused_by_line(void **state)
+{
+    (void)state;
+    refuses("", NULL, "f: empty");
+    refuses("\n\n\n", NULL, "f: empty");
+    refuses("x\n1\nfast\n", NULL, "f:3: 'fast' is not a finite number");
+    refuses("1\ninf\n", NULL, "f:2: 'inf'");
+    refuses("1\n1e999\n", NULL, "f:2: '1e999'");
+    refuses("1\n2 3\n", NULL, "f:2: '2 3'");
+    refuses("a,b\n1,2\n3\n", NULL, "f:3: 1 fields, but the first line has 2");
+    refuses("a,b\n5,2\n3,2\n", NULL, "2 columns of numbers ('a', 'b'");
+    refuses("a,b\n5,2\n3,2\n", "c", "f:1: no column 'c'");
+    refuses("a,b\n5,2\n3,x\n", "b", "f:3: 'x'");
+    refuses("\"1\n2\n", NULL, "never closed");
+    refuses("a,b,c\nx,y,z\n", NULL, "no column of numbers");
+}
+
+static void a_nul_byte_is_refused(void **state)
+{
+    (void)state;
+    struct series_csv series;
+    struct error err;
+    assert_int_equal(series_csv_parse(&series, "1\n\0\n", 4, "f", NULL, &err), -1);
+}
+
+static void a_missing_file_is_refused(void **state)
+{
+    (void)state;
+    char *text;
+    size_t length;
+    struct error err;
+    assert_int_equal(series_csv_read(&text, &length, TEST_DATA "/no/such.csv", &err), -1);
+    assert_non_null(strstr(err.text, "No such file"));
+}
+
+static void mutated_files_never_crash_the_reader(void **state)
+{
+    (void)state;
+    static const char *const seeds[] = {"commit,time\nabc,5\ndef,4\n0fe,6\n", "1\n\n2\nNA\n3\n",
+                                        "\"a\",\"b\"\"c\"\n\"1\",2\n"};
+    static const char bytes[] = "\n\r,\"#-+.eEnaN0123456789xX \t\0\xff";
+    struct random random = {31};
+    for (int game = 0; game < 20000; game++) {
+        char text[64];
+        const char *seed = seeds[game % 3];
+        size_t length = strlen(seed);
+        memcpy(text, seed, length);
+        for (int i = 0; i < 4; i++) {
+            size_t at = (size_t)(random_uniform(&random) * (double)length);
+            text[at] = bytes[(size_t)(random_uniform(&random) * (sizeof(bytes) - 1))];
+        }
+        length -= (size_t)(random_uniform(&random) * (double)length / 3);
+        char *copy = xcalloc(length ? length : 1, 1); // exact, so that ASan sees a byte too far
+        memcpy(copy, text, length);
+        struct series_csv series;
+        struct error err;
+        const char *column = game % 4 ? NULL : "time";
+        if (series_csv_parse(&series, copy, length, "f", column, &err) == 0) {
+            for (size_t i = 0; i < series.count; i++)
+                assert_false(isinf(series.values[i]));
+            series_csv_free(&series);
+        }
+        free(copy);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_column_needs_no_header),
+        cmocka_unit_test(missing_values_keep_their_place),
+        cmocka_unit_test(the_only_column_of_numbers_is_found),
+        cmocka_unit_test(bad_input_is_refused_by_line),
+        cmocka_unit_test(a_nul_byte_is_refused),
+        cmocka_unit_test(a_missing_file_is_refused),
+        cmocka_unit_test(mutated_files_never_crash_the_reader),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

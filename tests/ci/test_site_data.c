@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the site is told out of a store: states, runs and their times, replaced devices.
+#include "ci/site/site_data.h"
+#include "tests/helpers/helper_files.h"
+#include "tests/helpers/helper_store.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { COMMITS = 260, STEP = 130, SERIES = 3 };
+
+static char *folder;
+static struct store *store;
+static struct site_data data;
+static struct error err;
+
+static void ok(int status)
+{
+    if (status)
+        fail_msg("%s", err.text);
+}
+
+// calm: always; restless: the newest ten; stepped: +40 % from STEP on, and the newest ten restless.
+static const char *const names[SERIES] = {"calm", "restless", "stepped"};
+
+static double time_of(size_t series, unsigned commit)
+{
+    uint64_t seed = 10007 * (commit + 1) + series;
+    double noise = series && commit >= COMMITS - 10 ? 0.4 : 0.003;
+    return exp(10 + noise * draw_normal(&seed) + (series == 2 && commit >= STEP ? 0.34 : 0));
+}
+
+static void add_run(unsigned commit)
+{
+    struct run run = {.kind = RUN_MEASURE, .device_count = 1};
+    struct device device = {"host", commit < 20 ? "HOST-1" : "HOST-2", "CPU", "6.1", "glibc", ""};
+    struct sample samples[SERIES];
+    run.started_s = 1700000000 + 3600 * (int64_t)commit;
+    run.tool_version = run.repository = run.policy = "t";
+    run.headline = "";
+    run.devices = &device;
+    snprintf(run.head.id, sizeof(run.head.id), "%040u", commit);
+    run.head.summary = run.head.author = "";
+    run.head.time_s = run.started_s;
+    ok(store_begin_run(store, &run, &err));
+    for (size_t s = 0; s < SERIES; s++) {
+        struct result r = {
+            .head = {.samples = &samples[s], .count = 1, .regime = "", .detail = ""}};
+        samples[s] = (struct sample){
+            .time_ns = time_of(s, commit), .launches = 1, .role = ROLE_HEAD, .power_mw = -1};
+        snprintf(r.kernel, sizeof(r.kernel), "%s", names[s]);
+        snprintf(r.head_code, sizeof(r.head_code), "%040u", commit / 10);
+        r.problem = (struct problem){.m = 64, .n = 64, .k = 64, .batch = 1};
+        ok(store_save_result(store, &run, &r, &err));
+    }
+    if (commit != 200) // is interrupted
+        ok(store_finish_run(store, &run, &err));
+}
+
+static int set_up(void **state)
+{
+    struct arena arena = {0};
+    (void)state;
+    folder = helper_directory();
+    store = scratch_store(scratch_path(&arena, folder, "site.db"), STORE_WRITE);
+    ok(store_begin_batch(store, &err));
+    for (unsigned i = 0; i < COMMITS; i++)
+        add_run(i);
+    ok(store_commit_batch(store, &err));
+    arena_free(&arena);
+    ok(site_data_load(&data, store, NULL, 0, true, &err));
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    site_data_free(&data);
+    store_close(store);
+    helper_discard(folder);
+    free(folder);
+    return 0;
+}
+
+static const struct site_series *series_of(const char *kernel, const char *uuid)
+{
+    for (size_t i = 0; i < data.site.series_count; i++) {
+        const struct site_series *s = &data.site.series[i];
+        if (strcmp(s->kernel, kernel) == 0 && strcmp(data.site.devices[s->device].uuid, uuid) == 0)
+            return s;
+    }
+    fail_msg("no series of %s on %s", kernel, uuid);
+    return NULL;
+}
+
+// Ten restless points do not say where it is; all of them say that it moved.
+static void step_that_was_found_counts_though_the_newest_scatter(void **state)
+{
+    (void)state;
+    const struct site_series *stepped = series_of("stepped", "HOST-2");
+    assert_true(stepped->lower < 0.01 && stepped->upper > 0.06);
+    assert_int_equal(stepped->kind, VERDICT_SLOWER);
+    assert_int_equal(stepped->cause, CAUSE_KERNEL);
+    assert_non_null(strstr(stepped->sentence, "slower by "));
+    assert_int_equal(series_of("restless", "HOST-2")->kind, VERDICT_UNDECIDED);
+    assert_int_equal(series_of("calm", "HOST-2")->kind, VERDICT_SAME);
+}
+
+static void every_finished_run_is_there_with_its_times(void **state)
+{
+    (void)state;
+    const struct site *site = &data.site;
+    double *times = xcalloc(site->series_count, sizeof(*times));
+    assert_int_equal(site->run_count, COMMITS);
+    for (size_t i = 0; i < site->run_count; i++) {
+        const unsigned commit = COMMITS - 1 - (unsigned)i; // newest first
+        assert_int_equal(site->runs[i].revision == 0, commit == 200);
+        ok(site->load_times(times, i, site->context, &err));
+        for (size_t s = 0; s < site->series_count; s++) {
+            const struct site_series *series = &site->series[s];
+            bool then =
+                (strcmp(site->devices[series->device].uuid, "HOST-1") == 0) == (commit < 20);
+            size_t kernel = 0;
+            while (strcmp(names[kernel], series->kernel) != 0)
+                kernel++;
+            assert_int_equal(isfinite(times[s]), then);
+            if (then)
+                assert_true(fabs(times[s] / time_of(kernel, commit) - 1) < 1e-9);
+        }
+    }
+    assert_true(site->runs[0].revision != site->runs[1].revision);
+    free(times);
+}
+
+static void device_that_was_replaced_says_so(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct site_detail detail;
+    const struct site_series *old = series_of("calm", "HOST-1"), *new = series_of("calm", "HOST-2");
+    assert_non_null(strstr(old->sentence, "HOST-2 took its device's place"));
+    ok(data.site.load(&detail, (size_t)(new - data.site.series), data.site.context, &arena, &err));
+    assert_int_equal(detail.break_count, 1);
+    assert_int_equal(detail.breaks[0].index, 0);
+    assert_string_equal(detail.breaks[0].what, "device CPU HOST-1 -> HOST-2");
+    assert_true(fabs(detail.breaks[0].log_ratio) < 0.01);
+    arena_free(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(step_that_was_found_counts_though_the_newest_scatter),
+        cmocka_unit_test(every_finished_run_is_there_with_its_times),
+        cmocka_unit_test(device_that_was_replaced_says_so),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

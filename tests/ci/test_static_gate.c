@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The gate without a device: its rules, what they are fed, and the whole program on real device
+// code.
+#include "ci/gate/static_gate.h"
+#include "tests/helpers/helper_facts.h"
+#include "tests/helpers/helper_plumb.h"
+#include "tests/helpers/helper_repo.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void static_verdict_stops_what_a_person_would_stop(void **state)
+{
+    (void)state;
+    static const struct {
+        struct static_change change;
+        enum verdict_kind kind;
+    } rows[] = {
+        {{.notes = 1}, VERDICT_SLOWER},
+        {{.spill = 4}, VERDICT_SLOWER},
+        {{.spill = 4, .notes = -1, .log_model = -1}, VERDICT_SLOWER}, // bad news first
+        {{.log_model = 0.05, .model_band = 0.03}, VERDICT_SLOWER},
+        {{.log_model = 0.02, .model_band = 0.03}, VERDICT_SAME}, // the model is not that good
+        {{.log_model = 0.002}, VERDICT_SAME},                    // below the margin
+        {{.warps = -4}, VERDICT_UNDECIDED},
+        {{.unreadable = true}, VERDICT_UNDECIDED},
+        {{.unreadable = true, .spill = 8}, VERDICT_SLOWER},
+        {{.spill = -4}, VERDICT_FASTER},
+        {{.notes = -1}, VERDICT_FASTER},
+        {{.log_model = -0.05, .model_band = 0.03}, VERDICT_FASTER},
+        {{.warps = 4}, VERDICT_SAME},
+        {{.notes = 0}, VERDICT_SAME},
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
+        enum verdict_kind kind = static_verdict(&rows[i].change, 0.003);
+        if (kind != rows[i].kind)
+            fail_msg("row %zu: %s", i, verdict_kind_name(kind));
+    }
+}
+
+static struct static_change compare(struct two_builds *f, const struct model *model)
+{
+    return static_compare(&f->base, &f->head, &f->task, model, &f->arena);
+}
+
+static void spills_and_notes_of_the_head_are_bad_and_those_of_the_base_good(void **state)
+{
+    struct two_builds *f = *state;
+    f->base.functions.count = f->head.functions.count = 2;
+    f->head_functions[0].local_load_bytes = 32;
+    f->head_functions[1].local_store_bytes = 8;
+    f->base_functions[1].local_load_bytes = 4;
+    f->head.notes[1] = 3;
+    f->base.notes[0] = 1;
+    const struct static_change change = compare(f, NULL);
+    assert_int_equal(change.spill, 32 + 8 - 4); // of all functions
+    assert_int_equal(change.notes, 2);
+    assert_true(change.log_model == 0 && !change.unreadable);
+}
+
+static void the_function_that_loses_most_warps_counts(void **state)
+{
+    struct two_builds *f = *state;
+    f->base.functions.count = f->head.functions.count = 2;
+    f->base_functions[0].registers = 168; // 8 warps, now 16
+    f->head_functions[1].registers = 168; // 16 warps, now 8
+    assert_int_equal(compare(f, NULL).warps, -8);
+    f->base_functions[0].registers = 128;
+    f->head_functions[1].registers = 128;
+    assert_int_equal(compare(f, NULL).warps, 0);
+}
+
+static void a_function_of_one_side_has_only_its_spills(void **state)
+{
+    struct two_builds *f = *state;
+    f->head.functions.count = 2;
+    f->head_functions[1].local_load_bytes = 24;
+    const struct static_change change = compare(f, NULL);
+    assert_true(change.spill == 24 && change.warps == 0 && !change.unreadable);
+}
+
+static void no_machine_code_of_one_side_tells_nothing(void **state)
+{
+    struct two_builds *f = *state;
+    f->head.functions.count = 0;
+    assert_true(compare(f, NULL).unreadable);
+    f->head.functions.count = 1;
+    f->base.functions.count = 0;
+    assert_true(compare(f, NULL).unreadable);
+}
+
+// Time by tile_m, band by stages; no tile: not feasible.
+static struct prediction made_up(const struct predict_input *input)
+{
+    return (struct prediction){.feasible = input->traits->tile_m > 0,
+                               .time_ns = input->traits->tile_m,
+                               .band = 0.01 * input->traits->stages};
+}
+
+static void the_models_times_and_its_worse_band_are_compared(void **state)
+{
+    static const struct model model = {.name = "made-up", .predict = made_up};
+    struct two_builds *f = *state;
+    f->base_kernel.traits = (struct traits){.tile_m = 64, .stages = 2};
+    f->head_kernel.traits = (struct traits){.tile_m = 128, .stages = 3};
+    struct static_change change = compare(f, &model);
+    assert_true(fabs(change.log_model - log(2)) < 1e-12);
+    assert_true(change.model_band == 0.03);
+    f->base_kernel.traits.tile_m = 0;
+    change = compare(f, &model);
+    assert_true(change.log_model == 0 && change.model_band == 0);
+}
+
+static void the_reason_is_what_the_verdict_came_from(void **state)
+{
+    struct two_builds *f = *state;
+    static const struct {
+        struct static_change change;
+        enum verdict_kind kind;
+        const char *why, *reason;
+    } rows[] = {
+        {{.spill = 4}, VERDICT_SLOWER, "it now spills", "it now spills"},
+        {{.log_model = 0.0953102}, VERDICT_SLOWER, "registers", "the model expects +10.0 %"},
+        {{.log_model = -0.0953102}, VERDICT_FASTER, "registers", "the model expects -9.1 %"},
+        {{.warps = -4}, VERDICT_UNDECIDED, "8 warps", "8 warps"},
+        {{.unreadable = true},
+         VERDICT_UNDECIDED,
+         "",
+         "the device code is PTX or compressed and cannot be compared"},
+        {{.notes = 0}, VERDICT_SAME, "", "nothing that the compiler reports has changed"},
+        {{.notes = 0}, VERDICT_SAME, "2 registers more", "2 registers more"},
+        {{.spill = -4}, VERDICT_FASTER, "", "the code differs"},
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(rows); i++)
+        assert_string_equal(static_reason(&rows[i].change, rows[i].kind, rows[i].why, &f->arena),
+                            rows[i].reason);
+}
+
+// ---- the whole program on real device code; needs nvcc, no GPU ----
+
+// SUMS values live in each thread; the launch bounds leave 32 registers in the one that spills.
+#define KERNEL(name, bounds, body)                                                                 \
+    "#include \"kernel.h\"\n"                                                                      \
+    "#include <cuda_runtime.h>\n"                                                                  \
+    "static __global__ void __launch_bounds__(" bounds ") run(const float *a, float *c, int n)\n"  \
+    "{\n" body "}\n"                                                                               \
+    "static int supports(const struct plumb_problem *p) { return p->in_type == PLUMB_FP32; }\n"    \
+    "static int launch(const struct plumb_args *args, void *stream)\n"                             \
+    "{\n"                                                                                          \
+    "    run<<<1, 256, 0, (cudaStream_t)stream>>>((const float *)args->a, (float *)args->c,\n"     \
+    "                                             (int)args->problem.n);\n"                        \
+    "    return (int)cudaGetLastError();\n"                                                        \
+    "}\n"                                                                                          \
+    "static const struct plumb_kernel kernel = {.name = \"" name "\", .summary = \"\",\n"          \
+    "    .traits = {.threads = 256}, .supports = supports, .launch = launch};\n"                   \
+    "PLUMB_LIBRARY(\"cuda\", kernel)\n"
+
+#define WIDE                                                                                       \
+    "    float sum[96];\n"                                                                         \
+    "#pragma unroll\n"                                                                             \
+    "    for (int i = 0; i < 96; i++) sum[i] = a[i * 256 + threadIdx.x];\n"                        \
+    "    for (int l = 0; l < n; l++) {\n"                                                          \
+    "#pragma unroll\n"                                                                             \
+    "        for (int i = 0; i < 96; i++) sum[i] = sum[i] * a[l] + sum[(i + 7) % 96];\n"           \
+    "    }\n"                                                                                      \
+    "#pragma unroll\n"                                                                             \
+    "    for (int i = 0; i < 96; i++) c[i * 256 + threadIdx.x] = sum[i];\n"
+
+#define THIN(factor) "    c[threadIdx.x] = a[threadIdx.x] * " factor ";\n"
+
+static const char roomy[] = KERNEL("wide", "256", WIDE);
+static const char cramped[] = KERNEL("wide", "256, 8", WIDE);
+static const char thin[] = KERNEL("thin", "256", THIN("2.0f"));
+static const char thin_again[] = KERNEL("thin", "256", THIN("3.0f"));
+
+static const char policy[] =
+    "[build]\n\tinput = cuda\n\tinput = include\n"
+    "\tcommand = \"PATH=$PATH:/usr/local/cuda/bin; for f in \\\"$PLUMB_SOURCE\\\"/cuda/*.cu; do "
+    "nvcc -std=c++20 -O3 --shared -Xcompiler -fPIC -cudart shared -arch=sm_90a "
+    "-Xfatbin -compress=false -I\\\"$PLUMB_SOURCE\\\"/include "
+    "-o \\\"$PLUMB_OUT/$(basename \\\"$f\\\" .cu).so\\\" \\\"$f\\\" || exit 1; done\"\n"
+    "[device \"gpu\"]\n\tkind = cuda\n"
+    "[problems \"one\"]\n\tproblem = 64x64x64:fp32\n"
+    "[kernel \"*\"]\n\tproblems = one\n";
+
+static bool have_nvcc(void)
+{
+    return access("/usr/local/cuda/bin/nvcc", X_OK) == 0 ||
+           system("command -v nvcc >/dev/null 2>&1") == 0;
+}
+
+static void static_gate_finds_the_spill_and_says_it_measured_nothing(void **state)
+{
+    (void)state;
+    static struct helper_repo repo;
+    static struct plumb_outcome outcome;
+    char ids[3][OBJECT_ID_TEXT], policy_path[320];
+    if (!have_nvcc()) {
+        print_message("there is no nvcc: the static gate is not tried on device code\n");
+        skip();
+    }
+    helper_repo_create(&repo);
+    snprintf(policy_path, sizeof(policy_path), "%s/static.cfg", repo.directory);
+    FILE *file = fopen(policy_path, "w");
+    assert_non_null(file);
+    fputs(policy, file);
+    assert_int_equal(fclose(file), 0);
+    const struct helper_file first[] = {{"cuda/wide.cu", roomy, 0}, {"cuda/thin.cu", thin, 0}};
+    const struct helper_file second[] = {{"cuda/wide.cu", cramped, 0}};
+    const struct helper_file third[] = {{"cuda/wide.cu", roomy, 0},
+                                        {"cuda/thin.cu", thin_again, 0}};
+    const char *parent = repo.ids[REPO_FASTER];
+    helper_repo_commit(ids[0], repo.directory, "static", &parent, 1, 50, "two kernels", first, 2);
+    parent = ids[0];
+    helper_repo_commit(ids[1], repo.directory, "static", &parent, 1, 51, "spills", second, 1);
+    helper_repo_commit(ids[2], repo.directory, "other", &parent, 1, 52, "constant", third, 2);
+    const char *argv[] = {"gate", "--static", "--base",    ids[0], "--head",
+                          ids[1], "--policy", policy_path, NULL};
+    plumb_run(&outcome, repo.directory, argv, 0);
+    if (outcome.code != CONCLUDE_REGRESSION ||
+        !strstr(outcome.output, "static: wide 64x64x64:fp32") ||
+        !strstr(outcome.output, "not measured") || !strstr(outcome.output, "spills registers"))
+        fail_msg("exit %d:\n%s", outcome.code, outcome.output);
+    argv[5] = ids[2];
+    plumb_run(&outcome, repo.directory, argv, 0);
+    if (outcome.code != CONCLUDE_OK || !strstr(outcome.output, "OK: 2 same"))
+        fail_msg("exit %d:\n%s", outcome.code, outcome.output);
+    const char *report[] = {"report", "--format", "json", NULL};
+    plumb_run(&outcome, repo.directory, report, 0);
+    assert_non_null(strstr(outcome.output, "static: thin"));
+    helper_repo_remove(&repo);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, two_builds_set_up, two_builds_tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(static_verdict_stops_what_a_person_would_stop),
+        TEST(spills_and_notes_of_the_head_are_bad_and_those_of_the_base_good),
+        TEST(the_function_that_loses_most_warps_counts),
+        TEST(a_function_of_one_side_has_only_its_spills),
+        TEST(no_machine_code_of_one_side_tells_nothing),
+        TEST(the_models_times_and_its_worse_band_are_compared),
+        TEST(the_reason_is_what_the_verdict_came_from),
+        cmocka_unit_test(static_gate_finds_the_spill_and_says_it_measured_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// .github/workflows/nightly.yml, as far as it can be held to something without GitHub: its steps
+// are the ones known here, no event text reaches a shell, and the step that makes the night runs as
+// it is written, in a repository of its own. Not run: actions (`uses:`), ci/setup (it installs
+// packages) and the build, which the tests' own build stands for.
+#include "tests/helpers/helper_repo.h"
+
+#include <ctype.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+
+enum { LINE = 512, STEPS = 16, SCRIPT = 4096 };
+
+struct workflow {
+    char runs[STEPS][SCRIPT]; // the shell scripts of `run:`
+    size_t run_count;
+    char uses[STEPS][LINE];
+    size_t use_count;
+    size_t bad_lines; // tabs, trailing blanks, or a nesting that is not of two blanks
+};
+
+static struct workflow flow;
+static struct helper_repo repo;
+
+static size_t indent_of(const char *line)
+{
+    return strspn(line, " ");
+}
+
+static void add_text(char *out, const char *text)
+{
+    size_t used = strlen(out);
+    assert_true(used + strlen(text) < SCRIPT);
+    memcpy(out + used, text, strlen(text) + 1);
+}
+
+// `- run: SCRIPT`, `run: SCRIPT`, or `run: |` and the deeper lines after it.
+static void read_workflow(const char *path)
+{
+    char line[LINE];
+    FILE *file = fopen(path, "r");
+    size_t block = 0; // indent of a `run: |` whose lines follow
+    assert_non_null(file);
+    while (fgets(line, sizeof(line), file)) {
+        size_t indent = indent_of(line), length = strcspn(line, "\n");
+        line[length] = '\0';
+        flow.bad_lines += strchr(line, '\t') || (length && line[length - 1] == ' ');
+        if (block && (length == 0 || indent > block)) {
+            add_text(flow.runs[flow.run_count - 1], line + (length ? indent : 0));
+            add_text(flow.runs[flow.run_count - 1], "\n");
+            continue;
+        }
+        block = 0;
+        flow.bad_lines += indent % 2;
+        const char *text = line + indent;
+        if (strncmp(text, "- ", 2) == 0) {
+            text += 2;
+            indent += 2;
+        }
+        if (strncmp(text, "uses: ", 6) == 0) {
+            assert_true(flow.use_count < STEPS);
+            snprintf(flow.uses[flow.use_count++], LINE, "%s", text + 6);
+        }
+        if (strncmp(text, "run: ", 5) != 0)
+            continue;
+        assert_true(flow.run_count < STEPS);
+        if (strcmp(text + 5, "|") == 0)
+            block = indent;
+        else
+            add_text(flow.runs[flow.run_count], text + 5);
+        flow.run_count++;
+    }
+    fclose(file);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    read_workflow(TEST_SOURCE "/.github/workflows/nightly.yml");
+    helper_repo_create(&repo);
+    char *command = xprintf("cd '%s' && git reset -q --hard %s && mkdir -p ci build/dev && "
+                            "cp '%s/ci/nightly' ci/ && ln -s '%s' build/dev/bin",
+                            repo.directory, repo.ids[REPO_MERGE], TEST_SOURCE, TEST_BIN);
+    int status = system(command);
+    free(command);
+    char *policy = xprintf("%s/ci/plumb.cfg", repo.directory);
+    helper_repo_policy(policy, "\tproblem = 96x64x128:fp32\n",
+                       "[measure]\n\tsamples = 6\n\ttimeout = 3\n");
+    free(policy);
+    return status;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    helper_repo_remove(&repo);
+    return 0;
+}
+
+// ---- tests ----
+
+static void steps_are_the_ones_that_are_known(void **state)
+{
+    static const char *const runs[] = {"sh ci/setup", "cmake --preset dev", "code=0\n", "exit ${{"};
+    (void)state;
+    assert_int_equal(flow.bad_lines, 0);
+    assert_int_equal(flow.run_count, ARRAY_COUNT(runs));
+    for (size_t i = 0; i < ARRAY_COUNT(runs); i++) {
+        if (strncmp(flow.runs[i], runs[i], strlen(runs[i])) != 0)
+            fail_msg("step %zu is \"%s\"", i, flow.runs[i]);
+    }
+}
+
+static void actions_are_githubs_own_with_a_version(void **state)
+{
+    (void)state;
+    assert_true(flow.use_count >= 5);
+    for (size_t i = 0; i < flow.use_count; i++) {
+        const char *at = strchr(flow.uses[i], '@');
+        if (strncmp(flow.uses[i], "actions/", 8) != 0 || !at || at[1] != 'v' || !isdigit(at[2]))
+            fail_msg("uses: %s", flow.uses[i]);
+    }
+}
+
+// What a commit, a branch or a pull request is called must not become a command.
+static void no_text_from_outside_reaches_a_shell(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < flow.run_count; i++) {
+        for (const char *at = flow.runs[i]; (at = strstr(at, "${{")); at += 3)
+            assert_int_equal(strncmp(at, "${{ steps.night.outputs.code }}", 31), 0);
+    }
+}
+
+// As the runner does: bash -e, the step's environment, files for output and summary.
+static int run_night(void)
+{
+    char *script = xprintf("%s/step.sh", repo.directory);
+    FILE *file = fopen(script, "w");
+    assert_non_null(file);
+    fputs(flow.runs[2], file);
+    assert_int_equal(fclose(file), 0);
+    char *command = xprintf(
+        "cd '%s' && DEVICE=host COMMIT_URL=https://example.org/commit/ "
+        "SITE_URL=https://example.org/ GITHUB_OUTPUT=output.txt GITHUB_STEP_SUMMARY=summary.txt "
+        "bash -e step.sh > step.log 2>&1",
+        repo.directory);
+    int status = system(command);
+    free(command);
+    free(script);
+    assert_true(status != -1 && WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static bool has(const char *name, const char *text)
+{
+    char *path = xprintf("%s/%s", repo.directory, name), bytes[65536];
+    FILE *file = fopen(path, "r");
+    size_t length = file ? fread(bytes, 1, sizeof(bytes) - 1, file) : 0;
+    bytes[length] = '\0';
+    if (file)
+        fclose(file);
+    free(path);
+    return length > 0 && strstr(bytes, text);
+}
+
+static void the_nights_step_makes_site_output_and_summary(void **state)
+{
+    (void)state;
+    assert_int_equal(run_night(), 0);
+    assert_true(has("output.txt", "code="));
+    assert_true(has("summary.txt", "series"));
+    assert_true(has("nightly/site/index.html", "https://example.org/commit/"));
+    assert_true(has("nightly/site/feed.xml", "https://example.org/feed.xml"));
+    assert_true(has("nightly/site/accuracy.json", "\"format\":1"));
+    assert_true(has(".plumb/store.db", "SQLite format 3"));
+}
+
+static void the_next_night_goes_on_from_the_store_it_is_given(void **state)
+{
+    (void)state;
+    char *command = xprintf("cd '%s' && rm -rf nightly output.txt .plumb/cache", repo.directory);
+    assert_int_equal(system(command), 0);
+    free(command);
+    assert_int_equal(run_night(), 0);
+    assert_true(has("step.log", "nothing to do"));
+    assert_true(has("nightly/site/index.html", "series"));
+}
+
+static void a_night_that_cannot_work_fails_the_step(void **state)
+{
+    (void)state;
+    char *command = xprintf("cd '%s' && rm ci/plumb.cfg", repo.directory);
+    assert_int_equal(system(command), 0);
+    free(command);
+    assert_int_not_equal(run_night(), 0);
+    assert_true(has("output.txt", "code=4"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(steps_are_the_ones_that_are_known),
+        cmocka_unit_test(actions_are_githubs_own_with_a_version),
+        cmocka_unit_test(no_text_from_outside_reaches_a_shell),
+        cmocka_unit_test(the_nights_step_makes_site_output_and_summary),
+        cmocka_unit_test(the_next_night_goes_on_from_the_store_it_is_given),
+        cmocka_unit_test(a_night_that_cannot_work_fails_the_step),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

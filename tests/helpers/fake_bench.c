@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A bench without a device, for tests of its driver: it speaks model/wire.h, its times are made up
+// but always the same, and it misbehaves when asked. What it does is in the last part of a
+// library's name (lists) or in the kernel's name (everything else):
+//   NAME            behaves; in kernel "slower" the head takes 1.05 times as long as another base;
+//                   in "places" three times as long or as short by turns, unless it is loaded first
+//   crash[-AT]      dies by SIGSEGV       hang[-AT]    never answers
+//   garbage[-AT]    a line that is none   huge[-AT]    a line of a megabyte
+//   binary[-AT]     a NUL in a line       exit[-AT]    exits with status 0
+//   lost[-AT]       exits as if its device were gone, and then there is none (a file beside it)
+//   claims[-AT]     the same, but the device is still there
+//   NAME-NUMBER     the same as NAME: many series of one behaviour
+//   touchy-pairs    dies only when other series are open
+// AT is list, open, pairs (also solo), close; without it: open. "base-crash" does it only with the
+// library base-crash.so. Others: see misbehave() and take_samples().
+//
+// Files beside the program, when they are there: PROGRAM.journal gets a line per start, open, pairs
+// and close, with the kernel; PROGRAM.room holds how many series have room at once; with
+// PROGRAM.calm nothing misbehaves.
+#include "tests/helpers/misbehave.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SERIES_MAX = 1024 };
+
+struct series {
+    int64_t id; // 0: free
+    char kernel[KERNEL_NAME_TEXT];
+    bool has_base, same; // base and head are one file
+    bool head_first;     // order of loading
+    uint32_t next_pair, launches;
+};
+
+struct bench {
+    struct series open[SERIES_MAX];
+    int count, room;
+    FILE *journal; // NULL: none
+};
+
+static void note_down(const struct bench *bench, const char *what, const char *kernel)
+{
+    if (bench->journal) {
+        fprintf(bench->journal, "%s%s%s\n", what, *kernel ? " " : "", kernel);
+        fflush(bench->journal);
+    }
+}
+
+static void greet(void)
+{
+    struct wire_line line;
+    wire_begin(&line, "hello");
+    wire_add_int(&line, "wire", WIRE_VERSION);
+    wire_add_text(&line, "version", "fake");
+    put(&line);
+    wire_begin(&line, "device");
+    wire_add_text(&line, "kind", "host");
+    wire_add_text(&line, "uuid", "fake-0001");
+    wire_add_text(&line, "name", "Fake device");
+    wire_add_text(&line, "driver", "1");
+    wire_add_text(&line, "runtime", "2");
+    wire_add_int(&line, "sm_count", 4);
+    wire_add_double(&line, "clock_hz", 2e9);
+    put(&line);
+}
+
+// "/a/b/crash-list.so" is crash-list.
+static void stem(char out[KERNEL_NAME_TEXT], const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    text_copy(out, KERNEL_NAME_TEXT, slash ? slash + 1 : path);
+    char *dot = strrchr(out, '.');
+    if (dot)
+        *dot = '\0';
+}
+
+static void list(const struct wire_record *record)
+{
+    char name[KERNEL_NAME_TEXT];
+    struct wire_line line;
+    const struct traits traits = {.in = DTYPE_FP32, .out = DTYPE_FP32, .acc = DTYPE_FP32};
+    stem(name, wire_text(record, "library"));
+    misbehave(name, "list");
+    if (strcmp(name, "abi") == 0) {
+        put_text("fail", "abi.so: kernel ABI version 9, this bench reads version 1");
+        return;
+    }
+    wire_begin(&line, "kernel");
+    wire_add_text(&line, "name", strcmp(name, "badname") == 0 ? "../Evil Name" : name);
+    wire_add_text(&line, "summary", "a fake\nwith \x1b[31mcolour");
+    wire_add_text(&line, "device", "host");
+    wire_add_traits(&line, &traits);
+    put(&line);
+    put_text("done", NULL);
+}
+
+static void put_state(const char *name, const struct series *series, enum measurement_state state,
+                      double error, const char *note)
+{
+    struct wire_line line;
+    wire_begin(&line, name);
+    wire_add_int(&line, "id", series->id);
+    wire_add_text(&line, "state", measurement_state_name(state));
+    wire_add_text(&line, "role", "head");
+    wire_add_double(&line, "error", error);
+    wire_add_double(&line, "tolerance", 1e-3);
+    wire_add_int(&line, "launches", series->launches);
+    wire_add_text(&line, "note", note);
+    put(&line);
+    put_text("done", NULL);
+}
+
+static struct series *find(struct bench *bench, int64_t id)
+{
+    for (int i = 0; i < bench->count; i++) {
+        if (bench->open[i].id == id)
+            return &bench->open[i];
+    }
+    return NULL;
+}
+
+// Without a wish for the launches, another order of loading makes another choice.
+static void read_series(struct series *series, const struct wire_record *record)
+{
+    int64_t order = 0, launches = 0;
+    struct error err;
+    *series = (struct series){0};
+    if (wire_int(&series->id, record, "id", 1, INT64_MAX, &err) ||
+        (wire_text(record, "order") && wire_int(&order, record, "order", 0, 1, &err)) ||
+        (wire_text(record, "launches") && wire_int(&launches, record, "launches", 1, 100, &err)))
+        exit(4);
+    text_copy(series->kernel, sizeof(series->kernel), wire_text(record, "kernel"));
+    series->has_base = wire_text(record, "base") != NULL;
+    series->same =
+        series->has_base && strcmp(wire_text(record, "base"), wire_text(record, "head")) == 0;
+    series->head_first = order == 1;
+    series->launches = (uint32_t)(launches ? launches : order ? 8 : 4);
+}
+
+static void open_series(struct bench *bench, const struct wire_record *record)
+{
+    char base[KERNEL_NAME_TEXT] = "", head[KERNEL_NAME_TEXT] = "";
+    struct series *series = &bench->open[bench->count];
+    if (bench->count == bench->room) {
+        note_down(bench, "full", wire_text(record, "kernel"));
+        put_text("fail", "bench: open: no room");
+        return;
+    }
+    read_series(series, record);
+    if (find(bench, series->id))
+        exit(4);
+    note_down(bench, "open", series->kernel);
+    if (series->has_base)
+        stem(base, wire_text(record, "base"));
+    stem(head, wire_text(record, "head"));
+    if (strcmp(base, "bad-base") == 0 || strcmp(head, "bad-base") == 0)
+        crash();
+    misbehave(series->kernel, "open");
+    if (strcmp(series->kernel, "refuse") == 0)
+        put_text("fail", "bench: open: no memory for the inputs");
+    else if (strcmp(series->kernel, "mute") == 0)
+        put_text("done", NULL);
+    else if (strcmp(series->kernel, "wrong") == 0)
+        put_state("opened", series, MEASURED_WRONG, NAN, "C[3,4] is nan\x1b[0m");
+    else {
+        put_state("opened", series, MEASURED_OK, 1e-6, "algorithm 7");
+        bench->count++;
+    }
+}
+
+static void put_sample(const struct series *series, enum sample_role role, int order, int64_t block,
+                       double time_ns)
+{
+    const struct sample sample = {.time_ns = time_ns,
+                                  .clock_hz = 1.5e9,
+                                  .launches = series->launches,
+                                  .pair = series->next_pair,
+                                  .block = (uint16_t)block,
+                                  .role = (uint8_t)role,
+                                  .order = (uint8_t)order,
+                                  .temperature_c = 40,
+                                  .power_mw = -1};
+    struct wire_line line;
+    wire_begin(&line, "sample");
+    wire_add_int(&line, "id", series->id);
+    wire_add_sample(&line, &sample);
+    put(&line);
+}
+
+// Kernels that break the rules: "many" sends one too many, "few" one less, "alone" half a pair,
+// "jumps" leaves out a number, "negative" a time below zero, "foreign" another series' sample;
+// "crash-pairs" dies half-way.
+static void take_samples(const struct bench *bench, struct series *series,
+                         const struct wire_record *record, bool pairs)
+{
+    int64_t count, block;
+    struct error err;
+    const char *kernel = series->kernel;
+    note_down(bench, "pairs", kernel);
+    if (wire_int(&count, record, "count", 1, 1000000, &err) ||
+        wire_int(&block, record, "block", 0, UINT16_MAX, &err))
+        exit(4);
+    if (strcmp(kernel, "many") == 0)
+        count++;
+    if (strcmp(kernel, "few") == 0)
+        count--;
+    for (int64_t i = 0; i < count; i++, series->next_pair++) {
+        if (i == count / 2)
+            misbehave(kernel, "pairs");
+        if (i == count / 2 && strcmp(kernel, "touchy-pairs") == 0 && bench->count > 1)
+            crash();
+        series->next_pair += strcmp(kernel, "jumps") == 0 && i == 3;
+        double time_ns = 1000 + (double)(series->next_pair % 7);
+        double slower = strncmp(kernel, "slower", 6) == 0 && !series->same ? 1.05 : 1;
+        if (strcmp(kernel, "places") == 0 && !series->head_first)
+            slower = series->next_pair % 2 ? 3 : 1 / 3.0;
+        bool head_first = pairs && series->next_pair % 2 == 1;
+        struct series shown = *series;
+        shown.id += strcmp(kernel, "foreign") == 0;
+        if (strcmp(kernel, "negative") == 0)
+            time_ns = -time_ns;
+        if (!pairs) {
+            put_sample(&shown, ROLE_HEAD, 0, block, time_ns * slower);
+            continue;
+        }
+        put_sample(&shown, head_first ? ROLE_HEAD : ROLE_BASE, 0, block,
+                   head_first ? time_ns * slower : time_ns);
+        if (strcmp(kernel, "alone") == 0)
+            continue;
+        put_sample(&shown, head_first ? ROLE_BASE : ROLE_HEAD, 1, block,
+                   head_first ? time_ns : time_ns * slower);
+    }
+    put_text("done", NULL);
+}
+
+static void close_series(struct bench *bench, struct series *open)
+{
+    struct series closed = *open, *series = &closed;
+    *open = bench->open[--bench->count];
+    note_down(bench, "close", series->kernel);
+    misbehave(series->kernel, "close");
+    bool late = strcmp(series->kernel, "late-wrong") == 0;
+    put_state("closed", series, late ? MEASURED_WRONG : MEASURED_OK, late ? 0.5 : 1e-6,
+              late ? "C[0,0] after the launches" : "");
+}
+
+static void put_figure(const char *key, double value, double cv, bool stable)
+{
+    struct wire_line line;
+    wire_begin(&line, "figure");
+    wire_add_text(&line, "key", key);
+    wire_add_double(&line, "value", value);
+    wire_add_double(&line, "cv", cv);
+    wire_add_int(&line, "repeats", 5);
+    wire_add_int(&line, "stable", stable);
+    wire_add_text(&line, "note", stable ? "" : "spread of 12 %");
+    put(&line);
+}
+
+static void calibrate(const struct wire_record *record)
+{
+    const char *only = wire_text(record, "only");
+    if (only && strcmp(only, "nonsense") == 0)
+        put_figure("no name at all", 1, 0, true);
+    if (!only || strcmp(only, "dram_bytes_s") == 0)
+        put_figure("dram_bytes_s", 4e12, 0.002, true);
+    if (!only)
+        put_figure("launch_s", 2e-6, 0.12, false);
+    put_text("done", NULL);
+}
+
+static bool serve(struct bench *bench, const struct wire_record *record)
+{
+    int64_t id;
+    struct error err;
+    struct series *series = NULL;
+    if (wire_text(record, "id") && wire_int(&id, record, "id", 1, INT64_MAX, &err) == 0)
+        series = find(bench, id);
+    if (strcmp(record->name, "list") == 0)
+        list(record);
+    else if (strcmp(record->name, "open") == 0)
+        open_series(bench, record);
+    else if (strcmp(record->name, "pairs") == 0 && series)
+        take_samples(bench, series, record, true);
+    else if (strcmp(record->name, "solo") == 0 && series)
+        take_samples(bench, series, record, false);
+    else if (strcmp(record->name, "close") == 0 && series)
+        close_series(bench, series);
+    else if (strcmp(record->name, "calibrate") == 0)
+        calibrate(record);
+    else
+        return false;
+    return true;
+}
+
+static void read_files(struct bench *bench)
+{
+    char path[PATH_MAX];
+    FILE *room = fopen(beside(path, ".room"), "r");
+    bench->room = SERIES_MAX;
+    if (room && fscanf(room, "%d", &bench->room) != 1)
+        abort();
+    if (room)
+        fclose(room);
+    if (access(beside(path, ".journal"), F_OK) == 0)
+        bench->journal = fopen(path, "a");
+    note_down(bench, "start", "");
+}
+
+int main(int argc, char **argv)
+{
+    static char line[WIRE_LINE];
+    static struct bench bench;
+    struct error err;
+    char path[PATH_MAX];
+    const char *device = argc == 3 && strcmp(argv[1], "--device") == 0 ? argv[2] : "";
+    if (access(marker(path), F_OK) == 0 || strcmp(device, "host") != 0) {
+        fprintf(stderr, "fake_bench: no device %s\n", device);
+        return STATUS_LOST;
+    }
+    read_files(&bench);
+    greet();
+    while (fgets(line, sizeof(line), stdin)) {
+        struct wire_record record;
+        if (wire_parse(&record, line, &err) || !serve(&bench, &record))
+            return 0;
+    }
+    return 0;
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/helpers/helper_files.h"
+
+#include "runner/files.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+_Noreturn static void die(const char *path)
+{
+    perror(path);
+    abort();
+}
+
+char *helper_directory(void)
+{
+    const char *parent = getenv("TMPDIR");
+    char *directory = xprintf("%s/plumb-test-XXXXXX", parent && *parent ? parent : "/tmp");
+    if (!mkdtemp(directory))
+        die(directory);
+    return directory;
+}
+
+void helper_discard(const char *directory)
+{
+    struct error err;
+    if (files_remove(directory, &err))
+        fprintf(stderr, "%s\n", err.text);
+}
+
+char *helper_read(const char *path, size_t *size)
+{
+    size_t used = 0, room = 65536;
+    char *bytes = xcalloc(room, 1);
+    FILE *file = fopen(path, "rbe");
+    if (!file)
+        die(path);
+    for (size_t got; (got = fread(bytes + used, 1, room - used - 1, file)) > 0;) {
+        used += got;
+        if (room - used < 2)
+            bytes = xrealloc(bytes, room *= 2, 1);
+    }
+    if (ferror(file) || fclose(file))
+        die(path);
+    bytes[used] = '\0';
+    if (size)
+        *size = used;
+    return bytes;
+}
+
+void helper_write(const char *path, const void *bytes, size_t size)
+{
+    FILE *file = fopen(path, "wbe");
+    if (!file || fwrite(bytes, 1, size, file) != size || fclose(file))
+        die(path);
+}
+
+void helper_write_text(const char *path, const char *text)
+{
+    helper_write(path, text, strlen(text));
+}
+
+bool helper_exists(const char *directory, const char *name)
+{
+    struct stat status;
+    char *path = xprintf("%s/%s", directory, name);
+    const bool there = lstat(path, &status) == 0;
+    free(path);
+    return there;
+}
+
+bool helper_says(const char *path, const char *text)
+{
+    char *all = helper_read(path, NULL);
+    const bool says = strstr(all, text);
+    if (!says)
+        fprintf(stderr, "%s does not say \"%s\"\n", path, text);
+    free(all);
+    return says;
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/helpers/helper_random.h"
+
+#include <math.h>
+
+const char *const noise_names[NOISE_KINDS] = {"normal", "t3",    "cauchy",  "ar(.5)",
+                                              "ar(.9)", "drift", "bimodal", "skew",
+                                              "spikes", "step",  "bursts"};
+
+// splitmix64 (Steele, Lea and Flood 2014).
+static uint64_t next_bits(struct random *random)
+{
+    uint64_t z = random->state += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+double random_uniform(struct random *random)
+{
+    return ((double)(next_bits(random) >> 11) + 0.5) * 0x1p-53;
+}
+
+double random_normal(struct random *random)
+{
+    double radius = sqrt(-2 * log(random_uniform(random)));
+    return radius * cos(2 * M_PI * random_uniform(random));
+}
+
+bool random_coin(struct random *random)
+{
+    return next_bits(random) >> 63;
+}
+
+struct duet duet_start(enum noise noise, double sd, double log_ratio, uint64_t seed)
+{
+    struct duet duet = {.noise = noise, .sd = sd, .log_ratio = log_ratio};
+    duet.random.state = seed * 0x2545f4914f6cdd1du + noise;
+    duet.level = random_normal(&duet.random);
+    return duet;
+}
+
+static double correlated(struct duet *duet, double r)
+{
+    duet->level = r * duet->level + sqrt(1 - r * r) * random_normal(&duet->random);
+    return duet->level;
+}
+
+static double t3(struct random *random)
+{
+    double squares = 0, z = random_normal(random);
+    for (int i = 0; i < 3; i++) {
+        double x = random_normal(random);
+        squares += x * x;
+    }
+    return z / sqrt(squares / 3);
+}
+
+// One launch, in units of the SD.
+static double launch(struct duet *duet)
+{
+    struct random *random = &duet->random;
+    duet->launches++;
+    switch (duet->noise) {
+    case NOISE_T3:
+        return t3(random);
+    case NOISE_CAUCHY:
+        return tan(M_PI * (random_uniform(random) - 0.5));
+    case NOISE_AR5:
+        return correlated(duet, 0.5);
+    case NOISE_AR9:
+        return correlated(duet, 0.9);
+    case NOISE_DRIFT:
+        return random_normal(random) + 0.05 * (double)duet->launches;
+    case NOISE_BIMODAL:
+        duet->high ^= random_uniform(random) < 0.05;
+        return random_normal(random) + (duet->high ? 4 : 0);
+    case NOISE_SKEW:
+        return -log(random_uniform(random));
+    case NOISE_SPIKES:
+        return random_normal(random) + (random_uniform(random) < 0.02 ? 30 : 0);
+    case NOISE_STEP:
+        return random_normal(random) + (duet->launches > 61 ? 20 : 0);
+    case NOISE_BURSTS:
+        duet->high ^= random_uniform(random) < 0.02;
+        return duet->high ? 5 * random_normal(random) + 10 : random_normal(random);
+    default:
+        return random_normal(random);
+    }
+}
+
+static void log_times(struct duet *duet, double *base, double *head, bool *head_first)
+{
+    double first = duet->sd * launch(duet);
+    double second = duet->sd * launch(duet) + duet->second;
+    *head_first = random_coin(&duet->random);
+    *base = *head_first ? second : first;
+    *head = (*head_first ? first : second) + duet->log_ratio;
+    if (duet->head_sd > 0)
+        *head += duet->head_sd * random_normal(&duet->random);
+}
+
+void duet_pair(struct duet *duet, double *base_ns, double *head_ns, bool *head_first)
+{
+    log_times(duet, base_ns, head_ns, head_first);
+    *base_ns = 1e6 * exp(*base_ns);
+    *head_ns = 1e6 * exp(*head_ns);
+}
+
+// Not from the times: a Cauchy launch may be too long for a double, its logarithm is not.
+double duet_log_ratio(struct duet *duet)
+{
+    double base, head;
+    bool head_first;
+    log_times(duet, &base, &head, &head_first);
+    return head - base;
+}

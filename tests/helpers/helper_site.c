@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/helpers/helper_site.h"
+
+#include "tests/helpers/helper_run.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+// What happens to a series: nothing, a step up, a step down, an accepted step, slow creep.
+enum fate { FATE_NOTHING, FATE_SLOWER, FATE_FASTER, FATE_ACCEPTED, FATE_CREEP, FATE_BROKEN, FATES };
+
+static enum fate fate_of(size_t series)
+{
+    static const enum fate fates[] = {FATE_SLOWER,  FATE_NOTHING, FATE_NOTHING, FATE_ACCEPTED,
+                                      FATE_NOTHING, FATE_FASTER,  FATE_NOTHING, FATE_NOTHING,
+                                      FATE_CREEP,   FATE_NOTHING, FATE_NOTHING};
+    if (series == 12)
+        return FATE_BROKEN;
+    return series < 16        ? fates[series % ARRAY_COUNT(fates)]
+           : series % 17 == 3 ? FATE_SLOWER
+                              : FATE_NOTHING;
+}
+
+static double step_of(enum fate fate)
+{
+    return fate == FATE_SLOWER     ? 0.034
+           : fate == FATE_FASTER   ? -0.021
+           : fate == FATE_ACCEPTED ? 0.018
+           : fate == FATE_CREEP    ? 0.012
+                                   : 0;
+}
+
+static double level_ns(size_t series)
+{
+    return 9000.0 * (1 + (double)(series * 37 % 101));
+}
+
+static void make_commit_id(char out[OBJECT_ID_TEXT], size_t index)
+{
+    unsigned mixed = (unsigned)(index + 1) * 2654435761u;
+    snprintf(out, OBJECT_ID_TEXT, "%08x%08x%024x", mixed, mixed * 40503u, (unsigned)index);
+}
+
+static void make_points(struct helper_site *h, struct site_detail *out, size_t index,
+                        struct arena *arena)
+{
+    uint64_t state = 88172645463325252ull + index * 7919;
+    size_t step_at = h->commits * 7 / 10;
+    enum fate fate = fate_of(index);
+    double *lower = arena_alloc(arena, h->commits * sizeof(*lower));
+    double *upper = arena_alloc(arena, h->commits * sizeof(*upper));
+    out->history.points = arena_alloc(arena, h->commits * sizeof(*out->history.points));
+    out->history.count = out->total = h->commits;
+    for (size_t i = 0; i < h->commits; i++) {
+        struct history_point *p = &out->history.points[i];
+        double moved = fate == FATE_CREEP ? (double)i / (double)h->commits : i >= step_at;
+        double spike = helper_uniform(&state) < 0.004 ? 0.06 : 0;
+        p->time_ns =
+            level_ns(index) * exp(step_of(fate) * moved + 0.0025 * helper_normal(&state) + spike);
+        p->time_s = 1760000000 + (int64_t)i * 3600;
+        p->clock_hz = 1.58e9;
+        p->predicted_ns = level_ns(index) / (1.02 + 0.01 * (double)(index % 40));
+        p->same_code = i % 7 != 0;
+        make_commit_id(p->commit, i);
+        lower[i] = p->time_ns * 0.996;
+        upper[i] = p->time_ns * 1.004;
+    }
+    out->lower_ns = lower;
+    out->upper_ns = upper;
+}
+
+static void make_model(struct site_detail *out, double time_ns, struct arena *arena)
+{
+    static const struct chart_span spans[] = {
+        {"producer", "tma 0", 0, 900},       {"producer", "tma 1", 900, 1800},
+        {"producer", "tma 2", 1800, 2700},   {"consumer 0", "mma 0", 900, 2000},
+        {"consumer 0", "mma 1", 2000, 3100}, {"consumer 0", "store", 3100, 3700},
+        {"consumer 1", "mma 0", 1500, 2600}, {"consumer 1", "mma 1", 2600, 3700},
+    };
+    struct prediction *p = &out->prediction;
+    (void)arena;
+    *p = (struct prediction){.model = "hopper", .version = "3", .feasible = true};
+    p->time_ns = time_ns;
+    p->bound = BOUND_COMPUTE;
+    p->parts[p->part_count++] = (struct prediction_part){"launch", time_ns * 0.04};
+    p->parts[p->part_count++] = (struct prediction_part){"fill", time_ns * 0.06};
+    p->parts[p->part_count++] = (struct prediction_part){"mainloop", time_ns * 0.8};
+    p->parts[p->part_count++] = (struct prediction_part){"epilogue", time_ns * 0.1};
+    out->spans = spans;
+    out->span_count = ARRAY_COUNT(spans);
+}
+
+// Every tenth series got another driver, every thirteenth another device.
+static void make_break(const struct helper_site *h, struct site_detail *out, size_t index,
+                       struct arena *arena)
+{
+    if (index % 10 && index % 13)
+        return;
+    bool device = index % 10 != 0;
+    struct site_break *b = arena_alloc(arena, sizeof(*b));
+    *b = (struct site_break){.index = device ? 0 : h->commits * 7 / 20,
+                             .what = h->hostile ? helper_hostile[1]
+                                     : device   ? "device NVIDIA H200 GPU-0 -> GPU-6f1d2c9a"
+                                                : "driver 570.86 -> 580.159.04",
+                             .log_ratio = device ? 0.012 : NAN,
+                             .lower = device ? 0.009 : NAN,
+                             .upper = device ? 0.015 : NAN};
+    b->time_s = out->history.points[b->index].time_s;
+    make_commit_id(b->commit, b->index);
+    out->breaks = b;
+    out->break_count = 1;
+}
+
+static int load(struct site_detail *out, size_t index, void *context, struct arena *arena,
+                struct error *err)
+{
+    struct helper_site *h = context;
+    enum fate fate = fate_of(index);
+    if (++h->loads == h->fail_at)
+        return error_set(err, "store: series %zu cannot be read", index);
+    make_points(h, out, index, arena);
+    make_model(out, out->history.points[0].predicted_ns, arena);
+    make_break(h, out, index, arena);
+    if (fate == FATE_NOTHING || fate == FATE_BROKEN)
+        return 0;
+    size_t at = h->commits * 7 / 10;
+    struct site_change *change = arena_alloc(arena, sizeof(*change));
+    *change = (struct site_change){.index = at,
+                                   .first = at > 2 ? at - 2 : 0,
+                                   .last = at,
+                                   .time_s = out->history.points[at].time_s,
+                                   .log_ratio = step_of(fate),
+                                   .lower = step_of(fate) - 0.002,
+                                   .upper = step_of(fate) + 0.002,
+                                   .log_evidence = 61,
+                                   .cause = CAUSE_KERNEL,
+                                   .sentence = h->hostile ? helper_hostile[1] : NULL};
+    make_commit_id(change->commit, at);
+    make_commit_id(change->first_commit, change->first);
+    make_commit_id(change->last_commit, at);
+    out->changes = change;
+    out->change_count = 1;
+    if (fate == FATE_ACCEPTED) {
+        struct site_epoch *epoch = arena_alloc(arena, sizeof(*epoch));
+        *epoch = (struct site_epoch){at,
+                                     "",
+                                     step_of(fate),
+                                     "wider tiles trade this shape for large ones",
+                                     "A. Author <author@example.org>",
+                                     1768000000};
+        make_commit_id(epoch->commit, at);
+        out->epochs = epoch;
+        out->epoch_count = 1;
+    }
+    return 0;
+}
+
+static const char *kernel_name(struct helper_site *h, size_t series)
+{
+    static const char *const names[] = {"tma_persistent", "tiled",   "wgmma_pingpong", "stream_k",
+                                        "cublaslt",       "split_k", "host_simd"};
+    size_t kernel = series / 3 % 20;
+    if (h->hostile)
+        return helper_hostile[kernel % helper_hostile_count];
+    return kernel < ARRAY_COUNT(names) ? names[kernel]
+                                       : arena_printf(&h->arena, "kernel_%02zu", kernel);
+}
+
+static void make_series(struct helper_site *h, struct site_series *s, size_t index)
+{
+    enum fate fate = fate_of(index);
+    uint64_t state = index + 1;
+    double change = fate == FATE_ACCEPTED ? 0.0006 : step_of(fate) + 0.0007 * helper_normal(&state);
+    struct error err;
+    char *problem = arena_printf(&h->arena, "%zux%zux%d:bf16", 64 + index % 60 * 64,
+                                 128 + index / 60 * 128, 4096);
+    (void)problem_parse(&s->problem, problem, &err);
+    s->kernel = kernel_name(h, index);
+    s->device = index % 2;
+    s->revision = h->commits * 1000003 + index;
+    s->points = h->commits;
+    s->newest_s = 1760000000 + (int64_t)h->commits * 3600;
+    s->time_ns = level_ns(index) * exp(step_of(fate));
+    s->clock_hz = 1.58e9;
+    s->predicted_ns = level_ns(index) / (1.02 + 0.01 * (double)(index % 40));
+    s->bound = index % 3 ? BOUND_COMPUTE : BOUND_MEMORY;
+    s->kind = fate == FATE_BROKEN                         ? VERDICT_BROKEN
+              : fate == FATE_SLOWER || fate == FATE_CREEP ? VERDICT_SLOWER
+              : fate == FATE_FASTER                       ? VERDICT_FASTER
+                                                          : VERDICT_SAME;
+    s->cause = s->kind == VERDICT_SAME ? CAUSE_NONE : CAUSE_KERNEL;
+    s->log_ratio = s->kind == VERDICT_BROKEN ? NAN : change;
+    s->lower = s->log_ratio - 0.0015;
+    s->upper = s->log_ratio + 0.0015;
+    if (s->kind != VERDICT_SAME) {
+        char *since = arena_alloc(&h->arena, OBJECT_ID_TEXT);
+        make_commit_id(since, h->commits * 7 / 10);
+        s->since = since;
+        s->since_s = 1760000000 + (int64_t)(h->commits * 7 / 10) * 3600;
+        s->sentence = h->hostile ? helper_hostile[index % helper_hostile_count]
+                      : fate == FATE_CREEP
+                          ? "slow creep: 1.2 % in small steps, none large by itself"
+                      : fate == FATE_BROKEN ? "wrong result since this commit"
+                                            : "one step, with its machine code";
+    }
+    s->spark_count = SITE_SPARK;
+    for (size_t i = 0; i < SITE_SPARK; i++)
+        s->spark[i] = (float)(level_ns(index) *
+                              exp((i >= 22 ? step_of(fate) : 0) + 0.0025 * helper_normal(&state)));
+}
+
+static void make_accuracy(struct helper_site *h)
+{
+    enum { LINES = 6, NIGHTS = 40 };
+    static const char *const models[] = {"sol", "hopper", "origami"};
+    static const size_t change[] = {26};
+    struct site_accuracy *list = arena_alloc(&h->arena, LINES * sizeof(*list));
+    uint64_t state = 99;
+    for (size_t i = 0; i < LINES; i++) {
+        struct site_accuracy_point *points = arena_alloc(&h->arena, NIGHTS * sizeof(*points));
+        double mape = i % 3 == 0 ? 0.41 : i % 3 == 1 ? 0.062 : 0.19;
+        for (size_t n = 0; n < NIGHTS; n++) {
+            double now = mape * (i == 1 && n >= 26 ? 1.6 : 1) * exp(0.03 * helper_normal(&state));
+            points[n] = (struct site_accuracy_point){.time_s = 1790000000 + (int64_t)n * 86400,
+                                                     .count = 120,
+                                                     .mape = now,
+                                                     .bias = now * 0.7,
+                                                     .tau = 1 - now,
+                                                     .within = fmax(0, 1 - now * 4)};
+            make_commit_id(points[n].commit, n);
+        }
+        list[i] = (struct site_accuracy){.model = models[i % 3],
+                                         .version = "3",
+                                         .kernel = i < 3 ? "" : "tma_persistent",
+                                         .dtype = DTYPE_BF16,
+                                         .points = points,
+                                         .count = NIGHTS,
+                                         .changes[SITE_MAPE] = {change, i == 1}};
+    }
+    h->site.accuracy = list;
+    h->site.accuracy_count = LINES;
+}
+
+static int load_times(double *times_ns, size_t run, void *context, struct error *err)
+{
+    struct helper_site *h = context;
+    uint64_t state = (uint64_t)h->site.runs[run].id + 5;
+    (void)err;
+    for (size_t s = 0; s < h->site.series_count; s++)
+        times_ns[s] = s % 11 == 7 ? NAN : level_ns(s) * exp(0.004 * helper_normal(&state));
+    return 0;
+}
+
+static void make_runs(struct helper_site *h)
+{
+    const size_t count = h->runs ? h->runs : 30;
+    struct site_run *runs = arena_alloc(&h->arena, count * sizeof(*runs));
+    for (size_t i = 0; i < count; i++) {
+        runs[i] = (struct site_run){.id = (int64_t)(count - i),
+                                    .kind = i % 4 ? RUN_MEASURE : RUN_GATE,
+                                    .started_s = 1795000000 - (int64_t)i * 86400,
+                                    .finished_s = i == 5 ? 0 : 1795000400 - (int64_t)i * 86400,
+                                    .summary = h->hostile ? helper_hostile[i % helper_hostile_count]
+                                                          : "kernels: one stage fewer",
+                                    .conclusion = i % 4 ? CONCLUDE_OK : CONCLUDE_REGRESSION,
+                                    .headline = h->hostile ? helper_hostile[1] : "OK: 40 same",
+                                    .revision = i == 5 ? 0 : 77 + count - i};
+        make_commit_id(runs[i].head, count + 370 - i);
+        if (i % 4 == 0)
+            make_commit_id(runs[i].base, count + 369 - i);
+    }
+    h->site.runs = runs;
+    h->site.run_count = count;
+}
+
+static void make_alarms(struct helper_site *h)
+{
+    struct site_alarm *alarms = arena_alloc(&h->arena, 8 * sizeof(*alarms));
+    size_t count = 0;
+    for (size_t i = 0; i < h->site.series_count && count < 8; i++) {
+        const struct site_series *s = &h->site.series[i];
+        if (s->kind == VERDICT_SAME)
+            continue;
+        alarms[count] =
+            (struct site_alarm){i, s->kind, s->cause, "", s->since_s, s->log_ratio, s->sentence};
+        text_copy(alarms[count].commit, OBJECT_ID_TEXT, s->since);
+        count++;
+    }
+    h->site.alarms = alarms;
+    h->site.alarm_count = count;
+}
+
+void helper_site(struct helper_site *h, size_t series, size_t commits, bool hostile)
+{
+    helper_site_of(h, series, commits, 0, hostile);
+}
+
+void helper_site_of(struct helper_site *h, size_t series, size_t commits, size_t runs, bool hostile)
+{
+    static const struct device devices[] = {
+        {"cuda", "GPU-6f1d2c9a-0b53-4a0e-9d8e-2f9c1b7d5e44", "NVIDIA H200", "580.159.04",
+         "CUDA 13.0", "h200-sxm"},
+        {"cuda", "GPU-11aa33bb-77cc-4a0e-9d8e-2f9c1b7d5e45", "NVIDIA H100 80GB HBM3", "580.159.04",
+         "CUDA 13.0", "h100-sxm"},
+    };
+    *h = (struct helper_site){.commits = commits, .runs = runs, .hostile = hostile};
+    struct site_series *list = arena_alloc(&h->arena, (series + 1) * sizeof(*list));
+    h->site = (struct site){.repository = hostile ? helper_hostile[1] : "gemm-kernels",
+                            .tool_version = "0.1.0",
+                            .made_s = 1795000412,
+                            .commit_url = "https://example.org/commit/",
+                            .site_url = "https://example.org/nightly/",
+                            .devices = devices,
+                            .device_count = ARRAY_COUNT(devices),
+                            .series = list,
+                            .series_count = series,
+                            .load = load,
+                            .load_times = load_times,
+                            .context = h};
+    for (size_t i = 0; i < series; i++)
+        make_series(h, &list[i], i);
+    if (series == 0)
+        return;
+    make_accuracy(h);
+    make_runs(h);
+    make_alarms(h);
+}
+
+void helper_site_free(struct helper_site *h)
+{
+    arena_free(&h->arena);
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/helpers/helper_site_folder.h"
+
+#include "tests/helpers/helper_files.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+int site_folder_set_up(void **state)
+{
+    *state = helper_directory();
+    return 0;
+}
+
+int site_folder_tear_down(void **state)
+{
+    helper_discard(*state);
+    free(*state);
+    return 0;
+}
+
+struct site_written site_folder_write(struct helper_site *h, const char *folder)
+{
+    struct error err = {""};
+    struct site_written written = {0};
+    if (site_write(&h->site, folder, &written, &err))
+        fail_msg("%s", err.text);
+    return written;
+}
+
+char *site_folder_read(const char *folder, const char *name)
+{
+    char *path = xprintf("%s/%s", folder, name);
+    char *text = helper_read(path, NULL);
+    free(path);
+    return text;
+}
+
+bool site_folder_shell(const char *command, const char *folder)
+{
+    char *line = xprintf("cd '%s' && %s", folder, command);
+    bool ok = system(line) == 0;
+    free(line);
+    return ok;
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The real bench on the host device finds every kernel and every library that is broken.
+#include "tests/helpers/helper_bench.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+// Opens `kernel` of the broken library: it is found in this state, and the note says `in_note`.
+static void assert_state(const char *kernel, const char *state, const char *in_note)
+{
+    struct transcript t;
+    char *script =
+        xprintf("open\tid=1\tkernel=%s\tproblem=33x29x47:fp32\thead=%%B\tseed=7\nquit\n", kernel);
+    bench_play(&t, script);
+    const struct wire_record *opened = transcript_find(&t, "opened", 0);
+    assert_string_equal(field(opened, "state"), state);
+    assert_string_equal(field(opened, "role"), "head");
+    if (!strstr(field(opened, "note"), in_note))
+        fail_msg("%s: the note says '%s', not '%s'", kernel, field(opened, "note"), in_note);
+    assert_int_equal(transcript_count(&t, "done"), 1);
+    assert_int_equal(transcript_exit(&t), 0);
+    transcript_free(&t);
+    free(script);
+}
+
+static void wrong_kernels_are_found(void **state)
+{
+    (void)state;
+    assert_state("wrong", "wrong", "1 of 957 elements wrong");
+    assert_state("imprecise", "wrong", "1 of 957 elements wrong");
+    assert_state("nan", "wrong", "nan");
+    assert_state("unwritten", "wrong", "nan");
+    assert_state("short_k", "wrong", "elements wrong");
+    assert_state("transposed", "wrong", "elements wrong");
+}
+
+static void out_of_bounds_writes_are_found(void **state)
+{
+    (void)state;
+    assert_state("beyond", "wrong", "out of bounds: byte 0 behind C");
+    assert_state("before", "wrong", "behind B");
+    assert_state("overrun", "wrong", "behind the workspace");
+}
+
+static void kernels_that_cannot_run_say_why(void **state)
+{
+    (void)state;
+    assert_state("right", "ok", "");
+    assert_state("nowhere", "missing", "no kernel of this name");
+    assert_state("unsupported", "unsupported", "does not do this problem");
+    assert_state("refuses", "crashed", "launch() returned 7");
+    assert_state("unprepared", "crashed", "prepare() returned 5");
+}
+
+static void kernel_that_turns_wrong_is_found_at_close(void **state)
+{
+    (void)state;
+    struct transcript t;
+    bench_play(&t, BENCH_OPEN(1, "late", "") "solo\tid=1\tcount=100\tblock=0\nclose\tid=1\nquit\n");
+    assert_string_equal(field(transcript_find(&t, "opened", 0), "state"), "ok");
+    assert_string_equal(field(transcript_find(&t, "closed", 0), "state"), "wrong");
+    transcript_free(&t);
+}
+
+static void crash_ends_bench_by_a_signal(void **state)
+{
+    (void)state;
+    struct transcript t;
+    bench_play(&t, BENCH_OPEN(1, "crash", "") "quit\n");
+    assert_int_not_equal(transcript_exit(&t), 0);
+    assert_int_equal(transcript_count(&t, "opened"), 0);
+    transcript_free(&t);
+}
+
+static void what_kernels_print_stays_out_of_the_protocol(void **state)
+{
+    (void)state;
+    struct transcript t;
+    bench_play(&t, BENCH_OPEN(1, "prints", "") "solo\tid=1\tcount=2\tblock=0\nquit\n");
+    assert_int_equal(transcript_count(&t, "sample"), 2);
+    assert_non_null(strstr(t.errors, "sample\tid=1"));
+    transcript_free(&t);
+}
+
+static void library_of_the_base_is_blamed_for_its_own(void **state)
+{
+    (void)state;
+    struct transcript t;
+    bench_play(&t, "open\tid=1\tkernel=simd\tproblem=8x8x8:fp32\thead=%S\tbase=%B\tseed=1\nquit\n");
+    assert_string_equal(field(transcript_find(&t, "opened", 0), "state"), "missing");
+    assert_string_equal(field(transcript_find(&t, "opened", 0), "role"), "base");
+    transcript_free(&t);
+}
+
+static void assert_library_refused(const char *module, const char *state, const char *note)
+{
+    struct transcript t;
+    char *path = test_module(module);
+    char *script =
+        xprintf("open\tid=1\tkernel=right\tproblem=8x8x8:fp32\thead=%s\tseed=1\nquit\n", path);
+    bench_script(&t, "", script);
+    const struct wire_record *opened = transcript_find(&t, "opened", 0);
+    assert_string_equal(field(opened, "state"), state);
+    if (!strstr(field(opened, "note"), note))
+        fail_msg("%s: '%s' does not say '%s'", module, field(opened, "note"), note);
+    assert_int_equal(transcript_exit(&t), 0);
+    transcript_free(&t);
+    free(script);
+    free(path);
+}
+
+static void unusable_libraries_are_refused(void **state)
+{
+    (void)state;
+    assert_library_refused("newer_abi", "unbuildable", "ABI version 2, this bench reads 1");
+    assert_library_refused("small_table", "unbuildable", "16 bytes");
+    assert_library_refused("bad_name", "unbuildable", "[a-z0-9]");
+    assert_library_refused("not_a_library", "unbuildable", "no plumb_library()");
+    assert_library_refused("unresolved", "unbuildable", "defined_nowhere");
+    assert_library_refused("other_device", "unsupported", "abacus");
+    assert_library_refused("there_is_none", "unbuildable", "cannot be loaded");
+}
+
+static void one_file_twice_is_two_copies(void **state)
+{
+    (void)state;
+    struct transcript t;
+    // Each copy has its own variables, and the second is held to the first one's choice.
+    bench_play(&t,
+               BENCH_OPEN(1, "once", "\tbase=%B") BENCH_OPEN(2, "chooses", "\tbase=%B") "quit\n");
+    assert_string_equal(field(transcript_find(&t, "opened", 0), "state"), "ok");
+    const struct wire_record *chosen = transcript_find(&t, "opened", 1);
+    assert_string_equal(field(chosen, "state"), "ok");
+    assert_non_null(strstr(field(chosen, "note"), "choice of this copy at"));
+    transcript_free(&t);
+}
+
+static void pin_is_reproduced_or_refused(void **state)
+{
+    (void)state;
+    struct transcript t;
+    bench_play(&t, BENCH_OPEN(1, "chooses", "\tpin=choice 5")
+                       BENCH_OPEN(2, "chooses", "\tpin=other") "quit\n");
+    assert_string_equal(field(transcript_find(&t, "opened", 0), "note"), "choice 5");
+    assert_string_equal(field(transcript_find(&t, "opened", 1), "state"), "unsupported");
+    assert_non_null(strstr(field(transcript_find(&t, "opened", 1), "note"), "reproduce 'other'"));
+    transcript_free(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wrong_kernels_are_found),
+        cmocka_unit_test(out_of_bounds_writes_are_found),
+        cmocka_unit_test(kernels_that_cannot_run_say_why),
+        cmocka_unit_test(kernel_that_turns_wrong_is_found_at_close),
+        cmocka_unit_test(crash_ends_bench_by_a_signal),
+        cmocka_unit_test(what_kernels_print_stays_out_of_the_protocol),
+        cmocka_unit_test(library_of_the_base_is_blamed_for_its_own),
+        cmocka_unit_test(unusable_libraries_are_refused),
+        cmocka_unit_test(one_file_twice_is_two_copies),
+        cmocka_unit_test(pin_is_reproduced_or_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every kernel of the host ladder, at sizes that fit no tile, in every layout and with a batch. The
+// check is bench's own (test_bench.c shows that it finds what is wrong).
+#include "tests/helpers/helper_bench.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static const char *const kernels[] = {"naive",        "blocked", "simd",
+                                      "simd_threads", "blas",    "blas_threads"};
+
+// One around every tile edge: 14 x 32, 6 x 16, 4 x 8 register tiles; 168, 1024, 384, 128, 256
+// blocks.
+static const char *const problems[] = {
+    "1x1x1:fp32",        "1x37x5:fp32:nn",       "3x2x1:fp32:nt",         "17x33x65:fp32:tt",
+    "14x32x384:fp32",    "15x33x385:fp32",       "13x31x383:fp32:nn",     "169x257x129:fp32:nt",
+    "5x1025x3:fp32",     "7x1100x20:fp32:nn",    "173x41x401:fp32:tt:b2", "29x31x37:fp32:nn:b5",
+    "200x1x300:fp32:nt", "1x300x500:fp32:tt:b3", "64x64x2000:fp32"};
+
+static void kernel_is_right_at_odd_sizes(void **state)
+{
+    const char *kernel = *state;
+    char *path = ladder_module(kernel);
+    if (access(path, R_OK)) { // OpenBLAS may be missing; the build said so
+        assert_true(strncmp(kernel, "blas", 4) == 0);
+        free(path);
+        skip();
+    }
+    char *script = xcalloc(1, 65536);
+    for (size_t i = 0; i < ARRAY_COUNT(problems); i++) {
+        size_t used = strlen(script);
+        snprintf(script + used, 65536 - used,
+                 "open\tid=%zu\tkernel=%s\tproblem=%s\thead=%s\tseed=%zu\nclose\tid=%zu\n", i,
+                 kernel, problems[i], path, i, i);
+    }
+    struct transcript t;
+    bench_script(&t, "", script);
+    for (size_t i = 0; i < ARRAY_COUNT(problems); i++) {
+        const struct wire_record *opened = transcript_find(&t, "opened", i);
+        const struct wire_record *closed = transcript_find(&t, "closed", i);
+        if (strcmp(field(opened, "state"), "ok") || strcmp(field(closed, "state"), "ok"))
+            fail_msg("%s %s: %s", kernel, problems[i], field(opened, "note"));
+        assert_true(strtod(field(closed, "error"), NULL) <=
+                    strtod(field(closed, "tolerance"), NULL));
+    }
+    assert_int_equal(transcript_count(&t, "fail"), 0);
+    transcript_free(&t);
+    free(script);
+    free(path);
+}
+
+static void other_types_are_declined(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_COUNT(kernels); i++) {
+        char *path = ladder_module(kernels[i]);
+        char *script = xprintf("open\tid=1\tkernel=%s\tproblem=8x8x8:bf16\thead=%s\tseed=1\n",
+                               kernels[i], path);
+        struct transcript t;
+        if (access(path, R_OK) == 0) {
+            bench_script(&t, "", script);
+            assert_string_equal(field(transcript_find(&t, "opened", 0), "state"), "unsupported");
+            transcript_free(&t);
+        }
+        free(script);
+        free(path);
+    }
+}
+
+int main(void)
+{
+    struct CMUnitTest tests[ARRAY_COUNT(kernels) + 1];
+    for (size_t i = 0; i < ARRAY_COUNT(kernels); i++) {
+        tests[i] = (struct CMUnitTest)cmocka_unit_test(kernel_is_right_at_odd_sizes);
+        tests[i].name = kernels[i];
+        tests[i].initial_state = (void *)(uintptr_t)kernels[i];
+    }
+    tests[ARRAY_COUNT(kernels)] = (struct CMUnitTest)cmocka_unit_test(other_types_are_declined);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

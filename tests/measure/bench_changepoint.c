@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Detection on recorded backgrounds with injected steps, against the rules of other tools at the
+// same rate of false changes; false changes on pure noise; time per series. Words choose parts of
+// it: detection (or plumb: the same without the other tools), noise, speed. seed=N draws other
+// histories than those the detectors were chosen on.
+#include "model/csv.h"
+#include "model/history/changepoint.h"
+#include "model/history/focus.h"
+#include "tests/helpers/helper_cp_peers.h"
+#include "tests/helpers/helper_cp_series.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { LENGTH = 150, AT = 90, NULLS = 300, GAMES = 200, WATCHED = 80, BLOCK = 10, NEAR = 5 };
+static uint64_t other_histories; // added to each seed
+static const size_t looks[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 25, 30, 35, 40, 45};
+
+static size_t ours(size_t *out, const double *values, size_t n, double knob)
+{
+    struct changepoint_options options = changepoint_defaults;
+    options.penalty = knob;
+    struct changepoints found;
+    changepoints_find(&found, values, n, &options);
+    for (size_t i = 0; i < found.count; i++)
+        out[i] = found.changes[i].index;
+    size_t count = found.count;
+    changepoints_free(&found);
+    return count;
+}
+
+// `seen[i]`: values pushed when out[i] was reported.
+static size_t watch(size_t *out, size_t *seen, const double *values, size_t n, double knob)
+{
+    struct focus_options options = focus_defaults;
+    options.false_alarms = knob;
+    struct focus *focus = focus_new(&options);
+    struct focus_alarm alarm;
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (focus_push(focus, values[i], &alarm) != FOCUS_ALARM)
+            continue;
+        seen[count] = i + 1;
+        out[count++] = alarm.index;
+    }
+    focus_free(focus);
+    return count;
+}
+
+static size_t online(size_t *out, const double *values, size_t n, double knob)
+{
+    size_t *seen = xcalloc(n, sizeof(*seen)), count = watch(out, seen, values, n, knob);
+    free(seen);
+    return count;
+}
+
+static const struct method {
+    const char *name;
+    size_t (*find)(size_t *out, const double *values, size_t n, double knob);
+    double usual;         // the tool's default
+    double loose, strict; // where calibration starts and ends
+} methods[] = {
+    {"plumb offline", ours, 0, 2, 80},       {"plumb online", online, 1e-4, 5e-1, 1e-9},
+    {"otava", cp_otava, 1e-3, 2e-2, 1e-13},  {"asv", cp_asv, 4, 0.5, 60},
+    {"perfherder", cp_perfherder, 7, 2, 60},
+};
+
+static double default_knob(const struct method *m)
+{
+    return m->find == ours ? changepoint_defaults.penalty : m->usual;
+}
+
+struct background {
+    char name[64];
+    double values[256];
+    size_t count;
+};
+
+static size_t load(struct background *out, size_t room)
+{
+    FILE *file = fopen(TEST_DATA "/history-backgrounds.csv", "rb");
+    static char text[65536];
+    size_t length = file ? fread(text, 1, sizeof(text), file) : 0, count = 0;
+    if (file)
+        fclose(file);
+    struct csv csv;
+    struct error err;
+    if (csv_parse(&csv, text, length, "history-backgrounds.csv", &err)) {
+        fprintf(stderr, "%s\n", err.text);
+        exit(1);
+    }
+    for (size_t i = 0; i < csv.count; i++) {
+        const char *name = csv.rows[i].fields[0];
+        if ((count == 0 || strcmp(out[count - 1].name, name) != 0) && count < room)
+            text_copy(out[count++].name, sizeof(out->name), name);
+        struct background *b = &out[count - 1];
+        if (b->count < ARRAY_COUNT(b->values))
+            parse_double(&b->values[b->count++], csv.rows[i].fields[1]);
+    }
+    csv_free(&csv);
+    return count;
+}
+
+// A history of the recorded noise: blocks of neighbours drawn at random.
+static void history(double *values, const struct background *b, struct random *random)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < LENGTH; i++) {
+        if (i % BLOCK == 0)
+            at = (size_t)(random_uniform(random) * (double)b->count);
+        values[i] = b->values[at++ % b->count];
+    }
+}
+
+static double null_rate(const struct method *m, double knob, const struct background *b)
+{
+    struct random random = {41 + other_histories};
+    double values[LENGTH];
+    size_t out[LENGTH], found = 0;
+    for (int i = 0; i < NULLS; i++) {
+        history(values, b, &random);
+        found += m->find(out, values, LENGTH, knob);
+    }
+    return (double)found * 1000 / (NULLS * LENGTH);
+}
+
+// The mildest knob whose false changes are at most one in 1000 values on this background, by
+// bisection of its logarithm.
+static double calibrate(const struct method *m, const struct background *b)
+{
+    double loose = log(m->loose), strict = log(m->strict);
+    if (null_rate(m, m->loose, b) <= 1)
+        return m->loose;
+    for (int i = 0; i < 10; i++) {
+        double middle = 0.5 * (loose + strict);
+        *(null_rate(m, exp(middle), b) > 1 ? &loose : &strict) = middle;
+    }
+    return exp(strict);
+}
+
+static bool near(size_t index)
+{
+    return index + NEAR >= AT && index <= AT + NEAR;
+}
+
+static bool hits(const size_t *found, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (near(found[i]))
+            return true;
+    }
+    return false;
+}
+
+static void game(double *values, const struct background *b, double size, int number,
+                 struct random *random)
+{
+    history(values, b, random);
+    cp_add_step(values, LENGTH, AT, number % 2 ? size : -size);
+}
+
+// F1 over whole histories with one step.
+static double f1(const struct method *m, double knob, const struct background *b, double size)
+{
+    struct random random = {43 + other_histories};
+    double values[LENGTH], right = 0, reported = 0;
+    size_t out[LENGTH];
+    for (int i = 0; i < GAMES; i++) {
+        game(values, b, size, i, &random);
+        size_t count = m->find(out, values, LENGTH, knob);
+        reported += (double)count;
+        right += hits(out, count);
+    }
+    return 2 * right / (reported + GAMES);
+}
+
+// Commits from the step until it is first reported, the rule run after each of `looks`.
+static size_t first_seen(const struct method *m, double knob, const double *values)
+{
+    size_t out[LENGTH], seen[LENGTH];
+    if (m->find == online) {
+        size_t count = watch(out, seen, values, LENGTH, knob);
+        for (size_t i = 0; i < count; i++) {
+            if (near(out[i]) && seen[i] > AT)
+                return seen[i] - AT;
+        }
+        return LENGTH;
+    }
+    for (size_t i = 0; i < ARRAY_COUNT(looks); i++) {
+        if (hits(out, m->find(out, values, AT + looks[i], knob)))
+            return looks[i];
+    }
+    return LENGTH;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    size_t x = *(const size_t *)a, y = *(const size_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void print_delay(const struct method *m, double knob, const struct background *b,
+                        double size)
+{
+    struct random random = {43 + other_histories};
+    double values[LENGTH];
+    size_t delays[WATCHED];
+    for (int i = 0; i < WATCHED; i++) {
+        game(values, b, size, i, &random);
+        delays[i] = first_seen(m, knob, values);
+    }
+    qsort(delays, WATCHED, sizeof(*delays), ascending);
+    size_t median = delays[WATCHED / 2];
+    if (median > looks[ARRAY_COUNT(looks) - 1])
+        printf("   -");
+    else
+        printf(" %3zu", median);
+}
+
+static void print_rule(const struct method *m, double knob, const struct background *b, bool delays)
+{
+    static const double sizes[] = {0.5, 1, 2, 5};
+    printf("  %-14s %8.2g %7.2f ", m->name, knob, null_rate(m, knob, b));
+    for (size_t s = 0; s < ARRAY_COUNT(sizes); s++)
+        printf(" %4.2f", f1(m, knob, b, sizes[s]));
+    for (size_t s = 0; delays && s < ARRAY_COUNT(sizes); s++)
+        print_delay(m, knob, b, sizes[s]);
+    putchar('\n');
+    fflush(stdout);
+}
+
+static void detection(bool equal, size_t rules)
+{
+    static struct background backgrounds[8];
+    size_t count = load(backgrounds, ARRAY_COUNT(backgrounds));
+    printf("Recorded backgrounds, 150 commits, one step at 90, %s.\n"
+           "F1 of a report within 5 commits%s, for steps of 0.5, 1, 2 and 5 %%.\n",
+           equal ? "every rule at no more than one false change in 1000 values"
+                 : "every rule as its tool sets it",
+           equal ? "; median commits until the first report (-: more than 45)" : "");
+    for (size_t i = 0; i < count; i++) {
+        printf("%s\n  %-14s %8s %7s   0.5    1    2    5%s\n", backgrounds[i].name, "rule", "knob",
+               "false", equal ? "  0.5   1   2   5" : "");
+        for (size_t m = 0; m < rules; m++) {
+            double knob =
+                equal ? calibrate(&methods[m], &backgrounds[i]) : default_knob(&methods[m]);
+            print_rule(&methods[m], knob, &backgrounds[i], equal);
+        }
+    }
+    putchar('\n');
+}
+
+static void pure_noise(void)
+{
+    static const size_t lengths[] = {20, 30, 50, 200, 1000, 10000};
+    static double values[10000];
+    static size_t out[10000];
+    puts("\nFalse changes per 10,000 values of pure noise (defaults, 100,000 values each)");
+    printf("%-18s", "noise");
+    for (size_t l = 0; l < ARRAY_COUNT(lengths); l++)
+        printf("  n=%-6zu", lengths[l]);
+    puts("  online");
+    for (int kind = 0; kind < CP_KINDS; kind++) {
+        printf("%-18s", cp_kind_names[kind]);
+        for (size_t l = 0; l < ARRAY_COUNT(lengths) + 1; l++) {
+            bool last = l == ARRAY_COUNT(lengths);
+            size_t n = lengths[last ? l - 1 : l], found = 0;
+            struct random random = {47 + other_histories};
+            for (size_t total = 0; total < 100000; total += n) {
+                cp_series(values, n, kind, &random);
+                found += last ? online(out, values, n, focus_defaults.false_alarms)
+                              : ours(out, values, n, changepoint_defaults.penalty);
+            }
+            printf("  %8.1f", (double)found / 10);
+        }
+        putchar('\n');
+    }
+}
+
+static double seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void speed(void)
+{
+    static const size_t lengths[] = {1000, 10000};
+    static double values[10000];
+    static size_t out[10000];
+    puts("\nMilliseconds of CPU per series");
+    printf("%-18s %14s %14s %14s %14s\n", "noise", "offline 1k", "online 1k", "offline 10k",
+           "online 10k");
+    for (int kind = 0; kind < CP_KINDS; kind++) {
+        printf("%-18s", cp_kind_names[kind]);
+        for (size_t l = 0; l < ARRAY_COUNT(lengths); l++) {
+            struct random random = {53 + other_histories};
+            cp_series(values, lengths[l], kind, &random);
+            for (size_t at = 100; at < lengths[l]; at += 500)
+                cp_add_step(values, lengths[l], at, at % 1000 == 100 ? 3 : -3);
+            for (int which = 0; which < 2; which++) {
+                double start = seconds();
+                for (int i = 0; i < 3; i++)
+                    which ? online(out, values, lengths[l], focus_defaults.false_alarms)
+                          : ours(out, values, lengths[l], changepoint_defaults.penalty);
+                printf(" %14.1f", (seconds() - start) / 3 * 1000);
+            }
+        }
+        putchar('\n');
+    }
+}
+
+static bool wanted(const char *part, int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], part) == 0)
+            return true;
+    }
+    return false;
+}
+
+int main(int argc, char **argv)
+{
+    bool all = argc < 2;
+    if (!all && strncmp(argv[argc - 1], "seed=", 5) == 0) {
+        other_histories = strtoull(argv[argc - 1] + 5, NULL, 10);
+        all = --argc < 2;
+    }
+    if (all || wanted("detection", argc, argv) || wanted("plumb", argc, argv)) {
+        size_t rules = wanted("plumb", argc, argv) ? 2 : ARRAY_COUNT(methods);
+        detection(true, rules);
+        detection(false, rules);
+    }
+    if (all || wanted("noise", argc, argv))
+        pure_noise();
+    if (all || wanted("speed", argc, argv))
+        speed();
+    return 0;
+}

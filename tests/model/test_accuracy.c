@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/predict/parts/accuracy.h"
+#include "model/predict/parts/bias.h"
+#include "tests/helpers/helper_table.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static bool near(double actual, double expected)
+{
+    return fabs(actual - expected) < 1e-12;
+}
+
+static void metrics_equal_a_case_worked_by_hand(void **state)
+{
+    (void)state;
+    const struct accuracy_row rows[] = {
+        {"a", 110, 100}, {"a", 90, 100}, {"a", 300, 200}, {"b", 100, 100}, {"b", 80, 100}};
+    struct accuracy a = accuracy_of(rows, ARRAY_COUNT(rows));
+    assert_true(near(a.mape, (0.1 + 0.1 + 0.5 + 0 + 0.2) / 5));
+    assert_true(near(a.median, 0.1));
+    assert_true(near(a.worst, 0.5));
+    assert_true(near(a.p90, 0.2 + 0.6 * (0.5 - 0.2))); // between the 4th and the 5th
+    assert_true(near(a.mean_ratio, (1.1 + 0.9 + 1.5 + 1 + 0.8) / 5));
+    assert_true(near(a.least_ratio, 0.8) && near(a.most_ratio, 1.5) && near(a.median_ratio, 1));
+    assert_true(near(a.bias, (log(1.1) + log(0.9) + log(1.5) + log(0.8)) / 5));
+    assert_true(near(a.within_10, 0.6) || near(a.within_10, 0.4)); // 1.1 and 0.9 are on the edge
+    // a: of three pairs, one measured tie; the other two in order: tau-b 2 / sqrt(3 2). b: all
+    // tied.
+    assert_int_equal(a.tau_problems, 1);
+    assert_true(near(a.tau, 2 / sqrt(6)));
+    assert_true(near(a.picked, 1) && a.picked_problems == 2);
+}
+
+static void picking_a_slow_configuration_costs_its_share(void **state)
+{
+    (void)state;
+    const struct accuracy_row rows[] = {{"a", 10, 200}, {"a", 20, 100}, {"b", 5, 50}, {"b", 6, 60}};
+    struct accuracy a = accuracy_of(rows, ARRAY_COUNT(rows));
+    assert_true(near(a.picked, 0.75) && near(a.picked_worst, 0.5));
+    assert_true(near(a.tau, 0)); // -1 and +1
+}
+
+static void nothing_to_judge_gives_no_figures(void **state)
+{
+    (void)state;
+    struct accuracy a = accuracy_of(NULL, 0);
+    assert_true(a.rows == 0 && isnan(a.tau) && isnan(a.picked));
+    const struct accuracy_row one[] = {{"a", 2, 1}};
+    a = accuracy_of(one, 1);
+    assert_true(near(a.mape, 1) && near(a.p99, 1) && isnan(a.tau) && isnan(a.picked));
+}
+
+static void kendall_tau_orders_and_ties(void **state)
+{
+    (void)state;
+    const double up[] = {1, 2, 3, 4}, down[] = {4, 3, 2, 1}, flat[] = {1, 1, 1, 1};
+    const double mixed[] = {1, 3, 2, 4};
+    assert_true(near(kendall_tau(up, up, 4), 1));
+    assert_true(near(kendall_tau(up, down, 4), -1));
+    assert_true(near(kendall_tau(up, mixed, 4), 4.0 / 6));
+    assert_true(isnan(kendall_tau(up, flat, 4)));
+}
+
+static void best_utilisation_beats_every_other(void **state)
+{
+    (void)state;
+    double peak[50], time[50];
+    uint32_t seed = 3;
+    for (int i = 0; i < 50; i++) {
+        peak[i] = 10 + (double)((seed = seed * 1664525 + 1013904223) >> 20);
+        time[i] = peak[i] * (1 + (double)((seed = seed * 1664525 + 1013904223) >> 24) / 50);
+    }
+    double u = best_utilisation(peak, time, 50), least = 0;
+    for (int i = 0; i < 50; i++)
+        least += fabs(peak[i] / u / time[i] - 1);
+    for (double v = 0.01; v < 1.5; v += 0.001) {
+        double sum = 0;
+        for (int i = 0; i < 50; i++)
+            sum += fabs(peak[i] / v / time[i] - 1);
+        assert_true(sum >= least - 1e-9);
+    }
+}
+
+static void scurve_is_sorted_and_well_formed(void **state)
+{
+    (void)state;
+    const struct accuracy_row rows[] = {{"x,1", 30, 10}, {"y", 10, 10}, {"z", 5, 10}};
+    struct sink_buffer text = {0};
+    struct sink sink = sink_to_buffer(&text);
+    accuracy_scurve_csv(&sink, rows, 3);
+    struct csv csv;
+    struct error err;
+    assert_int_equal(csv_parse(&csv, text.text, text.length, "scurve", &err), 0);
+    assert_int_equal(csv.count, 3);
+    assert_string_equal(csv.rows[0].fields[3], "z");
+    assert_string_equal(csv.rows[2].fields[3], "x,1");
+    csv_free(&csv);
+    free(text.text);
+    text = (struct sink_buffer){0};
+    accuracy_scurve_svg(&sink, rows, 3, "<model> & rows");
+    assert_non_null(strstr(text.text, "&lt;model&gt; &amp; rows"));
+    assert_non_null(strstr(text.text, "</svg>"));
+    free(text.text);
+    text = (struct sink_buffer){0};
+    accuracy_scurve_svg(&sink, NULL, 0, "empty");
+    assert_null(strstr(text.text, "nan"));
+    free(text.text);
+}
+
+// ---- bias ----
+
+static void bias_is_the_median_log_ratio_of_its_kernel(void **state)
+{
+    (void)state;
+    const struct bias_row rows[] = {
+        {"b", 100, 120}, {"a", 100, 90}, {"b", 100, 110}, {"b", 100, 500},
+        {"a", 100, 90},  {"c", 0, 10},   {"c", 10, NAN},
+    };
+    struct bias_table t = bias_fit(rows, ARRAY_COUNT(rows));
+    assert_int_equal(t.count, 2);
+    assert_string_equal(t.items[0].kernel, "a");
+    assert_true(near(bias_find(&t, "a")->log_factor, log(0.9)));
+    assert_true(near(bias_find(&t, "b")->log_factor, log(1.2)));
+    assert_int_equal(bias_find(&t, "b")->rows, 3);
+    assert_null(bias_find(&t, "c"));
+    bias_table_free(&t);
+    struct bias_table none = bias_fit(NULL, 0);
+    assert_null(bias_find(&none, "a"));
+    bias_table_free(&none);
+}
+
+static void applied_bias_scales_time_and_parts(void **state)
+{
+    (void)state;
+    const struct bias_row rows[] = {{"a", 100, 150}, {"a", 200, 300}};
+    struct bias_table t = bias_fit(rows, 2);
+    struct prediction p = {.feasible = true,
+                           .time_ns = 10,
+                           .part_count = 2,
+                           .band = 0.5,
+                           .parts = {{"x", 4}, {"y", 6}}};
+    bias_apply(&p, &t, "a");
+    assert_true(near(p.time_ns, 15) && near(p.parts[0].time_ns + p.parts[1].time_ns, 15));
+    assert_true(p.band < 0.5);
+    struct prediction other = {.feasible = true, .time_ns = 10, .band = 0.5};
+    bias_apply(&other, &t, "unknown");
+    assert_true(other.time_ns == 10 && other.band == 0.5);
+    bias_table_free(&t);
+}
+
+static void the_band_is_the_spread_of_the_rows(void **state)
+{
+    (void)state;
+    struct bias_row rows[201];
+    for (int i = 0; i < 201; i++) // log ratios evenly from -0.2 to 0.2: MAD 0.1
+        rows[i] = (struct bias_row){"a", 100, 100 * exp(0.002 * (i - 100))};
+    struct bias_table t = bias_fit(rows, 201);
+    assert_true(fabs(t.items[0].band - 0.14826) < 1e-9);
+    assert_true(fabs(t.items[0].log_factor) < 1e-12);
+    bias_table_free(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(metrics_equal_a_case_worked_by_hand),
+        cmocka_unit_test(picking_a_slow_configuration_costs_its_share),
+        cmocka_unit_test(nothing_to_judge_gives_no_figures),
+        cmocka_unit_test(kendall_tau_orders_and_ties),
+        cmocka_unit_test(best_utilisation_beats_every_other),
+        cmocka_unit_test(scurve_is_sorted_and_well_formed),
+        cmocka_unit_test(bias_is_the_median_log_ratio_of_its_kernel),
+        cmocka_unit_test(applied_bias_scales_time_and_parts),
+        cmocka_unit_test(the_band_is_the_spread_of_the_rows),
+    };
+    return cmocka_run_group_tests_name("accuracy", tests, NULL, NULL);
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/gpu.h"
+#include "model/predict/parts/cutlass.h"
+#include "tests/helpers/helper_table.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static int32_t whole(const struct csv *t, size_t row, const char *column)
+{
+    return (int32_t)table_number(t, row, column);
+}
+
+static void scheduler_equals_cutlass(void **state)
+{
+    (void)state;
+    struct csv t = table_read("conformance_cutlass_sched.csv");
+    assert_int_equal(t.count, 15);
+    for (size_t i = 0; i < t.count; i++) {
+        if (table_has(&t, i, "log_swizzle"))
+            assert_int_equal(cutlass_log_swizzle(whole(&t, i, "ctas_m"), whole(&t, i, "ctas_n"),
+                                                 whole(&t, i, "max_swizzle")),
+                             whole(&t, i, "log_swizzle"));
+        else if (table_has(&t, i, "order"))
+            assert_int_equal(cutlass_raster(whole(&t, i, "tiles_m"), whole(&t, i, "tiles_n")),
+                             strcmp(table_text(&t, i, "order"), "AlongM") ? RASTER_N : RASTER_M);
+        else
+            assert_int_equal(cutlass_resident_blocks(whole(&t, i, "max_sm_per_gpc"),
+                                                     whole(&t, i, "cluster_size"),
+                                                     whole(&t, i, "sm_count")),
+                             whole(&t, i, "ctas"));
+    }
+    csv_free(&t);
+}
+
+static void resident_blocks_are_whole_clusters(void **state)
+{
+    (void)state;
+    for (int32_t sms = 1; sms <= 200; sms++) {
+        for (int32_t cluster = 1; cluster <= 18; cluster++) {
+            int32_t blocks = cutlass_resident_blocks(18, cluster, sms);
+            assert_int_equal(blocks % cluster, 0);
+            assert_true(blocks <= sms);
+        }
+    }
+    assert_int_equal(cutlass_resident_blocks(18, 19, 132), 0);
+    assert_int_equal(cutlass_resident_blocks(0, 1, 132), 0);
+}
+
+static void hopper_figures_equal_the_published_ones(void **state)
+{
+    (void)state;
+    struct csv t = table_read("conformance_hopper.csv");
+    const struct gpu *gpu = gpu_find("h200-sxm");
+    for (size_t i = 0; i < t.count; i++) {
+        if (table_has(&t, i, "cycles_ss")) {
+            assert_true(fabs(hopper_wgmma_clk(whole(&t, i, "n"), false) -
+                             table_number(&t, i, "cycles_ss")) <= 0.5);
+            assert_true(fabs(hopper_wgmma_clk(whole(&t, i, "n"), true) -
+                             table_number(&t, i, "cycles_rs")) <= 0.5);
+            continue;
+        }
+        double rate = table_number(&t, i, "num_sms") * table_number(&t, i, "flops_per_clk_per_sm");
+        assert_true(rate == gpu->sm_count.value * gpu->flops_clk_fp16.value ||
+                    rate == gpu->sm_count.value * gpu->flops_clk_fp8.value ||
+                    rate == gpu->sm_count.value * gpu->flops_clk_tf32.value);
+        if (table_has(&t, i, "clock_hz"))
+            assert_true(close_to(rate * table_number(&t, i, "clock_hz") / 1e12,
+                                 table_number(&t, i, "tflops"), 1e-9));
+        else
+            assert_true(fabs(table_number(&t, i, "tflops") * 1e12 / rate / 1e9 -
+                             table_number(&t, i, "clock_ghz")) < 1e-6);
+    }
+    csv_free(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(scheduler_equals_cutlass),
+        cmocka_unit_test(resident_blocks_are_whole_clusters),
+        cmocka_unit_test(hopper_figures_equal_the_published_ones),
+    };
+    return cmocka_run_group_tests_name("cutlass", tests, NULL, NULL);
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a gate concludes from stored samples, and the sentence it says.
+#include "model/gate/gate.h"
+#include "tests/helpers/helper_random.h"
+#include "tests/helpers/helper_stored.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const double large_ns = 1e6;
+
+// Measure a series block by block, store the samples, judge them again.
+static void stored_samples_give_the_verdict_reached_while_measuring(void **state)
+{
+    (void)state;
+    const double truths[] = {0, 0.002, 0.004, -0.006, 0.01};
+    for (size_t t = 0; t < ARRAY_COUNT(truths); t++) {
+        struct stored *s = stored_new();
+        struct gate_policy policy = gate_policy_default("cuda", large_ns);
+        struct gate_series series;
+        gate_series_init(&series, &policy, &s->arena);
+        struct duet duet = duet_start(NOISE_T3, 0.002, truths[t], t + 1);
+        struct gate_decision d = gate_series_decide(&series);
+        for (uint32_t pair = 0; d.next != GATE_DONE; d = gate_series_decide(&series)) {
+            if (d.next == GATE_CONFIRM) {
+                gate_series_fresh_process(&series);
+                pair = 0;
+            }
+            for (uint32_t i = 0; i < policy.block_pairs; i++, pair++) {
+                double base_ns, head_ns;
+                bool head_first;
+                duet_pair(&duet, &base_ns, &head_ns, &head_first);
+                store_pair(s, base_ns, head_ns, head_first, pair, series.processes - 1);
+                gate_series_add(&series, (double[]){log(head_ns / base_ns)}, 1);
+            }
+        }
+        struct verdict v = stored_judge(s, &policy);
+        double lower, upper;
+        gate_series_interval(&series, &lower, &upper);
+        assert_int_equal(v.kind, d.kind);
+        assert_int_equal(v.pairs, d.pairs);
+        assert_int_equal(v.processes, d.processes);
+        assert_memory_equal(&v.log_ratio, &d.log_ratio, sizeof(double));
+        assert_memory_equal(&v.log_evidence, &d.log_evidence, sizeof(double));
+        assert_memory_equal(&v.lower, &lower, sizeof(double));
+        assert_memory_equal(&v.upper, &upper, sizeof(double));
+        stored_free(s);
+    }
+}
+
+static void verdict_says_size_interval_evidence_and_effort(void **state)
+{
+    (void)state;
+    struct stored *s = stored_new();
+    struct gate_policy policy = gate_policy_default("cuda", large_ns);
+    store_duet(s, 0.01, 48, 4);
+    struct verdict v = stored_judge(s, &policy);
+    assert_int_equal(v.kind, VERDICT_SLOWER);
+    assert_int_equal(v.cause, CAUSE_NONE);
+    assert_true(v.lower < 0.01 && v.upper > 0.01 && v.upper - v.lower < 0.004);
+    assert_true(v.lower < v.log_ratio && v.log_ratio < v.upper);
+    assert_true(v.log_evidence > log(1e5) && v.confidence > 0.9 && v.margin > 0);
+    assert_true(fabs(v.gpu_s - 4 * 48 * 2 * 2 * 1e-3) < 0.05 * v.gpu_s);
+    assert_non_null(strstr(v.sentence, "slower: +"));
+    assert_non_null(strstr(v.sentence, "192 pairs in 4 processes"));
+    assert_true(v.model && v.version);
+    stored_free(s);
+}
+
+static void sentence_says_what_the_clock_did(void **state)
+{
+    (void)state;
+    struct stored *s = stored_new();
+    struct gate_policy policy = gate_policy_default("cuda", large_ns);
+    store_duet(s, 0.01, 48, 4);
+    assert_null(strstr(stored_judge(s, &policy).sentence, "clock"));
+    for (size_t i = 0; i < s->head.count; i++)
+        s->head_samples[i].clock_hz *= exp(-0.006);
+    assert_non_null(strstr(stored_judge(s, &policy).sentence, "at a clock -0.60 %, so +0."));
+    stored_free(s);
+}
+
+static void undecided_sentence_says_why(void **state)
+{
+    (void)state;
+    struct gate_policy policy = gate_policy_default("cuda", large_ns);
+    struct stored *noisy = stored_new(), *near_margin = stored_new(), *short_run = stored_new();
+    store_duet(noisy, 0, 40, 1);
+    for (size_t i = 0; i < noisy->head.count; i++)
+        noisy->head_samples[i].time_ns *= i % 2 ? 1.1 : 0.9;
+    assert_non_null(strstr(stored_judge(noisy, &policy).sentence, "noise hides changes below"));
+    store_duet(near_margin, 0.0028, 250, 1);
+    assert_int_equal(stored_judge(near_margin, &policy).kind, VERDICT_UNDECIDED);
+    assert_non_null(
+        strstr(stored_judge(near_margin, &policy).sentence, "near the margin of 0.30 %"));
+    store_duet(short_run, 0, 8, 1);
+    assert_non_null(strstr(stored_judge(short_run, &policy).sentence, "too few pairs"));
+    stored_free(noisy);
+    stored_free(near_margin);
+    stored_free(short_run);
+}
+
+// Feeding samples as they come takes the same pairs as judging them later.
+static void samples_are_fed_by_the_rule_they_are_judged_by(void **state)
+{
+    (void)state;
+    struct stored *s = stored_new();
+    struct gate_policy policy = gate_policy_default("cuda", large_ns);
+    store_duet(s, 0.004, 64, 1);
+    s->base_samples[3].excluded = 1;
+    s->head_samples[9].excluded = 1;
+    s->head_samples[20].time_ns = NAN;
+    struct gate_series series;
+    gate_series_init(&series, &policy, &s->arena);
+    for (size_t at = 0; at < 64; at += 16)
+        gate_series_add_samples(&series, s->base_samples + at, s->head_samples + at, 16);
+    struct gate_decision d = gate_series_decide(&series);
+    struct verdict v = stored_judge(s, &policy);
+    assert_true(d.pairs == 61 && v.pairs == 61);
+    assert_memory_equal(&v.log_evidence, &d.log_evidence, sizeof(double));
+    stored_free(s);
+}
+
+static void alarm_of_one_process_is_not_yet_a_verdict(void **state)
+{
+    (void)state;
+    struct stored *s = stored_new();
+    struct gate_policy policy = gate_policy_default("cuda", large_ns);
+    store_duet(s, 0.02, 64, 1);
+    struct verdict v = stored_judge(s, &policy);
+    assert_int_equal(v.kind, VERDICT_UNDECIDED);
+    assert_non_null(strstr(v.sentence, "confirmed by 1 of 4"));
+    policy.processes = 1;
+    assert_int_equal(stored_judge(s, &policy).kind, VERDICT_SLOWER);
+    stored_free(s);
+}
+
+static void fixed_order_is_no_evidence(void **state)
+{
+    (void)state;
+    struct stored *s = stored_new();
+    struct gate_policy policy = gate_policy_default("cuda", large_ns);
+    store_duet(s, 0.05, 64, 4);
+    for (size_t i = 0; i < s->head.count; i++) {
+        s->head_samples[i].order = 1;
+        s->base_samples[i].order = 0;
+    }
+    struct verdict v = stored_judge(s, &policy);
+    assert_int_equal(v.kind, VERDICT_UNDECIDED);
+    assert_non_null(strstr(v.sentence, "order"));
+    stored_free(s);
+}
+
+static void contradicting_processes_are_placement(void **state)
+{
+    (void)state;
+    struct stored *s = stored_new();
+    struct gate_policy policy = gate_policy_default("cuda", large_ns);
+    struct random random = {5};
+    for (uint32_t process = 0; process < 4; process++) {
+        for (uint32_t pair = 0; pair < 64; pair++) {
+            double shift = process % 2 ? 0.01 : -0.01;
+            double head_ns = 1e6 * exp(shift + 0.003 * random_normal(&random));
+            store_pair(s, 1e6, head_ns, random_coin(&random), pair, process);
+        }
+    }
+    struct verdict v = stored_judge(s, &policy);
+    assert_int_equal(v.kind, VERDICT_UNDECIDED);
+    assert_int_equal(v.cause, CAUSE_PLACEMENT);
+    assert_true(v.lower < -0.003 && v.upper > 0.003); // the spread is in the interval
+    stored_free(s);
+}
+
+static void states_without_times_are_broken_or_new(void **state)
+{
+    (void)state;
+    struct stored *s = stored_new();
+    struct gate_policy policy = gate_policy_default("cuda", large_ns);
+    store_duet(s, 0, 16, 1);
+    for (int bad = MEASURED_WRONG; bad < MEASUREMENT_STATES; bad++) {
+        s->head.state = (enum measurement_state)bad;
+        s->head.detail = "why";
+        struct verdict v = stored_judge(s, &policy);
+        assert_int_equal(v.kind, VERDICT_BROKEN);
+        assert_non_null(strstr(v.sentence, "why"));
+        assert_true(isnan(v.log_ratio) && v.pairs == 0);
+    }
+    s->head.state = MEASURED_OK;
+    s->base.state = MEASURED_MISSING;
+    assert_int_equal(stored_judge(s, &policy).kind, VERDICT_NEW);
+    s->base.state = MEASURED_CRASHED;
+    assert_int_equal(stored_judge(s, &policy).kind, VERDICT_NEW);
+    s->base.state = MEASURED_OK;
+    s->base.count = 0;
+    assert_int_equal(stored_judge(s, &policy).kind, VERDICT_NEW);
+    stored_free(s);
+}
+
+static void many_processes_are_all_used(void **state)
+{
+    (void)state;
+    struct stored *s = stored_new();
+    struct gate_policy policy = gate_policy_default("cuda", large_ns);
+    store_duet(s, 0.005, 16, 24);
+    struct verdict v = stored_judge(s, &policy);
+    assert_int_equal(v.processes, 24);
+    assert_int_equal(v.pairs, 384);
+    assert_int_equal(v.kind, VERDICT_SLOWER);
+    stored_free(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(stored_samples_give_the_verdict_reached_while_measuring),
+        cmocka_unit_test(verdict_says_size_interval_evidence_and_effort),
+        cmocka_unit_test(sentence_says_what_the_clock_did),
+        cmocka_unit_test(undecided_sentence_says_why),
+        cmocka_unit_test(samples_are_fed_by_the_rule_they_are_judged_by),
+        cmocka_unit_test(alarm_of_one_process_is_not_yet_a_verdict),
+        cmocka_unit_test(fixed_order_is_no_evidence),
+        cmocka_unit_test(contradicting_processes_are_placement),
+        cmocka_unit_test(states_without_times_are_broken_or_new),
+        cmocka_unit_test(many_processes_are_all_used),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

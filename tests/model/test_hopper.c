@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/predict/parts/accuracy.h"
+#include "model/predict/parts/deepseek.h"
+#include "model/predict/parts/hopper.h"
+#include "tests/helpers/helper_table.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct problem bf16(int64_t m, int64_t n, int64_t k)
+{
+    return (struct problem){
+        .m = m, .n = n, .k = k, .in = DTYPE_BF16, .out = DTYPE_BF16, .batch = 1};
+}
+
+static struct traits wide(void)
+{
+    return (struct traits){.tile_m = 128,
+                           .tile_n = 256,
+                           .tile_k = 64,
+                           .stages = 3,
+                           .cluster_m = 2,
+                           .cluster_n = 1,
+                           .threads = 384,
+                           .persistent = 1,
+                           .raster_group = 16};
+}
+
+static struct hopper_breakdown at(const struct problem *p, const struct traits *t, double clock_hz)
+{
+    const struct predict_input in = {
+        .gpu = gpu_find("h200-sxm"), .traits = t, .problem = p, .clock_hz = clock_hz};
+    struct hopper_breakdown b;
+    const char *why = hopper(&b, &in);
+    if (why)
+        fail_msg("%s", why);
+    return b;
+}
+
+// Guards the figures that hopper.h states: recorded times, none of this project's kernels.
+static void recorded_times_are_met(void **state)
+{
+    (void)state;
+    struct csv t = table_read("h200_gemm_cold.csv");
+    struct accuracy_row *rows = xcalloc(t.count, sizeof(*rows));
+    for (size_t i = 0; i < t.count; i++) {
+        struct problem p =
+            bf16((int64_t)table_number(&t, i, "m"), (int64_t)table_number(&t, i, "n"),
+                 (int64_t)table_number(&t, i, "k"));
+        assert_int_equal(dtype_parse(&p.in, table_text(&t, i, "in_dtype")), 0);
+        assert_int_equal(dtype_parse(&p.out, table_text(&t, i, "out_dtype")), 0);
+        struct traits traits = {.persistent = 1};
+        traits.tile_m = (int32_t)table_number(&t, i, "cta_m");
+        traits.tile_n = (int32_t)table_number(&t, i, "cta_n");
+        traits.tile_k = (int32_t)table_number(&t, i, "cta_k");
+        traits.cluster_m = (int32_t)table_number(&t, i, "cluster_m");
+        traits.cluster_n = (int32_t)table_number(&t, i, "cluster_n");
+        traits.split_k = (int32_t)table_number(&t, i, "split_k");
+        if (table_has(&t, i, "stages"))
+            traits.stages = (int32_t)table_number(&t, i, "stages");
+        struct hopper_breakdown b = at(&p, &traits, table_number(&t, i, "clock_mhz") * 1e6);
+        rows[i] = (struct accuracy_row){"all", b.time_ns, table_number(&t, i, "measured_us") * 1e3};
+    }
+    struct accuracy a = accuracy_of(rows, t.count);
+    assert_true(a.mape < 0.09 && a.median < 0.05 && a.p90 < 0.23);
+    assert_true(fabs(a.bias) < 0.06);
+    free(rows);
+    csv_free(&t);
+}
+
+static void the_clock_is_guessed_within_5_percent(void **state)
+{
+    (void)state;
+    struct csv t = table_read("h200_gemm_cold.csv");
+    double error = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < t.count; i++) {
+        if (strcmp(table_text(&t, i, "kernel"), "cublaslt-bf16"))
+            continue;
+        struct problem p =
+            bf16((int64_t)table_number(&t, i, "m"), (int64_t)table_number(&t, i, "n"),
+                 (int64_t)table_number(&t, i, "k"));
+        struct traits traits = wide();
+        double observed = table_number(&t, i, "clock_mhz") * 1e6;
+        error += fabs(at(&p, &traits, 0).clock_hz / observed - 1);
+        count++;
+    }
+    assert_true(error / (double)count < 0.05);
+    csv_free(&t);
+}
+
+static void parts_add_up_and_the_exponent_is_a_slope(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < deepseek_v3_shape_count; i++) {
+        const struct shape *s = &deepseek_v3_shapes[i];
+        struct problem p = bf16(s->m, s->n, s->k);
+        struct traits traits = wide();
+        struct predict_input in = {
+            .gpu = gpu_find("h200-sxm"), .traits = &traits, .problem = &p, .clock_hz = 1.6e9};
+        struct prediction out = model_find("hopper")->predict(&in);
+        assert_true(out.feasible && isfinite(out.time_ns));
+        double sum = 0;
+        for (size_t j = 0; j < out.part_count; j++)
+            sum += out.parts[j].time_ns;
+        assert_true(close_to(sum, out.time_ns, 1e-12));
+        assert_true(out.clock_exponent <= 0 && out.clock_exponent >= -1);
+        assert_true(out.band > 0);
+        in.clock_hz *= 1 + 1e-6;
+        double slope = log(model_find("hopper")->predict(&in).time_ns / out.time_ns) / 1e-6;
+        assert_true(fabs(slope - out.clock_exponent) < 1e-3);
+    }
+}
+
+// No prediction may beat the roofline at the same clock: it counts at least the same work.
+static void predictions_never_beat_the_roofline(void **state)
+{
+    (void)state;
+    const int64_t sizes[] = {16, 100, 512, 4096, 30000};
+    const int32_t sides[] = {64, 128, 256};
+    for (size_t i = 0; i < 125 * 9; i++) {
+        struct problem p = bf16(sizes[i % 5], sizes[i / 5 % 5], sizes[i / 25 % 5]);
+        struct traits traits = {
+            .tile_m = sides[i / 125 % 3], .tile_n = sides[i / 375 % 3], .persistent = 1};
+        struct predict_input in = {
+            .gpu = gpu_find("h200-sxm"), .traits = &traits, .problem = &p, .clock_hz = 1.7e9};
+        struct prediction out = model_find("hopper")->predict(&in);
+        if (traits.tile_m == 256 && traits.tile_n == 256) {
+            assert_false(out.feasible); // 256 accumulators a thread
+            continue;
+        }
+        assert_true(out.feasible);
+        assert_true(out.time_ns > model_find("sol")->predict(&in).time_ns);
+    }
+}
+
+static void time_grows_with_each_dimension(void **state)
+{
+    (void)state;
+    struct traits traits = wide();
+    for (int64_t k = 64; k <= 32768; k *= 2) {
+        struct problem p = bf16(4096, 4096, k), deeper = bf16(4096, 4096, 2 * k);
+        struct problem taller = bf16(8192, 4096, k);
+        assert_true(at(&deeper, &traits, 1.6e9).time_ns > at(&p, &traits, 1.6e9).time_ns);
+        assert_true(at(&taller, &traits, 1.6e9).time_ns > at(&p, &traits, 1.6e9).time_ns);
+    }
+}
+
+static void k_is_padded_to_whole_slabs(void **state)
+{
+    (void)state;
+    struct traits traits = wide();
+    struct problem p = bf16(4096, 4096, 4096), padded = bf16(4096, 4096, 4097);
+    struct problem whole = bf16(4096, 4096, 4160);
+    double math = at(&p, &traits, 1.6e9).full.limits_ns[HOPPER_MATH];
+    double more = at(&padded, &traits, 1.6e9).full.limits_ns[HOPPER_MATH];
+    assert_true(more > math);
+    assert_true(more == at(&whole, &traits, 1.6e9).full.limits_ns[HOPPER_MATH]);
+}
+
+static void waves_are_quantised(void **state)
+{
+    (void)state;
+    struct traits traits = wide();
+    struct problem one = bf16(128 * 12, 256 * 11, 4096); // 132 tiles
+    struct problem two = bf16(128 * 12, 256 * 11 + 1, 4096);
+    assert_true(at(&one, &traits, 1.6e9).full_waves == 1);
+    assert_int_equal(at(&one, &traits, 1.6e9).resident, 132);
+    assert_true(at(&two, &traits, 1.6e9).time_ns > 1.5 * at(&one, &traits, 1.6e9).time_ns);
+}
+
+static void a_grouped_raster_touches_less_than_a_plain_one(void **state)
+{
+    (void)state;
+    struct problem p = bf16(16384, 16384, 16384);
+    struct traits grouped = wide(), plain = wide(), hilbert = wide();
+    plain.raster_group = 1;
+    hilbert.raster = RASTER_HILBERT;
+    double in_groups = at(&p, &grouped, 1.4e9).full.dram_bytes;
+    assert_true(in_groups < at(&p, &plain, 1.4e9).full.dram_bytes);
+    assert_true(at(&p, &hilbert, 1.4e9).full.dram_bytes < at(&p, &plain, 1.4e9).full.dram_bytes);
+    struct hopper_wave w = at(&p, &grouped, 1.4e9).full;
+    assert_true(w.rows == 16 && w.columns == 9); // ceil(132 / 16)
+}
+
+static void small_problems_read_each_byte_once(void **state)
+{
+    (void)state;
+    struct problem p = bf16(1024, 1024, 1024);
+    struct traits traits = wide();
+    traits.tile_n = 128;
+    struct hopper_breakdown b = at(&p, &traits, 1.8e9);
+    assert_true(close_to(b.last.dram_bytes, 2.0 * 1024 * 1024 * 2, 1e-12));
+}
+
+static void multicast_lowers_l2_traffic_only(void **state)
+{
+    (void)state;
+    struct problem p = bf16(4096, 4096, 4096);
+    struct traits pair = wide(), alone = wide();
+    alone.cluster_m = 1;
+    struct hopper_wave with = at(&p, &pair, 1.6e9).full, without = at(&p, &alone, 1.6e9).full;
+    assert_true(
+        close_to(without.limits_ns[HOPPER_L2] / with.limits_ns[HOPPER_L2], 384.0 / 256, 1e-12));
+    assert_true(with.limits_ns[HOPPER_MATH] == without.limits_ns[HOPPER_MATH]);
+}
+
+static void split_k_pays_for_few_tiles_and_long_k_only(void **state)
+{
+    (void)state;
+    struct traits whole = wide(), split = wide();
+    whole.tile_n = split.tile_n = 128;
+    split.split_k = 4;
+    struct problem few = bf16(256, 512, 65536), many = bf16(8192, 8192, 1024);
+    assert_true(at(&few, &split, 1.7e9).time_ns < at(&few, &whole, 1.7e9).time_ns);
+    assert_true(at(&many, &split, 1.7e9).time_ns > at(&many, &whole, 1.7e9).time_ns);
+    split.split_k = -1; // stream-K finds the split itself
+    assert_true(at(&few, &split, 1.7e9).time_ns < at(&few, &whole, 1.7e9).time_ns);
+    struct problem uneven = bf16(128 * 12, 128 * 12, 16384); // 144 tiles on 132 SMs
+    assert_true(at(&uneven, &split, 1.7e9).time_ns < at(&uneven, &whole, 1.7e9).time_ns);
+}
+
+static void a_persistent_kernel_hides_its_epilogue(void **state)
+{
+    (void)state;
+    struct problem p = bf16(8192, 8192, 512);
+    struct traits persistent = wide(), plain = wide();
+    persistent.tile_n = plain.tile_n = 128;
+    plain.persistent = 0;
+    assert_true(at(&p, &persistent, 1.7e9).time_ns < at(&p, &plain, 1.7e9).time_ns);
+}
+
+static void what_does_not_fit_is_infeasible_and_says_why(void **state)
+{
+    (void)state;
+    struct problem p = bf16(4096, 4096, 4096);
+    const struct {
+        struct traits traits;
+        const char *expected;
+    } cases[] = {
+        {{.tile_m = 256, .tile_n = 256}, "accumulators"},
+        {{.tile_m = 128, .tile_n = 256, .tile_k = 64, .stages = 5}, "shared memory"},
+        {{.tile_m = 128, .tile_n = 128, .smem_bytes = 250000}, "shared memory"},
+        {{.tile_m = 128, .tile_n = 128, .threads = 512, .registers = 200}, "registers"},
+        {{.cluster_m = 17}, "cluster"},
+        {{.cluster_m = 4, .cluster_n = 8}, "cluster"},
+        {{.tile_m = 4096}, "tile"},
+        {{.split_k = 1000}, "split"},
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        const struct predict_input in = {
+            .gpu = gpu_find("h200-sxm"), .traits = &cases[i].traits, .problem = &p};
+        struct prediction out = model_find("hopper")->predict(&in);
+        assert_false(out.feasible);
+        assert_non_null(strstr(out.why, cases[i].expected));
+    }
+    struct gpu empty = {.name = "empty"};
+    struct traits plain = {0};
+    const struct predict_input in = {.gpu = &empty, .traits = &plain, .problem = &p};
+    assert_false(model_find("hopper")->predict(&in).feasible);
+}
+
+static void every_input_gives_a_number_or_a_reason(void **state)
+{
+    (void)state;
+    const int64_t sizes[] = {1, 257, INT32_MAX};
+    uint32_t seed = 7;
+    for (int i = 0; i < 20000; i++) {
+        int32_t r[10];
+        for (int j = 0; j < 10; j++)
+            r[j] = (int32_t)((seed = seed * 1664525 + 1013904223) >> 8);
+        struct problem p = bf16(sizes[r[0] % 3], sizes[r[1] % 3], sizes[r[2] % 3]);
+        p.in = (enum dtype)(r[3] % DTYPE_COUNT);
+        p.batch = r[3] % 7 ? 1 : 65535;
+        struct traits t = {.tile_m = r[4] % 300 - 9,
+                           .tile_n = r[5] % 300 - 9,
+                           .tile_k = r[6] % 200 - 9,
+                           .stages = r[7] % 9 - 1,
+                           .cluster_m = r[8] % 5 - 1,
+                           .cluster_n = r[9] % 5 - 1,
+                           .threads = r[4] % 1100,
+                           .registers = r[5] % 300,
+                           .smem_bytes = r[6] % 300000,
+                           .blocks_per_sm = r[7] % 4,
+                           .persistent = r[8] % 2,
+                           .raster = r[9] % 3,
+                           .raster_group = r[4] % 20 - 2,
+                           .split_k = r[5] % 12 - 2};
+        struct predict_input in = {.gpu = gpus[(size_t)r[6] % gpu_count],
+                                   .traits = &t,
+                                   .problem = &p,
+                                   .clock_hz = r[7] % 2 ? 1.5e9 : 0};
+        for (size_t m = 0; m < model_count; m++) {
+            struct prediction out = models[m]->predict(&in);
+            if (out.feasible)
+                assert_true(isfinite(out.time_ns) && out.time_ns > 0 &&
+                            isfinite(out.clock_exponent) && out.part_count <= PREDICTION_PARTS);
+            else
+                assert_non_null(out.why);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(recorded_times_are_met),
+        cmocka_unit_test(the_clock_is_guessed_within_5_percent),
+        cmocka_unit_test(parts_add_up_and_the_exponent_is_a_slope),
+        cmocka_unit_test(predictions_never_beat_the_roofline),
+        cmocka_unit_test(time_grows_with_each_dimension),
+        cmocka_unit_test(k_is_padded_to_whole_slabs),
+        cmocka_unit_test(waves_are_quantised),
+        cmocka_unit_test(a_grouped_raster_touches_less_than_a_plain_one),
+        cmocka_unit_test(small_problems_read_each_byte_once),
+        cmocka_unit_test(multicast_lowers_l2_traffic_only),
+        cmocka_unit_test(split_k_pays_for_few_tiles_and_long_k_only),
+        cmocka_unit_test(a_persistent_kernel_hides_its_epilogue),
+        cmocka_unit_test(what_does_not_fit_is_infeasible_and_says_why),
+        cmocka_unit_test(every_input_gives_a_number_or_a_reason),
+    };
+    return cmocka_run_group_tests_name("hopper", tests, NULL, NULL);
+}

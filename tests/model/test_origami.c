@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/predict/parts/origami.h"
+#include "tests/helpers/helper_table.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct problem fp16(double m, double n, double k)
+{
+    return (struct problem){.m = (int64_t)m,
+                            .n = (int64_t)n,
+                            .k = (int64_t)k,
+                            .in = DTYPE_FP16,
+                            .out = DTYPE_FP16,
+                            .batch = 1};
+}
+
+static struct problem row_problem(const struct csv *t, size_t row)
+{
+    return fp16(table_number(t, row, "m"), table_number(t, row, "n"), table_number(t, row, "k"));
+}
+
+static void check(const struct csv *t, size_t row, const char *column, double actual)
+{
+    if (table_has(t, row, column))
+        assert_true(close_to(actual, table_number(t, row, column), 1e-12));
+}
+
+static void check_latency(const struct csv *t, size_t row, const struct origami_latency *l)
+{
+    const struct {
+        const char *column;
+        double value;
+    } figures[] = {
+        {"n_mma", l->n_mma},
+        {"L_compute", l->compute},
+        {"grid_0", (double)l->grid_m},
+        {"grid_1", (double)l->grid_n},
+        {"active", (double)l->active},
+        {"waves", (double)l->waves},
+        {"l2_tile_0", (double)l->l2_tile_m},
+        {"l2_tile_1", (double)l->l2_tile_n},
+        {"l2_hit", l->l2_hit},
+        {"uncached_bytes", l->uncached_bytes},
+        {"load_a", l->load_a},
+        {"load_b", l->load_b},
+        {"total_load", l->total_load},
+        {"L_l2", l->l2},
+        {"load_dram", l->load_dram},
+        {"L_dram", l->dram},
+        {"L_mem", l->mem},
+        {"utilization", l->utilization},
+        {"L_prologue", l->prologue},
+        {"L_epilogue", l->epilogue},
+        {"num_iter", (double)l->iterations},
+        {"k_pad", l->k_pad},
+        {"L_steady", l->steady},
+        {"L_total", l->total},
+        {"working_set", l->working_set},
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(figures); i++)
+        check(t, row, figures[i].column, figures[i].value);
+}
+
+static void latencies_equal_seed_3(void **state)
+{
+    (void)state;
+    struct csv t = table_read("conformance_origami_latency.csv");
+    for (size_t row = 0; row < t.count; row++) {
+        struct problem p = row_problem(&t, row);
+        struct origami_config c = {.tile_m = (int32_t)table_number(&t, row, "tile_m"),
+                                   .tile_n = (int32_t)table_number(&t, row, "tile_n"),
+                                   .tile_k = (int32_t)table_number(&t, row, "tile_k")};
+        struct origami_latency l;
+        assert_null(origami_latency(&l, gpu_find("rtx4090"), &p, &c, 0));
+        check_latency(&t, row, &l);
+    }
+    csv_free(&t);
+}
+
+// Cases of the same kind, worked out by hand from the document's formulas.
+static void corner_cases_follow_the_formulas(void **state)
+{
+    (void)state;
+    const struct gpu *gpu = gpu_find("rtx4090");
+    struct origami_latency l;
+    // One tile: one SM draws 2.22 % of DRAM's bandwidth and 1/128 of L2's, and there is no reuse.
+    struct problem one = fp16(128, 128, 64);
+    struct origami_config c = {.tile_m = 128, .tile_n = 128, .tile_k = 64};
+    assert_null(origami_latency(&l, gpu, &one, &c, 0));
+    assert_int_equal(l.active, 1);
+    assert_true(close_to(l.dram, 32768 / (342.9 * 0.0222) + 623, 1e-12));
+    assert_true(l.l2_hit == 0);
+    assert_int_equal(l.iterations, 1);
+    // Wrap-around: a grid two rows high takes 12 columns and 5 more times 12, clamped to 64.
+    struct problem flat = fp16(256, 8192, 1024);
+    assert_null(origami_latency(&l, gpu, &flat, &c, 0));
+    assert_int_equal(l.l2_tile_m, 2);
+    assert_int_equal(l.l2_tile_n, 64);
+    // The cap: the operands' slabs exceed L2.
+    struct problem wide = fp16(65536, 65536, 8192);
+    c.tile_k = 512;
+    c.tile_m = c.tile_n = 16;
+    assert_null(origami_latency(&l, gpu, &wide, &c, 0));
+    assert_true(l.working_set > gpu->l2_bytes.value);
+    assert_true(l.l2_hit <= 0.5);
+}
+
+static void selections_equal_seed_3(void **state)
+{
+    (void)state;
+    struct csv t = table_read("conformance_origami_select.csv");
+    assert_int_equal(t.count, 23);
+    for (size_t row = 0; row < t.count; row++) {
+        struct problem p = row_problem(&t, row);
+        struct origami_selection s;
+        const struct origami_search plain = {0};
+        assert_null(origami_select(&s, gpu_find("rtx4090"), &p, &plain));
+        assert_int_equal(s.config.tile_m, (int)table_number(&t, row, "block_0"));
+        assert_int_equal(s.config.tile_n, (int)table_number(&t, row, "block_1"));
+        assert_int_equal(s.config.tile_k, (int)table_number(&t, row, "block_2"));
+        assert_int_equal(s.config.group, (int)table_number(&t, row, "group_size_m"));
+        assert_int_equal(s.tried, 150);
+        check(&t, row, "n_valid", s.valid);
+        check(&t, row, "group_cost", (double)s.group_cost);
+        check(&t, row, "L_total", s.latency.total);
+    }
+    csv_free(&t);
+}
+
+// The closed form of phase 2 against walking the tiles one by one.
+static void group_cost_equals_enumeration(void **state)
+{
+    (void)state;
+    for (int64_t gm = 1; gm <= 20; gm += 3) {
+        for (int64_t gn = 1; gn <= 20; gn++) {
+            for (int32_t group = 1; group <= 16; group++) {
+                int64_t blocks = gm * gn < 50 ? gm * gn : 50;
+                bool rows[20] = {0}, columns[20] = {0};
+                for (int64_t pid = 0; pid < blocks; pid++) {
+                    int64_t width = group * gn, g = pid / width;
+                    int64_t size = gm - g * group < group ? gm - g * group : group;
+                    rows[g * group + pid % width % size] = true;
+                    columns[pid % width / size] = true;
+                }
+                int64_t cost = 0;
+                for (int64_t i = 0; i < 20; i++)
+                    cost += (rows[i] ? 64 : 0) + (columns[i] ? 256 : 0);
+                assert_int_equal(origami_group_cost(gm, gn, blocks, group, 64, 256), cost);
+            }
+        }
+    }
+}
+
+// Registers that seed 3 publishes for its selections at 8 warps (section 7.2): the estimate is a
+// lower bound of each, and says "spills" exactly where the document saw spilling collapse.
+static void register_estimate_bounds_the_published_counts(void **state)
+{
+    (void)state;
+    static const struct {
+        struct origami_config c;
+        int32_t registers;
+    } rows[] = {
+        {{.tile_m = 16, .tile_n = 16, .tile_k = 32}, 36},
+        {{.tile_m = 16, .tile_n = 16, .tile_k = 64}, 38},
+        {{.tile_m = 16, .tile_n = 32, .tile_k = 128}, 40},
+        {{.tile_m = 32, .tile_n = 64, .tile_k = 128}, 58},
+        {{.tile_m = 64, .tile_n = 128, .tile_k = 64}, 94},
+        {{.tile_m = 128, .tile_n = 256, .tile_k = 64}, 255},
+        {{.tile_m = 64, .tile_n = 64, .tile_k = 256}, 98},
+        {{.tile_m = 128, .tile_n = 128, .tile_k = 128}, 168},
+        {{.tile_m = 64, .tile_n = 128, .tile_k = 256}, 128},
+        {{.tile_m = 128, .tile_n = 64, .tile_k = 256}, 128},
+        {{.tile_m = 128, .tile_n = 256, .tile_k = 128}, 248},
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(rows); i++)
+        assert_in_range(origami_registers(&rows[i].c, DTYPE_FP16), 1, rows[i].registers);
+    struct origami_config big = {.tile_m = 256, .tile_n = 256, .tile_k = 64};
+    assert_true(origami_registers(&big, DTYPE_FP16) > ORIGAMI_REGISTERS_MAX);
+    big.warps = 16;
+    assert_true(origami_registers(&big, DTYPE_FP16) <= ORIGAMI_REGISTERS_MAX);
+}
+
+static void register_filter_never_selects_a_spilling_tile(void **state)
+{
+    (void)state;
+    struct csv t = table_read("conformance_origami_select.csv");
+    for (size_t row = 0; row < t.count; row++) {
+        struct problem p = row_problem(&t, row);
+        struct origami_selection plain, filtered;
+        const struct origami_search off = {0}, on = {.registers = true};
+        assert_null(origami_select(&plain, gpu_find("rtx4090"), &p, &off));
+        assert_null(origami_select(&filtered, gpu_find("rtx4090"), &p, &on));
+        assert_true(origami_registers(&filtered.config, DTYPE_FP16) <= ORIGAMI_REGISTERS_MAX);
+        bool spilled = origami_registers(&plain.config, DTYPE_FP16) > ORIGAMI_REGISTERS_MAX;
+        bool same = plain.config.tile_m == filtered.config.tile_m &&
+                    plain.config.tile_n == filtered.config.tile_n;
+        assert_int_equal(spilled, !same);
+    }
+    csv_free(&t);
+}
+
+static void wider_searches_find_nothing_worse(void **state)
+{
+    (void)state;
+    struct problem p = fp16(256, 512, 16384);
+    struct origami_selection plain, pipeline, split;
+    const struct origami_search none = {0}, deep = {.pipeline = true}, cut = {.split_k = true};
+    assert_null(origami_select(&plain, gpu_find("rtx4090"), &p, &none));
+    assert_null(origami_select(&pipeline, gpu_find("rtx4090"), &p, &deep));
+    assert_null(origami_select(&split, gpu_find("rtx4090"), &p, &cut));
+    assert_true(pipeline.latency.total <= plain.latency.total);
+    assert_true(pipeline.valid > plain.valid);
+    assert_true(split.latency.total < plain.latency.total); // few tiles, long K
+    assert_true(split.config.split > 1);
+    struct problem square = fp16(4096, 4096, 4096);
+    assert_null(origami_select(&split, gpu_find("rtx4090"), &square, &cut));
+    assert_int_equal(split.config.split, 1); // enough tiles already
+}
+
+static void unpipelined_tiles_are_slower(void **state)
+{
+    (void)state;
+    struct problem p = fp16(4096, 4096, 4096);
+    struct origami_config c = {.tile_m = 128, .tile_n = 128, .tile_k = 64, .stages = 1};
+    struct origami_latency one, two;
+    assert_null(origami_latency(&one, gpu_find("rtx4090"), &p, &c, 0));
+    c.stages = 2;
+    assert_null(origami_latency(&two, gpu_find("rtx4090"), &p, &c, 0));
+    assert_true(close_to(one.steady, one.compute + one.mem, 1e-15));
+    assert_true(one.total > two.total);
+}
+
+// From ROCm/rocm-libraries @ad0886a, shared/origami/tests/origami_gtest.yaml, as is the next.
+static void l2_hit_lies_between_0_and_1_for_every_group(void **state)
+{
+    (void)state;
+    struct problem p = fp16(4096, 4096, 1024);
+    for (int32_t group = 1; group <= 1024; group++) {
+        struct origami_config c = {
+            .tile_m = 256, .tile_n = 256, .tile_k = 64, .group = group, .split = 3};
+        struct origami_latency l;
+        assert_null(origami_latency(&l, gpu_find("rtx4090"), &p, &c, 0));
+        assert_true(l.l2_hit > 0 && l.l2_hit < 1);
+    }
+}
+
+static void instruction_counts_follow_the_atom(void **state)
+{
+    (void)state;
+    // 128x128x64 takes 256 instructions of 16x16x16 (Origami's test), so twice as many of 16x8x16.
+    struct problem p = fp16(128, 128, 64);
+    struct origami_config c = {.tile_m = 128, .tile_n = 128, .tile_k = 64};
+    struct origami_latency l;
+    assert_null(origami_latency(&l, gpu_find("rtx4090"), &p, &c, 0));
+    assert_true(l.n_mma == 512);
+    p.in = DTYPE_E4M3; // 32 elements of K each
+    assert_null(origami_latency(&l, gpu_find("rtx4090"), &p, &c, 0));
+    assert_true(l.n_mma == 256);
+}
+
+static void impossible_inputs_say_why(void **state)
+{
+    (void)state;
+    struct problem p = fp16(4096, 4096, 4096);
+    struct origami_latency l;
+    struct origami_config wide = {.tile_m = 256, .tile_n = 256, .tile_k = 512};
+    assert_string_equal(origami_latency(&l, gpu_find("rtx4090"), &p, &wide, 0),
+                        "the tile does not fit in shared memory");
+    struct origami_config negative = {.tile_m = -16, .tile_n = 16, .tile_k = 16};
+    assert_non_null(origami_latency(&l, gpu_find("rtx4090"), &p, &negative, 0));
+    struct origami_selection s;
+    const struct origami_search plain = {0};
+    struct gpu empty = {.name = "empty"};
+    assert_non_null(origami_select(&s, &empty, &p, &plain));
+}
+
+static void the_model_predicts_finite_times_everywhere(void **state)
+{
+    (void)state;
+    const struct model *model = model_find("origami");
+    const int64_t sizes[] = {1, 63, 257, 4096, INT32_MAX};
+    for (size_t i = 0; i < 125; i++) {
+        struct problem p =
+            fp16((double)sizes[i % 5], (double)sizes[i / 5 % 5], (double)sizes[i / 25]);
+        struct traits traits = {0};
+        struct predict_input in = {.gpu = gpu_find("h200-sxm"), .traits = &traits, .problem = &p};
+        struct prediction out = model->predict(&in);
+        assert_true(out.feasible ? isfinite(out.time_ns) && out.time_ns > 0 : out.why != NULL);
+        double sum = 0;
+        for (size_t j = 0; j < out.part_count; j++)
+            sum += out.parts[j].time_ns;
+        if (out.feasible)
+            assert_true(close_to(sum, out.time_ns, 1e-9));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(latencies_equal_seed_3),
+        cmocka_unit_test(corner_cases_follow_the_formulas),
+        cmocka_unit_test(selections_equal_seed_3),
+        cmocka_unit_test(group_cost_equals_enumeration),
+        cmocka_unit_test(register_estimate_bounds_the_published_counts),
+        cmocka_unit_test(register_filter_never_selects_a_spilling_tile),
+        cmocka_unit_test(wider_searches_find_nothing_worse),
+        cmocka_unit_test(unpipelined_tiles_are_slower),
+        cmocka_unit_test(l2_hit_lies_between_0_and_1_for_every_group),
+        cmocka_unit_test(instruction_counts_follow_the_atom),
+        cmocka_unit_test(impossible_inputs_say_why),
+        cmocka_unit_test(the_model_predicts_finite_times_everywhere),
+    };
+    return cmocka_run_group_tests_name("origami", tests, NULL, NULL);
+}

@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/predict/parts/simt.h"
+
+#include "model/predict/parts/accuracy.h"
+#include "tests/helpers/helper_table.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct problem fp32(int64_t m, int64_t n, int64_t k)
+{
+    return (struct problem){.m = m, .n = n, .k = k, .batch = 1}; // DTYPE_FP32 is 0
+}
+
+// naive_fp32 and tiled_fp32 of kernels/gemm/cuda.
+static struct traits naive(void)
+{
+    return (struct traits){.tile_m = 16,
+                           .tile_n = 16,
+                           .tile_k = 1,
+                           .stages = 1,
+                           .threads = 256,
+                           .registers = 32,
+                           .blocks_per_sm = 8,
+                           .raster = RASTER_N,
+                           .raster_group = 1,
+                           .split_k = 1,
+                           .multiply = MULTIPLY_FMA};
+}
+
+static struct traits tiled(void)
+{
+    return (struct traits){.tile_m = 128,
+                           .tile_n = 128,
+                           .tile_k = 8,
+                           .stages = 2,
+                           .threads = 256,
+                           .smem_bytes = 8448,
+                           .registers = 128,
+                           .blocks_per_sm = 2,
+                           .raster = RASTER_N,
+                           .raster_group = 1,
+                           .split_k = 1,
+                           .multiply = MULTIPLY_FMA};
+}
+
+static struct prediction predict_on(const struct gpu *gpu, const struct problem *p,
+                                    const struct traits *t, double clock_hz)
+{
+    const struct predict_input in = {.gpu = gpu, .traits = t, .problem = p, .clock_hz = clock_hz};
+    struct prediction out = model_find("hopper")->predict(&in);
+    if (!out.feasible)
+        fail_msg("%s", out.why);
+    return out;
+}
+
+static double time_of(const struct problem *p, const struct traits *t)
+{
+    return predict_on(gpu_find("h200-sxm"), p, t, 1.98e9).time_ns;
+}
+
+static struct hopper_wave wave_of(const struct problem *p, const struct traits *t)
+{
+    const struct predict_input in = {
+        .gpu = gpu_find("h200-sxm"), .traits = t, .problem = p, .clock_hz = 1.98e9};
+    struct hopper_breakdown b;
+    const char *why = hopper(&b, &in);
+    if (why)
+        fail_msg("%s", why);
+    return b.full_waves >= 1 ? b.full : b.last;
+}
+
+static double pipe_clk(const struct problem *p, const struct traits *t)
+{
+    return wave_of(p, t).limits_ns[HOPPER_SHARED] * 1.98 / (double)p->k;
+}
+
+// The figures that baselines/recorded/h200/accuracy/README.md states.
+static void recorded_times_are_met(void **state)
+{
+    (void)state;
+    struct csv t = table_read("../../baselines/recorded/h200/accuracy/fp32.csv");
+    struct accuracy_row *rows[3] = {xcalloc(t.count, sizeof(**rows)),
+                                    xcalloc(t.count, sizeof(**rows)),
+                                    xcalloc(t.count, sizeof(**rows))};
+    static const char *const kernels[] = {"naive_fp32", "tiled_fp32", "cublaslt"};
+    static const double mape[] = {0.06, 0.06, 0.20};
+    size_t counts[3] = {0};
+    for (size_t i = 0; i < t.count; i++) {
+        size_t k = 0;
+        while (strcmp(table_text(&t, i, "kernel"), kernels[k]) != 0)
+            assert_true(++k < 3);
+        struct problem p =
+            fp32((int64_t)table_number(&t, i, "m"), (int64_t)table_number(&t, i, "n"),
+                 (int64_t)table_number(&t, i, "k"));
+        struct traits traits = k == 0 ? naive() : k == 1 ? tiled() : (struct traits){0};
+        if (k == 0) { // as it was compiled then
+            traits.registers = 40;
+            traits.blocks_per_sm = 6;
+        }
+        double predicted =
+            predict_on(gpu_find("h200-sxm"), &p, &traits, table_number(&t, i, "clock_mhz") * 1e6)
+                .time_ns;
+        rows[k][counts[k]++] =
+            (struct accuracy_row){"all", predicted, table_number(&t, i, "measured_us") * 1e3};
+    }
+    for (size_t k = 0; k < 3; k++) {
+        assert_int_equal(counts[k], 10);
+        assert_true(accuracy_of(rows[k], counts[k]).mape < mape[k]);
+        free(rows[k]);
+    }
+    csv_free(&t);
+}
+
+// NVIDIA RTX A6000: 84 SMs, 38.7 TFLOPS at 1.8 GHz, 768 GB/s, 6 MB of L2 (datasheet); 100 KB of
+// shared memory per SM (CUDA C++ Programming Guide, compute capability 8.6); latencies are H200's.
+static const struct gpu a6000 = {.name = "a6000",
+                                 .sm_count = {.value = 84},
+                                 .clock_hz = {.value = 1.8e9},
+                                 .flops_clk_fp32 = {.value = 256},
+                                 .dram_bytes_s = {.value = 768e9},
+                                 .l2_bytes = {.value = 6291456},
+                                 .smem_bytes = {.value = 101376},
+                                 .smem_sm_bytes = {.value = 102400},
+                                 .smem_bytes_clk = {.value = 128},
+                                 .registers = {.value = 65536},
+                                 .dram_latency_clk = {.value = 684},
+                                 .l2_latency_clk = {.value = 280},
+                                 .launch_s = {.value = 2e-6}};
+
+// Kernels, layouts and a device that gave no number: rungs that lie 60 times apart.
+static void a_published_ladder_of_another_device_is_met(void **state)
+{
+    (void)state;
+    struct csv t = table_read("sgemm_a6000.csv");
+    struct accuracy_row *rows = xcalloc(t.count, sizeof(*rows));
+    for (size_t i = 0; i < t.count; i++) {
+        struct problem p = fp32(4092, 4092, 4092);
+        p.layout = strcmp(table_text(&t, i, "layout"), "tt") ? LAYOUT_NN : LAYOUT_TT;
+        const struct traits traits = {.tile_m = (int32_t)table_number(&t, i, "cta_m"),
+                                      .tile_n = (int32_t)table_number(&t, i, "cta_n"),
+                                      .tile_k = (int32_t)table_number(&t, i, "cta_k"),
+                                      .threads = (int32_t)table_number(&t, i, "threads"),
+                                      .smem_bytes = (int32_t)table_number(&t, i, "smem_bytes"),
+                                      .blocks_per_sm =
+                                          (int32_t)table_number(&t, i, "blocks_per_sm"),
+                                      .stages = 1,
+                                      .raster = RASTER_N,
+                                      .raster_group = 1,
+                                      .split_k = 1};
+        rows[i] = (struct accuracy_row){"all", predict_on(&a6000, &p, &traits, 0).time_ns,
+                                        problem_flops(&p) / table_number(&t, i, "gflops")};
+    }
+    struct accuracy a = accuracy_of(rows, t.count);
+    assert_true(a.mape < 0.12 && a.worst < 0.30 && a.tau > 0.95);
+    free(rows);
+    csv_free(&t);
+}
+
+// By hand, for a warp of 2 x 16 threads of a block of 16 x 16.
+static void a_global_load_takes_a_clock_per_line(void **state)
+{
+    (void)state;
+    struct traits t = naive();
+    struct problem p = fp32(16, 16, 1024);                 // one block: 8 warps
+    assert_true(close_to(pipe_clk(&p, &t), 8 * 18, 1e-9)); // 2 rows of A, 16 of B
+    p.layout = LAYOUT_NN;                                  // 16 columns of B in one line
+    assert_true(close_to(pipe_clk(&p, &t), 8 * 3, 1e-9));
+    p.layout = LAYOUT_TT; // 2 neighbours of A in one line
+    assert_true(close_to(pipe_clk(&p, &t), 8 * 17, 1e-9));
+    p.layout = LAYOUT_NT;
+    assert_true(close_to(pipe_clk(&p, &t), 8 * 2, 1e-9));
+}
+
+// 256 threads read 16 floats a step, 256 floats are written, 256 rows of 32 bytes are loaded per 8.
+static void shared_memory_passes_128_bytes_a_clock(void **state)
+{
+    (void)state;
+    struct traits t = tiled();
+    struct problem p = fp32(128, 128, 1024);
+    assert_true(close_to(pipe_clk(&p, &t), 128 + 8 + 32, 1e-9));
+    t.tile_k = 32; // whole lines
+    assert_true(close_to(pipe_clk(&p, &t), 128 + 8 + 8, 1e-9));
+}
+
+static void more_resident_blocks_hide_latency(void **state)
+{
+    (void)state;
+    struct problem p = fp32(4096, 4096, 1024);
+    struct traits t = naive();
+    double before = INFINITY;
+    for (t.blocks_per_sm = 1; t.blocks_per_sm <= 8; t.blocks_per_sm *= 2) {
+        double now = time_of(&p, &t);
+        assert_true(now < before);
+        before = now;
+    }
+    t.blocks_per_sm = 0; // found from threads and registers
+    assert_true(time_of(&p, &t) == before);
+    struct traits alone = tiled(), prefetching = tiled();
+    alone.stages = 1;
+    assert_true(time_of(&p, &alone) > time_of(&p, &prefetching));
+}
+
+static void the_branch_is_chosen_by_the_traits(void **state)
+{
+    (void)state;
+    struct problem p = fp32(1024, 1024, 1024);
+    struct traits t = {0};
+    struct gpu host = {.name = "host", .flops_clk_fp32 = {.value = 32}};
+    struct predict_input in = {.gpu = gpu_find("h200-sxm"), .traits = &t, .problem = &p};
+    assert_true(simt_applies(&in)); // FP32 has no tensor cores
+    p.in = DTYPE_TF32;
+    assert_false(simt_applies(&in));
+    t.multiply = MULTIPLY_WGMMA;
+    assert_false(simt_applies(&in));
+    t.multiply = MULTIPLY_MMA;
+    assert_true(simt_applies(&in));
+    assert_true(simt_flops_clk(&in) < gpu_flops_clk(in.gpu, DTYPE_TF32));
+    t.multiply = MULTIPLY_FMA;
+    assert_true(simt_flops_clk(&in) == gpu_flops_clk(in.gpu, DTYPE_FP32));
+    in.gpu = &host; // no registers, no shared memory
+    assert_false(simt_applies(&in));
+}
+
+static void a_kernel_that_says_nothing_is_taken_for_a_library(void **state)
+{
+    (void)state;
+    struct traits none = {0};
+    const struct {
+        int64_t m, n, k;
+        int32_t side, split;
+    } cases[] = {{4096, 4096, 4096, 128, 1},
+                 {1024, 1024, 1024, 64, 1},
+                 {64, 512, 512, 32, 4},
+                 {64, 64, 64, 32, 1},
+                 {64, 64, 65536, 32, 8}};
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        struct problem p = fp32(cases[i].m, cases[i].n, cases[i].k);
+        const struct predict_input in = {
+            .gpu = gpu_find("h200-sxm"), .traits = &none, .problem = &p};
+        struct traits t = none;
+        simt_library(&t, &in);
+        assert_int_equal(t.tile_m, cases[i].side);
+        assert_int_equal(t.split_k, cases[i].split);
+        assert_true(time_of(&p, &none) == time_of(&p, &t));
+    }
+}
+
+static void mma_sync_is_slower_than_wgmma(void **state)
+{
+    (void)state;
+    struct problem p = fp32(4096, 8192, 16384);
+    p.in = DTYPE_TF32;
+    struct traits wgmma = tiled();
+    wgmma.multiply = MULTIPLY_WGMMA;
+    wgmma.threads = 128, wgmma.registers = 180, wgmma.smem_bytes = 12288, wgmma.stages = 1;
+    struct traits mma = wgmma;
+    mma.multiply = MULTIPLY_MMA;
+    double measured = 14568.8e3; // baselines/recorded/h200/ladder/seed2.csv, tf32-2-shared-k8
+    assert_true(time_of(&p, &mma) > 2 * time_of(&p, &wgmma));
+    assert_true(fabs(time_of(&p, &mma) / measured - 1) < 0.25);
+    struct traits direct = mma;
+    direct.smem_bytes = 0;
+    assert_true(time_of(&p, &direct) > time_of(&p, &mma));
+}
+
+static uint32_t next(uint32_t *seed, uint32_t below)
+{
+    *seed = *seed * 1664525 + 1013904223;
+    return (*seed >> 8) % below;
+}
+
+static struct traits any_traits(uint32_t *seed)
+{
+    struct traits t = next(seed, 2) ? naive() : tiled();
+    t.tile_m = 16 << next(seed, 4);
+    t.tile_n = 16 << next(seed, 4);
+    t.tile_k = 1 << next(seed, 6);
+    t.stages = (int32_t)next(seed, 4) + 1;
+    t.threads = 64 << next(seed, 4);
+    t.smem_bytes = next(seed, 2) ? 8448 : 0;
+    t.registers = 0;
+    t.blocks_per_sm = (int32_t)next(seed, 3);
+    t.multiply = next(seed, 2) ? MULTIPLY_FMA : MULTIPLY_MMA;
+    return t;
+}
+
+static struct problem any_problem(uint32_t *seed, const struct traits *t)
+{
+    struct problem p = fp32(1 + next(seed, 5000), 1 + next(seed, 5000), 1 + next(seed, 5000));
+    p.layout = (enum layout)next(seed, 4);
+    p.in = t->multiply == MULTIPLY_MMA ? DTYPE_TF32 : DTYPE_FP32;
+    return p;
+}
+
+static void time_grows_with_each_dimension(void **state)
+{
+    (void)state;
+    uint32_t seed = 11;
+    for (int i = 0; i < 20000; i++) {
+        struct traits t = any_traits(&seed);
+        struct problem p = any_problem(&seed, &t), larger = p;
+        int64_t *dimension = (int64_t *[]){&larger.m, &larger.n, &larger.k}[i % 3];
+        *dimension += 1 + next(&seed, 1000);
+        // Where writing C decides, a part of a wave more may hide some of it: in 12 of
+        // 170,000 pairs, by at most 0.6 %.
+        assert_true(time_of(&larger, &t) > time_of(&p, &t) * 0.99);
+    }
+}
+
+static void a_faster_clock_is_never_slower_and_the_exponent_is_its_slope(void **state)
+{
+    (void)state;
+    uint32_t seed = 12;
+    for (int i = 0; i < 5000; i++) {
+        struct traits t = any_traits(&seed);
+        struct problem p = any_problem(&seed, &t);
+        double clock = 1e9 + 1e5 * next(&seed, 10000);
+        struct prediction slow = predict_on(gpu_find("h200-sxm"), &p, &t, clock);
+        struct prediction fast = predict_on(gpu_find("h200-sxm"), &p, &t, clock * (1 + 1e-6));
+        assert_true(fast.time_ns <= slow.time_ns);
+        double slope = log(fast.time_ns / slow.time_ns) / 1e-6;
+        assert_true(fabs(slope - slow.clock_exponent) < 1e-3);
+        double sum = 0;
+        for (size_t j = 0; j < slow.part_count; j++)
+            sum += slow.parts[j].time_ns;
+        assert_true(close_to(sum, slow.time_ns, 1e-12));
+    }
+}
+
+static void no_prediction_beats_the_roofline(void **state)
+{
+    (void)state;
+    uint32_t seed = 13;
+    for (int i = 0; i < 20000; i++) {
+        struct traits t = any_traits(&seed);
+        struct problem p = any_problem(&seed, &t);
+        const struct predict_input in = {
+            .gpu = gpu_find("h200-sxm"), .traits = &t, .problem = &p, .clock_hz = 1.98e9};
+        assert_true(time_of(&p, &t) > model_find("sol")->predict(&in).time_ns);
+    }
+}
+
+// Where one resource is scarce and the others are plenty, the time is that resource's.
+static void the_roofline_is_the_limit(void **state)
+{
+    (void)state;
+    struct traits t = tiled();
+    t.stages = 3;
+    t.tile_m = t.tile_n = 256; // 256 outputs a thread: loads hardly count
+    t.threads = 256, t.registers = 0, t.blocks_per_sm = 1;
+    struct problem compute = fp32(256 * 66, 256 * 64, 65536);
+    struct problem memory = fp32(256 * 132, 256, 65536), stores = fp32(256 * 132, 256 * 16, 8);
+    struct gpu gpu = *gpu_find("h200-sxm");
+    gpu.smem_bytes_clk.value = 1e9;
+    gpu.l2_bytes_clk.value = gpu.l2_latency_clk.value = gpu.dram_latency_clk.value = 0;
+    struct predict_input in = {.gpu = &gpu, .traits = &t, .problem = &compute, .clock_hz = 1.9e9};
+    double ratio =
+        predict_on(&gpu, &compute, &t, 1.9e9).time_ns / model_find("sol")->predict(&in).time_ns;
+    assert_true(ratio > 1 && ratio < 1.15);
+    gpu.dram_bytes_s.value /= 1000;
+    in.problem = &memory;
+    struct prediction slow = predict_on(&gpu, &memory, &t, 1.9e9);
+    ratio = slow.time_ns / model_find("sol")->predict(&in).time_ns;
+    assert_true(ratio >= 1 && ratio < 1.05);
+    assert_int_equal(slow.bound, BOUND_MEMORY);
+    in.problem = &stores; // the last of 16 waves is paid for again at the end
+    ratio = predict_on(&gpu, &stores, &t, 1.9e9).time_ns / model_find("sol")->predict(&in).time_ns;
+    assert_true(ratio >= 1 && ratio < 1.05 + 1 / (16 * 0.597));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(recorded_times_are_met),
+        cmocka_unit_test(a_published_ladder_of_another_device_is_met),
+        cmocka_unit_test(a_global_load_takes_a_clock_per_line),
+        cmocka_unit_test(shared_memory_passes_128_bytes_a_clock),
+        cmocka_unit_test(more_resident_blocks_hide_latency),
+        cmocka_unit_test(the_branch_is_chosen_by_the_traits),
+        cmocka_unit_test(a_kernel_that_says_nothing_is_taken_for_a_library),
+        cmocka_unit_test(mma_sync_is_slower_than_wgmma),
+        cmocka_unit_test(time_grows_with_each_dimension),
+        cmocka_unit_test(a_faster_clock_is_never_slower_and_the_exponent_is_its_slope),
+        cmocka_unit_test(no_prediction_beats_the_roofline),
+        cmocka_unit_test(the_roofline_is_the_limit),
+    };
+    return cmocka_run_group_tests_name("simt", tests, NULL, NULL);
+}

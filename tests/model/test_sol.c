@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/predict.h"
+#include "tests/helpers/helper_table.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+// Seed 4's dual GEMM: every byte once, both weights and all scale factors, and no measured time
+// below that floor.
+static void dual_gemm_floor_counts_both_weights_and_scales(void **state)
+{
+    (void)state;
+    struct csv t = table_read("conformance_dual_gemm_floor.csv");
+    for (size_t i = 0; i < t.count; i++) {
+        struct gpu gpu = *gpu_find("b200");
+        gpu.dram_bytes_s.value = table_number(&t, i, "dram_bytes_per_s");
+        struct problem p = {.m = (int64_t)table_number(&t, i, "m"),
+                            .n = (int64_t)table_number(&t, i, "n"),
+                            .k = (int64_t)table_number(&t, i, "k"),
+                            .in = DTYPE_E2M1,
+                            .out = DTYPE_FP16,
+                            .batch = 1,
+                            .epilogue = EPILOGUE_DUAL_SILU};
+        struct traits traits = {0};
+        struct predict_input in = {.gpu = &gpu,
+                                   .traits = &traits,
+                                   .problem = &p,
+                                   .scale_type = DTYPE_E8M0,
+                                   .scale_vector = (int32_t)table_number(&t, i, "sf_vec")};
+        struct prediction out = model_find("sol")->predict(&in);
+        assert_true(close_to(problem_flops(&p), table_number(&t, i, "flops"), 1e-12));
+        assert_string_equal(out.parts[1].name, "dram");
+        assert_true(
+            close_to(out.parts[1].time_ns, table_number(&t, i, "dram_floor_us") * 1e3, 1e-9));
+        assert_true(close_to(out.parts[1].time_ns * gpu.dram_bytes_s.value / 1e9,
+                             table_number(&t, i, "compulsory_bytes"), 1e-9));
+        assert_true(out.time_ns < table_number(&t, i, "measured_us") * 1e3);
+    }
+    csv_free(&t);
+}
+
+static void a_rate_that_is_not_known_is_infeasible(void **state)
+{
+    (void)state;
+    struct problem p = {.m = 64, .n = 64, .k = 64, .in = DTYPE_FP64, .out = DTYPE_FP64, .batch = 1};
+    struct traits traits = {0};
+    struct predict_input in = {.gpu = gpu_find("h200-sxm"), .traits = &traits, .problem = &p};
+    assert_false(model_find("sol")->predict(&in).feasible);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(dual_gemm_floor_counts_both_weights_and_scales),
+        cmocka_unit_test(a_rate_that_is_not_known_is_infeasible),
+    };
+    return cmocka_run_group_tests_name("sol", tests, NULL, NULL);
+}

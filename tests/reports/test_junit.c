@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// junit.xml against the schema Jenkins reads (data/junit.rng says where from), and what it says.
+#include "tests/helpers/helper_run.h"
+
+#include <setjmp.h> // cmocka.h needs these before it
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <libxml/parser.h>
+#include <libxml/relaxng.h>
+#include <libxml/xpath.h>
+#include <string.h>
+
+static xmlRelaxNGPtr load_schema(void)
+{
+    xmlRelaxNGParserCtxtPtr parser = xmlRelaxNGNewParserCtxt(TEST_DATA "/junit.rng");
+    assert_non_null(parser);
+    xmlRelaxNGPtr schema = xmlRelaxNGParse(parser);
+    xmlRelaxNGFreeParserCtxt(parser);
+    assert_non_null(schema);
+    return schema;
+}
+
+static bool is_valid(const char *bytes, size_t length)
+{
+    xmlDocPtr doc = xmlReadMemory(bytes, (int)length, "junit.xml", NULL, XML_PARSE_NONET);
+    if (!doc)
+        return false;
+    xmlRelaxNGPtr schema = load_schema();
+    xmlRelaxNGValidCtxtPtr check = xmlRelaxNGNewValidCtxt(schema);
+    int result = xmlRelaxNGValidateDoc(check, doc);
+    xmlRelaxNGFreeValidCtxt(check);
+    xmlRelaxNGFree(schema);
+    xmlFreeDoc(doc);
+    return result == 0;
+}
+
+static xmlDocPtr write_valid(struct run *run)
+{
+    struct buffer out = {0};
+    report_find("junit")->write(&out, run, NULL);
+    assert_true(is_valid(out.bytes, out.length));
+    xmlDocPtr doc = xmlReadMemory(out.bytes, (int)out.length, NULL, NULL, XML_PARSE_NONET);
+    buffer_free(&out);
+    return doc;
+}
+
+static double evaluate(xmlDocPtr doc, const char *expression)
+{
+    xmlXPathContextPtr context = xmlXPathNewContext(doc);
+    xmlXPathObjectPtr object = xmlXPathEvalExpression((const xmlChar *)expression, context);
+    assert_non_null(object);
+    double value = xmlXPathCastToNumber(object);
+    xmlXPathFreeObject(object);
+    xmlXPathFreeContext(context);
+    return value;
+}
+
+#define assert_xpath(doc, expression, expected)                                                    \
+    assert_true(evaluate(doc, expression) == (double)(expected))
+
+static void schema_refuses_what_jenkins_refuses(void **state)
+{
+    (void)state;
+    static const char *const refused[] = {
+        "<testsuites tests='0' failures='0' errors='0' skipped='0'/>",
+        "<testsuites tests='1' failures='0' errors='0'><testsuite name='a' tests='1' failures='0'"
+        " errors='0'><testcase classname='b'/></testsuite></testsuites>",
+        "<testsuites tests='0' failures='0' errors='0' time='1e-6'/>",
+        "<testsuites tests='1' failures='1' errors='1'><testsuite name='a' tests='1' failures='1'"
+        " errors='1'><testcase name='b'><failure/><error/></testcase></testsuite></testsuites>",
+    };
+    xmlSetGenericErrorFunc(NULL, NULL);
+    for (size_t i = 0; i < ARRAY_COUNT(refused); i++)
+        assert_false(is_valid(refused[i], strlen(refused[i])));
+    static const char accepted[] = "<testsuites tests='0' failures='0' errors='0' time='0.5'/>";
+    assert_true(is_valid(accepted, strlen(accepted)));
+}
+
+static void verdicts_map_to_outcomes(void **state)
+{
+    (void)state;
+    struct run run = helper_run();
+    xmlDocPtr doc = write_valid(&run);
+    assert_xpath(doc, "count(//testcase)", run.count + 1);
+    assert_xpath(doc, "count(//testcase/error)", 2);
+    assert_xpath(doc, "count(//testcase/failure)", 3);
+    assert_xpath(doc, "count(//testcase/skipped)", 2);
+    assert_xpath(doc, "count(//testcase/failure[@type='slower'])", 3);
+    assert_xpath(doc, "count(//testcase[@classname='plumb.host_simd']/skipped)", 1);
+    assert_xpath(doc, "count(//testcase[@classname='plumb.stream_k']/system-out)", 1);
+    xmlFreeDoc(doc);
+    run_free(&run);
+}
+
+static void counts_agree_with_the_cases(void **state)
+{
+    (void)state;
+    struct run run = helper_run();
+    xmlDocPtr doc = write_valid(&run);
+    assert_xpath(doc, "sum(//testsuite/@tests) - count(//testcase)", 0);
+    assert_xpath(doc, "/testsuites/@tests - count(//testcase)", 0);
+    assert_xpath(doc, "/testsuites/@failures - count(//failure)", 0);
+    assert_xpath(doc, "/testsuites/@errors - count(//error)", 0);
+    assert_xpath(doc, "sum(//testsuite/@skipped) - count(//skipped)", 0);
+    xmlFreeDoc(doc);
+    run_free(&run);
+}
+
+static void names_are_unique_within_a_class(void **state)
+{
+    (void)state;
+    struct run run = helper_run();
+    xmlDocPtr doc = write_valid(&run);
+    assert_xpath(doc, "count(//testsuite/testcase[@name = preceding-sibling::testcase/@name])", 0);
+    assert_xpath(doc, "count(//testsuite[@name = preceding::testsuite/@name])", 0);
+    xmlFreeDoc(doc);
+    run_free(&run);
+}
+
+static void body_tells_prediction_interval_clock_and_cause(void **state)
+{
+    (void)state;
+    struct run run = helper_run();
+    xmlDocPtr doc = write_valid(&run);
+#define BODY "//testcase[@classname='plumb.tma_persistent'][1]/failure"
+    assert_xpath(doc, "count(" BODY "[contains(., 'prediction: 177.1')])", 1);
+    assert_xpath(doc, "count(" BODY "[contains(., 'interval [+4.01, +4.64]')])", 1);
+    assert_xpath(doc, "count(" BODY "[contains(., '1.58')])", 1);
+    assert_xpath(doc, "count(" BODY "[contains(., 'cause: kernel')])", 1);
+    assert_xpath(doc, "count(" BODY "[contains(@message, 'waits for memory')])", 1);
+    double time_s = evaluate(doc, "//testcase[@classname='plumb.tma_persistent'][1]/@time");
+    assert_true(time_s > 190e-6 && time_s < 193e-6);
+    xmlFreeDoc(doc);
+    run_free(&run);
+}
+
+static void void_run_fails_its_self_test_and_nothing_else(void **state)
+{
+    (void)state;
+    struct run run = helper_run();
+    run.self_test.void_run = true;
+    run.self_test.alarms = 2;
+    xmlDocPtr doc = write_valid(&run);
+    assert_xpath(doc, "count(//failure)", 0);
+    assert_xpath(doc, "count(//testcase[@classname='plumb.self-test']/error)", 1);
+    assert_xpath(doc, "count(//skipped[starts-with(@message, 'void run')]) > 0", 1);
+    xmlFreeDoc(doc);
+    run_free(&run);
+}
+
+static void hostile_text_stays_text(void **state)
+{
+    (void)state;
+    struct run run = helper_run_hostile();
+    xmlDocPtr doc = write_valid(&run);
+    assert_xpath(doc, "count(//script)", 0);
+    assert_xpath(doc, "count(//testcase)", run.count + 1);
+    assert_xpath(doc, "count(//*[contains(., 'bytes left out')]) > 0", 1);
+    xmlFreeDoc(doc);
+    run_free(&run);
+}
+
+static void empty_run_is_valid(void **state)
+{
+    (void)state;
+    struct run run = helper_run_empty();
+    xmlDocPtr doc = write_valid(&run);
+    assert_xpath(doc, "count(//testcase)", 0);
+    xmlFreeDoc(doc);
+    run_free(&run);
+}
+
+static void commit_that_does_not_build_is_an_error_without_series_too(void **state)
+{
+    (void)state;
+    struct run run = helper_run_empty();
+    run.conclusion = CONCLUDE_BROKEN;
+    run.headline =
+        arena_strdup(&run.arena, "BROKEN: commit 0123456789ab does not build: <no rule>");
+    xmlDocPtr doc = write_valid(&run);
+    assert_xpath(doc, "count(//testcase[@classname='plumb.commit']/error)", 1);
+    assert_xpath(doc, "count(//error[contains(@message, 'does not build: <no rule>')])", 1);
+    assert_xpath(doc, "number(/testsuites/@errors)", 1);
+    assert_xpath(doc, "number(/testsuites/@tests)", 1);
+    xmlFreeDoc(doc);
+    run_free(&run);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(schema_refuses_what_jenkins_refuses),
+        cmocka_unit_test(verdicts_map_to_outcomes),
+        cmocka_unit_test(counts_agree_with_the_cases),
+        cmocka_unit_test(names_are_unique_within_a_class),
+        cmocka_unit_test(body_tells_prediction_interval_clock_and_cause),
+        cmocka_unit_test(void_run_fails_its_self_test_and_nothing_else),
+        cmocka_unit_test(hostile_text_stays_text),
+        cmocka_unit_test(empty_run_is_valid),
+        cmocka_unit_test(commit_that_does_not_build_is_an_error_without_series_too),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    xmlCleanupParser();
+    return failed;
+}

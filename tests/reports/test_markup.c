@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/text/clean.h"
+#include "reports/text/json.h"
+#include "reports/text/markup.h"
+#include "tests/helpers/helper_run.h"
+
+#include <setjmp.h> // cmocka.h needs these before it
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <libxml/parser.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void assert_cleaned(const char *text, const char *expected)
+{
+    struct buffer out = {0};
+    clean_text(&out, text, CLEAN_LOG);
+    assert_string_equal(out.bytes ? out.bytes : "", expected);
+    buffer_free(&out);
+}
+
+static void clean_drops_terminal_escapes(void **state)
+{
+    (void)state;
+    assert_cleaned("\x1b[31;1mred\x1b[0m", "red");
+    assert_cleaned("\x1b]0;title\x07rest", "rest");
+    assert_cleaned("\x1b]8;;http://x\x1b\\link", "link");
+    assert_cleaned("a\x1b[12", "a");
+    assert_cleaned("a\x1b", "a");
+    assert_cleaned("a\x1b]unfinished\nnext", "a\nnext");
+}
+
+static void clean_drops_control_bytes_and_keeps_lines(void **state)
+{
+    (void)state;
+    assert_cleaned("a\x01\x02\x7f\x08z", "az");
+    assert_cleaned("a\tb\r\nc\rd\n", "a\tb\nc\nd\n");
+    assert_cleaned("c1 \xc2\x9b 31m", "c1  31m");
+}
+
+static void clean_replaces_what_is_not_utf8(void **state)
+{
+    (void)state;
+    assert_cleaned("\xc3\xa9 \xe2\x82\xac \xf0\x9f\x99\x82",
+                   "\xc3\xa9 \xe2\x82\xac \xf0\x9f\x99\x82");
+    assert_cleaned("\xc0\xaf", "\xef\xbf\xbd\xef\xbf\xbd");
+    assert_cleaned("\xe2\x82", "\xef\xbf\xbd\xef\xbf\xbd");
+    assert_cleaned("\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
+    assert_cleaned("\xf4\x90\x80\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
+    assert_cleaned("\xef\xbf\xbf", "\xef\xbf\xbd");
+}
+
+static void clean_replaces_bidirectional_controls(void **state)
+{
+    (void)state;
+    assert_cleaned("a\xe2\x80\xae"
+                   "b\xe2\x81\xa6"
+                   "c",
+                   "a\xef\xbf\xbd"
+                   "b\xef\xbf\xbd"
+                   "c");
+}
+
+static void clean_line_has_no_newline(void **state)
+{
+    (void)state;
+    struct buffer out = {0};
+    clean_line(&out, "a\nb\r\nc\td", CLEAN_LINE);
+    assert_string_equal(out.bytes, "a b c d");
+    buffer_free(&out);
+}
+
+static void clean_cuts_the_middle_of_long_text_between_characters(void **state)
+{
+    (void)state;
+    struct buffer text = {0}, out = {0};
+    for (int i = 0; i < 5000; i++)
+        buffer_puts(&text, "\xe2\x82\xac");
+    buffer_puts(&text, "the reason");
+    clean_text(&out, text.bytes, 100);
+    assert_true(out.length < 200);
+    assert_non_null(strstr(out.bytes, "bytes left out"));
+    assert_non_null(strstr(out.bytes, "the reason"));
+    assert_null(strstr(out.bytes, "\xef\xbf\xbd"));
+    buffer_free(&text);
+    buffer_free(&out);
+}
+
+// Whatever the bytes, the document parses and the text is there.
+static void markup_is_well_formed_for_random_bytes(void **state)
+{
+    (void)state;
+    uint64_t seed = 1;
+    for (int round = 0; round < 3000; round++) {
+        char text[64];
+        size_t length = (size_t)(round % 60);
+        for (size_t i = 0; i < length; i++) {
+            seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+            text[i] = (char)(seed >> 56);
+            if (seed >> 33 & 1)
+                text[i] = "<>&]]\x1b[;m\"'\xe2\xed\xf4\x80\xbf\n"[seed >> 40 & 15];
+        }
+        text[length] = '\0';
+        struct buffer out = {0};
+        struct markup *m = markup_new(MARKUP_XML);
+        markup_start(m, "a");
+        markup_attr(m, "b", text);
+        markup_text(m, text);
+        markup_end(m);
+        markup_finish(m, &out);
+        xmlDocPtr doc = xmlReadMemory(out.bytes, (int)out.length, NULL, NULL, XML_PARSE_NOERROR);
+        assert_non_null(doc);
+        xmlFreeDoc(doc);
+        buffer_free(&out);
+    }
+}
+
+static void markup_writes_only_void_elements_empty_in_html(void **state)
+{
+    (void)state;
+    struct buffer out = {0};
+    struct markup *m = markup_new(MARKUP_HTML);
+    markup_start(m, "td");
+    markup_end(m);
+    markup_start(m, "br");
+    markup_end(m);
+    markup_start(m, "script");
+    markup_raw(m, "a<b");
+    markup_end(m);
+    markup_finish(m, &out);
+    assert_string_equal(out.bytes, "<!DOCTYPE html>\n<td></td><br/><script>a<b</script>\n");
+    buffer_free(&out);
+}
+
+static void json_numbers_round_trip(void **state)
+{
+    (void)state;
+    static const double values[] = {0,    0.1, 1.0 / 3, 182.4, 5e-324, 1.7976931348623157e308,
+                                    -2.5, 1e22};
+    char text[NUMBER_TEXT];
+    for (size_t i = 0; i < ARRAY_COUNT(values); i++) {
+        json_format_number(text, values[i]);
+        assert_true(strtod(text, NULL) == values[i]);
+    }
+    json_format_number(text, 0.1);
+    assert_string_equal(text, "0.1");
+    json_format_number(text, NAN);
+    assert_string_equal(text, "null");
+    json_format_number(text, -INFINITY);
+    assert_string_equal(text, "null");
+}
+
+static void json_strings_are_escaped(void **state)
+{
+    (void)state;
+    struct buffer out = {0};
+    struct json j = {.out = &out};
+    json_begin(&j, NULL, '{');
+    json_string(&j, "a", "q\" b\\ </script> \n\x01");
+    json_string(&j, "b", NULL);
+    json_begin(&j, "c", '[');
+    json_integer(&j, NULL, -1);
+    json_bool(&j, NULL, true);
+    json_end(&j, ']');
+    json_end(&j, '}');
+    assert_string_equal(out.bytes,
+                        "{\"a\":\"q\\\" b\\\\ \\u003c/script\\u003e \\u000a\",\"b\":null,"
+                        "\"c\":[-1,true]}");
+    buffer_free(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(clean_drops_terminal_escapes),
+        cmocka_unit_test(clean_drops_control_bytes_and_keeps_lines),
+        cmocka_unit_test(clean_replaces_what_is_not_utf8),
+        cmocka_unit_test(clean_replaces_bidirectional_controls),
+        cmocka_unit_test(clean_line_has_no_newline),
+        cmocka_unit_test(clean_cuts_the_middle_of_long_text_between_characters),
+        cmocka_unit_test(markup_is_well_formed_for_random_bytes),
+        cmocka_unit_test(markup_writes_only_void_elements_empty_in_html),
+        cmocka_unit_test(json_numbers_round_trip),
+        cmocka_unit_test(json_strings_are_escaped),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

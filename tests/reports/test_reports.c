@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What every report says, and that hostile text stays text in each of them.
+#include "reports/view.h"
+#include "tests/helpers/helper_json.h"
+#include "tests/helpers/helper_run.h"
+
+#include <setjmp.h> // cmocka.h needs these before it
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+static size_t count_of(const char *text, const char *wanted)
+{
+    size_t count = 0;
+    for (const char *at = text; (at = strstr(at, wanted)); at += strlen(wanted))
+        count++;
+    return count;
+}
+
+static void reports_are_pure(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < report_count; i++) {
+        struct buffer a = helper_report(reports[i]->name, helper_run());
+        struct buffer b = helper_report(reports[i]->name, helper_run());
+        assert_int_equal(a.length, b.length);
+        assert_memory_equal(a.bytes, b.bytes, a.length);
+        buffer_free(&a);
+        buffer_free(&b);
+    }
+}
+
+static void reports_need_no_context_and_no_results(void **state)
+{
+    (void)state;
+    struct run runs[] = {helper_run(), helper_run_empty(), {0}};
+    for (size_t i = 0; i < report_count; i++) {
+        for (size_t r = 0; r < ARRAY_COUNT(runs); r++) {
+            struct buffer out = {0};
+            reports[i]->write(&out, &runs[r], NULL);
+            buffer_free(&out);
+        }
+    }
+    run_free(&runs[0]);
+    run_free(&runs[1]);
+}
+
+// Every report holds only what a cleaned text may hold, whatever came in.
+static void reports_hold_no_control_bytes(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < report_count; i++) {
+        struct buffer out = helper_report(reports[i]->name, helper_run_hostile());
+        for (size_t k = 0; k < out.length; k++) {
+            unsigned char c = (unsigned char)out.bytes[k];
+            assert_true(c >= 0x20 || c == '\n' || c == '\t' ||
+                        (c == '\r' && reports[i]->name[0] == 'c'));
+            assert_true(c != 0x7f && c != 0xff && c != 0xc0);
+        }
+        assert_null(strstr(out.bytes, "\xe2\x80\xae"));
+        buffer_free(&out);
+    }
+}
+
+static void markdown_keeps_hostile_text_in_its_cell(void **state)
+{
+    (void)state;
+    struct buffer out = helper_report("markdown", helper_run_hostile());
+    assert_null(strstr(out.bytes, "<script"));
+    assert_null(strstr(out.bytes, "@someone"));
+    assert_null(strstr(out.bytes, "](javascript"));
+    assert_null(strstr(out.bytes, "![i]"));
+    assert_null(strstr(out.bytes, "\n::error"));
+    assert_null(strstr(out.bytes, "\n# heading"));
+    for (char *line = strtok(out.bytes, "\n"); line; line = strtok(NULL, "\n")) {
+        if (line[0] == '|' && count_of(line, "|") != 3)
+            assert_int_equal(count_of(line, "|"), 9);
+    }
+    buffer_free(&out);
+}
+
+static void markdown_tells_the_verdict_first(void **state)
+{
+    (void)state;
+    struct buffer out = helper_report("markdown", helper_run());
+    assert_ptr_equal(strstr(out.bytes, "## ❌ plumb: broken"), out.bytes);
+    assert_non_null(
+        strstr(out.bytes, "2 broken · 4 slower · 1 undecided · 3 faster · 1 new · 7 same"));
+    assert_true(strstr(out.bytes, "✕ broken") < strstr(out.bytes, "▲ slower"));
+    assert_true(strstr(out.bytes, "▼ faster") < strstr(out.bytes, "<details><summary>7 series"));
+    buffer_free(&out);
+}
+
+static void markdown_fits_a_comment(void **state)
+{
+    (void)state;
+    struct buffer out = helper_report("markdown", helper_run_large(3000));
+    assert_true(out.length < 65536);
+    assert_non_null(strstr(out.bytes, "more are not shown here"));
+    buffer_free(&out);
+}
+
+static void annotations_are_one_command_a_line(void **state)
+{
+    (void)state;
+    struct buffer out = helper_report("annotations", helper_run_hostile());
+    for (char *line = strtok(out.bytes, "\n"); line; line = strtok(NULL, "\n")) {
+        assert_true(strncmp(line, "::error ", 8) == 0 || strncmp(line, "::warning ", 10) == 0 ||
+                    strncmp(line, "::notice ", 9) == 0);
+        for (const char *at = line; (at = strchr(at, '%')); at++)
+            assert_true(strncmp(at, "%25", 3) == 0 || strncmp(at, "%0A", 3) == 0 ||
+                        strncmp(at, "%3A", 3) == 0 || strncmp(at, "%2C", 3) == 0);
+    }
+    buffer_free(&out);
+}
+
+static void annotations_do_not_fail_for_the_environment(void **state)
+{
+    (void)state;
+    struct buffer out = helper_report("annotations", helper_run());
+    assert_int_equal(count_of(out.bytes, "::error "), 5);
+    assert_int_equal(count_of(out.bytes, "::warning "), 2);
+    assert_non_null(strstr(out.bytes, "::warning title=slower%3A host_simd"));
+    buffer_free(&out);
+    out = helper_report("annotations", helper_run_large(900));
+    assert_int_equal(count_of(out.bytes, "::error "), 10);
+    assert_non_null(strstr(out.bytes, "more of level error"));
+    buffer_free(&out);
+}
+
+// A reader of RFC 4180: every row has the header's number of fields.
+static void csv_rows_have_all_fields(void **state)
+{
+    (void)state;
+    struct buffer out = helper_report("csv", helper_run_hostile());
+    size_t fields = 1, rows = 0, expected = 0;
+    bool quoted = false;
+    for (size_t i = 0; i < out.length; i++) {
+        char c = out.bytes[i];
+        if (c == '"')
+            quoted = !quoted;
+        if (quoted)
+            continue;
+        fields += c == ',';
+        if (c == '\n') {
+            expected = rows++ == 0 ? fields : expected;
+            assert_int_equal(fields, expected);
+            fields = 1;
+        }
+    }
+    assert_int_equal(rows, 19);
+    assert_null(strstr(out.bytes, "\"=cmd"));
+    assert_non_null(strstr(out.bytes, "\"'=cmd"));
+    buffer_free(&out);
+}
+
+static void json_is_well_formed(void **state)
+{
+    (void)state;
+    struct run runs[] = {helper_run(), helper_run_hostile(), helper_run_empty()};
+    for (size_t i = 0; i < ARRAY_COUNT(runs); i++) {
+        struct buffer out = helper_report("json", runs[i]);
+        assert_true(helper_json_is_valid(out.bytes));
+        assert_null(strstr(out.bytes, "nan"));
+        assert_null(strstr(out.bytes, "inf,"));
+        buffer_free(&out);
+    }
+    assert_false(helper_json_is_valid("{\"a\":nan}"));
+    assert_false(helper_json_is_valid("{\"a\":1,}"));
+    assert_false(helper_json_is_valid("{} {}"));
+}
+
+static void html_shows_findings_by_kernel(void **state)
+{
+    (void)state;
+    struct buffer out = helper_report("html", helper_run());
+    assert_non_null(strstr(out.bytes, "3 of 5 series"));
+    assert_non_null(strstr(out.bytes, "up to +4.32 %"));
+    assert_non_null(strstr(out.bytes, "not this change"));
+    assert_non_null(strstr(out.bytes, "default-src 'none'"));
+    *strstr(out.bytes, "</main>") = '\0'; // dygraphs itself comes after it
+    assert_null(strstr(out.bytes, " style=\""));
+    assert_null(strstr(out.bytes, "unsafe-inline"));
+    buffer_free(&out);
+}
+
+static void html_says_a_void_run_is_void(void **state)
+{
+    (void)state;
+    struct run run = helper_run();
+    run.self_test = (struct self_test){.series = 4, .alarms = 2, .void_run = true};
+    struct buffer out = helper_report("html", run);
+    assert_non_null(strstr(out.bytes, "This run is void."));
+    assert_non_null(strstr(out.bytes, "2 of 4 self-test series"));
+    buffer_free(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reports_are_pure),
+        cmocka_unit_test(reports_need_no_context_and_no_results),
+        cmocka_unit_test(reports_hold_no_control_bytes),
+        cmocka_unit_test(markdown_keeps_hostile_text_in_its_cell),
+        cmocka_unit_test(markdown_tells_the_verdict_first),
+        cmocka_unit_test(markdown_fits_a_comment),
+        cmocka_unit_test(annotations_are_one_command_a_line),
+        cmocka_unit_test(annotations_do_not_fail_for_the_environment),
+        cmocka_unit_test(csv_rows_have_all_fields),
+        cmocka_unit_test(json_is_well_formed),
+        cmocka_unit_test(html_shows_findings_by_kernel),
+        cmocka_unit_test(html_says_a_void_run_is_void),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What all reports show alike: the order of results, shapes, numbers, links.
+#include "reports/view.h"
+#include "tests/helpers/helper_run.h"
+
+#include <setjmp.h> // cmocka.h needs these before it
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Addresses come from a policy and ids from a store; neither may become a script or markup.
+static void only_web_addresses_and_hexadecimal_ids_are_linked(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *url, *id;
+        bool linked;
+    } cases[] = {{"https://example.org/commit/", "0123abc", true},
+                 {"http://localhost/", "f", true},
+                 {"javascript:alert(1)//", "0123abc", false},
+                 {"https://example.org/", "0123\"onclick=", false},
+                 {"https://example.org/", ") ![x](http://y", false},
+                 {"https://example.org/", "", false},
+                 {NULL, "0123abc", false}};
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        struct buffer out = {0};
+        assert_int_equal(view_commit_link(&out, cases[i].url, cases[i].id), cases[i].linked);
+        assert_int_equal(out.length > 0, cases[i].linked);
+        buffer_free(&out);
+    }
+    struct run run = helper_run();
+    text_copy(run.head.id, sizeof(run.head.id), "`](javascript:x) <script>");
+    struct buffer out = helper_report("markdown", run);
+    assert_null(strstr(out.bytes, "javascript"));
+    assert_null(strstr(out.bytes, "<script"));
+    buffer_free(&out);
+}
+
+static void view_puts_the_worst_first(void **state)
+{
+    (void)state;
+    struct run run = helper_run();
+    struct view *views = view_all(&run, NULL);
+    for (size_t i = 1; i < run.count; i++)
+        assert_true(views[i - 1].outcome <= views[i].outcome);
+    assert_int_equal(views[0].outcome, OUTCOME_BROKEN);
+    assert_int_equal(views[2].outcome, OUTCOME_REGRESSED);
+    assert_true(views[2].change > views[3].change);
+    free(views);
+    run_free(&run);
+}
+
+// 0.4 % noise per pair and a margin of 0.3 %: a change just above the margin is found.
+static void view_knows_what_could_be_detected(void **state)
+{
+    (void)state;
+    struct run run = helper_run();
+    struct view *views = view_all(&run, NULL);
+    for (size_t i = 0; i < run.count; i++) {
+        const struct result *r = views[i].result;
+        bool paired = r->base.count > 0 && r->head.count > 0;
+        assert_int_equal(isfinite(views[i].detectable), paired);
+        if (paired)
+            assert_true(views[i].detectable > r->verdict.margin && views[i].detectable < 0.009);
+    }
+    free(views);
+    run_free(&run);
+}
+
+static void view_reason_leaves_out_the_name(void **state)
+{
+    (void)state;
+    struct run run = helper_run();
+    struct result *r = &run.results[0];
+    struct buffer out = {0};
+    r->verdict.sentence = "tma_persistent 4096x4096x4096:bf16-bf16:tn slower: +4 %";
+    run.count = 1;
+    struct view *view = view_all(&run, NULL);
+    view_reason(&out, view);
+    assert_string_equal(out.bytes, "slower: +4 %");
+    buffer_free(&out);
+    r->verdict.sentence = "tma_persistent is slower";
+    view_reason(&out, view);
+    assert_string_equal(out.bytes, "tma_persistent is slower");
+    buffer_free(&out);
+    free(view);
+    run_free(&run);
+}
+
+static void view_shape_reads_back_as_the_problem(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"1x2x3:bf16",       "64x64x64:fp8-fp32:nt:b8",
+                                        "9x9x9:fp16-fp32",  "5x5x5:fp32:nn",
+                                        "8x8x8:bf16:tn:b2", "256x4096x7168:bf16:dual-silu"};
+    struct run run = {.count = 1};
+    run.results = arena_alloc(&run.arena, sizeof(*run.results));
+    for (size_t i = 0; i < ARRAY_COUNT(texts); i++) {
+        struct error err;
+        struct problem again;
+        assert_int_equal(problem_parse(&run.results[0].problem, texts[i], &err), 0);
+        struct view *view = view_all(&run, NULL);
+        assert_int_equal(problem_parse(&again, view->shape, &err), 0);
+        assert_true(problem_equal(&again, &run.results[0].problem));
+        assert_true(strlen(view->shape) <= strlen(view->problem));
+        free(view);
+    }
+    run_free(&run);
+}
+
+static void view_writes_numbers_for_people(void **state)
+{
+    (void)state;
+    static const struct {
+        double ns;
+        const char *text;
+    } times[] = {{0.5, "0.500 ns"},     {9.02e3, "9.020 µs"}, {182.44e3, "182.4 µs"},
+                 {1.563e6, "1.563 ms"}, {2e9, "2.000 s"},     {NAN, "-"}};
+    char text[VIEW_TEXT];
+    for (size_t i = 0; i < ARRAY_COUNT(times); i++) {
+        view_time(text, times[i].ns);
+        assert_string_equal(text, times[i].text);
+    }
+    view_percent(text, 0.0321);
+    assert_string_equal(text, "+3.21 %");
+    view_percent(text, -0.5);
+    assert_string_equal(text, "−50.0 %");
+    view_interval(text, -0.001, INFINITY);
+    assert_string_equal(text, "[−0.10, +inf] %");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_web_addresses_and_hexadecimal_ids_are_linked),
+        cmocka_unit_test(view_puts_the_worst_first),
+        cmocka_unit_test(view_knows_what_could_be_detected),
+        cmocka_unit_test(view_reason_leaves_out_the_name),
+        cmocka_unit_test(view_shape_reads_back_as_the_problem),
+        cmocka_unit_test(view_writes_numbers_for_people),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

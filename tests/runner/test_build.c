@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a build gives: libraries, or a reason that is the commit's own or the machine's.
+#include "runner/build.h"
+#include "tests/helpers/helper_build.h"
+#include "tests/helpers/helper_repo.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+static void toolchain_names_its_compilers(void **state)
+{
+    struct helper_builds *f = *state;
+    assert_memory_equal(f->toolchain.text, "cc: ", 4);
+    assert_non_null(strstr(f->toolchain.text, "\nc++: "));
+    assert_non_null(strstr(f->toolchain.text, "\nnvcc: "));
+    assert_non_null(strstr(f->toolchain.text, "\nmachine: "));
+}
+
+static void build_makes_the_libraries_once(void **state)
+{
+    struct helper_builds *f = *state;
+    struct build first = helper_build(f, REPO_START, &f->recipe);
+    if (first.state != BUILD_OK)
+        fail_msg("%s\n%s", first.reason, first.log);
+    assert_false(first.cached);
+    assert_int_equal(first.library_count, 2);
+    assert_non_null(strstr(first.libraries[0], "/out/blocked.so"));
+    assert_non_null(strstr(first.libraries[1], "/out/simple.so"));
+    assert_true(first.seconds > 0);
+    assert_string_equal(first.reason, "");
+    struct build again = helper_build(f, REPO_START, &f->recipe);
+    assert_true(again.cached);
+    assert_string_equal(again.key, first.key);
+    assert_string_equal(again.libraries[1], first.libraries[1]);
+    assert_true(again.seconds > 0);
+    assert_int_equal(helper_build_leftovers(f), 0);
+}
+
+static void unbuildable_commit_is_data_and_kept(void **state)
+{
+    struct helper_builds *f = *state;
+    struct build first = helper_build(f, REPO_UNBUILDABLE, &f->recipe);
+    assert_int_equal(first.state, BUILD_FAILED);
+    assert_string_equal(first.reason, "exit status 1");
+    assert_non_null(strstr(first.log, "m_of_no_such_name"));
+    assert_false(first.cached);
+    struct build again = helper_build(f, REPO_UNBUILDABLE, &f->recipe);
+    assert_int_equal(again.state, BUILD_FAILED);
+    assert_true(again.cached);
+    assert_string_equal(again.reason, first.reason);
+    assert_string_equal(again.log, first.log);
+}
+
+static void command_without_libraries_has_failed(void **state)
+{
+    struct helper_builds *f = *state;
+    struct build empty = helper_build_with(f, "echo nothing to do", 0);
+    assert_int_equal(empty.state, BUILD_FAILED);
+    assert_string_equal(empty.reason, "no file matches *.so");
+}
+
+static void links_and_folders_are_no_libraries(void **state)
+{
+    struct helper_builds *f = *state;
+    struct build linked = helper_build_with(
+        f, "ln -s /usr/lib/os-release \"$PLUMB_OUT/a.so\"; mkdir \"$PLUMB_OUT/b.so\"", 0);
+    assert_int_equal(linked.state, BUILD_FAILED);
+    struct recipe recipe = f->recipe;
+    recipe.command = "ln -s /usr/lib \"$PLUMB_OUT/d\"; cp /usr/lib/os-release \"$PLUMB_OUT/x.so\"";
+    recipe.outputs = "*/os-release";
+    assert_int_equal(helper_build(f, REPO_START, &recipe).state, BUILD_FAILED);
+}
+
+static void absent_inputs_are_the_commits_failure(void **state)
+{
+    struct helper_builds *f = *state;
+    static const char *const inputs[] = {"no/such/folder"};
+    struct recipe recipe = f->recipe;
+    recipe.inputs = inputs;
+    recipe.input_count = 1;
+    struct build absent = helper_build(f, REPO_START, &recipe);
+    assert_int_equal(absent.state, BUILD_FAILED);
+    assert_non_null(strstr(absent.reason, "no/such/folder"));
+    assert_int_equal(helper_build_leftovers(f), 0);
+}
+
+static void timeout_is_not_kept(void **state)
+{
+    struct helper_builds *f = *state;
+    struct build slow = helper_build_with(f, "echo started; sleep 60", 1.5);
+    assert_int_equal(slow.state, BUILD_TIMEOUT);
+    assert_non_null(strstr(slow.log, "started"));
+    assert_string_equal(slow.directory, "");
+    assert_false(helper_build_with(f, "echo started; sleep 60", 1.5).cached);
+    assert_int_equal(helper_build_leftovers(f), 0);
+}
+
+static void full_disk_is_not_the_commits_fault(void **state)
+{
+    struct helper_builds *f = *state;
+    static const char command[] = "echo 'cc1: fatal error: No space left on device'; exit 1";
+    assert_int_equal(helper_build_with(f, command, 0).state, BUILD_STARVED);
+    assert_false(helper_build_with(f, command, 0).cached);
+    assert_int_equal(helper_build_with(f, "kill -9 $$", 0).state, BUILD_STARVED);
+}
+
+static void build_sees_only_what_it_was_given(void **state)
+{
+    struct helper_builds *f = *state;
+    if (!f->sandbox.active)
+        skip();
+    setenv("PLUMB_TEST_SECRET", "hidden", 1);
+    struct build seen = helper_build_with(
+        f, "env; ls -d /home /root; touch \"$PLUMB_SOURCE/x\" && echo WRITTEN; exit 1", 0);
+    assert_int_equal(seen.state, BUILD_FAILED);
+    assert_null(strstr(seen.log, "PLUMB_TEST_SECRET"));
+    assert_null(strstr(seen.log, "WRITTEN"));
+    assert_non_null(strstr(seen.log, "PLUMB_SOURCE=/plumb/source\n"));
+    assert_non_null(strstr(seen.log, "PLUMB_OUT=/plumb/out\n"));
+}
+
+static void build_works_without_a_sandbox(void **state)
+{
+    struct helper_builds *f = *state;
+    struct sandbox off;
+    struct error err;
+    assert_int_equal(sandbox_probe(&off, SANDBOX_OFF, &err), 0);
+    struct builder builder = f->builder;
+    builder.sandbox = &off;
+    builder.cache = arena_printf(&f->arena, "%s/open", f->directory);
+    struct build build;
+    assert_int_equal(build_commit(&build, &builder, f->open, f->repo.ids[REPO_START], &f->recipe,
+                                  &f->arena, &err),
+                     0);
+    assert_int_equal(build.state, BUILD_OK);
+    assert_int_equal(build.library_count, 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(toolchain_names_its_compilers),
+        cmocka_unit_test(build_makes_the_libraries_once),
+        cmocka_unit_test(unbuildable_commit_is_data_and_kept),
+        cmocka_unit_test(command_without_libraries_has_failed),
+        cmocka_unit_test(links_and_folders_are_no_libraries),
+        cmocka_unit_test(absent_inputs_are_the_commits_failure),
+        cmocka_unit_test(timeout_is_not_kept),
+        cmocka_unit_test(full_disk_is_not_the_commits_fault),
+        cmocka_unit_test(build_sees_only_what_it_was_given),
+        cmocka_unit_test(build_works_without_a_sandbox),
+    };
+    return cmocka_run_group_tests(tests, helper_builds_set_up, helper_builds_tear_down);
+}

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runner/code_id.h"
+#include "runner/log.h"
+#include "runner/process.h"
+#include "tests/helpers/helper_files.h"
+#include "tests/helpers/helper_library.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+// ---- host
+
+static void host_id_ignores_comments_paths_and_debug_information(void **state)
+{
+    (void)state;
+    library_compile("plain", library_plain, "-g -Wl,--build-id=sha1");
+    char *comment =
+        library_plain_with("static int one", "/* say more\n\n about it */ static int one");
+    library_compile("elsewhere/deeper/commented", comment, "-g -Wl,--build-id=sha1");
+    assert_string_equal(library_id("plain.so"), library_id("elsewhere/deeper/commented.so"));
+    library_compile("nodebug", library_plain, "-g0 -Wl,--build-id=sha1");
+    assert_string_equal(library_id("plain.so"), library_id("nodebug.so"));
+    assert_int_equal(library_shell("cp plain.so stripped.so && strip -s stripped.so && "
+                                   "! cmp -s plain.so elsewhere/deeper/commented.so"),
+                     0);
+    assert_string_equal(library_id("plain.so"), library_id("stripped.so"));
+    free(comment);
+}
+
+static void host_id_sees_every_change_that_runs(void **state)
+{
+    (void)state;
+    static const char *const changes[][2] = {
+        {"{1, 2, 3, 4}", "{1, 7, 3, 4}"},       // a constant in a table
+        {"8.5f", "8.25f"},                      // a constant in the code
+        {"x[0] *=", "x[0] +="},                 // an instruction
+        {"return 2", "return 3"},               // an immediate
+        {"= {one, two}", "= {two, one}"},       // pointers, whose bytes are relocations
+        {"memcpy(a, b, n)", "memmove(a, b, n)"} // an import, called through the same stub
+    };
+    library_compile("plain", library_plain, "");
+    for (size_t i = 0; i < ARRAY_COUNT(changes); i++) {
+        char *source = library_plain_with(changes[i][0], changes[i][1]);
+        library_compile("changed", source, "");
+        if (strcmp(library_id("plain.so"), library_id("changed.so")) == 0)
+            fail_msg("%s -> %s goes unseen", changes[i][0], changes[i][1]);
+        free(source);
+    }
+    library_compile("linked", library_plain, "-Wl,--no-as-needed -lm");
+    assert_string_not_equal(library_id("plain.so"), library_id("linked.so"));
+}
+
+static void what_is_no_library_is_hashed_whole(void **state)
+{
+    (void)state;
+    char *path = library_path("noise");
+    helper_write(path, "some text", 9);
+    char first[OBJECT_ID_TEXT];
+    memcpy(first, library_id("noise"), sizeof(first));
+    helper_write(path, "same text", 9);
+    assert_string_not_equal(first, library_id("noise"));
+    helper_write(path, "", 0);
+    assert_string_not_equal(first, library_id("noise"));
+    struct error err;
+    struct arena arena = {0};
+    struct code_function_list list;
+    assert_int_equal(code_resources(&list, path, &arena, &err), -1);
+    assert_non_null(strstr(err.text, "is not a 64-bit ELF library"));
+    assert_int_equal(code_id(first, "/no/such/library.so", &err), -1);
+    assert_int_equal(code_id(first, "/dev/zero", &err), -1);
+    free(path);
+}
+
+static void cuda_id_ignores_names_and_debug_sections(void **state)
+{
+    (void)state;
+    library_make_cuda("usual", &library_usual_cubin);
+    struct cubin_plan other = library_usual_cubin;
+    other.kernel = "_Z9different_namePfi";
+    other.debug = true;
+    library_make_cuda("other", &other);
+    assert_string_equal(library_id("usual.so"), library_id("other.so"));
+}
+
+static void cuda_id_sees_code_constants_and_launch_attributes(void **state)
+{
+    (void)state;
+    struct cubin_plan plans[5] = {library_usual_cubin, library_usual_cubin, library_usual_cubin,
+                                  library_usual_cubin, library_usual_cubin};
+    plans[0].code[40] = 1;
+    plans[1].constant[15] = 1;
+    plans[2].registers++;
+    plans[3].threads = 256;
+    plans[4].shared += 16;
+    library_make_cuda("usual", &library_usual_cubin);
+    for (size_t i = 0; i < ARRAY_COUNT(plans); i++) {
+        library_make_cuda("changed", &plans[i]);
+        assert_string_not_equal(library_id("usual.so"), library_id("changed.so"));
+    }
+}
+
+static void cuda_resources_are_read(void **state)
+{
+    (void)state;
+    struct cubin_plan plan = library_usual_cubin;
+    struct arena arena = {0};
+    struct code_function_list list;
+    struct error err;
+    // A 16-byte store to local memory, a 4-byte load from it, and a third instruction.
+    const uint8_t code[48] = {0x87, 0x73, 0,    0,    0,    0,    0, 0, 0, 0x0c, 0, 0,    0, 0,
+                              0,    0,    0x83, 0x79, 0,    0,    0, 0, 0, 0,    0, 0x08, 0, 0,
+                              0,    0,    0,    0,    0x81, 0x79, 0, 0, 0, 0,    0, 0,    0, 0x08};
+    memset(plan.code, 0, sizeof(plan.code));
+    memcpy(plan.code, code, sizeof(code));
+    library_make_cuda("resources", &plan);
+    char *path = library_path("resources.so");
+    assert_int_equal(code_resources(&list, path, &arena, &err), 0);
+    assert_true(list.complete);
+    assert_int_equal(list.count, 1);
+    const struct code_function *f = &list.items[0];
+    assert_string_equal(f->name, "_Z3addPfi");
+    assert_string_equal(f->architecture, "sm_90");
+    assert_int_equal(f->registers, 40);
+    assert_int_equal(f->stack_bytes, 24);
+    assert_int_equal(f->shared_bytes, 512);
+    assert_int_equal(f->constant_bytes, 16);
+    assert_int_equal(f->parameter_bytes, 12);
+    assert_int_equal(f->max_threads, 128);
+    assert_int_equal(f->code_bytes, 64);
+    assert_int_equal(f->local_store_bytes, 16);
+    assert_int_equal(f->local_load_bytes, 4);
+    arena_free(&arena);
+    free(path);
+}
+
+static void opaque_device_code_is_hashed_whole_and_said(void **state)
+{
+    (void)state;
+    unsigned char fat[512];
+    struct arena arena = {0};
+    struct code_function_list list;
+    struct error err;
+    library_make("ptx", fat, fatbin_make(fat, 1, ".target sm_90 // a", 18));
+    library_make("ptx2", fat, fatbin_make(fat, 1, ".target sm_90 // b", 18));
+    assert_string_not_equal(library_id("ptx.so"), library_id("ptx2.so"));
+    char *path = library_path("ptx.so");
+    assert_int_equal(code_resources(&list, path, &arena, &err), 0);
+    assert_false(list.complete);
+    assert_int_equal(list.count, 0);
+    memset(fat, 7, sizeof(fat));
+    library_make("odd", fat, sizeof(fat));
+    fat[511]++;
+    library_make("odd2", fat, sizeof(fat));
+    assert_string_not_equal(library_id("odd.so"), library_id("odd2.so"));
+    arena_free(&arena);
+    free(path);
+}
+
+// ---- against nvcc, where there is one
+
+// "... Used 32 registers": the number that stands before a word.
+static long number_before(const char *text, const char *word)
+{
+    const char *at = strstr(text, word);
+    assert_non_null(at);
+    while (at > text && at[-1] >= '0' && at[-1] <= '9')
+        at--;
+    return strtol(at, NULL, 10);
+}
+
+static void nvcc_output_is_understood(void **state)
+{
+    (void)state;
+    static const char command[] =
+        "PATH=$PATH:/usr/local/cuda/bin; command -v nvcc >/dev/null || exit 77; mkdir -p b;"
+        "sed 's|^extern|// more\\n\\nextern|' k.cu > b/k.cu;"
+        "for d in . b; do (cd $d && nvcc -O2 -lineinfo -shared -Xcompiler -fPIC "
+        "-Xfatbin -compress=false -Xptxas=-v --generate-code=arch=compute_90a,code=sm_90a k.cu "
+        "-o k.so 2>ptxas) || exit 1; done";
+    static const char source[] =
+        "namespace {\n"
+        "__global__ void __launch_bounds__(64, 32) spill(double *x, int n)\n"
+        "{ double r[40];\n"
+        "  for (int i = 0; i < 40; i++) r[i] = x[threadIdx.x * 40 + i];\n"
+        "  for (int k = 0; k < n; k++) for (int i = 0; i < 40; i++)\n"
+        "      r[i] = r[i] * r[(i + 7) % 40] + r[(i + 13) % 40];\n"
+        "  for (int i = 0; i < 40; i++) x[threadIdx.x * 40 + i] = r[i]; }\n"
+        "}\n"
+        "extern \"C\" void go(double *x) { spill<<<1, 64>>>(x, 3); }\n";
+    char *file = library_path("k.cu"), *said = library_path("ptxas"),
+         *library = library_path("k.so");
+    helper_write(file, source, strlen(source));
+    int code = library_shell(command);
+    if (code == 0) {
+        assert_string_equal(library_id("k.so"), library_id("b/k.so"));
+        struct arena arena = {0};
+        struct code_function_list list;
+        struct error err;
+        char *text = log_tail(said, 100000);
+        long stack = number_before(text, " bytes stack frame");
+        long stores = number_before(text, " bytes spill stores");
+        long loads = number_before(text, " bytes spill loads");
+        long registers = number_before(text, " registers");
+        assert_int_equal(code_resources(&list, library, &arena, &err), 0);
+        assert_true(list.complete);
+        assert_int_equal(list.count, 1);
+        assert_true(stores > 0);
+        assert_int_equal(list.items[0].registers, registers);
+        assert_int_equal(list.items[0].stack_bytes, stack);
+        assert_int_equal(list.items[0].local_store_bytes, stores);
+        assert_int_equal(list.items[0].local_load_bytes, loads);
+        assert_int_equal(list.items[0].max_threads, 64);
+        arena_free(&arena);
+        free(text);
+    }
+    free(file);
+    free(said);
+    free(library);
+    if (code == 77)
+        skip();
+    assert_int_equal(code, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(host_id_ignores_comments_paths_and_debug_information),
+        cmocka_unit_test(host_id_sees_every_change_that_runs),
+        cmocka_unit_test(what_is_no_library_is_hashed_whole),
+        cmocka_unit_test(cuda_id_ignores_names_and_debug_sections),
+        cmocka_unit_test(cuda_id_sees_code_constants_and_launch_attributes),
+        cmocka_unit_test(cuda_resources_are_read),
+        cmocka_unit_test(opaque_device_code_is_hashed_whole_and_said),
+        cmocka_unit_test(nvcc_output_is_understood),
+    };
+    return cmocka_run_group_tests(tests, library_set_up, library_tear_down);
+}

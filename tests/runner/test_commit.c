@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Opening a repository, and what is read of one commit: revisions, parents, files, changes.
+#include "runner/repository.h"
+#include "tests/helpers/helper_repo.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <git2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static void put_line(const char *directory, const char *name, const char *id)
+{
+    char *path = xprintf("%s/%s", directory, name), *line = xprintf("%s\n", id);
+    helper_write_text(path, line);
+    free(line);
+    free(path);
+}
+
+// ---- opening
+
+static void open_without_repository_says_so(void **state)
+{
+    (void)state;
+    char *directory = helper_directory();
+    struct repository *repository = NULL;
+    struct error err;
+    assert_int_equal(repository_open(&repository, directory, &err), -1);
+    assert_non_null(strstr(err.text, "no git repository here or above"));
+    assert_int_equal(repository_open(&repository, "/no/such/place", &err), -1);
+    assert_non_null(strstr(err.text, "/no/such/place"));
+    assert_null(repository);
+    helper_discard(directory);
+    free(directory);
+}
+
+static void open_finds_the_root_from_below(void **state)
+{
+    struct helper_opened *f = *state;
+    struct repository *repository;
+    struct error err;
+    char *below = xprintf("%s/kernels", f->repo.directory);
+    assert_int_equal(repository_open(&repository, below, &err), 0);
+    assert_string_equal(repository_directory(repository), f->repo.directory);
+    assert_string_equal(repository_name(repository), strrchr(f->repo.directory, '/') + 1);
+    repository_close(repository);
+    free(below);
+}
+
+static void open_bare_repository_works(void **state)
+{
+    struct helper_opened *f = *state;
+    char *directory = helper_directory(), *bare = xprintf("%s/project.git", directory);
+    git_repository *git = NULL;
+    git_remote *remote = NULL;
+    assert_int_equal(git_repository_init(&git, bare, 1), 0);
+    assert_int_equal(git_remote_create_anonymous(&remote, git, f->repo.directory), 0);
+    const char *specs[] = {"+refs/heads/*:refs/heads/*"};
+    git_strarray list = {(char **)(uintptr_t)specs, 1};
+    assert_int_equal(git_remote_fetch(remote, &list, NULL, NULL), 0);
+    git_remote_free(remote);
+    git_repository_free(git);
+
+    struct repository *repository;
+    struct commit commit;
+    struct error err;
+    assert_int_equal(repository_open(&repository, bare, &err), 0);
+    assert_string_equal(repository_name(repository), "project");
+    assert_int_equal(repository_commit(&commit, repository, "main", &f->arena, &err), 0);
+    assert_string_equal(commit.id, f->repo.ids[REPO_FASTER]);
+    char *out = xprintf("%s/out", directory);
+    assert_int_equal(repository_export(repository, commit.id, NULL, 0, out, &err), 0);
+    assert_true(helper_exists(out, "kernels/plain.c"));
+    repository_close(repository);
+    helper_discard(directory);
+    free(out);
+    free(bare);
+    free(directory);
+}
+
+static void empty_repository_says_that_there_is_no_commit(void **state)
+{
+    struct helper_opened *f = *state;
+    char *directory = helper_directory();
+    git_repository *git = NULL;
+    assert_int_equal(git_repository_init(&git, directory, 0), 0);
+    git_repository_free(git);
+    struct repository *repository;
+    struct commit commit;
+    struct commit_list list;
+    struct error err;
+    assert_int_equal(repository_open(&repository, directory, &err), 0);
+    assert_int_equal(repository_commit(&commit, repository, "HEAD", &f->arena, &err), -1);
+    assert_non_null(strstr(err.text, "no commit yet"));
+    struct commit_selection all = {.range = "ALL"};
+    assert_int_equal(repository_select(&list, repository, &all, &f->arena, &err), -1);
+    assert_non_null(strstr(err.text, "no commit yet"));
+    repository_close(repository);
+    helper_discard(directory);
+    free(directory);
+}
+
+// ---- revisions
+
+static void commit_is_read_whole(void **state)
+{
+    struct helper_opened *f = *state;
+    struct commit commit;
+    struct error err;
+    assert_int_equal(repository_commit(&commit, f->open, "HEAD~2", &f->arena, &err), 0);
+    assert_string_equal(commit.id, f->repo.ids[REPO_HANG]);
+    assert_string_equal(commit.parent, f->repo.ids[REPO_RIGHT]);
+    assert_string_equal(commit.summary, "simple: wait for something");
+    assert_string_equal(commit.author, "Test");
+    assert_int_equal(commit.time_s, 1700000000 + 3600 * REPO_HANG);
+    struct commit merge;
+    assert_int_equal(repository_commit(&merge, f->open, "v0.2", &f->arena, &err), 0);
+    assert_string_equal(merge.id, f->repo.ids[REPO_MERGE]); // through an annotated tag
+    struct commit revert;
+    assert_int_equal(repository_commit(&revert, f->open, f->repo.ids[REPO_REVERT], &f->arena, &err),
+                     0);
+    assert_string_equal(revert.tree, merge.tree);
+}
+
+static void unknown_revision_is_named(void **state)
+{
+    struct helper_opened *f = *state;
+    struct commit commit;
+    struct error err;
+    assert_int_equal(repository_commit(&commit, f->open, "no-such-branch", &f->arena, &err), -1);
+    assert_non_null(strstr(err.text, "no-such-branch: no such revision"));
+    assert_int_equal(repository_commit(&commit, f->open, "HEAD:README.md", &f->arena, &err), -1);
+    assert_non_null(strstr(err.text, "is not a commit"));
+}
+
+static void parent_of_a_root_is_an_error(void **state)
+{
+    struct helper_opened *f = *state;
+    struct commit commit, parent;
+    struct error err;
+    assert_int_equal(repository_commit(&commit, f->open, f->repo.ids[REPO_TUNE], &f->arena, &err),
+                     0);
+    assert_int_equal(repository_parent(&parent, f->open, &commit, &f->arena, &err), 0);
+    assert_string_equal(parent.id, f->repo.ids[REPO_START]);
+    assert_int_equal(repository_parent(&commit, f->open, &parent, &f->arena, &err), -1);
+    assert_non_null(strstr(err.text, "has no parent"));
+}
+
+// A shallow clone as git makes it: the commits at the edge are there, their parents are not.
+static struct repository *shallow_clone(struct helper_opened *f, char **directory)
+{
+    *directory = helper_directory();
+    git_repository *from = NULL, *to = NULL;
+    git_odb *source = NULL, *target = NULL;
+    assert_int_equal(git_repository_open(&from, f->repo.directory), 0);
+    assert_int_equal(git_repository_init(&to, *directory, 0), 0);
+    assert_int_equal(git_repository_odb(&source, from), 0);
+    assert_int_equal(git_repository_odb(&target, to), 0);
+    for (int i = REPO_AWAKE; i <= REPO_FASTER; i++) {
+        git_oid id, copy;
+        git_odb_object *object = NULL;
+        assert_int_equal(git_oid_fromstr(&id, f->repo.ids[i]), 0);
+        assert_int_equal(git_odb_read(&object, source, &id), 0);
+        assert_int_equal(git_odb_write(&copy, target, git_odb_object_data(object),
+                                       git_odb_object_size(object), GIT_OBJECT_COMMIT),
+                         0);
+        git_odb_object_free(object);
+    }
+    git_odb_free(source);
+    git_odb_free(target);
+    git_repository_free(from);
+    git_repository_free(to);
+    put_line(*directory, ".git/shallow", f->repo.ids[REPO_AWAKE]);
+    put_line(*directory, ".git/HEAD", f->repo.ids[REPO_FASTER]);
+    struct repository *repository;
+    struct error err;
+    assert_int_equal(repository_open(&repository, *directory, &err), 0);
+    return repository;
+}
+
+static void shallow_clone_works_up_to_its_edge_and_says_what_to_do(void **state)
+{
+    struct helper_opened *f = *state;
+    char *directory;
+    struct repository *repository = shallow_clone(f, &directory);
+    struct commit head, parent, beyond;
+    struct commit_list list;
+    struct error err;
+    assert_int_equal(repository_commit(&head, repository, "HEAD", &f->arena, &err), 0);
+    assert_int_equal(repository_parent(&parent, repository, &head, &f->arena, &err), 0);
+    assert_string_equal(parent.id, f->repo.ids[REPO_AWAKE]);
+    assert_int_equal(repository_parent(&beyond, repository, &parent, &f->arena, &err), -1);
+    assert_non_null(strstr(err.text, "git fetch --unshallow"));
+    assert_int_equal(repository_commit(&beyond, repository, "HEAD~2", &f->arena, &err), -1);
+    assert_non_null(strstr(err.text, "git fetch --unshallow"));
+    struct commit_selection selection = {.range = "HEAD~1..HEAD"};
+    assert_int_equal(repository_select(&list, repository, &selection, &f->arena, &err), 0);
+    assert_int_equal(list.count, 1);
+    selection.range = "ALL";
+    assert_int_equal(repository_select(&list, repository, &selection, &f->arena, &err), 0);
+    assert_int_equal(list.count, 2);
+    assert_int_equal(repository_merge_base(&beyond, repository, "HEAD", "HEAD~1", &f->arena, &err),
+                     0);
+    assert_string_equal(beyond.id, f->repo.ids[REPO_AWAKE]);
+    repository_close(repository);
+    helper_discard(directory);
+    free(directory);
+}
+
+// ---- files
+
+static void path_ids_follow_contents(void **state)
+{
+    struct helper_opened *f = *state;
+    char a[OBJECT_ID_TEXT], b[OBJECT_ID_TEXT];
+    struct error err;
+    const char *const *ids = (const char *const[]){
+        f->repo.ids[REPO_MERGE], f->repo.ids[REPO_REVERT], f->repo.ids[REPO_SLOWER]};
+    assert_int_equal(repository_path_id(a, f->open, ids[0], "kernels", &err), 0);
+    assert_int_equal(repository_path_id(b, f->open, ids[1], "./kernels/", &err), 0);
+    assert_string_equal(a, b);
+    assert_int_equal(repository_path_id(b, f->open, ids[2], "kernels", &err), 0);
+    assert_string_not_equal(a, b);
+    assert_int_equal(repository_path_id(a, f->open, ids[2], "kernels/simple.c", &err), 0);
+    assert_string_equal(a, ""); // renamed away
+    assert_int_equal(repository_path_id(a, f->open, ids[2], "../etc", &err), 0);
+    assert_string_equal(a, "");
+    struct commit commit;
+    assert_int_equal(repository_commit(&commit, f->open, ids[0], &f->arena, &err), 0);
+    assert_int_equal(repository_path_id(a, f->open, ids[0], "", &err), 0);
+    assert_string_equal(a, commit.tree);
+}
+
+static void read_gives_the_bytes_at_that_commit(void **state)
+{
+    struct helper_opened *f = *state;
+    char *text = NULL;
+    size_t size = 0;
+    struct error err;
+    assert_int_equal(
+        repository_read(&text, &size, f->open, f->repo.ids[REPO_START], "README.md", &err), 0);
+    assert_string_equal(text, "Two kernels.\n");
+    assert_int_equal(size, 13);
+    free(text);
+    assert_int_equal(
+        repository_read(&text, &size, f->open, f->repo.ids[REPO_START], "kernels", &err), -1);
+    assert_non_null(strstr(err.text, "kernels: not a regular file"));
+    assert_int_equal(
+        repository_read(&text, &size, f->open, f->repo.ids[REPO_START], "plumb.cfg", &err), -1);
+    assert_non_null(strstr(err.text, "plumb.cfg: not there in commit"));
+}
+
+static void content_id_is_gits_blob_id(void **state)
+{
+    (void)state;
+    char id[OBJECT_ID_TEXT];
+    content_id(id, "", 0);
+    assert_string_equal(id, "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"); // known to all who use git
+    content_id(id, "hello\n", 6);
+    assert_string_equal(id, "ce013625030ba8dba906f756967f9e9ca394464a");
+}
+
+static void changes_are_counted_by_line(void **state)
+{
+    struct helper_opened *f = *state;
+    struct file_change_list list;
+    struct error err;
+    assert_int_equal(repository_changes(&list, f->open, f->repo.ids[REPO_MERGE],
+                                        f->repo.ids[REPO_SLOWER], &f->arena, &err),
+                     0);
+    assert_int_equal(list.count, 1);
+    assert_string_equal(list.items[0].path, "kernels/plain.c");
+    assert_int_equal(list.items[0].status, 'M');
+    assert_int_equal(list.items[0].added, 1);
+    assert_int_equal(list.items[0].removed, 0);
+    assert_int_equal(repository_changes(&list, f->open, f->repo.ids[REPO_COMMENT],
+                                        f->repo.ids[REPO_RENAME], &f->arena, &err),
+                     0);
+    assert_int_equal(list.count, 1);
+    assert_int_equal(list.items[0].status, 'R');
+    assert_string_equal(list.items[0].old_path, "kernels/simple.c");
+    assert_string_equal(list.items[0].path, "kernels/plain.c");
+    assert_int_equal(repository_changes(&list, f->open, f->repo.ids[REPO_MERGE],
+                                        f->repo.ids[REPO_REVERT], &f->arena, &err),
+                     0);
+    assert_int_equal(list.count, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(open_without_repository_says_so),
+        cmocka_unit_test(open_finds_the_root_from_below),
+        cmocka_unit_test(open_bare_repository_works),
+        cmocka_unit_test(empty_repository_says_that_there_is_no_commit),
+        cmocka_unit_test(commit_is_read_whole),
+        cmocka_unit_test(unknown_revision_is_named),
+        cmocka_unit_test(parent_of_a_root_is_an_error),
+        cmocka_unit_test(shallow_clone_works_up_to_its_edge_and_says_what_to_do),
+        cmocka_unit_test(path_ids_follow_contents),
+        cmocka_unit_test(read_gives_the_bytes_at_that_commit),
+        cmocka_unit_test(content_id_is_gits_blob_id),
+        cmocka_unit_test(changes_are_counted_by_line),
+    };
+    return cmocka_run_group_tests(tests, helper_opened_set_up, helper_opened_tear_down);
+}

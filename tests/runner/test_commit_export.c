@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Exports hold the committed bytes, leave the repository alone, and nothing hostile leaves them.
+#include "runner/repository.h"
+#include "tests/helpers/helper_repo.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <git2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static void export_writes_the_committed_bytes(void **state)
+{
+    struct helper_opened *f = *state;
+    char *directory = helper_directory(), *out = xprintf("%s/out", directory);
+    const char *paths[] = {"include", "kernels/blocked.c", "./kernels/", "not-there"};
+    struct error err;
+    assert_int_equal(repository_export(f->open, f->repo.ids[REPO_START], paths, 4, out, &err), 0);
+    assert_true(helper_exists(out, "include/kernel.h"));
+    assert_true(helper_exists(out, "kernels/simple.c"));
+    assert_true(helper_exists(out, "kernels/blocked.c"));
+    assert_false(helper_exists(out, "README.md"));
+    char *compare = xprintf("cmp -s '%s/include/kernel.h' '%s/kernels/kernel.h'", out, TEST_SOURCE);
+    assert_int_equal(system(compare), 0);
+    assert_int_equal(repository_export(f->open, f->repo.ids[REPO_START], paths, 4, out, &err), -1);
+    assert_non_null(strstr(err.text, "File exists"));
+    assert_true(helper_exists(out, "include/kernel.h")); // and it stays as it was
+    free(compare);
+    helper_discard(directory);
+    free(out);
+    free(directory);
+}
+
+static void export_of_absent_inputs_is_the_commits_fault(void **state)
+{
+    struct helper_opened *f = *state;
+    char *directory = helper_directory(), *out = xprintf("%s/out", directory);
+    const char *paths[] = {"not-there"};
+    struct error err;
+    assert_int_equal(repository_export(f->open, f->repo.ids[REPO_START], paths, 1, out, &err), 1);
+    assert_non_null(strstr(err.text, "not-there"));
+    assert_false(helper_exists(directory, "out"));
+    helper_discard(directory);
+    free(out);
+    free(directory);
+}
+
+// Checkout, index, HEAD, branches and configuration as one text.
+static char *snapshot(const char *directory)
+{
+    char *command = xprintf("cd '%s' && (find . -path ./.git/objects -prune -o -type f -print0 | "
+                            "sort -z | xargs -0 sha1sum; find . -printf '%%p %%m %%T@\\n' | sort)",
+                            directory);
+    FILE *pipe = popen(command, "r");
+    char *text = xcalloc(1 << 20, 1);
+    size_t size = fread(text, 1, (1 << 20) - 1, pipe);
+    assert_true(size > 1000 && size < (1 << 20) - 1);
+    assert_int_equal(pclose(pipe), 0);
+    free(command);
+    return text;
+}
+
+static void nothing_touches_the_users_checkout(void **state)
+{
+    struct helper_opened *f = *state;
+    char *directory = helper_directory(), *out = xprintf("%s/out", directory);
+    struct error err;
+    struct commit base;
+    struct commit_list list;
+    struct file_change_list changes;
+    char *before = snapshot(f->repo.directory);
+    assert_int_equal(repository_export(f->open, f->repo.ids[REPO_TUNE], NULL, 0, out, &err), 0);
+    const struct commit_selection all = {.range = "ALL"};
+    assert_int_equal(repository_select(&list, f->open, &all, &f->arena, &err), 0);
+    assert_int_equal(repository_merge_base(&base, f->open, "main", "docs", &f->arena, &err), 0);
+    assert_int_equal(
+        repository_changes(&changes, f->open, f->repo.ids[0], f->repo.ids[5], &f->arena, &err), 0);
+    char *after = snapshot(f->repo.directory);
+    assert_string_equal(before, after);
+    free(before);
+    free(after);
+    helper_discard(directory);
+    free(out);
+    free(directory);
+}
+
+// A fresh repository with one hostile commit, exported; returns what repository_export did.
+static int export_hostile(const struct helper_file *files, size_t count, struct error *err,
+                          const char *expected)
+{
+    char *directory = helper_directory(), *out = xprintf("%s/out", directory);
+    char *work = xprintf("%s/repo", directory);
+    git_repository *git = NULL;
+    assert_int_equal(git_repository_init(&git, work, 0), 0);
+    git_repository_free(git);
+    char id[OBJECT_ID_TEXT];
+    helper_repo_commit(id, work, "master", NULL, 0, 0, "hostile\n", files, count);
+    struct repository *repository;
+    assert_int_equal(repository_open(&repository, work, err), 0);
+    int result = repository_export(repository, id, NULL, 0, out, err);
+    assert_int_equal(helper_exists(directory, "out"), result == 0);
+    if (expected)
+        assert_true(helper_exists(out, expected));
+    repository_close(repository);
+    helper_discard(directory);
+    free(work);
+    free(out);
+    free(directory);
+    return result;
+}
+
+static void export_refuses_links_that_leave(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"/etc/passwd",   "../x",      "..",    "../../../etc",
+                                      "down/../../..", "down/../x", "//etc", "./../.."};
+    for (size_t i = 0; i < ARRAY_COUNT(bad); i++) {
+        const struct helper_file files[] = {{"a/file", "x", 0},
+                                            {"link", bad[i], GIT_FILEMODE_LINK}};
+        struct error err;
+        assert_int_equal(export_hostile(files, 2, &err, NULL), 1);
+        assert_non_null(strstr(err.text, "link out of the export"));
+    }
+    static const char *const good[] = {"file", "../a/file", "./file", "..", "dangling..name"};
+    for (size_t i = 0; i < ARRAY_COUNT(good); i++) {
+        const struct helper_file files[] = {{"a/file", "x", 0},
+                                            {"a/link", good[i], GIT_FILEMODE_LINK}};
+        struct error err;
+        assert_int_equal(export_hostile(files, 2, &err, "a/link"), 0);
+    }
+}
+
+static void export_keeps_modes_and_empty_submodules(void **state)
+{
+    (void)state;
+    const struct helper_file files[] = {{"run", "#!/bin/sh\n", GIT_FILEMODE_BLOB_EXECUTABLE},
+                                        {"crlf", "a\r\nb\r\n", 0},
+                                        {".gitattributes", "* text=auto eol=lf ident\n", 0},
+                                        {"ident", "$Id$\n", 0}};
+    struct error err;
+    assert_int_equal(export_hostile(files, 4, &err, "run"), 0);
+}
+
+// Trees that libgit2 and git refuse to write: made byte by byte.
+static void raw_tree(char out[OBJECT_ID_TEXT], git_odb *odb, const char *mode, const char *name,
+                     const git_oid *id, int copies)
+{
+    char bytes[1024];
+    size_t used = 0;
+    for (int i = 0; i < copies; i++) {
+        int length = snprintf(bytes + used, 400, "%s %s", mode, name);
+        used += (size_t)length + 1;
+        memcpy(bytes + used, id->id, GIT_OID_RAWSZ);
+        used += GIT_OID_RAWSZ;
+    }
+    git_oid tree;
+    assert_int_equal(git_odb_write(&tree, odb, bytes, used, GIT_OBJECT_TREE), 0);
+    git_oid_tostr(out, OBJECT_ID_TEXT, &tree);
+}
+
+static void raw_commit(char out[OBJECT_ID_TEXT], git_odb *odb, const char *tree)
+{
+    char *text = xprintf("tree %s\nauthor T <t@e> 1700000000 +0000\n"
+                         "committer T <t@e> 1700000000 +0000\n\nx\n",
+                         tree);
+    git_oid id;
+    assert_int_equal(git_odb_write(&id, odb, text, strlen(text), GIT_OBJECT_COMMIT), 0);
+    git_oid_tostr(out, OBJECT_ID_TEXT, &id);
+    free(text);
+}
+
+static void export_refuses_hostile_trees(void **state)
+{
+    (void)state;
+    char *directory = helper_directory(), *out = xprintf("%s/sub/out", directory);
+    char *work = xprintf("%s/repo", directory), *sub = xprintf("%s/sub", directory);
+    git_repository *git = NULL;
+    git_odb *odb = NULL;
+    git_oid blob;
+    assert_int_equal(git_repository_init(&git, work, 0), 0);
+    assert_int_equal(git_repository_odb(&odb, git), 0);
+    assert_int_equal(git_odb_write(&blob, odb, "evil", 4, GIT_OBJECT_BLOB), 0);
+    assert_int_equal(mkdir(sub, 0777), 0);
+    struct repository *repository;
+    struct error err;
+    assert_int_equal(repository_open(&repository, work, &err), 0);
+    const struct {
+        const char *mode, *name;
+        int copies;
+    } cases[] = {{"100644", "..", 1},    {"100644", "../evil", 1}, {"100644", "/tmp/evil", 1},
+                 {"100644", ".git", 1},  {"100644", ".GIT", 1},    {"100644", "a/b", 1},
+                 {"100644", "twice", 2}, {"40000", "blob", 1},     {"100644", ".", 1},
+                 {"120000", "link", 1}};
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        char tree[OBJECT_ID_TEXT], commit[OBJECT_ID_TEXT];
+        raw_tree(tree, odb, cases[i].mode, cases[i].name, &blob, cases[i].copies);
+        raw_commit(commit, odb, tree);
+        int result = repository_export(repository, commit, NULL, 0, out, &err);
+        bool harmless = strcmp(cases[i].mode, "120000") == 0; // a link to "evil", dangling
+        assert_int_equal(result == 0, harmless);
+        assert_int_equal(helper_exists(sub, "out"), harmless);
+        assert_false(helper_exists(sub, "evil"));
+        assert_false(helper_exists("/tmp", "evil"));
+    }
+    git_odb_free(odb);
+    git_repository_free(git);
+    repository_close(repository);
+    helper_discard(directory);
+    free(sub);
+    free(work);
+    free(out);
+    free(directory);
+}
+
+static void export_refuses_a_tower_of_folders(void **state)
+{
+    (void)state;
+    char *directory = helper_directory(), *out = xprintf("%s/out", directory);
+    char *work = xprintf("%s/repo", directory);
+    git_repository *git = NULL;
+    git_odb *odb = NULL;
+    git_oid id;
+    assert_int_equal(git_repository_init(&git, work, 0), 0);
+    assert_int_equal(git_repository_odb(&odb, git), 0);
+    assert_int_equal(git_odb_write(&id, odb, "x", 1, GIT_OBJECT_BLOB), 0);
+    char tree[OBJECT_ID_TEXT], commit[OBJECT_ID_TEXT];
+    for (int i = 0; i < 2000; i++) {
+        raw_tree(tree, odb, i ? "40000" : "100644", "d", &id, 1);
+        git_oid_fromstr(&id, tree);
+    }
+    raw_commit(commit, odb, tree);
+    struct repository *repository;
+    struct error err;
+    assert_int_equal(repository_open(&repository, work, &err), 0);
+    assert_int_equal(repository_export(repository, commit, NULL, 0, out, &err), 1);
+    assert_non_null(strstr(err.text, "too deep"));
+    assert_false(helper_exists(directory, "out"));
+    git_odb_free(odb);
+    git_repository_free(git);
+    repository_close(repository);
+    helper_discard(directory);
+    free(work);
+    free(out);
+    free(directory);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(export_writes_the_committed_bytes),
+        cmocka_unit_test(export_of_absent_inputs_is_the_commits_fault),
+        cmocka_unit_test(nothing_touches_the_users_checkout),
+        cmocka_unit_test(export_refuses_links_that_leave),
+        cmocka_unit_test(export_keeps_modes_and_empty_submodules),
+        cmocka_unit_test(export_refuses_hostile_trees),
+        cmocka_unit_test(export_refuses_a_tower_of_folders),
+    };
+    return cmocka_run_group_tests(tests, helper_opened_set_up, helper_opened_tear_down);
+}

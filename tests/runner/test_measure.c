@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Driving the bench child: how it starts, what it lists, what it passes on.
+#include "runner/measure.h"
+#include "tests/helpers/helper_fake_bench.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+// ---- starting
+
+static void start_reads_the_device(void **state)
+{
+    struct fake_bench *f = *state;
+    struct bench *bench = fake_bench_start(f);
+    const struct device *device = bench_device(bench);
+    assert_string_equal(device->kind, "host");
+    assert_string_equal(device->uuid, "fake-0001");
+    assert_string_equal(device->name, "Fake device");
+    const struct gpu *gpu = bench_gpu(bench);
+    assert_true(gpu->sm_count.value == 4 && gpu->sm_count.origin == ORIGIN_DEVICE);
+    assert_true(gpu->clock_hz.value == 2e9);
+    assert_int_equal(gpu->l2_bytes.origin, ORIGIN_UNKNOWN);
+    bench_stop(bench);
+    bench_stop(NULL);
+}
+
+static void start_without_a_program_or_a_device_says_so(void **state)
+{
+    struct fake_bench *f = *state;
+    struct bench *bench;
+    struct error err;
+    struct bench_plan plan = f->plan;
+    plan.program = "/no/such/bench";
+    assert_int_equal(bench_start(&bench, &plan, &err), -1);
+    assert_non_null(strstr(err.text, "/no/such/bench: there is no bench program"));
+    plan = f->plan;
+    plan.kind = "cuda";
+    plan.index = 7;
+    assert_int_equal(bench_start(&bench, &plan, &err), -1);
+    assert_non_null(strstr(err.text, "there is no cuda device 7 here"));
+}
+
+static void start_of_something_else_is_an_error(void **state)
+{
+    struct fake_bench *f = *state;
+    struct bench *bench;
+    struct error err;
+    struct bench_plan plan = f->plan;
+    static const struct {
+        const char *script, *message;
+        double limit_s; // only those that never come have a short one
+    } cases[] = {
+        {"exit 3", "bench could not start: exit status 3", 20},
+        {"kill -9 $$", "signal 9", 20},
+        {"printf 'hello\\twire=99\\n'", "speaks version 99", 20},
+        {"echo nonsense here", "nonsense", 20},
+        {"printf 'device\\tkind=host\\n'", "instead of a greeting", 20},
+        {"printf 'hello\\twire=1\\ndevice\\tkind=cuda\\tuuid=x\\n'", "no host device", 20},
+        {"printf 'hello\\twire=1\\ndevice\\tkind=host\\tuuid=x\\tsm_count=-1\\n'", "sm_count", 20},
+        {"head -c 100000 /dev/zero; sleep 60", "did not start within", 0.5},
+        {"head -c 100000 /dev/zero; echo; sleep 60", "too long or binary", 20},
+        {"sleep 60", "did not start within 0.5 s", 0.5},
+    };
+    plan.program = xprintf("%s/other", f->directory);
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        FILE *file = fopen(plan.program, "w");
+        fprintf(file, "#!/bin/sh\n%s\n", cases[i].script);
+        fclose(file);
+        assert_int_equal(chmod(plan.program, 0755), 0);
+        plan.limits.start_s = cases[i].limit_s;
+        assert_int_equal(bench_start(&bench, &plan, &err), -1);
+        if (!strstr(err.text, cases[i].message))
+            fail_msg("%s: %s", cases[i].script, err.text);
+    }
+    free((char *)(uintptr_t)plan.program);
+}
+
+static void start_works_in_the_sandbox(void **state)
+{
+    struct fake_bench *f = *state;
+    struct sandbox sandbox;
+    struct error err;
+    assert_int_equal(sandbox_probe(&sandbox, SANDBOX_AUTO, &err), 0);
+    if (!sandbox.active) {
+        print_message("%s\n", sandbox.reason);
+        skip();
+    }
+    f->plan.sandbox = &sandbox;
+    const char *folders[] = {f->directory};
+    f->plan.read_only = folders;
+    f->plan.read_only_count = 1;
+    struct bench *bench = fake_bench_start(f);
+    struct bench_handle handle;
+    assert_int_equal(fake_bench_open(&handle, bench, "good").state, MEASURED_OK);
+    bench_stop(bench);
+    f->plan.sandbox = &f->sandbox;
+    f->plan.read_only_count = 0;
+}
+
+static struct bench_outcome list(struct bench *bench, struct bench_kernel_list *out,
+                                 const char *library, struct arena *arena)
+{
+    struct bench_outcome outcome;
+    struct error err;
+    if (bench_list(&outcome, out, bench, library, arena, &err))
+        fail_msg("%s", err.text);
+    return outcome;
+}
+
+// ---- lists
+
+static void list_gives_kernels_and_cleans_their_text(void **state)
+{
+    struct fake_bench *f = *state;
+    struct bench *bench = fake_bench_start(f);
+    struct bench_kernel_list kernels = {0};
+    assert_int_equal(list(bench, &kernels, "/a/b/simple.so", &f->arena).state, MEASURED_OK);
+    assert_int_equal(kernels.count, 1);
+    assert_string_equal(kernels.items[0].name, "simple");
+    assert_string_equal(kernels.items[0].summary, "a fake with  [31mcolour");
+    assert_string_equal(kernels.items[0].device, "host");
+    bench_stop(bench);
+}
+
+static void list_of_another_abi_is_unbuildable_and_bench_goes_on(void **state)
+{
+    struct fake_bench *f = *state;
+    struct bench *bench = fake_bench_start(f);
+    struct bench_kernel_list kernels = {0};
+    struct bench_outcome outcome = list(bench, &kernels, "/a/abi.so", &f->arena);
+    assert_int_equal(outcome.state, MEASURED_UNBUILDABLE);
+    assert_non_null(strstr(outcome.detail, "ABI version 9"));
+    assert_false(outcome.gone);
+    assert_int_equal(kernels.count, 0);
+    assert_int_equal(list(bench, &kernels, "/a/simple.so", &f->arena).state, MEASURED_OK);
+    bench_stop(bench);
+}
+
+static void list_refuses_names_that_are_none(void **state)
+{
+    struct fake_bench *f = *state;
+    struct bench *bench = fake_bench_start(f);
+    struct bench_kernel_list kernels = {0};
+    struct bench_outcome outcome = list(bench, &kernels, "/a/badname.so", &f->arena);
+    assert_int_equal(outcome.state, MEASURED_CRASHED);
+    assert_true(outcome.gone);
+    assert_non_null(strstr(outcome.detail, "is no kernel name"));
+    bench_stop(bench);
+}
+
+// ---- series
+
+static void notes_are_passed_on_and_change_nothing(void **state)
+{
+    struct fake_bench *f = *state;
+    f->notes = 0;
+    struct bench *bench = fake_bench_start(f);
+    struct bench_handle handle;
+    assert_int_equal(fake_bench_open(&handle, bench, "noisy").state, MEASURED_OK);
+    assert_int_equal(f->notes, 100);
+    bench_stop(bench);
+}
+
+static void calibration_gives_figures_and_refuses_unknown_ones(void **state)
+{
+    struct fake_bench *f = *state;
+    struct bench *bench = fake_bench_start(f);
+    struct bench_figure_list figures = {0};
+    struct bench_outcome outcome;
+    struct error err;
+    assert_int_equal(bench_calibrate(&outcome, &figures, bench, NULL, &f->arena, &err), 0);
+    assert_int_equal(outcome.state, MEASURED_OK);
+    assert_int_equal(figures.count, 2);
+    assert_string_equal(figures.items[0].key, "dram_bytes_s");
+    assert_true(figures.items[0].stable && figures.items[0].value == 4e12);
+    assert_false(figures.items[1].stable);
+    assert_string_equal(figures.items[1].note, "spread of 12 %");
+    assert_int_equal(bench_calibrate(&outcome, &figures, bench, "dram_bytes_s", &f->arena, &err),
+                     0);
+    assert_int_equal(figures.count, 1);
+    assert_int_equal(bench_calibrate(&outcome, &figures, bench, "nonsense", &f->arena, &err), 0);
+    assert_int_equal(outcome.state, MEASURED_CRASHED);
+    bench_stop(bench);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(start_reads_the_device),
+        cmocka_unit_test(start_without_a_program_or_a_device_says_so),
+        cmocka_unit_test(start_of_something_else_is_an_error),
+        cmocka_unit_test(start_works_in_the_sandbox),
+        cmocka_unit_test(list_gives_kernels_and_cleans_their_text),
+        cmocka_unit_test(list_of_another_abi_is_unbuildable_and_bench_goes_on),
+        cmocka_unit_test(list_refuses_names_that_are_none),
+        cmocka_unit_test(notes_are_passed_on_and_change_nothing),
+        cmocka_unit_test(calibration_gives_figures_and_refuses_unknown_ones),
+    };
+    return cmocka_run_group_tests(tests, fake_bench_set_up, fake_bench_tear_down);
+}

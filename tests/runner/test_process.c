@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Children run to their end: how it is told, what they inherit, which limits hold, and that nothing
+// outlives them.
+#include "runner/log.h"
+#include "runner/process.h"
+#include "tests/helpers/helper_files.h"
+#include "tests/helpers/helper_process.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static bool alive(pid_t pid)
+{
+    return kill(pid, 0) == 0;
+}
+
+// Waits up to ten seconds for a process to be gone.
+static bool gone(pid_t pid)
+{
+    const struct timespec pause = {.tv_nsec = 10000000};
+    for (int i = 0; i < 1000 && alive(pid); i++)
+        nanosleep(&pause, NULL);
+    return !alive(pid);
+}
+
+static pid_t read_pid(const char *directory, const char *name)
+{
+    char *path = xprintf("%s/%s", directory, name);
+    char *text = log_tail(path, 100);
+    free(path);
+    pid_t pid = (pid_t)strtol(text, NULL, 10);
+    free(text);
+    return pid;
+}
+
+static void process_exit_status_is_told(void **state)
+{
+    (void)state;
+    struct process_result result = process_script("exit 7", (struct process_plan){0});
+    assert_int_equal(result.end, PROCESS_EXITED);
+    assert_int_equal(result.code, 7);
+    char text[64];
+    process_describe(text, sizeof(text), &result);
+    assert_string_equal(text, "exit status 7");
+}
+
+static void process_signal_is_told(void **state)
+{
+    (void)state;
+    struct process_result result = process_script("kill -SEGV $$", (struct process_plan){0});
+    assert_int_equal(result.end, PROCESS_SIGNALLED);
+    assert_int_equal(result.code, SIGSEGV);
+}
+
+static void process_says_its_end_without_a_file(void **state)
+{
+    (void)state;
+    const char *argv[] = {"sh", "-c", "yes first | head -c 9000; echo last >&2; exit 3", NULL};
+    const struct process_plan plan = {.argv = argv, .log_bytes = 400};
+    struct process_result result;
+    struct error err;
+    char *said = NULL;
+    assert_int_equal(process_capture(&result, &said, &plan, &err), 0);
+    assert_int_equal(result.code, 3);
+    assert_true(strlen(said) <= 400);
+    assert_string_equal(said + strlen(said) - 5, "last\n");
+    free(said);
+}
+
+static void process_missing_program_is_an_error(void **state)
+{
+    (void)state;
+    const char *argv[] = {"no-such-program-here", NULL};
+    struct process_plan plan = {.argv = argv};
+    struct process_result result;
+    struct error err;
+    assert_int_equal(process_run(&result, &plan, &err), -1);
+    assert_non_null(strstr(err.text, "no-such-program-here: program not found"));
+}
+
+static void process_missing_directory_is_an_error(void **state)
+{
+    (void)state;
+    const char *argv[] = {"true", NULL};
+    struct process_plan plan = {.argv = argv, .directory = "/no/such/place"};
+    struct process_result result;
+    struct error err;
+    assert_int_equal(process_run(&result, &plan, &err), -1);
+    assert_non_null(strstr(err.text, "/no/such/place: No such file or directory"));
+}
+
+static void process_unwritable_log_is_an_error(void **state)
+{
+    (void)state;
+    const char *argv[] = {"true", NULL};
+    struct process_plan plan = {.argv = argv, .log_path = "/no/such/place/log"};
+    struct process_result result;
+    struct error err;
+    assert_int_equal(process_run(&result, &plan, &err), -1);
+    assert_non_null(strstr(err.text, "/no/such/place/log"));
+}
+
+static void process_environment_is_only_what_was_given(void **state)
+{
+    (void)state;
+    char *directory = helper_directory(), *log = xprintf("%s/log", directory);
+    const char *env[] = {"COLOUR=green", NULL};
+    setenv("PLUMB_TEST_SECRET", "1", 1);
+    process_script("echo $COLOUR-$PLUMB_TEST_SECRET-",
+                   (struct process_plan){.env = env, .log_path = log});
+    char *text = log_tail(log, 100);
+    assert_string_equal(text, "green--\n");
+    free(text);
+    free(log);
+    helper_discard(directory);
+    free(directory);
+}
+
+static void process_timeout_ends_descendants_that_left_the_session(void **state)
+{
+    (void)state;
+    char *directory = helper_directory();
+    struct process_plan plan = {.directory = directory, .limits = {.wall_s = 3}};
+    struct process_result result =
+        process_script("setsid sh -c 'echo $$ > escaped; trap \"\" TERM HUP; sleep 60' & "
+                       "(sleep 61 & echo $! > orphan); sleep 62",
+                       plan);
+    assert_int_equal(result.end, PROCESS_TIMED_OUT);
+    assert_true(result.wall_s < 40);
+    pid_t escaped = read_pid(directory, "escaped"), orphan = read_pid(directory, "orphan");
+    assert_true(escaped > 0 && orphan > 0);
+    assert_true(gone(escaped));
+    assert_true(gone(orphan));
+    helper_discard(directory);
+    free(directory);
+}
+
+static void process_end_of_the_child_ends_what_it_left_behind(void **state)
+{
+    (void)state;
+    char *directory = helper_directory();
+    struct process_result result = process_script("setsid sleep 60 & echo $! > left; exit 3",
+                                                  (struct process_plan){.directory = directory});
+    assert_int_equal(result.end, PROCESS_EXITED);
+    assert_int_equal(result.code, 3);
+    assert_true(result.wall_s < 40);
+    assert_true(gone(read_pid(directory, "left")));
+    helper_discard(directory);
+    free(directory);
+}
+
+static void process_children_die_with_a_killed_parent(void **state)
+{
+    (void)state;
+    char *directory = helper_directory();
+    pid_t parent = fork();
+    if (parent == 0) {
+        process_script("setsid sleep 60 & echo $! > far; echo $$ > near; sleep 60",
+                       (struct process_plan){.directory = directory});
+        _exit(0);
+    }
+    const struct timespec pause = {.tv_nsec = 20000000};
+    for (int i = 0; i < 3000 && read_pid(directory, "near") <= 0; i++)
+        nanosleep(&pause, NULL);
+    pid_t near = read_pid(directory, "near"), far = read_pid(directory, "far");
+    assert_true(near > 0 && far > 0 && alive(near) && alive(far));
+    kill(parent, SIGKILL);
+    waitpid(parent, NULL, 0);
+    assert_true(gone(near));
+    assert_true(gone(far));
+    helper_discard(directory);
+    free(directory);
+}
+
+static void process_inherits_no_descriptors(void **state)
+{
+    (void)state;
+    char *directory = helper_directory(), *log = xprintf("%s/log", directory);
+    int leak = open("/dev/null", O_RDONLY); // without O_CLOEXEC, on purpose
+    assert_true(leak >= 0);
+    process_script("ls /proc/self/fd | tr '\\n' ' '", (struct process_plan){.log_path = log});
+    char *text = log_tail(log, 100);
+    assert_string_equal(text, "0 1 2 3 "); // 3 is ls reading the folder
+    close(leak);
+    free(text);
+    free(log);
+    helper_discard(directory);
+    free(directory);
+}
+
+static void process_works_with_ignored_sigchld(void **state)
+{
+    (void)state;
+    void (*before)(int) = signal(SIGCHLD, SIG_IGN);
+    struct process_result result = process_script("true; exit 5", (struct process_plan){0});
+    signal(SIGCHLD, before);
+    assert_int_equal(result.end, PROCESS_EXITED);
+    assert_int_equal(result.code, 5);
+}
+
+static void process_signals_are_default_in_the_child(void **state)
+{
+    (void)state;
+    void (*before)(int) = signal(SIGPIPE, SIG_IGN);
+    char *directory = helper_directory(), *log = xprintf("%s/log", directory);
+    process_script("grep -E 'Sig(Ign|Blk)' /proc/self/status",
+                   (struct process_plan){.log_path = log});
+    signal(SIGPIPE, before);
+    char *text = log_tail(log, 200);
+    assert_string_equal(text, "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
+    free(text);
+    free(log);
+    helper_discard(directory);
+    free(directory);
+}
+
+static void process_memory_limit_holds(void **state)
+{
+    (void)state;
+    struct process_plan plan = {.limits = {.memory_bytes = 64 << 20}};
+    struct process_result result =
+        process_script("x=$(head -c 200000000 /dev/zero | tr '\\0' x); exit 0", plan);
+    assert_false(result.end == PROCESS_EXITED && result.code == 0);
+}
+
+static void process_file_limit_holds(void **state)
+{
+    (void)state;
+    char *directory = helper_directory();
+    struct process_plan plan = {.directory = directory, .limits = {.file_bytes = 100000}};
+    struct process_result result = process_script("head -c 200000 /dev/zero > big", plan);
+    assert_false(result.end == PROCESS_EXITED && result.code == 0);
+    helper_discard(directory);
+    free(directory);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(process_exit_status_is_told),
+        cmocka_unit_test(process_signal_is_told),
+        cmocka_unit_test(process_says_its_end_without_a_file),
+        cmocka_unit_test(process_missing_program_is_an_error),
+        cmocka_unit_test(process_missing_directory_is_an_error),
+        cmocka_unit_test(process_unwritable_log_is_an_error),
+        cmocka_unit_test(process_environment_is_only_what_was_given),
+        cmocka_unit_test(process_timeout_ends_descendants_that_left_the_session),
+        cmocka_unit_test(process_end_of_the_child_ends_what_it_left_behind),
+        cmocka_unit_test(process_children_die_with_a_killed_parent),
+        cmocka_unit_test(process_inherits_no_descriptors),
+        cmocka_unit_test(process_works_with_ignored_sigchld),
+        cmocka_unit_test(process_signals_are_default_in_the_child),
+        cmocka_unit_test(process_memory_limit_holds),
+        cmocka_unit_test(process_file_limit_holds),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runner/log.h"
+#include "runner/process.h"
+#include "runner/sandbox.h"
+#include "tests/helpers/helper_repo.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct fixture {
+    struct sandbox sandbox;
+    struct arena arena;
+    char *directory, *log;
+};
+
+static int set_up(void **state)
+{
+    struct fixture *f = xcalloc(1, sizeof(*f));
+    struct error err;
+    if (sandbox_probe(&f->sandbox, SANDBOX_AUTO, &err))
+        return -1;
+    if (!f->sandbox.active)
+        print_message("sandbox: %s\n", f->sandbox.reason);
+    f->directory = helper_directory();
+    f->log = xprintf("%s/log", f->directory);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    helper_discard(f->directory);
+    arena_free(&f->arena);
+    free(f->directory);
+    free(f->log);
+    free(f);
+    return 0;
+}
+
+// What the script prints inside; the test is skipped, visibly, where no sandbox works.
+static char *inside(struct fixture *f, const struct sandbox_view *view, const char *script)
+{
+    if (!f->sandbox.active)
+        skip();
+    const char *argv[] = {"sh", "-c", script, NULL};
+    struct process_plan plan = {
+        .argv = sandbox_argv(&f->sandbox, view, argv, &f->arena),
+        .log_path = f->log,
+        .limits = {.wall_s = 30},
+    };
+    struct process_result result;
+    struct error err;
+    if (process_run(&result, &plan, &err))
+        fail_msg("%s", err.text);
+    return log_tail(f->log, 4000);
+}
+
+static void expect_inside(void **state, const struct sandbox_view *view, const char *script,
+                          const char *expected)
+{
+    char *said = inside(*state, view, script);
+    assert_string_equal(said, expected);
+    free(said);
+}
+
+static void modes_have_names(void **state)
+{
+    (void)state;
+    for (int i = SANDBOX_AUTO; i <= SANDBOX_OFF; i++) {
+        enum sandbox_mode mode;
+        assert_int_equal(sandbox_mode_parse(&mode, sandbox_mode_name((enum sandbox_mode)i)), 0);
+        assert_int_equal(mode, i);
+    }
+    enum sandbox_mode mode;
+    assert_int_equal(sandbox_mode_parse(&mode, "maybe"), -1);
+}
+
+static void off_leaves_the_command_alone(void **state)
+{
+    (void)state;
+    struct sandbox sandbox;
+    struct error err;
+    struct arena arena = {0};
+    struct sandbox_view view = {0};
+    const char *argv[] = {"true", NULL};
+    assert_int_equal(sandbox_probe(&sandbox, SANDBOX_OFF, &err), 0);
+    assert_false(sandbox.active);
+    assert_string_equal(sandbox.reason, "switched off");
+    assert_ptr_equal(sandbox_argv(&sandbox, &view, argv, &arena), argv);
+}
+
+static void without_bubblewrap_the_reason_is_said(void **state)
+{
+    (void)state;
+    char *path = xstrdup(getenv("PATH"));
+    struct sandbox sandbox = {0};
+    struct error err;
+    setenv("PATH", "/no/such/place", 1);
+    int automatic = sandbox_probe(&sandbox, SANDBOX_AUTO, &err);
+    int required = sandbox_probe(&sandbox, SANDBOX_REQUIRE, &err);
+    setenv("PATH", path, 1);
+    free(path);
+    assert_int_equal(automatic, 0);
+    assert_false(sandbox.active);
+    assert_non_null(strstr(sandbox.reason, "bwrap: program not found"));
+    assert_int_equal(required, -1);
+    assert_non_null(strstr(err.text, "install bubblewrap"));
+}
+
+static void a_bubblewrap_that_fails_is_not_used(void **state)
+{
+    struct fixture *f = *state;
+    char *program = xprintf("%s/bwrap", f->directory), *path = xstrdup(getenv("PATH"));
+    char *longer = xprintf("%s:%s", f->directory, path);
+    FILE *file = fopen(program, "w");
+    fputs("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n", file);
+    fclose(file);
+    char *command = xprintf("chmod +x '%s'", program);
+    assert_int_equal(system(command), 0);
+    setenv("PATH", longer, 1);
+    struct sandbox sandbox;
+    struct error err;
+    int code = sandbox_probe(&sandbox, SANDBOX_AUTO, &err);
+    setenv("PATH", path, 1);
+    unlink(program);
+    assert_int_equal(code, 0);
+    assert_false(sandbox.active);
+    assert_string_equal(sandbox.reason, "bubblewrap does not work here: bwrap: No permissions to "
+                                        "create new namespace");
+    free(command);
+    free(longer);
+    free(path);
+    free(program);
+}
+
+static void inside_there_is_no_network(void **state)
+{
+    struct sandbox_view view = {0};
+    expect_inside(state, &view, "tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' '", "lo\n");
+}
+
+static void inside_there_is_no_home_and_no_secret(void **state)
+{
+    struct sandbox_view view = {0};
+    expect_inside(state, &view,
+                  "ls -d /home /root /var /run /srv /mnt /media /boot /etc/shadow /etc/ssh "
+                  "/etc/ssl 2>/dev/null; ls /tmp",
+                  "");
+}
+
+static void inside_the_system_cannot_be_written(void **state)
+{
+    struct sandbox_view view = {0};
+    expect_inside(state, &view,
+                  "for d in / /usr /usr/lib /etc /home /plumb; do mkdir -p $d/x 2>/dev/null && "
+                  "echo $d; done; true",
+                  "");
+}
+
+static void inside_the_environment_is_what_was_given(void **state)
+{
+    const char *env[] = {"PATH=/usr/bin:/bin", "COLOUR=a=b c", NULL};
+    struct sandbox_view view = {.env = env};
+    setenv("PLUMB_TEST_SECRET", "1", 1);
+    expect_inside(state, &view, "env | grep -v -e ^PWD= -e ^_= -e ^SHLVL= | sort",
+                  "COLOUR=a=b c\nPATH=/usr/bin:/bin\n");
+}
+
+static void inside_processes_are_alone(void **state)
+{
+    struct sandbox_view view = {0};
+    expect_inside(state, &view, "ls /proc | grep -c '^[0-9]' | awk '{print ($1 < 8)}'", "1\n");
+}
+
+static void inside_there_are_no_devices_unless_asked(void **state)
+{
+    struct sandbox_view view = {0};
+    expect_inside(state, &view, "ls /dev | grep -E 'nvidia|sd|nvme|mem|kmsg|dri'; true", "");
+}
+
+static void binds_are_readable_or_writable_as_said(void **state)
+{
+    struct fixture *f = *state;
+    char *source = xprintf("%s/source", f->directory), *out = xprintf("%s/out", f->directory);
+    char *command = xprintf("mkdir -p '%s' '%s'; echo in > '%s/file'", source, out, source);
+    assert_int_equal(system(command), 0);
+    const struct sandbox_bind binds[] = {{source, "/plumb/source", false},
+                                         {out, "/plumb/out", true}};
+    struct sandbox_view view = {.binds = binds, .bind_count = 2, .directory = "/plumb/source"};
+    expect_inside(state, &view,
+                  "cat file; touch file 2>/dev/null || echo refused; cp file /plumb/out/copy; pwd",
+                  "in\nrefused\n/plumb/source\n");
+    char *copy = xprintf("%s/copy", out), *text = log_tail(copy, 10);
+    assert_string_equal(text, "in\n");
+    free(text);
+    free(copy);
+    free(command);
+    free(source);
+    free(out);
+}
+
+static void inside_tmp_is_private_and_bounded(void **state)
+{
+    struct sandbox_view view = {0};
+    expect_inside(state, &view, "df -k /tmp | awk 'END {print $2, $6}'", "1048576 /tmp\n");
+}
+
+static void inside_nobody_has_privileges(void **state)
+{
+    struct sandbox_view view = {0};
+    expect_inside(state, &view, "grep -E '^Cap(Eff|Bnd)' /proc/self/status | cut -f2",
+                  "0000000000000000\n0000000000000000\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(modes_have_names),
+        cmocka_unit_test(off_leaves_the_command_alone),
+        cmocka_unit_test(without_bubblewrap_the_reason_is_said),
+        cmocka_unit_test(a_bubblewrap_that_fails_is_not_used),
+        cmocka_unit_test(inside_there_is_no_network),
+        cmocka_unit_test(inside_there_is_no_home_and_no_secret),
+        cmocka_unit_test(inside_the_system_cannot_be_written),
+        cmocka_unit_test(inside_the_environment_is_what_was_given),
+        cmocka_unit_test(inside_processes_are_alone),
+        cmocka_unit_test(inside_there_are_no_devices_unless_asked),
+        cmocka_unit_test(binds_are_readable_or_writable_as_said),
+        cmocka_unit_test(inside_tmp_is_private_and_bounded),
+        cmocka_unit_test(inside_nobody_has_privileges),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
