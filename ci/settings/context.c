@@ -68,11 +68,14 @@ int context_policy(struct context *context, const char *commit, struct error *er
         free(path);
         return status;
     }
+    struct commit head;
+    if (!*commit && repository_commit(&head, context->repository, "HEAD", &context->arena, err))
+        return -1;
     char *text = NULL, label[POLICY_PATH_TEXT];
     size_t size;
-    snprintf(label, sizeof(label), POLICY_PATH " at %.10s", *commit ? commit : "HEAD");
-    if (repository_read(&text, &size, context->repository, *commit ? commit : "HEAD", POLICY_PATH,
-                        err))
+    const char *id = *commit ? commit : head.id;
+    snprintf(label, sizeof(label), POLICY_PATH " at %.10s", id);
+    if (repository_read(&text, &size, context->repository, id, POLICY_PATH, err))
         return error_set(err, "%s: not there; commit one (`plumb init` writes it) or give --policy",
                          label);
     int status = policy_parse(&context->policy, text, size, label, err);

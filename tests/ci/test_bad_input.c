@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -87,6 +88,32 @@ static void bare_repository_works(void **state)
     free(command);
     free(bare);
     free(file);
+}
+
+// gate takes it from the base; what has no base takes it from where HEAD points.
+static void bare_repository_holds_the_policy(void **state)
+{
+    (void)state;
+    char *bare = xprintf("%s/holds.git", outside), *hit = in_repo("good.cfg");
+    char *command = xprintf("git -c safe.directory='*' clone -q --bare '%s' '%s'", repo.directory,
+                            bare);
+    char *text = helper_read(hit, NULL), id[OBJECT_ID_TEXT];
+    const char *parent = repo.ids[REPO_FASTER];
+    const struct helper_file file = {"ci/plumb.cfg", text, 0};
+    assert_int_equal(system(command), 0);
+    helper_repo_commit(id, bare, "main", &parent, 1, 40, "policy", &file, 1);
+    run_in(bare, "calibrate", "--only", "no_such_figure", NULL, NULL, NULL);
+    assert_null(strstr(outcome.output, "not there"));
+    run_in(bare, "list", "devices", NULL, NULL, NULL, NULL);
+    plumb_said(&outcome, 0, "host: ");
+    run_in(bare, "run", NULL, NULL, NULL, NULL, NULL);
+    plumb_said(&outcome, 0, "OK");
+    run_in(bare, "gate", "--base", "main", "--head", "main", NULL);
+    plumb_said(&outcome, 0, "OK");
+    free(command);
+    free(bare);
+    free(hit);
+    free(text);
 }
 
 static void shallow_clone_says_how_to_fetch_the_rest(void **state)
@@ -310,6 +337,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_repository_is_said),
         cmocka_unit_test(bare_repository_works),
+        cmocka_unit_test(bare_repository_holds_the_policy),
         cmocka_unit_test(shallow_clone_says_how_to_fetch_the_rest),
         cmocka_unit_test(unknown_revision_is_named),
         cmocka_unit_test(policy_with_an_unknown_key_names_its_line),
