@@ -95,8 +95,8 @@ static void bare_repository_holds_the_policy(void **state)
 {
     (void)state;
     char *bare = xprintf("%s/holds.git", outside), *hit = in_repo("good.cfg");
-    char *command = xprintf("git -c safe.directory='*' clone -q --bare '%s' '%s'", repo.directory,
-                            bare);
+    char *command =
+        xprintf("git -c safe.directory='*' clone -q --bare '%s' '%s'", repo.directory, bare);
     char *text = helper_read(hit, NULL), id[OBJECT_ID_TEXT];
     const char *parent = repo.ids[REPO_FASTER];
     const struct helper_file file = {"ci/plumb.cfg", text, 0};

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ci/bundle: what travels to another machine, and that kernels built there are loaded with that
+// machine's libraries.
+#include "model/base.h"
+#include "tests/helper_files.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static char *folder; // holds the bundle, in bundle/
+
+static int shell(const char *script)
+{
+    char *command = xprintf("cd '%s' && exec >said 2>&1; %s", folder, script);
+    int status = system(command);
+    free(command);
+    return status;
+}
+
+static char *said(void)
+{
+    char *path = xprintf("%s/said", folder), *text = helper_read(path, NULL);
+    free(path);
+    return text;
+}
+
+static void ran(const char *script)
+{
+    if (shell(script))
+        fail_msg("%s: %s", script, said());
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    folder = helper_directory();
+    return shell("PLUMB_BUILD_DIR='" TEST_BIN "/..' sh '" TEST_SOURCE
+                 "/ci/bundle' \"$PWD/bundle\"");
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    helper_discard(folder);
+    free(folder);
+    return 0;
+}
+
+static void it_runs_and_finds_what_it_carries(void **state)
+{
+    (void)state;
+    ran("bundle/bin/plumb list models");
+    ran("ldd bundle/bin/plumb");
+    char *text = said();
+    char *own = xprintf("%s/bundle/lib/libgit2", folder);
+    char *way = xprintf("bundle/bin/../lib/libgit2");
+    if (!strstr(text, own) && !strstr(text, way))
+        fail_msg("libgit2 is not the bundle's: %s", text);
+    free(text);
+    free(own);
+    free(way);
+}
+
+static void the_compilers_libraries_do_not_travel(void **state)
+{
+    (void)state;
+    ran("ls bundle/lib");
+    char *text = said();
+    static const char *const machines[] = {"libstdc++", "libgcc_s", "libgomp", "libcuda",
+                                           "libcublas", "libc.so",  "libm.so", "ld-linux"};
+    for (size_t i = 0; i < ARRAY_COUNT(machines); i++) {
+        if (strstr(text, machines[i]))
+            fail_msg("the bundle holds %s: %s", machines[i], text);
+    }
+    assert_non_null(strstr(text, "libgit2"));
+    free(text);
+}
+
+// A kernel's library that needs every library of the bundle, and libstdc++; then the bundle's are
+// spoilt, as if each were too old.
+static void kernels_are_loaded_without_any_of_it(void **state)
+{
+    (void)state;
+    ran("printf '%s\\n' '#include \"tests/modules/idle.h\"' "
+        "'static const struct plumb_kernel k = {.name = \"k\", .supports = idle_supports,' "
+        "'.launch = idle_launch}; PLUMB_LIBRARY(\"host\", k)' > k.c && "
+        "cc -std=gnu17 -shared -fPIC -I'" TEST_SOURCE "' -o k.so k.c -Wl,--no-as-needed "
+        "-Wl,--allow-shlib-undefined bundle/lib/*.so* -l:libstdc++.so.6 -l:libgcc_s.so.1 "
+        "-L$(dirname \"$(cc -print-file-name=libgcc_s.so.1)\") "
+        "-L$(dirname \"$(cc -print-file-name=libstdc++.so.6)\")");
+    ran("for f in bundle/lib/*; do echo spoilt > \"$f\"; done;"
+        "echo spoilt > bundle/lib/libstdc++.so.6; bundle/bin/bench list ./k.so");
+    char *text = said();
+    assert_non_null(strstr(text, "host"));
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_runs_and_finds_what_it_carries),
+        cmocka_unit_test(the_compilers_libraries_do_not_travel),
+        cmocka_unit_test(kernels_are_loaded_without_any_of_it),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
