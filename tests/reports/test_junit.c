@@ -12,6 +12,8 @@
 #include <libxml/parser.h>
 #include <libxml/relaxng.h>
 #include <libxml/xpath.h>
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static xmlRelaxNGPtr load_schema(void)
@@ -70,6 +72,9 @@ static void schema_refuses_what_jenkins_refuses(void **state)
         "<testsuites tests='1' failures='0' errors='0'><testsuite name='a' tests='1' failures='0'"
         " errors='0'><testcase classname='b'/></testsuite></testsuites>",
         "<testsuites tests='0' failures='0' errors='0' time='1e-6'/>",
+        "<testsuites tests='0' failures='0' errors='0' time='0.0001'/>",
+        "<testsuites tests='1' failures='0' errors='0'><testsuite name='a' tests='1' failures='0'"
+        " errors='0'><testcase name='b' time='0.000190000'/></testsuite></testsuites>",
         "<testsuites tests='1' failures='1' errors='1'><testsuite name='a' tests='1' failures='1'"
         " errors='1'><testcase name='b'><failure/><error/></testcase></testsuite></testsuites>",
     };
@@ -132,8 +137,28 @@ static void body_tells_prediction_interval_clock_and_cause(void **state)
     assert_xpath(doc, "count(" BODY "[contains(., '1.58')])", 1);
     assert_xpath(doc, "count(" BODY "[contains(., 'cause: kernel')])", 1);
     assert_xpath(doc, "count(" BODY "[contains(@message, 'waits for memory')])", 1);
-    double time_s = evaluate(doc, "//testcase[@classname='plumb.tma_persistent'][1]/@time");
-    assert_true(time_s > 190e-6 && time_s < 193e-6);
+    xmlFreeDoc(doc);
+    run_free(&run);
+}
+
+static void time_is_what_the_kernels_ran_to_the_millisecond(void **state)
+{
+    (void)state;
+    struct run run = helper_run();
+    struct result *r = &run.results[0];
+    for (size_t i = 0; i < r->head.count; i++) {
+        r->head.samples[i].time_ns = 2e6;
+        r->head.samples[i].launches = 10;
+    }
+    r->base.count = 0;
+    xmlDocPtr doc = write_valid(&run);
+    const double expected_s = 2e6 * 10 * (double)r->head.count / 1e9;
+    char path[256], problem[PROBLEM_TEXT];
+    problem_format(problem, &r->problem);
+    snprintf(path, sizeof(path),
+             "//testcase[@classname='plumb.%s' and starts-with(@name, '%s')][1]/@time", r->kernel,
+             problem);
+    assert_true(fabs(evaluate(doc, path) - expected_s) < 0.0005);
     xmlFreeDoc(doc);
     run_free(&run);
 }
@@ -198,6 +223,7 @@ int main(void)
         cmocka_unit_test(counts_agree_with_the_cases),
         cmocka_unit_test(names_are_unique_within_a_class),
         cmocka_unit_test(body_tells_prediction_interval_clock_and_cause),
+        cmocka_unit_test(time_is_what_the_kernels_ran_to_the_millisecond),
         cmocka_unit_test(void_run_fails_its_self_test_and_nothing_else),
         cmocka_unit_test(hostile_text_stays_text),
         cmocka_unit_test(empty_run_is_valid),
