@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Rows of the vocabulary: a thing is looked up by its content and added when it is missing. What is
+// read back is checked as if a stranger had written it.
 #include "baselines/content.h"
 
 #include "baselines/jsonl.h"

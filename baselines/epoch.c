@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The text of the epochs file, parsed and written, and the question which epoch a series falls
+// under. The file itself is read by ci/history/epochs_file.c.
 #include "baselines/epoch.h"
 
 #include <ctype.h>

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// JSON as the store writes it: one value per line, texts checked and escaped, numbers that read
+// back to the same bits. What is read is in jsonl_read.c.
 #include "baselines/jsonl.h"
 
 #include <inttypes.h>

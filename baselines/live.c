@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Locks on the unfinished runs of a store. They say whose a run is; they do not guard the database,
+// which SQLite does itself.
 #include "baselines/live.h"
 
 #include <errno.h>

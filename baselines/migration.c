@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Brings a store to the newest version of the schema, and refuses one whose tables are not what the
+// migrations make.
 #include "baselines/migration.h"
 
 #include <stdio.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The table of the statements that are prepared at open, and the one place where they are bound,
+// stepped and read. Statements that run once in a lifetime (opening, migrating, pruning) stand
+// where they are used.
 #include "baselines/statement.h"
 
 #include <assert.h>

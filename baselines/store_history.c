@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// History out of the store: the points of a series over its commits, and which series and devices
+// there are. It reads times and judges none.
 #include "baselines/content.h"
 
 #include <math.h>

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Saves a run: first the run, then each result in a transaction of its own, then its end. What was
+// saved before a kill is there afterwards.
 #include "baselines/content.h"
 #include "baselines/jsonl.h"
 #include "baselines/live.h"

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Errors, memory and numbers out of text: what every room stands on. Memory that is refused ends
+// the program with a line that says so.
 #include "model/base.h"
 
 #include <assert.h>

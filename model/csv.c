@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// A CSV reader (RFC 4180) over text in memory. Whose columns they are is not its business.
 #include "model/csv.h"
 
 #include <stdlib.h>

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// A problem's text, parsed and written, and the work and bytes it stands for. How long it takes is
+// the models' business.
 #include "model/problem.h"
 
 #include <inttypes.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The names of states, verdicts and causes, and the one time and clock of a measurement's samples.
 #include "model/result.h"
 
 #include <math.h>

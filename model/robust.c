@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Medians, scales, trimmed means, pooled scales and the tails of the common distributions.
 #include "model/robust.h"
 
 #include <assert.h>

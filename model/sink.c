@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Text on its way out, with the escapes of CSV, XML and JSON. Nothing here opens a file.
 #include "model/sink.h"
 
 #include <stdio.h>

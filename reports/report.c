@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Writes reports into files: a new file is complete before it replaces the old one. What is in them
+// is made in formats/.
 #include "reports/report.h"
 
 #include <errno.h>

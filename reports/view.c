@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Works out once what all reports say of a series, and how numbers, times and dates are written. It
+// judges nothing.
 #include "reports/view.h"
 
 #include "model/gate/cause.h"

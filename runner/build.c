@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Builds a commit's kernels in the sandbox, or takes them from the cache. Where they are kept is
+// build_cache.c.
 #include "runner/build.h"
 
 #include "runner/build_cache.h"

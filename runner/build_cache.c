@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The folder of kept builds: found, locked, added, and thrown away by age and size.
 #include "runner/build_cache.h"
 
 #include "runner/files.h"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Opens a library and walks its cubins, for code_id.c and code_resources.c.
 #include "runner/code_read.h"
 
 #include <errno.h>

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Runs the toolkit's disassembler and counts the operations in its text. It needs no GPU, and says
+// so where there is no disassembler.
 #include "runner/disassembly.h"
 
 #include "runner/process.h"

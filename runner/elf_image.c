@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Reads ELF files that may be hostile: no offset is followed before it is checked.
 #include "runner/elf_image.h"
 
 #include <elf.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Makes, measures and removes folders with foreign files in them, without following a link.
 #include "runner/files.h"
 
 #include <dirent.h>

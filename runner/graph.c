@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Walks the commits between two points of a history, also of a shallow clone. It reads commits and
+// no files.
 #include "runner/graph.h"
 
 #include <assert.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Keeps the beginning and the end of a long log.
 #include "runner/log.h"
 
 #include <errno.h>

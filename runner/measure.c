@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Starts a bench, greets it and ends it, and reads its answers. Opening a series and taking its
+// samples is measure_series.c.
 #include "runner/bench_talk.h"
 
 #include <assert.h>

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Reads, waits for and ends a child process. It is started in process_start.c, and its descendants
+// are ended by keeper.c.
 #include "runner/process_handle.h"
 
 #include <assert.h>

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Starts a child process behind its keeper, with its pipes, limits and environment. Its life and
+// end are process.c.
 #include "runner/process_handle.h"
 
 #include <assert.h>

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Opens a repository and finds commits in it. Files of a commit are read in repository_files.c and
+// repository_export.c.
 #include "runner/repository.h"
 
 #include "runner/graph.h"

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// What was judged of a series' history, kept and read back, so that only what is new is judged. It
+// is a cache: it can be thrown away and made again from the samples.
 #include "baselines/content.h"
 #include "baselines/kept/judgement.h"
 #include "baselines/pack.h"

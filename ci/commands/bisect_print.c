@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// What `plumb bisect` prints: its progress, the commits that may be guilty, and how their code
+// differs. Which commit is tested next is decided in model/gate/bisect.c.
 #include "ci/commands/bisection.h"
 #include "reports/text/clean.h"
 

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Where a run's results go when it is over: report files, annotations, and the last line. It
+// decides nothing; the verdicts are made before.
 #include "ci/commands/output.h"
 #include "model/gate/study.h"
 

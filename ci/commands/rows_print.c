@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Predictions as CSV, JSON or a table, row by row as they are made.
 #include "ci/commands/rows_print.h"
 
 #include <stdio.h>

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Builds a commit's kernels, or finds them built, and lists what is in the libraries. Nothing is
+// measured here.
 #include "ci/gate/built.h"
 #include "runner/code_id.h"
 

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Reads what the compiler left in a kernel's library, and compares two of them. What a difference
+// means is said in explain.c and static_gate.c.
 #include "ci/gate/code_facts.h"
 
 #include <stdlib.h>

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Counts the verdicts of a run, and says in one line and one exit code what follows. It changes no
+// verdict.
 #include "ci/gate/conclude.h"
 
 #include "model/gate/cause.h"

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Plays all duets of a gate with one bench: whose block is next, which child is closed to make
+// room, what a dead child costs, and the confirmation in fresh processes. When a series is decided
+// is the business of model/gate/gate.c.
 #include "ci/gate/duets.h"
 #include "ci/settings/progress.h"
 

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// A gate's measuring, from its plan: what needs no pairs is settled, the rest becomes duets, and
+// every result is stored when it is known.
 #include "ci/gate/gating.h"
 
 #include <string.h>

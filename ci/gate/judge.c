@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Gives every result of a run its prediction, its history, its cause and its sentence. It decides
+// nothing about time itself.
 #include "ci/gate/judge.h"
 #include "ci/gate/explain.h"
 #include "ci/gate/measuring.h"

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Measures the tasks of a plan on one device, alone or beside their baselines. A kernel that fails
+// is a result; only a lost device or a full disk is an error.
 #include "ci/gate/measuring.h"
 #include "ci/gate/duets.h"
 

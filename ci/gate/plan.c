@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// From builds, policy and devices to the tasks of a run. Nothing is built or measured here.
 #include "ci/gate/plan.h"
 
 #include <assert.h>

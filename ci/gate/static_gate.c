@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Compares two builds by what the compiler says of them, on a machine without the device. It never
+// claims a time.
 #include "ci/gate/static_gate.h"
 #include "ci/gate/explain.h"
 #include "model/gate/gate.h"

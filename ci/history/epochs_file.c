@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Reads the epochs file of a commit; what is in it is parsed by baselines/epoch.c.
 #include "ci/history/epochs_file.h"
 
 #include <errno.h>

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// `plumb history` on a store: chooses the series, has them judged, and prints them. A CSV file's
+// one series does not come through here.
 #include "ci/history/history_store.h"
 #include "ci/history/site_past.h"
 

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// A model's accuracy run by run, and the change points in it. The models' own figures on one file
+// of rows are model/predict/parts/accuracy.c.
 #include "ci/history/nights.h"
 #include "model/predict/parts/accuracy.h"
 

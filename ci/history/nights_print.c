@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Accuracy over runs as a table, CSV or JSON. The figures are made in nights.c.
 #include "ci/history/nights.h"
 #include "reports/text/clean.h"
 #include "reports/text/json.h"

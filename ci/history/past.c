@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Judges one series from the points of its history: its levels, its changes, and whose they are.
+// Where the points come from is not its business, nor what is kept of the judgement.
 #include "ci/history/past.h"
 #include "model/history/focus.h"
 #include "model/robust.h"

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Joins what was judged of a series before with what is judged of its new points, and says what to
+// keep. It judges anew from the beginning when something other than new points has changed.
 #include "ci/history/past_kept.h"
 
 #include <stdio.h>

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Finds the one column of numbers in a CSV file from anywhere and reads it. Model rows, which have
+// many columns, are read by ci/settings/rows.c.
 #include "ci/history/series_csv.h"
 
 #include "model/csv.h"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Loads and judges every series of a store for the site, and keeps what it judged.
 #include "ci/history/site_past.h"
 
 #include <stdio.h>

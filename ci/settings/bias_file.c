@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The file of calibrated biases, written and read with line numbers in its errors. How a bias is
+// fitted and applied is model/predict/parts/bias.c.
 #include "ci/settings/bias_file.h"
 
 #include "ci/settings/rows.h"

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Opens what a measuring command needs, in order, and closes it in reverse. It reads no kernel and
+// starts a bench only to ask for the devices.
 #include "ci/settings/context.h"
 #include "ci/settings/profile.h"
 

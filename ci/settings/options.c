@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The options shared by measuring commands, and how a failing command ends.
 #include "ci/settings/options.h"
 
 #include <stdio.h>

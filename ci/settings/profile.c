@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The profile that models are given for a device: asked from the driver, shipped, or calibrated
+// here. The shipped figures themselves are in model/gpu/.
 #include "ci/settings/profile.h"
 
 #include <string.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Progress on stderr, for a terminal or a log. Results never pass here.
 #include "ci/settings/progress.h"
 
 #include <stdio.h>

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Reads rows of a CSV file as inputs for models, and refuses what it cannot read by line and
+// column.
 #include "ci/settings/rows.h"
 
 #include <errno.h>

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Opens the store for commands that need no more than it, and the file or stdout that they write
+// to.
 #include "ci/settings/store_option.h"
 
 #include <errno.h>

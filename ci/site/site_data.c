@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Collects what the site's overview needs from all series, then serves the detail of those whose
+// pages are written. The pages themselves are made in reports/site/.
 #include "ci/site/site_data.h"
 #include "ci/history/site_past.h"
 

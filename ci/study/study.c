@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Runs the gates of a study round by round and counts their verdicts. What is compared comes from
+// study_sources.c; what follows from the counts is model/gate/study.c.
 #include "ci/study/study.h"
 #include "ci/gate/duets.h"
 #include "ci/settings/progress.h"

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Finds what a study compares, in two directories or two commits, and copies or builds it. It
+// measures nothing.
 #include "ci/study/study_sources.h"
 #include "ci/gate/plan.h"
 #include "ci/settings/profile.h"

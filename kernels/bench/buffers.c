@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Lays out, fills, poisons and checks the memory of a series. How bytes are moved on a device is
+// its device_ops' business.
 #include "kernels/bench/buffers.h"
 
 #include "kernels/device/check.h"

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// One series on the stopwatch, from opening to closing: checked, warmed up, sampled, checked again.
+// The line protocol around it is bench.c.
 #include "kernels/bench/series.h"
 
 #include "kernels/bench/buffers.h"

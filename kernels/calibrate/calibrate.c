@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Repeats one micro-benchmark and sends its median and spread. What is measured is in the devices'
+// own files.
 #include "kernels/calibrate/calibrate.h"
 
 #include <assert.h>

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The tolerance of an output, and its comparison with a reference, element by element. It is the
+// host's half; a GPU compares in its own file by the same rule.
 #include "kernels/device/check.h"
 
 #include "kernels/device/inputs.h"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Finds a device kind among those that were built in.
 #include "kernels/device/device.h"
 
 #include <string.h>

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// A configuration's name parsed into the row of the space it stands for, and that row as the macros
+// that build it.
 #include "rows.h"
 
 #include <stdio.h>

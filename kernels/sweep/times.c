@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Reads the times of a sweep, turns them into cycles at their problem's clock, and weighs them.
 #include "times.h"
 
 #include <stdio.h>

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Why a verdict of a gate is what it is: kernel, environment, model or broken, from the series
+// itself and the controls beside it.
 #include "model/gate/cause.h"
 
 #include "model/robust.h"

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// What counted gates say: exact bounds on rates, the smallest detectable change, and whether a
+// run's own A/A pairs make it void. It runs nothing.
 #include "model/gate/study.h"
 
 #include <assert.h>

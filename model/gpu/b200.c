@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The profile of the B200, each figure with its source.
 #include "model/gpu.h"
 
 #define SEED0 "seed 0: hbarclay/gemm-model @0de20a8, config/gpu/b200.yaml"

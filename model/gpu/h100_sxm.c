@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The profile of the H100 SXM, each figure with its source.
 #include "model/gpu.h"
 
 // NVIDIA H100 SXM5, 80 GB HBM3. The SM is the H200's; figures measured only there say so.

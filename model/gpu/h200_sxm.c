@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The profile of the H200 SXM, each figure with its source.
 #include "model/gpu.h"
 
 // "measured": on NVIDIA H200 SXM boards, driver 580, CUDA 13.0, 2026-11-21.

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The profile of the RTX 4090, each figure with its source.
 #include "model/gpu.h"
 
 #define SEED3 "seed 3, appendix A"

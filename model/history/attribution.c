@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// What series that changed together have in common: one kernel, one class, one device or one model.
+// It is asked after changes are found and finds none.
 #include "model/history/attribution.h"
 
 #include <assert.h>

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// A test for many small changes that add up, against the last accepted level. Single steps are
+// found by changepoint.c.
 #include "model/history/creep.h"
 
 #include "model/base.h"

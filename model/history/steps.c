@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Tests whether steps that were found survive noise that remembers, and drops the weakest until all
+// do. It finds no new ones.
 #include "model/history/steps.h"
 
 #include "model/base.h"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The model `deepgemm` as the table of models knows it. Its arithmetic is parts/deepgemm.c.
 #include "model/predict/parts/deepgemm.h"
 
 #include "model/predict.h"

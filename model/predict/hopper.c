@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The model `hopper` as the table of models knows it. Its arithmetic is in parts/hopper*.c and
+// parts/simt.c.
 #include "model/predict/parts/simt.h"
 
 static enum bound bound_of(const struct hopper_breakdown *b)

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The model `origami` as the table of models knows it. Its arithmetic is in parts/origami*.c.
 #include "model/predict/parts/origami.h"
 
 #include <math.h>

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The model `ws-persistent` as the table of models knows it. Its arithmetic is
+// parts/ws_persistent.c.
 #include "model/predict/parts/ws_persistent.h"
 
 static enum bound bound_of(const struct ws_wave *wave)

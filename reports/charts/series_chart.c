@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The chart of one series over commits, and the data behind it. What changed is given, not found,
+// here.
 #include "reports/charts/series_chart.h"
 
 #include "reports/charts/svg.h"

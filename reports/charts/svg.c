@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The elements of an SVG figure: scales, ticks, axes, lines and text. What a figure shows is in the
+// other files of this folder.
 #include "reports/charts/svg.h"
 
 #include <math.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// One series of a run in plain text. Its clauses about code come ready from the run.
 #include "reports/run/explain.h"
 
 #include <math.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Text that grows in memory. It escapes nothing.
 #include "reports/text/buffer.h"
 
 #include <stdio.h>

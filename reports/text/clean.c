@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Text from outside without terminal escapes, control bytes, broken UTF-8 or characters that turn
+// the reading direction.
 #include "reports/text/clean.h"
 
 #include <string.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Writes JSON, with commas and quotes by itself. Nothing is read here.
 #include "reports/text/json.h"
 
 #include "reports/text/clean.h"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Writes XML and HTML through libxml2, every text cleaned first.
 #include "reports/text/markup.h"
 
 #include "reports/text/clean.h"

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The frame of an HTML page: head, style, policy and script, and its tables. What a page says is
+// made elsewhere.
 #include "reports/text/page.h"
 
 #include "reports/text/json.h"

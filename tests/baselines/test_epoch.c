@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The epochs file: what parses, what is refused and with which line, and which epoch a series falls
+// under.
 #include "baselines/epoch.h"
 #include "tests/helpers/helper_store.h"
 

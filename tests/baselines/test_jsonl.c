@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// JSON lines: what is written reads back, and what is no JSON is refused.
 #include "baselines/jsonl.h"
 #include "tests/helpers/helper_store.h"
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Samples packed for the store come back bit by bit, and bytes that are damaged are refused.
 #include "baselines/pack.h"
 #include "tests/helpers/helper_store.h"
 

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// `plumb accuracy` and `plumb predict` on recorded rows: baselines beside them, biases fitted and
+// read, bad rows refused.
 #include "ci/command.h"
 #include "ci/settings/bias_file.h"
 #include "ci/settings/rows.h"

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// What a gate takes from earlier runs: the scale of its series, and a margin that does not go by
+// how hot the GPU is.
 #include "ci/gate/measuring.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_store.h"

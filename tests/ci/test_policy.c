@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The policy: every kind of value, and a refusal with its line for everything else.
 #include "ci/settings/policy.h"
 
 #include <setjmp.h>

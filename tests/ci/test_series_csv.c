@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// A column of numbers found in files from anywhere, and files refused by line.
 #include "ci/history/series_csv.h"
 #include "tests/helpers/helper_random.h"
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Starts the real bench, feeds it a script and keeps its answers.
 #include "tests/helpers/helper_bench.h"
 #include "tests/helpers/helper_files.h"
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Builds commits of the scratch repository in a cache that goes with the test.
 #include "tests/helpers/helper_build.h"
 
 #include <setjmp.h>

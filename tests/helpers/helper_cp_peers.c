@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Change-point rules of other tools, written from their descriptions. They are compared with and
+// never used.
 #include "tests/helpers/helper_cp_peers.h"
 
 #include "model/base.h"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Makes histories that fool detectors, from a seed.
 #include "tests/helpers/helper_cp_series.h"
 
 #include <math.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Reads recorded duets, and draws trials from them.
 #include "tests/helpers/helper_duets.h"
 
 #include <math.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Two builds as the compiler would report them, without a compiler.
 #include "tests/helpers/helper_facts.h"
 
 #include <stdlib.h>

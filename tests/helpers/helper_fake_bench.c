@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Starts a bench that does what a test asks of it, also what no bench should. What it can do is
+// listed in fake_bench.c.
 #include "tests/helpers/helper_fake_bench.h"
 
 #include "tests/helpers/helper_files.h"

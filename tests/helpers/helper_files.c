@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Scratch folders and files, for tests that cannot go on without them.
 #include "tests/helpers/helper_files.h"
 
 #include "runner/files.h"

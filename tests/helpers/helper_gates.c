@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Reads the gates that a study recorded, and counts them.
 #include "tests/helpers/helper_gates.h"
 
 #include "tests/helpers/helper_files.h"

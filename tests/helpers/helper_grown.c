@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Makes large stores, for measurements of speed.
 #include "tests/helpers/helper_grown.h"
 
 #include "tests/helpers/helper_store.h"

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Says whether a text is one JSON value. It is written apart from the product's reader, to hold its
+// writer against.
 #include "tests/helpers/helper_json.h"
 
 #include "model/base.h"

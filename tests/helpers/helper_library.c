@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Makes libraries, cubins and fat binaries for tests of code ids, without nvcc.
 #include "tests/helpers/helper_library.h"
 #include "runner/code_id.h"
 #include "runner/process.h"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Builds a kernel and one that takes twice its time.
 #include "tests/helpers/helper_loop.h"
 #include "model/base.h"
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// An open store for each test, and shorthand for what is often asked of one.
 #include "tests/helpers/helper_open_store.h"
 
 #include <setjmp.h>

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Gate rules of other tools, written from their descriptions. They are compared with and never
+// used.
 #include "tests/helpers/helper_peers.h"
 
 #include "model/gate/eprocess.h"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Plays a gate's duets against the fake bench, and reads its journal.
 #include "tests/helpers/helper_played.h"
 
 #include "tests/helpers/helper_files.h"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Runs the built program as a user would, and keeps what it said.
 #include "tests/helpers/helper_plumb.h"
 
 #include <setjmp.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Starts shell scripts as children under test.
 #include "tests/helpers/helper_process.h"
 
 #include <setjmp.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Random numbers from a seed, and duets simulated with them.
 #include "tests/helpers/helper_random.h"
 
 #include <math.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Makes a scratch repository whose object ids are the same everywhere.
 #include "tests/helpers/helper_repo.h"
 
 #include <git2.h>

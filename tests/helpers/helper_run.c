@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Makes runs with every verdict and cause, for tests of reports.
 #include "tests/helpers/helper_run.h"
 
 #include <math.h>

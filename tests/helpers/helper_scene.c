@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Makes stores in which one thing happens at a known commit.
 #include "tests/helpers/helper_scene.h"
 
 #include "tests/helpers/helper_store.h"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Runs the recording scripts with stand-ins for all that needs a GPU.
 #include "tests/helpers/helper_script.h"
 #include "model/base.h"
 #include "tests/helpers/helper_files.h"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Makes the data of a site in memory, without a store.
 #include "tests/helpers/helper_site.h"
 
 #include "tests/helpers/helper_run.h"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Writes sites into a scratch folder and reads them back.
 #include "tests/helpers/helper_site_folder.h"
 
 #include "tests/helpers/helper_files.h"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Makes the store of one long history whose steps are known.
 #include "tests/helpers/helper_stepped.h"
 
 #include "tests/helpers/helper_store.h"

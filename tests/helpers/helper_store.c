@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Makes runs from a seed, and compares what a store gives back with them.
 #include "tests/helpers/helper_store.h"
 
 #include <math.h>

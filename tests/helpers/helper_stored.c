@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Judges simulated duets once as they are played and once from what a store would keep.
 #include "tests/helpers/helper_stored.h"
 
 #include "tests/helpers/helper_random.h"

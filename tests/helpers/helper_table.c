@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Reads tables of expected figures, and compares numbers with them.
 #include "tests/helpers/helper_table.h"
 
 #include <math.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The misdeeds of fake_bench, each by its name.
 #include "tests/helpers/misbehave.h"
 
 #include <limits.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The selectors' model against brute force on recorded times, and the shape of its costs.
 #include "kernels/gemm/cuda/cost.h"
 #include "kernels/gemm/cuda/costs_bf16.cuh"
 #include "kernels/gemm/cuda/costs_e4m3.cuh"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The version of a library is read from its file's name, in the first folder that has it.
 #include "kernels/device/library_version.h"
 #include "model/base.h"
 #include "tests/helpers/helper_repo.h"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Names of the configuration space, read back into rows and macros.
 #include "kernels/sweep/rows.h"
 
 #include <setjmp.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Figures of a model's accuracy and biases, against cases worked by hand.
 #include "model/predict/parts/accuracy.h"
 #include "model/predict/parts/bias.h"
 #include "tests/helpers/helper_table.h"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Series that move together are put down to what they share.
 #include "model/history/attribution.h"
 
 #include <setjmp.h>

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// A bisection finds the culprit as often as it claims, repeats what is noisy, and blames no
+// neighbour.
 #include "model/gate/bisect.h"
 #include "tests/helpers/helper_random.h"
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Which cause a verdict gets, from its own code and the controls beside it.
 #include "model/gate/cause.h"
 
 #include <math.h>

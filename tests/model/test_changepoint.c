@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Change points in histories: steps that are there are found, and noise, drift and outliers are not
+// taken for steps.
 #include "model/history/changepoint.h"
 #include "tests/helpers/helper_cp_series.h"
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// How time follows the clock: the exponent is recovered, also from recorded launches.
 #include "model/gate/clock.h"
 #include "tests/helpers/helper_random.h"
 

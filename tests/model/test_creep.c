@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Slow creep is seen against the accepted level.
 #include "model/history/creep.h"
 #include "tests/helpers/helper_cp_series.h"
 

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// CSV is read and written by RFC 4180; numbers, markup and JSON text are written as their readers
+// want them.
 #include "model/csv.h"
 #include "model/sink.h"
 

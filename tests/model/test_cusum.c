@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The CUSUM statistic against its definition.
 #include "model/history/cusum.h"
 #include "tests/helpers/helper_random.h"
 

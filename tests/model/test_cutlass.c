@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The scheduler's walk equals CUTLASS's, and shared Hopper figures equal the published ones.
 #include "model/gpu.h"
 #include "model/predict/parts/cutlass.h"
 #include "tests/helpers/helper_table.h"

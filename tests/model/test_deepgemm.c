@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Scores and groups equal DeepGEMM's own.
 #include "model/predict.h"
 #include "model/predict/parts/deepgemm.h"
 #include "tests/helpers/helper_table.h"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// A run judged against earlier runs, with few of them and with many.
 #include "model/history/drift.h"
 
 #include <math.h>

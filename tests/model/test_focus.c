@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The online detector: rare false alarms, quick true ones.
 #include "model/history/focus.h"
 #include "tests/helpers/helper_cp_series.h"
 

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// One series of a gate: evidence, size, budgets, placement and what processes are worth. Rates over
+// many gates are test_gate_rates.c.
 #include "model/gate/gate.h"
 #include "tests/helpers/helper_random.h"
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Alarms of many series released together keep their false share under q.
 #include "model/gate/gate.h"
 #include "tests/helpers/helper_random.h"
 

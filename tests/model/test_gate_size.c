@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The margin of a series follows from its size, and not from how hot the GPU is.
 #include "model/gate/gate.h"
 
 #include <math.h>

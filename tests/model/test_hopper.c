@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The model `hopper`: recorded times are met, and its laws hold on any input.
 #include "model/predict/parts/accuracy.h"
 #include "model/predict/parts/deepseek.h"
 #include "model/predict/parts/hopper.h"

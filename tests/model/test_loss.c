@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The bounded loss of noise of many kinds, and what it asks of a gain.
 #include "model/history/loss.h"
 #include "tests/helpers/helper_cp_series.h"
 

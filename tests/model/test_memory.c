@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Noise that remembers: how much, found by likelihood.
 #include "model/history/memory.h"
 #include "tests/helpers/helper_random.h"
 

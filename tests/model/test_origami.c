@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The model `origami` equals seed 3, and its laws hold on any input.
 #include "model/predict/parts/origami.h"
 #include "tests/helpers/helper_table.h"
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The model `ws-pipeline` equals seed 1, simulated and in closed form.
 #include "model/predict/parts/pipeline.h"
 #include "model/predict/parts/ws_pipeline.h"
 #include "tests/helpers/helper_table.h"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The exact search finds what simulation of all tilings finds, and what Z3 finds.
 #include "model/predict/parts/pipeline.h"
 #include "model/predict/parts/pipeline_optimise.h"
 

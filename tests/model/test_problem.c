@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// A problem's text reads back, and counts work and bytes.
 #include "model/problem.h"
 
 #include <setjmp.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Robust statistics against definitions and printed tables.
 #include "model/robust.h"
 #include "tests/helpers/helper_random.h"
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Kernels chosen by a model are feasible, and their names are found as people write them.
 #include "model/predict/parts/deepseek.h"
 #include "model/predict/parts/select.h"
 

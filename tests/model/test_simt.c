@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// How `hopper` times kernels without wgmma: recorded times are met, and its laws hold on any input.
 #include "model/predict/parts/simt.h"
 
 #include "model/predict/parts/accuracy.h"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The roofline counts what must be read and computed.
 #include "model/predict.h"
 #include "tests/helpers/helper_table.h"
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Stream-K's grid and time against the published form.
 #include "model/predict/parts/streamk.h"
 #include "tests/helpers/helper_table.h"
 

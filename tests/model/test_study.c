@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Bounds, detectable changes and void runs, against closed forms and simulation.
 #include "model/gate/study.h"
 #include "tests/helpers/helper_random.h"
 

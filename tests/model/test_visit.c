@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// A stretch that a history comes back to is a visit and no level of its own.
 #include "model/history/visit.h"
 
 #include "model/base.h"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The line protocol: what is written comes back, and what is damaged is refused.
 #include "model/wire.h"
 
 #include <setjmp.h>

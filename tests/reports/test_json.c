@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Rounded numbers in JSON are within half a digit of what was given.
 #include "reports/text/json.h"
 #include "tests/helpers/helper_store.h"
 

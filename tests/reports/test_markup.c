@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Text is made harmless, and markup stays well-formed whatever is put in.
 #include "reports/text/clean.h"
 #include "reports/text/json.h"
 #include "reports/text/markup.h"

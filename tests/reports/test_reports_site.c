@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The site as files: what is written, what is left alone, and what hostile names cannot do.
 #include "tests/helpers/helper_json.h"
 #include "tests/helpers/helper_run.h"
 #include "tests/helpers/helper_site_folder.h"

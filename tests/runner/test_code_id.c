@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// A code id sees what runs and nothing else. Hostile files are in test_code_id_hostile.c.
 #include "runner/code_id.h"
 #include "runner/log.h"
 #include "runner/process.h"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Git's configuration syntax, held against libgit2's parser.
 #include "runner/config.h"
 #include "tests/helpers/helper_repo.h"
 

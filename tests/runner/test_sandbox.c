@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// What a build can and cannot do inside the sandbox.
 #include "runner/log.h"
 #include "runner/process.h"
 #include "runner/sandbox.h"

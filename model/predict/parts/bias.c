@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// One factor per kernel between prediction and measurement: fitted, looked up and applied. The file
+// that keeps them is ci/settings/bias_file.c.
 #include "model/predict/parts/bias.h"
 
 #include <math.h>

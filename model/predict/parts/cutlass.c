@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// CUTLASS's choice of raster and swizzle, and figures of Hopper's tensor cores that several models
+// share.
 #include "model/predict/parts/cutlass.h"
 
 int32_t cutlass_log_swizzle(int64_t ctas_m, int64_t ctas_n, int32_t max_swizzle)

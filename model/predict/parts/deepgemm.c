@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// DeepGEMM's score of a tile and the group of tiles it walks. It ranks tiles and predicts no time.
 #include "model/predict/parts/deepgemm.h"
 
 static int64_t ceil_div(int64_t a, int64_t b)

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The problems and tiles that seed 0 sweeps, in its order.
 #include "model/predict/parts/deepseek.h"
 
 const struct shape deepseek_v3_shapes[] = {

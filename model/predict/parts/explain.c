@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// A prediction's parts as lines for people. It computes no part of its own.
 #include "model/predict/parts/explain.h"
 
 #include "model/predict/parts/ws_persistent.h"

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The model `hopper` from problem and traits to time: what fits, how many waves, and both ends. One
+// wave is hopper_wave.c or simt.c, the clock hopper_clock.c.
 #include "model/predict/parts/hopper_terms.h"
 
 #include "model/predict/parts/cutlass.h"

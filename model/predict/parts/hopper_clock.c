@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The SM clock under the power limit, for the model `hopper`.
 #include "model/predict/parts/hopper.h"
 
 #include <math.h>

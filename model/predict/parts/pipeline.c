@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Seed 1's pipeline twice, as a simulation of every event and in closed form. The search for the
+// best tiling is pipeline_optimise.c.
 #include "model/predict/parts/pipeline.h"
 
 #include <assert.h>

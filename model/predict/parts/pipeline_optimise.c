@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The exact search for the best tiling under seed 1's model. pipeline_z3.c answers the same
+// question by other means, where Z3 is built in.
 #include "model/predict/parts/pipeline_optimise.h"
 
 static int64_t most(int64_t a, int64_t b)

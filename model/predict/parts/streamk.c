@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Stream-K's grid and time in whole iterations of K, as Origami chooses them.
 #include "model/predict/parts/streamk.h"
 
 #include <assert.h>

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Seed 0's model, wave by wave, with seed 0's own operations in seed 0's order, so that its numbers
+// come out to the last digit.
 #include "model/predict/parts/ws_persistent.h"
 
 static const char *const limiters[] = {"DMA", "MATH", "EPILOG"};
