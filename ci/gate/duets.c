@@ -4,8 +4,10 @@
 // room, what a dead child costs, and the confirmation in fresh processes. When a series is decided
 // is the business of model/gate/gate.c.
 #include "ci/gate/duets.h"
+#include "ci/gate/duets_time.h"
 #include "ci/settings/progress.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,13 +20,21 @@ struct player {
     struct bench *bench;
     struct gate_turn *turns;
     size_t open;
-    bool full;  // the child has no room for another until one is closed
-    bool mixed; // this child has played others than suspects
+    bool full;    // the child has no room for another until one is closed
+    bool mixed;   // this child has played others than suspects
+    bool pressed; // what time is left belongs to the alarms
+    double begun_s;
+    double start_s; // that a child takes to start
 };
+
+static double now(const struct player *p)
+{
+    return p->all->now ? p->all->now(p->all->context) : monotonic_s();
+}
 
 static bool late(const struct player *p)
 {
-    return p->all->deadline_s > 0 && monotonic_s() > p->all->deadline_s;
+    return p->all->deadline_s > 0 && now(p) > p->all->deadline_s;
 }
 
 static void end_child(struct player *p)
@@ -96,6 +106,7 @@ static int failed(struct player *p, struct duet *d, const struct bench_outcome *
 
 // ---- open, play, close ----
 
+// While time presses, only what has an alarm.
 static struct duet *next_to_open(struct player *p)
 {
     const size_t most = p->all->open_most ? p->all->open_most : OPEN_MOST;
@@ -104,7 +115,7 @@ static struct duet *next_to_open(struct player *p)
         return NULL;
     for (size_t i = 0; i < p->all->count; i++) {
         struct duet *d = &p->all->items[i];
-        if (d->place != DUET_WAITS)
+        if (d->place != DUET_WAITS || (p->pressed && !d->confirm_pairs))
             continue;
         if (!d->suspect && (d->refusals < REFUSALS || p->open == 0))
             return d;
@@ -118,8 +129,10 @@ static int make_child(struct player *p, const struct duet *d, struct error *err)
 {
     if (d->suspect && p->mixed)
         end_child(p);
+    const double begun_s = now(p);
     if (!p->bench && p->all->start(&p->bench, p->all->context, p->all->processes++, err))
         return -1;
+    p->start_s = fmax(p->start_s, now(p) - begun_s);
     p->mixed |= !d->suspect;
     return 0;
 }
@@ -127,7 +140,7 @@ static int make_child(struct player *p, const struct duet *d, struct error *err)
 static int open_duet(struct player *p, struct duet *d, struct error *err)
 {
     struct bench_outcome outcome;
-    const double begun_s = monotonic_s();
+    const double begun_s = now(p);
     if (make_child(p, d, err))
         return -1;
     if (d->parted && d->judged)
@@ -145,7 +158,7 @@ static int open_duet(struct player *p, struct duet *d, struct error *err)
     };
     if (bench_open(&outcome, &d->handle, p->bench, &series, err))
         return -1;
-    d->wall_s += monotonic_s() - begun_s;
+    d->wall_s += now(p) - begun_s;
     if (outcome.refused && p->open > 0) {
         p->full = true;
         d->refusals++;
@@ -163,10 +176,10 @@ static int open_duet(struct player *p, struct duet *d, struct error *err)
 static int close_duet(struct player *p, struct duet *d, struct error *err)
 {
     struct bench_outcome outcome;
-    const double begun_s = monotonic_s();
+    const double begun_s = now(p);
     if (bench_close(&outcome, p->bench, &d->handle, err))
         return -1;
-    d->wall_s += monotonic_s() - begun_s;
+    d->wall_s += now(p) - begun_s;
     if (outcome.state != MEASURED_OK)
         return failed(p, d, &outcome, err);
     const bool confirm = d->judged && d->decision.next == GATE_CONFIRM;
@@ -200,18 +213,20 @@ static int feed(struct player *p, struct duet *d, struct error *err)
     d->fed = d->base_samples.count;
     d->decision = gate_series_decide(&d->gate);
     d->outlook = gate_outlook(&d->gate, &d->decision);
+    d->confirm_pairs = gate_confirmation_pairs(&d->gate, &d->decision);
     return 0;
 }
 
 static int play_block(struct player *p, struct duet *d, struct error *err)
 {
     struct bench_outcome outcome, closed;
-    const double begun_s = monotonic_s();
+    const double begun_s = now(p);
     const uint32_t pairs = d->judged ? d->gate.policy.block_pairs : FIRST_BLOCK;
     if (bench_pairs(&outcome, &d->base_samples, &d->head_samples, p->bench, &d->handle, pairs,
                     d->block++, err))
         return -1;
-    d->wall_s += monotonic_s() - begun_s;
+    d->play_s += now(p) - begun_s;
+    d->wall_s += now(p) - begun_s;
     if (outcome.state == MEASURED_OK) {
         if (feed(p, d, err))
             return -1;
@@ -245,6 +260,33 @@ static struct duet *next_to_play(struct player *p)
     return next == SIZE_MAX ? NULL : &p->all->items[next];
 }
 
+// ---- time ----
+
+static bool must_make_way(const struct player *p)
+{
+    const struct duets_time time = {p->begun_s, p->start_s, now(p)};
+    return !p->pressed && duets_pressed(p->all, &time);
+}
+
+// What has no alarm is closed, and goes on when the alarms are confirmed.
+static int make_way(struct player *p, struct error *err)
+{
+    for (size_t i = 0; i < p->all->count; i++) {
+        struct duet *d = &p->all->items[i];
+        struct bench_outcome outcome;
+        if (d->place != DUET_OPEN || d->confirm_pairs)
+            continue;
+        if (bench_close(&outcome, p->bench, &d->handle, err))
+            return -1;
+        if (outcome.state == MEASURED_OK)
+            take_out(p, d, d->judged ? DUET_ASIDE : DUET_WAITS);
+        else if (failed(p, d, &outcome, err))
+            return -1;
+    }
+    p->pressed = true;
+    return 0;
+}
+
 // ---- the whole ----
 
 static int give_up(struct player *p, struct error *err)
@@ -264,7 +306,9 @@ static int play_all(struct player *p, struct error *err)
         int status;
         if (late(p))
             return give_up(p, err);
-        if ((d = next_to_open(p)))
+        if (must_make_way(p))
+            status = make_way(p, err);
+        else if ((d = next_to_open(p)))
             status = open_duet(p, d, err);
         else if ((d = next_to_play(p)))
             status = play_block(p, d, err);
@@ -275,26 +319,42 @@ static int play_all(struct player *p, struct error *err)
     }
 }
 
-// Sends all alarms, and what is open, to one more process; false: there are none.
+// In a further process; one that may have no more of them goes on in the last one's place.
+static void go_on(struct duet *d)
+{
+    if (d->gate.processes < d->gate.policy.processes)
+        gate_series_fresh_process(&d->gate);
+    else
+        d->parted = true;
+    d->place = DUET_WAITS;
+}
+
+// Sends all alarms, and what is open unless time presses, to one more process; false: there are
+// none.
 static bool confirm(struct player *p)
 {
-    bool any = false;
+    size_t alarms = 0, others = 0, waiting = 0;
+    for (size_t i = 0; i < p->all->count; i++) {
+        const struct duet *d = &p->all->items[i];
+        alarms += d->place == DUET_ASIDE && d->confirm_pairs;
+        others += d->place == DUET_ASIDE && !d->confirm_pairs;
+        waiting += d->place == DUET_WAITS;
+    }
+    p->pressed &= alarms > 0;
     for (size_t i = 0; i < p->all->count; i++) {
         struct duet *d = &p->all->items[i];
-        if (d->place != DUET_ASIDE)
-            continue;
-        gate_series_fresh_process(&d->gate);
-        d->place = DUET_WAITS;
-        any = true;
+        if (d->place == DUET_ASIDE && (d->confirm_pairs || !p->pressed))
+            go_on(d);
     }
-    if (any)
+    if (alarms + others > 0)
         end_child(p);
-    return any;
+    return alarms + others + waiting > 0;
 }
 
 int duets_play(struct duets *duets, struct error *err)
 {
     struct player p = {.all = duets};
+    p.begun_s = now(&p);
     p.turns = xcalloc(duets->count + 1, sizeof(*p.turns));
     int status = play_all(&p, err);
     while (status == 0 && !late(&p) && confirm(&p))

@@ -9,6 +9,10 @@
 // the other way round, launches per sample as in the first), and in as many of those as the policy
 // wants or it takes.
 //
+// Time. When what is left of it is what the alarms need to be confirmed, the others make way: they
+// are closed, keep their pairs, and go on when all alarms are. And the first process gets half of
+// the time at most, so that what it cannot decide is asked again in another one.
+//
 // Trouble. A child that dies or hangs does so in the command of one duet, and that one is known.
 // The others are opened again in a fresh child and keep their pairs. Since all share an address
 // space and a device's memory, a crash or a wrong result beside others may be another's doing: such
@@ -38,14 +42,16 @@ struct duet {
     struct gate_decision decision;
     bool alarmed;  // in its first process, confirmed or not
     double wall_s; // of its own commands
+    double play_s; // of those among them that measured
 
     // The engine's.
     enum duet_place place;
     struct bench_handle handle;
-    uint32_t launches; // per sample, as its first process chose
-    size_t fed;        // pairs that the gate has seen
-    double block_s;    // device time of its last block
-    double outlook;    // verdicts that its next block promises
+    uint32_t launches;      // per sample, as its first process chose
+    size_t fed;             // pairs that the gate has seen
+    double block_s;         // device time of its last block
+    double outlook;         // verdicts that its next block promises
+    uint32_t confirm_pairs; // that its alarm still takes to be confirmed
     uint16_t block;
     uint32_t refusals; // for want of room
     bool parted;       // its process died under another
@@ -56,9 +62,10 @@ struct duets {
     struct duet *items;
     size_t count;
     size_t open_most;  // at once; 0: 64
-    double deadline_s; // monotonic: no new block after it; 0: none
+    double deadline_s; // on the clock of `now`: no new block after it; 0: none
     struct arena *arena;
     void *context;
+    double (*now)(void *context); // seconds; NULL: monotonic_s()
     // A fresh child, its samples numbered `process`: 0, 1, ...
     int (*start)(struct bench **out, void *context, uint16_t process, struct error *err);
     // Asked once per duet, after its first block.

@@ -132,6 +132,7 @@ struct session {
     struct measuring *m;
     const struct station *station;
     const struct gate_work *work;
+    double share;              // of the time that is left
     const struct task **alone; // whose base cannot be timed
     size_t alone_count;
 };
@@ -230,6 +231,13 @@ static int measure_alone(struct session *s, struct error *err)
     return 0;
 }
 
+// 0: none.
+static double deadline_of(const struct session *s)
+{
+    const double now_s = monotonic_s();
+    return s->m->deadline_s > 0 ? now_s + s->share * (s->m->deadline_s - now_s) : 0;
+}
+
 static int measure_station(struct session *s, struct error *err)
 {
     const struct gate_work *work = s->work;
@@ -237,7 +245,7 @@ static int measure_station(struct session *s, struct error *err)
     struct arena arena = {0};
     struct seat *seats = arena_alloc(&arena, most * sizeof(*seats));
     struct duets duets = {.items = arena_alloc(&arena, most * sizeof(*duets.items)),
-                          .deadline_s = s->m->deadline_s,
+                          .deadline_s = deadline_of(s),
                           .arena = &arena,
                           .context = s,
                           .start = start,
@@ -266,10 +274,27 @@ static int measure_station(struct session *s, struct error *err)
     return status;
 }
 
+static bool has_work(const struct gate_work *work, const struct station *station)
+{
+    for (size_t i = 0; i < work->count + work->self_count; i++) {
+        const bool self = i >= work->count;
+        if ((self ? work->self[i - work->count] : work->tasks[i])->station == station)
+            return true;
+    }
+    return false;
+}
+
+// Each device gets its share of the time that is left: the first must not spend it for all.
 int measure_gate(struct measuring *m, const struct gate_work *work, struct error *err)
 {
+    size_t left = 0;
+    for (size_t i = 0; i < m->context->station_count; i++)
+        left += has_work(work, &m->context->stations[i]);
     for (size_t i = 0; i < m->context->station_count; i++) {
         struct session session = {.m = m, .station = &m->context->stations[i], .work = work};
+        if (!has_work(work, session.station))
+            continue;
+        session.share = 1 / (double)left--;
         if (measure_station(&session, err))
             return -1;
     }

@@ -137,6 +137,11 @@ void gate_series_interval(const struct gate_series *series, double *lower, doubl
 // gate_series_decide() said.
 double gate_outlook(const struct gate_series *series, const struct gate_decision *now);
 
+// Pairs that the confirmation of this series' alarm still takes, in the process at work and in all
+// further ones, as its pairs so far let one expect and with room for chance. 0: it has no alarm, or
+// is decided.
+uint32_t gate_confirmation_pairs(const struct gate_series *series, const struct gate_decision *now);
+
 // Which of the series at work gets the next block: round robin until each has its min_pairs, then
 // the one that promises most verdicts per second. SIZE_MAX when none has next == GATE_MORE.
 struct gate_turn {

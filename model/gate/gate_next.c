@@ -136,6 +136,27 @@ double gate_outlook(const struct gate_series *s, const struct gate_decision *now
     return block * best_rate(needed, o.left);
 }
 
+// Half as many again as a steady series needs: one in ten needs more, and then goes on all the
+// same.
+static const double chance_room = 1.5;
+
+uint32_t gate_confirmation_pairs(const struct gate_series *s, const struct gate_decision *now)
+{
+    const struct gate_policy *policy = &s->policy;
+    const bool alarm = now->kind == VERDICT_SLOWER || now->kind == VERDICT_FASTER;
+    const uint32_t further = policy->processes - s->processes;
+    if (!(s->alarmed || alarm) || now->next == GATE_DONE)
+        return 0;
+    const double sd = sd_now(s), shown = log(2 / policy->alpha);
+    const double most = gate_budget(policy, sd, policy->confirm_pairs), block = policy->block_pairs;
+    const double beyond = fabs(now->log_ratio) - policy->floor;
+    const double needed = beyond > 0 ? chance_room * shown / growth(beyond / sd) : most;
+    const double each = block * ceil(fmin(fmax(needed, policy->min_pairs), most) / block);
+    const double taken = s->streams[s->processes - 1].pairs;
+    const double here = s->alarmed && now->next == GATE_MORE ? fmax(block, each - taken) : 0;
+    return (uint32_t)fmin(here + further * each, 1 << 30);
+}
+
 // Until each has its min_pairs, the one that has the fewest; of those that promise nothing too.
 size_t gate_next_series(const struct gate_turn *turns, size_t count)
 {

@@ -11,6 +11,8 @@
 //   lost[-AT]       exits as if its device were gone, and then there is none (a file beside it)
 //   claims[-AT]     the same, but the device is still there
 //   NAME-NUMBER     the same as NAME: many series of one behaviour
+//   scatter-PERCENT-NUMBER: the head takes PERCENT longer, and a pair's log ratio scatters by 10 %,
+//                   by chance that NUMBER and the block decide
 //   touchy-pairs    dies only when other series are open
 // AT is list, open, pairs (also solo), close; without it: open. "base-crash" does it only with the
 // library base-crash.so. Others: see misbehave() and take_samples().
@@ -192,6 +194,30 @@ static void put_sample(const struct series *series, enum sample_role role, int o
     put(&line);
 }
 
+// A normal number that these two decide: twelve uniform ones, less their mean.
+static double chance(uint64_t seed, uint64_t step)
+{
+    uint64_t state = seed * 0x9e3779b97f4a7c15u + step * 0xd1b54a32d192ed03u + 1;
+    double sum = -6;
+    for (int i = 0; i < 12; i++) {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        sum += (double)(state >> 11) * 0x1p-53;
+    }
+    return sum;
+}
+
+// What the head's time is multiplied by in a series of kernel "scatter-PERCENT-NUMBER".
+static double scattered(const struct series *series, int64_t block, int64_t pair)
+{
+    unsigned percent, number;
+    if (sscanf(series->kernel, "scatter-%u-%u", &percent, &number) != 2)
+        return 1;
+    const double effect = series->same ? 0 : log1p(percent / 100.0);
+    return exp(effect + 0.1 * chance(number, (uint64_t)(block * 1000 + pair)));
+}
+
 // Kernels that break the rules: "many" sends one too many, "few" one less, "alone" half a pair,
 // "jumps" leaves out a number, "negative" a time below zero, "foreign" another series' sample;
 // "crash-pairs" dies half-way.
@@ -219,6 +245,7 @@ static void take_samples(const struct bench *bench, struct series *series,
         double slower = strncmp(kernel, "slower", 6) == 0 && !series->same ? 1.05 : 1;
         if (strcmp(kernel, "places") == 0 && !series->head_first)
             slower = series->next_pair % 2 ? 3 : 1 / 3.0;
+        slower *= scattered(series, block, i);
         bool head_first = pairs && series->next_pair % 2 == 1;
         struct series shown = *series;
         shown.id += strcmp(kernel, "foreign") == 0;

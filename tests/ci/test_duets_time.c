@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Gates whose time runs out, on a clock that only measuring moves: what a pair costs, what a
+// process costs to start, and so how much of each gate fits.
+#include "tests/helpers/helper_played.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+enum { GATES = 100, SERIES = 6 };
+
+// Seconds of a pair and of a start.
+static double pair_s, start_s;
+
+static double clock_of(void *context)
+{
+    const struct played *p = context;
+    double sum_s = start_s * p->duets.processes;
+    for (size_t i = 0; i < p->duets.count; i++)
+        sum_s += pair_s * (double)p->items[i].base_samples.count;
+    return sum_s;
+}
+
+struct tally {
+    int slower, undecided, false_alarms;
+    double seconds; // mean
+};
+
+// Gates of one kernel that takes `percent` longer among others that did not change, with pairs that
+// scatter by 10 % and the default policy of a host.
+static struct tally play_gates(unsigned percent, double seconds)
+{
+    struct tally tally = {0};
+    for (unsigned gate = 0; gate < GATES; gate++) {
+        struct played *p;
+        char names[SERIES][KERNEL_NAME_TEXT];
+        const char *kernels[SERIES + 1] = {NULL};
+        for (unsigned i = 0; i < SERIES; i++) {
+            snprintf(names[i], sizeof(names[i]), "scatter-%u-%u", i == 2 ? percent : 0,
+                     gate * SERIES + i + 1);
+            kernels[i] = names[i];
+        }
+        played_set_up((void **)&p);
+        p->duets.now = clock_of;
+        p->duets.deadline_s = seconds;
+        played_all(p, kernels);
+        for (unsigned i = 0; i < SERIES; i++) {
+            const enum verdict_kind kind = p->items[i].decision.kind;
+            const bool alarm = kind == VERDICT_SLOWER || kind == VERDICT_FASTER;
+            const bool confirmed = p->items[i].decision.processes >= 4;
+            tally.slower += i == 2 && kind == VERDICT_SLOWER && confirmed;
+            tally.undecided += kind == VERDICT_UNDECIDED || (alarm && !confirmed);
+            tally.false_alarms += i != 2 && alarm;
+        }
+        tally.seconds += clock_of(p) / GATES;
+        played_tear_down((void **)&p);
+    }
+    return tally;
+}
+
+// All six would take 1000 pairs: the time ends the gate while the others are still open. They get
+// what the slowdown leaves, 0.7 of it.
+static void large_slowdown_is_decided_when_time_runs_out(void **state)
+{
+    (void)state;
+    pair_s = 1;
+    start_s = 5;
+    const struct tally large = play_gates(20, 600), smaller = play_gates(10, 600);
+    if (large.slower < 95 || smaller.slower < 95)
+        fail_msg("%d and %d of %d slowdowns decided", large.slower, smaller.slower, GATES);
+    assert_int_equal(large.false_alarms + smaller.false_alarms, 0);
+    assert_true(large.seconds < 600 + 20);
+    assert_true(large.undecided < 0.7 * GATES * SERIES);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(large_slowdown_is_decided_when_time_runs_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
