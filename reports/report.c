@@ -90,12 +90,52 @@ done:
     return status;
 }
 
+// Every parent, then the folder itself. There already is fine.
+static int make_folders(const char *directory, struct error *err)
+{
+    char *path = xstrdup(directory);
+    int status = 0;
+    for (char *end = path; status == 0 && *end; end++) {
+        end += strspn(end, "/");
+        end += strcspn(end, "/");
+        const char was = *end;
+        *end = '\0';
+        if (mkdir(path, 0755) != 0 && errno != EEXIST)
+            status = error_set(err, "%s: cannot be created: %s; choose another folder with --out",
+                               path, strerror(errno));
+        *end = was;
+        if (was == '\0')
+            break;
+    }
+    free(path);
+    return status;
+}
+
+int report_directory(const char *directory, struct error *err)
+{
+    if (make_folders(directory, err))
+        return -1;
+    char *probe = xprintf("%s/.plumb.%ld.tmp", directory, (long)getpid());
+    int file = open(probe, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+    int status = 0;
+    if (file < 0)
+        status = error_set(err,
+                           "%s: nothing can be written there: %s; choose another folder "
+                           "with --out",
+                           directory, strerror(errno));
+    else
+        close(file);
+    if (file >= 0)
+        unlink(probe);
+    free(probe);
+    return status;
+}
+
 int report_write(const struct report *report, const char *directory, const struct run *run,
                  const struct report_context *context, struct error *err)
 {
-    if (mkdir(directory, 0755) != 0 && errno != EEXIST)
-        return error_set(err, "%s: cannot be created: %s; its parent folder must exist", directory,
-                         strerror(errno));
+    if (make_folders(directory, err))
+        return -1;
     struct buffer out = {0};
     report->write(&out, run, context);
     char *path = xprintf("%s/%s", directory, report->file);

@@ -336,6 +336,17 @@ static int build_now(struct build *out, struct work *work, const char *key, stru
     return result;
 }
 
+int build_find(struct build *out, bool *found, const struct builder *builder,
+               const struct repository *repository, const char *commit, const struct recipe *recipe,
+               struct arena *arena, struct error *err)
+{
+    char key[OBJECT_ID_TEXT];
+    if (build_key(key, builder, repository, commit, recipe, err))
+        return -1;
+    *found = build_cache_load(out, builder->cache, key, recipe->outputs, arena);
+    return 0;
+}
+
 int build_commit(struct build *out, const struct builder *builder,
                  const struct repository *repository, const char *commit,
                  const struct recipe *recipe, struct arena *arena, struct error *err)

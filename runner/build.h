@@ -74,6 +74,10 @@ struct builder {
 int build_commit(struct build *out, const struct builder *builder,
                  const struct repository *repository, const char *commit,
                  const struct recipe *recipe, struct arena *arena, struct error *err);
+// A build that is kept; *found false: it would have to be made.
+int build_find(struct build *out, bool *found, const struct builder *builder,
+               const struct repository *repository, const char *commit, const struct recipe *recipe,
+               struct arena *arena, struct error *err);
 // The key alone, without building: same key, same libraries.
 int build_key(char out[OBJECT_ID_TEXT], const struct builder *builder,
               const struct repository *repository, const char *commit, const struct recipe *recipe,

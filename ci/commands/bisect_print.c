@@ -17,6 +17,20 @@ static void print_line(const char *text)
     buffer_free(&out);
 }
 
+int bisection_plan(struct search *s, struct error *err)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        bool kept;
+        if (built_kept(&kept, s->context, &s->commits[i], err))
+            return -1;
+        if (kept)
+            printf("%-10s %.10s\n", "built", s->commits[i].id);
+    }
+    printf("dry run: one of %zu commits is searched for; at most %zu of them would be built\n",
+           s->count - 1, s->context->unbuilt);
+    return 0;
+}
+
 static void print_commits(const struct search *s)
 {
     for (size_t i = 0; s->bisect.posterior && i < s->count; i++) {

@@ -26,6 +26,8 @@ struct search {
     struct bisect bisect;
 };
 
+// Prints what a search may come to: it builds and measures what tells most, never all of it.
+int bisection_plan(struct search *search, struct error *err);
 // Prints the commits with what is known of each, the culprit, its changed files and the last line;
 // `out` is the exit code.
 int bisection_conclude(enum conclusion *out, const struct search *search,

@@ -365,7 +365,13 @@ static int bisect(enum conclusion *out, struct search *s, const struct arguments
     if (read_series(s, a->series, err) || context_open(context, &a->options, err) ||
         find_commits(s, err) || context_policy(context, "", err) ||
         context_store(context, STORE_WRITE, err) || context_builder(context, err) ||
-        context_stations(context, err) || build(&good, s, 0, err) || find_station(s, good, err) ||
+        context_stations(context, err))
+        return -1;
+    if (a->options.dry_run) {
+        *out = CONCLUDE_OK;
+        return bisection_plan(s, err);
+    }
+    if (build(&good, s, 0, err) || find_station(s, good, err) ||
         store_list_runs(&s->stored, &s->stored_count, context->store, RUN_BISECT, 0,
                         &context->arena, err))
         return -1;

@@ -65,7 +65,11 @@ static int calibrate(struct context *context, const struct arguments *a, struct 
         context_stations(context, err))
         return -1;
     for (size_t i = 0; i < context->station_count; i++) {
-        if (calibrate_station(context, &context->stations[i], a->only, err))
+        const struct station *station = &context->stations[i];
+        if (a->options.dry_run)
+            printf("dry run: %s: %s would be calibrated\n", station->policy->name,
+                   station->device.name);
+        else if (calibrate_station(context, &context->stations[i], a->only, err))
             return -1;
     }
     return 0;

@@ -80,14 +80,16 @@ static int gate(struct run *run, struct context *context, const struct arguments
                 struct error *err)
 {
     struct commit base, head;
-    if (context_open(context, &a->options, err) || find_commits(&base, &head, context, a, err) ||
+    const char *out = a->options.out ? a->options.out : "plumb-report";
+    if ((!a->options.dry_run && report_directory(out, err)) ||
+        context_open(context, &a->options, err) || find_commits(&base, &head, context, a, err) ||
         context_policy(context, base.id, err) || context_store(context, STORE_WRITE, err) ||
-        context_builder(context, err) || context_stations(context, err) ||
-        pipeline_gate(run, context, &base, &head, err))
+        context_builder(context, err) || context_stations(context, err))
         return -1;
+    int status = pipeline_gate(run, context, &base, &head, err);
     if (a->options.dry_run)
-        return output_plan(run);
-    return output_run(run, context, a->options.out ? a->options.out : "plumb-report", err);
+        return status ? status : output_plan(run, context);
+    return output_measured(run, status, context, out, err);
 }
 
 static int run_gate(int argc, char **argv)

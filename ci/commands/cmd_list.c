@@ -86,6 +86,8 @@ static int list_kernels(struct context *context, const char *revision, struct er
         built_make(&built, context, &commit, &context->arena, err))
         return -1;
     progress_end(&context->progress);
+    if (built.absent)
+        printf("dry run: it would be built first; only then are its kernels known\n");
     if (built.state != MEASURED_OK)
         return error_set(err, "%.10s does not build: %s", commit.id, built.detail);
     for (size_t i = 0; i < built.count; i++) {

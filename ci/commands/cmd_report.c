@@ -114,9 +114,14 @@ static int report(struct context *context, const struct arguments *a, struct err
         return -1;
     drop_unsupported(&run);
     read_addresses(context);
-    int status = a->format ? print_format(&run, context, a->format, err)
-                           : output_run(&run, context,
-                                        a->options.out ? a->options.out : "plumb-report", err);
+    const char *out = a->options.out ? a->options.out : "plumb-report";
+    int status = 0;
+    if (a->format)
+        status = print_format(&run, context, a->format, err);
+    else if (a->options.dry_run)
+        printf("dry run: the reports of run %lld would be written to %s\n", (long long)id, out);
+    else
+        status = output_run(&run, context, out, err);
     run_free(&run);
     return status;
 }

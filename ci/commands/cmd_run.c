@@ -118,12 +118,12 @@ static int run_commits(struct run *last, struct context *context, const struct a
         progress_note(&context->progress, "commit %zu of %zu: %.10s %.60s", i + 1, commits.count,
                       commit->id, commit->summary);
         run_free(last);
-        if (pipeline_measure(last, context, commit, a->again, err))
-            return -1;
+        context->unbuilt = 0;
+        int status = pipeline_measure(last, context, commit, a->again, err);
         measured++;
-        if (a->options.dry_run)
-            output_plan(last);
-        else if (output_run(last, context, a->options.out, err))
+        if (a->options.dry_run && status == 0)
+            output_plan(last, context);
+        else if (output_measured(last, status, context, a->options.out, err))
             return -1;
     }
     if (!measured)
@@ -135,9 +135,10 @@ static int run_commits(struct run *last, struct context *context, const struct a
 static int open_and_run(struct run *last, struct context *context, const struct arguments *a,
                         struct error *err)
 {
-    if (context_open(context, &a->options, err) || context_policy(context, "", err) ||
-        context_store(context, STORE_WRITE, err) || context_builder(context, err) ||
-        context_stations(context, err))
+    const char *out = a->options.dry_run ? NULL : a->options.out;
+    if ((out && report_directory(out, err)) || context_open(context, &a->options, err) ||
+        context_policy(context, "", err) || context_store(context, STORE_WRITE, err) ||
+        context_builder(context, err) || context_stations(context, err))
         return -1;
     return run_commits(last, context, a, err);
 }

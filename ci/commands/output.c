@@ -114,8 +114,7 @@ static int write_reports(const struct run *run, const struct context *context,
 int output_run(const struct run *run, const struct context *context, const char *directory,
                struct error *err)
 {
-    if (directory && write_reports(run, context, directory, err))
-        return -1;
+    int status = 0;
     for (size_t i = 0; i < run->count; i++) {
         const struct verdict *v = &run->results[i].verdict;
         if (v->kind != VERDICT_SAME && v->sentence) {
@@ -125,15 +124,29 @@ int output_run(const struct run *run, const struct context *context, const char 
         }
     }
     annotate(run);
+    fflush(stdout);
     if (directory)
+        status = write_reports(run, context, directory, err);
+    if (directory && status == 0)
         printf("reports    %s/index.html, junit.xml, summary.md\n", directory);
     print_line("", run->headline ? run->headline : "nothing was measured");
-    if (fflush(stdout) || ferror(stdout))
+    if (status == 0 && (fflush(stdout) || ferror(stdout)))
         return error_set(err, "standard output: cannot be written");
-    return 0;
+    return status;
 }
 
-int output_plan(const struct run *run)
+int output_measured(const struct run *run, int measured, const struct context *context,
+                    const char *directory, struct error *err)
+{
+    struct error unheard; // why the run failed comes first
+    if (measured == 0)
+        return output_run(run, context, directory, err);
+    if (run->headline)
+        (void)output_run(run, context, directory, &unheard);
+    return measured;
+}
+
+int output_plan(const struct run *run, const struct context *context)
 {
     size_t measured = 0;
     for (size_t i = 0; i < run->count; i++) {
@@ -145,6 +158,11 @@ int output_plan(const struct run *run)
                run->devices[r->device].name);
         measured += !same;
     }
-    printf("dry run: %zu of %zu series would be measured\n", measured, run->count);
+    const size_t unbuilt = context->unbuilt;
+    if (unbuilt)
+        printf("dry run: %zu %s would be built first; only then are the series known\n", unbuilt,
+               plural(unbuilt, "commit", "commits"));
+    else
+        printf("dry run: %zu of %zu series would be measured\n", measured, run->count);
     return 0;
 }

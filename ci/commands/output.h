@@ -13,11 +13,15 @@
 // series could show. Lives in the arena.
 int output_context(struct report_context *out, const struct run *run, const struct context *context,
                    struct arena *arena, struct error *err);
-// Writes every report under `directory` (NULL: none), prints the verdicts that matter and the
-// headline.
+// Prints the verdicts that matter, writes every report under `directory` (NULL: none), prints the
+// headline; that comes also when a report cannot be written, which is -1.
 int output_run(const struct run *run, const struct context *context, const char *directory,
                struct error *err);
-// What a dry run would measure. Always 0.
-int output_plan(const struct run *run);
+// The same for a run just made: `measured` is what its pipeline returned, and is returned. A
+// verdict that was reached is told even when it could not be stored.
+int output_measured(const struct run *run, int measured, const struct context *context,
+                    const char *directory, struct error *err);
+// What a dry run would build and measure. Always 0.
+int output_plan(const struct run *run, const struct context *context);
 
 #endif

@@ -5,6 +5,7 @@
 #include "ci/gate/built.h"
 #include "runner/code_id.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -137,15 +138,49 @@ static struct recipe with_devices(const struct context *context, struct arena *a
     return recipe;
 }
 
+// A dry run's build: one that is kept, or none, which it says.
+static int find_kept(struct build *out, bool *found, struct context *context,
+                     const struct commit *commit, const struct recipe *recipe, struct arena *arena,
+                     struct error *err)
+{
+    if (build_find(out, found, &context->builder, context->repository, commit->id, recipe, arena,
+                   err))
+        return -1;
+    if (!*found) {
+        context->unbuilt++;
+        printf("%-10s %.10s\n", "build", commit->id);
+    }
+    return 0;
+}
+
+int built_kept(bool *found, struct context *context, const struct commit *commit, struct error *err)
+{
+    struct build build;
+    struct arena arena = {0};
+    const struct recipe recipe = with_devices(context, &arena);
+    int status = find_kept(&build, found, context, commit, &recipe, &arena, err);
+    arena_free(&arena);
+    return status;
+}
+
 int built_make(struct built *out, struct context *context, const struct commit *commit,
                struct arena *arena, struct error *err)
 {
     struct build build;
     struct built built = {.commit = *commit, .state = MEASURED_OK, .detail = ""};
     const struct recipe recipe = with_devices(context, arena);
+    const bool dry = context->options->dry_run;
+    bool found = true;
+    if (dry && find_kept(&build, &found, context, commit, &recipe, arena, err))
+        return -1;
+    if (!found) {
+        built.absent = true;
+        *out = built;
+        return 0;
+    }
     progress_step(&context->progress, "building %.10s", commit->id);
-    if (build_commit(&build, &context->builder, context->repository, commit->id, &recipe, arena,
-                     err))
+    if (!dry && build_commit(&build, &context->builder, context->repository, commit->id, &recipe,
+                             arena, err))
         return -1;
     built.cached = build.cached;
     built.directory = build.directory;
@@ -156,8 +191,7 @@ int built_make(struct built *out, struct context *context, const struct commit *
     } else if (list_kernels(&built, context, &build, arena, err)) {
         return -1;
     }
-    if (!context->options->dry_run && build.state != BUILD_TIMEOUT &&
-        record(&built, build.key, context, err))
+    if (!dry && build.state != BUILD_TIMEOUT && record(&built, build.key, context, err))
         return -1;
     *out = built;
     return 0;

@@ -124,8 +124,11 @@ int pipeline_gate(struct run *run, struct context *context, const struct commit 
     int status = -1;
     run_begin(run, RUN_GATE, context, base, head);
     if (judge_ready(context, err) || built_make(&base_built, context, base, &run->arena, err) ||
-        built_make(&head_built, context, head, &run->arena, err) ||
-        plan_make(&plan, run, context, &base_built, &head_built, err))
+        built_make(&head_built, context, head, &run->arena, err))
+        return -1;
+    if (base_built.absent || head_built.absent)
+        return 0;
+    if (plan_make(&plan, run, context, &base_built, &head_built, err))
         return -1;
     if (context->options->dry_run)
         return 0;
@@ -221,8 +224,11 @@ int pipeline_measure(struct run *run, struct context *context, const struct comm
     struct measuring measuring = {0};
     int status = -1;
     run_begin(run, RUN_MEASURE, context, NULL, head);
-    if (judge_ready(context, err) || built_make(&built, context, head, &run->arena, err) ||
-        plan_make(&plan, run, context, NULL, &built, err))
+    if (judge_ready(context, err) || built_make(&built, context, head, &run->arena, err))
+        return -1;
+    if (built.absent)
+        return 0;
+    if (plan_make(&plan, run, context, NULL, &built, err))
         return -1;
     if (context->options->dry_run)
         return 0;

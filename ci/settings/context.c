@@ -127,7 +127,8 @@ int context_builder(struct context *context, struct error *err)
     cache = arena_strdup(&context->arena, absolute);
     free(absolute);
     context->bench_log = arena_printf(&context->arena, "%s/bench.log", cache);
-    build_tidy(cache);
+    if (!context->options->dry_run)
+        build_tidy(cache);
     context->builder = (struct builder){cache, &context->sandbox, &context->toolchain};
     return 0;
 }

@@ -54,6 +54,7 @@ struct context {
     struct station *stations;
     size_t station_count;
     struct progress progress;
+    size_t unbuilt;     // commits that a dry run would have to build
     struct arena arena; // strings of all of these
 };
 
@@ -69,8 +70,8 @@ int context_store(struct context *context, enum store_mode mode, struct error *e
 // Sandbox, toolchain and cache.
 int context_builder(struct context *context, struct error *err);
 // Starts a bench on each device of the policy, once, to learn what is there; calibrates a host that
-// has no profile yet and keeps it in the store. Devices that are not here become static stations
-// as options->static_use says.
+// has no profile yet and keeps it in the store (a dry run does not). Devices that are not here
+// become static stations as options->static_use says.
 int context_stations(struct context *context, struct error *err);
 void context_close(struct context *context);
 

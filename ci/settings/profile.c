@@ -91,7 +91,8 @@ int profile_resolve(struct station *station, struct context *context, struct ben
     if (found)
         gpu_overlay(&station->gpu, &calibrated);
     // A host has no shipped profile. One whose peak was refused (a busy moment) is tried again.
-    if (strcmp(station->device.kind, "host") == 0 && !(station->gpu.flops_clk_fp32.value > 0)) {
+    const bool unknown = !(station->gpu.flops_clk_fp32.value > 0);
+    if (strcmp(station->device.kind, "host") == 0 && unknown && !context->options->dry_run) {
         progress_note(&context->progress, "measuring the profile of this machine");
         return profile_measure(station, context, bench, NULL, NULL, err);
     }

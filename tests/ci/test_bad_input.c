@@ -321,6 +321,46 @@ static void device_that_disappears_ends_the_run_and_keeps_what_was_measured(void
     free(copy);
 }
 
+static void gate_to(const char *out, const char *store)
+{
+    char *file = in_repo("good.cfg");
+    const char *argv[] = {"gate", "--policy", file, "--out", out, "--store", store, NULL};
+    plumb_run(&outcome, repo.directory, argv, 0);
+    free(file);
+}
+
+static void folder_of_reports_is_made_or_refused_before_anything_is_measured(void **state)
+{
+    (void)state;
+    char *deep = xprintf("%s/a/b/c", outside), *file = xprintf("%s/a/b/c/junit.xml", outside);
+    char *store = xprintf("%s/out.db", outside), *under = xprintf("%s/reports", file);
+    gate_to(deep, store);
+    plumb_said(&outcome, 0, "OK");
+    assert_int_equal(access(file, R_OK), 0);
+    unlink(store);
+    gate_to(under, store);
+    plumb_said(&outcome, 4, "choose another folder with --out");
+    assert_int_not_equal(access(store, F_OK), 0);
+    free(deep);
+    free(file);
+    free(store);
+    free(under);
+}
+
+static void verdict_is_told_when_a_report_cannot_be_written(void **state)
+{
+    (void)state;
+    char *out = xprintf("%s/taken", outside), *store = xprintf("%s/taken.db", outside);
+    char *command = xprintf("mkdir -p '%s/index.html/x'", out);
+    assert_int_equal(system(command), 0);
+    gate_to(out, store);
+    plumb_said(&outcome, 4, "OK: ");
+    plumb_said(&outcome, 4, "index.html: cannot be written");
+    free(out);
+    free(store);
+    free(command);
+}
+
 static void bad_usage_is_refused(void **state)
 {
     (void)state;
@@ -350,6 +390,8 @@ int main(void)
         cmocka_unit_test(commit_that_does_not_build_is_broken_without_series_too),
         cmocka_unit_test(another_abi_version_is_a_broken_build),
         cmocka_unit_test(device_that_disappears_ends_the_run_and_keeps_what_was_measured),
+        cmocka_unit_test(folder_of_reports_is_made_or_refused_before_anything_is_measured),
+        cmocka_unit_test(verdict_is_told_when_a_report_cannot_be_written),
         cmocka_unit_test(bad_usage_is_refused),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
