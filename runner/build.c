@@ -5,6 +5,8 @@
 #include "runner/build.h"
 
 #include "runner/build_cache.h"
+#include "runner/build_key.h"
+#include "runner/build_parts.h"
 #include "runner/files.h"
 #include "runner/log.h"
 
@@ -19,13 +21,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { KEY_VERSION = 1, LOG_BYTES = 4 << 20, LOG_TAIL = 16384 };
+enum { LOG_BYTES = 4 << 20, LOG_TAIL = 16384, ANCESTORS_MAX = 256 };
 static const double default_timeout_s = 600;
 static const uint64_t file_bytes_max = (uint64_t)4 << 30;
 
 static const char inside_source[] = "/plumb/source";
 static const char inside_build[] = "/plumb/build";
 static const char inside_out[] = "/plumb/out";
+static const char inside_have[] = "/plumb/have";
 
 // ---- toolchain
 
@@ -62,54 +65,6 @@ void toolchain_free(struct toolchain *toolchain)
     toolchain->text = NULL;
 }
 
-// ---- key
-
-// Fields carry their length, so that no two lists of fields read the same.
-static void add_field(FILE *to, const char *name, const char *value)
-{
-    fprintf(to, "%s %zu:%s\n", name, strlen(value), value);
-}
-
-static int add_inputs(FILE *to, const struct repository *repository, const char *commit,
-                      const struct recipe *recipe, struct error *err)
-{
-    for (size_t i = 0; i < (recipe->input_count ? recipe->input_count : 1); i++) {
-        const char *path = recipe->input_count ? recipe->inputs[i] : "";
-        char id[OBJECT_ID_TEXT];
-        if (repository_path_id(id, repository, commit, path, err))
-            return -1;
-        add_field(to, "input", path);
-        add_field(to, "object", id);
-    }
-    return 0;
-}
-
-int build_key(char out[OBJECT_ID_TEXT], const struct builder *builder,
-              const struct repository *repository, const char *commit, const struct recipe *recipe,
-              struct error *err)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *to = open_memstream(&text, &size);
-    if (!to)
-        return error_set(err, "no memory for a key");
-    fprintf(to, "plumb build %d\n", KEY_VERSION);
-    add_field(to, "toolchain", builder->toolchain->text);
-    add_field(to, "command", recipe->command);
-    add_field(to, "outputs", recipe->outputs);
-    for (size_t i = 0; i < recipe->environment_count; i++) {
-        const char *value = getenv(recipe->environment[i]);
-        add_field(to, "name", recipe->environment[i]);
-        add_field(to, value ? "value" : "unset", value ? value : "");
-    }
-    int result = add_inputs(to, repository, commit, recipe, err);
-    fclose(to);
-    if (result == 0)
-        content_id(out, text, size);
-    free(text);
-    return result;
-}
-
 // ---- one build
 
 struct work {
@@ -117,7 +72,8 @@ struct work {
     const struct repository *repository;
     const char *commit;
     const struct recipe *recipe;
-    char *directory, *source, *build, *out, *log;
+    const char *base; // of an untrusted head; NULL: the commit is trusted
+    char *directory, *source, *build, *out, *have, *log;
     struct arena arena; // of the command line
 };
 
@@ -127,6 +83,7 @@ static void open_work(struct work *work, const char *key)
     work->source = xprintf("%s/source", work->directory);
     work->build = xprintf("%s/build", work->directory);
     work->out = xprintf("%s/out", work->directory);
+    work->have = xprintf("%s/have", work->directory);
     work->log = xprintf("%s/log", work->directory);
 }
 
@@ -138,6 +95,7 @@ static void close_work(struct work *work)
     free(work->source);
     free(work->build);
     free(work->out);
+    free(work->have);
     free(work->log);
     arena_free(&work->arena);
 }
@@ -147,12 +105,13 @@ static const char *const *environment(struct work *work)
     bool inside = work->builder->sandbox->active;
     const struct recipe *recipe = work->recipe;
     const char *build = inside ? inside_build : work->build, *path = getenv("PATH");
-    const char **env = arena_alloc(&work->arena, (recipe->environment_count + 12) * sizeof(*env));
+    const char **env = arena_alloc(&work->arena, (recipe->environment_count + 13) * sizeof(*env));
     size_t used = 0;
     env[used++] =
         arena_printf(&work->arena, "PLUMB_SOURCE=%s", inside ? inside_source : work->source);
     env[used++] = arena_printf(&work->arena, "PLUMB_BUILD=%s", build);
     env[used++] = arena_printf(&work->arena, "PLUMB_OUT=%s", inside ? inside_out : work->out);
+    env[used++] = arena_printf(&work->arena, "PLUMB_HAVE=%s", inside ? inside_have : work->have);
     env[used++] = arena_printf(&work->arena, "PLUMB_JOBS=%ld", sysconf(_SC_NPROCESSORS_ONLN));
     env[used++] = arena_printf(&work->arena, "HOME=%s", build);
     env[used++] = arena_printf(&work->arena, "TMPDIR=%s", build);
@@ -172,11 +131,12 @@ static const char *const *command_line(struct work *work, const char *const *env
 {
     const struct recipe *recipe = work->recipe;
     struct sandbox_bind *binds =
-        arena_alloc(&work->arena, (recipe->folder_count + 3) * sizeof(*binds));
+        arena_alloc(&work->arena, (recipe->folder_count + 4) * sizeof(*binds));
     size_t count = 0;
     for (size_t i = 0; i < recipe->folder_count; i++)
         binds[count++] = (struct sandbox_bind){recipe->folders[i], recipe->folders[i], false};
     binds[count++] = (struct sandbox_bind){work->source, inside_source, false};
+    binds[count++] = (struct sandbox_bind){work->have, inside_have, false};
     binds[count++] = (struct sandbox_bind){work->build, inside_build, true};
     binds[count++] = (struct sandbox_bind){work->out, inside_out, true};
     const struct sandbox_view view = {
@@ -260,12 +220,38 @@ static int make_directories(const struct work *work, struct error *err)
 {
     struct error ignored;
     files_remove(work->directory, &ignored); // of a process that had our number
-    const char *const made[] = {work->directory, work->build, work->out};
+    const char *const made[] = {work->directory, work->build, work->out, work->have};
     for (size_t i = 0; i < ARRAY_COUNT(made); i++) {
         if (mkdir(made[i], 0777))
             return error_set(err, "%s: cannot make the directory: %s", made[i], strerror(errno));
     }
     return 0;
+}
+
+// What the nearest build of the trusted history has that is the same here: that build may be one of
+// the base itself, or of the commit's own past where the commit is trusted.
+static void offer_libraries(const struct work *work)
+{
+    const struct builder *builder = work->builder;
+    const struct build_place here = {work->repository, work->commit, work->recipe};
+    struct arena arena = {0};
+    struct commit commit;
+    struct error ignored; // whatever goes wrong: what is not offered is built
+    int status = repository_commit(&commit, work->repository,
+                                   work->base ? work->base : work->commit, &arena, &ignored);
+    for (size_t i = 0; status == 0 && i < ANCESTORS_MAX; i++) {
+        char key[OBJECT_ID_TEXT];
+        struct build earlier;
+        status = build_key(key, builder, work->repository, commit.id, work->recipe, &ignored);
+        if (status == 0 &&
+            build_cache_load(&earlier, builder->cache, key, work->recipe->outputs, &arena) &&
+            earlier.state == BUILD_OK) {
+            build_parts_offer(work->have, earlier.directory, builder, &here);
+            break;
+        }
+        status |= repository_parent(&commit, work->repository, &commit, &arena, &ignored);
+    }
+    arena_free(&arena);
 }
 
 static int export_and_run(struct build *build, struct work *work, struct arena *arena,
@@ -284,6 +270,7 @@ static int export_and_run(struct build *build, struct work *work, struct arena *
         build->log = "";
         return 0;
     }
+    offer_libraries(work);
     if (run_command(&result, work, err))
         return -1;
     judge(build, work, &result, arena);
@@ -297,7 +284,10 @@ static int keep(struct build *build, const struct work *work, struct arena *aren
     const char *cache = work->builder->cache;
     char *final = xprintf("%s/%s", cache, build->key);
     int result = -1;
+    const struct build_place place = {work->repository, work->commit, work->recipe};
     if (files_remove(work->source, err) || files_remove(work->build, err) ||
+        files_remove(work->have, err) ||
+        (!work->base && build_parts_write(work->directory, build, work->builder, &place, err)) ||
         build_cache_state(work->directory, build, err))
         goto done;
     struct error ignored;
@@ -336,37 +326,55 @@ static int build_now(struct build *out, struct work *work, const char *key, stru
     return result;
 }
 
-int build_find(struct build *out, bool *found, const struct builder *builder,
-               const struct repository *repository, const char *commit, const struct recipe *recipe,
-               struct arena *arena, struct error *err)
+// The key that the build has or will have: what is trusted serves everyone, what was made of a head
+// serves heads.
+static int find_kept(struct build *out, bool *found, char key[OBJECT_ID_TEXT],
+                     const struct builder *builder, const struct repository *repository,
+                     const char *commit, const char *base, const struct recipe *recipe,
+                     struct arena *arena, struct error *err)
 {
-    char key[OBJECT_ID_TEXT];
     if (build_key(key, builder, repository, commit, recipe, err))
         return -1;
     *found = build_cache_load(out, builder->cache, key, recipe->outputs, arena);
+    if (!*found && base) {
+        build_key_of_head(key);
+        *found = build_cache_load(out, builder->cache, key, recipe->outputs, arena);
+    }
     return 0;
 }
 
+int build_find(struct build *out, bool *found, const struct builder *builder,
+               const struct repository *repository, const char *commit, const char *base,
+               const struct recipe *recipe, struct arena *arena, struct error *err)
+{
+    char key[OBJECT_ID_TEXT];
+    return find_kept(out, found, key, builder, repository, commit, base, recipe, arena, err);
+}
+
 int build_commit(struct build *out, const struct builder *builder,
-                 const struct repository *repository, const char *commit,
+                 const struct repository *repository, const char *commit, const char *base,
                  const struct recipe *recipe, struct arena *arena, struct error *err)
 {
     char key[OBJECT_ID_TEXT];
     assert(builder->cache[0] == '/');
     if (recipe->outputs[0] == '/' || strstr(recipe->outputs, ".."))
         return error_set(err, "%s: the libraries' pattern must stay in PLUMB_OUT", recipe->outputs);
-    if (build_key(key, builder, repository, commit, recipe, err) ||
-        files_make_directory(builder->cache, err))
+    bool found = false;
+    if (find_kept(out, &found, key, builder, repository, commit, base, recipe, arena, err) ||
+        (!found && files_make_directory(builder->cache, err)))
         return -1;
-    if (build_cache_load(out, builder->cache, key, recipe->outputs, arena))
+    if (found)
         return 0;
     int lock = build_cache_lock(builder->cache, key, err);
     if (lock < 0)
         return -1;
     int result = 0;
     if (!build_cache_load(out, builder->cache, key, recipe->outputs, arena)) {
-        struct work work = {
-            .builder = builder, .repository = repository, .commit = commit, .recipe = recipe};
+        struct work work = {.builder = builder,
+                            .repository = repository,
+                            .commit = commit,
+                            .base = base,
+                            .recipe = recipe};
         result = build_now(out, &work, key, arena, err);
     }
     close(lock);

@@ -7,6 +7,24 @@
 // commit. So rebases, reverts and commits that touch nothing the build reads cost nothing. A build
 // that fails is kept too, with its log; one that ran out of time, memory or disk is not.
 //
+// Parts of a build are reused too. A recipe may state what it made a library from, in a file beside
+// it, $PLUMB_OUT/NAME.inputs for $PLUMB_OUT/NAME (names of letters, digits and ._+- alone). Its
+// lines
+//   kernels/a.cu     a file or folder of the repository: its content counts
+//   kernels/*.cuh    a pattern (* also matches /): the names of the inputs that match count, for a
+//                    header that appears may hide another one
+// Without a pattern all names of the inputs count. The next build finds in $PLUMB_HAVE (read-only)
+// the libraries, with their statements, for which all of that is the same as it was, and the
+// recipe, the toolchain and the environment too. It may copy both to $PLUMB_OUT instead of making
+// them; a recipe that does not know of this makes them all, and that is right as well.
+//
+// A statement can lie: "this library is made from a.cu alone" by a build script that put something
+// else into it. So only trusted commits are believed. A commit is trusted when it is the base of a
+// gate, or what a user named to run, bisect or list; it takes from builds of its own first-parent
+// history that were trusted themselves. The head of a gate takes from its base and the base's
+// history; its own build has a key of its own, which no trusted build ever reads, and no parts.
+// So what a pull request's build writes reaches no other commit's libraries, whatever it states.
+//
 // The cache is a directory of directories, one per key: builds are made beside it and renamed into
 // place, so a reader never sees half of one, and a killed builder leaves only what the next prune
 // removes. Builders of one key wait for each other (a lock file that the kernel releases).
@@ -21,6 +39,7 @@
 //   PLUMB_SOURCE  the exported inputs (read-only in the sandbox)
 //   PLUMB_BUILD   scratch, empty, lost afterwards
 //   PLUMB_OUT     where it puts the libraries
+//   PLUMB_HAVE    libraries that it need not make (above), often none
 // and PATH, PLUMB_JOBS (processors), HOME and TMPDIR (scratch), SOURCE_DATE_EPOCH=0, plus the named
 // variables. Inside the sandbox those are fixed paths (/plumb/source,
 // ...), so that paths in debug information do not differ between commits.
@@ -53,8 +72,8 @@ enum build_state {
 };
 struct build {
     enum build_state state;
-    bool cached; // found, not made now
-    char key[OBJECT_ID_TEXT];
+    bool cached;                  // found, not made now
+    char key[OBJECT_ID_TEXT];     // of this content, and apart for heads
     const char *directory;        // absolute; of this key in the cache. "" unless kept
     const char *const *libraries; // absolute paths, sorted
     size_t library_count;
@@ -69,16 +88,19 @@ struct builder {
     const struct toolchain *toolchain;
 };
 
-// Everything `out` points to lives in the arena. -1 only when the tool could not do its work (disk,
-// repository, cache); a commit that does not build is data.
+#define BUILD_STATEMENT ".inputs" // after a library's name
+
+// base: the commit a gate trusts, when `commit` is the head that it judges; NULL: `commit` is
+// trusted itself. Everything `out` points to lives in the arena. -1 only when the tool could not do
+// its work (disk, repository, cache); a commit that does not build is data.
 int build_commit(struct build *out, const struct builder *builder,
-                 const struct repository *repository, const char *commit,
+                 const struct repository *repository, const char *commit, const char *base,
                  const struct recipe *recipe, struct arena *arena, struct error *err);
 // A build that is kept; *found false: it would have to be made.
 int build_find(struct build *out, bool *found, const struct builder *builder,
-               const struct repository *repository, const char *commit, const struct recipe *recipe,
-               struct arena *arena, struct error *err);
-// The key alone, without building: same key, same libraries.
+               const struct repository *repository, const char *commit, const char *base,
+               const struct recipe *recipe, struct arena *arena, struct error *err);
+// The key of a trusted commit alone, without building: same key, same libraries.
 int build_key(char out[OBJECT_ID_TEXT], const struct builder *builder,
               const struct repository *repository, const char *commit, const struct recipe *recipe,
               struct error *err);

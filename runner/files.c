@@ -108,3 +108,71 @@ uint64_t files_size(const char *path)
 {
     return size_at(AT_FDCWD, path, 0);
 }
+
+// Without waiting for a writer when it is a pipe.
+static int open_regular(struct stat *status, const char *path)
+{
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd >= 0 && (fstat(fd, status) || !S_ISREG(status->st_mode))) {
+        close(fd);
+        errno = EINVAL;
+        fd = -1;
+    }
+    return fd;
+}
+
+char *files_read(const char *path, size_t most)
+{
+    struct stat status;
+    char *text = NULL;
+    int fd = open_regular(&status, path);
+    if (fd < 0)
+        return NULL;
+    if (status.st_size >= 0 && (uint64_t)status.st_size <= most) {
+        size_t size = (size_t)status.st_size, used = 0;
+        ssize_t got = 1;
+        text = xcalloc(size + 1, 1);
+        while (used < size && got > 0) {
+            got = read(fd, text + used, size - used);
+            used += got > 0 ? (size_t)got : 0;
+        }
+        if (used != size || memchr(text, '\0', size)) {
+            free(text);
+            text = NULL;
+        }
+    }
+    close(fd);
+    return text;
+}
+
+static int copy_bytes(int to, int from)
+{
+    char bytes[65536];
+    ssize_t got;
+    while ((got = read(from, bytes, sizeof(bytes))) > 0) {
+        for (ssize_t done = 0, wrote; done < got; done += wrote) {
+            wrote = write(to, bytes + done, (size_t)(got - done));
+            if (wrote < 0)
+                return -1;
+        }
+    }
+    return got < 0 ? -1 : 0;
+}
+
+int files_copy(const char *from, const char *to, struct error *err)
+{
+    struct stat status;
+    int source = open_regular(&status, from), target = -1, result = -1;
+    if (source < 0)
+        return error_set(err, "%s: cannot be copied: %s", from, strerror(errno));
+    target = open(to, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                  status.st_mode & 0111 ? 0777 : 0666);
+    if (target >= 0)
+        result = copy_bytes(target, source);
+    if (target >= 0 && close(target))
+        result = -1;
+    if (result)
+        error_set(err, "%s: cannot be copied to %s: %s", from, to, strerror(errno));
+    close(source);
+    return result;
+}

@@ -14,4 +14,10 @@ int files_remove(const char *path, struct error *err);
 // Bytes of all files below a directory; what cannot be read counts as nothing.
 uint64_t files_size(const char *path);
 
+// A text of at most `most` bytes; NULL when it is not there, no regular file (links are not
+// followed), larger or no text. Caller frees.
+char *files_read(const char *path, size_t most);
+// Bytes and the right to execute them, into a new file. -1: no regular file, or no room.
+int files_copy(const char *from, const char *to, struct error *err);
+
 #endif

@@ -53,6 +53,17 @@ int repository_select(struct commit_list *out, const struct repository *reposito
 int repository_path_id(char out[OBJECT_ID_TEXT], const struct repository *repository,
                        const char *commit, const char *path, struct error *err);
 
+// All files below the given paths (count 0: the whole tree) at a commit, links and submodules too.
+// A path that is not there has none.
+struct path_list {
+    const char **items; // in the tree's order
+    size_t count;
+    bool links; // a symbolic link is among them
+};
+int repository_names(struct path_list *out, const struct repository *repository, const char *commit,
+                     const char *const *paths, size_t path_count, struct arena *arena,
+                     struct error *err);
+
 // One file's bytes at a commit, NUL-terminated beyond `size` for convenience; at most 1 MiB.
 // -1 when it is not there, not a regular file or larger. Caller frees.
 int repository_read(char **out, size_t *size, const struct repository *repository,

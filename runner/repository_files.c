@@ -65,6 +65,84 @@ int repository_path_id(char out[OBJECT_ID_TEXT], const struct repository *reposi
     return result;
 }
 
+// ---- names
+
+struct naming {
+    struct path_list *list;
+    size_t capacity;
+    const char *below; // "a/b/", or "" for the whole tree
+    struct arena *arena;
+};
+
+static void add_name(struct naming *naming, const char *folder, const char *name,
+                     const git_tree_entry *entry)
+{
+    struct path_list *list = naming->list;
+    list->items = xgrow(list->items, list->count, &naming->capacity, sizeof(*list->items));
+    list->items[list->count++] = arena_printf(naming->arena, "%s%s%s", naming->below, folder, name);
+    list->links |= git_tree_entry_filemode(entry) == GIT_FILEMODE_LINK;
+}
+
+static int visit_entry(const char *folder, const git_tree_entry *entry, void *data)
+{
+    if (git_tree_entry_type(entry) != GIT_OBJECT_TREE)
+        add_name(data, folder, git_tree_entry_name(entry), entry);
+    return 0;
+}
+
+static int name_path(struct naming *naming, const struct repository *repository,
+                     const git_tree *tree, const char *path, struct error *err)
+{
+    git_tree_entry *entry = NULL;
+    git_tree *folder = NULL;
+    int code = 0;
+    if (!*path) {
+        code = git_tree_walk(tree, GIT_TREEWALK_PRE, visit_entry, naming);
+    } else if (git_find_entry(&entry, tree, path, err)) {
+        return -1;
+    } else if (entry && git_tree_entry_type(entry) != GIT_OBJECT_TREE) {
+        add_name(naming, "", path, entry);
+    } else if (entry) {
+        naming->below = arena_printf(naming->arena, "%s/", path);
+        code = git_tree_lookup(&folder, repository->git, git_tree_entry_id(entry));
+        if (code == 0)
+            code = git_tree_walk(folder, GIT_TREEWALK_PRE, visit_entry, naming);
+        naming->below = "";
+    }
+    git_tree_free(folder);
+    git_tree_entry_free(entry);
+    return code ? error_set(err, "%s: %s", path, git_words()) : 0;
+}
+
+int repository_names(struct path_list *out, const struct repository *repository, const char *commit,
+                     const char *const *paths, size_t path_count, struct arena *arena,
+                     struct error *err)
+{
+    static const char *const whole[] = {""};
+    struct path_list list = {0};
+    struct naming naming = {.list = &list, .below = "", .arena = arena};
+    git_tree *tree = NULL;
+    int result = git_tree_of(&tree, repository, commit, err);
+    if (path_count == 0) {
+        paths = whole;
+        path_count = 1;
+    }
+    for (size_t i = 0; result == 0 && i < path_count; i++) {
+        char *plain = git_plain_path(paths[i]);
+        result = name_path(&naming, repository, tree, plain, err);
+        free(plain);
+    }
+    git_tree_free(tree);
+    if (result == 0) {
+        *out = list;
+        out->items = arena_alloc(arena, (list.count + 1) * sizeof(*list.items));
+        if (list.count)
+            memcpy(out->items, list.items, list.count * sizeof(*list.items));
+    }
+    free(list.items);
+    return result;
+}
+
 static int read_blob(char **out, size_t *size, const struct repository *repository,
                      const git_oid *id, const char *commit, const char *path, struct error *err)
 {

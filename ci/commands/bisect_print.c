@@ -21,7 +21,7 @@ int bisection_plan(struct search *s, struct error *err)
 {
     for (size_t i = 0; i < s->count; i++) {
         bool kept;
-        if (built_kept(&kept, s->context, &s->commits[i], err))
+        if (built_kept(&kept, s->context, &s->commits[i], i > 0 ? &s->commits[0] : NULL, err))
             return -1;
         if (kept)
             printf("%-10s %.10s\n", "built", s->commits[i].id);

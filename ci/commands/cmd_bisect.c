@@ -120,7 +120,8 @@ static int build(const struct built **out, struct search *s, size_t i, struct er
     assert(s->built && i < s->count);
     if (!s->built[i]) {
         struct built *built = arena_alloc(arena, sizeof(*built));
-        if (built_make(built, s->context, &s->commits[i], arena, err))
+        if (built_make(built, s->context, &s->commits[i], i > 0 ? &s->commits[0] : NULL, arena,
+                       err))
             return -1;
         s->built[i] = built;
     }

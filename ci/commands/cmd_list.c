@@ -83,7 +83,7 @@ static int list_kernels(struct context *context, const char *revision, struct er
                           &context->arena, err) ||
         context_policy(context, "", err) || context_store(context, STORE_WRITE, err) ||
         context_builder(context, err) || context_stations(context, err) ||
-        built_make(&built, context, &commit, &context->arena, err))
+        built_make(&built, context, &commit, NULL, &context->arena, err))
         return -1;
     progress_end(&context->progress);
     if (built.absent)

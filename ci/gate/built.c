@@ -140,11 +140,11 @@ static struct recipe with_devices(const struct context *context, struct arena *a
 
 // A dry run's build: one that is kept, or none, which it says.
 static int find_kept(struct build *out, bool *found, struct context *context,
-                     const struct commit *commit, const struct recipe *recipe, struct arena *arena,
-                     struct error *err)
+                     const struct commit *commit, const struct commit *base,
+                     const struct recipe *recipe, struct arena *arena, struct error *err)
 {
-    if (build_find(out, found, &context->builder, context->repository, commit->id, recipe, arena,
-                   err))
+    if (build_find(out, found, &context->builder, context->repository, commit->id,
+                   base ? base->id : NULL, recipe, arena, err))
         return -1;
     if (!*found) {
         context->unbuilt++;
@@ -153,25 +153,26 @@ static int find_kept(struct build *out, bool *found, struct context *context,
     return 0;
 }
 
-int built_kept(bool *found, struct context *context, const struct commit *commit, struct error *err)
+int built_kept(bool *found, struct context *context, const struct commit *commit,
+               const struct commit *base, struct error *err)
 {
     struct build build;
     struct arena arena = {0};
     const struct recipe recipe = with_devices(context, &arena);
-    int status = find_kept(&build, found, context, commit, &recipe, &arena, err);
+    int status = find_kept(&build, found, context, commit, base, &recipe, &arena, err);
     arena_free(&arena);
     return status;
 }
 
 int built_make(struct built *out, struct context *context, const struct commit *commit,
-               struct arena *arena, struct error *err)
+               const struct commit *base, struct arena *arena, struct error *err)
 {
     struct build build;
     struct built built = {.commit = *commit, .state = MEASURED_OK, .detail = ""};
     const struct recipe recipe = with_devices(context, arena);
     const bool dry = context->options->dry_run;
     bool found = true;
-    if (dry && find_kept(&build, &found, context, commit, &recipe, arena, err))
+    if (dry && find_kept(&build, &found, context, commit, base, &recipe, arena, err))
         return -1;
     if (!found) {
         built.absent = true;
@@ -179,8 +180,8 @@ int built_make(struct built *out, struct context *context, const struct commit *
         return 0;
     }
     progress_step(&context->progress, "building %.10s", commit->id);
-    if (!dry && build_commit(&build, &context->builder, context->repository, commit->id, &recipe,
-                             arena, err))
+    if (!dry && build_commit(&build, &context->builder, context->repository, commit->id,
+                             base ? base->id : NULL, &recipe, arena, err))
         return -1;
     built.cached = build.cached;
     built.directory = build.directory;

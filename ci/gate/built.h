@@ -31,14 +31,15 @@ struct built {
     bool absent; // a dry run, and there is no build of it: what it holds is not known
 };
 
+// base: what a gate trusts, when `commit` is its head (runner/build.h); NULL: `commit` is trusted.
 // Everything lives in `arena`. -1 only when the tool could not do its work. Needs context_builder,
 // context_stations and context_store; records the build in the store. A dry run builds and records
 // nothing: a commit whose build is not kept is printed as one to build.
 int built_make(struct built *out, struct context *context, const struct commit *commit,
-               struct arena *arena, struct error *err);
+               const struct commit *base, struct arena *arena, struct error *err);
 // For a dry run: whether the commit's build is kept; what is not is printed and counted.
 int built_kept(bool *found, struct context *context, const struct commit *commit,
-               struct error *err);
+               const struct commit *base, struct error *err);
 const struct built_kernel *built_find(const struct built *built, const char *name,
                                       const char *device);
 

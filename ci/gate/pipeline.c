@@ -123,8 +123,9 @@ int pipeline_gate(struct run *run, struct context *context, const struct commit 
     struct measuring measuring = {0};
     int status = -1;
     run_begin(run, RUN_GATE, context, base, head);
-    if (judge_ready(context, err) || built_make(&base_built, context, base, &run->arena, err) ||
-        built_make(&head_built, context, head, &run->arena, err))
+    if (judge_ready(context, err) ||
+        built_make(&base_built, context, base, NULL, &run->arena, err) ||
+        built_make(&head_built, context, head, base, &run->arena, err))
         return -1;
     if (base_built.absent || head_built.absent)
         return 0;
@@ -224,7 +225,7 @@ int pipeline_measure(struct run *run, struct context *context, const struct comm
     struct measuring measuring = {0};
     int status = -1;
     run_begin(run, RUN_MEASURE, context, NULL, head);
-    if (judge_ready(context, err) || built_make(&built, context, head, &run->arena, err))
+    if (judge_ready(context, err) || built_make(&built, context, head, NULL, &run->arena, err))
         return -1;
     if (built.absent)
         return 0;

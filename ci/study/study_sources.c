@@ -214,10 +214,10 @@ static int build(struct studied *s, struct built *base, struct built *head,
 {
     struct context *context = s->context;
     struct arena *arena = &s->run.arena;
-    if (built_make(base, context, &s->run.base, arena, err))
+    if (built_make(base, context, &s->run.base, NULL, arena, err))
         return -1;
     *head = *base;
-    if (request->head && built_make(head, context, &s->run.head, arena, err))
+    if (request->head && built_make(head, context, &s->run.head, &s->run.base, arena, err))
         return -1;
     if (base->state != MEASURED_OK || head->state != MEASURED_OK)
         return error_set(err, "%s does not build: %.300s",

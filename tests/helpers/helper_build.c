@@ -59,7 +59,8 @@ struct build helper_build(struct helper_builds *f, enum helper_commit commit,
 {
     struct build build;
     struct error err;
-    if (build_commit(&build, &f->builder, f->open, f->repo.ids[commit], recipe, &f->arena, &err))
+    if (build_commit(&build, &f->builder, f->open, f->repo.ids[commit], NULL, recipe, &f->arena,
+                     &err))
         fail_msg("%s", err.text);
     return build;
 }

@@ -137,8 +137,8 @@ static void build_works_without_a_sandbox(void **state)
     builder.sandbox = &off;
     builder.cache = arena_printf(&f->arena, "%s/open", f->directory);
     struct build build;
-    assert_int_equal(build_commit(&build, &builder, f->open, f->repo.ids[REPO_START], &f->recipe,
-                                  &f->arena, &err),
+    assert_int_equal(build_commit(&build, &builder, f->open, f->repo.ids[REPO_START], NULL,
+                                  &f->recipe, &f->arena, &err),
                      0);
     assert_int_equal(build.state, BUILD_OK);
     assert_int_equal(build.library_count, 2);

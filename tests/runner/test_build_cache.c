@@ -135,7 +135,8 @@ static void a_day_later_what_is_old_goes_by_itself(void **state)
     struct error err;
     recipe.command = "echo old > \"$PLUMB_OUT/a.so\"";
     assert_int_equal(
-        build_commit(&build, &f->builder, f->open, f->repo.ids[0], &recipe, &f->arena, &err), 0);
+        build_commit(&build, &f->builder, f->open, f->repo.ids[0], NULL, &recipe, &f->arena, &err),
+        0);
     build_tidy(f->builder.cache); // today's look
     char *state_file = xprintf("%s/state", build.directory);
     char *stamp = xprintf("%s/tidied", f->builder.cache);
@@ -195,9 +196,9 @@ static void prune_removes_the_longest_unused_first(void **state)
     for (int i = 0; i < 3; i++) {
         struct recipe recipe = f->recipe;
         recipe.command = commands[i];
-        assert_int_equal(
-            build_commit(&builds[i], &builder, f->open, f->repo.ids[0], &recipe, &f->arena, &err),
-            0);
+        assert_int_equal(build_commit(&builds[i], &builder, f->open, f->repo.ids[0], NULL, &recipe,
+                                      &f->arena, &err),
+                         0);
         char *path = xprintf("%s/state", builds[i].directory);
         const struct timespec times[2] = {{.tv_sec = 1000L * (i + 1)}, {.tv_sec = 1000L * (i + 1)}};
         assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
@@ -207,7 +208,7 @@ static void prune_removes_the_longest_unused_first(void **state)
     recipe.command = commands[0];
     struct build used;
     assert_int_equal(
-        build_commit(&used, &builder, f->open, f->repo.ids[0], &recipe, &f->arena, &err), 0);
+        build_commit(&used, &builder, f->open, f->repo.ids[0], NULL, &recipe, &f->arena, &err), 0);
     assert_true(used.cached); // so it is the youngest now
     assert_int_equal(build_prune(&pruned, builder.cache, 0, 800000, &err), 0);
     assert_int_equal(pruned.removed, 1);
@@ -228,11 +229,13 @@ static void unwritable_cache_is_an_error(void **state)
     struct error err;
     builder.cache = "/proc/plumb/cache";
     assert_int_equal(
-        build_commit(&build, &builder, f->open, f->repo.ids[0], &f->recipe, &f->arena, &err), -1);
+        build_commit(&build, &builder, f->open, f->repo.ids[0], NULL, &f->recipe, &f->arena, &err),
+        -1);
     assert_non_null(strstr(err.text, "/proc/plumb"));
     builder.cache = arena_printf(&f->arena, "%s/README.md", f->repo.directory);
     assert_int_equal(
-        build_commit(&build, &builder, f->open, f->repo.ids[0], &f->recipe, &f->arena, &err), -1);
+        build_commit(&build, &builder, f->open, f->repo.ids[0], NULL, &f->recipe, &f->arena, &err),
+        -1);
     assert_non_null(strstr(err.text, "README.md: is not a directory"));
 }
 

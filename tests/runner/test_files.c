@@ -32,10 +32,63 @@ static void remove_does_not_follow_links_and_opens_closed_folders(void **state)
     free(directory);
 }
 
+static void read_takes_texts_and_nothing_else(void **state)
+{
+    (void)state;
+    char *directory = helper_directory();
+    char *command = xprintf("cd '%s' && printf abc >text && ln -s text link && mkfifo pipe && "
+                            "printf 'a\\0b' >bytes && mkdir folder",
+                            directory);
+    static const char *const refused[] = {"link", "pipe", "bytes", "folder", "none"};
+    assert_int_equal(system(command), 0);
+    char *path = xprintf("%s/text", directory), *text = files_read(path, 3);
+    assert_string_equal(text, "abc");
+    assert_null(files_read(path, 2));
+    for (size_t i = 0; i < ARRAY_COUNT(refused); i++) {
+        char *other = xprintf("%s/%s", directory, refused[i]);
+        assert_null(files_read(other, 100));
+        free(other);
+    }
+    helper_discard(directory);
+    free(text);
+    free(path);
+    free(command);
+    free(directory);
+}
+
+static void copy_makes_a_new_file(void **state)
+{
+    (void)state;
+    struct error err;
+    char *directory = helper_directory();
+    char *command = xprintf("cd '%s' && head -c 200000 /dev/urandom >from && chmod +x from && "
+                            "ln -s from link && printf there >there",
+                            directory);
+    assert_int_equal(system(command), 0);
+    char *from = xprintf("%s/from", directory), *to = xprintf("%s/to", directory);
+    char *there = xprintf("%s/there", directory), *link = xprintf("%s/link", directory);
+    char *same = xprintf("cmp -s '%s' '%s' && test -x '%s'", from, to, to);
+    assert_int_equal(files_copy(from, to, &err), 0);
+    assert_int_equal(system(same), 0);
+    assert_int_equal(files_copy(from, there, &err), -1);
+    assert_true(helper_says(there, "there"));
+    assert_int_equal(files_copy(link, there, &err), -1);
+    helper_discard(directory);
+    free(same);
+    free(link);
+    free(there);
+    free(to);
+    free(from);
+    free(command);
+    free(directory);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(remove_does_not_follow_links_and_opens_closed_folders),
+        cmocka_unit_test(read_takes_texts_and_nothing_else),
+        cmocka_unit_test(copy_makes_a_new_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
