@@ -106,7 +106,8 @@ struct plumb_kernel {
     const char *name; // stable identity over commits: [a-z0-9][a-z0-9_.-]*, at most 63 characters
     const char *summary; // one line
     struct plumb_traits traits;
-    // 1 if this kernel can do the problem, else 0. Must be pure and fast.
+    // 1 if this kernel can do the problem, else 0. Must be pure and fast, and need no device, as
+    // plumb_library() must not: kernels are listed where there is none.
     int (*supports)(const struct plumb_problem *problem);
     // Bytes of workspace needed; NULL means none.
     size_t (*workspace)(const struct plumb_problem *problem);

@@ -11,6 +11,9 @@
 // plumb -> bench, and what it answers; every answer ends with `done` or `fail`
 //     list    library=PATH
 //             kernel name= summary= device= in= out= acc= [TRAITS keys]   (one per kernel)
+//     supports library=PATH kernel=NAME problem=TEXT
+//             supported yes=0|1
+//             These two are all that a bench of kind "none" does: it has no device.
 //     open    id=N kernel=NAME problem=TEXT head=PATH [base=PATH] seed=N [pin=TEXT] [order=0|1]
 //             [launches=N] [apart=0|1]
 //             opened id=N state=STATE role=base|head error=X tolerance=X launches=N note=TEXT

@@ -25,7 +25,7 @@ enum { BENCH_DEVICE_LOST = 40 };
 // Longest each command may take, seconds of wall time; 0 takes the default in brackets.
 struct bench_limits {
     double start_s;        // until `device` [60]
-    double list_s;         // [30]
+    double list_s;         // list and supports [30]
     double open_s;         // load, reference, check, warm-up [120]
     double measure_s;      // one pairs or solo command [120]
     double close_s;        // [60]
@@ -36,7 +36,7 @@ struct bench_limits {
 // bench_start() copies it; only the sandbox must live until bench_stop().
 struct bench_plan {
     const char *program; // NULL: `bench` beside this executable
-    const char *kind;    // "host" or "cuda"
+    const char *kind;    // "host", "cuda", or "none": no device, libraries are only listed
     int32_t index;       // of the device among its kind
     const struct sandbox *sandbox;
     const char *const *read_only; // directories with libraries, shown in the sandbox
@@ -82,6 +82,11 @@ struct bench_kernel_list {
 // outcome is ok.
 int bench_list(struct bench_outcome *out, struct bench_kernel_list *list, struct bench *bench,
                const char *library, struct arena *arena, struct error *err);
+
+// Whether a kernel of a library (absolute path) can do a problem. *yes is untouched unless the
+// outcome is ok.
+int bench_supports(struct bench_outcome *out, bool *yes, struct bench *bench, const char *library,
+                   const char *kernel, const struct problem *problem, struct error *err);
 
 // One series to measure. Paths are absolute and inside a directory of plan->read_only.
 struct bench_series {

@@ -68,9 +68,9 @@ static const char *const *child_argv(struct bench *bench, const char *program,
     const char **argv = arena_alloc(arena, 4 * sizeof(*argv));
     argv[0] = program;
     argv[1] = "--device";
-    argv[2] = strcmp(plan->kind, "host") == 0
-                  ? "host"
-                  : arena_printf(arena, "%s:%d", plan->kind, plan->index);
+    argv[2] = strcmp(plan->kind, "cuda") == 0
+                  ? arena_printf(arena, "%s:%d", plan->kind, plan->index)
+                  : plan->kind;
     return plan->sandbox ? sandbox_argv(plan->sandbox, &view, argv, arena) : argv;
 }
 

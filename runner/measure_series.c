@@ -89,6 +89,31 @@ int bench_list(struct bench_outcome *out, struct bench_kernel_list *list, struct
     return result;
 }
 
+static int take_supported(void *context, const struct wire_record *record, struct error *err)
+{
+    if (strcmp(record->name, "supported") != 0)
+        return bench_unexpected(record, err);
+    return wire_int(context, record, "yes", 0, 1, err);
+}
+
+int bench_supports(struct bench_outcome *out, bool *yes, struct bench *bench, const char *library,
+                   const char *kernel, const struct problem *problem, struct error *err)
+{
+    int64_t answer = 0;
+    char text[PROBLEM_TEXT];
+    struct wire_line line;
+    problem_format(text, problem);
+    wire_begin(&line, "supports");
+    wire_add_text(&line, "library", library);
+    wire_add_text(&line, "kernel", kernel);
+    wire_add_text(&line, "problem", text);
+    double limit_s = bench_limit(bench->plan.limits.list_s, list_limit_s);
+    int result = bench_exchange(out, bench, &line, limit_s, take_supported, &answer, err);
+    if (result == 0 && out->state == MEASURED_OK)
+        *yes = answer == 1;
+    return result;
+}
+
 // ---- open and close
 
 struct state_answer {

@@ -12,6 +12,7 @@ set(walls
   "model/predict:        model model/predict/parts"
 
   "kernels:              model"
+  "kernels/stand_in:     "
   "kernels/device:       kernels model"
   "kernels/calibrate:    kernels kernels/device model"
   "kernels/bench:        kernels kernels/device model"

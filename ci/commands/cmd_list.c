@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// plumb list: what there is: kernels of a commit, models, GPU profiles with the origin of every
-// number, devices, reports.
+// plumb list: what there is: kernels of a commit and the series that the policy makes of them,
+// models, GPU profiles with the origin of every number, devices, reports.
 #include "ci/command.h"
-#include "ci/gate/built.h"
+#include "ci/gate/coverage.h"
 #include "ci/settings/options.h"
 #include "ci/settings/profile.h"
 #include "model/predict.h"
@@ -40,8 +40,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp_child children[] = {{&options_argp, 0, NULL, 0}, {0}};
 static const struct argp argp = {
     .parser = parse,
-    .args_doc = "kernels [REV] | models | gpus [NAME] | devices | reports",
-    .doc = "Lists what there is.",
+    .args_doc = "kernels [REV] | series [REV] | models | gpus [NAME] | devices | reports",
+    .doc = "Lists what there is.\v"
+           "Kernels and series need no device. `series` says which kernels the policy measures on "
+           "which problems, and fails (exit code 4) when a kernel has no section or does none of "
+           "its problems, or when no kernel does a problem: nothing of that would be measured.",
     .children = children,
 };
 
@@ -75,21 +78,29 @@ static int list_devices(struct context *context, struct error *err)
     return 0;
 }
 
-static int list_kernels(struct context *context, const char *revision, struct error *err)
+static int build(struct built *out, struct context *context, const char *revision,
+                 struct error *err)
 {
     struct commit commit;
-    struct built built;
     if (repository_commit(&commit, context->repository, revision ? revision : "HEAD",
                           &context->arena, err) ||
         context_policy(context, "", err) || context_store(context, STORE_WRITE, err) ||
         context_builder(context, err) || context_stations(context, err) ||
-        built_make(&built, context, &commit, NULL, &context->arena, err))
+        built_make(out, context, &commit, NULL, &context->arena, err))
         return -1;
     progress_end(&context->progress);
-    if (built.absent)
+    if (out->absent)
         printf("dry run: it would be built first; only then are its kernels known\n");
-    if (built.state != MEASURED_OK)
-        return error_set(err, "%.10s does not build: %s", commit.id, built.detail);
+    if (out->state != MEASURED_OK)
+        return error_set(err, "%.10s does not build: %s", commit.id, out->detail);
+    return 0;
+}
+
+static int list_kernels(struct context *context, const char *revision, struct error *err)
+{
+    struct built built;
+    if (build(&built, context, revision, err))
+        return -1;
     for (size_t i = 0; i < built.count; i++) {
         const struct built_kernel *k = &built.kernels[i];
         printf("%-28s %-5s %s-%s  tile %dx%dx%d  threads %d  code %.10s\n", k->name, k->device,
@@ -97,6 +108,43 @@ static int list_kernels(struct context *context, const char *revision, struct er
                k->traits.tile_n, k->traits.tile_k, k->traits.threads, k->code);
     }
     return 0;
+}
+
+static void print_series(const struct coverage *coverage)
+{
+    for (size_t i = 0; i < coverage->plan.count; i++) {
+        const struct task *task = &coverage->plan.tasks[i];
+        char problem[PROBLEM_TEXT];
+        problem_format(problem, &task->result->problem);
+        printf("%-28s %-28s %s%s%s\n", task->result->kernel, problem, task->station->policy->name,
+               task->rule->control ? ", control" : "",
+               coverage->supports[i] ? "" : ", not supported");
+    }
+}
+
+static int list_series(struct context *context, const char *revision, struct error *err)
+{
+    struct built built;
+    struct run run = {0};
+    struct coverage coverage;
+    int status = -1;
+    if (build(&built, context, revision, err))
+        return -1;
+    if (built.absent)
+        return 0;
+    if (coverage_find(&coverage, &run, context, &built, err))
+        goto done;
+    print_series(&coverage);
+    fflush(stdout);
+    for (size_t i = 0; i < coverage.complaint_count; i++)
+        fprintf(stderr, "%s: %s\n", context->policy.label, coverage.complaints[i]);
+    status = coverage.complaint_count
+                 ? error_set(err, "%s and the kernels of %.10s do not fit each other",
+                             context->policy.label, built.commit.id)
+                 : 0;
+done:
+    run_free(&run);
+    return status;
 }
 
 static int list(struct context *context, const struct arguments *a, struct error *err)
@@ -116,9 +164,11 @@ static int list(struct context *context, const struct arguments *a, struct error
         return list_gpus(a->name, err);
     if (strcmp(what, "kernels") == 0)
         return context_open(context, &a->options, err) ? -1 : list_kernels(context, a->name, err);
+    if (strcmp(what, "series") == 0)
+        return context_open(context, &a->options, err) ? -1 : list_series(context, a->name, err);
     if (strcmp(what, "devices") == 0)
         return context_open(context, &a->options, err) ? -1 : list_devices(context, err);
-    return error_set(err, "list what? kernels, models, gpus, devices or reports");
+    return error_set(err, "list what? kernels, series, models, gpus, devices or reports");
 }
 
 static int run_list(int argc, char **argv)
@@ -129,6 +179,8 @@ static int run_list(int argc, char **argv)
     int code = options_parse(&argp, argc, argv, &a);
     if (code)
         return code - 1;
+    if (a.what && strcmp(a.what, "devices") != 0)
+        a.options.static_use = STATIC_LIST;
     code = list(&context, &a, &err) ? fail(&err) : CONCLUDE_OK;
     context_close(&context);
     return code;

@@ -16,6 +16,12 @@ static int by_name(const void *left, const void *right)
     return order ? order : strcmp(a->device, b->device);
 }
 
+static const char *file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 static int add_library(struct built *built, struct bench **bench, struct context *context,
                        const char *library, struct arena *arena, struct error *err)
 {
@@ -24,8 +30,7 @@ static int add_library(struct built *built, struct bench **bench, struct context
     char code[OBJECT_ID_TEXT];
     if (code_id(code, library, err))
         return -1;
-    if (!*bench &&
-        context_bench(bench, context, &context->stations[0], &built->directory, 1, 0, err))
+    if (!*bench && context_lister(bench, context, &built->directory, 1, err))
         return -1;
     if (bench_list(&outcome, &list, *bench, library, arena, err))
         return -1;
@@ -34,9 +39,8 @@ static int add_library(struct built *built, struct bench **bench, struct context
         *bench = NULL;
     }
     if (outcome.state != MEASURED_OK) {
-        const char *name = strrchr(library, '/');
         built->state = MEASURED_UNBUILDABLE;
-        built->detail = arena_printf(arena, "%s: %s", name ? name + 1 : library, outcome.detail);
+        built->detail = arena_printf(arena, "%s: %s", file_name(library), outcome.detail);
         return 0;
     }
     struct built_kernel *grown = arena_alloc(arena, (built->count + list.count) * sizeof(*grown));
@@ -53,17 +57,20 @@ static int add_library(struct built *built, struct bench **bench, struct context
     return 0;
 }
 
-static int refuse_twins(struct built *built, struct arena *arena)
+static void refuse_twins(struct built *built, struct arena *arena)
 {
     for (size_t i = 1; i < built->count; i++) {
-        if (by_name(&built->kernels[i - 1], &built->kernels[i]) == 0) {
-            built->state = MEASURED_UNBUILDABLE;
-            built->detail =
-                arena_printf(arena, "two libraries hold a kernel named %s", built->kernels[i].name);
-            return 1;
-        }
+        const struct built_kernel *a = &built->kernels[i - 1], *b = &built->kernels[i];
+        if (by_name(a, b))
+            continue;
+        built->state = MEASURED_UNBUILDABLE;
+        built->detail = arena_printf(arena,
+                                     "%s and %s both hold a kernel named %s; rename one, or leave "
+                                     "a library out: [library \"%s\"] skip = true",
+                                     file_name(a->library), file_name(b->library), a->name,
+                                     file_name(a->library));
+        return;
     }
-    return 0;
 }
 
 static int list_kernels(struct built *built, struct context *context, const struct build *build,
@@ -71,8 +78,11 @@ static int list_kernels(struct built *built, struct context *context, const stru
 {
     struct bench *bench = NULL;
     int status = 0;
-    for (size_t i = 0; status == 0 && built->state == MEASURED_OK && i < build->library_count; i++)
-        status = add_library(built, &bench, context, build->libraries[i], arena, err);
+    for (size_t i = 0; status == 0 && built->state == MEASURED_OK && i < build->library_count;
+         i++) {
+        if (!policy_skips_library(&context->policy, build->libraries[i]))
+            status = add_library(built, &bench, context, build->libraries[i], arena, err);
+    }
     bench_stop(bench);
     if (status)
         return -1;
@@ -82,8 +92,20 @@ static int list_kernels(struct built *built, struct context *context, const stru
     return 0;
 }
 
+// The libraries that are not listed: of one build, other policies know other kernels.
+static const char *without(const struct context *context, struct arena *arena)
+{
+    const char *text = "";
+    for (size_t i = 0; i < context->policy.library_count; i++) {
+        const struct policy_library *library = &context->policy.libraries[i];
+        if (library->skip)
+            text = arena_printf(arena, "%s without %s", text, library->pattern);
+    }
+    return text;
+}
+
 static int record(const struct built *built, const char *key, struct context *context,
-                  struct error *err)
+                  struct arena *arena, struct error *err)
 {
     struct build_kernel *kernels = xcalloc(built->count, sizeof(*kernels));
     size_t count = built->state == MEASURED_OK ? built->count : 0;
@@ -93,7 +115,7 @@ static int record(const struct built *built, const char *key, struct context *co
         kernels[i].traits = built->kernels[i].traits;
     }
     const struct build_record content = {
-        .content = key,
+        .content = arena_printf(arena, "%s%s", key, without(context, arena)),
         .recipe = built_recipe(context),
         .state = built->state,
         .detail = built->detail,
@@ -122,7 +144,8 @@ static const char *device_kinds(const struct context *context)
 
 const char *built_recipe(struct context *context)
 {
-    return arena_printf(&context->arena, "policy: %s", device_kinds(context));
+    return arena_printf(&context->arena, "policy: %s%s", device_kinds(context),
+                        without(context, &context->arena));
 }
 
 // The policy's recipe with PLUMB_DEVICES among what the build sees.
@@ -192,7 +215,10 @@ int built_make(struct built *out, struct context *context, const struct commit *
     } else if (list_kernels(&built, context, &build, arena, err)) {
         return -1;
     }
-    if (!dry && build.state != BUILD_TIMEOUT && record(&built, build.key, context, err))
+    // What a build made and cannot be listed is no fact of the build: another machine, or a policy
+    // that leaves a library out, can list it.
+    const bool fact = built.state == MEASURED_OK || build.state == BUILD_FAILED;
+    if (!dry && fact && record(&built, build.key, context, arena, err))
         return -1;
     *out = built;
     return 0;

@@ -11,7 +11,7 @@ struct planning {
     struct run *run;
     struct context *context;
     const struct built *base, *head;
-    size_t capacity, skipped;
+    size_t capacity;
 };
 
 static struct task *new_task(struct planning *p)
@@ -77,11 +77,8 @@ static void add_kernel(struct planning *p, const struct station *station,
         return; // planned when the head's kernels were
     const struct policy_kernel *rule =
         policy_rule(&p->context->policy, kernel->name, station->policy);
-    if (!rule) {
-        p->skipped += !policy_skips(&p->context->policy, kernel->name);
-        return;
-    }
-    add_problems(p, station, rule, base, head);
+    if (rule)
+        add_problems(p, station, rule, base, head);
 }
 
 // Results become one array, as reports and the store want them.
@@ -100,11 +97,30 @@ static void settle(struct planning *p)
     }
 }
 
+bool plan_names(const struct context *context, const struct built_kernel *kernel)
+{
+    const struct policy *policy = &context->policy;
+    bool named = policy_skips(policy, kernel->name);
+    for (size_t i = 0; !named && i < policy->device_count; i++)
+        named = strcmp(policy->devices[i].kind, kernel->device) == 0 &&
+                policy_rule(policy, kernel->name, &policy->devices[i]);
+    return named;
+}
+
+static size_t count_unnamed(const struct context *context, const struct built *built)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < built->count; i++)
+        count += !plan_names(context, &built->kernels[i]);
+    return count;
+}
+
 int plan_make(struct plan *out, struct run *run, struct context *context, const struct built *base,
               const struct built *head, struct error *err)
 {
     struct plan plan = {0};
     struct planning p = {.plan = &plan, .run = run, .context = context, .base = base, .head = head};
+    const size_t unnamed = count_unnamed(context, head);
     for (size_t s = 0; s < context->station_count; s++) {
         const struct station *station = &context->stations[s];
         for (size_t i = 0; i < head->count; i++)
@@ -112,9 +128,9 @@ int plan_make(struct plan *out, struct run *run, struct context *context, const 
         for (size_t i = 0; base && i < base->count; i++)
             add_kernel(&p, station, &base->kernels[i], true);
     }
-    if (p.skipped)
-        progress_note(&context->progress, "%zu %s named by no section of %s", p.skipped,
-                      plural(p.skipped, "kernel is", "kernels are"), context->policy.label);
+    if (unnamed)
+        progress_note(&context->progress, "%zu %s named by no section of %s", unnamed,
+                      plural(unnamed, "kernel is", "kernels are"), context->policy.label);
     bool built = head->state == MEASURED_OK && (!base || base->state == MEASURED_OK);
     if (!plan.count && built)
         return error_set(err,

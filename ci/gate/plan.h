@@ -24,6 +24,9 @@ struct plan {
 int plan_make(struct plan *out, struct run *run, struct context *context, const struct built *base,
               const struct built *head, struct error *err);
 
+// The policy has a section for the kernel on some device of its kind, or leaves it out on purpose.
+bool plan_names(const struct context *context, const struct built_kernel *kernel);
+
 // Says which series is being done.
 void task_show(const struct task *task, struct context *context);
 // *found: the interrupted run that `run` goes on with had measured this series; result is filled.

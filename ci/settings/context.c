@@ -159,13 +159,18 @@ static int start_bench(struct bench **out, struct context *context,
     return bench_start(out, &plan, err);
 }
 
+int context_lister(struct bench **out, struct context *context, const char *const *directories,
+                   size_t directory_count, struct error *err)
+{
+    static const struct policy_device none = {.name = "none", .kind = "none"};
+    return start_bench(out, context, &none, directories, directory_count, 0, err);
+}
+
 int context_bench(struct bench **out, struct context *context, const struct station *station,
                   const char *const *directories, size_t directory_count, uint16_t process,
                   struct error *err)
 {
-    static const struct policy_device host = {.name = "host", .kind = "host"};
-    return start_bench(out, context, station->is_static ? &host : station->policy, directories,
-                       directory_count, process, err);
+    return start_bench(out, context, station->policy, directories, directory_count, process, err);
 }
 
 // The toolchain's line says "nvcc: -" where there is none.
@@ -180,6 +185,8 @@ static bool wants_static(const struct context *context, const struct policy_devi
     const enum static_use use = context->options->static_use;
     if (strcmp(device->kind, "cuda") != 0 || use == STATIC_NEVER)
         return false;
+    if (use == STATIC_LIST)
+        return device->required || context->options->device;
     return use == STATIC_ONLY ||
            (!device->required && !context->policy.gate.static_off && has_nvcc(context));
 }
@@ -206,7 +213,10 @@ static int add_static_station(struct context *context, const struct policy_devic
         .profile = gpu->name,
     };
     progress_note(&context->progress,
-                  "device %s: kernels are judged by their code alone (static), nothing is measured",
+                  context->options->static_use == STATIC_LIST
+                      ? "device %s is not here; its kernels are listed all the same"
+                      : "device %s: kernels are judged by their code alone (static), nothing is "
+                        "measured",
                   device->name);
     return 0;
 }
@@ -239,7 +249,10 @@ static int add_station(struct context *context, const struct policy_device *devi
         .runtime = arena_strdup(arena, seen->runtime),
         .profile = "",
     };
-    int status = profile_resolve(station, context, bench, err);
+    // Who only lists needs no figures, and waits for none.
+    int status = context->options->static_use == STATIC_LIST
+                     ? 0
+                     : profile_resolve(station, context, bench, err);
     bench_stop(bench);
     if (status == 0)
         context->station_count++;

@@ -15,7 +15,8 @@
 enum static_use {
     STATIC_NEVER, // only measuring counts
     STATIC_AUTO,  // where nvcc is and the device is not, unless the policy says gate.static = off
-    STATIC_ONLY   // `plumb gate --static`: every CUDA device of the policy, and no other
+    STATIC_ONLY,  // `plumb gate --static`: every CUDA device of the policy, and no other
+    STATIC_LIST   // kernels are only listed: a CUDA device that would be missed need not be here
 };
 
 // The options that all of these commands share (ci/settings/options.h parses them).
@@ -75,8 +76,12 @@ int context_builder(struct context *context, struct error *err);
 int context_stations(struct context *context, struct error *err);
 void context_close(struct context *context);
 
-// A fresh bench on a station (on the host, to list kernels, for a static one) that sees
-// `directories`. `process` numbers the fresh processes.
+// A fresh bench without a device that sees `directories`: it lists libraries, the same on every
+// machine.
+int context_lister(struct bench **out, struct context *context, const char *const *directories,
+                   size_t directory_count, struct error *err);
+// A fresh bench on a station, which is no static one, that sees `directories`. `process` numbers
+// the fresh processes.
 int context_bench(struct bench **out, struct context *context, const struct station *station,
                   const char *const *directories, size_t directory_count, uint16_t process,
                   struct error *err);

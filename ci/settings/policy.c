@@ -167,6 +167,17 @@ bool policy_skips(const struct policy *policy, const char *kernel)
     return rule && rule->skip;
 }
 
+bool policy_skips_library(const struct policy *policy, const char *library)
+{
+    const char *slash = strrchr(library, '/');
+    for (size_t i = 0; i < policy->library_count; i++) {
+        const struct policy_library *rule = &policy->libraries[i];
+        if (fnmatch(rule->pattern, slash ? slash + 1 : library, 0) == 0)
+            return rule->skip;
+    }
+    return false;
+}
+
 const struct policy_set *policy_set_find(const struct policy *policy, const char *name)
 {
     for (size_t i = 0; i < policy->set_count; i++) {

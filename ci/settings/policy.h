@@ -16,6 +16,7 @@
 //     [gate]             margin = 0.3%   alpha = X   max-pairs = N   processes = N   seconds = N
 //                        undecided = fail|pass   removed = fail|allow   self-test = N
 //                        static = auto|off
+//     [library "GLOB"]   skip = BOOL (libraries of these file names are neither listed nor loaded)
 //     [measure]          samples = N   timeout = SECONDS   model = NAME   seed = N
 //                        bias = FILE   (of `plumb accuracy --fit`; from the repository's directory)
 #ifndef PLUMB_POLICY_H
@@ -46,9 +47,14 @@ struct policy_kernel {
     const char **devices; // none: every device of the library's kind
     size_t device_count;
     bool control;
-    bool skip;          // built, but neither measured nor missed
+    bool skip;          // listed, but neither measured nor missed
     double margin;      // 0: the gate's
     uint32_t max_pairs; // 0: the gate's
+};
+
+struct policy_library {
+    const char *pattern; // fnmatch, of the file's name without its folder
+    bool skip;           // built, but neither listed nor loaded
 };
 
 struct policy_gate {
@@ -74,6 +80,8 @@ struct policy {
     size_t set_count;
     struct policy_kernel *kernels;
     size_t kernel_count;
+    struct policy_library *libraries;
+    size_t library_count;
     struct policy_gate gate;
     uint32_t samples;  // per solo measurement
     double timeout_s;  // per series
@@ -97,6 +105,9 @@ const struct policy_kernel *policy_rule(const struct policy *policy, const char 
                                         const struct policy_device *device);
 // The policy leaves this kernel out on purpose.
 bool policy_skips(const struct policy *policy, const char *kernel);
+// The policy leaves this library (a path or file name) out on purpose: it is not loaded, so that
+// nobody knows which kernels it holds.
+bool policy_skips_library(const struct policy *policy, const char *library);
 const struct policy_set *policy_set_find(const struct policy *policy, const char *name);
 // The gate's figures with the kernel's own on top.
 struct policy_gate policy_gate_for(const struct policy *policy, const struct policy_kernel *rule);

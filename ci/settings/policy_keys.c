@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum owner { OWN_POLICY, OWN_DEVICE, OWN_SET, OWN_KERNEL, OWN_NOTHING };
+enum owner { OWN_POLICY, OWN_DEVICE, OWN_SET, OWN_KERNEL, OWN_LIBRARY, OWN_NOTHING };
 enum type {
     TYPE_TEXT,
     TYPE_TEXTS, // struct { const char **; size_t } in a row; the key may repeat
@@ -65,6 +65,8 @@ static const struct key {
     {"kernel", "skip", OWN_KERNEL, TYPE_BOOL, AT(policy_kernel, skip), 0, 0, {0}},
     {"kernel", "margin", OWN_KERNEL, TYPE_FRACTION, AT(policy_kernel, margin), 1e-4, 1, {0}},
     {"kernel", "max-pairs", OWN_KERNEL, TYPE_COUNT, AT(policy_kernel, max_pairs), 16, 1e5, {0}},
+    {"library", "", OWN_LIBRARY, TYPE_HEADER, 0, 0, 0, {0}},
+    {"library", "skip", OWN_LIBRARY, TYPE_BOOL, AT(policy_library, skip), 0, 0, {0}},
     {"gate", "", OWN_NOTHING, TYPE_HEADER, 0, 0, 0, {0}},
     {"gate", "margin", OWN_POLICY, TYPE_FRACTION, AT(policy, gate.margin), 1e-4, 1, {0}},
     {"gate", "alpha", OWN_POLICY, TYPE_FRACTION, AT(policy, gate.alpha), 1e-12, 0.5, {0}},
@@ -129,7 +131,7 @@ static void *grow(struct arena *arena, void *items, size_t *count, size_t size)
     return grown + (*count)++ * size;
 }
 
-// Every named item begins with its name, so one search serves all three.
+// Every named item begins with its name, so one search serves them all.
 static void *named_item(struct policy *p, void *items, size_t *count, size_t size, const char *name,
                         bool *made)
 {
@@ -157,6 +159,8 @@ static void *owner_of(const struct reading *r)
         return named_item(p, &p->sets, &p->set_count, sizeof(*p->sets), name, &made);
     if (r->key->owner == OWN_KERNEL)
         return named_item(p, &p->kernels, &p->kernel_count, sizeof(*p->kernels), name, &made);
+    if (r->key->owner == OWN_LIBRARY)
+        return named_item(p, &p->libraries, &p->library_count, sizeof(*p->libraries), name, &made);
     if (r->key->owner == OWN_DEVICE) {
         struct policy_device *device =
             named_item(p, &p->devices, &p->device_count, sizeof(*p->devices), name, &made);
@@ -340,7 +344,7 @@ static int unknown(const struct reading *r, struct error *err)
     if (!section_known)
         return error_set(err,
                          "%s:%u: unknown section [%.40s]; there are build, device, problems, "
-                         "kernel, gate, measure and report",
+                         "kernel, library, gate, measure and report",
                          r->label, e->line, e->section);
     return error_set(err,
                      "%s:%u: unknown key %.40s in [%.40s]; `plumb init --print` shows all keys",

@@ -19,7 +19,7 @@ static const char usage[] =
     "one,\n"
     "                                                      or a beginning and '*')\n"
     "\n"
-    "  --device DEVICE   host (default), cuda, or cuda:INDEX\n"
+    "  --device DEVICE   host (default), cuda, cuda:INDEX, or none: only lists libraries\n"
     "\n"
     "time:\n"
     "  --head LIBRARY    the library to time\n"
@@ -170,6 +170,8 @@ static int with_device(struct bench *bench, const char *name, int count, char **
     const char *index = NULL;
     bool no_device = false;
     struct error err;
+    if (strcmp(name, "none") == 0 && count == 0)
+        return protocol_run(bench, stdin);
     bench->ops = device_find(name, &index);
     if (!bench->ops) {
         fprintf(stderr,

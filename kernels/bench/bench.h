@@ -13,7 +13,7 @@ enum { EXIT_FAILED = 4 };
 
 // An open device and where the answers go.
 struct bench {
-    const struct device_ops *ops;
+    const struct device_ops *ops; // NULL: no device; libraries are only listed
     struct device_base *device;
     FILE *out; // private: what a kernel prints goes to stderr
 };

@@ -6,6 +6,7 @@
 // comes from the winsorised standard deviation (R. Wilcox, Introduction to Robust Estimation and
 // Hypothesis Testing, 2012, section 3.3): s_w / ((1 - 2 g) sqrt(n)), g = 0.1.
 #include "kernels/bench/bench.h"
+#include "kernels/bench/driver.h"
 #include "kernels/bench/module.h"
 #include "kernels/bench/series.h"
 
@@ -21,6 +22,7 @@ int hand_list(FILE *out, char **libraries, int count)
 {
     struct error err;
     int code = 0;
+    driver_stand_in();
     for (int i = 0; i < count; i++) {
         struct module module = MODULE_NONE;
         if (module_load(&module, libraries[i], false, &err)) {

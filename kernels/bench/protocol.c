@@ -2,8 +2,10 @@
 //
 // The child's side of model/wire.h. Every command is answered by `done` or `fail`.
 #include "kernels/bench/bench.h"
+#include "kernels/bench/driver.h"
 #include "kernels/bench/module.h"
 #include "kernels/bench/series.h"
+#include "kernels/device/check.h"
 #include "model/wire.h"
 
 #include <stdlib.h>
@@ -42,7 +44,7 @@ static void put_text(struct bench *bench, const char *record, const char *text)
 
 void bench_end_if_lost(struct bench *bench, const char *text)
 {
-    if (bench->device->loss == DEVICE_OK)
+    if (!bench->device || bench->device->loss == DEVICE_OK)
         return;
     put_text(bench, "note", text);
     fflush(NULL);
@@ -52,7 +54,7 @@ void bench_end_if_lost(struct bench *bench, const char *text)
     _Exit(EXIT_NO_DEVICE);
 }
 
-static void greet(struct bench *bench, const struct device_info *info)
+static void greet(struct bench *bench, const char *kind, const struct device_info *info)
 {
     struct wire_line line;
     wire_begin(&line, "hello");
@@ -60,7 +62,7 @@ static void greet(struct bench *bench, const struct device_info *info)
     wire_add_text(&line, "version", PLUMB_VERSION);
     put(bench, &line);
     wire_begin(&line, "device");
-    wire_add_text(&line, "kind", bench->ops->kind);
+    wire_add_text(&line, "kind", kind);
     wire_add_text(&line, "uuid", info->uuid);
     wire_add_text(&line, "name", info->name);
     wire_add_text(&line, "driver", info->driver);
@@ -96,6 +98,29 @@ static int do_list(struct protocol *p, const struct wire_record *r, struct error
     }
     module_release(&module);
     return 0;
+}
+
+static int do_supports(struct protocol *p, const struct wire_record *r, struct error *err)
+{
+    const char *path = wire_text(r, "library"), *name = wire_text(r, "kernel");
+    const char *text = wire_text(r, "problem");
+    struct module module = MODULE_NONE;
+    struct plumb_kernel kernel;
+    struct problem problem;
+    struct wire_line line;
+    if (!path || !name || !text)
+        return error_set(err, "bench: supports: library, kernel or problem is missing");
+    if (problem_parse(&problem, text, err) || module_load(&module, path, false, err))
+        return -1;
+    const bool found = module_find(&kernel, &module, name);
+    if (found) {
+        const struct plumb_problem asked = check_abi_problem(&problem);
+        wire_begin(&line, "supported");
+        wire_add_int(&line, "yes", kernel.supports(&asked) != 0);
+        put(p->bench, &line);
+    }
+    module_release(&module);
+    return found ? 0 : error_set(err, "%s: no kernel %.63s", path, name);
 }
 
 static struct open_series *find(struct protocol *p, int64_t id)
@@ -266,6 +291,10 @@ static int dispatch(struct protocol *p, const struct wire_record *r, struct erro
 {
     if (strcmp(r->name, "list") == 0)
         return do_list(p, r, err);
+    if (strcmp(r->name, "supports") == 0)
+        return do_supports(p, r, err);
+    if (!p->bench->ops)
+        return error_set(err, "bench: %.40s: there is no device, only list and supports", r->name);
     if (strcmp(r->name, "open") == 0)
         return do_open(p, r, err);
     if (strcmp(r->name, "pairs") == 0)
@@ -303,15 +332,17 @@ static void serve(struct protocol *p, FILE *in)
 
 int protocol_run(struct bench *bench, FILE *in)
 {
-    struct device_info info;
+    struct device_info info = {.uuid = "none", .name = "no device"};
     struct error err;
-    if (bench->ops->info(&info, bench->device, &err)) {
+    if (!bench->ops)
+        driver_stand_in();
+    else if (bench->ops->info(&info, bench->device, &err)) {
         fprintf(stderr, "bench: %s\n", err.text);
         return EXIT_FAILED;
     }
     struct protocol *p = xcalloc(1, sizeof(*p));
     p->bench = bench;
-    greet(bench, &info);
+    greet(bench, bench->ops ? bench->ops->kind : "none", &info);
     serve(p, in);
     while (p->count)
         series_free(p->open[--p->count].series);

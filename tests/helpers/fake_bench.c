@@ -53,7 +53,7 @@ static void note_down(const struct bench *bench, const char *what, const char *k
     }
 }
 
-static void greet(void)
+static void greet(const char *kind)
 {
     struct wire_line line;
     wire_begin(&line, "hello");
@@ -61,7 +61,7 @@ static void greet(void)
     wire_add_text(&line, "version", "fake");
     put(&line);
     wire_begin(&line, "device");
-    wire_add_text(&line, "kind", "host");
+    wire_add_text(&line, "kind", kind);
     wire_add_text(&line, "uuid", "fake-0001");
     wire_add_text(&line, "name", "Fake device");
     wire_add_text(&line, "driver", "1");
@@ -346,12 +346,13 @@ int main(int argc, char **argv)
     struct error err;
     char path[PATH_MAX];
     const char *device = argc == 3 && strcmp(argv[1], "--device") == 0 ? argv[2] : "";
-    if (access(marker(path), F_OK) == 0 || strcmp(device, "host") != 0) {
+    const bool known = strcmp(device, "host") == 0 || strcmp(device, "none") == 0;
+    if (access(marker(path), F_OK) == 0 || !known) {
         fprintf(stderr, "fake_bench: no device %s\n", device);
         return STATUS_LOST;
     }
     read_files(&bench);
-    greet();
+    greet(device);
     while (fgets(line, sizeof(line), stdin)) {
         struct wire_record record;
         if (wire_parse(&record, line, &err) || !serve(&bench, &record))

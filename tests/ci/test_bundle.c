@@ -3,7 +3,7 @@
 // ci/bundle: what travels to another machine, and that kernels built there are loaded with that
 // machine's libraries.
 #include "model/base.h"
-#include "tests/helper_files.h"
+#include "tests/helpers/helper_files.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Kernels and series are listed without any device, and what would silently not be measured is
+// said.
+#include "model/base.h"
+#include "tests/helpers/helper_plumb.h"
+#include "tests/helpers/helper_repo.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct helper_repo repo;
+static struct plumb_outcome outcome;
+
+static int set_up(void **state)
+{
+    (void)state;
+    helper_repo_create(&repo);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    helper_repo_remove(&repo);
+    return 0;
+}
+
+// Runs a command with a policy that builds by `command`, which has $SOURCE and $CC.
+static void with_policy(const char *what, const char *which, const char *command, const char *rest)
+{
+    char *path = xprintf("%s/policy.cfg", repo.directory);
+    char *text = xprintf("[build]\n\tinput = kernels\n\tinput = include\n\tcommand = \""
+                         "CC='cc -std=gnu17 -shared -fPIC -Iinclude'; SOURCE=kernels/blocked.c; %s"
+                         "\"\n[gate]\n\tself-test = 0\n[measure]\n\tsamples = 4\n%s",
+                         command, rest);
+    helper_write_text(path, text);
+    const char *argv[] = {what, which, "--policy", path, NULL};
+    plumb_run(&outcome, repo.directory, argv, 0);
+    free(path);
+    free(text);
+}
+
+#define ONE   "$CC -o $PLUMB_OUT/one.so $SOURCE"
+#define TWO   ONE "; cp $PLUMB_OUT/one.so $PLUMB_OUT/two.so"
+#define SMALL "[problems \"p\"]\n\tproblem = 32x32x32:fp32\n"
+#define HOST  "[device \"host\"]\n\tkind = host\n" SMALL
+#define ALL   "[kernel \"*\"]\n\tproblems = p\n"
+// A library for a device that the tests' machines need not have, linked with the driver.
+#define DRIVEN(function)                                                                           \
+    "cd $PLUMB_BUILD; echo 'int " function "(void) { return 0; }' > d.c; "                         \
+    "cc -shared -fPIC -Wl,-soname,libcuda.so.1 -o libcuda.so d.c; "                                \
+    "(sed 's/\\\"host\\\"/\\\"cuda\\\"/' $PLUMB_SOURCE/$SOURCE; "                                  \
+    "echo 'int " function "(void); int used(void); int used(void) { return " function "(); }') "   \
+    "> k.c; cc -std=gnu17 -shared -fPIC -I$PLUMB_SOURCE/include -Wl,-z,now -o $PLUMB_OUT/k.so "    \
+    "k.c -L. -lcuda"
+#define GPU "[device \"gpu\"]\n\tkind = cuda\n" SMALL
+
+static void kernels_and_series_need_no_device(void **state)
+{
+    (void)state;
+    with_policy("list", "kernels", DRIVEN("cuTensorMapEncodeTiled"), GPU ALL);
+    plumb_said(&outcome, 0, "blocked                      cuda");
+    with_policy("list", "series", DRIVEN("cuTensorMapEncodeTiled"), GPU ALL);
+    plumb_said(&outcome, 0, "32x32x32:fp32-fp32:tn        gpu");
+}
+
+static void what_cannot_be_loaded_is_named(void **state)
+{
+    (void)state;
+    with_policy("list", "kernels", DRIVEN("cuNoSuchFunction"), GPU ALL);
+    plumb_said(&outcome, 4, "k.so");
+    plumb_said(&outcome, 4, "cuNoSuchFunction");
+}
+
+static void measuring_still_needs_the_device(void **state)
+{
+    (void)state;
+    with_policy("run", "HEAD", DRIVEN("cuTensorMapEncodeTiled"),
+                "[device \"gpu\"]\n\tkind = cuda\n\tindex = 1023\n" SMALL ALL);
+    plumb_said(&outcome, 4, "device gpu: ");
+}
+
+static void twins_are_named_with_both_libraries(void **state)
+{
+    (void)state;
+    with_policy("list", "kernels", TWO, HOST ALL);
+    plumb_said(&outcome, 4, "one.so and two.so both hold a kernel named blocked");
+}
+
+static void skipped_library_is_neither_listed_nor_loaded(void **state)
+{
+    (void)state;
+    static const char spoilt[] = ONE "; echo spoilt > $PLUMB_OUT/two.so";
+    with_policy("list", "kernels", spoilt, HOST ALL);
+    plumb_said(&outcome, 4, "two.so");
+    with_policy("list", "kernels", spoilt, HOST ALL "[library \"t*.so\"]\n\tskip = true\n");
+    plumb_said(&outcome, 0, "blocked");
+    with_policy("list", "kernels", spoilt,
+                HOST ALL
+                "[library \"two.so\"]\n\tskip = false\n[library \"t*.so\"]\n\tskip = true\n");
+    plumb_said(&outcome, 4, "two.so");
+}
+
+// The same build by another policy, and by none of them is it "measured already".
+static void leaving_a_twin_out_mends_a_commit_that_was_refused(void **state)
+{
+    (void)state;
+    with_policy("run", "HEAD", TWO, HOST ALL);
+    plumb_said(&outcome, 3, "both hold a kernel named blocked");
+    with_policy("run", "HEAD", TWO, HOST ALL);
+    plumb_said(&outcome, 3, "both hold a kernel named blocked");
+    with_policy("run", "HEAD", TWO, HOST ALL "[library \"two.so\"]\n\tskip = true\n");
+    plumb_said(&outcome, 0, "OK: 1 new");
+}
+
+static void what_would_not_be_measured_is_said(void **state)
+{
+    (void)state;
+    with_policy("list", "series", ONE, HOST "[kernel \"simple\"]\n\tproblems = p\n");
+    plumb_said(&outcome, 4, "nothing to measure");
+    with_policy("list", "series", ONE "; $CC -o $PLUMB_OUT/b.so kernels/plain.c",
+                HOST "[kernel \"simple\"]\n\tproblems = p\n");
+    plumb_said(&outcome, 4, "kernel blocked (host): no section names it");
+    with_policy("list", "series", ONE,
+                HOST "[problems \"q\"]\n\tproblem = 32x32x32:bf16\n"
+                     "[kernel \"*\"]\n\tproblems = p\n\tproblems = q\n");
+    plumb_said(&outcome, 4, "[problems \"q\"] 32x32x32:bf16-bf16:tn: no kernel does it");
+    with_policy("list", "series", ONE,
+                HOST
+                "[problems \"q\"]\n\tproblem = 32x32x32:bf16\n[kernel \"*\"]\n\tproblems = q\n");
+    plumb_said(&outcome, 4, "kernel blocked (host): does none of its 1 problem");
+    plumb_said(&outcome, 4, "[problems \"p\"] 32x32x32:fp32-fp32:tn: no kernel does it");
+    with_policy("list", "series", ONE "; $CC -o $PLUMB_OUT/b.so kernels/plain.c",
+                HOST "[kernel \"blocked\"]\n\tproblems = p\n[kernel \"simple\"]\n\tskip = true\n");
+    plumb_said(&outcome, 0, "blocked");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kernels_and_series_need_no_device),
+        cmocka_unit_test(what_cannot_be_loaded_is_named),
+        cmocka_unit_test(measuring_still_needs_the_device),
+        cmocka_unit_test(twins_are_named_with_both_libraries),
+        cmocka_unit_test(skipped_library_is_neither_listed_nor_loaded),
+        cmocka_unit_test(leaving_a_twin_out_mends_a_commit_that_was_refused),
+        cmocka_unit_test(what_would_not_be_measured_is_said),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
