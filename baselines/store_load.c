@@ -161,6 +161,7 @@ static int load_verdict(struct verdict *out, struct store *store, int64_t series
     v.gpu_s = known(row_real(row, 12));
     v.sentence = row_text(row, 13, arena);
     v.explanation = row_text(row, 14, arena);
+    v.detectable = row_real(row, 15);
     sqlite3_reset(row);
     if (!sound)
         return store_damaged(store, "a verdict's kind or cause", err);

@@ -285,7 +285,8 @@ static int save_verdict(struct store *store, const struct place *place, const st
                                REAL(v->log_ratio), REAL(v->lower), REAL(v->upper),
                                REAL(v->confidence), REAL(v->log_evidence), REAL(v->margin),
                                INT(v->pairs), INT(v->processes), REAL(v->gpu_s), TEXT(v->sentence),
-                               v->explanation ? TEXT(v->explanation) : NOTHING));
+                               v->explanation ? TEXT(v->explanation) : NOTHING,
+                               v->detectable > 0 ? REAL(v->detectable) : NOTHING));
 }
 
 // Whoever kept a conclusion of this series' past, or of this run, learns that it is out of date.

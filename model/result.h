@@ -130,21 +130,36 @@ enum cause {
 const char *cause_name(enum cause cause);
 int cause_parse(enum cause *out, const char *name);
 
+// What ended a series that is undecided, and so what would decide it.
+enum verdict_limit {
+    LIMIT_NONE,    // it is decided, or nothing is known
+    LIMIT_SECONDS, // the time of the gate
+    LIMIT_PAIRS,   // its budget of pairs
+    LIMIT_MARGIN,  // it is as large as the margin: more pairs say so again
+    LIMIT_PLACES   // its processes contradict each other
+};
+
 struct verdict {
     enum verdict_kind kind;
     enum cause cause;
-    double log_ratio;        // log(head / base), point estimate; NaN if none
-    double lower, upper;     // its confidence interval at `confidence`
-    double confidence;       // e.g. 0.95
-    double log_evidence;     // natural log of the e-value against "same"; 0 = none
-    double margin;           // relative size below which a change does not count, e.g. 0.003
-    uint32_t pairs;          // pairs used
-    uint32_t processes;      // fresh processes used
-    double gpu_s;            // device seconds spent on it
-    const char *sentence;    // what a person reads first
-    const char *explanation; // what changed, in lines; NULL: nothing to explain. Untrusted text
-    const char *model;       // model and tool version that judged
-    const char *version;
+    double log_ratio;    // log(head / base), point estimate; NaN if none
+    double lower, upper; // its confidence interval at `confidence`
+    double confidence;   // e.g. 0.95
+    double log_evidence; // natural log of the e-value against "same"; 0 = none
+    double margin;       // relative size below which a change does not count, e.g. 0.003
+    uint32_t pairs;      // pairs used
+    uint32_t processes;  // fresh processes used
+    double gpu_s;        // device seconds spent on it
+    // Smallest log ratio that such a gate finds with 90 % power, by its own policy and the noise of
+    // these pairs: within its budget, or within `pairs` where it ended undecided. Not above 0: not
+    // known.
+    double detectable;
+    enum verdict_limit limit; // not stored: the sentence says it
+    uint32_t more_pairs;      // that would decide it; likewise; 0: not known
+    const char *sentence;     // what a person reads first
+    const char *explanation;  // what changed, in lines; NULL: nothing to explain. Untrusted text
+    const char *model;        // who judged: gate, drift, or plumb where nothing is computed
+    const char *version;      // raised when the same measurements give another verdict
 };
 
 // What earlier runs say of a series, newest last. Owned by the run's arena.

@@ -22,7 +22,6 @@ struct report_change {
 // What is known of one series beyond this run. All optional.
 struct report_series {
     double false_alarm_rate; // achieved on A/A pairs of this series, 0..1; NaN = not known
-    double detectable;       // smallest relative change found with 90 % power; NaN = not known
     const struct report_change *changes; // by index, ascending
     size_t change_count;
 };

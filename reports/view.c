@@ -5,7 +5,6 @@
 #include "reports/view.h"
 
 #include "model/gate/cause.h"
-#include "model/gate/study.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -14,7 +13,7 @@
 #include <time.h>
 
 static const struct device no_device = {"", "", "unknown device", "", "", ""};
-static const struct report_series no_extra = {NAN, NAN, NULL, 0};
+static const struct report_series no_extra = {NAN, NULL, 0};
 
 static double positive(double value)
 {
@@ -54,33 +53,6 @@ static void view_clocks(struct view *view)
     view->throttled = head->count ? (double)throttled / (double)head->count : 0;
     view->head_hz = positive(measurement_clock_hz(head));
     view->base_hz = positive(measurement_clock_hz(&view->result->base));
-}
-
-// What the context knows, else what the gate's default policy would find in the noise of these
-// pairs with 80 % power within its whole budget.
-static double detectable_of(const struct view *view)
-{
-    const struct measurement *base = &view->result->base, *head = &view->result->head;
-    size_t most = base->count < head->count ? base->count : head->count;
-    if (!isnan(view->extra->detectable) || most == 0)
-        return view->extra->detectable;
-    struct arena arena = {0};
-    struct gate_policy policy = gate_policy_default(view->device->kind, view->head_ns);
-    struct gate_pair *pairs = arena_alloc(&arena, most * sizeof(*pairs));
-    double *ratios = arena_alloc(&arena, most * sizeof(*ratios)), found = NAN;
-    size_t count = gate_pairs(pairs, base, head, &arena);
-    for (size_t i = 0; i < count; i++)
-        ratios[i] = pairs[i].log_ratio;
-    if (view->result->verdict.margin > 0) {
-        policy.margin = view->result->verdict.margin;
-        policy.floor = policy.margin / 2;
-    }
-    if (count >= policy.min_pairs) {
-        double sd = robust_sd(ratios, count);
-        found = study_detectable(&policy, sd, gate_budget(&policy, sd, policy.max_pairs), 0.8);
-    }
-    arena_free(&arena);
-    return isfinite(found) ? expm1(found) : NAN;
 }
 
 static double measured_ns(const struct measurement *m)
@@ -123,7 +95,7 @@ static struct view view_one(const struct run *run, size_t index,
     const struct prediction *p = &result->prediction;
     view.actual_predicted = p->feasible && p->time_ns > 0 ? view.head_ns / p->time_ns : NAN;
     view_clocks(&view);
-    view.detectable = detectable_of(&view);
+    view.detectable = v->detectable > 0 ? expm1(v->detectable) : NAN;
     view.outcome = outcome_of(run, result);
     view.is_environment =
         (v->kind == VERDICT_SLOWER || v->kind == VERDICT_FASTER) && has_cause_outside(v->cause);

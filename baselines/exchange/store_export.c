@@ -8,6 +8,7 @@
 #include "baselines/study.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 static void put_commit(FILE *file, bool *outer, const char *name, const struct commit *c)
@@ -195,6 +196,7 @@ static void put_verdict(FILE *file, bool *outer, const struct verdict *v)
     jsonl_int_member(file, &first, "pairs", v->pairs);
     jsonl_int_member(file, &first, "processes", v->processes);
     jsonl_real_member(file, &first, "gpu_s", v->gpu_s);
+    jsonl_real_member(file, &first, "detectable", v->detectable > 0 ? v->detectable : NAN);
     jsonl_text_member(file, &first, "sentence", v->sentence);
     if (v->explanation)
         jsonl_text_member(file, &first, "explanation", v->explanation);

@@ -176,6 +176,7 @@ static bool read_verdict(struct verdict *out, const struct node *node)
                         .pairs = (uint32_t)node_int(node, "pairs", 0),
                         .processes = (uint32_t)node_int(node, "processes", 0),
                         .gpu_s = node_real(node, "gpu_s", 0),
+                        .detectable = node_real(node, "detectable", NAN),
                         .sentence = node_text(node, "sentence", ""),
                         .explanation = node_text(node, "explanation", NULL),
                         .model = node_text(node, "model", ""),

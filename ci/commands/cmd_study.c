@@ -55,7 +55,7 @@ static const struct argp_option table[] = {
     {"rounds", OPT_ROUNDS, "N", 0, "Gates of each series, each in fresh processes [20]", 0},
     {"seconds", OPT_SECONDS, "N", 0, "Begin no round after this time", 0},
     {"margin", OPT_MARGIN, "PERCENT", 0, "Smallest change that counts [by device and size]", 0},
-    {"max-pairs", OPT_MOST_PAIRS, "N", 0, "Of a gate's first process [256]", 0},
+    {"max-pairs", OPT_MOST_PAIRS, "N", 0, "Of a gate's first process [as a gate]", 0},
     {"exact-pairs", OPT_EXACT_PAIRS, "N", 0,
      "Of each series in one process, whatever they show: a recording, not a gate", 0},
     {"faster", 'f', NULL, 0, "Also the other way round: improvements", 0},
@@ -235,7 +235,7 @@ static void gather(struct studied *s)
 
 static void conclude(struct studied *s, const struct totals *t)
 {
-    const double alpha = gate_policy_default("cuda", 0).alpha;
+    const double alpha = gate_defaults.alpha;
     const bool too_many = t->alarms > 0 && binomial_tail(t->alarms, t->aa, alpha) < 0.01;
     s->run.conclusion = too_many ? CONCLUDE_UNDECIDED : CONCLUDE_OK;
     s->run.headline = arena_printf(

@@ -3,7 +3,6 @@
 // Where a run's results go when it is over: report files, annotations, and the last line. It
 // decides nothing; the verdicts are made before.
 #include "ci/commands/output.h"
-#include "model/gate/study.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -30,24 +29,6 @@ static void annotate(const struct run *run)
     report->write(&text, run, NULL);
     fwrite(text.bytes, 1, text.length, stdout);
     buffer_free(&text);
-}
-
-// The smallest change that as many pairs as this run took show with 90 % power, from their noise.
-static double detectable(const struct run *run, const struct result *r, struct arena *arena)
-{
-    const size_t most = r->base.count < r->head.count ? r->base.count : r->head.count;
-    if (!r->verdict.pairs || !most || r->device >= run->device_count)
-        return NAN;
-    struct gate_pair *pairs = arena_alloc(arena, most * sizeof(*pairs));
-    struct gate_policy policy =
-        gate_policy_default(run->devices[r->device].kind, measurement_time_ns(&r->base));
-    if (r->verdict.margin > 0) {
-        policy.floor *= r->verdict.margin / policy.margin;
-        policy.margin = r->verdict.margin;
-    }
-    const size_t count = gate_pairs(pairs, &r->base, &r->head, arena);
-    const double change = expm1(study_detectable_of(&policy, pairs, count, 0.9, arena));
-    return isfinite(change) ? change : NAN;
 }
 
 static int achieved_rate(double *out, const struct run *run, const struct result *r,
@@ -83,7 +64,7 @@ int output_context(struct report_context *out, const struct run *run, const stru
     struct report_series *series = arena_alloc(arena, (run->count + 1) * sizeof(*series));
     struct report_record *records = arena_alloc(arena, (run->device_count + 1) * sizeof(*records));
     for (size_t i = 0; i < run->count; i++) {
-        series[i] = (struct report_series){.detectable = detectable(run, &run->results[i], arena)};
+        series[i] = (struct report_series){0};
         if (achieved_rate(&series[i].false_alarm_rate, run, &run->results[i], store, err))
             return -1;
     }

@@ -5,6 +5,7 @@
 #include "ci/gate/judge.h"
 #include "ci/gate/explain.h"
 #include "ci/gate/measuring.h"
+#include "ci/gate/next_step.h"
 #include "ci/gate/static_gate.h"
 #include "ci/settings/bias_file.h"
 #include "model/gate/cause.h"
@@ -160,11 +161,15 @@ static void no_time(struct run *run, struct result *r)
         name_of(run, r));
 }
 
-static void stamp(struct run *run)
+// Who computed a verdict has signed it; what needs no computing is this program's.
+static void sign(struct run *run)
 {
     for (size_t i = 0; i < run->count; i++) {
-        run->results[i].verdict.model = run->results[i].prediction.model;
-        run->results[i].verdict.version = PLUMB_VERSION;
+        struct verdict *v = &run->results[i].verdict;
+        if (v->model)
+            continue;
+        v->model = "plumb";
+        v->version = PLUMB_VERSION;
     }
 }
 
@@ -255,7 +260,7 @@ static void release_alarms(struct run *run)
         kernel[tested] = kernels - 1;
         index[tested++] = i;
     }
-    gate_release(released, evidence, kernel, tested, gate_policy_default("cuda", 1e6).q);
+    gate_release(released, evidence, kernel, tested, gate_defaults.q);
     for (size_t i = 0; i < tested; i++) {
         struct result *r = &run->results[index[i]];
         bool alarm = r->verdict.kind == VERDICT_SLOWER || r->verdict.kind == VERDICT_FASTER;
@@ -299,8 +304,9 @@ int judge_gate(struct run *run, const struct plan *plan, struct context *context
     }
     release_alarms(run);
     find_causes(run, self, self_count);
+    say_next_steps(run, plan, &context->policy);
     explain_alarms(run, plan, context, base, head);
-    stamp(run);
+    sign(run);
     return 0;
 }
 
@@ -343,5 +349,5 @@ void judge_run(struct run *run, const struct plan *plan, const struct built *hea
             sentence_of_drift(run, r);
         }
     }
-    stamp(run);
+    sign(run);
 }

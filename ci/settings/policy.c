@@ -2,6 +2,7 @@
 //
 // A policy as a whole: read, checked against itself, and asked. Its keys are in policy_keys.c.
 #include "ci/settings/policy_keys.h"
+#include "model/gate/gate.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -33,8 +34,11 @@ static void set_defaults(struct policy *policy)
     policy->recipe.outputs = "*.so";
     policy->recipe.timeout_s = 600;
     policy->sandbox = SANDBOX_AUTO;
-    policy->gate = (struct policy_gate){
-        .alpha = 1e-3, .max_pairs = 256, .processes = 4, .seconds = 600, .self_test = 3};
+    policy->gate = (struct policy_gate){.alpha = gate_defaults.alpha,
+                                        .max_pairs = gate_defaults.max_pairs,
+                                        .processes = gate_defaults.processes,
+                                        .seconds = 600,
+                                        .self_test = 3};
     policy->samples = 24;
     policy->timeout_s = 60;
     policy->model = "sol";

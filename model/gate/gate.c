@@ -59,21 +59,23 @@ static const uint32_t recent_pairs = 16;
 // 4 in 99 for 615, 5 in 95 for 480; without any stretch it is 73 for 321.
 static const double steady = 4;
 
+const struct gate_policy gate_defaults = {
+    .alpha = 1e-3,
+    .q = 0.01,
+    .confidence = 0.95,
+    .block_pairs = 8,
+    .min_pairs = 16,
+    .max_pairs = 256,
+    .confirm_pairs = 64,
+    .stretch = 4,
+    .processes = 4,
+};
+
 struct gate_policy gate_policy_default(const char *device_kind, double size_ns)
 {
-    struct gate_policy policy = {
-        .alpha = 1e-3,
-        .q = 0.01,
-        .confidence = 0.95,
-        .margin = 0.003,
-        .scale = 0.004,
-        .block_pairs = 8,
-        .min_pairs = 16,
-        .max_pairs = 256,
-        .confirm_pairs = 64,
-        .stretch = 4,
-        .processes = 4,
-    };
+    struct gate_policy policy = gate_defaults;
+    policy.margin = 0.003;
+    policy.scale = 0.004;
     if (strcmp(device_kind, "host") == 0) {
         policy.margin = 0.03;
         policy.scale = 0.03;

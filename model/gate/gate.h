@@ -30,19 +30,19 @@
 #include "model/robust.h"
 
 struct gate_policy {
-    double alpha;           // chance of a false alarm of one series; 1e-3
-    double q;               // false discovery rate over all series of a gate; 0.01
-    double confidence;      // of the interval; 1 - confidence is the chance of a false "same"; 0.95
+    double alpha;           // chance of a false alarm of one series
+    double q;               // false discovery rate over all series of a gate
+    double confidence;      // of the interval; 1 - confidence is the chance of a false "same"
     double margin;          // log ratio below which a change does not count
     double floor;           // log ratio up to which a shift is no change; margin / 2
     double scale;           // SD of one pair's log ratio from history; the start if there is none
     double scale_pairs;     // weight of `scale`, in pairs; INFINITY: never learn from the stream
-    uint32_t block_pairs;   // pairs between looks; 8
-    uint32_t min_pairs;     // no decision before; 16
-    uint32_t max_pairs;     // budget of the first process; 256
-    uint32_t confirm_pairs; // budget of each further process; 64
-    double stretch;         // a noisy series' budgets are up to so many times as large; 4; 1: never
-    uint32_t processes;     // in all, when the first one alarms or leaves it open; 1: no other; 4
+    uint32_t block_pairs;   // pairs between looks
+    uint32_t min_pairs;     // no decision before
+    uint32_t max_pairs;     // budget of the first process
+    uint32_t confirm_pairs; // budget of each further process
+    double stretch;         // a noisy series' budgets are up to so many times as large; 1: never
+    uint32_t processes;     // in all, when the first one alarms or leaves it open; 1: no other
 };
 
 // A kernel's size, for gate_policy_default(): the time, ns, of the first block among the base's
@@ -52,6 +52,10 @@ struct gate_policy {
 // profile; gate_size.c says how and why. 0 without samples.
 double gate_size_ns(const struct sample *base, size_t count, const struct problem *problem,
                     const struct gpu *gpu);
+
+// What every default has in common: all but margin, floor and scale, which gate_policy_default()
+// sets. Here and nowhere else.
+extern const struct gate_policy gate_defaults;
 
 // Defaults by the size of the kernel, ns (gate_size_ns()): margin 0.003 above 100 us, 0.005 below,
 // 0.03 on a shared host. Identical kernels in other places and binaries of a process were off by up
@@ -142,6 +146,11 @@ double gate_outlook(const struct gate_series *series, const struct gate_decision
 // is decided.
 uint32_t gate_confirmation_pairs(const struct gate_series *series, const struct gate_decision *now);
 
+// Pairs that would decide a series that is open, if its true log ratio is what its pairs show:
+// until the evidence is there, and until an alarm is confirmed. INFINITY: it lies so near the
+// margin, or its processes contradict each other, that more pairs would not decide it soon.
+double gate_missing_pairs(const struct gate_series *series, const struct gate_decision *now);
+
 // Which of the series at work gets the next block: round robin until each has its min_pairs, then
 // the one that promises most verdicts per second. SIZE_MAX when none has next == GATE_MORE.
 struct gate_turn {
@@ -171,8 +180,8 @@ size_t gate_pairs(struct gate_pair *out, const struct measurement *base,
 
 // The whole judgement from stored samples: pairs are matched by (process, block, pair), and a pair
 // counts only if both samples are present, not excluded, and have a positive finite time. Fills
-// every field of `out` but `cause` (set to placement or none). The sentence lives in the arena.
-// Broken states give VERDICT_BROKEN, an empty base VERDICT_NEW.
+// every field of `out` but `cause` (set to placement or none) and the explanation. The sentence
+// lives in the arena. Broken states give VERDICT_BROKEN, an empty base VERDICT_NEW.
 void gate_judge(struct verdict *out, const struct measurement *base, const struct measurement *head,
                 const struct gate_policy *policy, struct arena *arena);
 

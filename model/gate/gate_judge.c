@@ -9,7 +9,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-static const char gate_version[] = "2";
+// Raised whenever the same samples give another verdict or another sentence.
+static const char gate_version[] = "3";
 
 static int by_pair(const void *left, const void *right)
 {
@@ -158,16 +159,17 @@ static const char *clock_text(const struct clock_effect *clock, struct arena *ar
 }
 
 // Why the budget was not enough: the change is real but of about the margin's size, or noise.
-static const char *doubt_text(const struct verdict *v, double detectable, struct arena *arena)
+static const char *doubt_text(const struct verdict *v, struct arena *arena)
 {
     if ((v->lower > 0 || v->upper < 0) && fabs(v->log_ratio) < 1.5 * v->margin)
         return arena_printf(arena, "; real, but near the margin of %.2f %%", 100 * v->margin);
-    if (!isfinite(detectable))
+    if (!isfinite(v->detectable))
         return "; too few pairs to say more";
-    return arena_printf(arena, "; such noise hides changes below %.2g %%", 100 * expm1(detectable));
+    return arena_printf(arena, "; such noise hides changes below %.2g %%",
+                        100 * expm1(v->detectable));
 }
 
-static const char *sentence(const struct verdict *v, const char *reservation, double detectable,
+static const char *sentence(const struct verdict *v, const char *reservation,
                             const struct clock_effect *clock, struct arena *arena)
 {
     if (v->pairs == 0)
@@ -184,8 +186,7 @@ static const char *sentence(const struct verdict *v, const char *reservation, do
     case VERDICT_SAME:
         return arena_printf(arena, "same within %.2f %%: %s, %s", 100 * v->margin, size, effort);
     default:
-        return arena_printf(arena, "undecided: %s, %s%s", size, effort,
-                            doubt_text(v, detectable, arena));
+        return arena_printf(arena, "undecided: %s, %s%s", size, effort, doubt_text(v, arena));
     }
 }
 
@@ -211,33 +212,76 @@ static bool judge_states(struct verdict *out, const struct measurement *base,
     return true;
 }
 
+// What such a gate finds with 90 % power: within its budget, or within what it had where it ended
+// open.
+static double detectable_by(const struct verdict *v, const struct gate_policy *policy,
+                            const struct gate_pair *pairs, size_t count, struct arena *arena)
+{
+    double *work = arena_alloc(arena, count * sizeof(*work));
+    for (size_t i = 0; i < count; i++)
+        work[i] = pairs[i].log_ratio;
+    if (count < 2)
+        return NAN;
+    const double sd = robust_sd(work, count);
+    const uint32_t budget = gate_budget(policy, sd, policy->max_pairs), taken = (uint32_t)count;
+    const bool open = v->kind == VERDICT_UNDECIDED || taken > budget;
+    const double found = study_detectable(policy, sd, open ? taken : budget, 0.9);
+    return isfinite(found) ? found : NAN;
+}
+
+// What ended it, and what would decide it.
+static void find_limit(struct verdict *out, const struct gate_series *series,
+                       const struct gate_decision *d)
+{
+    const double more = gate_missing_pairs(series, d);
+    if (d->placement)
+        out->limit = LIMIT_PLACES;
+    else if (!isfinite(more))
+        out->limit = LIMIT_MARGIN;
+    else
+        out->limit = d->next == GATE_DONE ? LIMIT_PAIRS : LIMIT_SECONDS;
+    out->more_pairs = isfinite(more) ? (uint32_t)more : 0;
+}
+
+// Why what the pairs say does not stand; NULL: it does.
+static const char *reservation_of(const struct verdict *v, const struct gate_pair *pairs,
+                                  const struct gate_policy *policy, bool placement,
+                                  struct arena *arena)
+{
+    const bool alarm = v->kind == VERDICT_SLOWER || v->kind == VERDICT_FASTER;
+    if (order_is_fixed(pairs, v->pairs))
+        return "the order inside the pairs was not random";
+    if (placement)
+        return "one process shows a change that another refutes (placement)";
+    if (alarm && v->processes < policy->processes)
+        return arena_printf(arena, "%s, but confirmed by %u of %u processes",
+                            verdict_kind_name(v->kind), v->processes, policy->processes);
+    return NULL;
+}
+
 static void judge_pairs(struct verdict *out, const struct gate_pair *pairs, size_t count,
                         const struct gate_policy *policy, struct arena *arena)
 {
     struct gate_series series;
     replay(&series, policy, pairs, count, arena);
-    struct gate_decision d = gate_series_decide(&series);
     gate_series_interval(&series, &out->lower, &out->upper);
+    series.policy = *policy; // it takes no more pairs: what would be next, by the gate's own policy
+    series.capacity = UINT32_MAX;
+    struct gate_decision d = gate_series_decide(&series);
     out->kind = d.kind;
     out->cause = d.placement ? CAUSE_PLACEMENT : CAUSE_NONE;
     out->log_ratio = d.log_ratio;
     out->log_evidence = d.log_evidence;
     out->pairs = d.pairs;
     out->processes = count_processes(pairs, count);
-    const char *reservation = NULL;
-    bool alarm = d.kind == VERDICT_SLOWER || d.kind == VERDICT_FASTER;
-    if (order_is_fixed(pairs, count))
-        reservation = "the order inside the pairs was not random";
-    else if (d.placement)
-        reservation = "one process shows a change that another refutes (placement)";
-    else if (alarm && out->processes < policy->processes)
-        reservation = arena_printf(arena, "%s, but confirmed by %u of %u processes",
-                                   verdict_kind_name(d.kind), out->processes, policy->processes);
+    const char *reservation = reservation_of(out, pairs, policy, d.placement, arena);
     if (reservation)
         out->kind = VERDICT_UNDECIDED;
+    if (out->kind == VERDICT_UNDECIDED && count > 0)
+        find_limit(out, &series, &d);
+    out->detectable = detectable_by(out, policy, pairs, count, arena);
     struct clock_effect clock = clock_explain(d.log_ratio, pairs, count, 0, arena);
-    double detectable = study_detectable_of(policy, pairs, count, 0.9, arena);
-    out->sentence = sentence(out, reservation, detectable, &clock, arena);
+    out->sentence = sentence(out, reservation, &clock, arena);
 }
 
 void gate_judge(struct verdict *out, const struct measurement *base, const struct measurement *head,
@@ -248,6 +292,7 @@ void gate_judge(struct verdict *out, const struct measurement *base, const struc
         .log_ratio = NAN,
         .lower = -INFINITY,
         .upper = INFINITY,
+        .detectable = NAN,
         .confidence = policy->confidence,
         .margin = policy->margin,
         .gpu_s = device_seconds(base) + device_seconds(head),

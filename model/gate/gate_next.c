@@ -157,6 +157,33 @@ uint32_t gate_confirmation_pairs(const struct gate_series *s, const struct gate_
     return (uint32_t)fmin(here + further * each, 1 << 30);
 }
 
+// So many budgets are not "soon".
+static const double too_many_budgets = 16;
+
+double gate_missing_pairs(const struct gate_series *s, const struct gate_decision *now)
+{
+    const struct gate_policy *policy = &s->policy;
+    const double size = fabs(now->log_ratio), sd = sd_now(s), block = policy->block_pairs;
+    const double too_many = too_many_budgets * gate_budget(policy, sd, policy->max_pairs);
+    if (!isfinite(size) || now->placement)
+        return INFINITY;
+    double missing, rate;
+    if (size < policy->margin) {
+        missing = -log(1 - policy->confidence) - now->log_same;
+        rate = growth((policy->margin - size) / sd);
+    } else {
+        missing = -log(policy->alpha) - now->log_evidence;
+        rate = growth((size - policy->floor) / sd);
+    }
+    double pairs = missing > 0 ? chance_room * missing / rate : 0;
+    struct gate_decision alarm = *now;
+    alarm.kind = now->log_ratio > 0 ? VERDICT_SLOWER : VERDICT_FASTER;
+    alarm.next = GATE_CONFIRM;
+    if (size >= policy->margin && s->processes < policy->processes)
+        pairs += gate_confirmation_pairs(s, &alarm);
+    return pairs < too_many ? block * ceil(fmax(pairs, 1) / block) : INFINITY;
+}
+
 // Until each has its min_pairs, the one that has the fewest; of those that promise nothing too.
 size_t gate_next_series(const struct gate_turn *turns, size_t count)
 {

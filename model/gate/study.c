@@ -103,16 +103,6 @@ double study_detectable(const struct gate_policy *policy, double sd, uint32_t pa
     return fmax(by_evidence, by_size);
 }
 
-double study_detectable_of(const struct gate_policy *policy, const struct gate_pair *pairs,
-                           size_t count, double power, struct arena *arena)
-{
-    double *work = arena_alloc(arena, count * sizeof(*work));
-    for (size_t i = 0; i < count; i++)
-        work[i] = pairs[i].log_ratio;
-    return count < 2 ? INFINITY
-                     : study_detectable(policy, robust_sd(work, count), (uint32_t)count, power);
-}
-
 struct scored {
     double score;
     bool changed;

@@ -19,9 +19,6 @@ double binomial_tail(uint64_t hits, uint64_t trials, double p);
 // both evidence against `floor` and an estimate of at least `margin`. Normal noise; INFINITY if no
 // change is detectable with so few pairs.
 double study_detectable(const struct gate_policy *policy, double sd, uint32_t pairs, double power);
-// The same from the series' own pairs: their robust SD.
-double study_detectable_of(const struct gate_policy *policy, const struct gate_pair *pairs,
-                           size_t count, double power, struct arena *arena);
 
 // Receiver operating characteristic of a score: for every threshold the share of null and of
 // changed cases at or above it. Points run from (0,0) to (1,1) with falling threshold; out has room

@@ -78,7 +78,10 @@ void drift_judge(struct verdict *out, const struct history *history, const struc
                             .lower = -INFINITY,
                             .upper = INFINITY,
                             .confidence = policy->confidence,
-                            .margin = policy->margin};
+                            .margin = policy->margin,
+                            .detectable = NAN,
+                            .model = "drift",
+                            .version = "1"};
     const struct level level = find_level(history);
     double time_ns = measurement_time_ns(now);
     if (!level.count || !(time_ns > 0))

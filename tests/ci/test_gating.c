@@ -2,6 +2,7 @@
 //
 // Whole gates by the real program, with a bench that keeps a journal: how many processes they take,
 // what a killed one does again, and what becomes of series there was no time for.
+#include "baselines/store.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
 
@@ -153,6 +154,37 @@ static void killed_gate_goes_on_and_measures_nothing_twice(void **state)
     free(calm);
 }
 
+// Pairs that scatter by 10 % and a budget of 16: the store keeps who judged and what could be
+// found.
+static void undecided_series_names_the_next_step(void **state)
+{
+    (void)state;
+    char head[OBJECT_ID_TEXT];
+    struct store *stored;
+    struct run run;
+    struct error err;
+    char start[OBJECT_ID_TEXT];
+    text_copy(start, sizeof(start), base);
+    write_policy("\tmax-pairs = 16\n\tself-test = 0\n");
+    commit(base, "loud-base", NULL, (const char *const[]){"scatter-4-1", NULL}, 8);
+    commit(head, "loud", base, (const char *const[]){"scatter-4-1", NULL}, 9);
+    gate(head, 0);
+    plumb_said(&outcome, 2, "UNDECIDED: 1 undecided");
+    assert_non_null(strstr(outcome.output, " more pairs would decide it: set gate.max-pairs = "));
+    assert_non_null(strstr(outcome.output, " (now 16)"));
+    assert_int_equal(store_open(&stored, store, STORE_READ, &err), 0);
+    int64_t newest;
+    assert_int_equal(store_last_run(&newest, stored, RUN_GATE, &err), 0);
+    assert_int_equal(store_load_run(&run, stored, newest, &err), 0);
+    const struct verdict *v = &run.results[0].verdict;
+    assert_string_equal(v->model, "gate");
+    assert_true(atoi(v->version) >= 3);
+    assert_true(v->detectable > 0.03 && v->detectable < 0.1);
+    run_free(&run);
+    store_close(stored);
+    text_copy(base, sizeof(base), start);
+}
+
 static void series_without_time_are_undecided_not_new(void **state)
 {
     (void)state;
@@ -174,6 +206,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_series_and_the_self_test_share_the_processes),
         cmocka_unit_test(killed_gate_goes_on_and_measures_nothing_twice),
+        cmocka_unit_test(undecided_series_names_the_next_step),
         cmocka_unit_test(series_without_time_are_undecided_not_new),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -184,6 +184,7 @@ static void make_verdict(struct result *r, const struct plan *plan)
     v->pairs = plan->kind == VERDICT_UNDECIDED ? 512 : 96;
     v->processes = 3;
     v->gpu_s = 0.4;
+    v->detectable = plan->kind == VERDICT_UNDECIDED ? 0.0072 : 0.0041;
 }
 
 static void make_result(struct run *run, struct result *r, const struct plan *plan, uint64_t *state)
@@ -335,8 +336,7 @@ struct report_context helper_context(struct run *run)
     for (size_t i = 0; i < run->count; i++) {
         struct report_change *change = arena_alloc(&run->arena, sizeof(*change));
         *change = (struct report_change){.index = 41, .log_ratio = 0.02, .log_evidence = 38};
-        series[i] =
-            (struct report_series){0.011, 0.0021, change, run->results[i].history.count > 41};
+        series[i] = (struct report_series){0.011, change, run->results[i].history.count > 41};
     }
     return (struct report_context){.series = series, .commit_url = "https://example.org/commit/"};
 }

@@ -134,6 +134,7 @@ void make_result(struct result *out, struct run *run, unsigned kernel, uint64_t 
                                     .pairs = 20,
                                     .processes = 1,
                                     .gpu_s = 0.5,
+                                    .detectable = 0.0042,
                                     .sentence = "2.0 % slower, and sure of it",
                                     .explanation = "it spills now\nregisters: 64 -> 255",
                                     .model = "duet",
@@ -237,9 +238,9 @@ static bool same_verdict(const struct verdict *a, const struct verdict *b)
     return (same_text(a->sentence, b->sentence) && same_text(a->explanation, b->explanation) &&
             a->kind == b->kind && a->cause == b->cause && same_real(a->log_ratio, b->log_ratio) &&
             same_real(a->lower, b->lower) && same_real(a->upper, b->upper) &&
-            a->confidence == b->confidence && a->log_evidence == b->log_evidence &&
-            a->margin == b->margin && a->pairs == b->pairs && a->processes == b->processes &&
-            a->gpu_s == b->gpu_s && same_text(a->model, b->model) &&
+            a->detectable == b->detectable && a->confidence == b->confidence &&
+            a->log_evidence == b->log_evidence && a->margin == b->margin && a->pairs == b->pairs &&
+            a->processes == b->processes && a->gpu_s == b->gpu_s && same_text(a->model, b->model) &&
             same_text(a->version, b->version)) ||
            differ("verdict");
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a gate concludes from stored samples, and the sentence it says.
-#include "model/gate/gate.h"
+#include "model/gate/study.h"
 #include "tests/helpers/helper_random.h"
 #include "tests/helpers/helper_stored.h"
 
@@ -13,6 +13,11 @@
 #include <cmocka.h>
 
 static const double large_ns = 1e6;
+
+static bool near_enough(double a, double b)
+{
+    return fabs(a - b) < 1e-9;
+}
 
 // Measure a series block by block, store the samples, judge them again.
 static void stored_samples_give_the_verdict_reached_while_measuring(void **state)
@@ -103,6 +108,82 @@ static void undecided_sentence_says_why(void **state)
     stored_free(noisy);
     stored_free(near_margin);
     stored_free(short_run);
+}
+
+// By the policy that judged, not by the defaults: a stricter alpha and a smaller budget find less.
+static void what_is_detectable_goes_by_the_policy_that_judged(void **state)
+{
+    (void)state;
+    struct stored *s = stored_new();
+    struct gate_policy policy = gate_policy_default("cuda", large_ns), strict = policy;
+    strict.alpha = 1e-9;
+    strict.max_pairs = 64;
+    store_duet(s, 0, 64, 1);
+    double ratios[64];
+    for (size_t i = 0; i < 64; i++)
+        ratios[i] = log(s->head_samples[i].time_ns / s->base_samples[i].time_ns);
+    const double sd = robust_sd(ratios, 64);
+    const struct verdict plain = stored_judge(s, &policy), less = stored_judge(s, &strict);
+    assert_int_equal(plain.kind, VERDICT_SAME);
+    assert_true(near_enough(plain.detectable, study_detectable(&policy, sd, 256, 0.9)));
+    assert_true(near_enough(less.detectable, study_detectable(&strict, sd, 64, 0.9)));
+    assert_true(less.detectable > 1.2 * plain.detectable);
+    stored_free(s);
+}
+
+// Seconds ended it: the first process has budget left. With as many pairs more as it says, and a
+// few looks, nearly all are decided.
+static void open_verdict_says_what_would_decide_it(void **state)
+{
+    (void)state;
+    struct gate_policy policy = gate_policy_default("host", large_ns);
+    struct random random = {7};
+    int decided = 0, trials = 0;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        struct stored *s = stored_new();
+        double head_ns[2000];
+        for (size_t i = 0; i < 2000; i++)
+            head_ns[i] = 1e6 * exp(0.1 + 0.1 * random_normal(&random));
+        for (uint32_t i = 0; i < 24; i++)
+            store_pair(s, 1e6, head_ns[i], i % 3 == 0, i, 0);
+        const struct verdict open = stored_judge(s, &policy);
+        if (open.kind == VERDICT_UNDECIDED && open.limit == LIMIT_SECONDS) {
+            const uint32_t all = 24 + open.more_pairs, each = (all + 3) / 4;
+            assert_true(all < 2000);
+            for (uint32_t i = 24; i < all; i++)
+                store_pair(s, 1e6, head_ns[i], i % 3 == 0, i, (uint16_t)(i / each));
+            trials++;
+            decided += stored_judge(s, &policy).kind == VERDICT_SLOWER;
+        }
+        stored_free(s);
+    }
+    if (trials < 40 || decided < 0.8 * trials)
+        fail_msg("%d of %d decided", decided, trials);
+}
+
+static void open_verdict_says_what_ended_it(void **state)
+{
+    (void)state;
+    struct gate_policy policy = gate_policy_default("cuda", large_ns);
+    struct stored *budget = stored_new(), *margin = stored_new();
+    policy.processes = 1;
+    policy.max_pairs = 24;
+    policy.stretch = 1;
+    store_duet(budget, 0.0045, 24, 1);
+    const struct verdict spent = stored_judge(budget, &policy);
+    assert_int_equal(spent.kind, VERDICT_UNDECIDED);
+    assert_int_equal(spent.limit, LIMIT_PAIRS);
+    assert_true(spent.more_pairs >= 8 && spent.more_pairs < 400);
+    policy.max_pairs = 256;
+    store_duet(margin, 0.0028, 250, 1);
+    const double off = stored_judge(margin, &policy).log_ratio - 0.00295;
+    for (size_t i = 0; i < margin->head.count; i++)
+        margin->head_samples[i].time_ns *= exp(-off);
+    const struct verdict at_margin = stored_judge(margin, &policy);
+    assert_int_equal(at_margin.kind, VERDICT_UNDECIDED);
+    assert_int_equal(at_margin.limit, LIMIT_MARGIN);
+    stored_free(budget);
+    stored_free(margin);
 }
 
 // Feeding samples as they come takes the same pairs as judging them later.
@@ -221,6 +302,9 @@ int main(void)
         cmocka_unit_test(verdict_says_size_interval_evidence_and_effort),
         cmocka_unit_test(sentence_says_what_the_clock_did),
         cmocka_unit_test(undecided_sentence_says_why),
+        cmocka_unit_test(what_is_detectable_goes_by_the_policy_that_judged),
+        cmocka_unit_test(open_verdict_says_what_would_decide_it),
+        cmocka_unit_test(open_verdict_says_what_ended_it),
         cmocka_unit_test(samples_are_fed_by_the_rule_they_are_judged_by),
         cmocka_unit_test(alarm_of_one_process_is_not_yet_a_verdict),
         cmocka_unit_test(fixed_order_is_no_evidence),
