@@ -4,8 +4,8 @@
 // The line protocol around it is bench.c.
 #include "kernels/bench/series.h"
 
+#include "kernels/bench/arm.h"
 #include "kernels/bench/buffers.h"
-#include "kernels/bench/module.h"
 #include "kernels/device/check.h"
 #include "kernels/device/inputs.h"
 
@@ -15,16 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NOTE = 256, ORDER_STREAM = 77 };
+enum { ORDER_STREAM = 77 };
 static const double WARM_NS = 50e6; // a kernel that has run this long needs no further warming
-
-// One library's side of the series.
-struct arm {
-    bool used;
-    struct module module;
-    struct plumb_kernel kernel;
-    char note[NOTE];
-};
 
 struct series {
     const struct device_ops *ops;
@@ -41,44 +33,18 @@ struct series {
 
 static const char *const role_names[] = {"base", "head"};
 
-// The series cannot be timed; `state` says why. Returns 1 so that a step can stop the others.
-static int PRINTF_LIKE(4, 5) refuse(struct series_state *state, enum sample_role role,
-                                    enum measurement_state why, const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    vsnprintf(state->note, sizeof(state->note), format, list);
-    va_end(list);
-    state->role = role;
-    state->state = why;
-    return 1;
-}
-
 static int load_arm(struct series *s, enum sample_role role, bool copy, struct series_state *state)
 {
-    struct arm *arm = &s->arms[role];
-    const char *path = role == ROLE_BASE ? s->spec.base : s->spec.head;
-    struct error why;
-    arm->used = true;
-    if (module_load(&arm->module, path, copy, &why))
-        return refuse(state, role, MEASURED_UNBUILDABLE, "%.500s", why.text);
-    if (!module_find(&arm->kernel, &arm->module, s->spec.kernel))
-        return refuse(state, role, MEASURED_MISSING, "no kernel of this name in the library");
-    if (strcmp(arm->module.library->device, s->ops->kind) != 0)
-        return refuse(state, role, MEASURED_UNSUPPORTED, "a kernel for device %.40s, not %s",
-                      arm->module.library->device, s->ops->kind);
-    const struct plumb_problem problem = check_abi_problem(&s->spec.problem);
-    if (!arm->kernel.supports(&problem))
-        return refuse(state, role, MEASURED_UNSUPPORTED, "the kernel does not do this problem");
-    return 0;
+    return arm_load(&s->arms[role], role, copy, &s->spec, s->ops->kind, state);
 }
 
 static int load(struct series *s, struct series_state *state)
 {
     if (!inputs_knows((int)s->spec.problem.in) || !inputs_knows((int)s->spec.problem.out))
-        return refuse(state, ROLE_HEAD, MEASURED_UNSUPPORTED,
-                      "bench makes no inputs of type %s (fp32, tf32, bf16, fp16, e4m3, e5m2)",
-                      dtype_name(s->spec.problem.in));
+        return series_refuse(
+            state, ROLE_HEAD, MEASURED_UNSUPPORTED,
+            "bench makes no inputs of type %s (fp32, tf32, bf16, fp16, e4m3, e5m2)",
+            dtype_name(s->spec.problem.in));
     if (!s->spec.base)
         return load_arm(s, ROLE_HEAD, false, state);
     // One file twice would be one library; so would a hard link. Both sides are copied alike.
@@ -96,36 +62,20 @@ static struct buffers *buffers_of(struct series *s, enum sample_role role)
 static size_t workspace_bytes(const struct series *s)
 {
     const struct plumb_problem problem = check_abi_problem(&s->spec.problem);
-    size_t most = 0;
-    for (int role = 0; role < 2; role++) {
-        const struct arm *arm = &s->arms[role];
-        size_t bytes = arm->used && arm->kernel.workspace ? arm->kernel.workspace(&problem) : 0;
-        most = bytes > most ? bytes : most;
-    }
-    return most;
+    const size_t base = arm_workspace_bytes(&s->arms[ROLE_BASE], &problem);
+    const size_t head = arm_workspace_bytes(&s->arms[ROLE_HEAD], &problem);
+    return base > head ? base : head;
+}
+
+static int prepare_arm(struct series *s, enum sample_role role, const char *pin,
+                       struct series_state *state, struct error *err)
+{
+    return arm_prepare(&s->arms[role], role, pin, buffers_of(s, role)->args, s->ops, s->device,
+                       state, err);
 }
 
 // A kernel that chooses an algorithm would choose anew for each copy of one file; the second copy
 // is held to the first one's choice, so that identical libraries run identical code.
-static int prepare_arm(struct series *s, enum sample_role role, const char *pin,
-                       struct series_state *state, struct error *err)
-{
-    struct arm *arm = &s->arms[role];
-    if (!arm->used || !arm->kernel.prepare)
-        return 0;
-    int code = arm->kernel.prepare(buffers_of(s, role)->args, s->ops->stream(s->device), pin,
-                                   arm->note, sizeof(arm->note));
-    arm->note[NOTE - 1] = '\0';
-    if (s->ops->sync(s->device, err))
-        return -1;
-    if (code && pin)
-        return refuse(state, role, MEASURED_UNSUPPORTED, "prepare() cannot reproduce '%.400s'",
-                      pin);
-    if (code)
-        return refuse(state, role, MEASURED_CRASHED, "prepare() returned %d", code);
-    return 0;
-}
-
 static int prepare(struct series *s, struct series_state *state, struct error *err)
 {
     const bool identical = s->arms[ROLE_HEAD].module.copy >= 0;
@@ -148,7 +98,7 @@ static int inspect(struct series *s, enum sample_role role, struct series_state 
     if (buffers_guards(&intact, what, buffers, err))
         return -1;
     if (!intact)
-        return refuse(state, role, MEASURED_WRONG, "wrote out of bounds: %s", what);
+        return series_refuse(state, role, MEASURED_WRONG, "wrote out of bounds: %s", what);
     for (uint32_t set = 0; set < buffers->sets; set++) {
         struct comparison found = {0};
         if (s->ops->compare(&found, s->device, s->reference, buffers->args[set].c, s->tolerance,
@@ -156,11 +106,12 @@ static int inspect(struct series *s, enum sample_role role, struct series_state 
             return -1;
         s->error = fmax(s->error, found.error);
         if (found.wrong)
-            return refuse(state, role, MEASURED_WRONG,
-                          "%llu of %llu elements wrong, first C[%lld][%lld] = %.9g, expected %.9g",
-                          (unsigned long long)found.wrong,
-                          (unsigned long long)check_count_c(&s->spec.problem), (long long)found.row,
-                          (long long)found.col, found.got, found.wanted);
+            return series_refuse(
+                state, role, MEASURED_WRONG,
+                "%llu of %llu elements wrong, first C[%lld][%lld] = %.9g, expected %.9g",
+                (unsigned long long)found.wrong,
+                (unsigned long long)check_count_c(&s->spec.problem), (long long)found.row,
+                (long long)found.col, found.got, found.wanted);
     }
     return 0;
 }
@@ -178,7 +129,7 @@ static int check_arm(struct series *s, enum sample_role role, struct series_stat
     for (uint32_t set = 0; set < buffers->sets; set++) {
         int code = arm->kernel.launch(&buffers->args[set], s->ops->stream(s->device));
         if (code)
-            return refuse(state, role, MEASURED_CRASHED, "launch() returned %d", code);
+            return series_refuse(state, role, MEASURED_CRASHED, "launch() returned %d", code);
     }
     s->last = role;
     return s->ops->sync(s->device, err) ? -1 : inspect(s, role, state, err);
@@ -304,7 +255,7 @@ int series_open(struct series **out, struct series_state *state, const struct de
     *s = (struct series){.ops = ops,
                          .device = device,
                          .spec = *spec,
-                         .arms = {{.module = MODULE_NONE}, {.module = MODULE_NONE}},
+                         .arms = {ARM_NONE, ARM_NONE},
                          .tolerance = check_tolerance(&spec->problem),
                          .launches = 1};
     struct series_state found = {.state = MEASURED_OK, .role = ROLE_HEAD};
