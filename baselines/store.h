@@ -37,7 +37,6 @@ enum store_mode { STORE_READ, STORE_WRITE };
 int store_open(struct store **out, const char *path, enum store_mode mode, struct error *err);
 void store_close(struct store *store); // NULL is fine
 const char *store_path(const struct store *store);
-void store_set_wait(struct store *store, int wait_ms);
 
 // Many saves as one transaction: faster, and all or nothing. May not nest. Without a matching
 // store_commit_batch() everything since store_begin_batch() is lost.
@@ -132,10 +131,7 @@ struct build_record {
 // record.
 int store_record_build(struct store *store, const struct commit *commit,
                        const struct build_record *build, struct error *err);
-// By content key; by commit and recipe (the newest build of the commit, or of one with the same
-// tree).
-int store_find_build(struct build_record *out, bool *found, struct store *store,
-                     const char *content, struct arena *arena, struct error *err);
+// The newest build of the commit, or of one with the same tree, by this recipe.
 int store_find_commit_build(struct build_record *out, bool *found, struct store *store,
                             const struct commit *commit, const char *recipe, struct arena *arena,
                             struct error *err);

@@ -99,24 +99,6 @@ int load_build(struct build_record *out, struct store *store, int64_t key, struc
     return 0;
 }
 
-static int load_found(struct build_record *out, bool *found, struct store *store, int64_t key,
-                      struct arena *arena, struct error *err)
-{
-    if (key && load_build(out, store, key, arena, err))
-        return -1;
-    *found = key != 0;
-    return 0;
-}
-
-int store_find_build(struct build_record *out, bool *found, struct store *store,
-                     const char *content, struct arena *arena, struct error *err)
-{
-    int64_t key;
-    if (statement_get(&key, store, err, SQL_FIND_BUILD, CELLS(TEXT(content))))
-        return -1;
-    return load_found(out, found, store, key, arena, err);
-}
-
 static int find_commit_build(int64_t *key, struct store *store, const struct commit *commit,
                              const char *recipe, struct error *err)
 {
@@ -129,9 +111,11 @@ int store_find_commit_build(struct build_record *out, bool *found, struct store 
                             struct error *err)
 {
     int64_t key;
-    if (find_commit_build(&key, store, commit, recipe, err))
+    if (find_commit_build(&key, store, commit, recipe, err) ||
+        (key && load_build(out, store, key, arena, err)))
         return -1;
-    return load_found(out, found, store, key, arena, err);
+    *found = key != 0;
+    return 0;
 }
 
 int store_find_measurement(struct measurement *out, bool *found, struct store *store,

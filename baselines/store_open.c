@@ -218,11 +218,6 @@ const char *store_path(const struct store *store)
     return store->path;
 }
 
-void store_set_wait(struct store *store, int wait_ms)
-{
-    sqlite3_busy_timeout(store->db, wait_ms);
-}
-
 int store_begin_batch(struct store *store, struct error *err)
 {
     assert(!store->batch);

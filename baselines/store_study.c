@@ -31,7 +31,7 @@ static int save_row(struct store *store, const struct run *run, const struct stu
                                REAL(s->detectable), REAL(s->gpu_s), REAL(s->wall_s)));
 }
 
-int save_study(struct store *store, const struct run *run, struct error *err)
+static int save_study(struct store *store, const struct run *run, struct error *err)
 {
     int status = 0;
     for (size_t i = 0; status == 0 && i < run->study_count; i++)

@@ -12,7 +12,6 @@
 
 // Its verdicts add up to its gates.
 bool study_sound(const struct study_result *study);
-int save_study(struct store *store, const struct run *run, struct error *err);
 // Fills run->studies; the run's id, devices and arena are there.
 int load_study(struct run *run, struct store *store, struct error *err);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Medians, scales, trimmed means, pooled scales and the tails of the common distributions.
+// Medians, scales, trimmed means, pooled means and the normal and beta distributions.
 #include "model/robust.h"
 
 #include <assert.h>
@@ -48,68 +48,6 @@ struct robust_mean robust_mean(double *work, size_t count)
         squares += off * off;
     }
     return (struct robust_mean){trimmed, sqrt(squares / (n - 1) * n) / (double)kept};
-}
-
-// Asymptotic series (Abramowitz and Stegun 6.3.18, 6.4.12) after moving x above 8 by recurrence.
-static double digamma(double x)
-{
-    double shift = 0;
-    while (x < 8) {
-        shift -= 1 / x;
-        x += 1;
-    }
-    double r = 1 / (x * x);
-    return shift + log(x) - 0.5 / x - r * (1.0 / 12 - r * (1.0 / 120 - r / 252));
-}
-
-static double trigamma(double x)
-{
-    double shift = 0;
-    while (x < 8) {
-        shift += 1 / (x * x);
-        x += 1;
-    }
-    double r = 1 / (x * x);
-    return shift + 1 / x + 0.5 * r + r / x * (1.0 / 6 - r * (1.0 / 30 - r / 42));
-}
-
-// trigamma falls from infinity to 0: bisection on log x.
-static double trigamma_inverse(double y)
-{
-    double low = log(1e-8), high = log(1e12);
-    for (int i = 0; i < 100; i++) {
-        double middle = 0.5 * (low + high);
-        if (trigamma(exp(middle)) > y)
-            low = middle;
-        else
-            high = middle;
-    }
-    return exp(0.5 * (low + high));
-}
-
-// log s^2 of d degrees about a true sigma^2 has mean log sigma^2 + digamma(d/2) - log(d/2) and
-// variance trigamma(d/2). What the series vary beyond that is the prior's: trigamma(weight/2).
-struct moderation moderate_fit(const double *sd, const double *degrees, size_t count)
-{
-    double mean = 0, squares = 0, expected = 0, used = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (!(sd[i] > 0 && degrees[i] > 0 && isfinite(sd[i])))
-            continue;
-        double half = 0.5 * degrees[i];
-        double e = 2 * log(sd[i]) - digamma(half) + log(half);
-        used += 1;
-        double off = e - mean;
-        mean += off / used;
-        squares += off * (e - mean);
-        expected += trigamma(half);
-    }
-    if (used < 3)
-        return (struct moderation){0, 0};
-    double excess = squares / (used - 1) - expected / used;
-    if (excess <= 0)
-        return (struct moderation){exp(0.5 * mean), INFINITY};
-    double half = trigamma_inverse(excess);
-    return (struct moderation){exp(0.5 * (mean + digamma(half) - log(half))), 2 * half};
 }
 
 double moderate_sd(struct moderation prior, double sd, double degrees)
@@ -204,10 +142,4 @@ double incomplete_beta(double a, double b, double x)
     if (x < (a + 1) / (a + b + 2))
         return front * beta_fraction(a, b, x) / a;
     return 1 - front * beta_fraction(b, a, 1 - x) / b;
-}
-
-double student_cdf(double t, double degrees)
-{
-    double tail = 0.5 * incomplete_beta(0.5 * degrees, 0.5, degrees / (degrees + t * t));
-    return t > 0 ? 1 - tail : tail;
 }

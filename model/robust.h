@@ -24,10 +24,6 @@ struct moderation {
     double sd;
     double weight; // INFINITY: all series share one variance; 0: nothing known
 };
-// Fits it to the scales of many series (limma: Smyth 2004, moments of log s^2); degrees[i] are
-// those of sd[i]. Series with sd <= 0 or degrees <= 0 are left out. {0, 0} when fewer than 3
-// remain.
-struct moderation moderate_fit(const double *sd, const double *degrees, size_t count);
 // sqrt((weight sd0^2 + degrees sd^2) / (weight + degrees)).
 double moderate_sd(struct moderation prior, double sd, double degrees);
 
@@ -44,6 +40,5 @@ double normal_quantile(double p); // 0 < p < 1
 // Regularised incomplete beta function I_x(a, b), a, b > 0, 0 <= x <= 1 (continued fraction,
 // Lentz).
 double incomplete_beta(double a, double b, double x);
-double student_cdf(double t, double degrees);
 
 #endif

@@ -131,8 +131,8 @@ int report_directory(const char *directory, struct error *err)
     return status;
 }
 
-int report_write(const struct report *report, const char *directory, const struct run *run,
-                 const struct report_context *context, struct error *err)
+static int report_write(const struct report *report, const char *directory, const struct run *run,
+                        const struct report_context *context, struct error *err)
 {
     if (make_folders(directory, err))
         return -1;

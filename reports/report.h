@@ -56,12 +56,10 @@ const struct report *report_find(const char *name);
 // Makes a folder for reports with the parents it lacks, and makes sure that a file can be written
 // there: better before an hour of measuring than after it. What is in it stays as it is.
 int report_directory(const char *directory, struct error *err);
-// Writes DIRECTORY/<report->file> so that a reader sees the old file or the new one, never half of
-// it: temporary name, fsync, close checked, rename, fsync of the directory. The directory and its
-// parents are made when they do not exist.
-int report_write(const struct report *report, const char *directory, const struct run *run,
-                 const struct report_context *context, struct error *err);
-// Every report. Stops at the first that fails; the ones before it are complete.
+// Writes every report to DIRECTORY/<report->file> so that a reader sees the old file or the new
+// one, never half of it: temporary name, fsync, close checked, rename, fsync of the directory. The
+// directory and its parents are made when they do not exist. Stops at the first that fails; the
+// ones before it are complete.
 int report_write_all(const char *directory, const struct run *run,
                      const struct report_context *context, struct error *err);
 

@@ -162,13 +162,3 @@ void disassembly_end(struct operation_list *out, struct disassembly *d, struct a
     free(d);
     *out = list;
 }
-
-int operations_of(struct operation_list *out, const char *library, const struct sandbox *sandbox,
-                  struct arena *arena, struct error *err)
-{
-    struct disassembly *d;
-    if (disassembly_begin(&d, library, sandbox, err))
-        return -1;
-    disassembly_end(out, d, arena);
-    return 0;
-}

@@ -23,13 +23,9 @@ struct operation_list {
 void operation_take(struct operation_list *list, const char *line);
 
 // Runs `cuobjdump -sass` of PATH on the library, in the sandbox, for at most a minute. The library
-// and what is printed are hostile: bad lines are passed over, a flood ends it. -1 only when the
-// program is there and could not be started.
-int operations_of(struct operation_list *out, const char *library, const struct sandbox *sandbox,
-                  struct arena *arena, struct error *err);
-
-// The same begun and ended apart: disassemblers take about a second a library, and can work side by
-// side. *out is NULL where there is none.
+// and what is printed are hostile: bad lines are passed over, a flood ends it. Begun and ended
+// apart, because a disassembler takes about a second a library and several can work side by side.
+// *out is NULL where there is none; -1 only when the program is there and could not be started.
 struct disassembly;
 int disassembly_begin(struct disassembly **out, const char *library, const struct sandbox *sandbox,
                       struct error *err);

@@ -115,7 +115,6 @@ struct sample_list {
     struct sample *items;
     size_t count, capacity;
 };
-void sample_list_add(struct sample_list *list, const struct sample *sample);
 void sample_list_free(struct sample_list *list);
 
 // `count` pairs, each one base and one head sample, numbered from where the series stands. Complete

@@ -255,7 +255,7 @@ int bench_close(struct bench_outcome *out, struct bench *bench, const struct ben
 
 // ---- samples
 
-void sample_list_add(struct sample_list *list, const struct sample *sample)
+static void sample_list_add(struct sample_list *list, const struct sample *sample)
 {
     list->items = xgrow(list->items, list->count, &list->capacity, sizeof(*list->items));
     list->items[list->count++] = *sample;

@@ -18,11 +18,6 @@
 
 static const char *const mode_names[] = {"auto", "require", "off"};
 
-const char *sandbox_mode_name(enum sandbox_mode mode)
-{
-    return mode_names[mode];
-}
-
 int sandbox_mode_parse(enum sandbox_mode *out, const char *name)
 {
     for (size_t i = 0; i < ARRAY_COUNT(mode_names); i++) {

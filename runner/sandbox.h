@@ -9,7 +9,6 @@
 #include "model/base.h"
 
 enum sandbox_mode { SANDBOX_AUTO, SANDBOX_REQUIRE, SANDBOX_OFF };
-const char *sandbox_mode_name(enum sandbox_mode mode);
 int sandbox_mode_parse(enum sandbox_mode *out, const char *name);
 
 struct sandbox {

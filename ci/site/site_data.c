@@ -28,7 +28,7 @@ enum cause site_cause(enum attribution attribution)
     }
 }
 
-const char *site_sentence(const struct past_change *c, struct arena *arena)
+static const char *site_sentence(const struct past_change *c, struct arena *arena)
 {
     const char *direction = c->change.size > 0 ? "slower" : "faster";
     const char *why = c->what ? c->what : attribution_name(c->attribution);

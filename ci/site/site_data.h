@@ -42,6 +42,4 @@ int site_detail_load(struct site_detail *out, size_t index, void *context, struc
 void site_fill_accuracy(struct site_data *data); // data->site.accuracy, of data->nights
 size_t site_device_index(const struct site *site, const char *uuid); // SIZE_MAX: unknown
 enum cause site_cause(enum attribution attribution);
-const char *site_sentence(const struct past_change *change, struct arena *arena);
-
 #endif

@@ -13,7 +13,8 @@
 
 static const uint64_t study_seed = 1;
 
-struct gate_policy study_policy(const struct study *study, double size_ns)
+// The policy of a series whose base has this size (gate_size_ns()).
+static struct gate_policy study_policy(const struct study *study, double size_ns)
 {
     struct gate_policy policy = gate_policy_default(study->kind, size_ns);
     if (study->margin > 0) {

@@ -53,9 +53,6 @@ void study_add(struct study *study, enum study_kind kind, const char *kernel, co
 void study_csv_header(FILE *csv);
 void study_samples_header(FILE *samples);
 
-// The policy of a series whose base has this size (gate_size_ns()).
-struct gate_policy study_policy(const struct study *study, double size_ns);
-
 // -1: the device is gone or no bench can be started, or nothing is supported. A series that is
 // wrong or dies counts as broken, and its process is replaced.
 int study_run(struct study *study, struct error *err);

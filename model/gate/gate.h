@@ -67,9 +67,9 @@ struct gate_policy gate_policy_default(const char *device_kind, double size_ns);
 // (margin - floor), then growing with its square, up to `stretch` times.
 uint32_t gate_budget(const struct gate_policy *policy, double sd, uint32_t pairs);
 
-// Starts the policy from what is known of a series' noise: the prior over all series of its device
-// (moderate_fit) and the series' own earlier pairs, `sd` their robust SD. Both together weigh at
-// most 16 pairs, so that a noise that is different today is learnt within a few blocks. Nothing
+// Starts the policy from what is known of a series' noise: a prior, and the series' own earlier
+// pairs, `sd` their robust SD. Both together weigh at most 16 pairs, so that a noise that is
+// different today is learnt within a few blocks. Nothing
 // known (weight and pairs 0) leaves the policy as it is.
 void gate_policy_learn(struct gate_policy *policy, struct moderation prior, double sd,
                        double pairs);

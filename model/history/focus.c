@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// FOCuS with the level before the change unknown (model/history/cusum.h).
-//
-// The threshold comes from the series' own past (focus_threshold.c). A series that has become
-// louder since then must stand out of its own scatter around the change.
+// FOCuS with the level before the change unknown (model/history/cusum.h), asked once of a series at
+// hand. The threshold comes from the series' own past (focus_threshold.c). A series that has become
+// louder since then must stand out of its own scatter.
 #include "model/history/focus.h"
 
 #include "model/base.h"
@@ -25,23 +24,8 @@ const struct focus_options focus_defaults = {
 enum {
     NEWEST = 50,
     PRIOR_VALUES = 10,
-    BEFORE = 15, // values before a change that show how loud it has become
 };
-static const double safety = 0.06;       // of the rate asked for: scale and level are estimates too
-static const double newest_safety = 0.5; // no level and scale of the newest in it
-
-struct focus {
-    struct focus_options options;
-    size_t pushed;  // all values ever
-    double *values; // since the last change, finite ones
-    size_t *where;  // their numbers
-    size_t n, room;
-    size_t calibrate_at; // n
-    bool ready, drift;
-    double level, sigma, threshold;
-    double rough; // scale of differences
-    struct cusum cusum;
-};
+static const double newest_safety = 0.5; // of the rate asked for: level and scale are estimates
 
 static double clip(double value, double bound)
 {
@@ -73,38 +57,6 @@ static double median_of(const double *values, size_t n)
     return median;
 }
 
-static double roughness(const double *values, size_t n)
-{
-    double *work = xcalloc(n, sizeof(*work));
-    for (size_t i = 1; i < n; i++)
-        work[i - 1] = fabs(values[i] - values[i - 1]);
-    double scale = noise_scale(work, n - 1);
-    free(work);
-    return scale;
-}
-
-// Learns level, scale, memory and threshold from the values since the last change.
-static void calibrate(struct focus *f)
-{
-    struct changepoints past;
-    changepoints_find(&past, f->values, f->n, NULL);
-    f->rough = roughness(f->values, f->n);
-    f->ready = past.sigma > 0 && f->rough > 0;
-    f->drift = past.drift;
-    f->sigma = past.sigma;
-    f->level = median_of(f->values, f->n);
-    if (f->ready) {
-        double *z = residuals_of(f->values, f->n, &past, f->level, f->options.bound);
-        f->threshold = focus_threshold(z, f->n, past.inflation, safety, &f->options);
-        free(z);
-    }
-    changepoints_free(&past);
-    cusum_clear(&f->cusum);
-    for (size_t i = 0; f->ready && i < f->n; i++)
-        cusum_push(&f->cusum, clip((f->values[i] - f->level) / f->sigma, f->options.bound));
-    f->calibrate_at = 2 * f->n;
-}
-
 // A random walk in noise explains the values better than one step at `at` does.
 static bool wanders(const double *values, size_t n, double level, double reach, size_t at)
 {
@@ -124,108 +76,6 @@ static double loudness(const double *values, size_t n, double sigma)
 {
     double count = (double)n, ratio = noise_estimate(values, n).sigma / sigma;
     return fmax(1, (count * ratio * ratio + PRIOR_VALUES) / (count + PRIOR_VALUES));
-}
-
-static double mean(const double *values, size_t n)
-{
-    double sum = 0;
-    for (size_t i = 0; i < n; i++)
-        sum += values[i];
-    return sum / (double)n;
-}
-
-// Keeps what came since the change; scale and threshold stay until enough is known of the new
-// level.
-static void restart(struct focus *f, size_t at)
-{
-    f->n -= at;
-    memmove(f->values, f->values + at, f->n * sizeof(*f->values));
-    memmove(f->where, f->where + at, f->n * sizeof(*f->where));
-    f->ready = f->drift = false;
-    f->calibrate_at = f->options.learn;
-    cusum_clear(&f->cusum);
-}
-
-struct focus *focus_new(const struct focus_options *options)
-{
-    struct focus *f = xcalloc(1, sizeof(*f));
-    f->options = options ? *options : focus_defaults;
-    f->calibrate_at = f->options.learn;
-    return f;
-}
-
-void focus_free(struct focus *f)
-{
-    if (!f)
-        return;
-    cusum_free(&f->cusum);
-    free(f->values);
-    free(f->where);
-    free(f);
-}
-
-static enum focus_state calm(const struct focus *f)
-{
-    return !f->ready ? FOCUS_LEARNING : f->drift ? FOCUS_DRIFT : FOCUS_QUIET;
-}
-
-static void remember(struct focus *f, double value)
-{
-    if (f->n == f->room) {
-        f->room = 2 * f->room + 64;
-        f->values = xrealloc(f->values, f->room, sizeof(*f->values));
-        f->where = xrealloc(f->where, f->room, sizeof(*f->where));
-    }
-    f->values[f->n] = value;
-    f->where[f->n++] = f->pushed - 1;
-}
-
-// Squared scale of the differences around `at` in units of those of the past, lowered by twice its
-// standard error so that chance alone rarely raises it; 1 at least. A step is one of many
-// differences, and trimmed.
-static double loudness_about(const struct focus *f, size_t at)
-{
-    size_t first = at > BEFORE ? at - BEFORE : 0, end = f->n - at > NEWEST ? at + NEWEST : f->n;
-    double ratio = roughness(f->values + first, end - first) / f->rough;
-    return fmax(1, ratio * ratio / (1 + 2 * sqrt(4 / (double)(end - first))));
-}
-
-// Above the threshold, in units of the scatter around the change too.
-static bool stands_out(const struct focus *f, const struct peak *peak)
-{
-    return peak->statistic > f->threshold &&
-           peak->statistic > f->threshold * loudness_about(f, (size_t)peak->s);
-}
-
-static void report(struct focus_alarm *alarm, const struct focus *f, const struct peak *peak)
-{
-    size_t at = (size_t)peak->s;
-    double before = mean(f->values, at), after = mean(f->values + at, f->n - at);
-    *alarm = (struct focus_alarm){f->where[at], after - before, peak->statistic, f->threshold};
-}
-
-enum focus_state focus_push(struct focus *f, double value, struct focus_alarm *alarm)
-{
-    f->pushed++;
-    if (!isfinite(value))
-        return calm(f);
-    remember(f, value);
-    struct peak peak = {0, 0};
-    if (f->ready)
-        peak = cusum_push(&f->cusum, clip((value - f->level) / f->sigma, f->options.bound));
-    if (f->ready && !f->drift && stands_out(f, &peak)) {
-        size_t at = (size_t)peak.s;
-        f->drift = wanders(f->values, f->n, f->level, 2 * f->options.bound * f->sigma, at);
-        if (!f->drift) {
-            if (alarm)
-                report(alarm, f, &peak);
-            restart(f, at);
-            return FOCUS_ALARM;
-        }
-    }
-    if (f->n >= f->calibrate_at)
-        calibrate(f);
-    return calm(f);
 }
 
 // The finite values since the last change of the past, and what came after it.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Online detection: one value at a time, alarm as soon as the level has changed up or down, at any
-// size and since any time, at a stated rate of false alarms. What it needs to know of the series
-// (scale, memory, threshold) it learns from the series itself.
+// Online detection: has the level changed among the newest values, up or down, by any amount and
+// since any of them, at a stated rate of false alarms? What it needs to know of the series (scale,
+// memory, threshold) it learns from the series itself.
 #ifndef PLUMB_FOCUS_H
 #define PLUMB_FOCUS_H
 
@@ -21,31 +21,18 @@ struct focus_options {
 extern const struct focus_options focus_defaults;
 
 enum focus_state {
-    FOCUS_LEARNING, // too few values since the start or the last change
+    FOCUS_LEARNING, // too few values, or no noise to compare with
     FOCUS_QUIET,
     FOCUS_DRIFT, // the level wanders: no alarms; creep.h says how far it is from an epoch
-    FOCUS_ALARM, // on the value just pushed; the detector has started again at focus_alarm.index
+    FOCUS_ALARM,
 };
 
-struct focus_alarm {
-    size_t index;     // first value at the new level; values are numbered from 0 as pushed
-    double size;      // mean after less mean before
-    double statistic; // squared, in units of the noise; above `threshold`
-    double threshold;
-};
-
-struct focus;
-struct focus *focus_new(const struct focus_options *options); // NULL: defaults
-void focus_free(struct focus *focus);
-// NaN and infinite values are numbered but otherwise ignored. `alarm` may be NULL; it is written on
-// FOCUS_ALARM only. Amortised O(log n) but for a calibration whenever the count has doubled.
-enum focus_state focus_push(struct focus *focus, double value, struct focus_alarm *alarm);
-
-// The same question of a series at hand whose segmentation is `found`: has its level changed among
-// the newest 50 values, and the segmentation does not have it yet? All but those are the past that
-// level, scale and threshold are learned from. On FOCUS_ALARM `out` says where and how much, with
-// indices into `values`; else it is left alone. Costs one segmentation more, O(n log n), and the
-// permutations only if the statistic is above what any threshold is.
+// Of a series whose segmentation is `found`: has its level changed among the newest 50 values, and
+// the segmentation does not have it yet? All but those are the past that level, scale and threshold
+// are learned from. `options` NULL: the defaults. NaN and infinite values are left out. On
+// FOCUS_ALARM `out` says where and how much, with indices into `values`; else it is left alone.
+// Costs one segmentation more, O(n log n), and the permutations only if the statistic is above what
+// any threshold is.
 enum focus_state focus_newest(struct change *out, const double *values, size_t n,
                               const struct changepoints *found,
                               const struct focus_options *options);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
+// A random walk in noise, fitted to a series by its likelihood:
 //     y_t = level_t + noise_t,   level_t = level_{t-1} + step_t,   var(step) = ratio var(noise)
 //
 // The Kalman filter with a diffuse start gives innovations v_t of variance F_t (in units of the

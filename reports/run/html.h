@@ -26,8 +26,6 @@ void html_origin(const struct html *html);   // where the figures come from
 
 // "▲ slower" in the verdict's colour.
 void html_tag(struct markup *m, const struct view *view);
-// The short id, linked when the context knows where commits are shown.
-void html_commit(const struct html *html, const char *id);
 // One term and what it is, inside <dl class="facts">.
 void html_fact(struct markup *m, const char *term, const char *value);
 void html_factf(struct markup *m, const char *term, const char *format, ...) PRINTF_LIKE(3, 4);

@@ -18,7 +18,8 @@ void html_tag(struct markup *m, const struct view *view)
     page_tag(m, chart_class(view), view_symbol(kind), verdict_kind_name(kind));
 }
 
-void html_commit(const struct html *html, const char *id)
+// The short id, linked when the context knows where commits are shown.
+static void html_commit(const struct html *html, const char *id)
 {
     char shown[VIEW_TEXT];
     struct buffer href = {0};

@@ -5,6 +5,7 @@
 #include "model/gate/study.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_gates.h"
+#include "tests/helpers/helper_rates.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -92,7 +93,7 @@ static void the_record_found(const char *what, unsigned found)
     snprintf(text, sizeof(text), "| %s | %u of %u", what, found, found);
     if (!helper_says(RECORD, text))
         fail_msg("%s does not say: %s", RECORD, text);
-    snprintf(text, sizeof(text), "(at least %.1f %%)", 100 * study_rate_lower(found, found, 0.95));
+    snprintf(text, sizeof(text), "(at least %.1f %%)", 100 * rate_lower(found, found, 0.95));
     assert_true(helper_says(RECORD, text));
 }
 

@@ -4,6 +4,7 @@
 #include "model/gate/study.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_gates.h"
+#include "tests/helpers/helper_rates.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -44,7 +45,7 @@ static void the_host_finds_what_is_far_beyond_its_margin(void **state)
     snprintf(text, sizeof(text), "found in %u of %u gates", changed, changed);
     assert_non_null(strstr(readme, text));
     snprintf(text, sizeof(text), "%u of %u gates, at least %.1f %%)", changed, changed,
-             100 * study_rate_lower(changed, changed, 0.95));
+             100 * rate_lower(changed, changed, 0.95));
     char *said = helper_read(HOST "README.md", NULL);
     assert_non_null(strstr(said, text));
     free(said);

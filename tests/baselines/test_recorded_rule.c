@@ -7,6 +7,7 @@
 #include "model/gate/study.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_gates.h"
+#include "tests/helpers/helper_rates.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -107,7 +108,7 @@ static void what_matters_is_found_by_the_rule_as_it_is_now(void **state)
     const unsigned found[] = {half, small, one_percent};
     for (size_t i = 0; i < ARRAY_COUNT(found); i++) {
         char text[64];
-        const double least = study_rate_lower(found[i], found[i], 0.95);
+        const double least = rate_lower(found[i], found[i], 0.95);
         assert_true(least > 0.9);
         snprintf(text, sizeof(text), "%u of %u (at least %.1f %%", found[i], found[i], 100 * least);
         assert_true(helper_says(README, text));

@@ -8,6 +8,7 @@
 #include "tests/helpers/helper_duets.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_gates.h"
+#include "tests/helpers/helper_rates.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -196,7 +197,7 @@ static void what_matters_is_found_in_the_right_direction(void **state)
     } said[] = {{half, "half a percent"}, {small, "0.6 %"}, {one_percent, "1 %"}};
     for (size_t i = 0; i < ARRAY_COUNT(said); i++) {
         char text[64];
-        const double least = study_rate_lower(said[i].found, said[i].found, 0.95);
+        const double least = rate_lower(said[i].found, said[i].found, 0.95);
         if (least < 0.9)
             fail_msg("%s: only %.3f is shown", said[i].what, least);
         snprintf(text, sizeof(text), "%u of %u gates (at least %.1f %%", said[i].found,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What can go wrong with a sound store: locks, races, full disks, kills, permissions.
+#include "baselines/statement.h"
 #include "tests/helpers/helper_open_store.h"
 
 #include <fcntl.h>
@@ -27,7 +28,7 @@ static void locked_store_says_so(void **state)
     sqlite3 *other = NULL;
     save_runs_at(f->path, 1);
     struct store *store = scratch_store(f->path, STORE_WRITE);
-    store_set_wait(store, 50);
+    sqlite3_busy_timeout(store->db, 50);
     make_run(&run, RUN_MEASURE, 9, 1, 1);
     assert_int_equal(sqlite3_open(f->path, &other), SQLITE_OK);
     assert_int_equal(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);

@@ -6,6 +6,7 @@
 
 #include "model/base.h"
 #include "model/robust.h"
+#include "tests/helpers/helper_peers.h"
 
 #include <math.h>
 #include <stdlib.h>

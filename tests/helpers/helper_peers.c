@@ -60,6 +60,12 @@ static double minus_log10(double p)
     return -log10(fmax(p, 1e-300));
 }
 
+double student_cdf(double t, double degrees)
+{
+    double tail = 0.5 * incomplete_beta(0.5 * degrees, 0.5, degrees / (degrees + t * t));
+    return t > 0 ? 1 - tail : tail;
+}
+
 static double student_score(double t, double degrees)
 {
     if (isnan(t))

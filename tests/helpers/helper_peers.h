@@ -25,4 +25,7 @@ extern const size_t peer_count;
 
 const struct peer *peer_find(const char *name);
 
+// P(T <= t) of Student's distribution with `degrees` > 0 degrees of freedom.
+double student_cdf(double t, double degrees);
+
 #endif

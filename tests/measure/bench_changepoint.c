@@ -6,7 +6,6 @@
 // histories than those the detectors were chosen on.
 #include "model/csv.h"
 #include "model/history/changepoint.h"
-#include "model/history/focus.h"
 #include "tests/helpers/helper_cp_peers.h"
 #include "tests/helpers/helper_cp_series.h"
 
@@ -33,39 +32,15 @@ static size_t ours(size_t *out, const double *values, size_t n, double knob)
     return count;
 }
 
-// `seen[i]`: values pushed when out[i] was reported.
-static size_t watch(size_t *out, size_t *seen, const double *values, size_t n, double knob)
-{
-    struct focus_options options = focus_defaults;
-    options.false_alarms = knob;
-    struct focus *focus = focus_new(&options);
-    struct focus_alarm alarm;
-    size_t count = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (focus_push(focus, values[i], &alarm) != FOCUS_ALARM)
-            continue;
-        seen[count] = i + 1;
-        out[count++] = alarm.index;
-    }
-    focus_free(focus);
-    return count;
-}
-
-static size_t online(size_t *out, const double *values, size_t n, double knob)
-{
-    size_t *seen = xcalloc(n, sizeof(*seen)), count = watch(out, seen, values, n, knob);
-    free(seen);
-    return count;
-}
-
 static const struct method {
     const char *name;
     size_t (*find)(size_t *out, const double *values, size_t n, double knob);
     double usual;         // the tool's default
     double loose, strict; // where calibration starts and ends
 } methods[] = {
-    {"plumb offline", ours, 0, 2, 80},       {"plumb online", online, 1e-4, 5e-1, 1e-9},
-    {"otava", cp_otava, 1e-3, 2e-2, 1e-13},  {"asv", cp_asv, 4, 0.5, 60},
+    {"plumb", ours, 0, 2, 80},
+    {"otava", cp_otava, 1e-3, 2e-2, 1e-13},
+    {"asv", cp_asv, 4, 0.5, 60},
     {"perfherder", cp_perfherder, 7, 2, 60},
 };
 
@@ -181,15 +156,7 @@ static double f1(const struct method *m, double knob, const struct background *b
 // Commits from the step until it is first reported, the rule run after each of `looks`.
 static size_t first_seen(const struct method *m, double knob, const double *values)
 {
-    size_t out[LENGTH], seen[LENGTH];
-    if (m->find == online) {
-        size_t count = watch(out, seen, values, LENGTH, knob);
-        for (size_t i = 0; i < count; i++) {
-            if (near(out[i]) && seen[i] > AT)
-                return seen[i] - AT;
-        }
-        return LENGTH;
-    }
+    size_t out[LENGTH];
     for (size_t i = 0; i < ARRAY_COUNT(looks); i++) {
         if (hits(out, m->find(out, values, AT + looks[i], knob)))
             return looks[i];
@@ -263,17 +230,15 @@ static void pure_noise(void)
     printf("%-18s", "noise");
     for (size_t l = 0; l < ARRAY_COUNT(lengths); l++)
         printf("  n=%-6zu", lengths[l]);
-    puts("  online");
+    putchar('\n');
     for (int kind = 0; kind < CP_KINDS; kind++) {
         printf("%-18s", cp_kind_names[kind]);
-        for (size_t l = 0; l < ARRAY_COUNT(lengths) + 1; l++) {
-            bool last = l == ARRAY_COUNT(lengths);
-            size_t n = lengths[last ? l - 1 : l], found = 0;
+        for (size_t l = 0; l < ARRAY_COUNT(lengths); l++) {
+            size_t n = lengths[l], found = 0;
             struct random random = {47 + other_histories};
             for (size_t total = 0; total < 100000; total += n) {
                 cp_series(values, n, kind, &random);
-                found += last ? online(out, values, n, focus_defaults.false_alarms)
-                              : ours(out, values, n, changepoint_defaults.penalty);
+                found += ours(out, values, n, changepoint_defaults.penalty);
             }
             printf("  %8.1f", (double)found / 10);
         }
@@ -294,8 +259,7 @@ static void speed(void)
     static double values[10000];
     static size_t out[10000];
     puts("\nMilliseconds of CPU per series");
-    printf("%-18s %14s %14s %14s %14s\n", "noise", "offline 1k", "online 1k", "offline 10k",
-           "online 10k");
+    printf("%-18s %14s %14s\n", "noise", "1k", "10k");
     for (int kind = 0; kind < CP_KINDS; kind++) {
         printf("%-18s", cp_kind_names[kind]);
         for (size_t l = 0; l < ARRAY_COUNT(lengths); l++) {
@@ -303,13 +267,10 @@ static void speed(void)
             cp_series(values, lengths[l], kind, &random);
             for (size_t at = 100; at < lengths[l]; at += 500)
                 cp_add_step(values, lengths[l], at, at % 1000 == 100 ? 3 : -3);
-            for (int which = 0; which < 2; which++) {
-                double start = seconds();
-                for (int i = 0; i < 3; i++)
-                    which ? online(out, values, lengths[l], focus_defaults.false_alarms)
-                          : ours(out, values, lengths[l], changepoint_defaults.penalty);
-                printf(" %14.1f", (seconds() - start) / 3 * 1000);
-            }
+            double start = seconds();
+            for (int i = 0; i < 3; i++)
+                ours(out, values, lengths[l], changepoint_defaults.penalty);
+            printf(" %14.1f", (seconds() - start) / 3 * 1000);
         }
         putchar('\n');
     }
@@ -332,7 +293,7 @@ int main(int argc, char **argv)
         all = --argc < 2;
     }
     if (all || wanted("detection", argc, argv) || wanted("plumb", argc, argv)) {
-        size_t rules = wanted("plumb", argc, argv) ? 2 : ARRAY_COUNT(methods);
+        size_t rules = wanted("plumb", argc, argv) ? 1 : ARRAY_COUNT(methods);
         detection(true, rules);
         detection(false, rules);
     }

@@ -16,6 +16,7 @@
 #include "model/gate/study.h"
 #include "tests/helpers/helper_duets.h"
 #include "tests/helpers/helper_peers.h"
+#include "tests/helpers/helper_rates.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -197,8 +198,8 @@ static void write_curve(FILE *file, const struct duet_series *s, const struct pe
     struct roc_point *points = xcalloc(2 * trials + 1, sizeof(*points));
     scores_of(nulls, s, peer, 0, separate, options);
     scores_of(changed, s, peer, change, separate, options);
-    size_t count = study_roc(points, nulls, trials, changed, trials);
-    double area = study_roc_area(points, count), limit = peer ? peer->limit : 1;
+    size_t count = roc_points(points, nulls, trials, changed, trials);
+    double area = roc_area(points, count), limit = peer ? peer->limit : 1;
     size_t step = count / 100 + 1;
     for (size_t i = 0; i < count; i++) {
         bool default_here =

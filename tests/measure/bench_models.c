@@ -3,9 +3,9 @@
 // How long predictions, selections and the pipeline's optimum take, on one core.
 // Targets: 1 us per closed-form prediction, 100 us per selection among 150 configurations, and an
 // optimiser 1000 times faster than Z3. `bench_models all` asks Z3 the whole of its grid.
-#include "model/predict/parts/deepseek.h"
 #include "model/predict/parts/origami.h"
-#include "model/predict/parts/pipeline_optimise.h"
+#include "tests/helpers/helper_deepseek.h"
+#include "tests/helpers/helper_pipeline.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -14,6 +14,7 @@
 #include "model/gate/study.h"
 #include "tests/helpers/helper_duets.h"
 #include "tests/helpers/helper_peers.h"
+#include "tests/helpers/helper_rates.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -239,7 +240,7 @@ static void draw_peer(FILE *f, const struct cells *cells, size_t index, bool sep
         n += TRIALS;
     }
     struct roc_point *points = xcalloc(2 * n + 1, sizeof(*points)), own = {0};
-    const size_t count = n ? study_roc(points, null, n, changed, n) : 0;
+    const size_t count = n ? roc_points(points, null, n, changed, n) : 0;
     fprintf(f,
             "<path fill=\"none\" stroke=\"%s\" stroke-dasharray=\"%s\" stroke-width=\"1.5\" d=\"",
             colour, dash);

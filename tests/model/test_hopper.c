@@ -2,8 +2,8 @@
 //
 // The model `hopper`: recorded times are met, and its laws hold on any input.
 #include "model/predict/parts/accuracy.h"
-#include "model/predict/parts/deepseek.h"
 #include "model/predict/parts/hopper.h"
+#include "tests/helpers/helper_deepseek.h"
 #include "tests/helpers/helper_table.h"
 
 #include <math.h>

@@ -3,6 +3,7 @@
 // The model `ws-pipeline` equals seed 1, simulated and in closed form.
 #include "model/predict/parts/pipeline.h"
 #include "model/predict/parts/ws_pipeline.h"
+#include "tests/helpers/helper_pipeline.h"
 #include "tests/helpers/helper_table.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Kernels chosen by a model are feasible, and their names are found as people write them.
-#include "model/predict/parts/deepseek.h"
 #include "model/predict/parts/select.h"
+#include "tests/helpers/helper_deepseek.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -60,17 +60,6 @@ static void whole_waves_stay_whole(void **state)
     assert_int_equal(streamk_grid(&s, 132), 132);
 }
 
-static void best_grid_is_the_minimum(void **state)
-{
-    (void)state;
-    struct streamk_shape s = shape(3000, 3000, 1024, 256, 256, 64);
-    int64_t best = streamk_best_grid(&s, 132, &streamk_published_cost);
-    double least = streamk_time(&s, best, &streamk_published_cost).time;
-    for (int64_t blocks = 1; blocks <= 132; blocks++)
-        assert_true(streamk_time(&s, blocks, &streamk_published_cost).time >= least);
-    assert_true(least <= streamk_time(&s, streamk_grid(&s, 132), &streamk_published_cost).time);
-}
-
 static void huge_problems_saturate(void **state)
 {
     (void)state;
@@ -85,7 +74,6 @@ int main(void)
         cmocka_unit_test(times_equal_the_published_form),
         cmocka_unit_test(few_tiles_are_split_and_never_past_the_sms),
         cmocka_unit_test(whole_waves_stay_whole),
-        cmocka_unit_test(best_grid_is_the_minimum),
         cmocka_unit_test(huge_problems_saturate),
     };
     return cmocka_run_group_tests_name("streamk", tests, NULL, NULL);

@@ -3,6 +3,7 @@
 // Bounds, detectable changes and void runs, against closed forms and simulation.
 #include "model/gate/study.h"
 #include "tests/helpers/helper_random.h"
+#include "tests/helpers/helper_rates.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -23,10 +24,10 @@ static void exact_bounds_match_closed_forms_and_tables(void **state)
     (void)state;
     assert_true(near(study_rate_upper(0, 1000, 0.95), 1 - pow(0.05, 1e-3), 1e-12));
     assert_true(near(study_rate_upper(1, 10, 0.975), 0.4450, 1e-4));
-    assert_true(near(study_rate_lower(1, 10, 0.975), 0.0025, 1e-4));
-    assert_true(near(study_rate_lower(10, 10, 0.95), pow(0.05, 0.1), 1e-9));
+    assert_true(near(rate_lower(1, 10, 0.975), 0.0025, 1e-4));
+    assert_true(near(rate_lower(10, 10, 0.95), pow(0.05, 0.1), 1e-9));
     assert_true(near(study_rate_upper(10, 10, 0.95), 1, 0));
-    assert_true(near(study_rate_lower(0, 10, 0.95), 0, 0));
+    assert_true(near(rate_lower(0, 10, 0.95), 0, 0));
     assert_true(near(study_rate_upper(0, 0, 0.95), 1, 0));
     assert_true(near(study_rate_upper(1, 10000, 0.95), 4.743e-4, 1e-6));
 }
@@ -97,16 +98,16 @@ static void roc_runs_from_corner_to_corner(void **state)
     (void)state;
     const double nulls[] = {0, 1, 2, 2}, changes[] = {NAN, 2, 3};
     struct roc_point points[8];
-    size_t count = study_roc(points, nulls, 4, changes, 3);
+    size_t count = roc_points(points, nulls, 4, changes, 3);
     assert_int_equal(count, 6); // infinity, 3, 2, 1, 0, NaN
     assert_true(near(points[1].true_rate, 1.0 / 3, 1e-12) && near(points[1].false_rate, 0, 0));
     assert_true(near(points[2].true_rate, 2.0 / 3, 1e-12) && near(points[2].false_rate, 0.5, 0));
     assert_true(near(points[5].true_rate, 1, 0) && near(points[5].false_rate, 1, 0));
     const double low[] = {1, 2}, high[] = {3, 4};
-    count = study_roc(points, low, 2, high, 2);
-    assert_true(near(study_roc_area(points, count), 1, 1e-12));
-    count = study_roc(points, low, 2, low, 2);
-    assert_true(near(study_roc_area(points, count), 0.5, 1e-12));
+    count = roc_points(points, low, 2, high, 2);
+    assert_true(near(roc_area(points, count), 1, 1e-12));
+    count = roc_points(points, low, 2, low, 2);
+    assert_true(near(roc_area(points, count), 0.5, 1e-12));
 }
 
 static struct self_test test_of(int series, int alarms, double evidence)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The model `ws-persistent` equals seed 0 in every row and every wave.
-#include "model/predict/parts/deepseek.h"
 #include "model/predict/parts/ws_persistent.h"
+#include "tests/helpers/helper_deepseek.h"
 #include "tests/helpers/helper_table.h"
 
 #include <math.h>

@@ -67,12 +67,13 @@ static void operation_take_survives_more_names_than_there_is_room(void **state)
     free(items);
 }
 
-// Runs operations_of with a PATH whose cuobjdump is this script.
+// Disassembles with a PATH whose cuobjdump is this script.
 static struct operation_list with_script(const char *script, struct arena *arena)
 {
     char *directory = helper_directory(), *file = xprintf("%s/cuobjdump", directory);
     char *path = xprintf("%s:/usr/bin:/bin", directory), *old = xstrdup(getenv("PATH"));
     struct operation_list list;
+    struct disassembly *d;
     struct error err;
     if (script) {
         FILE *to = fopen(file, "w");
@@ -82,7 +83,8 @@ static struct operation_list with_script(const char *script, struct arena *arena
         assert_int_equal(chmod(file, 0755), 0);
     }
     setenv("PATH", path, 1);
-    assert_int_equal(operations_of(&list, "/bin/true", NULL, arena, &err), 0);
+    assert_int_equal(disassembly_begin(&d, "/bin/true", NULL, &err), 0);
+    disassembly_end(&list, d, arena);
     setenv("PATH", old, 1);
     helper_discard(directory);
     free(directory);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How CUTLASS's persistent scheduler for Hopper walks tiles, and Hopper facts models share.
+// How CUTLASS's persistent scheduler for Hopper walks tiles, and how many blocks run at once.
 // Source: NVIDIA/cutlass @7107b05, include/cutlass/gemm/kernel/tile_scheduler_params.h.
 #ifndef PLUMB_CUTLASS_H
 #define PLUMB_CUTLASS_H
@@ -9,14 +9,8 @@
 
 // log2 of the number of clusters walked side by side, 0 to 3; counts are in thread blocks.
 int32_t cutlass_log_swizzle(int64_t ctas_m, int64_t ctas_n, int32_t max_swizzle);
-// Along M when there are more tiles along N, else along N.
-enum raster cutlass_raster(int64_t tiles_m, int64_t tiles_n);
 // Blocks that run at once, one per SM, when clusters must stay inside a GPC of `gpc_sms` SMs. 0 if
 // the cluster does not fit in a GPC. A rule for planning: a device may do a little better or worse.
 int32_t cutlass_resident_blocks(int32_t gpc_sms, int32_t cluster_size, int32_t sm_count);
-
-// Clocks of one wgmma m64nNk(32 bytes), operands in shared memory or A in registers.
-// arXiv 2501.12084, table 9 (H800): N / 2, but at least what the table shows for small N.
-double hopper_wgmma_clk(int32_t n, bool a_in_registers);
 
 #endif

@@ -60,7 +60,6 @@ enum hopper_limit {
     HOPPER_LATENCY,
     HOPPER_LIMITS
 };
-const char *hopper_limit_name(enum hopper_limit limit);
 
 // One wave; times in nanoseconds.
 struct hopper_wave {

@@ -22,13 +22,6 @@ static const double reduce_clk = 896, reduce_kib_clk = 60.5;
 static const double l2_resident = 0.64; // 40 MB of 60 MiB
 enum { ROWS = 64, STEP_BYTES = 32, LINE_BYTES = 128, STORE_BYTES = 16 };
 
-static const char *const limits[] = {"math", "issue", "zeros", "l2", "dram", "shared", "latency"};
-
-const char *hopper_limit_name(enum hopper_limit limit)
-{
-    return limits[limit];
-}
-
 static double least(double a, double b)
 {
     return a < b ? a : b;

@@ -31,7 +31,8 @@ static struct origami_config filled_in(const struct origami_config *c, const str
     return out;
 }
 
-double origami_smem(const struct origami_config *c, enum dtype in)
+// Shared memory of a pipelined tile, bytes: stages - 1 slabs, at least one (Triton's way).
+static double origami_smem(const struct origami_config *c, enum dtype in)
 {
     int32_t stages = c->stages ? c->stages : 2;
     double slab = ((double)c->tile_m * c->tile_k + (double)c->tile_k * c->tile_n) * dtype_bytes(in);

@@ -46,9 +46,6 @@ const char *origami_latency(struct origami_latency *out, const struct gpu *gpu,
 int32_t origami_registers(const struct origami_config *config, enum dtype in);
 enum { ORIGAMI_REGISTERS_MAX = 255 };
 
-// Shared memory of a pipelined tile, bytes: stages - 1 slabs, at least one (Triton's way).
-double origami_smem(const struct origami_config *config, enum dtype in);
-
 // Phase 2's cost: rows and columns of operands that the first wave, at most all tiles, touches
 // under `group`.
 int64_t origami_group_cost(int64_t grid_m, int64_t grid_n, int64_t blocks, int32_t group,

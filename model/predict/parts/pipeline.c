@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Seed 1's pipeline twice, as a simulation of every event and in closed form. The search for the
-// best tiling is pipeline_optimise.c.
+// Seed 1's pipeline twice, as a simulation of every event and in closed form. Its figures are drawn
+// in pipeline_draw.c.
 #include "model/predict/parts/pipeline.h"
 
 #include <assert.h>
@@ -84,23 +84,4 @@ struct pipeline_kernel pipeline_kernel(const struct pipeline *p, int64_t tiles, 
     out.time = launch + (double)out.waves * wave.wave;
     out.wait = (double)out.waves * wave.wait;
     return out;
-}
-
-int pipeline_estimate(struct pipeline_rate *out, double bytes_1, double time_1, double bytes_2,
-                      double time_2, struct error *err)
-{
-    double throughput = (bytes_2 - bytes_1) / (time_2 - time_1);
-    if (!isfinite(throughput) || throughput <= 0)
-        return error_set(err,
-                         "%g bytes in %g and %g in %g give no throughput; measure two sizes, "
-                         "the larger taking longer",
-                         bytes_1, time_1, bytes_2, time_2);
-    *out =
-        (struct pipeline_rate){.startup = time_1 - bytes_1 / throughput, .throughput = throughput};
-    return 0;
-}
-
-double pipeline_duration(const struct pipeline_rate *rate, double bytes)
-{
-    return most(rate->startup, 0) + bytes / rate->throughput;
 }

@@ -69,15 +69,4 @@ struct pipeline_kernel {
 struct pipeline_kernel pipeline_kernel(const struct pipeline *pipeline, int64_t tiles, int64_t sms,
                                        double launch);
 
-// Startup latency and throughput from two measured transfers (equations 4-5; 6-7 for MATH):
-//     throughput = (bytes_2 - bytes_1) / (t_2 - t_1), startup = t_1 - bytes_1 / throughput.
-// Refuses two points that are equal or say that more takes less time; a startup below zero is
-// measurement noise and is returned as it is.
-struct pipeline_rate {
-    double startup, throughput;
-};
-int pipeline_estimate(struct pipeline_rate *out, double bytes_1, double time_1, double bytes_2,
-                      double time_2, struct error *err);
-double pipeline_duration(const struct pipeline_rate *rate, double bytes);
-
 #endif

@@ -81,18 +81,3 @@ int64_t streamk_grid(const struct streamk_shape *s, int64_t sms)
         return sms;
     return s->tiles > sms ? grid_of_many(s, sms) : grid_of_few(s, sms);
 }
-
-int64_t streamk_best_grid(const struct streamk_shape *s, int64_t sms,
-                          const struct streamk_cost *cost)
-{
-    int64_t best = 1;
-    double least = streamk_time(s, 1, cost).time;
-    for (int64_t blocks = 2; blocks <= sms; blocks++) {
-        double time = streamk_time(s, blocks, cost).time;
-        if (time < least) {
-            least = time;
-            best = blocks;
-        }
-    }
-    return best;
-}

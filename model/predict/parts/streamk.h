@@ -34,8 +34,5 @@ struct streamk_time streamk_time(const struct streamk_shape *shape, int64_t bloc
 
 // Origami's choice of the number of blocks for `sms` multiprocessors.
 int64_t streamk_grid(const struct streamk_shape *shape, int64_t sms);
-// The number of blocks, 1 to sms, that the cost form likes best; the smallest of equals.
-int64_t streamk_best_grid(const struct streamk_shape *shape, int64_t sms,
-                          const struct streamk_cost *cost);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The problems and tiles that seed 0 sweeps, in its order.
-#include "model/predict/parts/deepseek.h"
+#include "tests/helpers/helper_deepseek.h"
 
 const struct shape deepseek_v3_shapes[] = {
     {4096, 7168, 128000}, {4096, 128000, 7168}, {128000, 7168, 4096}, {4096, 512, 7168},

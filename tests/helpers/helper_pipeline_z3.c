@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The optimisation of pipeline_optimise.h as a question to Z3, independent of the closed form: the
+// The optimisation of helper_pipeline.h as a question to Z3, independent of the closed form: the
 // recurrences of pipeline.h are unrolled over stages with the depth as an unknown.
 //
 // Numbers are bit vectors: once a tiling is chosen, every term is then fixed by propagation alone,
 // where Z3's integer solver takes minutes over the nested maxima. A tile side has few values, so a
 // product of unknowns is a choice, x y = if x = x_1 then x_1 y else if x = x_2 then x_2 y ..., and
 // the optimum is reached by asking for something better until there is nothing.
-#include "model/predict/parts/pipeline_optimise.h"
+#include "tests/helpers/helper_pipeline.h"
 
 #include <z3.h>
 

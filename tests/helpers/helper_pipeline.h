@@ -1,18 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The best tiling under seed 1's pipeline model, found exactly, for either of the document's two
-// goals: least time, or least total waiting of all MATH warps.
+// What else seed 1's document does with the model of model/predict/parts/pipeline.h, and no command
+// of plumb does: parameters from two measured transfers, and the best tiling, found exactly, for
+// either of the document's two goals, least time or least total waiting of all MATH warps.
 //
+// Of the search:
 // Everything is a whole number, as in the document, so that two solvers can agree to the last unit.
 // Sizes are in squares of 32 x 32 elements ("blocks"), times in ticks of any length:
 //     T_A = load_startup + load_block (tm tk), T_B = load_startup + load_block (tk tn),
 //     T_M = math_startup + math_block (tm tn tk), T_E = epilogue_startup + epilogue_block (tm tn)
 // with tm, tn, tk in units of 32. Tiles are multiples of 32 up to 1024 that divide the problem, and
 // depth (tm tk + tk tn) blocks fit in shared memory.
-#ifndef PLUMB_PIPELINE_OPTIMISE_H
-#define PLUMB_PIPELINE_OPTIMISE_H
+#ifndef PLUMB_TESTS_HELPER_PIPELINE_H
+#define PLUMB_TESTS_HELPER_PIPELINE_H
 
-#include "model/base.h"
+#include "model/predict/parts/pipeline.h"
+
+// Startup latency and throughput from two measured transfers (equations 4-5; 6-7 for MATH):
+//     throughput = (bytes_2 - bytes_1) / (t_2 - t_1), startup = t_1 - bytes_1 / throughput.
+// Refuses two points that are equal or say that more takes less time; a startup below zero is
+// measurement noise and is returned as it is.
+struct pipeline_rate {
+    double startup, throughput;
+};
+int pipeline_estimate(struct pipeline_rate *out, double bytes_1, double time_1, double bytes_2,
+                      double time_2, struct error *err);
+double pipeline_duration(const struct pipeline_rate *rate, double bytes);
 
 struct pipeline_machine {
     int64_t launch; // ticks, as are all but the last four

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The exact search for the best tiling under seed 1's model. pipeline_z3.c answers the same
-// question by other means, where Z3 is built in.
-#include "model/predict/parts/pipeline_optimise.h"
+// The exact search for the best tiling under seed 1's model, and its parameters from two transfers.
+// helper_pipeline_z3.c does the search by other means, where Z3 is installed.
+#include "tests/helpers/helper_pipeline.h"
+
+#include <math.h>
 
 static int64_t most(int64_t a, int64_t b)
 {
@@ -102,4 +104,23 @@ int pipeline_optimise(struct pipeline_choice *out, const struct pipeline_machine
                          (long long)m->smem_blocks);
     *out = best;
     return 0;
+}
+
+int pipeline_estimate(struct pipeline_rate *out, double bytes_1, double time_1, double bytes_2,
+                      double time_2, struct error *err)
+{
+    double throughput = (bytes_2 - bytes_1) / (time_2 - time_1);
+    if (!isfinite(throughput) || throughput <= 0)
+        return error_set(err,
+                         "%g bytes in %g and %g in %g give no throughput; measure two sizes, "
+                         "the larger taking longer",
+                         bytes_1, time_1, bytes_2, time_2);
+    *out =
+        (struct pipeline_rate){.startup = time_1 - bytes_1 / throughput, .throughput = throughput};
+    return 0;
+}
+
+double pipeline_duration(const struct pipeline_rate *rate, double bytes)
+{
+    return fmax(rate->startup, 0) + bytes / rate->throughput;
 }

@@ -3,8 +3,8 @@
 // The problem list and the sweep of seed 0: DeepSeek-V3's GEMM sizes, forward and backward, at a
 // sequence of 4096, and the thread-block tiles and clusters tried on each.
 // Source: hbarclay/gemm-model @0de20a8, testlists/dsv3.csv and benchmark_gemm.py.
-#ifndef PLUMB_DEEPSEEK_H
-#define PLUMB_DEEPSEEK_H
+#ifndef PLUMB_TESTS_HELPER_DEEPSEEK_H
+#define PLUMB_TESTS_HELPER_DEEPSEEK_H
 
 #include "model/problem.h"
 
