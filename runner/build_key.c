@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Names a build: a hash over its toolchain, recipe and inputs, each a field with its length.
 #include "runner/build_key.h"
 
 #include <stdlib.h>

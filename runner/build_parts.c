@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Reads which libraries an earlier build kept and what they were made from, and takes over those
+// whose parts are equal. Whole builds are kept by build_cache.c.
 #include "runner/build_parts.h"
 
 #include "runner/build_key.h"

@@ -265,17 +265,6 @@ static int learn_code(bool *able, struct search *s, size_t i, struct error *err)
     return 0;
 }
 
-static bool known_code(const struct search *s, size_t i)
-{
-    for (size_t k = 0; k < s->count; k++) {
-        const char *code = s->bisect.commits[k].code;
-        bool told = k == 0 || k + 1 == s->count || s->bisect.commits[k].duets;
-        if (k != i && code && told && strcmp(code, s->bisect.commits[i].code) == 0)
-            return true;
-    }
-    return false;
-}
-
 static int test(struct search *s, size_t i, struct error *err)
 {
     struct duet duet;
@@ -283,7 +272,7 @@ static int test(struct search *s, size_t i, struct error *err)
     if (!s->bisect.commits[i].code) {
         if (learn_code(&able, s, i, err))
             return -1;
-        if (able && known_code(s, i)) {
+        if (able && bisect_knows_code(&s->bisect, i)) {
             s->said[i] = "the machine code of another";
             return 0; // which may have settled it
         }

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Lists the tasks of a plain run and asks of each whether its kernel can do it. It measures
+// nothing; what it complains of is for a person to mend in the policy.
 #include "ci/gate/coverage.h"
 
 #include <string.h>

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// Puts a stand-in where the CUDA driver is missing, so that libraries load and their kernels can be
+// listed. Nothing is launched through it.
 #include "kernels/bench/driver.h"
 
 #include <dlfcn.h>

@@ -94,6 +94,17 @@ void bisect_set_code(struct bisect *bisect, size_t commit, const char *code)
     update(bisect);
 }
 
+bool bisect_knows_code(const struct bisect *bisect, size_t commit)
+{
+    for (size_t i = 0; i < bisect->count; i++) {
+        const struct bisect_commit *c = &bisect->commits[i];
+        const bool told = i == 0 || i + 1 == bisect->count || c->duets;
+        if (i != commit && c->code && told && strcmp(c->code, bisect->commits[commit].code) == 0)
+            return true;
+    }
+    return false;
+}
+
 void bisect_skip(struct bisect *bisect, size_t commit)
 {
     assert(commit < bisect->count);

@@ -41,6 +41,9 @@ void bisect_free(struct bisect *bisect);
 
 // A commit was built: its code id. Commits between two with equal code cannot be the culprit.
 void bisect_set_code(struct bisect *bisect, size_t commit, const char *code);
+// Its code, which is known, is that of another commit which was measured or is at an end: a duet
+// would say nothing new.
+bool bisect_knows_code(const struct bisect *bisect, size_t commit);
 // A commit cannot be measured. That says nothing about it or its neighbours.
 void bisect_skip(struct bisect *bisect, size_t commit);
 // A duet of the commit against good: mean log ratio and its standard error > 0.

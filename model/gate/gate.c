@@ -51,7 +51,6 @@
 
 // Below the timer's own steps nothing is known; it only keeps the division finite.
 static const double least_scale = 1e-6;
-
 static const uint32_t recent_pairs = 16;
 
 // A pair's SD up to which the plain budget suffices, in units of margin - floor. At 0.95 % on a
