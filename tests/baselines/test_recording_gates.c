@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// baselines/recorded/gates/record.sh with stand-ins for what needs a GPU. One is lent for minutes;
+// every branch has to be right before.
+#include "model/base.h"
+#include "tests/helpers/helper_files.h"
+#include "tests/helpers/helper_script.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+// Ends as the truth of the gate's head says; a file `as` has another head's name that it takes it
+// for. A file `slow` has the command that hangs.
+static const char fake_plumb[] =
+    "#!/bin/sh\n"
+    "here=$(dirname \"$0\")/..\n"
+    "echo \"$*\" >>$here/asked\n"
+    "[ \"$1\" != \"$(cat $here/slow 2>/dev/null)\" ] || exec sleep 60\n"
+    "verb=$1 head=\n"
+    "while [ $# -gt 0 ]; do\n"
+    "  case $1 in\n"
+    "  --head) head=$2 ;;\n"
+    "  --store) : >>\"$2\" ;;\n"
+    "  --out) mkdir -p \"$2\"; echo page >\"$2/index.html\" ;;\n"
+    "  esac\n"
+    "  shift\n"
+    "done\n"
+    "[ ! -e $here/as ] || head=$(cat $here/as)\n"
+    "case $verb in\n"
+    "gate) case $head in\n"
+    "  slower) echo 'SLOWER: 1 slower'; exit 1 ;;\n"
+    "  unbuildable | wrong) echo \"BROKEN: $head\"; exit 3 ;;\n"
+    "  *) echo \"OK: it says \\\"$head\\\"\" ;;\n"
+    "  esac ;;\n"
+    "export) echo '{}' ;;\n"
+    "*) echo \"$verb done\" ;;\n"
+    "esac\n";
+
+static int set_up(void **state)
+{
+    if (script_set_up(state))
+        return -1;
+    char *make = xprintf("mkdir -p '%s/repository.git'", script_folder);
+    assert_int_equal(system(make), 0);
+    free(make);
+    script_program("bin/plumb", fake_plumb);
+    script_put("repository.git/HEAD", "ref: refs/heads/base\n");
+    script_put("commits", "ccc\nbbb\naaa\n");
+    return 0;
+}
+
+static void each_step_is_run_and_kept(void **state)
+{
+    (void)state;
+    script_ran("../gates/record.sh --commits 2 out . build none comment slower unbuildable wrong "
+               "gain builds run history site",
+               0);
+    script_said("== slower: exit 1 in ");
+    script_said("in all: ");
+    script_file_says("asked", "list -C ");
+    script_file_says("asked", " --first-parent bbb^..base");
+    script_file_says("asked", "kernels ccc\n");
+    script_file_says("asked", "--base before --head gain");
+    script_file_says("out/steps.csv", "step,exit,expected,seconds,last_line\nbuild,0,-,");
+    script_file_says("out/steps.csv", "\nwrong,3,3,");
+    script_file_says("out/steps.csv", "\"OK: it says gain\"\n");
+    script_file_says("out/log.txt", "== comment: bin/plumb gate -C plumbline.git");
+    script_file_says("out/machine.txt", "H200\n");
+    script_file_says("out/run.jsonl", "{}");
+    assert_true(helper_exists(script_folder, "out/gates.jsonl"));
+    char *look =
+        xprintf("cd '%s/out' && tar -tzf gates.tar.gz | grep -qx gates/wrong/index.html && "
+                "tar -tzf run.tar.gz | grep -qx run/history.json && "
+                "tar -tzf site.tar.gz | grep -qx site/index.html && test $(ls | wc -l) = 8",
+                script_folder);
+    assert_int_equal(system(look), 0);
+    free(look);
+}
+
+static void gates_that_say_another_thing_are_told(void **state)
+{
+    (void)state;
+    script_put("as", "none\n");
+    script_ran("../gates/record.sh out . none slower wrong", 1);
+    script_said("== none: exit 0 in ");
+    script_said("== slower: NOT 1: exit 0 in ");
+    script_said("== wrong: NOT 3: exit 0 in ");
+}
+
+static void time_is_kept(void **state)
+{
+    (void)state;
+    script_put("slow", "gate\n");
+    script_ran("../gates/record.sh --seconds 18 out . build none comment history", 1);
+    script_said("== build: exit 0 in ");
+    script_said("== none: ended by its time limit of ");
+    script_said("== comment: left out, no time");
+    script_said("== history: left out, no time");
+    script_file_says("out/steps.csv", "\ncomment,,,0,left out\n");
+}
+
+static void without_what_it_needs_it_says_so(void **state)
+{
+    (void)state;
+    script_ran("../gates/record.sh", 4);
+    script_said("what prepare.sh makes");
+    script_ran("../gates/record.sh out bin", 4);
+    script_said("is not what prepare.sh makes");
+    script_program("tools/nvidia-smi", "#!/bin/sh\nexit 9\n");
+    script_ran("../gates/record.sh out . none", 4);
+    script_said("no GPU here");
+    script_ran("../gates/record.sh --device host out . none", 0);
+    script_ran("../gates/record.sh --device host out . nine", 1);
+    script_said("nine: no such step");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(each_step_is_run_and_kept, set_up, script_tear_down),
+        cmocka_unit_test_setup_teardown(gates_that_say_another_thing_are_told, set_up,
+                                        script_tear_down),
+        cmocka_unit_test_setup_teardown(time_is_kept, set_up, script_tear_down),
+        cmocka_unit_test_setup_teardown(without_what_it_needs_it_says_so, set_up, script_tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
