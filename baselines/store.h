@@ -136,11 +136,12 @@ int store_find_commit_build(struct build_record *out, bool *found, struct store 
                             const struct commit *commit, const char *recipe, struct arena *arena,
                             struct error *err);
 
-// The newest measurement of this code id in this series, in any run.
-// Crashes and timeouts are not offered: they may have been the machine's fault.
+// The newest measurement of this code id in this series, in any run. A crash or timeout may have
+// been the machine's fault: it is offered only where its regime says that it was the code's own.
 struct measured_how {
-    const char *regime; // NULL: whichever
-    const char *driver; // of the device, in the run that measured; NULL: whichever
+    const char *regime;  // NULL: whichever
+    const char *failure; // regime of crashes and timeouts that are offered; NULL: none is
+    const char *driver;  // of the device, in the run that measured; NULL: whichever
 };
 int store_find_measurement(struct measurement *out, bool *found, struct store *store,
                            const struct series *series, const char *code,

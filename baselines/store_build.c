@@ -128,7 +128,8 @@ int store_find_measurement(struct measurement *out, bool *found, struct store *s
     if (key && code[0] &&
         statement_get(&measurement, store, err, SQL_FIND_MEASUREMENT,
                       CELLS(INT(key), TEXT(code), how->regime ? TEXT(how->regime) : NOTHING,
-                            how->driver ? TEXT(how->driver) : NOTHING)))
+                            how->driver ? TEXT(how->driver) : NOTHING,
+                            how->failure ? TEXT(how->failure) : NOTHING)))
         return -1;
     if (measurement && load_measurement(out, store, measurement, arena, err))
         return -1;

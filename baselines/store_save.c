@@ -203,7 +203,7 @@ static int place_measurement(int64_t *key, struct store *store, const struct pla
     if (place->reused && code[0] &&
         statement_get(key, store, err, SQL_FIND_MEASUREMENT,
                       CELLS(INT(place->series), TEXT(code), m->regime ? TEXT(m->regime) : NOTHING,
-                            TEXT(place->driver))))
+                            TEXT(place->driver), m->regime ? TEXT(m->regime) : NOTHING)))
         return -1;
     if (*key || is_absent(m))
         return 0;

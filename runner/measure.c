@@ -5,6 +5,7 @@
 #include "runner/bench_talk.h"
 
 #include <assert.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +55,18 @@ static bool device_is_gone(const struct bench *bench, struct error *err)
     return code != 0;
 }
 
+// Nothing of the child's own ends it so: a person, the machine's want of memory, a scheduler. A
+// sandbox passes a signal on as a status above 128.
+static bool killed_from_outside(const struct process_result *result)
+{
+    static const int signals[] = {SIGKILL, SIGTERM, SIGINT, SIGHUP, SIGQUIT};
+    const int code = result->end == PROCESS_SIGNALLED ? result->code : result->code - 128;
+    bool found = false;
+    for (size_t i = 0; i < ARRAY_COUNT(signals); i++)
+        found |= code == signals[i];
+    return found;
+}
+
 // The child closed its output: how did it end, and was it the device?
 static int child_died(struct bench_outcome *out, struct bench *bench, struct error *err)
 {
@@ -69,6 +82,9 @@ static int child_died(struct bench_outcome *out, struct bench *bench, struct err
                          why.text);
     out->state = MEASURED_CRASHED;
     out->gone = true;
+    // A device that was away for a moment says nothing of the kernel either.
+    out->own_fault = !killed_from_outside(&result) &&
+                     !(result.end == PROCESS_EXITED && result.code == BENCH_DEVICE_LOST);
     snprintf(out->detail, sizeof(out->detail), "the process died: %s%s%s", ending,
              *bench->said ? "; it said: " : "", bench->said);
     return 0;
@@ -78,7 +94,7 @@ static int child_late(struct bench_outcome *out, struct bench *bench, double lim
 {
     end_child(NULL, bench, 0);
     out->state = MEASURED_TIMEOUT;
-    out->gone = true;
+    out->gone = out->own_fault = true;
     snprintf(out->detail, sizeof(out->detail), "no answer within %.3g s%s%s", limit_s,
              *bench->said ? "; it said: " : "", bench->said);
     return 0;
@@ -88,7 +104,7 @@ static int child_babbles(struct bench_outcome *out, struct bench *bench, const c
 {
     end_child(NULL, bench, 0);
     out->state = MEASURED_CRASHED;
-    out->gone = true;
+    out->gone = out->own_fault = true;
     snprintf(out->detail, sizeof(out->detail), "broke the protocol: %.400s", text);
     return 0;
 }

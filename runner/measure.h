@@ -63,9 +63,12 @@ struct bench_outcome {
     enum sample_role role;        // whose fault; ROLE_HEAD where that cannot be told
     bool gone;                    // the child is dead: only bench_stop() may follow
     bool refused;                 // the child answered `fail`: it is alive, and nothing was done
-    double max_error, tolerance;  // of open and close; 0 if they were not reached; always finite
-    uint32_t launches;            // timed together per sample, after open
-    char detail[512];             // why not ok, or the kernel's note; sanitised, untrusted
+    // The child is dead by what the code of `role` did, and would be again: it crashed or kept
+    // silent, was not killed from outside, and the other library cannot have done it.
+    bool own_fault;
+    double max_error, tolerance; // of open and close; 0 if they were not reached; always finite
+    uint32_t launches;           // timed together per sample, after open
+    char detail[512];            // why not ok, or the kernel's note; sanitised, untrusted
 };
 
 struct bench_kernel {

@@ -60,7 +60,8 @@ static const struct argp argp = {
         "RANGE is a revision (HEAD when absent), A..B, TAGS, ALL (every commit any branch or tag "
         "reaches) or NEW (ALL from HEAD back to the newest commit that is measured). What is "
         "measured already with the device's present driver, and identical machine code, is not "
-        "measured again. A run that is "
+        "measured again; nor is code that hung or crashed, unless it was killed from outside or "
+        "has more time now. --again measures all of it. A run that is "
         "killed goes on where it was.\n\nThe exit code is about the newest commit: 0 no "
         "regression, 1 slower than its history, 2 undecided, 3 a kernel is broken, 4 the tool "
         "could not do its work.",

@@ -45,6 +45,24 @@ static int gate_unpaired(const struct task *task, struct run *run, struct measur
     return 0;
 }
 
+// *known: one side's code is known to crash or hang, so that there is nothing to compare; the other
+// side is measured alone when it is the head.
+static int gate_failing(bool *known, const struct task *task, struct run *run,
+                        struct measuring *measuring, struct error *err)
+{
+    struct task_failure failure;
+    if (task_known_to_fail(&failure, task, run, measuring->context, err))
+        return -1;
+    *known = failure.base || failure.head;
+    if (!*known)
+        return 0;
+    task_show(task, measuring->context);
+    if (failure.base && measure_solo(measuring, task, &run->arena, err))
+        return -1;
+    task->result->reused = failure.head;
+    return save(run, task, measuring->context, err);
+}
+
 // Sets `work` to the tasks that are to be compared, and does all others.
 static int gate_others(struct gate_work *work, struct run *run, const struct plan *plan,
                        struct measuring *measuring, struct error *err)
@@ -54,13 +72,18 @@ static int gate_others(struct gate_work *work, struct run *run, const struct pla
     work->tasks = tasks;
     for (size_t i = 0; i < plan->count; i++) {
         const struct task *task = &plan->tasks[i];
-        bool known = false;
+        const bool paired =
+            task->base && task->head && !task->station->is_static && !identical(task);
+        bool known = false, failing = false;
         if (run->id && task_resumed(&known, task, run, context, err))
+            return -1;
+        if (!known && paired && gate_failing(&failing, task, run, measuring, err))
             return -1;
         if (known) {
             progress_advance(&context->progress);
-        } else if (task->base && task->head && !task->station->is_static && !identical(task)) {
-            tasks[work->count++] = task;
+        } else if (paired) {
+            if (!failing)
+                tasks[work->count++] = task;
         } else {
             task_show(task, context);
             if (gate_unpaired(task, run, measuring, err) || save(run, task, context, err))

@@ -61,7 +61,7 @@ static void fill(struct measurement *out, struct measuring *m, const struct benc
 {
     measurement_fill(out, outcome, samples, arena);
     out->seed = m->context->policy.seed;
-    out->regime = "cold, back to back";
+    out->regime = outcome->own_fault ? plan_failure_regime(m->context) : "cold, back to back";
 }
 
 int measure_solo(struct measuring *m, const struct task *task, struct arena *arena,

@@ -164,15 +164,55 @@ int task_resumed(bool *found, const struct task *task, struct run *run, struct c
     return 0;
 }
 
+const char *plan_failure_regime(struct context *context)
+{
+    return arena_printf(&context->arena, "cold, back to back; its own failure, limit %.6g s",
+                        context->policy.timeout_s);
+}
+
 int task_reuse(bool *found, const struct task *task, struct run *run, struct context *context,
                struct error *err)
 {
     struct result *r = task->result;
     const struct series series = {r->kernel, &r->problem, task->station->device.uuid};
-    const struct measured_how how = {.driver = task->station->device.driver};
+    const struct measured_how how = {.driver = task->station->device.driver,
+                                     .failure = plan_failure_regime(context)};
     if (store_find_measurement(&r->head, found, context->store, &series, r->head_code, &how,
                                &run->arena, err))
         return -1;
     r->reused = *found;
+    return 0;
+}
+
+static int known_to_fail(bool *out, struct measurement *side, const char *code,
+                         const struct task *task, struct run *run, struct context *context,
+                         struct error *err)
+{
+    const struct result *r = task->result;
+    const struct series series = {r->kernel, &r->problem, task->station->device.uuid};
+    const struct measured_how how = {.driver = task->station->device.driver,
+                                     .failure = plan_failure_regime(context)};
+    struct measurement known;
+    bool found = false;
+    if (store_find_measurement(&known, &found, context->store, &series, code, &how, &run->arena,
+                               err))
+        return -1;
+    *out = found && (known.state == MEASURED_CRASHED || known.state == MEASURED_TIMEOUT);
+    if (*out)
+        *side = known;
+    return 0;
+}
+
+int task_known_to_fail(struct task_failure *out, const struct task *task, struct run *run,
+                       struct context *context, struct error *err)
+{
+    struct result *r = task->result;
+    struct task_failure failure = {0};
+    if (known_to_fail(&failure.head, &r->head, r->head_code, task, run, context, err))
+        return -1;
+    if (!failure.head &&
+        known_to_fail(&failure.base, &r->base, r->base_code, task, run, context, err))
+        return -1;
+    *out = failure;
     return 0;
 }

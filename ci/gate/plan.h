@@ -32,9 +32,20 @@ void task_show(const struct task *task, struct context *context);
 // *found: the interrupted run that `run` goes on with had measured this series; result is filled.
 int task_resumed(bool *found, const struct task *task, struct run *run, struct context *context,
                  struct error *err);
+// The regime of a measurement that is a crash or a timeout by the code's own fault, under the time
+// limit of this policy: such a code need not be tried again.
+const char *plan_failure_regime(struct context *context);
+
 // *found: the store knows a measurement of the head's code on this device, made with the
-// driver that is there now; result->head is filled.
+// driver that is there now, or that it fails by its own fault; result->head is filled.
 int task_reuse(bool *found, const struct task *task, struct run *run, struct context *context,
                struct error *err);
+// Which side's code the store knows to crash or to hang by its own fault, the head's first; that
+// side's measurement is filled. What is known to be wrong is measured again: that costs little.
+struct task_failure {
+    bool base, head;
+};
+int task_known_to_fail(struct task_failure *out, const struct task *task, struct run *run,
+                       struct context *context, struct error *err);
 
 #endif

@@ -27,12 +27,12 @@ static void identical_code_is_found_by_code_regime_and_driver(void **state)
     const char *regime = r[0].head.regime;
     const struct measured_how any = {0};
     assert_ok(store_find_measurement(&m, &found, f->store, &first, r[0].head_code,
-                                     &(struct measured_how){regime, NULL}, &f->arena, &err),
+                                     &(struct measured_how){.regime = regime}, &f->arena, &err),
               &err);
     assert_true(found);
     assert_true(same_measurement(&m, &r[0].head));
     assert_ok(store_find_measurement(&m, &found, f->store, &first, r[0].head_code,
-                                     &(struct measured_how){"warm", NULL}, &f->arena, &err),
+                                     &(struct measured_how){.regime = "warm"}, &f->arena, &err),
               &err);
     assert_false(found);
     assert_ok(store_find_measurement(&m, &found, f->store, &first, "0ther", &any, &f->arena, &err),
@@ -52,7 +52,14 @@ static void identical_code_is_found_by_code_regime_and_driver(void **state)
                                      &f->arena, &err),
               &err);
     assert_false(found);
-    // A crash may have been the machine's fault: measure again.
+    // A crash is the code's own fault where its regime says so.
+    const struct measured_how failing = {.failure = r[1].head.regime};
+    assert_ok(store_find_measurement(&m, &found, f->store, &second, r[1].head_code, &failing,
+                                     &f->arena, &err),
+              &err);
+    assert_true(found);
+    assert_int_equal(m.state, MEASURED_CRASHED);
+    // Else it may have been the machine's: measure again.
     assert_ok(store_find_measurement(&m, &found, f->store, &second, r[1].head_code, &any, &f->arena,
                                      &err),
               &err);

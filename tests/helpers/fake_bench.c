@@ -10,6 +10,7 @@
 //   binary[-AT]     a NUL in a line       exit[-AT]    exits with status 0
 //   lost[-AT]       exits as if its device were gone, and then there is none (a file beside it)
 //   claims[-AT]     the same, but the device is still there
+//   killed[-AT]     dies by SIGKILL, as if from outside
 //   NAME-NUMBER     the same as NAME: many series of one behaviour
 //   scatter-PERCENT-NUMBER: the head takes PERCENT longer, and a pair's log ratio scatters by 10 %,
 //                   by chance that NUMBER and the block decide

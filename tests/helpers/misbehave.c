@@ -84,6 +84,8 @@ void misbehave(const char *name, const char *at)
         *dash = '\0';
     if (strcmp(what, "crash") == 0)
         crash();
+    else if (strcmp(what, "killed") == 0)
+        raise(SIGKILL);
     else if (strcmp(what, "hang") == 0)
         for (;;)
             pause();

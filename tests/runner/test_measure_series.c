@@ -165,14 +165,16 @@ static void misbehaviour_at_open_is_data(void **state)
         const char *kernel;
         enum measurement_state state;
         const char *detail;
+        bool own_fault;
     } cases[] = {
-        {"crash", MEASURED_CRASHED, "the process died: signal 11"},
-        {"exit", MEASURED_CRASHED, "the process died: exit status 0"},
-        {"garbage", MEASURED_CRASHED, "broke the protocol: "},
-        {"huge", MEASURED_CRASHED, "too long or binary"},
-        {"binary", MEASURED_CRASHED, "too long or binary"},
-        {"hang", MEASURED_TIMEOUT, "no answer within 0.3 s"},
-        {"claims", MEASURED_CRASHED, "exit status 40; it said: device lost"},
+        {"crash", MEASURED_CRASHED, "the process died: signal 11", true},
+        {"exit", MEASURED_CRASHED, "the process died: exit status 0", true},
+        {"garbage", MEASURED_CRASHED, "broke the protocol: ", true},
+        {"huge", MEASURED_CRASHED, "too long or binary", true},
+        {"binary", MEASURED_CRASHED, "too long or binary", true},
+        {"killed", MEASURED_CRASHED, "the process died: signal 9", false},
+        {"hang", MEASURED_TIMEOUT, "no answer within 0.3 s", true},
+        {"claims", MEASURED_CRASHED, "exit status 40; it said: device lost", false},
     };
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
         f->plan.limits.open_s = cases[i].state == MEASURED_TIMEOUT ? 0.3 : 20;
@@ -184,6 +186,7 @@ static void misbehaviour_at_open_is_data(void **state)
         assert_int_equal(bench_open(&outcome, &handle, bench, &alone, &err), 0);
         assert_int_equal(outcome.state, cases[i].state);
         assert_true(outcome.gone);
+        assert_int_equal(outcome.own_fault, cases[i].own_fault);
         if (!strstr(outcome.detail, cases[i].detail))
             fail_msg("%s: %s", cases[i].kernel, outcome.detail);
         bench_stop(bench);
