@@ -8,6 +8,7 @@ set(walls
   "model/gpu:            model"
   "model/gate:           model"
   "model/history:        model"
+  "model/record:         model"
   "model/predict/parts:  model"
   "model/predict:        model model/predict/parts"
 

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A record: one kernel on one problem as data. It holds device code and a list of launches, so the
+// stopwatch runs it without any host code of the commit that it comes from.
+//
+// A launch's parameters are bytes in which some words are addresses of the stopwatch's buffers.
+// Which ones is not stated by anyone: the library is asked for the same launches twice, for buffers
+// at two sets of made-up addresses, and the words that moved with a buffer are its addresses. A
+// word that moved in any other way makes the kernel one that cannot be recorded.
+//
+// Nothing here touches a device. What is parsed is hostile.
+#ifndef PLUMB_RECORD_H
+#define PLUMB_RECORD_H
+
+#include "model/problem.h"
+#include "model/sink.h"
+
+enum { RECORD_VERSION = 1, RECORD_NOTE = 256, RECORD_NAME = 64, RECORD_LAUNCHES_MAX = 256 };
+
+// What a launch may be given the address of.
+enum record_buffer {
+    RECORD_A,
+    RECORD_B,
+    RECORD_C,
+    RECORD_SCALE_A,
+    RECORD_SCALE_B,
+    RECORD_WORKSPACE,
+    RECORD_BUFFERS
+};
+const char *record_buffer_name(enum record_buffer buffer); // "a", ..., "workspace"
+
+// Where the buffers lie in one process, and how long they are; 0 bytes: there is no such buffer.
+struct record_places {
+    uint64_t address[RECORD_BUFFERS], bytes[RECORD_BUFFERS];
+};
+// Two sets of made-up addresses for buffers of these sizes. No word of the one is a word of the
+// other, every buffer moves by a distance of its own, and all lie on odd multiples of 512 bytes, as
+// the stopwatch's own may.
+void record_made_up(struct record_places out[2], const uint64_t bytes[RECORD_BUFFERS]);
+
+enum record_launch_kind { RECORD_KERNEL, RECORD_MEMSET };
+
+struct record_parameter {
+    uint32_t offset, bytes; // in the launch's bytes
+};
+
+// The word at `at` of the launch's bytes is the address of this byte of this buffer.
+struct record_address {
+    uint32_t at;
+    enum record_buffer buffer;
+    uint64_t offset;
+};
+
+struct record_launch {
+    enum record_launch_kind kind;
+    const char *function;                   // a kernel's entry point, as the image names it
+    uint32_t grid[3], block[3], cluster[3]; // cluster: in blocks, 1 x 1 x 1 without
+    uint32_t shared_bytes;                  // dynamic
+    bool cooperative;                       // all blocks resident at once
+    bool programmatic;                      // may start before the launch before it has ended
+    // A memset writes `value` of element_bytes (1, 2 or 4) `width` times in each of `height` rows.
+    uint32_t value, element_bytes;
+    uint64_t width, height, pitch_bytes;
+    // A kernel's parameters one after the other; of a memset the one word: where it writes.
+    struct record_parameter *parameters;
+    uint32_t parameter_count;
+    unsigned char *bytes;
+    uint32_t size;
+    struct record_address *addresses;
+    uint32_t address_count;
+};
+
+// Device code that an entry point is looked up in: a cubin.
+struct record_image {
+    const unsigned char *bytes;
+    size_t size;
+};
+
+// Everything belongs to the arena that it was made in.
+struct record {
+    char kernel[RECORD_NAME];
+    struct problem problem;
+    uint64_t workspace_bytes;
+    char note[RECORD_NOTE]; // of the library's prepare()
+    struct record_launch *launches;
+    size_t launch_count;
+    struct record_image *images;
+    size_t image_count;
+};
+
+// Finds the addresses in `first`, captured at places[0], from `second`, the same launches captured
+// at places[1]. -1: the two do not fit each other, or a word moved that is no address; the text
+// says which.
+int record_find_addresses(struct record_launch *first, const struct record_launch *second,
+                          size_t count, const struct record_places places[2], struct arena *arena,
+                          struct error *err);
+// True when two captures at the same places are the same launches with the same bytes.
+bool record_same_launches(const struct record_launch *a, const struct record_launch *b,
+                          size_t count);
+
+// The launch's bytes with the addresses of these places, into `out` (launch->size bytes). -1: an
+// address or a memset lies outside its buffer.
+int record_bind(unsigned char *out, const struct record_launch *launch,
+                const struct record_places *places, struct error *err);
+
+// The text form: lines of model/wire.h, then the images' bytes (record_text.c has the grammar).
+void record_print(const struct sink *sink, const struct record *record);
+// Reads it back. Images borrow from `bytes`, which is changed (lines are decoded in place); the
+// rest is copied to the arena. Every number is held to its range.
+int record_parse(struct record *out, char *bytes, size_t size, struct arena *arena,
+                 struct error *err);
+// One line of the text form that belongs to a launch, for those who stream launches instead of
+// reading files. -1: not such a line, or one out of its range.
+struct wire_record;
+int record_take_line(struct record *record, const struct wire_record *line, struct arena *arena,
+                     struct error *err);
+
+#endif

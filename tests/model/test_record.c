@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Records: which words of a launch are addresses, other addresses put in their place, and the file
+// that holds them, also when it is hostile.
+#include "model/record/record.h"
+#include "tests/helpers/helper_random.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct arena arena;
+
+static int free_all(void **state)
+{
+    (void)state;
+    arena_free(&arena);
+    return 0;
+}
+
+static const uint64_t lengths[RECORD_BUFFERS] = {1 << 20, 2 << 20, 4 << 20, 4, 0, 512};
+
+static struct record_launch kernel_of(uint32_t size)
+{
+    struct record_launch launch = {.kind = RECORD_KERNEL,
+                                   .function = "_Z4gemmPKfS0_Pf",
+                                   .grid = {132, 1, 1},
+                                   .block = {384, 1, 1},
+                                   .cluster = {2, 1, 1},
+                                   .shared_bytes = 229376,
+                                   .parameter_count = 1,
+                                   .size = size};
+    launch.parameters = arena_alloc(&arena, sizeof(*launch.parameters));
+    launch.parameters[0] = (struct record_parameter){0, size};
+    launch.bytes = arena_alloc(&arena, size);
+    return launch;
+}
+
+static void put_word(struct record_launch *launch, uint32_t at, uint64_t word)
+{
+    memcpy(launch->bytes + at, &word, sizeof(word));
+}
+
+static uint64_t word_of(const unsigned char *bytes, uint32_t at)
+{
+    uint64_t word;
+    memcpy(&word, bytes + at, sizeof(word));
+    return word;
+}
+
+// Two captures of one launch whose parameters are: A, a number, C at byte 4096, the workspace.
+static void captures(struct record_launch out[2], struct record_places places[2])
+{
+    record_made_up(places, lengths);
+    for (int i = 0; i < 2; i++) {
+        out[i] = kernel_of(36);
+        put_word(&out[i], 0, places[i].address[RECORD_A]);
+        put_word(&out[i], 8, 7168);
+        put_word(&out[i], 16, places[i].address[RECORD_C] + 4096);
+        put_word(&out[i], 24, places[i].address[RECORD_WORKSPACE]);
+        out[i].bytes[32] = 42;
+    }
+}
+
+static void words_that_move_with_a_buffer_are_its_addresses(void **state)
+{
+    (void)state;
+    struct record_places places[2];
+    struct record_launch launch[2];
+    struct error err;
+    captures(launch, places);
+    assert_int_equal(record_find_addresses(&launch[0], &launch[1], 1, places, &arena, &err), 0);
+    assert_int_equal(launch[0].address_count, 3);
+    const struct record_address wanted[] = {
+        {0, RECORD_A, 0}, {16, RECORD_C, 4096}, {24, RECORD_WORKSPACE, 0}};
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(launch[0].addresses[i].at, wanted[i].at);
+        assert_int_equal(launch[0].addresses[i].buffer, wanted[i].buffer);
+        assert_int_equal(launch[0].addresses[i].offset, wanted[i].offset);
+    }
+}
+
+static void what_goes_with_addresses_but_is_none_is_refused(void **state)
+{
+    (void)state;
+    struct record_places places[2];
+    struct record_launch launch[2];
+    struct error err = {""};
+    const uint64_t a = 0, c = RECORD_C;
+    for (int kind = 0; kind < 5; kind++) {
+        captures(launch, places);
+        for (int i = 0; i < 2; i++) {
+            const uint64_t sum = places[i].address[a] + places[i].address[c];
+            const uint64_t words[] = {sum, places[i].address[a] >> 4, (uint64_t)i,
+                                      places[i].address[c] + lengths[c] + 1, ~places[i].address[a]};
+            put_word(&launch[i], 8, words[kind]);
+        }
+        assert_int_equal(record_find_addresses(&launch[0], &launch[1], 1, places, &arena, &err),
+                         -1);
+        assert_non_null(strstr(err.text, "byte 8 of parameter 0"));
+    }
+    // Behind the last whole word.
+    captures(launch, places);
+    launch[1].bytes[33] = 1;
+    assert_int_equal(record_find_addresses(&launch[0], &launch[1], 1, places, &arena, &err), -1);
+    // Another grid for other addresses.
+    captures(launch, places);
+    launch[1].grid[0] = 131;
+    assert_int_equal(record_find_addresses(&launch[0], &launch[1], 1, places, &arena, &err), -1);
+}
+
+static void bound_launches_point_into_the_buffers_they_are_given(void **state)
+{
+    (void)state;
+    struct record_places places[2], here = {{0}, {0}};
+    struct record_launch launch[2];
+    struct error err;
+    unsigned char bytes[36];
+    captures(launch, places);
+    assert_int_equal(record_find_addresses(&launch[0], &launch[1], 1, places, &arena, &err), 0);
+    for (int b = 0; b < RECORD_BUFFERS; b++) {
+        here.address[b] = 0x7f0000000000 + (uint64_t)b * 0x10000000;
+        here.bytes[b] = lengths[b];
+    }
+    assert_int_equal(record_bind(bytes, &launch[0], &here, &err), 0);
+    assert_true(word_of(bytes, 0) == here.address[RECORD_A]);
+    assert_true(word_of(bytes, 8) == 7168);
+    assert_true(word_of(bytes, 16) == here.address[RECORD_C] + 4096);
+    assert_true(word_of(bytes, 24) == here.address[RECORD_WORKSPACE]);
+    assert_int_equal(bytes[32], 42);
+    here.bytes[RECORD_C] = 4095;
+    assert_int_equal(record_bind(bytes, &launch[0], &here, &err), -1);
+    here.bytes[RECORD_C] = 4096;
+    here.bytes[RECORD_WORKSPACE] = 0;
+    assert_int_equal(record_bind(bytes, &launch[0], &here, &err), -1);
+}
+
+static void a_memset_stays_inside_its_buffer(void **state)
+{
+    (void)state;
+    struct record_places here = {{0}, {0}};
+    struct record_address address = {0, RECORD_WORKSPACE, 128};
+    struct record_launch set = kernel_of(8);
+    unsigned char bytes[8];
+    struct error err;
+    set.kind = RECORD_MEMSET;
+    set.element_bytes = 4;
+    set.height = 1;
+    set.addresses = &address;
+    set.address_count = 1;
+    here.address[RECORD_WORKSPACE] = 0x7f0000000000;
+    here.bytes[RECORD_WORKSPACE] = 512;
+    set.width = 96; // 128 + 4 * 96 = 512
+    assert_int_equal(record_bind(bytes, &set, &here, &err), 0);
+    set.width = 97;
+    assert_int_equal(record_bind(bytes, &set, &here, &err), -1);
+    set.width = UINT64_MAX / 4 + 2; // 4 * this is 4
+    assert_int_equal(record_bind(bytes, &set, &here, &err), -1);
+    set.width = 1;
+    set.height = 2;
+    set.pitch_bytes = 512;
+    assert_int_equal(record_bind(bytes, &set, &here, &err), -1);
+    set.address_count = 0;
+    set.height = 1;
+    assert_int_equal(record_bind(bytes, &set, &here, &err), -1);
+}
+
+static struct record whole_record(void)
+{
+    static const unsigned char cubin[] = "\177ELF and\nmore\0lines\n";
+    static struct record_image images[] = {{cubin, sizeof(cubin)}, {cubin, 5}};
+    struct record_places places[2];
+    struct record_launch pair[2], *launches = arena_alloc(&arena, 2 * sizeof(*launches));
+    struct error err;
+    struct record record = {.kernel = "bf16-persistent",
+                            .workspace_bytes = 512,
+                            .note = "tile 128x256\tsplit 2 %",
+                            .launches = launches,
+                            .launch_count = 2,
+                            .images = images,
+                            .image_count = 2};
+    assert_int_equal(problem_parse(&record.problem, "64x128x256:bf16", &err), 0);
+    captures(pair, places);
+    assert_int_equal(record_find_addresses(&pair[0], &pair[1], 1, places, &arena, &err), 0);
+    launches[1] = pair[0];
+    launches[0] = kernel_of(8);
+    launches[0].kind = RECORD_MEMSET;
+    launches[0].element_bytes = 4;
+    launches[0].width = 128;
+    launches[0].height = 1;
+    launches[0].addresses = arena_alloc(&arena, sizeof(struct record_address));
+    launches[0].addresses[0] = (struct record_address){0, RECORD_WORKSPACE, 0};
+    launches[0].address_count = 1;
+    return record;
+}
+
+static struct sink_buffer printed(const struct record *record)
+{
+    struct sink_buffer text = {0};
+    const struct sink sink = sink_to_buffer(&text);
+    record_print(&sink, record);
+    return text;
+}
+
+static void a_record_reads_back_as_it_was_written(void **state)
+{
+    (void)state;
+    const struct record record = whole_record();
+    struct record back;
+    struct error err;
+    struct sink_buffer text = printed(&record), again;
+    char *bytes = arena_copy(&arena, text.text, text.length);
+    if (record_parse(&back, bytes, text.length, &arena, &err))
+        fail_msg("%s", err.text);
+    assert_string_equal(back.kernel, record.kernel);
+    assert_string_equal(back.note, record.note);
+    assert_true(problem_equal(&back.problem, &record.problem));
+    assert_true(record_same_launches(back.launches, record.launches, 2));
+    assert_int_equal(back.launches[1].address_count, 3);
+    assert_int_equal(back.image_count, 2);
+    again = printed(&back);
+    assert_int_equal(again.length, text.length);
+    assert_memory_equal(again.text, text.text, text.length);
+    free(text.text);
+    free(again.text);
+}
+
+// Each of these takes the place of the line that begins alike, or is added before `end`.
+static const char *const hostile[] = {
+    "record\tversion=2\tkernel=k\tproblem=1x1x1:fp32\tworkspace=0\tnote=",
+    "record\tversion=1\tkernel=\tproblem=1x1x1:fp32\tworkspace=0\tnote=",
+    "record\tversion=1\tkernel=k\tproblem=1x1:fp32\tworkspace=0\tnote=",
+    "record\tversion=1\tkernel=k\tproblem=1x1x1:fp32\tworkspace=-1\tnote=",
+    "image\tsize=0",
+    "image\tsize=99999999999999",
+    "parameter\toffset=0\tbytes=00",
+    "parameter\toffset=64\tbytes=0g",
+    "parameter\toffset=64\tbytes=000",
+    "parameter\toffset=32764\tbytes=00",
+    "address\tat=29\tbuffer=a\toffset=0",
+    "address\tat=4000000000\tbuffer=a\toffset=0",
+    "address\tat=0\tbuffer=d\toffset=0",
+    "address\tat=0\tbuffer=a\toffset=-1",
+    "memset\tvalue=0\telement=3\twidth=1\theight=1\tpitch=0",
+    "memset\tvalue=0\telement=4\twidth=0\theight=1\tpitch=0",
+    "launch\tfunction=a "
+    "b\tgrid_x=1\tgrid_y=1\tgrid_z=1\tblock_x=1\tblock_y=1\tblock_z=1\tcluster_x=1"
+    "\tcluster_y=1\tcluster_z=1\tshared=0\tcooperative=0\tprogrammatic=0",
+    "launch\tfunction=f\tgrid_x=0\tgrid_y=1\tgrid_z=1\tblock_x=1\tblock_y=1\tblock_z=1\tcluster_x=1"
+    "\tcluster_y=1\tcluster_z=1\tshared=0\tcooperative=0\tprogrammatic=0",
+    "launch\tfunction=f\tgrid_x=1\tgrid_y=1\tgrid_z=1\tblock_x=1024\tblock_y=2\tblock_z=1\tcluster_"
+    "x=1"
+    "\tcluster_y=1\tcluster_z=1\tshared=0\tcooperative=0\tprogrammatic=0",
+    "surprise\tx=1",
+};
+
+static int parsed(const char *text, size_t size)
+{
+    struct record record;
+    struct error err = {""};
+    char *bytes = malloc(size ? size : 1);
+    memcpy(bytes, text, size);
+    const int status = record_parse(&record, bytes, size, &arena, &err);
+    if (status)
+        assert_true(err.text[0] && !strchr(err.text, '\n'));
+    free(bytes);
+    return status;
+}
+
+static void hostile_lines_are_refused(void **state)
+{
+    (void)state;
+    const struct record record = whole_record();
+    struct sink_buffer text = printed(&record);
+    const char *end = strstr(text.text, "\nend\n") + 1;
+    for (size_t i = 0; i < ARRAY_COUNT(hostile); i++) {
+        const bool head = strncmp(hostile[i], "record", 6) == 0;
+        const size_t skip = head ? strcspn(text.text, "\n") + 1 : 0;
+        const size_t before = head ? 0 : (size_t)(end - text.text);
+        char *whole = malloc(text.length + strlen(hostile[i]) + 2), *at = whole;
+        memcpy(at, text.text, before);
+        at += before;
+        at += sprintf(at, "%s\n", hostile[i]);
+        memcpy(at, text.text + before + skip, text.length - before - skip);
+        at += text.length - before - skip;
+        if (parsed(whole, (size_t)(at - whole)) == 0)
+            fail_msg("taken: %s", hostile[i]);
+        free(whole);
+    }
+    free(text.text);
+}
+
+static void every_cut_and_every_flipped_byte_is_survived(void **state)
+{
+    (void)state;
+    const struct record record = whole_record();
+    struct sink_buffer text = printed(&record);
+    for (size_t size = 0; size < text.length; size++)
+        assert_int_equal(parsed(text.text, size), -1);
+    assert_int_equal(parsed(text.text, text.length), 0);
+    struct random random = {7};
+    for (int i = 0; i < 20000; i++) {
+        char *bytes = arena_copy(&arena, text.text, text.length);
+        for (int flips = 0; flips < 3; flips++)
+            bytes[(size_t)(random_uniform(&random) * (double)text.length)] =
+                (char)(random_uniform(&random) * 256);
+        parsed(bytes, text.length); // taken or refused, the sanitizers see the rest
+        if (i % 100 == 0)
+            arena_free(&arena);
+    }
+    free(text.text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(words_that_move_with_a_buffer_are_its_addresses, free_all),
+        cmocka_unit_test_teardown(what_goes_with_addresses_but_is_none_is_refused, free_all),
+        cmocka_unit_test_teardown(bound_launches_point_into_the_buffers_they_are_given, free_all),
+        cmocka_unit_test_teardown(a_memset_stays_inside_its_buffer, free_all),
+        cmocka_unit_test_teardown(a_record_reads_back_as_it_was_written, free_all),
+        cmocka_unit_test_teardown(hostile_lines_are_refused, free_all),
+        cmocka_unit_test_teardown(every_cut_and_every_flipped_byte_is_survived, free_all),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
