@@ -14,9 +14,9 @@ set(walls
 
   "kernels:              model"
   "kernels/stand_in:     "
-  "kernels/device:       kernels model"
+  "kernels/device:       kernels model model/record"
   "kernels/calibrate:    kernels kernels/device model"
-  "kernels/bench:        kernels kernels/device model"
+  "kernels/bench:        kernels kernels/device model model/record"
   "kernels/sweep:        kernels model"
   "kernels/gemm/host:    kernels"
   "kernels/gemm/cuda:    kernels"

@@ -51,7 +51,7 @@ static bool same_shape(const struct record_launch *a, const struct record_launch
            memcmp(a->block, b->block, sizeof(a->block)) == 0 &&
            memcmp(a->cluster, b->cluster, sizeof(a->cluster)) == 0 &&
            a->shared_bytes == b->shared_bytes && a->cooperative == b->cooperative &&
-           a->programmatic == b->programmatic &&
+           a->programmatic == b->programmatic && a->carveout == b->carveout &&
            memcmp(a->parameters, b->parameters, a->parameter_count * sizeof(*a->parameters)) == 0;
 }
 

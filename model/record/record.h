@@ -58,6 +58,7 @@ struct record_launch {
     uint32_t shared_bytes;                  // dynamic
     bool cooperative;                       // all blocks resident at once
     bool programmatic;                      // may start before the launch before it has ended
+    int32_t carveout; // preferred share of shared memory in percent; -1: the driver's choice
     // A memset writes `value` of element_bytes (1, 2 or 4) `width` times in each of `height` rows.
     uint32_t value, element_bytes;
     uint64_t width, height, pitch_bytes;

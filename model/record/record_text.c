@@ -7,7 +7,7 @@
 //     image size=BYTES                                     any number
 //     launch function=NAME grid_x= grid_y= grid_z= block_x= block_y= block_z= cluster_x= cluster_y=
 //     cluster_z=
-//            shared= cooperative=0|1 programmatic=0|1      any number of launches
+//            shared= cooperative=0|1 programmatic=0|1 carveout=-1..100  any number of launches
 //     memset value= element= width= height= pitch=         is a launch too
 //     parameter offset=N bytes=HEX                         of the launch above, in the order of
 //     their offsets address at=N buffer=a|b|c|scale_a|scale_b|workspace offset=N     within the
@@ -96,6 +96,7 @@ static void print_launch(const struct sink *sink, const struct record_launch *la
         wire_add_int(&line, "shared", launch->shared_bytes);
         wire_add_int(&line, "cooperative", launch->cooperative);
         wire_add_int(&line, "programmatic", launch->programmatic);
+        wire_add_int(&line, "carveout", launch->carveout);
     }
     put(sink, &line);
     print_parameters(sink, launch);
@@ -179,6 +180,7 @@ static int take_launch(struct record *record, const struct wire_record *line, st
     struct record_launch *to = new_launch(record, arena, err);
     const char *function = wire_text(line, "function");
     uint32_t cooperative, programmatic;
+    int64_t carveout;
     if (!to)
         return -1;
     if (!is_function(function))
@@ -188,7 +190,8 @@ static int take_launch(struct record *record, const struct wire_record *line, st
         take_three(launch.cluster, line, "cluster", cluster, err) ||
         take_u32(&launch.shared_bytes, line, "shared", 0, SHARED_MAX, err) ||
         take_u32(&cooperative, line, "cooperative", 0, 1, err) ||
-        take_u32(&programmatic, line, "programmatic", 0, 1, err))
+        take_u32(&programmatic, line, "programmatic", 0, 1, err) ||
+        wire_int(&carveout, line, "carveout", -1, 100, err))
         return -1;
     if (launch.block[0] * launch.block[1] * launch.block[2] > 1024 ||
         launch.cluster[0] * launch.cluster[1] * launch.cluster[2] > 16)
@@ -196,6 +199,7 @@ static int take_launch(struct record *record, const struct wire_record *line, st
             err, "%.80s: a block of more than 1024 threads or a cluster of more than 16", function);
     launch.cooperative = cooperative;
     launch.programmatic = programmatic;
+    launch.carveout = (int32_t)carveout;
     launch.function = arena_strdup(arena, function);
     *to = launch;
     record->launch_count++;

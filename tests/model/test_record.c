@@ -250,12 +250,12 @@ static const char *const hostile[] = {
     "memset\tvalue=0\telement=4\twidth=0\theight=1\tpitch=0",
     "launch\tfunction=a "
     "b\tgrid_x=1\tgrid_y=1\tgrid_z=1\tblock_x=1\tblock_y=1\tblock_z=1\tcluster_x=1"
-    "\tcluster_y=1\tcluster_z=1\tshared=0\tcooperative=0\tprogrammatic=0",
+    "\tcluster_y=1\tcluster_z=1\tshared=0\tcooperative=0\tprogrammatic=0\tcarveout=-1",
     "launch\tfunction=f\tgrid_x=0\tgrid_y=1\tgrid_z=1\tblock_x=1\tblock_y=1\tblock_z=1\tcluster_x=1"
-    "\tcluster_y=1\tcluster_z=1\tshared=0\tcooperative=0\tprogrammatic=0",
+    "\tcluster_y=1\tcluster_z=1\tshared=0\tcooperative=0\tprogrammatic=0\tcarveout=-1",
     "launch\tfunction=f\tgrid_x=1\tgrid_y=1\tgrid_z=1\tblock_x=1024\tblock_y=2\tblock_z=1\tcluster_"
     "x=1"
-    "\tcluster_y=1\tcluster_z=1\tshared=0\tcooperative=0\tprogrammatic=0",
+    "\tcluster_y=1\tcluster_z=1\tshared=0\tcooperative=0\tprogrammatic=0\tcarveout=-1",
     "surprise\tx=1",
 };
 

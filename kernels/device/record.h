@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a device does with records: it makes them from a library's kernel, and replays them.
+#ifndef PLUMB_DEVICE_RECORD_H
+#define PLUMB_DEVICE_RECORD_H
+
+#include "kernels/device/device.h"
+#include "model/record/record.h"
+
+// The kernel to be recorded, and the sizes of the buffers that it will be given. `pin`: a note of
+// an earlier prepare() that must be reproduced, or NULL.
+struct record_request {
+    const struct plumb_kernel *kernel;
+    struct plumb_problem problem;
+    uint64_t bytes[RECORD_BUFFERS];
+    const char *pin;
+};
+
+// Fills launches and note; both belong to the arena. -1: the text says what cannot be recorded.
+// No buffer is mapped meanwhile, so a library's prepare() that touches one poisons the device.
+int cuda_record(struct record *out, struct device_base *device, const struct record_request *what,
+                struct arena *arena, struct error *err);
+
+// A record with its device code loaded, its addresses bound for each of the buffer sets.
+struct replay;
+// places: one per set. The record must outlive the replay. -1: an entry point is missing,
+// parameters are not what the device code says, or an address lies outside of its buffer. The
+// caller frees.
+int cuda_replay_open(struct replay **out, struct device_base *device, const struct record *record,
+                     const struct record_places *places, uint32_t sets, struct error *err);
+// Queues the record's launches for one set on the device's stream. Returns 0 or the driver's code.
+int cuda_replay_launch(struct replay *replay, uint32_t set);
+void cuda_replay_free(struct replay *replay); // NULL does nothing
+
+#endif

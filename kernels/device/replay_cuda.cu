@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Replaying a record: its device code is loaded by the driver, which runs no host code of the
+// commit, and its launches are queued with the addresses of the stopwatch's buffers.
+#include "kernels/device/driver_cuda.h"
+
+extern "C" {
+#include "kernels/device/record.h"
+}
+
+enum { PORTABLE_CLUSTER = 8, REPLAY_IMAGES_MAX = 64 };
+
+// One launch of one set, ready to be queued.
+struct ready {
+    unsigned char *bytes;
+    void **parameters; // into bytes
+};
+
+struct replay {
+    struct cuda *cuda;
+    const struct driver *driver;
+    const struct record *record;
+    CUlibrary libraries[REPLAY_IMAGES_MAX];
+    size_t library_count;
+    CUfunction *functions; // one per launch; NULL for a memset
+    struct ready *bound;   // set * launch_count + launch
+    struct arena arena;
+};
+
+static int find_function(CUfunction *out, const struct replay *r, const char *name,
+                         struct error *err)
+{
+    CUkernel kernel;
+    for (size_t i = 0; i < r->library_count; i++) {
+        if (r->driver->cuLibraryGetKernel(&kernel, r->libraries[i], name) != CUDA_SUCCESS)
+            continue;
+        DRIVER_TRY(r->driver, cuKernelGetFunction(out, kernel), err);
+        return 0;
+    }
+    return error_set(err, "the record's device code has no entry point %.200s for this device",
+                     name);
+}
+
+// The device code says how long each parameter is; a record that says otherwise is not of this
+// code.
+static int same_parameters(const struct replay *r, CUfunction function,
+                           const struct record_launch *launch, struct error *err)
+{
+    size_t offset, bytes;
+    uint32_t p = 0;
+    for (; p < launch->parameter_count; p++) {
+        if (r->driver->cuFuncGetParamInfo(function, p, &offset, &bytes) != CUDA_SUCCESS ||
+            offset != launch->parameters[p].offset || bytes != launch->parameters[p].bytes)
+            return error_set(err, "%.200s: parameter %u is not the one that the record has",
+                             launch->function, p);
+    }
+    if (r->driver->cuFuncGetParamInfo(function, p, &offset, &bytes) == CUDA_SUCCESS)
+        return error_set(err, "%.200s has more parameters than the record", launch->function);
+    return 0;
+}
+
+static int make_ready(const struct replay *r, CUfunction function,
+                      const struct record_launch *launch, struct error *err)
+{
+    const uint32_t blocks = launch->cluster[0] * launch->cluster[1] * launch->cluster[2];
+    if (launch->shared_bytes)
+        DRIVER_TRY(r->driver,
+                   cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                      (int)launch->shared_bytes),
+                   err);
+    if (blocks > PORTABLE_CLUSTER)
+        DRIVER_TRY(
+            r->driver,
+            cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1),
+            err);
+    if (launch->carveout >= 0)
+        DRIVER_TRY(r->driver,
+                   cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
+                                      launch->carveout),
+                   err);
+    return 0;
+}
+
+static int load(struct replay *r, struct error *err)
+{
+    const struct record *record = r->record;
+    if (record->image_count > REPLAY_IMAGES_MAX)
+        return error_set(err, "a record of more than %d images", REPLAY_IMAGES_MAX);
+    for (size_t i = 0; i < record->image_count; i++) {
+        DRIVER_TRY(r->driver,
+                   cuLibraryLoadData(&r->libraries[i], record->images[i].bytes, NULL, NULL, 0, NULL,
+                                     NULL, 0),
+                   err);
+        r->library_count++;
+    }
+    r->functions =
+        (CUfunction *)arena_alloc(&r->arena, record->launch_count * sizeof(*r->functions));
+    for (size_t i = 0; i < record->launch_count; i++) {
+        const struct record_launch *launch = &record->launches[i];
+        if (launch->kind == RECORD_MEMSET)
+            continue;
+        if (find_function(&r->functions[i], r, launch->function, err) ||
+            same_parameters(r, r->functions[i], launch, err) ||
+            make_ready(r, r->functions[i], launch, err))
+            return -1;
+    }
+    return 0;
+}
+
+static int bind(struct replay *r, const struct record_places *places, uint32_t sets,
+                struct error *err)
+{
+    const size_t count = r->record->launch_count;
+    r->bound = (struct ready *)arena_alloc(&r->arena, sets * count * sizeof(*r->bound));
+    for (uint32_t set = 0; set < sets; set++) {
+        for (size_t i = 0; i < count; i++) {
+            const struct record_launch *launch = &r->record->launches[i];
+            struct ready *bound = &r->bound[set * count + i];
+            bound->bytes = (unsigned char *)arena_alloc(&r->arena, launch->size + 64);
+            bound->parameters = (void **)arena_alloc(&r->arena, (launch->parameter_count + 1) *
+                                                                    sizeof(*bound->parameters));
+            if (record_bind(bound->bytes, launch, &places[set], err))
+                return -1;
+            for (uint32_t p = 0; p < launch->parameter_count; p++)
+                bound->parameters[p] = bound->bytes + launch->parameters[p].offset;
+        }
+    }
+    return 0;
+}
+
+extern "C" int cuda_replay_open(struct replay **out, struct device_base *device,
+                                const struct record *record, const struct record_places *places,
+                                uint32_t sets, struct error *err)
+{
+    struct cuda *cuda = (struct cuda *)device;
+    struct replay *r = (struct replay *)xcalloc(1, sizeof(*r));
+    r->cuda = cuda;
+    r->record = record;
+    r->driver = cuda_driver(cuda, err);
+    if (!r->driver || load(r, err) || bind(r, places, sets, err)) {
+        cuda_replay_free(r);
+        return -1;
+    }
+    *out = r;
+    return 0;
+}
+
+extern "C" void cuda_replay_free(struct replay *r)
+{
+    if (!r)
+        return;
+    for (size_t i = 0; i < r->library_count && r->cuda->base.loss == DEVICE_OK; i++)
+        r->driver->cuLibraryUnload(r->libraries[i]);
+    arena_free(&r->arena);
+    free(r);
+}
+
+static CUresult queue_memset(const struct replay *r, const struct record_launch *launch,
+                             const struct ready *bound)
+{
+    CUdeviceptr to;
+    memcpy(&to, bound->bytes, sizeof(to));
+    // One row has no pitch worth the name; the driver wants it to cover the row.
+    const size_t row = launch->width * launch->element_bytes;
+    const size_t pitch = launch->height > 1 ? launch->pitch_bytes : row;
+    CUstream stream = r->cuda->stream;
+    switch (launch->element_bytes) {
+    case 1:
+        return r->driver->cuMemsetD2D8Async(to, pitch, (unsigned char)launch->value, launch->width,
+                                            launch->height, stream);
+    case 2:
+        return r->driver->cuMemsetD2D16Async(to, pitch, (unsigned short)launch->value,
+                                             launch->width, launch->height, stream);
+    default:
+        return r->driver->cuMemsetD2D32Async(to, pitch, launch->value, launch->width,
+                                             launch->height, stream);
+    }
+}
+
+static CUresult queue_kernel(const struct replay *r, const struct record_launch *launch,
+                             CUfunction function, const struct ready *bound)
+{
+    CUlaunchAttribute attributes[3];
+    CUlaunchConfig config = {};
+    unsigned count = 0;
+    config.gridDimX = launch->grid[0];
+    config.gridDimY = launch->grid[1];
+    config.gridDimZ = launch->grid[2];
+    config.blockDimX = launch->block[0];
+    config.blockDimY = launch->block[1];
+    config.blockDimZ = launch->block[2];
+    config.sharedMemBytes = launch->shared_bytes;
+    config.hStream = r->cuda->stream;
+    if (launch->cluster[0] * launch->cluster[1] * launch->cluster[2] > 1) {
+        attributes[count].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+        attributes[count].value.clusterDim.x = launch->cluster[0];
+        attributes[count].value.clusterDim.y = launch->cluster[1];
+        attributes[count++].value.clusterDim.z = launch->cluster[2];
+    }
+    if (launch->cooperative) {
+        attributes[count].id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+        attributes[count++].value.cooperative = 1;
+    }
+    if (launch->programmatic) {
+        attributes[count].id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+        attributes[count++].value.programmaticStreamSerializationAllowed = 1;
+    }
+    config.attrs = attributes;
+    config.numAttrs = count;
+    return r->driver->cuLaunchKernelEx(&config, function, bound->parameters, NULL);
+}
+
+extern "C" int cuda_replay_launch(struct replay *r, uint32_t set)
+{
+    const size_t count = r->record->launch_count;
+    for (size_t i = 0; i < count; i++) {
+        const struct record_launch *launch = &r->record->launches[i];
+        const struct ready *bound = &r->bound[set * count + i];
+        const CUresult code = launch->kind == RECORD_MEMSET
+                                  ? queue_memset(r, launch, bound)
+                                  : queue_kernel(r, launch, r->functions[i], bound);
+        if (code != CUDA_SUCCESS)
+            return (int)code;
+    }
+    return 0;
+}
