@@ -29,6 +29,9 @@
 //     solo    id=N count=N block=N        head alone: sample lines with role=head
 //     close   id=N                        checks the output once more after the timed launches
 //             closed id=N state= role= error= tolerance= note=
+//     record  kernel=NAME problem=TEXT head=PATH seed=0 [pin=TEXT]
+//             record ..., then the lines of model/record/record_text.c up to `end`, without images
+//             Asks the kernel's launch() for what it queues; nothing runs, and no buffer is mapped.
 //     calibrate [only=KEY]
 //             figure key= value= cv= repeats= stable=0|1 note=
 //     quit

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One library's side of a series: loaded, its kernel found and prepared. Buffers, launches and
-// samples are the series' own.
+// One side of a series: a library's kernel, loaded and prepared, or a record of one that is
+// replayed. The series owns the buffers and decides when to launch.
 #ifndef PLUMB_ARM_H
 #define PLUMB_ARM_H
 
+#include "kernels/bench/buffers.h"
 #include "kernels/bench/module.h"
 #include "kernels/bench/series.h"
 
@@ -12,9 +13,13 @@ enum { ARM_NOTE = 256 };
 
 struct arm {
     bool used;
+    const struct device_ops *ops;
+    struct device_base *device;
     struct module module;
-    struct plumb_kernel kernel;
-    char note[ARM_NOTE]; // what prepare() wrote, "" if it wrote nothing
+    struct plumb_kernel kernel;    // of a library; traits alone are read without one
+    struct arm_record *record;     // NULL: a library
+    const struct buffers *buffers; // where launches go, since arm_prepare()
+    char note[ARM_NOTE];           // what prepare() wrote, "" if it wrote nothing
 };
 #define ARM_NONE ((struct arm){.module = MODULE_NONE})
 
@@ -22,17 +27,22 @@ struct arm {
 int series_refuse(struct series_state *state, enum sample_role role, enum measurement_state why,
                   const char *format, ...) PRINTF_LIKE(4, 5);
 
-// Loads the library of `role`, as a private copy when `copy`, and finds the kernel for the problem
-// on devices of `kind`. Returns 0, or 1 when `state` says why not. The caller releases arm->module
-// either way.
+// Loads the library or the record of `role` (a library as a private copy when `copy`) and finds the
+// kernel for the problem on this device. Returns 0, or 1 when `state` says why not. The caller
+// releases it either way.
 int arm_load(struct arm *arm, enum sample_role role, bool copy, const struct series_spec *spec,
-             const char *kind, struct series_state *state);
+             const struct device_ops *ops, struct device_base *device, struct series_state *state);
+void arm_release(struct arm *arm);
 // Bytes of workspace that the kernel wants; 0 for an arm that is not used.
 size_t arm_workspace_bytes(const struct arm *arm, const struct plumb_problem *problem);
-// Lets the kernel prepare itself for `args`, held to `pin` when that is not NULL. Returns 0, 1 when
-// `state` says why it cannot, or -1 (error).
+// Lets the kernel prepare itself for the buffers, held to `pin` when that is not NULL. Returns 0, 1
+// when `state` says why it cannot, or -1 (error).
 int arm_prepare(struct arm *arm, enum sample_role role, const char *pin,
-                const struct plumb_args *args, const struct device_ops *ops,
-                struct device_base *device, struct series_state *state, struct error *err);
+                const struct buffers *buffers, struct series_state *state, struct error *err);
+// To be called when the buffers have more sets than before. 0 or -1.
+int arm_grow(struct arm *arm, struct error *err);
+// Queues one launch on a buffer set; `arm` is a struct arm. Returns 0, or the code of launch() or
+// of the driver. The signature is struct batch's.
+int arm_launch(void *arm, uint32_t set, void *stream);
 
 #endif

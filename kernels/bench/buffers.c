@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { GUARD = 4096, ALIGN = 512, GUARD_BYTE = 0xa5, POISON_BYTE = 0xff, MATRICES = 3 };
 enum { SCALE_B = ALIGN / sizeof(float) }; // libraries may want their scales aligned
@@ -125,6 +126,31 @@ int buffers_grow(struct buffers *b, uint32_t launches, struct error *err)
             return -1;
     }
     return 0;
+}
+
+void buffers_lengths(uint64_t out[RECORD_BUFFERS], const struct problem *problem,
+                     uint64_t workspace_bytes)
+{
+    struct region r[MATRICES];
+    regions_of(r, problem);
+    const uint64_t scale = inputs_is_fp8((int)problem->in) ? sizeof(float) : 0;
+    const uint64_t lengths[RECORD_BUFFERS] = {
+        [RECORD_A] = r[0].bytes,  [RECORD_B] = r[1].bytes,  [RECORD_C] = r[2].bytes,
+        [RECORD_SCALE_A] = scale, [RECORD_SCALE_B] = scale, [RECORD_WORKSPACE] = workspace_bytes};
+    memcpy(out, lengths, sizeof(lengths));
+}
+
+struct record_places buffers_places(const struct buffers *b, uint32_t set)
+{
+    const struct plumb_args *args = &b->args[set];
+    struct record_places places = {.address = {[RECORD_A] = (uintptr_t)args->a,
+                                               [RECORD_B] = (uintptr_t)args->b,
+                                               [RECORD_C] = (uintptr_t)args->c,
+                                               [RECORD_SCALE_A] = (uintptr_t)args->scale_a,
+                                               [RECORD_SCALE_B] = (uintptr_t)args->scale_b,
+                                               [RECORD_WORKSPACE] = (uintptr_t)args->workspace}};
+    buffers_lengths(places.bytes, &b->problem, b->workspace_bytes);
+    return places;
 }
 
 int buffers_poison(struct buffers *b, struct error *err)

@@ -8,6 +8,7 @@
 #define PLUMB_BUFFERS_H
 
 #include "kernels/device/device.h"
+#include "model/record/record.h"
 
 struct buffers {
     const struct device_ops *ops;
@@ -31,6 +32,12 @@ void buffers_free(struct buffers *buffers); // a zeroed one does nothing
 size_t buffers_set_bytes(const struct problem *problem);
 // As many sets as `launches` launches need to find their data cold, and memory allows. Filled.
 int buffers_grow(struct buffers *buffers, uint32_t launches, struct error *err);
+// How long each buffer of a problem is that a launch may be given, with a workspace of this size;
+// 0: there is none.
+void buffers_lengths(uint64_t out[RECORD_BUFFERS], const struct problem *problem,
+                     uint64_t workspace_bytes);
+// Where the buffers of one set lie.
+struct record_places buffers_places(const struct buffers *buffers, uint32_t set);
 // Fills every C with NaN.
 int buffers_poison(struct buffers *buffers, struct error *err);
 // *intact is false and `what` names the place when a guard byte has changed.

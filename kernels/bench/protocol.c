@@ -4,8 +4,10 @@
 #include "kernels/bench/bench.h"
 #include "kernels/bench/driver.h"
 #include "kernels/bench/module.h"
+#include "kernels/bench/record_make.h"
 #include "kernels/bench/series.h"
 #include "kernels/device/check.h"
+#include "model/record/record.h"
 #include "model/wire.h"
 
 #include <stdlib.h>
@@ -260,6 +262,26 @@ static int do_close(struct protocol *p, const struct wire_record *r, struct erro
     return failed;
 }
 
+static void send_text(void *state, const char *text, size_t length)
+{
+    fwrite(text, 1, length, ((struct bench *)state)->out);
+}
+
+static int do_record(struct protocol *p, const struct wire_record *r, struct error *err)
+{
+    struct series_spec spec;
+    struct record record = {.kernel = ""};
+    struct arena arena = {0};
+    const struct sink sink = {send_text, p->bench};
+    int status = read_spec(&spec, r, err);
+    if (status == 0)
+        status = record_make(&record, p->bench, &spec, &arena, err);
+    if (status == 0)
+        record_print(&sink, &record);
+    arena_free(&arena);
+    return status;
+}
+
 static void send_figure(void *state, const struct calibration *reading)
 {
     struct protocol *p = state;
@@ -303,6 +325,8 @@ static int dispatch(struct protocol *p, const struct wire_record *r, struct erro
         return do_samples(p, r, false, err);
     if (strcmp(r->name, "close") == 0)
         return do_close(p, r, err);
+    if (strcmp(r->name, "record") == 0)
+        return do_record(p, r, err);
     if (strcmp(r->name, "calibrate") == 0)
         return do_calibrate(p, r, err);
     return error_set(err, "bench: unknown command '%.40s'", r->name);

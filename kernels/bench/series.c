@@ -35,7 +35,7 @@ static const char *const role_names[] = {"base", "head"};
 
 static int load_arm(struct series *s, enum sample_role role, bool copy, struct series_state *state)
 {
-    return arm_load(&s->arms[role], role, copy, &s->spec, s->ops->kind, state);
+    return arm_load(&s->arms[role], role, copy, &s->spec, s->ops, s->device, state);
 }
 
 static int load(struct series *s, struct series_state *state)
@@ -70,14 +70,18 @@ static size_t workspace_bytes(const struct series *s)
 static int prepare_arm(struct series *s, enum sample_role role, const char *pin,
                        struct series_state *state, struct error *err)
 {
-    return arm_prepare(&s->arms[role], role, pin, buffers_of(s, role)->args, s->ops, s->device,
-                       state, err);
+    return arm_prepare(&s->arms[role], role, pin, buffers_of(s, role), state, err);
 }
 
 // A kernel that chooses an algorithm would choose anew for each copy of one file; the second copy
 // is held to the first one's choice, so that identical libraries run identical code.
 static int prepare(struct series *s, struct series_state *state, struct error *err)
 {
+    // Records are loaded here, so here is where the order of loading shows.
+    if (s->spec.head_first && s->arms[ROLE_HEAD].record) {
+        int stop = prepare_arm(s, ROLE_HEAD, s->spec.pin, state, err);
+        return stop ? stop : prepare_arm(s, ROLE_BASE, s->spec.pin, state, err);
+    }
     const bool identical = s->arms[ROLE_HEAD].module.copy >= 0;
     int stop = prepare_arm(s, ROLE_BASE, s->spec.pin, state, err);
     if (stop)
@@ -120,14 +124,14 @@ static int inspect(struct series *s, enum sample_role role, struct series_state 
 static int check_arm(struct series *s, enum sample_role role, struct series_state *state,
                      struct error *err)
 {
-    const struct arm *arm = &s->arms[role];
+    struct arm *arm = &s->arms[role];
     struct buffers *buffers = buffers_of(s, role);
     if (!arm->used)
         return 0;
     if (buffers_poison(buffers, err))
         return -1;
     for (uint32_t set = 0; set < buffers->sets; set++) {
-        int code = arm->kernel.launch(&buffers->args[set], s->ops->stream(s->device));
+        int code = arm_launch(arm, set, s->ops->stream(s->device));
         if (code)
             return series_refuse(state, role, MEASURED_CRASHED, "launch() returned %d", code);
     }
@@ -144,10 +148,10 @@ static int check_both(struct series *s, struct series_state *state, struct error
 static int take(struct sample *out, struct series *s, enum sample_role role, uint32_t launches,
                 struct error *err)
 {
-    const struct arm *arm = &s->arms[role];
+    struct arm *arm = &s->arms[role];
     const struct buffers *buffers = buffers_of(s, role);
-    const struct batch batch = {.launch = arm->kernel.launch,
-                                .args = buffers->args,
+    const struct batch batch = {.launch = arm_launch,
+                                .self = arm,
                                 .sets = s->spec.warm ? 1 : buffers->sets,
                                 .launches = launches,
                                 .flush = s->spec.flush,
@@ -224,7 +228,8 @@ static int open_steps(struct series *s, struct series_state *state, struct error
         return -1;
     if (s->launches > 1 && !s->spec.warm) {
         if (buffers_grow(&s->buffers, s->launches, err) ||
-            (s->spec.apart && buffers_grow(&s->apart, s->launches, err)))
+            (s->spec.apart && buffers_grow(&s->apart, s->launches, err)) ||
+            arm_grow(&s->arms[ROLE_BASE], err) || arm_grow(&s->arms[ROLE_HEAD], err))
             return -1;
         if ((stop = check_both(s, state, err)))
             return stop;
@@ -282,9 +287,8 @@ bool series_has_base(const struct series *series)
 int series_settle(struct series *s, struct error *err)
 {
     for (int role = 0; role < 2; role++) {
-        const struct arm *arm = &s->arms[role];
-        const struct plumb_args *args = buffers_of(s, (enum sample_role)role)->args;
-        int code = arm->used ? arm->kernel.launch(args, s->ops->stream(s->device)) : 0;
+        struct arm *arm = &s->arms[role];
+        int code = arm->used ? arm_launch(arm, 0, s->ops->stream(s->device)) : 0;
         if (code)
             return error_set(err, "%s: launch() returned %d", role_names[role], code);
     }
@@ -359,9 +363,9 @@ void series_free(struct series *s)
         return;
     if (s->reference)
         s->ops->reference_free(s->device, s->reference);
+    arm_release(&s->arms[ROLE_BASE]);
+    arm_release(&s->arms[ROLE_HEAD]);
     buffers_free(&s->buffers);
     buffers_free(&s->apart);
-    module_release(&s->arms[ROLE_BASE].module);
-    module_release(&s->arms[ROLE_HEAD].module);
     free(s);
 }

@@ -39,15 +39,21 @@ enum flush {
     FLUSH_NONE
 };
 
-// One sample: `launches` launches, launch i with args[i % sets].
+// One sample: `launches` launches, launch i on buffer set i % sets.
 struct batch {
-    int (*launch)(const struct plumb_args *args, void *stream);
-    const struct plumb_args *args; // one per buffer set
+    // Queues one launch and returns 0, or a code of its own.
+    int (*launch)(void *self, uint32_t set, void *stream);
+    void *self;
     uint32_t sets;
     uint32_t launches;
     enum flush flush;
     int32_t threads; // of the kernel, as its traits say (the host pins single-threaded ones)
 };
+
+struct record;
+struct record_places;
+struct record_request;
+struct replay;
 
 // The exact result, held by the device until freed.
 struct reference;
@@ -107,6 +113,14 @@ struct device_ops {
     // launch function's return code; when it is not 0 there is no sample.
     int (*sample)(struct sample *out, struct device_base *device, const struct batch *batch,
                   int *code, struct error *err);
+    // Makes and replays records (kernels/device/record.h). NULL: this device cannot.
+    int (*record)(struct record *out, struct device_base *device, const struct record_request *what,
+                  struct arena *arena, struct error *err);
+    int (*replay_open)(struct replay **out, struct device_base *device, const struct record *record,
+                       const struct record_places *places, uint32_t sets, struct error *err);
+    int (*replay_launch)(struct replay *replay, uint32_t set);
+    void (*replay_free)(struct replay *replay); // NULL does nothing
+
     // Micro-benchmarks; `only` is a key or NULL for all.
     int (*calibrate)(struct device_base *device, const char *only, calibration_sink *sink,
                      void *state, struct error *err);

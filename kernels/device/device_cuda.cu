@@ -6,6 +6,10 @@
 #include "kernels/device/inputs.h"
 #include "kernels/device/library_version.h"
 
+extern "C" {
+#include "kernels/device/record.h"
+}
+
 enum { FILL_THREADS = 256, STATE_EVERY_MS = 10, ATTEMPTS = 3 };
 
 static __global__ void fill_all(void *to, int type, uint64_t seed, int which, uint64_t count)
@@ -307,7 +311,7 @@ static int take_stretch(struct stretch *out, struct cuda *cuda, const struct bat
     *code = 0;
     const int failed = cuda_begin(cuda, batch->flush, err);
     for (uint32_t i = 0; i < batch->launches && !failed && !*code; i++)
-        *code = batch->launch(&batch->args[i % batch->sets], cuda->stream);
+        *code = batch->launch(batch->self, i % batch->sets, cuda->stream);
     return cuda_end(out, cuda, err) || failed ? -1 : 0;
 }
 
@@ -369,5 +373,9 @@ extern "C" const struct device_ops device_cuda = {
     .stream = cuda_stream,
     .sync = cuda_sync,
     .sample = cuda_sample,
+    .record = cuda_record,
+    .replay_open = cuda_replay_open,
+    .replay_launch = cuda_replay_launch,
+    .replay_free = cuda_replay_free,
     .calibrate = cuda_calibrate,
 };

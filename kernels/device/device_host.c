@@ -303,7 +303,7 @@ static int host_sample(struct sample *out, struct device_base *device, const str
     *code = 0;
     double start = host_now_ns();
     for (uint32_t i = 0; i < batch->launches && !*code; i++)
-        *code = batch->launch(&batch->args[i % batch->sets], NULL);
+        *code = batch->launch(batch->self, i % batch->sets, NULL);
     double end = host_now_ns();
     out->time_ns = fmax(end - start, 1.0) / batch->launches;
     // What the clock is around the kernel; wide vectors may lower it for a while, which shows

@@ -86,11 +86,15 @@ static int load(struct replay *r, struct error *err)
     const struct record *record = r->record;
     if (record->image_count > REPLAY_IMAGES_MAX)
         return error_set(err, "a record of more than %d images", REPLAY_IMAGES_MAX);
+    // A library may hold the same code for several architectures: those of others do not load.
     for (size_t i = 0; i < record->image_count; i++) {
-        DRIVER_TRY(r->driver,
-                   cuLibraryLoadData(&r->libraries[i], record->images[i].bytes, NULL, NULL, 0, NULL,
-                                     NULL, 0),
-                   err);
+        CUlibrary *to = &r->libraries[r->library_count];
+        const CUresult code =
+            r->driver->cuLibraryLoadData(to, record->images[i].bytes, NULL, NULL, 0, NULL, NULL, 0);
+        if (code == CUDA_ERROR_NO_BINARY_FOR_GPU)
+            continue;
+        if (driver_failed(r->driver, code, "loading the record's device code", err))
+            return -1;
         r->library_count++;
     }
     r->functions =

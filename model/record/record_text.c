@@ -345,19 +345,24 @@ static char *next_line(struct reader *r)
     return line;
 }
 
+// As kernels/kernel.h has it: nothing that a terminal or a report would have to escape.
+static bool is_kernel_name(const char *name)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789_.-";
+    return name && *name && strspn(name, allowed) == strlen(name);
+}
+
 static int take_head(struct reader *r, const struct wire_record *line, struct error *err)
 {
     int64_t version, workspace;
     const char *kernel = wire_text(line, "kernel"), *problem = wire_text(line, "problem");
     const char *note = wire_text(line, "note");
-    if (strcmp(line->name, "record") != 0)
-        return error_set(err, "not a record: it does not begin with record");
     if (wire_int(&version, line, "version", 0, INT32_MAX, err))
         return -1;
     if (version != RECORD_VERSION)
         return error_set(err, "a record of version %lld, this plumb reads %d: make it again",
                          (long long)version, RECORD_VERSION);
-    if (!kernel || !*kernel || !text_copy(r->record.kernel, RECORD_NAME, kernel) || !problem)
+    if (!is_kernel_name(kernel) || !text_copy(r->record.kernel, RECORD_NAME, kernel) || !problem)
         return error_set(err, "a record without a kernel's name or a problem");
     text_copy(r->record.note, RECORD_NOTE, note ? note : "");
     if (problem_parse(&r->record.problem, problem, err) ||
@@ -399,6 +404,9 @@ int record_parse(struct record *out, char *bytes, size_t size, struct arena *are
                  struct error *err)
 {
     struct reader r = {.at = bytes, .left = size, .arena = arena};
+    static const char begin[] = "record\t";
+    if (size < sizeof(begin) || memcmp(bytes, begin, sizeof(begin) - 1) != 0)
+        return error_set(err, "not a record: it does not begin with one's first line");
     for (size_t number = 0;; number++) {
         struct wire_record line;
         char *text = next_line(&r);

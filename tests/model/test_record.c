@@ -236,6 +236,7 @@ static const char *const hostile[] = {
     "record\tversion=1\tkernel=\tproblem=1x1x1:fp32\tworkspace=0\tnote=",
     "record\tversion=1\tkernel=k\tproblem=1x1:fp32\tworkspace=0\tnote=",
     "record\tversion=1\tkernel=k\tproblem=1x1x1:fp32\tworkspace=-1\tnote=",
+    "record\tversion=1\tkernel=a b\tproblem=1x1x1:fp32\tworkspace=0\tnote=",
     "image\tsize=0",
     "image\tsize=99999999999999",
     "parameter\toffset=0\tbytes=00",

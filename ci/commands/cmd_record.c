@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// plumb record: one kernel on one problem as data. `make` writes a record from a library, `show`
+// says what one holds. Needs no repository.
+#include "ci/command.h"
+#include "ci/settings/options.h"
+#include "model/record/record.h"
+#include "runner/record.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct arguments {
+    const char *action, *file; // make: a library; show: a record
+    const char *kernel, *problem, *output, *pin, *bench;
+};
+
+enum { OPT_BENCH = 2100, OPT_PIN };
+
+static const struct argp_option table[] = {
+    {"kernel", 'k', "NAME", 0, "make: a kernel of the library", 0},
+    {"problem", 'p', "PROBLEM", 0, "make: MxNxK:TYPE..., e.g. 4096x4096x4096:bf16", 0},
+    {"output", 'o', "FILE", 0, "make: the record's file", 0},
+    {"pin", OPT_PIN, "NOTE", 0, "make: the kernel's note of an earlier choice to reproduce", 0},
+    {"bench", OPT_BENCH, "FILE", 0, "The bench program [beside plumb]", 0},
+    {0},
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct arguments *a = state->input;
+    const char **texts[] = {&a->kernel, &a->problem, &a->output, &a->pin, &a->bench};
+    static const int keys[] = {'k', 'p', 'o', OPT_PIN, OPT_BENCH};
+    for (size_t i = 0; i < ARRAY_COUNT(keys); i++) {
+        if (key == keys[i]) {
+            *texts[i] = arg;
+            return 0;
+        }
+    }
+    if (key == ARGP_KEY_ARG && state->arg_num < 2) {
+        *(state->arg_num ? &a->file : &a->action) = arg;
+        return 0;
+    }
+    if (key == ARGP_KEY_ARG)
+        argp_error(state, "one file at a time");
+    if (key == ARGP_KEY_END) {
+        const bool make = a->action && strcmp(a->action, "make") == 0;
+        if (!a->file || !a->action || (!make && strcmp(a->action, "show") != 0))
+            argp_error(state, "write `record make LIBRARY ...` or `record show FILE`");
+        if (make && (!a->kernel || !a->problem || !a->output))
+            argp_error(state, "make needs --kernel, --problem and --output");
+        return 0;
+    }
+    return ARGP_ERR_UNKNOWN;
+}
+
+static const struct argp argp = {
+    .options = table,
+    .parser = parse,
+    .args_doc = "make LIBRARY\nshow FILE",
+    .doc = "Writes one CUDA kernel on one problem as data, or shows such a record.\v"
+           "A record holds device code and a list of launches. The stopwatch replays it without "
+           "any host code of the library. Making one runs the library's host code in a process "
+           "of its own, in the sandbox where there is one, and nothing on the device.",
+};
+
+// ---- make ----
+
+static void tell(void *context, const char *text)
+{
+    (void)context;
+    fprintf(stderr, "bench: %s\n", text);
+}
+
+static int make(const struct arguments *a, int *code, struct error *err)
+{
+    char library[PATH_MAX];
+    struct problem problem;
+    struct sandbox sandbox;
+    struct bench *bench = NULL;
+    struct bench_outcome outcome = {.state = MEASURED_OK};
+    if (!realpath(a->file, library))
+        return error_set(err, "%s: %s", a->file, strerror(errno));
+    if (problem_parse(&problem, a->problem, err) || sandbox_probe(&sandbox, SANDBOX_AUTO, err))
+        return -1;
+    if (!sandbox.active)
+        fprintf(stderr, "plumb: no sandbox: %s\n", sandbox.reason);
+    char *directory = xstrdup(library);
+    *strrchr(directory, '/') = '\0';
+    const char *const directories[] = {directory};
+    const struct bench_plan plan = {.program = a->bench,
+                                    .kind = "cuda",
+                                    .sandbox = &sandbox,
+                                    .read_only = directories,
+                                    .read_only_count = 1,
+                                    .note = tell};
+    const struct bench_series series = {
+        .kernel = a->kernel, .problem = &problem, .head = library, .pin = a->pin};
+    int status = bench_start(&bench, &plan, err);
+    if (status == 0)
+        status = record_write(&outcome, a->output, bench, &series, err);
+    bench_stop(bench);
+    free(directory);
+    if (status == 0 && outcome.state != MEASURED_OK) {
+        fprintf(stderr, "plumb: %s cannot be recorded: %s\n", a->kernel, outcome.detail);
+        *code = CONCLUDE_BROKEN;
+    } else if (status == 0) {
+        printf("record     %s\n", a->output);
+    }
+    return status;
+}
+
+// ---- show ----
+
+static int read_file(char **out, size_t *size, const char *path, struct error *err)
+{
+    FILE *file = fopen(path, "re");
+    struct stat info;
+    int status = -1;
+    if (!file || fstat(fileno(file), &info)) {
+        error_set(err, "%s: %s", path, strerror(errno));
+    } else if (!S_ISREG(info.st_mode) || info.st_size > INT_MAX) {
+        error_set(err, "%s: not a file of at most 2 GiB", path);
+    } else {
+        *size = (size_t)info.st_size;
+        *out = xcalloc(*size + 1, 1);
+        if (fread(*out, 1, *size, file) == *size)
+            status = 0;
+        else
+            error_set(err, "%s: it became shorter while it was read", path);
+    }
+    if (file)
+        fclose(file);
+    return status;
+}
+
+static void show_launch(const struct record_launch *l, size_t index)
+{
+    if (l->kind == RECORD_MEMSET) {
+        printf("launch %zu   memset %llu x %u bytes of %s + %llu\n", index,
+               (unsigned long long)(l->width * l->height), l->element_bytes,
+               l->address_count ? record_buffer_name(l->addresses[0].buffer) : "?",
+               (unsigned long long)(l->address_count ? l->addresses[0].offset : 0));
+        return;
+    }
+    printf("launch %zu   %s\n", index, l->function);
+    printf("           grid %u x %u x %u, block %u x %u x %u, cluster %u x %u x %u, %u bytes of "
+           "shared memory%s%s\n",
+           l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2], l->cluster[0],
+           l->cluster[1], l->cluster[2], l->shared_bytes, l->cooperative ? ", cooperative" : "",
+           l->programmatic ? ", starts before the one before has ended" : "");
+    printf("           %u parameters of %u bytes", l->parameter_count, l->size);
+    for (uint32_t i = 0; i < l->address_count; i++)
+        printf("%s byte %u is %s + %llu", i ? "," : ";", l->addresses[i].at,
+               record_buffer_name(l->addresses[i].buffer),
+               (unsigned long long)l->addresses[i].offset);
+    putchar('\n');
+}
+
+static int show(const struct arguments *a, struct error *err)
+{
+    struct arena arena = {0};
+    struct record record;
+    struct error why;
+    char *bytes = NULL, problem[PROBLEM_TEXT];
+    size_t size = 0;
+    int status = read_file(&bytes, &size, a->file, err);
+    if (status == 0 && record_parse(&record, bytes, size, &arena, &why))
+        status = error_set(err, "%s: %.900s", a->file, why.text);
+    if (status == 0) {
+        problem_format(problem, &record.problem);
+        printf("kernel     %s\nproblem    %s\nworkspace  %llu bytes\n", record.kernel, problem,
+               (unsigned long long)record.workspace_bytes);
+        for (size_t i = 0; i < record.image_count; i++)
+            printf("image %zu    %zu bytes of device code\n", i, record.images[i].size);
+        for (size_t i = 0; i < record.launch_count; i++)
+            show_launch(&record.launches[i], i);
+    }
+    arena_free(&arena);
+    free(bytes);
+    return status;
+}
+
+static int run_record(int argc, char **argv)
+{
+    struct arguments a = {0};
+    struct error err;
+    int code = options_parse(&argp, argc, argv, &a);
+    if (code)
+        return code - 1;
+    code = CONCLUDE_OK;
+    if (strcmp(a.action, "make") == 0 ? make(&a, &code, &err) : show(&a, &err))
+        return fail(&err);
+    return code;
+}
+
+const struct command command_record = {
+    .name = "record",
+    .summary = "Write a CUDA kernel as data that is replayed without its host code, or show it",
+    .run = run_record,
+};

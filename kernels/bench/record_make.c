@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Loads the library, finds the kernel, and has the device record what its launch() queues.
+#include "kernels/bench/record_make.h"
+
+#include "kernels/bench/arm.h"
+#include "kernels/device/check.h"
+#include "kernels/device/record.h"
+
+#include <string.h>
+
+int record_make(struct record *out, struct bench *bench, const struct series_spec *spec,
+                struct arena *arena, struct error *err)
+{
+    struct arm arm = ARM_NONE;
+    struct series_state state = {.state = MEASURED_OK};
+    struct record record = {.problem = spec->problem};
+    struct record_request request = {
+        .kernel = &arm.kernel, .problem = check_abi_problem(&spec->problem), .pin = spec->pin};
+    int status = -1;
+    if (!bench->ops->record)
+        return error_set(err, "bench: record: the device %s makes no records", bench->ops->kind);
+    if (!text_copy(record.kernel, sizeof(record.kernel), spec->kernel))
+        return error_set(err, "bench: record: '%.80s...' is no kernel's name", spec->kernel);
+    if (arm_load(&arm, ROLE_HEAD, false, spec, bench->ops, bench->device, &state)) {
+        error_set(err, "%s: %.500s", spec->kernel, state.note);
+    } else if (arm.record) {
+        error_set(err, "%s: this is a record already", spec->head);
+    } else {
+        record.workspace_bytes = arm_workspace_bytes(&arm, &request.problem);
+        buffers_lengths(request.bytes, &spec->problem, record.workspace_bytes);
+        status = bench->ops->record(&record, bench->device, &request, arena, err);
+    }
+    arm_release(&arm);
+    if (status == 0)
+        *out = record;
+    return status;
+}
