@@ -104,7 +104,7 @@ bool record_same_launches(const struct record_launch *a, const struct record_lau
 int record_bind(unsigned char *out, const struct record_launch *launch,
                 const struct record_places *places, struct error *err);
 
-// The text form: lines of model/wire.h, then the images' bytes (record_text.c has the grammar).
+// The text form: lines of model/wire.h, then the images' bytes (record_print.c has the grammar).
 void record_print(const struct sink *sink, const struct record *record);
 // Reads it back. Images borrow from `bytes`, which is changed (lines are decoded in place); the
 // rest is copied to the arena. Every number is held to its range.

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The record's file, version 1. Lines as in model/wire.h (a name, then key=value fields, separated
+// by TAB), in this order, then the images' bytes one after the other:
+//
+//     record version=1 kernel=NAME problem=TEXT workspace=BYTES note=TEXT
+//     image size=BYTES                                     any number
+//     launch function=NAME grid_x= grid_y= grid_z= block_x= block_y= block_z= cluster_x= cluster_y=
+//     cluster_z=
+//            shared= cooperative=0|1 programmatic=0|1 carveout=-1..100  any number of launches
+//     memset value= element= width= height= pitch=         is a launch too
+//     parameter offset=N bytes=HEX                         of the launch above, in the order of
+//     their offsets address at=N buffer=a|b|c|scale_a|scale_b|workspace offset=N     within the
+//     parameters above end
+//
+// A record without a launch, with an address outside of its parameters, or with bytes after its
+// images is refused. So is one of another version: records are made again at little cost.
+#include "model/record/record.h"
+#include "model/wire.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void put(const struct sink *sink, struct wire_line *line)
+{
+    sink_text(sink, wire_end(line));
+}
+
+static const char axes[] = {'x', 'y', 'z'};
+
+static void add_three(struct wire_line *line, const char *what, const uint32_t three[3])
+{
+    for (int i = 0; i < 3; i++) {
+        char key[16];
+        snprintf(key, sizeof(key), "%s_%c", what, axes[i]);
+        wire_add_int(line, key, three[i]);
+    }
+}
+
+static void print_parameters(const struct sink *sink, const struct record_launch *launch)
+{
+    static const char digits[] = "0123456789abcdef";
+    struct wire_line line;
+    for (uint32_t p = 0; p < launch->parameter_count; p++) {
+        const struct record_parameter *parameter = &launch->parameters[p];
+        char *hex = xcalloc(2 * (size_t)parameter->bytes + 1, 1);
+        for (uint32_t i = 0; i < parameter->bytes; i++) {
+            const unsigned char byte = launch->bytes[parameter->offset + i];
+            hex[2 * i] = digits[byte >> 4];
+            hex[2 * i + 1] = digits[byte & 15];
+        }
+        wire_begin(&line, "parameter");
+        wire_add_int(&line, "offset", parameter->offset);
+        wire_add_text(&line, "bytes", hex);
+        put(sink, &line);
+        free(hex);
+    }
+    for (uint32_t i = 0; i < launch->address_count; i++) {
+        wire_begin(&line, "address");
+        wire_add_int(&line, "at", launch->addresses[i].at);
+        wire_add_text(&line, "buffer", record_buffer_name(launch->addresses[i].buffer));
+        wire_add_int(&line, "offset", (int64_t)launch->addresses[i].offset);
+        put(sink, &line);
+    }
+}
+
+static void print_launch(const struct sink *sink, const struct record_launch *launch)
+{
+    struct wire_line line;
+    if (launch->kind == RECORD_MEMSET) {
+        wire_begin(&line, "memset");
+        wire_add_int(&line, "value", launch->value);
+        wire_add_int(&line, "element", launch->element_bytes);
+        wire_add_int(&line, "width", (int64_t)launch->width);
+        wire_add_int(&line, "height", (int64_t)launch->height);
+        wire_add_int(&line, "pitch", (int64_t)launch->pitch_bytes);
+    } else {
+        wire_begin(&line, "launch");
+        wire_add_text(&line, "function", launch->function);
+        add_three(&line, "grid", launch->grid);
+        add_three(&line, "block", launch->block);
+        add_three(&line, "cluster", launch->cluster);
+        wire_add_int(&line, "shared", launch->shared_bytes);
+        wire_add_int(&line, "cooperative", launch->cooperative);
+        wire_add_int(&line, "programmatic", launch->programmatic);
+        wire_add_int(&line, "carveout", launch->carveout);
+    }
+    put(sink, &line);
+    print_parameters(sink, launch);
+}
+
+void record_print(const struct sink *sink, const struct record *record)
+{
+    struct wire_line line;
+    char problem[PROBLEM_TEXT];
+    problem_format(problem, &record->problem);
+    wire_begin(&line, "record");
+    wire_add_int(&line, "version", RECORD_VERSION);
+    wire_add_text(&line, "kernel", record->kernel);
+    wire_add_text(&line, "problem", problem);
+    wire_add_int(&line, "workspace", (int64_t)record->workspace_bytes);
+    wire_add_text(&line, "note", record->note);
+    put(sink, &line);
+    for (size_t i = 0; i < record->image_count; i++) {
+        wire_begin(&line, "image");
+        wire_add_int(&line, "size", (int64_t)record->images[i].size);
+        put(sink, &line);
+    }
+    for (size_t i = 0; i < record->launch_count; i++)
+        print_launch(sink, &record->launches[i]);
+    wire_begin(&line, "end");
+    put(sink, &line);
+    for (size_t i = 0; i < record->image_count; i++)
+        sink->write(sink->context, (const char *)record->images[i].bytes, record->images[i].size);
+}
