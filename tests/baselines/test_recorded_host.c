@@ -22,7 +22,7 @@ static void the_host_finds_what_is_far_beyond_its_margin(void **state)
 {
     (void)state;
     struct gate_cells cells = {0};
-    char *readme = helper_read(TEST_SOURCE "/README.md", NULL);
+    char *readme = helper_read(TEST_SOURCE "/baselines/recorded/README.md", NULL);
     unsigned gates = 0, undecided = 0, changed = 0;
     gates_read(&cells, HOST "study.csv");
     for (size_t i = 0; i < cells.count; i++) {

@@ -22,7 +22,7 @@
 #define RECORDED TEST_SOURCE "/baselines/recorded/h200/"
 #define STUDY    RECORDED "study/"
 #define RECORD   RECORDED "README.md"
-#define README   TEST_SOURCE "/README.md"
+#define README   TEST_SOURCE "/baselines/recorded/README.md"
 
 static const char *const before[] = {STUDY "study-half.csv", STUDY "study-gemm.csv",
                                      STUDY "second/study-sure.csv", STUDY "second/study-near.csv"};

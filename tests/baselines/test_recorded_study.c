@@ -34,7 +34,7 @@ static int read_store(void **state)
     struct error err = {""};
     static const char *const names[] = {STUDY "study.jsonl", STUDY "second/study.jsonl",
                                         STUDY "third/study.jsonl", STUDY "fourth/study.jsonl"};
-    readme = helper_read(TEST_SOURCE "/README.md", NULL);
+    readme = helper_read(TEST_SOURCE "/baselines/recorded/README.md", NULL);
     record = helper_read(RECORDED "README.md", NULL);
     int descriptor = mkstemp(path);
     if (descriptor < 0)
@@ -81,7 +81,7 @@ static void gates_of(struct gate_cells *cells, const char *part)
 static void both_say(const char *text)
 {
     if (!strstr(readme, text))
-        fail_msg("README.md does not say %s", text);
+        fail_msg("baselines/recorded/README.md does not say %s", text);
     if (!strstr(record, text))
         fail_msg("the record's README.md does not say %s", text);
 }

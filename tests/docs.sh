@@ -1,0 +1,41 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# docs.sh ROOT: what the pages say is there. Every path in backticks or behind a link names a file or folder of this
+# repository, and every figure of the README's table "What it reaches" stands in a record that its row links.
+set -eu
+root=$1
+cd "$root"
+failed=0
+complain() {
+	echo "$*"
+	failed=1
+}
+
+rooms='ci|runner|model|kernels|baselines|reports|tests|\.github'
+pages=$(find . -name '*.md' -not -path './build/*' -not -path './.git/*' -not -name CHANGELOG.md)
+for page in $pages; do
+	here=$(dirname "$page")
+	# Paths with a room in front; words such as NAME, <file>, * and {a,b} stand for many.
+	for path in $(grep -oE "\`($rooms)/[A-Za-z0-9_./-]+\`" "$page" | tr -d '`' | sort -u); do
+		case $path in *NAME* | *NNNN*) continue ;; esac
+		[ -e "$path" ] || [ -e "$here/$path" ] || complain "$page: there is no $path"
+	done
+	for link in $(grep -oE '\]\([^)#]+\)' "$page" | sed 's/^](//;s/)$//' | grep -v '://' | sort -u); do
+		[ -e "$here/$link" ] || [ -e "$link" ] || complain "$page: there is no $link"
+	done
+done
+
+rows=$(sed -n '/^## What it reaches/,/^## /p' README.md | grep -E '^\| .*\]\(' || true)
+[ -n "$rows" ] || complain "README.md: no table of what it reaches, or without links"
+echo "$rows" | while IFS= read -r row; do
+	links=$(echo "$row" | grep -oE '\]\([^)]+\)' | sed 's/^](//;s/)$//')
+	for figure in $(echo "$row" | sed 's/\[[^]]*\]([^)]*)//g' | grep -oE '[0-9]+([.,][0-9]+)*' | sort -u); do
+		# shellcheck disable=SC2086 # a list of files
+		cat $links | grep -qE "(^|[^0-9.,])$figure([^0-9]|$)" || echo "README.md: $figure is not in $links"
+	done
+done >"${TMPDIR:-/tmp}/docs.$$"
+cat "${TMPDIR:-/tmp}/docs.$$"
+[ -s "${TMPDIR:-/tmp}/docs.$$" ] && failed=1
+rm -f "${TMPDIR:-/tmp}/docs.$$"
+exit $failed
