@@ -169,17 +169,12 @@ struct history_query {
     int64_t except_run; // a run never judges itself; 0: none left out
     int64_t until_s;    // only commits of this time or before; 0: no bound
     bool comparisons;   // also the heads of gates, bisections and studies
-    // store_past() only: no measurement with a larger key, no commit before this time; 0: no bound.
-    int64_t until_key, from_s;
-    bool oldest; // store_past() only: `limit` keeps the oldest points; without their predictions
+    int64_t until_key;  // no measurement with a larger key; 0: no bound
+    int64_t from_s;     // only commits of this time or later; 0: no bound
+    bool oldest;        // `limit` keeps the oldest points; without their predictions
 };
 // Timed (state ok) head measurements of a series in order of commit time, then of measuring, newest
-// last. Points live in the arena. An unknown series has none.
-int store_history(struct history *out, struct store *store, const struct series *series,
-                  const struct history_query *query, struct arena *arena, struct error *err);
-
-// All of a series' points, oldest first, with what was in force at each: the input of change
-// points.
+// last, with what was in force at each. Points live in the arena. An unknown series has none.
 struct past_point {
     char commit[OBJECT_ID_TEXT];
     int64_t time_s;              // of the commit; may go backwards between parents and children

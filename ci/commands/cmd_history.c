@@ -61,13 +61,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         state->child_inputs[0] = &r->options;
         return 0;
     case 'k':
-        r->kernel = arg;
+        r->wanted.kernel = arg;
         return 0;
     case OPT_PROBLEM:
-        r->problem = arg;
+        r->wanted.problem = arg;
         return 0;
     case 'd':
-        r->device = arg;
+        r->wanted.device = arg;
         return 0;
     case OPT_EPOCHS:
         r->epochs = arg;
@@ -76,10 +76,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         r->accuracy = true;
         return 0;
     case OPT_POINTS:
-        r->points = option_count(arg, "points", 10, 10000000, state);
+        r->wanted.points = option_count(arg, "points", 10, 10000000, state);
         return 0;
     case OPT_COMPARISONS:
-        r->comparisons = true;
+        r->wanted.comparisons = true;
         return 0;
     case OPT_CSV:
         a->csv = arg;

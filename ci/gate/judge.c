@@ -70,6 +70,23 @@ int judge_predict(struct run *run, const struct plan *plan, const struct context
     return 0;
 }
 
+static struct history history_of(const struct past *past, struct arena *arena)
+{
+    struct history history = {.points = arena_alloc(arena, past->count * sizeof(*history.points)),
+                              .count = past->count};
+    for (size_t i = 0; i < past->count; i++) {
+        const struct past_point *p = &past->points[i];
+        struct history_point *out = &history.points[i];
+        *out = (struct history_point){.time_s = p->time_s,
+                                      .time_ns = p->time_ns,
+                                      .clock_hz = p->clock_hz,
+                                      .predicted_ns = p->predicted_ns,
+                                      .same_code = i > 0 && p->code && p->code == p[-1].code};
+        memcpy(out->commit, p->commit, sizeof(out->commit));
+    }
+    return history;
+}
+
 int judge_history(struct run *run, const struct plan *plan, struct context *context,
                   struct error *err)
 {
@@ -79,8 +96,10 @@ int judge_history(struct run *run, const struct plan *plan, struct context *cont
         const struct series series = {r->kernel, &r->problem, plan->tasks[i].station->device.uuid};
         const struct history_query query = {
             .limit = SHOWN, .except_run = run->id, .until_s = run->head.time_s};
-        if (store_history(&r->history, context->store, &series, &query, &run->arena, err))
+        struct past past;
+        if (store_past(&past, context->store, &series, &query, &run->arena, err))
             return -1;
+        r->history = history_of(&past, &run->arena);
     }
     return 0;
 }

@@ -289,28 +289,6 @@ void past_recent(struct series_past *out, const double *values, size_t first, si
                             options->confidence);
 }
 
-int past_load(struct series_past *out, struct store *store, const struct series_entry *entry,
-              const struct surroundings *surroundings, const struct past_options *options,
-              struct arena *scratch, struct arena *keep, struct error *err)
-{
-    const struct series series = {entry->kernel, &entry->problem, entry->device_uuid};
-    struct series_past s = {.series = entry};
-    if (store_past(&s.past, store, &series, &options->query, scratch, err))
-        return -1;
-    s.against_model = past_predicted(&s.past);
-    past_values(&s, surroundings, scratch);
-    if (options->epochs)
-        s.epoch = epoch_find(options->epochs, entry->kernel, &entry->problem, entry->device_uuid);
-    if (s.past.count) {
-        past_remember(&s);
-        past_find(&s, true, keep);
-        past_accepted(&s);
-        past_recent(&s, s.values, 0, s.past.count, options);
-    }
-    *out = s;
-    return 0;
-}
-
 void past_remember(struct series_past *s)
 {
     size_t first = s->past.count > PAST_RECENT ? s->past.count - PAST_RECENT : 0;

@@ -34,6 +34,7 @@ int past_surroundings(struct surroundings *out, struct store *store,
 struct past_options {
     const struct epoch_list *epochs; // NULL: none
     struct history_query query;      // which points
+    bool keeps;                      // the judgement is for the store: with its chart
     double margin;                   // log ratio from which creep counts
     double confidence;               // of creep's interval
 };
@@ -65,15 +66,10 @@ struct series_past {
 };
 // Forgets what lives in `scratch`.
 void past_forget(struct series_past *past);
-// Points and values live in `scratch`, the rest in `keep`.
-int past_load(struct series_past *out, struct store *store, const struct series_entry *series,
-              const struct surroundings *surroundings, const struct past_options *options,
-              struct arena *scratch, struct arena *keep, struct error *err);
-
-// The steps of past_load(), for who has the points already. past_values(): out->values of
-// out->past and out->against_model. past_find(): breaks and changes of out->past and out->values;
-// `newest`: the stretch ends with the newest point, of which online detection has its say;
-// both may be a stretch of the points, indices then count from its first.
+// The steps of a judgement (past_kept.h). past_values(): out->values of out->past and
+// out->against_model. past_find(): breaks and changes of out->past and out->values; `newest`: the
+// stretch ends with the newest point, of which online detection has its say; both may be a stretch
+// of the points, indices then count from its first.
 bool past_predicted(const struct past *past); // all of them
 void past_values(struct series_past *out, const struct surroundings *surroundings,
                  struct arena *scratch);

@@ -236,8 +236,9 @@ static int judge_anew(struct series_past *s, struct past_kept *kept, struct stor
                       struct error *err)
 {
     struct judgement *j = &kept->judgement;
-    const struct history_query all = {.until_key = newest_key};
-    if (read_points(&s->past, store, s->series, &all, scratch, err))
+    struct history_query query = options->query;
+    query.until_key = newest_key;
+    if (read_points(&s->past, store, s->series, &query, scratch, err))
         return -1;
     s->against_model = past_predicted(&s->past);
     past_values(s, surroundings, scratch);
@@ -248,7 +249,7 @@ static int judge_anew(struct series_past *s, struct past_kept *kept, struct stor
         return 0;
     past_remember(s);
     judge_whole(s, j->settled, options, keep);
-    if (j->settled == 0)
+    if (j->settled == 0 || !options->keeps)
         return 0;
     j->settled_s = s->past.points[j->settled - 1].time_s;
     j->settled_key = s->past.points[j->settled - 1].measurement;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The past of a series, judged anew only where it changed.
+// The past of a series, judged anew only where it changed, and the only way to judge it.
 //
 // The older points of a long series are settled: they are segmented together once, and what was
 // found stays. The newer ones are segmented with PAST_CONTEXT settled points before them each time

@@ -3,7 +3,6 @@
 // Collects what the site's overview needs from all series, then serves the detail of those whose
 // pages are written. The pages themselves are made in reports/site/.
 #include "ci/site/site_data.h"
-#include "ci/history/site_past.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -224,12 +223,11 @@ static void fill_alarms(struct site_data *data)
 static int load_series(struct site_data *out, const char *epochs_path, bool keeps,
                        struct error *err)
 {
-    const struct history_request request = {.nights = &out->nights, .points = out->points};
-    if (!keeps)
-        return history_load(&out->set, out->store, &request, epochs_path, err);
-    if (site_past_load(&out->set, &out->judgements, out->store, NULL, epochs_path, err))
+    const struct history_wanted wanted = {
+        .points = out->points, .keeps = keeps, .nights = keeps ? NULL : &out->nights};
+    if (history_load(&out->set, out->store, &wanted, epochs_path, err))
         return -1;
-    return nights_kept(&out->nights, out->store, NIGHTS_SHOWN, err);
+    return keeps ? nights_kept(&out->nights, out->store, NIGHTS_SHOWN, err) : 0;
 }
 
 int site_data_load(struct site_data *out, struct store *store, const char *epochs_path,
@@ -245,8 +243,9 @@ int site_data_load(struct site_data *out, struct store *store, const char *epoch
     for (size_t i = 0; i < out->set.count; i++) {
         const struct series_past *s = &out->set.series[i];
         fill_series(&series[i], s, site_device_index(&out->site, s->series->device_uuid), arena);
-        if (out->judgements)
-            series[i].revision = site_mix(series[i].revision, (uint64_t)out->judgements[i].marks);
+        if (out->set.judgements)
+            series[i].revision =
+                site_mix(series[i].revision, (uint64_t)out->set.judgements[i].marks);
     }
     out->site.series = series;
     out->site.series_count = out->set.count;

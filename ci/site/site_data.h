@@ -5,7 +5,7 @@
 #ifndef PLUMB_SITE_DATA_H
 #define PLUMB_SITE_DATA_H
 
-#include "ci/history/history_store.h"
+#include "ci/history/load.h"
 #include "ci/history/nights.h"
 #include "ci/history/past_kept.h"
 #include "reports/site/site.h"
@@ -15,7 +15,6 @@ struct site_place { // of the series with this key in the store
     size_t index;
 };
 struct site_data {
-    struct judgement *judgements; // of each series when they are kept, else NULL
     struct store *store;
     struct site site; // ready for site_write() as long as this struct stays where it is
     struct history_set set;

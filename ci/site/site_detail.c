@@ -202,9 +202,9 @@ int site_detail_load(struct site_detail *out, size_t index, void *context, struc
     struct result result;
     size_t count = 0;
     bool found;
-    int status = data->judgements ? past_kept_chart(&points, &count, data->store, e,
-                                                    &data->judgements[index], arena, err)
-                                  : read_points(&points, &count, data, s, arena, err);
+    int status = data->set.judgements ? past_kept_chart(&points, &count, data->store, e,
+                                                        &data->set.judgements[index], arena, err)
+                                      : read_points(&points, &count, data, s, arena, err);
     if (status ||
         store_find_result(&result, &found, data->store, s->newest.run_id, &series, arena, err))
         return -1;

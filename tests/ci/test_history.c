@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The past of stored series: what is found in it, whose it was, and what bad input does to it.
-#include "ci/history/history_store.h"
+#include "ci/history/load.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_scene.h"
 #include "tests/helpers/helper_store.h"
@@ -54,9 +54,12 @@ static struct series_past *look(struct store *store, const struct epoch_list *ep
                      0);
     assert_int_equal(count, KERNELS);
     struct series_past *all = arena_alloc(&arena, count * sizeof(*all));
-    for (size_t i = 0; i < count; i++)
-        assert_int_equal(
-            past_load(&all[i], store, &entries[i], &around, &options, &arena, &arena, &err), 0);
+    for (size_t i = 0; i < count; i++) {
+        struct past_kept kept = {0};
+        assert_int_equal(past_kept_judge(&all[i], &kept, store, &entries[i], &around, &options,
+                                         INT64_MAX, &arena, &arena, &err),
+                         0);
+    }
     past_attribute(all, count);
     return all;
 }
@@ -120,7 +123,7 @@ static struct series_past *with_devices(struct history_set *set, const char *nam
                                         const struct scene *scene, const char *uuid)
 {
     struct store *store = scene_store(name, scene);
-    const struct history_request all = {0};
+    const struct history_wanted all = {0};
     assert_int_equal(history_load(set, store, &all, NULL, &err), 0);
     store_close(store);
     for (size_t i = 0; i < set->count; i++) {
@@ -161,7 +164,7 @@ static void what_the_old_card_did_before_is_not_the_new_ones(void **state)
     struct history_set set;
     struct store *store = scratch_store(scratch_path(&arena, folder, "late.db"), STORE_WRITE);
     const struct scene late = {.step = 0.05}, swapped = {.step = 0.05, .card = "GPU-2"};
-    const struct history_request all = {0};
+    const struct history_wanted all = {0};
     scene_save(store, &late, 0, STEP + 8, 7);
     scene_save(store, &swapped, STEP + 8, COMMITS, 8);
     assert_int_equal(history_load(&set, store, &all, NULL, &err), 0);

@@ -1,20 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loads and judges every series of a store for the site, and keeps what it judged.
-#include "ci/history/site_past.h"
+// One pass over the series of a store. Memory holds one series' points at a time; judgements that
+// are new wait for a transaction that saves many.
+#include "ci/history/load.h"
+#include "ci/history/epochs_file.h"
 
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+// ---- which series ----
+
+static bool matches(const char *glob, const char *text)
+{
+    return !glob || fnmatch(glob, text, 0) == 0;
+}
+
+static bool selects(const struct history_wanted *w, const struct series_entry *s)
+{
+    char problem[PROBLEM_TEXT];
+    problem_format(problem, &s->problem);
+    return matches(w->kernel, s->kernel) && matches(w->problem, problem) &&
+           (matches(w->device, s->device_uuid) || matches(w->device, s->device_name));
+}
+
+// ---- one series ----
 
 enum { SAVED_AT_ONCE = 64 }; // a transaction each: other writers wait no longer than that takes
 
 struct loading {
     struct store *store;
     struct history_set *set;
+    const struct history_wanted *wanted;
     const struct series_entry *entries;
     int64_t newest_key;
-    struct judgement *judgements;
     struct past_kept waiting[SAVED_AT_ONCE]; // to be saved
     const struct series_entry *waiting_for[SAVED_AT_ONCE];
     size_t waiting_count;
@@ -50,6 +70,7 @@ static void save(struct loading *l)
     memset(&l->arena, 0, sizeof(l->arena));
 }
 
+// The device's controls are read once for all of its series.
 static int surroundings_of(const struct surroundings **out, struct loading *l, const char *uuid,
                            struct error *err)
 {
@@ -61,24 +82,17 @@ static int surroundings_of(const struct surroundings **out, struct loading *l, c
         }
     }
     if (past_surroundings(&set->surroundings[set->device_count], l->store, l->entries, set->known,
-                          uuid, 0, &set->arena, err))
+                          uuid, l->wanted->points, &set->arena, err))
         return -1;
     *out = &set->surroundings[set->device_count++];
     return 0;
 }
 
-static int judge(struct series_past *s, struct past_kept *kept, struct loading *l,
-                 const struct series_entry *entry, const struct past_options *options,
-                 struct arena *scratch, struct error *err)
+// The set's changes are attributed later; what is kept is the series' own.
+static void keep(struct loading *l, const struct past_kept *kept, const struct series_entry *entry)
 {
-    const struct surroundings *surroundings;
     struct past_kept *now = &l->waiting[l->waiting_count];
-    if (surroundings_of(&surroundings, l, entry->device_uuid, err) ||
-        past_kept_judge(s, kept, l->store, entry, surroundings, options, l->newest_key, scratch,
-                        &l->set->arena, err))
-        return -1;
     *now = *kept;
-    // The set's changes are attributed later; what is kept is the series' own.
     struct judgement *j = &now->judgement;
     struct past_change *own = arena_alloc(&l->arena, j->change_count * sizeof(*own));
     if (j->change_count)
@@ -87,6 +101,19 @@ static int judge(struct series_past *s, struct past_kept *kept, struct loading *
     l->waiting_for[l->waiting_count++] = entry;
     if (l->waiting_count == SAVED_AT_ONCE)
         save(l);
+}
+
+static int judge(struct series_past *s, struct past_kept *kept, struct loading *l,
+                 const struct series_entry *entry, const struct past_options *options,
+                 struct arena *scratch, struct error *err)
+{
+    const struct surroundings *surroundings;
+    if (surroundings_of(&surroundings, l, entry->device_uuid, err) ||
+        past_kept_judge(s, kept, l->store, entry, surroundings, options, l->newest_key, scratch,
+                        &l->set->arena, err))
+        return -1;
+    if (options->keeps)
+        keep(l, kept, entry);
     return 0;
 }
 
@@ -96,65 +123,90 @@ static int load_one(struct loading *l, size_t index, struct error *err)
     const struct series_entry *entry = &l->entries[index];
     struct series_past *s = &set->series[set->count];
     struct past_options options = past_defaults;
-    struct past_kept kept;
+    struct past_kept kept = {0};
     struct arena scratch = {0};
-    bool found;
+    bool found = false;
+    int status = 0;
     options.epochs = &set->epochs;
-    int status =
-        past_kept_find(s, &kept, &found, l->store, entry, &options, &scratch, &set->arena, err);
+    options.keeps = l->wanted->keeps;
+    options.query =
+        (struct history_query){.limit = l->wanted->points, .comparisons = l->wanted->comparisons};
+    if (options.keeps)
+        status =
+            past_kept_find(s, &kept, &found, l->store, entry, &options, &scratch, &set->arena, err);
     if (status == 0 && !found)
         status = judge(s, &kept, l, entry, &options, &scratch, err);
     if (status == 0) {
+        if (l->wanted->nights)
+            nights_add(l->wanted->nights, s->series, &s->past);
         past_forget(s);
-        l->judgements[set->count++] = kept.judgement;
+        if (set->judgements)
+            set->judgements[set->count] = kept.judgement;
+        set->count++;
     }
     arena_free(&scratch);
     return status;
 }
 
-static int load_all(struct loading *l, const struct history_request *request,
-                    const char *epochs_path, struct error *err)
+// ---- all ----
+
+// From now on what comes is marked.
+static void begin_keeping(struct loading *l)
 {
-    struct history_set *set = l->set;
-    struct series_entry *entries;
     struct error refused;
-    if (epochs_path && epochs_read(&set->epochs, NULL, epochs_path, &set->arena, err))
-        return -1;
     if (store_judge_begin(l->store, &refused)) {
         fprintf(stderr, "plumb: %s; what is judged will not be kept\n", refused.text);
         l->refused = true;
     }
-    if (!l->refused && set->epochs.count && store_save_epochs(l->store, &set->epochs, &refused))
+    if (!l->refused && l->set->epochs.count &&
+        store_save_epochs(l->store, &l->set->epochs, &refused))
         fprintf(stderr, "plumb: %s; accepted changes are not copied to the store\n", refused.text);
+}
+
+static int load_all(struct loading *l, const char *epochs_path, struct error *err)
+{
+    struct history_set *set = l->set;
+    struct series_entry *entries;
+    if (epochs_path && epochs_read(&set->epochs, NULL, epochs_path, &set->arena, err))
+        return -1;
+    if (l->wanted->keeps)
+        begin_keeping(l);
     if (store_newest_key(&l->newest_key, l->store, err) ||
         store_list_series(&entries, &set->known, l->store, &set->arena, err))
         return -1;
     l->entries = entries;
     set->series = arena_alloc(&set->arena, set->known * sizeof(*set->series));
     set->surroundings = arena_alloc(&set->arena, (set->known + 1) * sizeof(*set->surroundings));
-    l->judgements = arena_alloc(&set->arena, set->known * sizeof(*l->judgements));
+    if (l->wanted->keeps)
+        set->judgements = arena_alloc(&set->arena, (set->known + 1) * sizeof(*set->judgements));
     for (size_t i = 0; i < set->known; i++) {
-        if ((!request || history_selects(request, &entries[i])) && load_one(l, i, err))
+        if (selects(l->wanted, &entries[i]) && load_one(l, i, err))
             return -1;
     }
     save(l);
     past_attribute(set->series, set->count);
+    if (l->wanted->nights)
+        nights_settle(l->wanted->nights);
     return past_devices(set->series, set->count, l->store, &set->arena, err);
 }
 
-int site_past_load(struct history_set *out, struct judgement **kept, struct store *store,
-                   const struct history_request *request, const char *epochs_path,
-                   struct error *err)
+int history_load(struct history_set *out, struct store *store, const struct history_wanted *wanted,
+                 const char *epochs_path, struct error *err)
 {
     struct history_set set = {0};
-    struct loading l = {.store = store, .set = &set};
-    int status = load_all(&l, request, epochs_path, err);
+    struct loading l = {.store = store, .set = &set, .wanted = wanted};
+    int status = load_all(&l, epochs_path, err);
     arena_free(&l.arena);
     if (status) {
         arena_free(&set.arena);
         return -1;
     }
     *out = set;
-    *kept = l.judgements;
     return 0;
+}
+
+void history_free(struct history_set *set)
+{
+    arena_free(&set->arena);
+    memset(set, 0, sizeof(*set));
 }

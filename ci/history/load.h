@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The one way from a store to the past of its series: which series, each read, judged (judge.h) and
+// dropped again, then all of them looked at together. `history`, `site` and the report of a run say
+// the same of a series because they all ask here.
+#ifndef PLUMB_HISTORY_LOAD_H
+#define PLUMB_HISTORY_LOAD_H
+
+#include "ci/history/nights.h"
+#include "ci/history/past_kept.h"
+
+struct history_wanted {
+    const char *kernel, *problem, *device; // globs; NULL: all
+    bool comparisons;                      // also the heads of gates, bisections and studies
+    size_t points;                         // newest ones of each series; 0: all
+    // What is judged is kept in the store (opened for writing), and only what is new is judged.
+    // Needs all points and no comparisons. A store that takes nothing (full, or busy for long) is
+    // complained of on standard error and does not stop it.
+    bool keeps;
+    struct nights
+        *nights; // NULL, or collects the models' accuracy of what was read; not with keeps
+};
+
+// Every series that is wanted, with its changes; points and values are gone (NULL).
+struct history_set {
+    struct series_past *series;
+    struct judgement *judgements; // one per series; without `keeps` NULL
+    size_t count, known;          // known: in the store
+    struct epoch_list epochs;
+    struct surroundings *surroundings; // one per device met
+    size_t device_count;
+    struct arena arena;
+};
+int history_load(struct history_set *out, struct store *store, const struct history_wanted *wanted,
+                 const char *epochs_path, struct error *err); // epochs_path NULL: none
+void history_free(struct history_set *set);
+
+#endif
