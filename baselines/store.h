@@ -123,7 +123,7 @@ struct build_record {
     const char *content;          // the build's content key; includes the recipe
     const char *recipe;           // how it was built: device kind, or the recipe's name
     enum measurement_state state; // MEASURED_OK or MEASURED_UNBUILDABLE
-    const char *detail;           // the end of the log when unbuildable; untrusted text
+    const char *detail;           // why, one line, when unbuildable; untrusted text
     struct build_kernel *kernels;
     size_t count;
 };

@@ -5,6 +5,7 @@
 #include "baselines/load.h"
 #include "baselines/pack.h"
 #include "baselines/study.h"
+#include "baselines/unbuilt.h"
 
 #include <assert.h>
 #include <math.h>
@@ -316,7 +317,8 @@ int store_load_run(struct run *out, struct store *store, int64_t run_id, struct 
 {
     struct run run = {.id = run_id};
     if (load_header(&run, store, err) || load_devices(&run, store, err) ||
-        load_results(&run, store, err) || load_study(&run, store, err)) {
+        load_results(&run, store, err) || load_study(&run, store, err) ||
+        load_unbuilt(&run, store, err)) {
         run_free(&run);
         return -1;
     }

@@ -7,6 +7,7 @@
 #include "baselines/live.h"
 #include "baselines/pack.h"
 #include "baselines/save.h"
+#include "baselines/unbuilt.h"
 
 #include <assert.h>
 #include <math.h>
@@ -324,7 +325,8 @@ int save_finish(struct store *store, const struct run *run, int64_t finished_s, 
     const struct self_test *t = &run->self_test;
     if (statement_run(
             store, err, SQL_FINISH_RUN,
-            CELLS(INT(run->id), INT(finished_s), INT(run->conclusion), TEXT(run->headline))))
+            CELLS(INT(run->id), INT(finished_s), INT(run->conclusion), TEXT(run->headline))) ||
+        save_unbuilt(store, run, err))
         return -1;
     if (t->series == 0 && !t->void_run)
         return 0;

@@ -193,6 +193,20 @@ struct result {
     struct verdict verdict;
 };
 
+// The first things that a build's tools said were wrong. Untrusted text, one line each.
+struct build_error {
+    const char *file; // as the commit names it; "" when the tool named none
+    uint32_t line;    // 0 when not known
+    const char *text;
+};
+// Why a commit does not build.
+struct build_failure {
+    const char *reason; // one line, e.g. "exit status 1"; NULL: it builds
+    const char *log;    // path of the whole log, where it was built; "" when none is kept
+    struct build_error *errors;
+    size_t count;
+};
+
 enum run_kind { RUN_MEASURE, RUN_GATE, RUN_STUDY, RUN_BISECT, RUN_IMPORT, RUN_KINDS };
 const char *run_kind_name(enum run_kind kind);
 int run_kind_parse(enum run_kind *out, const char *name);
@@ -239,9 +253,10 @@ struct run {
     enum run_kind kind;
     int64_t started_s, finished_s; // finished 0: interrupted
     const char *tool_version;
-    const char *repository;   // name shown, not a path
-    const char *policy;       // text of the policy in force
-    struct commit base, head; // base.id "" in a plain run
+    const char *repository;          // name shown, not a path
+    const char *policy;              // text of the policy in force
+    struct commit base, head;        // base.id "" in a plain run
+    struct build_failure unbuilt[2]; // of base and head, by enum sample_role
     struct device *devices;
     size_t device_count;
     struct result *results;

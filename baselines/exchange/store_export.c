@@ -6,9 +6,11 @@
 #include "baselines/exchange/export.h"
 #include "baselines/jsonl.h"
 #include "baselines/study.h"
+#include "baselines/unbuilt.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void put_commit(FILE *file, bool *outer, const char *name, const struct commit *c)
@@ -54,6 +56,21 @@ static void put_self_test(FILE *file, bool *outer, const struct self_test *t)
     fputc('}', file);
 }
 
+static void put_unbuilt(FILE *file, bool *outer, const char *name, const struct build_failure *f)
+{
+    bool first = true;
+    if (!f->reason)
+        return;
+    char *errors = unbuilt_errors_text(f);
+    jsonl_name(file, outer, name);
+    fputc('{', file);
+    jsonl_text_member(file, &first, "reason", f->reason);
+    jsonl_text_member(file, &first, "log", f->log);
+    jsonl_text_member(file, &first, "errors", errors);
+    fputc('}', file);
+    free(errors);
+}
+
 static void put_run(FILE *file, const struct run *run, const char *uid)
 {
     bool first = true;
@@ -74,6 +91,8 @@ static void put_run(FILE *file, const struct run *run, const char *uid)
     }
     fputs(run->device_count ? "]" : "[]", file);
     put_self_test(file, &first, &run->self_test);
+    put_unbuilt(file, &first, "base_unbuilt", &run->unbuilt[ROLE_BASE]);
+    put_unbuilt(file, &first, "head_unbuilt", &run->unbuilt[ROLE_HEAD]);
     jsonl_int_member(file, &first, "conclusion", run->conclusion);
     jsonl_text_member(file, &first, "headline", run->headline);
     fputs("}}\n", file);

@@ -3,6 +3,7 @@
 // Lines of JSON as store_export.c writes them. Results belong to the run line before them.
 #include "baselines/exchange/export.h"
 #include "baselines/exchange/import.h"
+#include "baselines/unbuilt.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -20,6 +21,16 @@ static bool read_commit(struct commit *out, const struct node *node, struct aren
     out->author = arena_strdup(arena, node_text(node, "author", ""));
     out->time_s = node_int(node, "time_s", 0);
     return fits && import_is_object_id(out->id);
+}
+
+static bool read_unbuilt(struct run *run, enum sample_role role, const struct node *node)
+{
+    struct build_failure *f = &run->unbuilt[role];
+    if (!node || node->type != NODE_OBJECT)
+        return true; // it builds
+    f->reason = arena_strdup(&run->arena, node_text(node, "reason", ""));
+    f->log = arena_strdup(&run->arena, node_text(node, "log", ""));
+    return unbuilt_errors_parse(f, node_text(node, "errors", ""), &run->arena);
 }
 
 static void read_devices(struct run *run, const struct node *list)
@@ -71,6 +82,8 @@ static int read_run(struct import *in, const struct node *node, struct error *er
     run.self_test = (struct self_test){
         (uint32_t)node_int(test, "series", 0), (uint32_t)node_int(test, "alarms", 0),
         node_real(test, "worst_log_evidence", 0), node_bool(test, "void", false)};
+    sound = sound && read_unbuilt(&run, ROLE_BASE, node_member(node, "base_unbuilt")) &&
+            read_unbuilt(&run, ROLE_HEAD, node_member(node, "head_unbuilt"));
     read_devices(&run, node_member(node, "devices"));
     in->run = run;
     if (!sound || !devices_sound(&run))

@@ -92,7 +92,8 @@ static int build(struct built *out, struct context *context, const char *revisio
     if (out->absent)
         printf("dry run: it would be built first; only then are its kernels known\n");
     if (out->state != MEASURED_OK)
-        return error_set(err, "%.10s does not build: %s", commit.id, out->detail);
+        return error_set(err, "%.10s does not build: %s%s%s", commit.id, out->detail,
+                         out->failure.log[0] ? "; the log is " : "", out->failure.log);
     return 0;
 }
 

@@ -3,6 +3,7 @@
 // plumb run: measures commits one by one, oldest first, and skips what is known.
 #include "ci/command.h"
 #include "ci/commands/output.h"
+#include "ci/gate/conclude.h"
 #include "ci/gate/pipeline.h"
 #include "ci/settings/options.h"
 
@@ -102,16 +103,45 @@ static int select_commits(struct commit_list *out, struct context *context,
     return only_new ? keep_new(out, context, err) : 0;
 }
 
+// The newest commit decides, and is known: what is stored of it is said again.
+static int conclude_known(struct run *last, struct context *context, const struct commit *newest,
+                          struct error *err)
+{
+    struct arena *arena = &context->arena;
+    struct build_record record = {0};
+    struct run_entry *runs = NULL;
+    size_t count = 0;
+    bool found = false;
+    if (store_find_commit_build(&record, &found, context->store, newest, built_recipe(context),
+                                arena, err) ||
+        store_list_runs(&runs, &count, context->store, RUN_MEASURE, 0, arena, err))
+        return -1;
+    run_free(last);
+    *last = (struct run){.head = *newest};
+    for (size_t i = 0; i < count && !last->headline; i++) {
+        if (runs[i].finished_s && strcmp(runs[i].head, newest->id) == 0) {
+            last->conclusion = runs[i].conclusion;
+            last->headline = arena_strdup(&last->arena, runs[i].headline);
+        }
+    }
+    if (found && record.state != MEASURED_OK)
+        conclude_unbuilt(last, record.detail);
+    if (last->headline)
+        output_headline(last);
+    return 0;
+}
+
 static int run_commits(struct run *last, struct context *context, const struct arguments *a,
                        struct error *err)
 {
     struct commit_list commits;
     size_t measured = 0;
+    bool known = false; // the newest one
     if (select_commits(&commits, context, a, err))
         return -1;
     for (size_t i = 0; i < commits.count; i++) {
         const struct commit *commit = &commits.items[i];
-        bool known = false;
+        known = false;
         if (!a->again && pipeline_measured(&known, context, commit, false, err))
             return -1;
         if (known)
@@ -130,6 +160,8 @@ static int run_commits(struct run *last, struct context *context, const struct a
     if (!measured)
         printf("nothing to do: %zu %s measured already\n", commits.count,
                plural(commits.count, "commit is", "commits are"));
+    if (known && !a->options.dry_run)
+        return conclude_known(last, context, &commits.items[commits.count - 1], err);
     return 0;
 }
 

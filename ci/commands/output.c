@@ -3,6 +3,7 @@
 // Where a run's results go when it is over: report files, annotations, and the last line. It
 // decides nothing; the verdicts are made before.
 #include "ci/commands/output.h"
+#include "reports/run/unbuilt.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -92,10 +93,34 @@ static int write_reports(const struct run *run, const struct context *context,
     return status;
 }
 
+void output_headline(const struct run *run)
+{
+    print_line("", run->headline ? run->headline : "nothing was measured");
+}
+
+// What the build's tools said first, and where all of it is.
+static void print_unbuilt(const struct run *run)
+{
+    for (int role = ROLE_BASE; role <= ROLE_HEAD; role++) {
+        struct buffer text = {0};
+        unbuilt_text(&text, run, (enum sample_role)role);
+        const char *line = text.bytes ? text.bytes : "";
+        for (bool first = true; *line; first = false) {
+            const size_t length = strcspn(line, "\n");
+            char *one = xprintf("%.*s", (int)length, line);
+            print_line(first ? "unbuilt   " : "          ", one);
+            free(one);
+            line += length + (line[length] == '\n');
+        }
+        buffer_free(&text);
+    }
+}
+
 int output_run(const struct run *run, const struct context *context, const char *directory,
                struct error *err)
 {
     int status = 0;
+    print_unbuilt(run);
     for (size_t i = 0; i < run->count; i++) {
         const struct verdict *v = &run->results[i].verdict;
         if (v->kind != VERDICT_SAME && v->sentence) {
@@ -110,7 +135,7 @@ int output_run(const struct run *run, const struct context *context, const char 
         status = write_reports(run, context, directory, err);
     if (directory && status == 0)
         printf("reports    %s/index.html, junit.xml, summary.md\n", directory);
-    print_line("", run->headline ? run->headline : "nothing was measured");
+    output_headline(run);
     if (status == 0 && (fflush(stdout) || ferror(stdout)))
         return error_set(err, "standard output: cannot be written");
     return status;

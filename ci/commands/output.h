@@ -17,6 +17,8 @@ int output_context(struct report_context *out, const struct run *run, const stru
 // headline; that comes also when a report cannot be written, which is -1.
 int output_run(const struct run *run, const struct context *context, const char *directory,
                struct error *err);
+// The last line alone: which and why.
+void output_headline(const struct run *run);
 // The same for a run just made: `measured` is what its pipeline returned, and is returned. A
 // verdict that was reached is told even when it could not be stored.
 int output_measured(const struct run *run, int measured, const struct context *context,

@@ -3,7 +3,9 @@
 // Builds a commit's kernels, or finds them built, and lists what is in the libraries. Nothing is
 // measured here.
 #include "ci/gate/built.h"
+#include "runner/build_errors.h"
 #include "runner/code_id.h"
+#include "runner/log.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -161,7 +163,7 @@ static struct recipe with_devices(const struct context *context, struct arena *a
     return recipe;
 }
 
-// A dry run's build: one that is kept, or none, which it says.
+// A build that is kept, or none, which a dry run says.
 static int find_kept(struct build *out, bool *found, struct context *context,
                      const struct commit *commit, const struct commit *base,
                      const struct recipe *recipe, struct arena *arena, struct error *err)
@@ -169,7 +171,7 @@ static int find_kept(struct build *out, bool *found, struct context *context,
     if (build_find(out, found, &context->builder, context->repository, commit->id,
                    base ? base->id : NULL, recipe, arena, err))
         return -1;
-    if (!*found) {
+    if (!*found && context->options->dry_run) {
         context->unbuilt++;
         printf("%-10s %.10s\n", "build", commit->id);
     }
@@ -187,6 +189,33 @@ int built_kept(bool *found, struct context *context, const struct commit *commit
     return status;
 }
 
+// Why it does not build, from the whole log where that is kept: the first errors may be far above
+// the end of it. What a library's listing found has no log.
+static void fill_failure(struct built *built, const struct build *build, struct arena *arena)
+{
+    enum { LOG_MOST = 8 << 20 };
+    struct build_error found[BUILD_ERRORS];
+    struct build_failure *f = &built->failure;
+    built->count = 0;
+    *f = (struct build_failure){.reason = built->detail, .log = ""};
+    if (build->state == BUILD_OK)
+        return;
+    f->reason = build->reason;
+    char *whole = NULL;
+    if (build->directory[0]) {
+        f->log = arena_printf(arena, "%s/log", build->directory);
+        whole = log_tail(f->log, LOG_MOST);
+    }
+    f->count = build_errors_find(found, whole ? whole : build->log, arena);
+    f->errors = arena_copy(arena, found, f->count * sizeof(*found));
+    free(whole);
+    const struct build_error *first = f->count ? &found[0] : NULL;
+    if (first && first->file[0] && first->line)
+        built->detail = arena_printf(arena, "%s:%u: %s", first->file, first->line, first->text);
+    else
+        built->detail = first ? first->text : f->reason;
+}
+
 int built_make(struct built *out, struct context *context, const struct commit *commit,
                const struct commit *base, struct arena *arena, struct error *err)
 {
@@ -194,27 +223,28 @@ int built_make(struct built *out, struct context *context, const struct commit *
     struct built built = {.commit = *commit, .state = MEASURED_OK, .detail = ""};
     const struct recipe recipe = with_devices(context, arena);
     const bool dry = context->options->dry_run;
-    bool found = true;
-    if (dry && find_kept(&build, &found, context, commit, base, &recipe, arena, err))
+    bool found;
+    if (find_kept(&build, &found, context, commit, base, &recipe, arena, err))
         return -1;
-    if (!found) {
+    if (!found && dry) {
         built.absent = true;
         *out = built;
         return 0;
     }
-    progress_step(&context->progress, "building %.10s", commit->id);
-    if (!dry && build_commit(&build, &context->builder, context->repository, commit->id,
-                             base ? base->id : NULL, &recipe, arena, err))
+    if (!found)
+        progress_step(&context->progress, "building %.10s", commit->id);
+    if (!found && build_commit(&build, &context->builder, context->repository, commit->id,
+                               base ? base->id : NULL, &recipe, arena, err))
         return -1;
     built.cached = build.cached;
     built.directory = build.directory;
     built.log = build.log;
-    if (build.state != BUILD_OK) {
+    if (build.state != BUILD_OK)
         built.state = MEASURED_UNBUILDABLE;
-        built.detail = arena_printf(arena, "%s\n%s", build.reason, build.log);
-    } else if (list_kernels(&built, context, &build, arena, err)) {
+    else if (list_kernels(&built, context, &build, arena, err))
         return -1;
-    }
+    if (built.state != MEASURED_OK)
+        fill_failure(&built, &build, arena);
     // What a build made and cannot be listed is no fact of the build: another machine, or a policy
     // that leaves a library out, can list it.
     const bool fact = built.state == MEASURED_OK || build.state == BUILD_FAILED;

@@ -22,7 +22,8 @@ struct built_kernel {
 struct built {
     struct commit commit;
     enum measurement_state state; // MEASURED_OK or MEASURED_UNBUILDABLE
-    const char *detail;           // end of the log when unbuildable; untrusted
+    const char *detail;           // why it is unbuildable, one line; untrusted
+    struct build_failure failure; // the same in full; its reason is NULL when it builds
     const char *log;              // end of the build's log: untrusted
     const char *directory;        // of the libraries
     struct built_kernel *kernels; // sorted by name

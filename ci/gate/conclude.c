@@ -64,11 +64,13 @@ void conclude_run(struct run *run, const struct policy_gate *gate)
 
 void conclude_unbuilt(struct run *run, const char *detail)
 {
-    size_t length = detail ? strcspn(detail, "\n") : 0;
+    const char *too = "";
+    if (run->unbuilt[ROLE_BASE].reason)
+        too = arena_printf(&run->arena, ", nor does its base %.12s", run->base.id);
     run->conclusion = CONCLUDE_BROKEN;
-    run->headline =
-        arena_printf(&run->arena, "BROKEN: commit %.12s does not build%s%.*s", run->head.id,
-                     length ? ": " : "", (int)(length < 300 ? length : 300), detail ? detail : "");
+    const size_t length = strcspn(detail, "\n");
+    run->headline = arena_printf(&run->arena, "BROKEN: commit %.12s does not build%s: %.*s",
+                                 run->head.id, too, (int)(length < 300 ? length : 300), detail);
 }
 
 void drop_unsupported(struct run *run)

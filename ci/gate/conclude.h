@@ -12,7 +12,8 @@
 // broken comes before void, void before slower, slower before undecided.
 void conclude_run(struct run *run, const struct policy_gate *gate);
 
-// Of a commit that does not build, when no series says it: none is known of it, or of its base.
+// Of a run whose head does not build, and so has no series; `detail` is one line that says why. A
+// base that does not build either is named: then it was not this change.
 void conclude_unbuilt(struct run *run, const char *detail);
 
 // Leaves out the series that a kernel says it cannot do: they are stored, so that they are not

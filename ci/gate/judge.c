@@ -220,11 +220,7 @@ static int judge_one(struct run *run, const struct task *task, struct context *c
                      const struct built *base, const struct built *head, struct error *err)
 {
     struct result *r = task->result;
-    if (head->state != MEASURED_OK) {
-        r->head.state = MEASURED_UNBUILDABLE;
-        r->head.detail = head->detail;
-        broken(run, r, state_text(MEASURED_UNBUILDABLE), head->detail);
-    } else if (!task->head && context->policy.gate.removed_allowed) {
+    if (!task->head && context->policy.gate.removed_allowed) {
         r->head.state = MEASURED_MISSING;
         r->verdict = (struct verdict){.kind = VERDICT_SAME};
         r->verdict.sentence =
@@ -238,7 +234,9 @@ static int judge_one(struct run *run, const struct task *task, struct context *c
         if (r->head.state != MEASURED_UNSUPPORTED || task->base)
             broken(run, r, state_text(r->head.state), r->head.detail);
     } else if (!task->base) {
-        is_new(run, r, "the base has no such kernel");
+        is_new(run, r,
+               base->state == MEASURED_OK ? "the base has no such kernel"
+                                          : "the base does not build");
     } else if (task->station->is_static) {
         static_judge(run, task, context, base, head);
     } else if (!r->base.count && r->base.state == MEASURED_OK && !r->head.count) {
@@ -346,14 +344,12 @@ static void sentence_of_drift(struct run *run, struct result *r)
         against_model(run, r));
 }
 
-void judge_run(struct run *run, const struct plan *plan, const struct built *head)
+void judge_run(struct run *run, const struct plan *plan)
 {
     for (size_t i = 0; i < plan->count; i++) {
         const struct task *task = &plan->tasks[i];
         struct result *r = task->result;
-        if (head->state != MEASURED_OK)
-            broken(run, r, state_text(head->state), head->detail);
-        else if (r->reused && r->head.state == MEASURED_OK) {
+        if (r->reused && r->head.state == MEASURED_OK) {
             r->verdict = (struct verdict){.kind = VERDICT_SAME};
             r->verdict.sentence = arena_printf(
                 &run->arena, "%s runs machine code that is measured already: %.4g us%s",

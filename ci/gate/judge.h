@@ -23,6 +23,6 @@ int judge_gate(struct run *run, const struct plan *plan, struct context *context
                const struct built *base, const struct built *head, const struct verdict *self,
                size_t self_count, struct error *err);
 // Verdicts of a plain run, against each series' own history.
-void judge_run(struct run *run, const struct plan *plan, const struct built *head);
+void judge_run(struct run *run, const struct plan *plan);
 
 #endif

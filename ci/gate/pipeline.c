@@ -89,7 +89,7 @@ static int run_leave(struct run *run, struct context *context, const struct buil
     run->finished_s = (int64_t)time(NULL);
     drop_unsupported(run);
     conclude_run(run, &context->policy.gate);
-    if (head->state != MEASURED_OK && run->conclusion == CONCLUDE_OK)
+    if (head->state != MEASURED_OK)
         conclude_unbuilt(run, head->detail);
     if (!run->id)
         return 0;
@@ -129,6 +129,8 @@ int pipeline_gate(struct run *run, struct context *context, const struct commit 
         return -1;
     if (base_built.absent || head_built.absent)
         return 0;
+    run->unbuilt[ROLE_BASE] = base_built.failure;
+    run->unbuilt[ROLE_HEAD] = head_built.failure;
     if (plan_make(&plan, run, context, &base_built, &head_built, err))
         return -1;
     if (context->options->dry_run)
@@ -229,6 +231,7 @@ int pipeline_measure(struct run *run, struct context *context, const struct comm
         return -1;
     if (built.absent)
         return 0;
+    run->unbuilt[ROLE_HEAD] = built.failure;
     if (plan_make(&plan, run, context, NULL, &built, err))
         return -1;
     if (context->options->dry_run)
@@ -238,7 +241,7 @@ int pipeline_measure(struct run *run, struct context *context, const struct comm
         measure_tasks(run, &plan, &measuring, again ? solo_again : solo_task, err) ||
         judge_predict(run, &plan, context, err) || judge_history(run, &plan, context, err))
         goto done;
-    judge_run(run, &plan, &built);
+    judge_run(run, &plan);
     status = run_leave(run, context, &built, err);
 done:
     measuring_end(&measuring);

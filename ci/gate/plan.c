@@ -125,7 +125,7 @@ int plan_make(struct plan *out, struct run *run, struct context *context, const 
         const struct station *station = &context->stations[s];
         for (size_t i = 0; i < head->count; i++)
             add_kernel(&p, station, &head->kernels[i], false);
-        for (size_t i = 0; base && i < base->count; i++)
+        for (size_t i = 0; base && head->state == MEASURED_OK && i < base->count; i++)
             add_kernel(&p, station, &base->kernels[i], true);
     }
     if (unnamed)

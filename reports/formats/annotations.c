@@ -6,6 +6,7 @@
 // In a command's message `%`, CR and LF are written %25, %0D, %0A; in a property also `:` and `,`
 // (docs.github.com, "Workflow commands for GitHub Actions"). Cleaned text has no CR and no ESC, and
 // a message is one line, so text from outside cannot start a command of its own.
+#include "reports/run/unbuilt.h"
 #include "reports/text/clean.h"
 #include "reports/view.h"
 
@@ -66,6 +67,42 @@ static void put_annotation(struct buffer *out, const struct view *view, const ch
     buffer_free(&message);
 }
 
+// One at each place that the build's tools named, so that it stands beside the change's own lines;
+// one alone where they named none in the repository.
+static size_t put_unbuilt(struct buffer *out, const struct run *run, enum sample_role role)
+{
+    const struct build_failure *f = &run->unbuilt[role];
+    const char *level = role == ROLE_HEAD ? "error" : "warning";
+    struct buffer sentence = {0};
+    size_t count = 0;
+    unbuilt_sentence(&sentence, run, role);
+    for (size_t i = 0; role == ROLE_HEAD && i < f->count; i++) {
+        if (!unbuilt_is_in_repository(&f->errors[i]))
+            continue;
+        buffer_printf(out, "::%s file=", level);
+        put_escaped(out, f->errors[i].file, true);
+        buffer_printf(out, ",line=%u,title=plumb: does not build::", f->errors[i].line);
+        put_escaped(out, f->errors[i].text, false);
+        buffer_puts(out, "\n");
+        count++;
+    }
+    if (f->reason && !count) {
+        buffer_printf(out, "::%s title=plumb::", level);
+        put_escaped(out, sentence.bytes, false);
+        for (size_t i = 0; i < f->count; i++) {
+            struct buffer line = {0};
+            unbuilt_error(&line, &f->errors[i]);
+            buffer_puts(out, "%0A");
+            put_escaped(out, line.bytes, false);
+            buffer_free(&line);
+        }
+        buffer_puts(out, "\n");
+        count++;
+    }
+    buffer_free(&sentence);
+    return count;
+}
+
 static void write(struct buffer *out, const struct run *run, const struct report_context *context)
 {
     static const char *const levels[] = {"error", "warning", "notice"};
@@ -73,8 +110,9 @@ static void write(struct buffer *out, const struct run *run, const struct report
     if (run->self_test.void_run)
         buffer_puts(out, "::error title=void run::identical code was told apart: this run decides "
                          "nothing. Measure again on a quiet machine\n");
+    const size_t begun[] = {put_unbuilt(out, run, ROLE_HEAD), put_unbuilt(out, run, ROLE_BASE), 0};
     for (size_t l = 0; l < ARRAY_COUNT(levels); l++) {
-        size_t count = 0;
+        size_t count = begun[l];
         for (size_t i = 0; i < run->count; i++) {
             const char *level = level_of(&views[i]);
             if (level && level[0] == levels[l][0] && ++count <= SHOWN)

@@ -33,6 +33,7 @@ static void write(struct buffer *out, const struct run *run, const struct report
                         .interactive = has_history(run)};
     html.m = page_begin(&page);
     html_banner(&html);
+    html_unbuilt(&html);
     html_findings(&html);
     html_table(&html);
     html_curves(&html);

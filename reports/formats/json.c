@@ -128,6 +128,25 @@ static void put_result(struct json *j, const struct view *view, const struct run
     json_end(j, '}');
 }
 
+static void put_unbuilt(struct json *j, const char *name, const struct build_failure *f)
+{
+    if (!f->reason)
+        return;
+    json_begin(j, name, '{');
+    json_string(j, "reason", f->reason);
+    json_string(j, "log", f->log);
+    json_begin(j, "errors", '[');
+    for (size_t i = 0; i < f->count; i++) {
+        json_begin(j, NULL, '{');
+        json_string(j, "file", f->errors[i].file[0] ? f->errors[i].file : NULL);
+        json_integer(j, "line", f->errors[i].line);
+        json_string(j, "text", f->errors[i].text);
+        json_end(j, '}');
+    }
+    json_end(j, ']');
+    json_end(j, '}');
+}
+
 static void put_self_test(struct json *j, const struct self_test *test)
 {
     json_begin(j, "self_test", '{');
@@ -156,6 +175,8 @@ static void write(struct buffer *out, const struct run *run, const struct report
     if (run->base.id[0])
         put_commit(&j, "base", &run->base);
     put_commit(&j, "head", &run->head);
+    put_unbuilt(&j, "base_unbuilt", &run->unbuilt[ROLE_BASE]);
+    put_unbuilt(&j, "head_unbuilt", &run->unbuilt[ROLE_HEAD]);
     put_self_test(&j, &run->self_test);
     put_devices(&j, run);
     json_begin(&j, "results", '[');

@@ -5,12 +5,13 @@
 // outside the kernel) skipped with the reason; same, faster and new pass. `time` is what it is for
 // every test: the seconds that were spent, here by the kernels; a launch's time is in the text,
 // because readers take no more than three decimals. A run whose own A/A failed is an error of the
-// suite "self-test", because nothing else in it means anything; a commit that does not build and
-// has no series known to be missing is one of the suite "commit".
+// suite "self-test", because nothing else in it means anything; a head that does not build is one
+// of the suite "build".
 //
 // Element order, attributes and numbers follow junit-10.xsd of Jenkins' xUnit plugin, the strictest
 // reader, in all releases from 2.2.2 on.
 #include "reports/run/explain.h"
+#include "reports/run/unbuilt.h"
 #include "reports/text/markup.h"
 
 #include <math.h>
@@ -151,59 +152,109 @@ static void write_suite(struct markup *m, const struct view *views, size_t count
     markup_end(m);
 }
 
-// A suite of one case that is of no series. `type`: of its error, or NULL where it passes.
-static void write_alone(struct markup *m, const char *suite, const char *name, const char *type,
-                        const char *message, const char *body)
+// A suite of one case that is of no series.
+struct alone {
+    const char *suite, *name;
+    const char *element;         // "error", "skipped", or "system-out" where it passes
+    const char *type;            // of the first two
+    struct buffer message, body; // untrusted text
+};
+
+enum { ALONE_MOST = 4 };
+
+static void write_alone(struct markup *m, const struct alone *a)
 {
-    const struct tally tally = {.tests = 1, .errors = type != NULL};
+    const bool passes = strcmp(a->element, "system-out") == 0;
+    struct tally tally = {.tests = 1};
+    tally.errors = strcmp(a->element, "error") == 0;
+    tally.skipped = strcmp(a->element, "skipped") == 0;
     markup_start(m, "testsuite");
-    markup_attr(m, "name", suite);
+    markup_attr(m, "name", a->suite);
     write_tally(m, &tally, false);
     markup_start(m, "testcase");
-    markup_attrf(m, "classname", "plumb.%s", suite);
-    markup_attr(m, "name", name);
+    markup_attrf(m, "classname", "plumb.%s", a->suite);
+    markup_attr(m, "name", a->name);
     write_time(m, 0);
-    markup_start(m, type ? "error" : "system-out");
-    if (type) {
-        markup_attr(m, "type", type);
-        markup_attr(m, "message", message);
+    markup_start(m, a->element);
+    if (!passes) {
+        markup_attr(m, "type", a->type);
+        markup_attr(m, "message", a->message.bytes);
     }
-    markup_text(m, body);
+    markup_text(m, a->body.bytes ? a->body.bytes : a->message.bytes);
     markup_end(m);
     markup_end(m);
     markup_end(m);
 }
 
-static void write_self_test(struct markup *m, const struct self_test *test)
+static void self_test_alone(struct alone *a, const struct self_test *test)
 {
-    struct buffer body = {0};
-    buffer_printf(&body, "%u series of identical code compared with themselves, %u told apart\n",
+    *a = (struct alone){"self-test", "A/A", test->void_run ? "error" : "system-out",
+                        "void",      {0},   {0}};
+    buffer_puts(&a->message, "identical code was told apart: this run decides nothing");
+    buffer_printf(&a->body, "%u series of identical code compared with themselves, %u told apart\n",
                   test->series, test->alarms);
-    write_alone(m, "self-test", "A/A", test->void_run ? "void" : NULL,
-                "identical code was told apart: this run decides nothing", body.bytes);
-    buffer_free(&body);
 }
 
-// A commit that does not build is broken also where no series could say so.
-static bool is_unbuilt(const struct run *run, const struct view *views)
+// A base that does not build is no fault of this change, so it is skipped, with the reason.
+static void build_alone(struct alone *a, const struct run *run, enum sample_role role)
+{
+    const struct build_failure *f = &run->unbuilt[role];
+    const bool head = role == ROLE_HEAD;
+    *a = (struct alone){
+        "build", head ? "head" : "base", head ? "error" : "skipped", "unbuildable", {0}, {0}};
+    unbuilt_sentence(&a->message, run, role);
+    if (f->count) {
+        buffer_puts(&a->message, ": ");
+        unbuilt_error(&a->message, &f->errors[0]);
+    }
+    unbuilt_text(&a->body, run, role);
+}
+
+static bool has_broken(const struct run *run, const struct view *views)
 {
     for (size_t i = 0; i < run->count; i++) {
         if (views[i].outcome == OUTCOME_BROKEN)
-            return false;
+            return true;
     }
-    return run->conclusion == CONCLUDE_BROKEN;
+    return false;
+}
+
+// What the run has to say beside its series; an empty file would be read as "all is well", or not
+// at all.
+static size_t find_alone(struct alone out[ALONE_MOST], const struct run *run,
+                         const struct view *views)
+{
+    size_t count = 0;
+    const char *headline = run->headline ? run->headline : "nothing was measured";
+    if (run->self_test.series > 0)
+        self_test_alone(&out[count++], &run->self_test);
+    for (int role = ROLE_BASE; role <= ROLE_HEAD; role++) {
+        if (run->unbuilt[role].reason)
+            build_alone(&out[count++], run, (enum sample_role)role);
+    }
+    const bool unsaid = run->conclusion == CONCLUDE_BROKEN && !run->unbuilt[ROLE_HEAD].reason &&
+                        !has_broken(run, views);
+    if (unsaid || count + run->count == 0) {
+        out[count] = (struct alone){
+            "run", "head", unsaid ? "error" : "skipped", view_conclusion(run->conclusion),
+            {0},   {0}};
+        buffer_puts(&out[count++].message, headline);
+    }
+    return count;
 }
 
 static void write(struct buffer *out, const struct run *run, const struct report_context *context)
 {
     struct view *views = view_all(run, context);
-    struct tally total = {.tests = run->self_test.series > 0,
-                          .errors = run->self_test.series > 0 && run->self_test.void_run};
+    struct alone alone[ALONE_MOST];
+    struct tally total = {0};
     for (size_t i = 0; i < run->count; i++)
         tally_add(&total, &views[i]);
-    const bool unbuilt = is_unbuilt(run, views);
-    total.tests += unbuilt;
-    total.errors += unbuilt;
+    const size_t alone_count = find_alone(alone, run, views);
+    for (size_t i = 0; i < alone_count; i++) {
+        total.tests++;
+        total.errors += strcmp(alone[i].element, "error") == 0;
+    }
     qsort(views, run->count, sizeof(*views), by_kernel);
     struct markup *m = markup_new(MARKUP_XML);
     markup_start(m, "testsuites");
@@ -216,11 +267,11 @@ static void write(struct buffer *out, const struct run *run, const struct report
         }
         write_suite(m, views + i, next - i, run);
     }
-    if (run->self_test.series > 0)
-        write_self_test(m, &run->self_test);
-    if (unbuilt)
-        write_alone(m, "commit", run->head.id, verdict_kind_name(VERDICT_BROKEN), run->headline,
-                    run->headline);
+    for (size_t i = 0; i < alone_count; i++) {
+        write_alone(m, &alone[i]);
+        buffer_free(&alone[i].message);
+        buffer_free(&alone[i].body);
+    }
     markup_end(m);
     markup_finish(m, out);
     free(views);

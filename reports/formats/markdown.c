@@ -6,6 +6,7 @@
 // Untrusted text cannot leave its cell: it is one line, every character that means something to
 // GitHub's Markdown is a character reference. GitHub looks for mentions and issue numbers in the
 // finished page, so "@" and "#" are also cut off from what follows by a zero-width space.
+#include "reports/run/unbuilt.h"
 #include "reports/text/clean.h"
 #include "reports/view.h"
 
@@ -111,6 +112,36 @@ static void put_verdict(struct buffer *out, const struct run *run)
     buffer_puts(out, "\n\n");
 }
 
+static void put_unbuilt(struct buffer *out, const struct run *run, enum sample_role role)
+{
+    const struct build_failure *f = &run->unbuilt[role];
+    struct buffer sentence = {0};
+    if (!f->reason)
+        return;
+    unbuilt_sentence(&sentence, run, role);
+    put_text(out, sentence.bytes, SENTENCE_LIMIT);
+    buffer_puts(out, "\n\n");
+    if (f->count)
+        buffer_puts(out, "| where | what the build's tools said first |\n|---|---|\n");
+    for (size_t i = 0; i < f->count; i++) {
+        const struct build_error *e = &f->errors[i];
+        buffer_puts(out, "| ");
+        put_text(out, e->file[0] ? e->file : "-", SENTENCE_LIMIT);
+        if (e->file[0] && e->line)
+            buffer_printf(out, ":%u", e->line);
+        buffer_puts(out, " | ");
+        put_text(out, e->text, SENTENCE_LIMIT);
+        buffer_puts(out, " |\n");
+    }
+    if (f->log[0]) {
+        buffer_puts(out, "\nlog: ");
+        put_text(out, f->log, CLEAN_LINE);
+        buffer_puts(out, "\n");
+    }
+    buffer_puts(out, "\n");
+    buffer_free(&sentence);
+}
+
 static void put_self_test(struct buffer *out, const struct run *run)
 {
     const struct self_test *test = &run->self_test;
@@ -199,6 +230,8 @@ static void write(struct buffer *out, const struct run *run, const struct report
     while (changed < run->count && views[changed].result->verdict.kind != VERDICT_SAME)
         changed++;
     put_verdict(out, run);
+    put_unbuilt(out, run, ROLE_HEAD);
+    put_unbuilt(out, run, ROLE_BASE);
     if (changed > 0)
         put_table(out, views, changed, CHANGED_SHOWN);
     if (changed < run->count) {

@@ -250,24 +250,31 @@ static void store_locked_by_another_process_is_waited_for_then_said(void **state
     free(path);
 }
 
-// No series is known of it, and that is not "no regression".
-static void commit_that_does_not_build_is_broken_without_series_too(void **state)
+// No series is known of it, and that is not "no regression": neither the first time nor later, when
+// the build is kept.
+static void commit_that_does_not_build_is_broken_and_says_where(void **state)
 {
     (void)state;
-    char *file = in_repo("good.cfg");
-    run_in(repo.directory, "run", repo.ids[REPO_UNBUILDABLE], "--policy", file, NULL, NULL);
-    plumb_said(&outcome, 3, "BROKEN: commit ");
-    plumb_said(&outcome, 3, "does not build: ");
-    const char *argv[] = {"gate",
-                          "--base",
-                          repo.ids[REPO_UNBUILDABLE],
-                          "--head",
-                          repo.ids[REPO_UNBUILDABLE],
-                          "--policy",
-                          file,
-                          NULL};
+    char *file = in_repo("good.cfg"), id[OBJECT_ID_TEXT];
+    const char *bad = repo.ids[REPO_UNBUILDABLE], *parents[] = {bad};
+    const struct helper_file readme = {"README", "the build does not read it\n", 0};
+    helper_repo_commit(id, repo.directory, "later", parents, 1, REPO_COMMITS, "docs\n", &readme, 1);
+    char *later = xprintf("BROKEN: commit %.12s does not build", id);
+    char *both = xprintf("%s, nor does its base %.12s: kernels/plain.c:34: error", later, bad);
+    for (int i = 0; i < 2; i++) {
+        run_in(repo.directory, "run", bad, "--policy", file, NULL, NULL);
+        plumb_said(&outcome, 3, "does not build: kernels/plain.c:34: error: ");
+        run_in(repo.directory, "run", id, "--policy", file, NULL, NULL);
+        plumb_said(&outcome, 3, later);
+    }
+    plumb_said(&outcome, 3, "nothing to do");
+    const char *argv[] = {"gate", "--head", id, "--policy", file, NULL};
     plumb_run(&outcome, repo.directory, argv, 0);
-    plumb_said(&outcome, 3, "does not build: ");
+    plumb_said(&outcome, 3, both);
+    plumb_said(&outcome, 3, "log: ");
+    assert_null(strstr(outcome.output, "blocked"));
+    free(later);
+    free(both);
     free(file);
 }
 
@@ -321,46 +328,6 @@ static void device_that_disappears_ends_the_run_and_keeps_what_was_measured(void
     free(copy);
 }
 
-static void gate_to(const char *out, const char *store)
-{
-    char *file = in_repo("good.cfg");
-    const char *argv[] = {"gate", "--policy", file, "--out", out, "--store", store, NULL};
-    plumb_run(&outcome, repo.directory, argv, 0);
-    free(file);
-}
-
-static void folder_of_reports_is_made_or_refused_before_anything_is_measured(void **state)
-{
-    (void)state;
-    char *deep = xprintf("%s/a/b/c", outside), *file = xprintf("%s/a/b/c/junit.xml", outside);
-    char *store = xprintf("%s/out.db", outside), *under = xprintf("%s/reports", file);
-    gate_to(deep, store);
-    plumb_said(&outcome, 0, "OK");
-    assert_int_equal(access(file, R_OK), 0);
-    unlink(store);
-    gate_to(under, store);
-    plumb_said(&outcome, 4, "choose another folder with --out");
-    assert_int_not_equal(access(store, F_OK), 0);
-    free(deep);
-    free(file);
-    free(store);
-    free(under);
-}
-
-static void verdict_is_told_when_a_report_cannot_be_written(void **state)
-{
-    (void)state;
-    char *out = xprintf("%s/taken", outside), *store = xprintf("%s/taken.db", outside);
-    char *command = xprintf("mkdir -p '%s/index.html/x'", out);
-    assert_int_equal(system(command), 0);
-    gate_to(out, store);
-    plumb_said(&outcome, 4, "OK: ");
-    plumb_said(&outcome, 4, "index.html: cannot be written");
-    free(out);
-    free(store);
-    free(command);
-}
-
 static void bad_usage_is_refused(void **state)
 {
     (void)state;
@@ -387,11 +354,9 @@ int main(void)
         cmocka_unit_test(full_disk_loses_nothing),
         cmocka_unit_test(newer_store_is_refused),
         cmocka_unit_test(store_locked_by_another_process_is_waited_for_then_said),
-        cmocka_unit_test(commit_that_does_not_build_is_broken_without_series_too),
+        cmocka_unit_test(commit_that_does_not_build_is_broken_and_says_where),
         cmocka_unit_test(another_abi_version_is_a_broken_build),
         cmocka_unit_test(device_that_disappears_ends_the_run_and_keeps_what_was_measured),
-        cmocka_unit_test(folder_of_reports_is_made_or_refused_before_anything_is_measured),
-        cmocka_unit_test(verdict_is_told_when_a_report_cannot_be_written),
         cmocka_unit_test(bad_usage_is_refused),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -321,11 +321,35 @@ struct run helper_run_hostile(void)
         run.devices[i].name = helper_hostile[i];
         run.devices[i].uuid = helper_hostile[i + 2];
     }
+    struct build_error *errors = arena_alloc(&run.arena, helper_hostile_count * sizeof(*errors));
+    for (size_t i = 0; i < helper_hostile_count; i++)
+        errors[i] = (struct build_error){helper_hostile[i], (uint32_t)i, helper_hostile[i]};
+    run.unbuilt[ROLE_BASE] =
+        (struct build_failure){helper_hostile[1], helper_hostile[2], errors, helper_hostile_count};
     run.results[3].verdict.log_ratio = NAN;
     run.results[3].verdict.lower = -INFINITY;
     run.results[3].verdict.upper = INFINITY;
     run.results[7].prediction.time_ns = NAN;
     run.results[8].head.samples[0].time_ns = NAN;
+    return run;
+}
+
+struct run helper_run_unbuilt(void)
+{
+    static struct build_error errors[] = {
+        {"kernels/gemm,1.cu", 34, "error: identifier \"m_of\" is undefined"},
+        {"/usr/include/x.h", 7, "error: not the repository's"},
+        {"../out.c", 8, "error: beside it"},
+        {"", 0, "cannot find -lcublas"},
+    };
+    struct run run = helper_run_empty();
+    text_copy(run.base.id, sizeof(run.base.id), "3f1c09ab77e23f1c09ab77e23f1c09ab77e23f1c");
+    text_copy(run.head.id, sizeof(run.head.id), "b07d4e5a91ccb07d4e5a91ccb07d4e5a91ccb07d");
+    run.unbuilt[ROLE_BASE] = (struct build_failure){"timed out after 600 s", "", NULL, 0};
+    run.unbuilt[ROLE_HEAD] =
+        (struct build_failure){"exit status 2", "/cache/0123/log", errors, ARRAY_COUNT(errors)};
+    run.conclusion = CONCLUDE_BROKEN;
+    run.headline = "BROKEN: commit b07d4e5a91cc does not build: kernels/gemm,1.cu:34: error";
     return run;
 }
 

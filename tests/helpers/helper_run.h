@@ -11,6 +11,7 @@
 // Each makes a run that the caller frees with run_free().
 struct run helper_run(void);               // a gate of 18 series with every verdict
 struct run helper_run_hostile(void);       // the same with text meant to break readers
+struct run helper_run_unbuilt(void);       // a gate whose commits do not build
 struct run helper_run_large(size_t count); // a gate of `count` series
 struct run helper_run_empty(void);         // nothing measured
 // What is known beyond the run; lives in run->arena.

@@ -153,7 +153,12 @@ void make_run(struct run *out, enum run_kind kind, unsigned number, size_t count
                       .self_test = {count ? 1 : 0, 0, -0.5, false},
                       .headline = "1 of 4 slower"};
     uint64_t state = seed;
+    static struct build_error errors[] = {{"kernels/a b.c", 34, "error: 'x' undeclared"},
+                                          {"", 0, "cannot find -lx"}};
     make_commit(&run.head, &run.arena, number);
+    if (kind == RUN_GATE)
+        run.unbuilt[ROLE_BASE] =
+            (struct build_failure){"exit status 1", "/cache/log", errors, ARRAY_COUNT(errors)};
     if (kind == RUN_GATE)
         make_commit(&run.base, &run.arena, number - 1);
     else
@@ -265,6 +270,18 @@ static bool same_commit(const struct commit *a, const struct commit *b)
            differ("commit");
 }
 
+static bool same_failure(const struct build_failure *a, const struct build_failure *b)
+{
+    if (!same_text(a->reason, b->reason) || !same_text(a->log, b->log) || a->count != b->count)
+        return differ("why it does not build");
+    for (size_t i = 0; i < a->count; i++) {
+        const struct build_error *e = &a->errors[i], *f = &b->errors[i];
+        if (strcmp(e->file, f->file) || e->line != f->line || strcmp(e->text, f->text))
+            return differ("an error of the build");
+    }
+    return true;
+}
+
 bool same_run(const struct run *a, const struct run *b)
 {
     if (a->kind != b->kind || a->started_s != b->started_s || a->finished_s != b->finished_s ||
@@ -275,7 +292,9 @@ bool same_run(const struct run *a, const struct run *b)
         a->self_test.worst_log_evidence != b->self_test.worst_log_evidence ||
         a->self_test.void_run != b->self_test.void_run)
         return differ("run");
-    if (!same_commit(&a->base, &b->base) || !same_commit(&a->head, &b->head))
+    if (!same_commit(&a->base, &b->base) || !same_commit(&a->head, &b->head) ||
+        !same_failure(&a->unbuilt[0], &b->unbuilt[0]) ||
+        !same_failure(&a->unbuilt[1], &b->unbuilt[1]))
         return false;
     if (a->device_count != b->device_count || a->count != b->count)
         return differ("number of devices or results");

@@ -95,6 +95,41 @@ static void markdown_tells_the_verdict_first(void **state)
     buffer_free(&out);
 }
 
+static void every_report_for_people_says_what_does_not_build(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *report, *says;
+    } wanted[] = {
+        {"markdown", "| kernels/gemm,1&#46;cu:34 | error&#58; identifier"},
+        {"markdown", "commit b07d4e5a91 does not build&#58; exit status 2"},
+        {"markdown", "log: /cache/0123/log"},
+        {"annotations",
+         "::error file=kernels/gemm%2C1.cu,line=34,title=plumb: does not build::error"},
+        {"annotations", "::warning title=plumb::base 3f1c09ab77 does not build"},
+        {"html", "kernels/gemm,1.cu:34"},
+        {"html", "log: /cache/0123/log"},
+        {"html", "commit b07d4e5a91 does not build: exit status 2"},
+        {"json", "\"line\":34"},
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(wanted); i++) {
+        struct buffer out = helper_report(wanted[i].report, helper_run_unbuilt());
+        if (!strstr(out.bytes, wanted[i].says))
+            fail_msg("%s does not say %s:\n%s", wanted[i].report, wanted[i].says, out.bytes);
+        buffer_free(&out);
+    }
+}
+
+// A place outside the repository is no place in the change.
+static void annotations_name_only_files_of_the_repository(void **state)
+{
+    (void)state;
+    struct buffer out = helper_report("annotations", helper_run_unbuilt());
+    assert_int_equal(count_of(out.bytes, "file="), 1);
+    assert_int_equal(count_of(out.bytes, "::error "), 1);
+    buffer_free(&out);
+}
+
 static void markdown_fits_a_comment(void **state)
 {
     (void)state;
@@ -207,6 +242,8 @@ int main(void)
         cmocka_unit_test(reports_hold_no_control_bytes),
         cmocka_unit_test(markdown_keeps_hostile_text_in_its_cell),
         cmocka_unit_test(markdown_tells_the_verdict_first),
+        cmocka_unit_test(every_report_for_people_says_what_does_not_build),
+        cmocka_unit_test(annotations_name_only_files_of_the_repository),
         cmocka_unit_test(markdown_fits_a_comment),
         cmocka_unit_test(annotations_are_one_command_a_line),
         cmocka_unit_test(annotations_do_not_fail_for_the_environment),

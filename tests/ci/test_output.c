@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a gate leaves behind: its reports where they were asked for, and its verdict in any case.
+#include "tests/helpers/helper_files.h"
+#include "tests/helpers/helper_plumb.h"
+#include "tests/helpers/helper_repo.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static struct helper_repo repo;
+static struct plumb_outcome outcome;
+static char *policy;
+
+static int set_up(void **state)
+{
+    (void)state;
+    helper_repo_create(&repo);
+    policy = xprintf("%s/policy.cfg", repo.directory);
+    helper_repo_policy(policy, "\tproblem = 8x8x8:fp32\n", "[gate]\n\tself-test = 0\n");
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    helper_repo_remove(&repo);
+    free(policy);
+    return 0;
+}
+
+// Of identical code: no verdict depends on the machine's mood.
+static void gate_to(const char *out, const char *store)
+{
+    const char *argv[] = {"gate", "--policy", policy, "--base",  "HEAD", "--head",
+                          "HEAD", "--out",    out,    "--store", store,  NULL};
+    plumb_run(&outcome, repo.directory, argv, 0);
+}
+
+static void folder_of_reports_is_made_or_refused_before_anything_is_measured(void **state)
+{
+    (void)state;
+    char *file = xprintf("%s/a/b/c/junit.xml", repo.directory);
+    char *store = xprintf("%s/refused.db", repo.directory);
+    gate_to("a/b/c/", "made.db");
+    plumb_said(&outcome, 0, "OK");
+    assert_int_equal(access(file, R_OK), 0);
+    gate_to("a/b/c/junit.xml/reports", "refused.db");
+    plumb_said(&outcome, 4, "choose another folder with --out");
+    assert_int_not_equal(access(store, F_OK), 0);
+    free(file);
+    free(store);
+}
+
+static void verdict_is_told_when_a_report_cannot_be_written(void **state)
+{
+    (void)state;
+    char *command = xprintf("mkdir -p '%s/taken/index.html/x'", repo.directory);
+    assert_int_equal(system(command), 0);
+    gate_to("taken", "made.db");
+    plumb_said(&outcome, 4, "OK: ");
+    plumb_said(&outcome, 4, "index.html: cannot be written");
+    free(command);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(folder_of_reports_is_made_or_refused_before_anything_is_measured),
+        cmocka_unit_test(verdict_is_told_when_a_report_cannot_be_written),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
