@@ -83,6 +83,25 @@ static void the_compilers_libraries_do_not_travel(void **state)
     free(text);
 }
 
+// What bench has loaded before a kernel's library is what that gets.
+static void bench_needs_nothing_but_glibc(void **state)
+{
+    (void)state;
+    ran("ldd bundle/bin/bench | awk '$2 == \"=>\" {print $1}'");
+    char *text = said();
+    if (!strstr(text, "libasan")) // a sanitizer brings libraries of its own
+        for (char *name = strtok(text, "\n"); name; name = strtok(NULL, "\n")) {
+            static const char *const glibc[] = {"libc.so.6", "libm.so.6", "libdl.so.2",
+                                                "libpthread.so.0", "librt.so.1"};
+            bool known = false;
+            for (size_t i = 0; i < ARRAY_COUNT(glibc); i++)
+                known |= strcmp(name, glibc[i]) == 0;
+            if (!known)
+                fail_msg("bench needs %s", name);
+        }
+    free(text);
+}
+
 // A kernel's library that needs every library of the bundle, and libstdc++; then the bundle's are
 // spoilt, as if each were too old.
 static void kernels_are_loaded_without_any_of_it(void **state)
@@ -107,6 +126,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_runs_and_finds_what_it_carries),
         cmocka_unit_test(the_compilers_libraries_do_not_travel),
+        cmocka_unit_test(bench_needs_nothing_but_glibc),
         cmocka_unit_test(kernels_are_loaded_without_any_of_it),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
