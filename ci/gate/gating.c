@@ -11,6 +11,12 @@ static bool identical(const struct task *task)
     return task->base && task->head && strcmp(task->base->code, task->head->code) == 0;
 }
 
+// Side by side, as pairs.
+static bool is_paired(const struct task *task)
+{
+    return task->base && task->head && !task->station->is_static && !identical(task);
+}
+
 struct gating {
     struct run *run;
     struct measuring *measuring;
@@ -72,8 +78,7 @@ static int gate_others(struct gate_work *work, struct run *run, const struct pla
     work->tasks = tasks;
     for (size_t i = 0; i < plan->count; i++) {
         const struct task *task = &plan->tasks[i];
-        const bool paired =
-            task->base && task->head && !task->station->is_static && !identical(task);
+        const bool paired = is_paired(task);
         bool known = false, failing = false;
         if (run->id && task_resumed(&known, task, run, context, err))
             return -1;
@@ -104,6 +109,16 @@ static const struct task *self_candidate(const struct plan *plan, size_t wanted,
     return task && task->head && !task->station->is_static ? task : NULL;
 }
 
+// Whether any verdict of the run hangs on pairs, those of an interrupted run too.
+static bool any_paired(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->count; i++) {
+        if (is_paired(&plan->tasks[i]))
+            return true;
+    }
+    return false;
+}
+
 struct selection {
     const struct plan *plan;
     const struct task **tasks;
@@ -131,7 +146,8 @@ int gating_measure(struct gating_self *out, struct run *run, const struct plan *
     struct gating gating = {run, measuring};
     struct gate_work work = {
         .arena = &run->arena, .run_id = run->id, .context = &gating, .done = save_compared};
-    struct selection selection = {.plan = plan, .wanted = out ? context->policy.gate.self_test : 0};
+    struct selection selection = {
+        .plan = plan, .wanted = out && any_paired(plan) ? context->policy.gate.self_test : 0};
     struct gating_self self = {0};
     self.verdicts = arena_alloc(&run->arena, (selection.wanted + 1) * sizeof(*self.verdicts));
     selection.tasks = arena_alloc(&run->arena, (selection.wanted + 1) * sizeof(struct task *));

@@ -130,6 +130,16 @@ static void all_series_and_the_self_test_share_the_processes(void **state)
     free(calm);
 }
 
+// A self-test says whether the run's pairs can be believed: without pairs nothing is measured.
+static void gate_that_compares_nothing_measures_nothing(void **state)
+{
+    (void)state;
+    write_policy("\tself-test = 2\n");
+    gate(base, 0);
+    plumb_said(&outcome, 0, "OK: 7 same");
+    assert_int_equal(times("open "), 0);
+}
+
 static void killed_gate_goes_on_and_measures_nothing_twice(void **state)
 {
     (void)state;
@@ -205,6 +215,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_series_and_the_self_test_share_the_processes),
+        cmocka_unit_test(gate_that_compares_nothing_measures_nothing),
         cmocka_unit_test(killed_gate_goes_on_and_measures_nothing_twice),
         cmocka_unit_test(undecided_series_names_the_next_step),
         cmocka_unit_test(series_without_time_are_undecided_not_new),
