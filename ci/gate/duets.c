@@ -101,7 +101,7 @@ static int failed(struct player *p, struct duet *d, const struct bench_outcome *
         return 0;
     }
     d->outcome = *outcome;
-    d->outcome.own_fault &= !beside;
+    d->outcome.own_fault &= !beside || outcome->role == ROLE_BASE; // which was tried alone
     return finish(p, d, err);
 }
 

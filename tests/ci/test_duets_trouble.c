@@ -88,6 +88,21 @@ static void hang_costs_its_limit_once(void **state)
     played_whole(&p->items[2], VERDICT_SAME);
 }
 
+// Beside others, or with both builds in one process, it may have been another's.
+static void only_what_failed_alone_is_its_own_fault(void **state)
+{
+    struct played *p = *state;
+    p->fake.plan.limits.open_s = p->fake.plan.limits.measure_s = 2;
+    played_all(p, (const char *const[]){"good-1", "hang-pairs", "hang", "crash", "killed", NULL});
+    assert_int_equal(p->items[1].outcome.state, MEASURED_TIMEOUT);
+    assert_false(p->items[1].outcome.own_fault);
+    for (size_t i = 2; i < 5; i++) {
+        assert_int_equal(p->items[i].outcome.role, ROLE_BASE); // of fakes both builds fail
+        assert_int_equal(p->items[i].outcome.own_fault, i < 4);
+    }
+    played_whole(&p->items[0], VERDICT_SAME);
+}
+
 static void other_shapes_of_a_dead_kernel_are_played_alone(void **state)
 {
     struct played *p = *state;
@@ -138,6 +153,7 @@ int main(void)
         TEST(what_fails_only_beside_others_is_not_broken),
         TEST(wrong_results_are_believed_when_alone),
         TEST(hang_costs_its_limit_once),
+        TEST(only_what_failed_alone_is_its_own_fault),
         TEST(other_shapes_of_a_dead_kernel_are_played_alone),
         TEST(kernel_that_died_alone_is_not_put_beside_others),
         TEST(base_that_dies_is_named),
