@@ -22,6 +22,7 @@ struct past_change {
     struct change change;                    // indices into the points
     struct past_commit at, earliest, latest; // of change.index, .earliest and .latest
     size_t commits;                          // in the credible set
+    const char *held;                        // their ids, oldest first, a space between
     bool code_changed, model_changed;        // within the credible set
     bool newest; // an alarm of online detection, always the last; the segmentation has it not yet
     enum attribution attribution;

@@ -24,7 +24,9 @@ static const char *date_of(char out[16], int64_t time_s)
 {
     struct tm parts;
     time_t time = (time_t)time_s;
-    if (!gmtime_r(&time, &parts) || strftime(out, 16, "%Y-%m-%d", &parts) == 0)
+    if (time_s <= 0) // not known
+        snprintf(out, 16, "%-10s", "-");
+    else if (!gmtime_r(&time, &parts) || strftime(out, 16, "%Y-%m-%d", &parts) == 0)
         snprintf(out, 16, "?");
     return out;
 }
@@ -154,7 +156,10 @@ static void csv_start(const struct series_past *s, const char *kind, const char 
     cell(s->series->kernel, ',');
     cell(problem, ',');
     cell(s->series->device_uuid, ',');
-    printf("%s,%s,%lld,", kind, commit, (long long)time_s);
+    printf("%s,%s,", kind, commit);
+    if (time_s > 0)
+        printf("%lld", (long long)time_s);
+    putchar(',');
 }
 
 static void csv_series(const struct series_past *s)
@@ -204,7 +209,7 @@ static void json_commit(struct json *json, const char *name, const struct past_c
 {
     json_begin(json, name, '{');
     json_string(json, "id", commit->id);
-    json_integer(json, "time_s", commit->time_s);
+    json_time(json, "time_s", commit->time_s);
     json_end(json, '}');
 }
 

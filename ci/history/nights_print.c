@@ -117,7 +117,7 @@ void nights_print_json(const struct nights *nights)
             json_string(&json, "dtype", dtype_name(s->dtype));
             json_string(&json, "device", s->device_uuid);
             json_string(&json, "commit", n->commit);
-            json_integer(&json, "time_s", n->time_s);
+            json_time(&json, "time_s", n->time_s);
             json_integer(&json, "rows", (int64_t)n->count);
             json_number(&json, "mape", n->mape);
             json_number(&json, "bias", n->bias);

@@ -190,7 +190,28 @@ static void attribute_alone(struct past_change *c, const struct series_past *s)
     }
 }
 
-static void add_change(struct series_past *s, const struct change *change)
+// Each once where it comes again at once, as a commit does that was measured several times.
+static const char *held_by(const struct past_point *points, const struct change *change,
+                           struct arena *keep)
+{
+    size_t length = 0, used = 0;
+    for (size_t i = change->earliest; i <= change->latest; i++)
+        length += strlen(points[i].commit) + 1;
+    char *text = arena_alloc(keep, length);
+    for (size_t i = change->earliest; i <= change->latest; i++) {
+        const size_t size = strlen(points[i].commit);
+        if (i > change->earliest && strcmp(points[i].commit, points[i - 1].commit) == 0)
+            continue;
+        if (used)
+            text[used++] = ' ';
+        memcpy(text + used, points[i].commit, size);
+        used += size;
+    }
+    text[used] = '\0';
+    return text;
+}
+
+static void add_change(struct series_past *s, const struct change *change, struct arena *keep)
 {
     const struct past_point *points = s->past.points;
     struct past_change *c = &s->changes[s->change_count++];
@@ -198,7 +219,8 @@ static void add_change(struct series_past *s, const struct change *change)
                               .at = commit_of(&points[change->index]),
                               .earliest = commit_of(&points[change->earliest]),
                               .latest = commit_of(&points[change->latest]),
-                              .commits = 1};
+                              .commits = 1,
+                              .held = held_by(points, change, keep)};
     for (size_t i = change->earliest; i <= change->latest; i++) {
         const struct past_point *before = &points[i ? i - 1 : 0];
         c->code_changed |= points[i].code == 0 || points[i].code != before->code;
@@ -218,9 +240,9 @@ static void find_changes(struct series_past *s, bool ends_now, struct arena *kee
     s->drift = found.drift;
     s->changes = arena_alloc(keep, (found.count + 1) * sizeof(*s->changes));
     for (size_t i = 0; i < found.count; i++)
-        add_change(s, &found.changes[i]);
+        add_change(s, &found.changes[i], keep);
     if (ends_now && focus_newest(&newest, s->values, s->past.count, &found, NULL) == FOCUS_ALARM) {
-        add_change(s, &newest);
+        add_change(s, &newest, keep);
         s->changes[s->change_count - 1].newest = true;
     }
     changepoints_free(&found);

@@ -43,11 +43,22 @@ static size_t device_number(const struct series_past *all, size_t i)
     return d;
 }
 
-// The change of a series that may have happened at this time.
-static const struct past_change *change_at(const struct series_past *s, int64_t time_s)
+static bool holds(const struct past_change *change, const char *commit)
+{
+    const size_t length = strlen(commit);
+    for (const char *at = change->held; (at = strstr(at, commit)); at++) {
+        const bool begins = at == change->held || at[-1] == ' ';
+        if (begins && (at[length] == ' ' || at[length] == '\0'))
+            return true;
+    }
+    return false;
+}
+
+// The change of a series that may have begun with this commit.
+static const struct past_change *change_at(const struct series_past *s, const char *commit)
 {
     for (size_t i = 0; i < s->change_count; i++) {
-        if (s->changes[i].earliest.time_s <= time_s && time_s <= s->changes[i].latest.time_s)
+        if (holds(&s->changes[i], commit))
             return &s->changes[i];
     }
     return NULL;
@@ -59,7 +70,7 @@ static void attribute_commit(struct series_past *all, size_t count, const size_t
     struct attribution_series *input = xcalloc(count, sizeof(*input));
     struct attributed *output = xcalloc(count, sizeof(*output));
     for (size_t i = 0; i < count; i++) {
-        const struct past_change *c = change_at(&all[i], places->change->at.time_s);
+        const struct past_change *c = change_at(&all[i], places->change->at.id);
         input[i] = (struct attribution_series){.device = devices[i],
                                                .bound = all[i].newest.bound,
                                                .changed = c != NULL,

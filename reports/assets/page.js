@@ -350,7 +350,8 @@
   function chartOptions(data, legend) {
     var hint = "Drag to zoom, double-click to see all, shift-drag to move.";
     function day(x) {
-      return new Date(data.times[rowAt(data, x)] * 1000).toISOString().slice(0, 10);
+      var row = rowAt(data, x), time = data.times[row]; // null: not known
+      return time ? new Date(time * 1000).toISOString().slice(0, 10) : data.commits[row];
     }
     return {
       labels: ["commit", "measured"], customBars: data.bars, strokeWidth: 1.6,

@@ -212,7 +212,7 @@ static void put_arrays(struct json *j, const struct drawing *d)
     char id[VIEW_TEXT];
     json_begin(j, "times", '[');
     for (size_t k = 0; k < d->count; k++)
-        json_integer(j, NULL, d->chart->history->points[d->shown[k]].time_s);
+        json_time(j, NULL, d->chart->history->points[d->shown[k]].time_s);
     json_end(j, ']');
     json_begin(j, "commits", '[');
     for (size_t k = 0; k < d->count; k++) {

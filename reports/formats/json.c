@@ -16,7 +16,7 @@ static void put_commit(struct json *j, const char *name, const struct commit *co
     json_string(j, "tree", commit->tree);
     json_string(j, "summary", commit->summary);
     json_string(j, "author", commit->author);
-    json_integer(j, "time_s", commit->time_s);
+    json_time(j, "time_s", commit->time_s);
     json_end(j, '}');
 }
 

@@ -62,7 +62,7 @@ static void row_json(struct json *j, const struct site_page *p, const struct sit
     for (size_t i = 0; i < a->count; i++) {
         const struct site_accuracy_point *point = &a->points[i];
         json_begin(j, NULL, '{');
-        json_integer(j, "time_s", point->time_s);
+        json_time(j, "time_s", point->time_s);
         json_string(j, "commit", point->commit);
         json_integer(j, "count", (int64_t)point->count);
         json_number(j, "mape", point->mape);

@@ -64,7 +64,7 @@ static void put_entry(struct markup *m, const struct site_map *map, const struct
     markup_start(m, "entry");
     put_id(m, text.bytes);
     markup_element(m, "title", NULL, title.bytes);
-    put_time(m, "updated", alarm->when_s);
+    put_time(m, "updated", alarm->when_s > 0 ? alarm->when_s : map->site->made_s);
     buffer_free(&text);
     site_anchor(anchor, map->site, alarm->series);
     buffer_printf(&text, "kernel/%s.html#%s", kernel->slug, anchor);
@@ -81,7 +81,8 @@ void site_feed(struct buffer *xml, const struct site_map *map)
     const struct site *site = map->site;
     struct markup *m = markup_new(MARKUP_XML);
     struct buffer name = {0};
-    int64_t updated = site->alarm_count ? site->alarms[0].when_s : site->made_s;
+    const bool dated = site->alarm_count && site->alarms[0].when_s > 0;
+    const int64_t updated = dated ? site->alarms[0].when_s : site->made_s;
     buffer_printf(&name, "plumb alarms: %s", site->repository ? site->repository : "");
     markup_start(m, "feed");
     markup_attr(m, "xmlns", "http://www.w3.org/2005/Atom");

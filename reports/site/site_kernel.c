@@ -275,7 +275,7 @@ static void write_points(struct json *j, const struct site_detail *d)
         const struct history_point *point = &h->points[shown[i]];
         json_begin(j, NULL, '[');
         json_string(j, NULL, point->commit);
-        json_integer(j, NULL, point->time_s);
+        json_time(j, NULL, point->time_s);
         json_rounded(j, NULL, point->time_ns > 0 ? point->time_ns : NAN, 7);
         put_bound(j, d->lower_ns, shown[i]);
         put_bound(j, d->upper_ns, shown[i]);

@@ -132,6 +132,14 @@ void json_integer(struct json *json, const char *name, int64_t value)
     buffer_printf(json->out, "%" PRId64, value);
 }
 
+void json_time(struct json *json, const char *name, int64_t time_s)
+{
+    if (time_s > 0)
+        json_integer(json, name, time_s);
+    else
+        json_number(json, name, NAN);
+}
+
 void json_bool(struct json *json, const char *name, bool value)
 {
     begin_value(json, name);

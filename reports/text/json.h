@@ -21,6 +21,7 @@ void json_number(struct json *json, const char *name, double value);
 // With so many significant digits: 6 are 1 ppm, far below any noise, and a third of all 17.
 void json_rounded(struct json *json, const char *name, double value, int digits);
 void json_integer(struct json *json, const char *name, int64_t value);
+void json_time(struct json *json, const char *name, int64_t time_s); // not above 0: null
 void json_bool(struct json *json, const char *name, bool value);
 void json_newline(struct json *json); // for people who read it, between elements
 

@@ -131,6 +131,58 @@ static void the_online_detector_is_asked_too(void **state)
     assert_true(helper_json_is_valid(outcome.output));
 }
 
+// Six kernels over 60 commits whose times nobody told: three slow by 10 % in the 31st commit, two
+// in the 41st. All commits are of one second then, the one that is not known.
+static void write_undated(void)
+{
+    enum { ROOM = 1 << 16 };
+    char *text = xcalloc(ROOM, 1);
+    struct random random = {3};
+    size_t at = (size_t)snprintf(text, ROOM, "commit,kernel,problem,time_ns\n");
+    for (int c = 0; c < 60; c++) {
+        for (int k = 0; k < 6; k++) {
+            const bool slow = c >= (k < 3 ? 30 : k < 5 ? 40 : 60);
+            at +=
+                (size_t)snprintf(text + at, ROOM - at, "c0ffee%02x,k%d,64x64x64:fp32,%.1f\n", c, k,
+                                 (slow ? 110000 : 100000) * exp(0.001 * random_normal(&random)));
+        }
+    }
+    write_csv("undated.csv", text);
+    free(text);
+}
+
+static size_t times(const char *what)
+{
+    size_t count = 0;
+    for (const char *at = outcome.output; (at = strstr(at, what)); at++)
+        count++;
+    return count;
+}
+
+static void commits_of_one_second_are_told_apart(void **state)
+{
+    (void)state;
+    write_undated();
+    plumb_run(&outcome, directory,
+              (const char *const[]){"import", "--store=undated.db", "undated.csv", NULL}, 0);
+    plumb_said(&outcome, 0, "60 runs, 360 results added");
+    EXPECT(0, "6 series, 1 of them without a change", "--store=undated.db");
+    assert_int_equal(times("  kernel  ["), 5);
+    assert_true(times("  c0ffee1e ") >= 3 && times("  c0ffee28 ") >= 2);
+    assert_int_equal(times("environment"), 0);
+    assert_int_equal(times("1970"), 0);
+    EXPECT(0, "c0ffee28,,", "--store=undated.db", "--format=csv");
+    EXPECT(0, "\"time_s\":null", "--store=undated.db", "--format=json");
+    plumb_run(&outcome, directory,
+              (const char *const[]){"site", "--store=undated.db", "-o", "site", NULL}, 0);
+    plumb_said(&outcome, 0, "6 series");
+    char *path = xprintf("%s/site/feed.xml", directory), *feed = helper_read(path, NULL);
+    assert_non_null(strstr(feed, "<updated>20"));
+    assert_null(strstr(feed, "1970"));
+    free(feed);
+    free(path);
+}
+
 static void files_without_numbers_are_refused(void **state)
 {
     (void)state;
@@ -151,6 +203,7 @@ int main(void)
         cmocka_unit_test(csv_has_the_step_in_numbers),
         cmocka_unit_test(json_is_valid_and_says_the_same),
         cmocka_unit_test(the_online_detector_is_asked_too),
+        cmocka_unit_test(commits_of_one_second_are_told_apart),
         cmocka_unit_test(files_without_numbers_are_refused),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
