@@ -65,7 +65,7 @@ if [ "$kind" = cuda ]; then
 else
 	echo '// A comment and nothing else.' >>host/naive.c
 	branch comment host/naive.c
-	sed -i 's,^    (void)stream;,&\n    for (volatile int64_t i = 0; i < args->problem.m * args->problem.n * args->problem.k / 8; i++)\n        ;,' \
+	sed -i 's,^    (void)stream;,&\n    for (volatile int64_t i = 0; i < args->problem.m * args->problem.n * args->problem.k; i++)\n        ;,' \
 		host/naive.c
 	branch slower host/naive.c
 	echo 'static int none = no_such_name;' >>host/blocked.c
