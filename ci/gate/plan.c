@@ -170,6 +170,18 @@ const char *plan_failure_regime(struct context *context)
                         context->policy.timeout_s);
 }
 
+static bool failed(const struct measurement *m)
+{
+    return m->state == MEASURED_CRASHED || m->state == MEASURED_TIMEOUT;
+}
+
+// For the sentence of this run; what is stored stays as it was measured.
+static void tell_known(struct measurement *m, struct arena *arena)
+{
+    m->detail = arena_printf(arena, "%s; known from before and not tried, `plumb run --again` does",
+                             m->detail);
+}
+
 int task_reuse(bool *found, const struct task *task, struct run *run, struct context *context,
                struct error *err)
 {
@@ -181,6 +193,8 @@ int task_reuse(bool *found, const struct task *task, struct run *run, struct con
                                &run->arena, err))
         return -1;
     r->reused = *found;
+    if (*found && failed(&r->head))
+        tell_known(&r->head, &run->arena);
     return 0;
 }
 
@@ -197,7 +211,7 @@ static int known_to_fail(bool *out, struct measurement *side, const char *code,
     if (store_find_measurement(&known, &found, context->store, &series, code, &how, &run->arena,
                                err))
         return -1;
-    *out = found && (known.state == MEASURED_CRASHED || known.state == MEASURED_TIMEOUT);
+    *out = found && failed(&known);
     if (*out)
         *side = known;
     return 0;
@@ -213,6 +227,8 @@ int task_known_to_fail(struct task_failure *out, const struct task *task, struct
     if (!failure.head &&
         known_to_fail(&failure.base, &r->base, r->base_code, task, run, context, err))
         return -1;
+    if (failure.head)
+        tell_known(&r->head, &run->arena);
     *out = failure;
     return 0;
 }
