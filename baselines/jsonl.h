@@ -9,10 +9,6 @@
 
 #include <stdio.h>
 
-// Length of the well-formed UTF-8 sequence at `text` (RFC 3629: no overlong forms, no surrogates),
-// 0 if there is none within `left` bytes or it is a control byte below 0x20.
-int jsonl_utf8(const char *text, size_t left);
-
 // ---- writing ----
 
 // A quoted string: control bytes and quotes escaped, bytes that are not UTF-8 as U+FFFD. NULL: "".

@@ -3,6 +3,8 @@
 // Recursive descent over one value. The text need not end with NUL: `end` is where it stops.
 #include "baselines/jsonl.h"
 
+#include "model/text.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -114,14 +116,14 @@ static int read_string(struct reader *r, const char **out)
         room += r->at[room] == '\\' ? 2 : 1;
     char *text = arena_alloc(r->arena, room + 1), *to = text;
     while (r->at < r->end && *r->at != '"') {
-        int length = jsonl_utf8(r->at, (size_t)(r->end - r->at));
+        size_t length = utf8_length(NULL, r->at, (size_t)(r->end - r->at));
         if (take(r, '\\')) {
             if (read_escape(r, &to))
                 return -1;
-        } else if (length == 0) {
+        } else if (length == 0 || (unsigned char)*r->at < 0x20) {
             return refuse(r, "a control byte or invalid UTF-8 in a string");
         } else {
-            memcpy(to, r->at, (size_t)length);
+            memcpy(to, r->at, length);
             to += length;
             r->at += length;
         }

@@ -9,8 +9,8 @@
 #ifndef PLUMB_REPORTS_REPORT_H
 #define PLUMB_REPORTS_REPORT_H
 
+#include "model/buffer.h"
 #include "model/result.h"
-#include "reports/text/buffer.h"
 
 // A change found in a series' own past: the level is another one from points[index] on.
 struct report_change {

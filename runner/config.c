@@ -4,6 +4,8 @@
 // ci/settings/policy_keys.c.
 #include "runner/config.h"
 
+#include "model/text.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -222,37 +224,16 @@ static int parse(struct parser *p)
     return 0;
 }
 
-// Length of the UTF-8 sequence at `at`; 0 if it is none: too short, too long for its value, a
-// surrogate or beyond Unicode.
-static size_t utf8_length(const unsigned char *at, size_t left)
-{
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    size_t length = at[0] < 0x80 ? 1 : at[0] < 0xc0 ? 0 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : 4;
-    if (length <= 1)
-        return length;
-    if (length > left || at[0] > 0xf4)
-        return 0;
-    uint32_t value = at[0] & (0xffU >> (length + 1));
-    for (size_t i = 1; i < length; i++) {
-        if ((at[i] & 0xc0) != 0x80)
-            return 0;
-        value = value << 6 | (at[i] & 0x3f);
-    }
-    bool surrogate = value >= 0xd800 && value < 0xe000;
-    return value < least[length] || value > 0x10ffff || surrogate ? 0 : length;
-}
-
 static int check_text(const char *text, size_t size, const char *label, struct error *err)
 {
-    const unsigned char *bytes = (const unsigned char *)text;
     uint32_t line = 1;
     if (size > TEXT_MAX)
         return error_set(err, "%s: larger than %d bytes", label, TEXT_MAX);
     for (size_t i = 0; i < size;) {
-        size_t length = utf8_length(bytes + i, size - i);
-        if (length == 0 || bytes[i] == 0)
+        size_t length = utf8_length(NULL, text + i, size - i);
+        if (length == 0 || text[i] == 0)
             return error_set(err, "%s:%u: is not UTF-8 text", label, line);
-        line += bytes[i] == '\n';
+        line += text[i] == '\n';
         i += length;
     }
     return 0;

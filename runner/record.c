@@ -147,20 +147,15 @@ static int find_images(struct bench_outcome *out, struct record *record,
 
 // ---- the file ----
 
-static void to_file(void *context, const char *text, size_t length)
-{
-    fwrite(text, 1, length, context);
-}
-
 static int save(const struct record *record, const char *path, struct error *err)
 {
     char *temporary = xprintf("%s.%ld", path, (long)getpid());
     FILE *file = fopen(temporary, "we");
-    const struct sink sink = {to_file, file};
+    struct buffer text = {0};
     int status = -1;
-    if (file)
-        record_print(&sink, record);
-    const bool whole = file && !ferror(file);
+    record_print(&text, record);
+    const bool whole = file && fwrite(text.bytes, 1, text.length, file) == text.length;
+    buffer_free(&text);
     if (!file || fclose(file) || !whole || rename(temporary, path)) {
         error_set(err, "%s: %s", path, strerror(errno));
         unlink(temporary);

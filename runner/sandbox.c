@@ -36,11 +36,9 @@ struct words {
 
 static void add(struct words *words, const char *word)
 {
-    if (words->count + 1 >= words->capacity) {
-        words->capacity = words->capacity ? 2 * words->capacity : 128;
-        words->items = xrealloc(words->items, words->capacity, sizeof(*words->items));
-    }
+    words->items = xgrow(words->items, words->count, &words->capacity, sizeof(*words->items));
     words->items[words->count++] = word;
+    words->items = xgrow(words->items, words->count, &words->capacity, sizeof(*words->items));
     words->items[words->count] = NULL;
 }
 

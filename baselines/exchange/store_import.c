@@ -4,6 +4,7 @@
 #include "baselines/content.h"
 #include "baselines/exchange/import.h"
 #include "baselines/save.h"
+#include "model/text.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -29,14 +30,11 @@ int import_refuse(const struct import *in, const char *what, struct error *err)
 
 void import_uid(char uid[STORE_UID_TEXT], const char *const *texts, size_t count)
 {
-    // FNV-1a, 64 bits, from two offsets: the usual one, and one more step of it.
-    uint64_t hash[2] = {0xcbf29ce484222325u, 0xaf63bd4c8601b7dfu};
+    // Two hashes: from the usual start, and from one more step of it.
+    uint64_t hash[2] = {HASH_START, hash_text(HASH_START, "")};
     for (size_t i = 0; i < count; i++) {
-        const char *at = texts[i];
-        do { // the NUL too, so that "ab","c" is not "a","bc"
-            for (int k = 0; k < 2; k++)
-                hash[k] = (hash[k] ^ (unsigned char)*at) * 0x100000001b3u;
-        } while (*at++);
+        hash[0] = hash_text(hash[0], texts[i]);
+        hash[1] = hash_text(hash[1], texts[i]);
     }
     snprintf(uid, STORE_UID_TEXT, "%016llx%016llx", (unsigned long long)hash[0],
              (unsigned long long)hash[1]);

@@ -6,6 +6,7 @@
 #include "ci/history/epochs_file.h"
 #include "ci/settings/options.h"
 #include "ci/settings/store_option.h"
+#include "ci/settings/text_file.h"
 #include "runner/config.h"
 
 #include <errno.h>

@@ -7,6 +7,7 @@
 #include "ci/settings/bias_file.h"
 #include "ci/settings/options.h"
 #include "ci/settings/rows.h"
+#include "ci/settings/text_file.h"
 #include "model/predict/parts/accuracy.h"
 
 #include <math.h>
@@ -270,14 +271,13 @@ static void print_accuracy(const char *name, const struct accuracy *a, size_t in
 static int write_curve(const char *path, const struct accuracy_row *rows, size_t count,
                        const char *title, struct error *err)
 {
-    struct sink_buffer text = {0};
-    struct sink sink = sink_to_buffer(&text);
+    struct buffer text = {0};
     if (title)
-        accuracy_scurve_svg(&sink, rows, count, title);
+        accuracy_scurve_svg(&text, rows, count, title);
     else
-        accuracy_scurve_csv(&sink, rows, count);
+        accuracy_scurve_csv(&text, rows, count);
     int result = text_file_write(path, &text, err);
-    free(text.text);
+    buffer_free(&text);
     return result;
 }
 

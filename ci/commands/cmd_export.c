@@ -4,6 +4,7 @@
 #include "ci/command.h"
 #include "ci/settings/options.h"
 #include "ci/settings/store_option.h"
+#include "ci/settings/text_file.h"
 
 #include <string.h>
 

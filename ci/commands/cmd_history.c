@@ -5,6 +5,7 @@
 #include "ci/history/history_store.h"
 #include "ci/history/series_csv.h"
 #include "ci/settings/options.h"
+#include "ci/settings/text_file.h"
 #include "model/history/changepoint.h"
 #include "model/history/focus.h"
 #include "reports/text/clean.h"
@@ -301,7 +302,7 @@ static int history_csv(const struct arguments *a, void (*print)(const struct vie
     char *text = NULL;
     size_t length = 0;
     struct series_csv series = {0};
-    if (series_csv_read(&text, &length, a->csv, err))
+    if (text_file_read(&text, &length, a->csv, err))
         return -1;
     int failed = series_csv_parse(&series, text, length, name, a->column, err);
     if (!failed && series.count == series.missing)

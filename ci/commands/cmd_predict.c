@@ -6,6 +6,7 @@
 #include "ci/settings/bias_file.h"
 #include "ci/settings/options.h"
 #include "ci/settings/rows.h"
+#include "ci/settings/text_file.h"
 #include "model/predict/parts/explain.h"
 #include "model/predict/parts/ws_pipeline.h"
 
@@ -174,9 +175,12 @@ static const struct argp argp = {
         "the columns predicted_us and bound.",
 };
 
-static void to_stdout(void *context, const char *text, size_t length)
+// Prints what was written so far: a CSV of many rows need not stand in memory as a whole.
+static void print(struct buffer *text)
 {
-    fwrite(text, 1, length, context);
+    if (text->length)
+        fwrite(text->bytes, 1, text->length, stdout);
+    text->length = 0;
 }
 
 static const char *const own_columns[] = {"m",         "n",         "k",     "in_dtype",
@@ -186,11 +190,10 @@ static const char *const own_columns[] = {"m",         "n",         "k",     "in
 // Problems given as words become a CSV like any other, so that there is one way from here on.
 static int words_to_csv(struct csv *out, const struct arguments *a, struct error *err)
 {
-    struct sink_buffer buffer = {0};
-    struct sink sink = sink_to_buffer(&buffer);
+    struct buffer text = {0};
     for (size_t i = 0; i < ARRAY_COUNT(own_columns); i++)
-        sink_printf(&sink, "%s%s", i ? "," : "", own_columns[i]);
-    sink_text(&sink, ",batch,layout\n");
+        buffer_printf(&text, "%s%s", i ? "," : "", own_columns[i]);
+    buffer_puts(&text, ",batch,layout\n");
     int result = 0;
     for (size_t i = 0; i < a->problem_count && result == 0; i++) {
         struct problem p;
@@ -200,17 +203,17 @@ static int words_to_csv(struct csv *out, const struct arguments *a, struct error
             result = error_set(err, "%s: predictions have no epilogue yet", a->problems[i]);
         if (result)
             break;
-        sink_printf(&sink, "%lld,%lld,%lld,%s,%s", (long long)p.m, (long long)p.n, (long long)p.k,
-                    dtype_name(p.in), dtype_name(p.out));
+        buffer_printf(&text, "%lld,%lld,%lld,%s,%s", (long long)p.m, (long long)p.n, (long long)p.k,
+                      dtype_name(p.in), dtype_name(p.out));
         const int32_t traits[] = {t->tile_m,    t->tile_n,    t->tile_k,
                                   t->cluster_m, t->cluster_n, t->stages};
         for (size_t j = 0; j < ARRAY_COUNT(traits); j++)
-            traits[j] ? sink_printf(&sink, ",%d", traits[j]) : sink_text(&sink, ",");
-        sink_printf(&sink, ",%d,%s\n", p.batch, layout_name(p.layout));
+            traits[j] ? buffer_printf(&text, ",%d", traits[j]) : buffer_puts(&text, ",");
+        buffer_printf(&text, ",%d,%s\n", p.batch, layout_name(p.layout));
     }
     if (result == 0)
-        result = csv_parse(out, buffer.text, buffer.length, "arguments", err);
-    free(buffer.text);
+        result = csv_parse(out, text.bytes, text.length, "arguments", err);
+    buffer_free(&text);
     return result;
 }
 
@@ -218,8 +221,7 @@ static int draw(const struct arguments *a, const struct predict_input *in, struc
 {
     struct ws_pipeline w;
     struct pipeline_events events = {0};
-    struct sink_buffer trace = {0}, svg = {0};
-    struct sink trace_sink = sink_to_buffer(&trace), svg_sink = sink_to_buffer(&svg);
+    struct buffer trace = {0}, svg = {0};
     const char *why = ws_pipeline(&w, in);
     if (why)
         return error_set(err, "no timeline: %s", why);
@@ -227,22 +229,22 @@ static int draw(const struct arguments *a, const struct predict_input *in, struc
         return -1;
     // Waves are alike: a hundred show the shape and keep the file small.
     int64_t waves = w.kernel.waves < 100 ? w.kernel.waves : 100;
-    pipeline_write_trace(&trace_sink, &w.pipeline, &events, w.launch_ns, waves, 1e-3);
-    pipeline_write_svg(&svg_sink, &w.pipeline, &events, "ns");
+    pipeline_write_trace(&trace, &w.pipeline, &events, w.launch_ns, waves, 1e-3);
+    pipeline_write_svg(&svg, &w.pipeline, &events, "ns");
     int result = a->trace ? text_file_write(a->trace, &trace, err) : 0;
     if (result == 0 && a->svg)
         result = text_file_write(a->svg, &svg, err);
-    free(trace.text);
-    free(svg.text);
+    buffer_free(&trace);
+    buffer_free(&svg);
     pipeline_events_free(&events);
     return result;
 }
 
-static int predict_rows(const struct arguments *a, const struct csv *csv, const struct model *model,
-                        const struct bias_table *biases, const char *path, struct error *err)
+static int predict_rows(struct buffer *out, const struct arguments *a, const struct csv *csv,
+                        const struct model *model, const struct bias_table *biases,
+                        const char *path, struct error *err)
 {
-    const struct sink sink = {to_stdout, stdout};
-    struct rows_printer printer = {.sink = &sink, .csv = csv, .format = a->format};
+    struct rows_printer printer = {.out = out, .csv = csv, .format = a->format};
     if (!printer.format)
         printer.format = a->csv ? FORMAT_CSV : FORMAT_TABLE;
     for (size_t pass = 0; pass < 2; pass++) { // all rows are read before one is printed
@@ -260,15 +262,17 @@ static int predict_rows(const struct arguments *a, const struct csv *csv, const 
             struct prediction prediction = model->predict(in);
             bias_apply(&prediction, biases, row.kernel);
             if (a->explain)
-                explain_prediction(&sink, model, in, &prediction, measured_us);
+                explain_prediction(out, model, in, &prediction, measured_us);
             else
                 rows_print_row(&printer, i, &prediction);
+            print(out);
             if (i == 0 && (a->trace || a->svg) && draw(a, in, err))
                 return -1;
         }
     }
     if (!a->explain)
         rows_print_end(&printer);
+    print(out);
     return 0;
 }
 
@@ -290,8 +294,10 @@ static int predict(struct arguments *a, struct error *err)
         return -1;
     struct bias_table biases = {0};
     int result = a->bias ? bias_file_read(&biases, a->bias, model, err) : 0;
+    struct buffer text = {0};
     if (result == 0)
-        result = predict_rows(a, &csv, model, &biases, path, err);
+        result = predict_rows(&text, a, &csv, model, &biases, path, err);
+    buffer_free(&text);
     bias_table_free(&biases);
     csv_free(&csv);
     if (result == 0 && (fflush(stdout) || ferror(stdout)))

@@ -9,11 +9,11 @@
 static void print_time(const struct rows_printer *p, const struct prediction *prediction)
 {
     if (!prediction->feasible)
-        sink_text(p->sink, p->format == FORMAT_JSON ? "null" : "");
+        buffer_puts(p->out, p->format == FORMAT_JSON ? "null" : "");
     else if (p->format == FORMAT_TABLE)
-        sink_printf(p->sink, "%-14.4f", prediction->time_ns / 1e3);
+        buffer_printf(p->out, "%-14.4f", prediction->time_ns / 1e3);
     else
-        sink_number(p->sink, prediction->time_ns / 1e3);
+        buffer_number(p->out, prediction->time_ns / 1e3);
 }
 
 static void bound_text(char out[160], const struct prediction *prediction)
@@ -28,11 +28,11 @@ static void bound_text(char out[160], const struct prediction *prediction)
 static void print_field(const struct rows_printer *p, const char *text)
 {
     if (p->format == FORMAT_TABLE) {
-        sink_printf(p->sink, "%-10s ", text);
+        buffer_printf(p->out, "%-10s ", text);
         return;
     }
-    sink_csv_field(p->sink, text);
-    sink_text(p->sink, ",");
+    buffer_csv(p->out, text);
+    buffer_puts(p->out, ",");
 }
 
 static bool is_result(const char *column)
@@ -43,30 +43,31 @@ static bool is_result(const char *column)
 void rows_print_header(const struct rows_printer *p)
 {
     if (p->format == FORMAT_JSON) {
-        sink_text(p->sink, "[");
+        buffer_puts(p->out, "[");
         return;
     }
     for (size_t i = 0; i < p->csv->columns; i++) {
         if (!is_result(p->csv->header[i]))
             print_field(p, p->csv->header[i]);
     }
-    sink_text(p->sink, p->format == FORMAT_CSV ? "predicted_us,bound\n" : "predicted_us   bound\n");
+    buffer_puts(p->out,
+                p->format == FORMAT_CSV ? "predicted_us,bound\n" : "predicted_us   bound\n");
 }
 
 static void print_json_field(const struct rows_printer *p, const char *name, const char *text)
 {
     double number;
-    sink_text(p->sink, "\"");
-    sink_json_text(p->sink, name);
-    sink_text(p->sink, "\": ");
+    buffer_puts(p->out, "\"");
+    buffer_json(p->out, name, "");
+    buffer_puts(p->out, "\": ");
     if (parse_double(&number, text) == 0) {
-        sink_number(p->sink, number);
+        buffer_number(p->out, number);
     } else {
-        sink_text(p->sink, "\"");
-        sink_json_text(p->sink, text);
-        sink_text(p->sink, "\"");
+        buffer_puts(p->out, "\"");
+        buffer_json(p->out, text, "");
+        buffer_puts(p->out, "\"");
     }
-    sink_text(p->sink, ", ");
+    buffer_puts(p->out, ", ");
 }
 
 void rows_print_row(struct rows_printer *p, size_t row, const struct prediction *prediction)
@@ -75,7 +76,7 @@ void rows_print_row(struct rows_printer *p, size_t row, const struct prediction 
     bool json = p->format == FORMAT_JSON;
     bound_text(bound, prediction);
     if (json)
-        sink_text(p->sink, p->rows ? ",\n{" : "\n{");
+        buffer_puts(p->out, p->rows ? ",\n{" : "\n{");
     for (size_t i = 0; i < p->csv->columns; i++) {
         const char *name = p->csv->header[i], *text = p->csv->rows[row].fields[i];
         if (is_result(name))
@@ -85,19 +86,19 @@ void rows_print_row(struct rows_printer *p, size_t row, const struct prediction 
         else
             print_field(p, text);
     }
-    sink_text(p->sink, json ? "\"predicted_us\": " : "");
+    buffer_puts(p->out, json ? "\"predicted_us\": " : "");
     print_time(p, prediction);
-    sink_text(p->sink, json ? ", \"bound\": \"" : p->format == FORMAT_CSV ? "," : " ");
+    buffer_puts(p->out, json ? ", \"bound\": \"" : p->format == FORMAT_CSV ? "," : " ");
     if (json)
-        sink_json_text(p->sink, bound);
+        buffer_json(p->out, bound, "");
     else
-        sink_csv_field(p->sink, bound);
-    sink_text(p->sink, json ? "\"}" : "\n");
+        buffer_csv(p->out, bound);
+    buffer_puts(p->out, json ? "\"}" : "\n");
     p->rows++;
 }
 
 void rows_print_end(const struct rows_printer *p)
 {
     if (p->format == FORMAT_JSON)
-        sink_text(p->sink, "\n]\n");
+        buffer_puts(p->out, "\n]\n");
 }

@@ -6,14 +6,14 @@
 #ifndef PLUMB_ROWS_PRINT_H
 #define PLUMB_ROWS_PRINT_H
 
+#include "model/buffer.h"
 #include "model/csv.h"
 #include "model/predict.h"
-#include "model/sink.h"
 
 enum format { FORMAT_DEFAULT, FORMAT_CSV, FORMAT_JSON, FORMAT_TABLE };
 
 struct rows_printer {
-    const struct sink *sink;
+    struct buffer *out;
     const struct csv *csv;
     enum format format;
     size_t rows; // printed so far

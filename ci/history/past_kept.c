@@ -4,6 +4,8 @@
 // keep. It judges anew from the beginning when something other than new points has changed.
 #include "ci/history/past_kept.h"
 
+#include "model/text.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,31 +13,16 @@
 // Raised when this file would conclude something else from the same points.
 enum { PAST_KEPT_VERSION = 4 };
 
-static uint64_t mix(uint64_t hash, const void *bytes, size_t length)
-{
-    const unsigned char *byte = bytes;
-    for (size_t i = 0; i < length; i++) // FNV-1a
-        hash = (hash ^ byte[i]) * 1099511628211ull;
-    return hash;
-}
-
-static uint64_t mix_text(uint64_t hash, const char *text)
-{
-    return mix(hash, text, strlen(text) + 1);
-}
-
-static const uint64_t hash_start = 14695981039346656037ull;
-
 // What the judgements are made by: settings and the accepted epoch of the series.
 static void maker_of(char out[JUDGEMENT_MAKER_TEXT], const struct past_options *options,
                      const struct epoch *epoch)
 {
-    uint64_t hash = mix(hash_start, &options->margin, sizeof(options->margin));
-    hash = mix(hash, &options->confidence, sizeof(options->confidence));
+    uint64_t hash = hash_bytes(HASH_START, &options->margin, sizeof(options->margin));
+    hash = hash_bytes(hash, &options->confidence, sizeof(options->confidence));
     if (epoch) {
-        hash = mix_text(mix_text(hash, epoch->series), epoch->commit);
-        hash = mix(hash, &epoch->level, sizeof(epoch->level));
-        hash = mix(hash, &epoch->when_s, sizeof(epoch->when_s));
+        hash = hash_text(hash_text(hash, epoch->series), epoch->commit);
+        hash = hash_bytes(hash, &epoch->level, sizeof(epoch->level));
+        hash = hash_bytes(hash, &epoch->when_s, sizeof(epoch->when_s));
     }
     snprintf(out, JUDGEMENT_MAKER_TEXT, "%d.%d/%016llx", CHANGEPOINT_VERSION, PAST_KEPT_VERSION,
              (unsigned long long)hash);
@@ -48,8 +35,8 @@ static size_t settled_of(size_t count, const struct series_entry *series)
     if (count < PAST_CONTEXT + 2 * PAST_BLOCK)
         return 0;
     problem_format(problem, &series->problem);
-    uint64_t hash = mix_text(mix_text(hash_start, series->kernel), problem);
-    size_t offset = (size_t)(mix_text(hash, series->device_uuid) >> 20) % PAST_BLOCK;
+    uint64_t hash = hash_text(hash_text(HASH_START, series->kernel), problem);
+    size_t offset = (size_t)(hash_text(hash, series->device_uuid) >> 20) % PAST_BLOCK;
     return (count - offset) / PAST_BLOCK * PAST_BLOCK + offset;
 }
 

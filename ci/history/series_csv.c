@@ -6,41 +6,10 @@
 
 #include "model/csv.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-int series_csv_read(char **text, size_t *length, const char *path, struct error *err)
-{
-    bool standard = strcmp(path, "-") == 0;
-    FILE *file = standard ? stdin : fopen(path, "rb");
-    if (!file)
-        return error_set(err, "%s: %s", path, strerror(errno));
-    char *bytes = NULL;
-    size_t used = 0, room = 0, got = 0;
-    do {
-        if (used + 1 >= room) {
-            room = 2 * room + 65536;
-            bytes = xrealloc(bytes, room, 1);
-        }
-        got = fread(bytes + used, 1, room - used - 1, file);
-        used += got;
-    } while (got > 0);
-    int failed = ferror(file) ? error_set(err, "%s: %s", path, strerror(errno)) : 0;
-    if (!standard)
-        fclose(file);
-    if (failed) {
-        free(bytes);
-        return -1;
-    }
-    bytes[used] = '\0';
-    *text = bytes;
-    *length = used;
-    return 0;
-}
 
 enum cell { CELL_NUMBER, CELL_MISSING, CELL_TEXT };
 

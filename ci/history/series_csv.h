@@ -16,9 +16,6 @@ struct series_csv {
     struct arena arena; // owns all of it
 };
 
-// Reads a whole file, or standard input for "-". NUL-terminated; the caller frees.
-int series_csv_read(char **text, size_t *length, const char *path, struct error *err);
-
 // A cell that is empty or says NA, N/A, NaN, null or none is missing, and so is an empty line
 // between the values of a file of one column. Any other text, infinity and ragged rows are errors
 // that name the line. `column` is a name of the header or a number from 1; NULL takes the only

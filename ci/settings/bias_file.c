@@ -5,47 +5,36 @@
 #include "ci/settings/bias_file.h"
 
 #include "ci/settings/rows.h"
-#include "ci/settings/store_option.h"
+#include "ci/settings/text_file.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-int text_file_write(const char *path, const struct sink_buffer *text, struct error *err)
-{
-    struct output_file out;
-    if (output_file_open(&out, path, err))
-        return -1;
-    fwrite(text->text, 1, text->length, out.file);
-    return output_file_close(&out, 0, err); // which sees what could not be written
-}
-
 int bias_file_write(const char *path, const struct bias_table *table, const struct model *model,
                     const char *inputs, struct error *err)
 {
-    struct sink_buffer text = {0};
-    struct sink sink = sink_to_buffer(&text);
+    struct buffer text = {0};
     char *said = xprintf("# fitted to %s\n", inputs);
     for (char *c = said; c[1]; c++) { // one line, whatever the file's name holds
         if (*c == '\n' || *c == '\r')
             *c = ' ';
     }
-    sink_text(&sink, said);
+    buffer_puts(&text, said);
     free(said);
-    sink_text(&sink, "kernel,log_factor,band,rows,model,version\n");
+    buffer_puts(&text, "kernel,log_factor,band,rows,model,version\n");
     for (size_t i = 0; i < table->count; i++) {
         const struct bias *b = &table->items[i];
-        sink_csv_field(&sink, b->kernel);
-        sink_text(&sink, ",");
-        sink_number(&sink, b->log_factor);
-        sink_text(&sink, ",");
-        sink_number(&sink, b->band);
-        sink_printf(&sink, ",%u,%s,%s\n", b->rows, model->name, model->version);
+        buffer_csv(&text, b->kernel);
+        buffer_puts(&text, ",");
+        buffer_number(&text, b->log_factor);
+        buffer_puts(&text, ",");
+        buffer_number(&text, b->band);
+        buffer_printf(&text, ",%u,%s,%s\n", b->rows, model->name, model->version);
     }
     int result = text_file_write(path, &text, err);
-    free(text.text);
+    buffer_free(&text);
     return result;
 }
 

@@ -7,9 +7,6 @@
 
 #include "model/predict.h"
 #include "model/predict/parts/bias.h"
-#include "model/sink.h"
-
-int text_file_write(const char *path, const struct sink_buffer *text, struct error *err);
 
 int bias_file_write(const char *path, const struct bias_table *table, const struct model *model,
                     const char *inputs, struct error *err);

@@ -4,53 +4,19 @@
 // column.
 #include "ci/settings/rows.h"
 
-#include <errno.h>
+#include "ci/settings/text_file.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { FILE_MOST = 1 << 30 }; // a larger CSV is a mistake
-
-static int read_all(char **out, size_t *length, FILE *file, const char *path, struct error *err)
-{
-    char *text = NULL;
-    size_t used = 0, room = 0;
-    for (;;) {
-        if (room - used < 65536) {
-            room = room * 2 + 131072;
-            text = xrealloc(text, room, 1);
-        }
-        size_t got = fread(text + used, 1, room - used, file);
-        used += got;
-        if (got == 0)
-            break;
-        if (used > FILE_MOST) {
-            free(text);
-            return error_set(err, "%s: larger than 1 GiB; split it", path);
-        }
-    }
-    if (ferror(file)) {
-        free(text);
-        return error_set(err, "%s: %s", path, strerror(errno));
-    }
-    *out = text;
-    *length = used;
-    return 0;
-}
-
 int rows_open(struct csv *out, const char *path, struct error *err)
 {
-    bool standard = strcmp(path, "-") == 0;
-    FILE *file = standard ? stdin : fopen(path, "rb");
-    if (!file)
-        return error_set(err, "%s: %s", path, strerror(errno));
-    char *text = NULL;
-    size_t length = 0;
-    int result = read_all(&text, &length, file, path, err);
-    if (!standard)
-        fclose(file);
-    if (result == 0)
-        result = csv_parse(out, text, length, standard ? "stdin" : path, err);
+    char *text;
+    size_t length;
+    if (text_file_read(&text, &length, path, err))
+        return -1;
+    int result = csv_parse(out, text, length, strcmp(path, "-") == 0 ? "stdin" : path, err);
     free(text);
     return result;
 }

@@ -4,11 +4,6 @@
 // to.
 #include "ci/settings/store_option.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static const struct argp_option table[] = {
@@ -58,43 +53,4 @@ int store_option_open_kept(struct context *context, const struct options *option
     store_close(context->store);
     context->store = store;
     return 0;
-}
-
-int output_file_open(struct output_file *out, const char *path, struct error *err)
-{
-    *out = (struct output_file){.file = stdout};
-    if (!path || strcmp(path, "-") == 0)
-        return 0;
-    // A pipe or a device is written to and not replaced, nor is the link that leads to a file.
-    struct stat there;
-    char *real = realpath(path, NULL), *temporary = NULL;
-    bool plain = stat(path, &there) || S_ISREG(there.st_mode) || S_ISDIR(there.st_mode);
-    if (plain)
-        temporary = xprintf("%s.XXXXXX", real ? real : path);
-    int fd = plain ? mkstemp(temporary) : open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0 || (plain && fchmod(fd, 0644))) {
-        error_set(err, "%s: cannot be written: %s", path, strerror(errno));
-        free(temporary);
-        free(real);
-        return -1;
-    }
-    *out = (struct output_file){fdopen(fd, "w"), real ? real : xstrdup(path), temporary};
-    return 0;
-}
-
-int output_file_close(struct output_file *out, int status, struct error *err)
-{
-    bool failed = fflush(out->file) || ferror(out->file);
-    if (!out->path)
-        return status == 0 && failed ? error_set(err, "standard output: %s", strerror(errno))
-                                     : status;
-    failed = (out->temporary && fsync(fileno(out->file))) || failed;
-    failed = fclose(out->file) || failed;
-    if (status == 0 && (failed || (out->temporary && rename(out->temporary, out->path))))
-        status = error_set(err, "%s: cannot be written: %s", out->path, strerror(errno));
-    if (status && out->temporary)
-        unlink(out->temporary);
-    free(out->path);
-    free(out->temporary);
-    return status;
 }

@@ -22,14 +22,4 @@ int store_option_open(struct context *context, const struct options *options, en
 int store_option_open_kept(struct context *context, const struct options *options, bool wanted,
                            bool *keeps, struct error *err);
 
-// A file to write that appears whole or not at all. path NULL or "-": standard output.
-struct output_file {
-    FILE *file;
-    char *path, *temporary; // NULL for standard output
-};
-int output_file_open(struct output_file *out, const char *path, struct error *err);
-// status 0: the file is put in place (on disk when this returns); else it is removed. Returns the
-// final status.
-int output_file_close(struct output_file *out, int status, struct error *err);
-
 #endif

@@ -262,22 +262,20 @@ static int do_close(struct protocol *p, const struct wire_record *r, struct erro
     return failed;
 }
 
-static void send_text(void *state, const char *text, size_t length)
-{
-    fwrite(text, 1, length, ((struct bench *)state)->out);
-}
-
 static int do_record(struct protocol *p, const struct wire_record *r, struct error *err)
 {
     struct series_spec spec;
     struct record record = {.kernel = ""};
     struct arena arena = {0};
-    const struct sink sink = {send_text, p->bench};
+    struct buffer text = {0};
     int status = read_spec(&spec, r, err);
     if (status == 0)
         status = record_make(&record, p->bench, &spec, &arena, err);
-    if (status == 0)
-        record_print(&sink, &record);
+    if (status == 0) {
+        record_print(&text, &record);
+        fwrite(text.bytes, 1, text.length, p->bench->out);
+        buffer_free(&text);
+    }
     arena_free(&arena);
     return status;
 }

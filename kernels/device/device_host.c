@@ -9,6 +9,7 @@
 #include "kernels/device/host.h"
 
 #include "kernels/device/inputs.h"
+#include "model/text.h"
 
 #include <errno.h>
 #include <gnu/libc-version.h>
@@ -148,11 +149,9 @@ static void first_line(char *out, size_t size, const char *path, const char *key
         fclose(file);
 }
 
-static uint64_t hash(uint64_t state, const char *text) // FNV-1a
+static uint64_t hash(uint64_t state, const char *text)
 {
-    for (; *text; text++)
-        state = (state ^ (unsigned char)*text) * 0x100000001b3u;
-    return state;
+    return hash_bytes(state, text, strlen(text));
 }
 
 static void figure_set(struct figure *figure, double value, const char *source)
@@ -173,7 +172,7 @@ static int host_info(struct device_info *out, struct device_base *device, struct
         snprintf(info.name, sizeof(info.name), "CPU");
     first_line(machine, sizeof(machine), "/etc/machine-id", NULL);
     uname(&kernel);
-    uint64_t id = hash(0xcbf29ce484222325u, machine[0] ? machine : kernel.nodename);
+    uint64_t id = hash(HASH_START, machine[0] ? machine : kernel.nodename);
     id = hash(hash(id, info.name), kernel.machine);
     snprintf(info.uuid, sizeof(info.uuid), "HOST-%016llx", (unsigned long long)id);
     snprintf(info.driver, sizeof(info.driver), "%.60s", kernel.release);

@@ -23,10 +23,7 @@ static void hull_add(struct hull *hull, double s, double sum)
             break;
         hull->count--;
     }
-    if (hull->count == hull->room) {
-        hull->room = 2 * hull->room + 16;
-        hull->items = xrealloc(hull->items, hull->room, sizeof(*hull->items));
-    }
+    hull->items = xgrow(hull->items, hull->count, &hull->room, sizeof(*hull->items));
     hull->items[hull->count++] = (struct vertex){s, sum};
 }
 

@@ -45,10 +45,7 @@ static void append(struct pieces *list, struct piece piece)
             return;
         }
     }
-    if (list->count == list->room) {
-        list->room = list->room ? 2 * list->room : 64;
-        list->items = xrealloc(list->items, list->room, sizeof(*list->items));
-    }
+    list->items = xgrow(list->items, list->count, &list->room, sizeof(*list->items));
     list->items[list->count++] = piece;
 }
 

@@ -12,8 +12,8 @@
 #ifndef PLUMB_RECORD_H
 #define PLUMB_RECORD_H
 
+#include "model/buffer.h"
 #include "model/problem.h"
-#include "model/sink.h"
 
 enum { RECORD_VERSION = 1, RECORD_NOTE = 256, RECORD_NAME = 64, RECORD_LAUNCHES_MAX = 256 };
 
@@ -105,7 +105,7 @@ int record_bind(unsigned char *out, const struct record_launch *launch,
                 const struct record_places *places, struct error *err);
 
 // The text form: lines of model/wire.h, then the images' bytes (record_print.c has the grammar).
-void record_print(const struct sink *sink, const struct record *record);
+void record_print(struct buffer *out, const struct record *record);
 // Reads it back. Images borrow from `bytes`, which is changed (lines are decoded in place); the
 // rest is copied to the arena. Every number is held to its range.
 int record_parse(struct record *out, char *bytes, size_t size, struct arena *arena,

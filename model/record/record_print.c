@@ -22,9 +22,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void put(const struct sink *sink, struct wire_line *line)
+static void put(struct buffer *out, struct wire_line *line)
 {
-    sink_text(sink, wire_end(line));
+    buffer_puts(out, wire_end(line));
 }
 
 static const char axes[] = {'x', 'y', 'z'};
@@ -38,7 +38,7 @@ static void add_three(struct wire_line *line, const char *what, const uint32_t t
     }
 }
 
-static void print_parameters(const struct sink *sink, const struct record_launch *launch)
+static void print_parameters(struct buffer *out, const struct record_launch *launch)
 {
     static const char digits[] = "0123456789abcdef";
     struct wire_line line;
@@ -53,7 +53,7 @@ static void print_parameters(const struct sink *sink, const struct record_launch
         wire_begin(&line, "parameter");
         wire_add_int(&line, "offset", parameter->offset);
         wire_add_text(&line, "bytes", hex);
-        put(sink, &line);
+        put(out, &line);
         free(hex);
     }
     for (uint32_t i = 0; i < launch->address_count; i++) {
@@ -61,11 +61,11 @@ static void print_parameters(const struct sink *sink, const struct record_launch
         wire_add_int(&line, "at", launch->addresses[i].at);
         wire_add_text(&line, "buffer", record_buffer_name(launch->addresses[i].buffer));
         wire_add_int(&line, "offset", (int64_t)launch->addresses[i].offset);
-        put(sink, &line);
+        put(out, &line);
     }
 }
 
-static void print_launch(const struct sink *sink, const struct record_launch *launch)
+static void print_launch(struct buffer *out, const struct record_launch *launch)
 {
     struct wire_line line;
     if (launch->kind == RECORD_MEMSET) {
@@ -86,11 +86,11 @@ static void print_launch(const struct sink *sink, const struct record_launch *la
         wire_add_int(&line, "programmatic", launch->programmatic);
         wire_add_int(&line, "carveout", launch->carveout);
     }
-    put(sink, &line);
-    print_parameters(sink, launch);
+    put(out, &line);
+    print_parameters(out, launch);
 }
 
-void record_print(const struct sink *sink, const struct record *record)
+void record_print(struct buffer *out, const struct record *record)
 {
     struct wire_line line;
     char problem[PROBLEM_TEXT];
@@ -101,16 +101,16 @@ void record_print(const struct sink *sink, const struct record *record)
     wire_add_text(&line, "problem", problem);
     wire_add_int(&line, "workspace", (int64_t)record->workspace_bytes);
     wire_add_text(&line, "note", record->note);
-    put(sink, &line);
+    put(out, &line);
     for (size_t i = 0; i < record->image_count; i++) {
         wire_begin(&line, "image");
         wire_add_int(&line, "size", (int64_t)record->images[i].size);
-        put(sink, &line);
+        put(out, &line);
     }
     for (size_t i = 0; i < record->launch_count; i++)
-        print_launch(sink, &record->launches[i]);
+        print_launch(out, &record->launches[i]);
     wire_begin(&line, "end");
-    put(sink, &line);
+    put(out, &line);
     for (size_t i = 0; i < record->image_count; i++)
-        sink->write(sink->context, (const char *)record->images[i].bytes, record->images[i].size);
+        buffer_add(out, (const char *)record->images[i].bytes, record->images[i].size);
 }

@@ -6,8 +6,8 @@
 #ifndef PLUMB_REPORTS_UNBUILT_H
 #define PLUMB_REPORTS_UNBUILT_H
 
+#include "model/buffer.h"
 #include "model/result.h"
-#include "reports/text/buffer.h"
 
 // "commit 0123456789 does not build: exit status 1"; nothing where it builds. Untrusted text.
 void unbuilt_sentence(struct buffer *out, const struct run *run, enum sample_role role);

@@ -7,6 +7,7 @@
 // carries a stamp of its inputs; when the file there has the same stamp, nothing is loaded.
 #include "reports/site/site_parts.h"
 
+#include "model/text.h"
 #include "reports/report.h"
 
 #include <ctype.h>
@@ -80,7 +81,7 @@ static void make_slug(char out[SLUG_TEXT], const char *name)
     out[length] = '\0';
     if (!plain)
         snprintf(out + length, SLUG_TEXT - length, "-%012llx",
-                 (unsigned long long)(site_hash(SITE_HASH_START, name, strlen(name)) >> 16));
+                 (unsigned long long)(hash_bytes(HASH_START, name, strlen(name)) >> 16));
 }
 
 static void group_add(struct site_group *group, size_t series)
@@ -215,11 +216,6 @@ static int make_folder(const char *directory, const char *name, struct error *er
 
 // ---- kernels ------------------------------------------------------------------------------------
 
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-    return site_hash(hash, text ? text : "", text ? strlen(text) + 1 : 1);
-}
-
 // Everything a kernel's page is made of: the table rows as JSON, the revisions of what `load`
 // gives, and the program itself.
 static uint64_t stamp_of(const struct site_map *map, const struct site_group *kernel)
@@ -229,14 +225,14 @@ static uint64_t stamp_of(const struct site_map *map, const struct site_group *ke
     p.m = markup_new(MARKUP_HTML);
     site_table(&p, "series", kernel->series, kernel->count, SITE_WITH_DEVICE);
     markup_finish(p.m, &unused);
-    uint64_t hash = hash_text(SITE_HASH_START, map->site->tool_version);
+    uint64_t hash = hash_text(HASH_START, map->site->tool_version);
     hash = hash_text(hash, page_version());
     hash = hash_text(hash, map->site->repository);
     hash = hash_text(hash, map->site->commit_url);
-    hash = site_hash(hash, unused.bytes, unused.length);
-    hash = site_hash(hash, text.bytes, text.length);
+    hash = hash_bytes(hash, unused.bytes, unused.length);
+    hash = hash_bytes(hash, text.bytes, text.length);
     for (size_t i = 0; i < kernel->count; i++) {
-        hash = site_hash(hash, &map->site->series[kernel->series[i]].revision, sizeof(uint64_t));
+        hash = hash_bytes(hash, &map->site->series[kernel->series[i]].revision, sizeof(uint64_t));
         hash = hash_text(hash, map->site->series[kernel->series[i]].sentence);
     }
     buffer_free(&text);

@@ -9,6 +9,7 @@
 // file stays as it is once its runs are there.
 #include "reports/site/site_parts.h"
 
+#include "model/text.h"
 #include "reports/text/clean.h"
 
 #include <math.h>
@@ -95,9 +96,9 @@ static void series_name(char out[SITE_ANCHOR], const struct site *site, size_t i
     const char *uuid = site->devices[s->device].uuid;
     char problem[PROBLEM_TEXT];
     problem_format(problem, &s->problem);
-    uint64_t hash = site_hash(SITE_HASH_START, s->kernel, strlen(s->kernel) + 1);
-    hash = site_hash(hash, problem, strlen(problem) + 1);
-    hash = site_hash(hash, uuid, strlen(uuid));
+    uint64_t hash = hash_bytes(HASH_START, s->kernel, strlen(s->kernel) + 1);
+    hash = hash_bytes(hash, problem, strlen(problem) + 1);
+    hash = hash_bytes(hash, uuid, strlen(uuid));
     snprintf(out, SITE_ANCHOR, "%014llx", (unsigned long long)(hash >> 8));
 }
 
@@ -140,10 +141,10 @@ void site_run_list(struct buffer *js, struct buffer *json, const struct site_map
 
 uint64_t site_times_stamp(const struct site_run *const *runs, size_t count)
 {
-    uint64_t hash = SITE_HASH_START + TIMES_FORMAT;
+    uint64_t hash = HASH_START + TIMES_FORMAT;
     for (size_t i = 0; i < count; i++) {
-        hash = site_hash(hash, &runs[i]->id, sizeof(runs[i]->id));
-        hash = site_hash(hash, &runs[i]->revision, sizeof(runs[i]->revision));
+        hash = hash_bytes(hash, &runs[i]->id, sizeof(runs[i]->id));
+        hash = hash_bytes(hash, &runs[i]->revision, sizeof(runs[i]->revision));
     }
     return hash;
 }

@@ -4,6 +4,7 @@
 // a reader sees each alarm once.
 #include "reports/site/site_parts.h"
 
+#include "model/text.h"
 #include "reports/text/clean.h"
 
 #include <math.h>
@@ -26,9 +27,9 @@ static void put_time(struct markup *m, const char *name, int64_t time_s)
 // A name-based UUID in the form of RFC 9562's version 8: 122 bits of hash, the same every night.
 static void put_id(struct markup *m, const char *text)
 {
-    uint64_t high = site_hash(SITE_HASH_START, text, strlen(text));
-    uint64_t low = site_hash(high, "plumb", 5);
-    low = site_hash(low, text, strlen(text));
+    uint64_t high = hash_bytes(HASH_START, text, strlen(text));
+    uint64_t low = hash_bytes(high, "plumb", 5);
+    low = hash_bytes(low, text, strlen(text));
     markup_elementf(m, "id", NULL, "urn:uuid:%08x-%04x-8%03x-%04x-%012llx", (unsigned)(high >> 32),
                     (unsigned)(high >> 16 & 0xffff), (unsigned)(high & 0xfff),
                     (unsigned)(low >> 48 & 0x3fff) | 0x8000u,

@@ -17,14 +17,6 @@ static const struct page_link links_up[] = {{"../index.html", "Overview"},
                                             {"../runs.html", "Runs"},
                                             {"../compare.html", "Compare"}};
 
-uint64_t site_hash(uint64_t hash, const void *bytes, size_t length)
-{
-    const unsigned char *byte = bytes;
-    for (size_t i = 0; i < length; i++)
-        hash = (hash ^ byte[i]) * 1099511628211ull;
-    return hash;
-}
-
 void site_begin(struct site_page *p, struct page *page, const char *title, enum site_frame frame)
 {
     const struct site *site = p->map->site;
@@ -93,8 +85,8 @@ void site_anchor(char out[SITE_ANCHOR], const struct site *site, size_t series)
     const char *uuid = site->devices[s->device].uuid;
     char problem[PROBLEM_TEXT];
     problem_format(problem, &s->problem);
-    uint64_t hash = site_hash(SITE_HASH_START, problem, strlen(problem) + 1);
-    hash = site_hash(hash, uuid, strlen(uuid));
+    uint64_t hash = hash_bytes(HASH_START, problem, strlen(problem) + 1);
+    hash = hash_bytes(hash, uuid, strlen(uuid));
     snprintf(out, SITE_ANCHOR, "s-%012llx", (unsigned long long)(hash >> 16));
 }
 

@@ -86,8 +86,4 @@ uint64_t site_times_stamp(const struct site_run *const *runs, size_t count);
 // The run that this one is best held against; SIZE_MAX: there is none.
 size_t site_run_before(const struct site *site, size_t run);
 
-// FNV-1a over a text, for stamps and ids that stay the same from night to night.
-uint64_t site_hash(uint64_t hash, const void *bytes, size_t length);
-#define SITE_HASH_START 14695981039346656037ull
-
 #endif

@@ -4,33 +4,11 @@
 // the reading direction.
 #include "reports/text/clean.h"
 
+#include "model/text.h"
+
 #include <string.h>
 
 static const char replacement[] = "\xef\xbf\xbd"; // U+FFFD
-
-// Length of the valid UTF-8 sequence at `s` (RFC 3629: no overlong forms, surrogates, or values
-// above U+10FFFF) and its value; 0 if there is none.
-static size_t decode(uint32_t *value, const unsigned char *s, size_t left)
-{
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    if (s[0] < 0x80) {
-        *value = s[0];
-        return 1;
-    }
-    size_t length = (s[0] & 0xe0) == 0xc0 ? 2 : (s[0] & 0xf0) == 0xe0 ? 3 : 4;
-    if (s[0] < 0xc2 || s[0] > 0xf4 || length > left)
-        return 0;
-    uint32_t v = s[0] & (0x7fu >> length);
-    for (size_t i = 1; i < length; i++) {
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-        v = v << 6 | (s[i] & 0x3fu);
-    }
-    if (v < least[length] || v > 0x10ffff || (v >= 0xd800 && v <= 0xdfff))
-        return 0;
-    *value = v;
-    return length;
-}
 
 // Bytes of a terminal escape sequence at `s` (ECMA-48): CSI up to its final byte, OSC and the other
 // strings up to BEL or ESC \, else ESC and one byte. An unfinished sequence eats its line.
@@ -76,7 +54,7 @@ static void clean_piece(struct buffer *out, const char *text, size_t length, boo
             i += escape_length(text + i, length - i);
             continue;
         }
-        size_t used = decode(&c, (const unsigned char *)text + i, length - i);
+        size_t used = utf8_length(&c, text + i, length - i);
         if (text[i] == '\r') {
             c = '\n';
             used = i + 1 < length && text[i + 1] == '\n' ? 2 : 1;

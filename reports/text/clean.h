@@ -9,7 +9,7 @@
 #ifndef PLUMB_REPORTS_CLEAN_H
 #define PLUMB_REPORTS_CLEAN_H
 
-#include "reports/text/buffer.h"
+#include "model/buffer.h"
 
 // At most `limit` bytes of input are kept, the first two thirds and the last third (a log ends
 // with its reason), with a note of how many were left out between. NULL text adds nothing.

@@ -15,15 +15,7 @@ static void quote(struct buffer *out, const char *text)
     struct buffer cleaned = {0};
     clean_text(&cleaned, text, CLEAN_LOG);
     buffer_puts(out, "\"");
-    for (size_t i = 0; i < cleaned.length; i++) {
-        char c = cleaned.bytes[i];
-        if (c == '"' || c == '\\')
-            buffer_printf(out, "\\%c", c);
-        else if ((unsigned char)c < 0x20 || c == '<' || c == '>' || c == '&')
-            buffer_printf(out, "\\u%04x", (unsigned)c);
-        else
-            buffer_add(out, &c, 1);
-    }
+    buffer_json(out, cleaned.bytes ? cleaned.bytes : "", "<>&");
     buffer_puts(out, "\"");
     buffer_free(&cleaned);
 }
@@ -61,18 +53,12 @@ void json_string(struct json *json, const char *name, const char *value)
         buffer_puts(json->out, "null");
 }
 
-// 15 digits are enough for most decimal input, 17 for every double.
 void json_format_number(char out[NUMBER_TEXT], double value)
 {
-    if (!isfinite(value)) {
-        snprintf(out, NUMBER_TEXT, "null");
-        return;
-    }
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(out, NUMBER_TEXT, "%.*g", digits, value);
-        if (strtod(out, NULL) == value)
-            return;
-    }
+    if (isfinite(value))
+        number_text(out, value);
+    else
+        text_copy(out, NUMBER_TEXT, "null");
 }
 
 void json_number(struct json *json, const char *name, double value)

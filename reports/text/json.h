@@ -6,7 +6,8 @@
 #ifndef PLUMB_REPORTS_JSON_H
 #define PLUMB_REPORTS_JSON_H
 
-#include "reports/text/buffer.h"
+#include "model/buffer.h"
+#include "model/text.h"
 
 struct json {
     struct buffer *out;
@@ -26,7 +27,6 @@ void json_bool(struct json *json, const char *name, bool value);
 void json_newline(struct json *json); // for people who read it, between elements
 
 // The number alone, as it stands in JSON and CSV; "" in CSV is up to the caller.
-enum { NUMBER_TEXT = 32 };
 void json_format_number(char out[NUMBER_TEXT], double value);
 
 #endif

@@ -9,7 +9,7 @@
 #ifndef PLUMB_REPORTS_MARKUP_H
 #define PLUMB_REPORTS_MARKUP_H
 
-#include "reports/text/buffer.h"
+#include "model/buffer.h"
 
 enum markup_kind { MARKUP_XML, MARKUP_HTML };
 

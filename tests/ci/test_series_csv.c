@@ -2,6 +2,7 @@
 //
 // A column of numbers found in files from anywhere, and files refused by line.
 #include "ci/history/series_csv.h"
+#include "ci/settings/text_file.h"
 #include "tests/helpers/helper_random.h"
 
 #include <math.h>
@@ -107,7 +108,7 @@ static void a_missing_file_is_refused(void **state)
     char *text;
     size_t length;
     struct error err;
-    assert_int_equal(series_csv_read(&text, &length, TEST_DATA "/no/such.csv", &err), -1);
+    assert_int_equal(text_file_read(&text, &length, TEST_DATA "/no/such.csv", &err), -1);
     assert_non_null(strstr(err.text, "No such file"));
 }
 

@@ -94,26 +94,25 @@ static void scurve_is_sorted_and_well_formed(void **state)
 {
     (void)state;
     const struct accuracy_row rows[] = {{"x,1", 30, 10}, {"y", 10, 10}, {"z", 5, 10}};
-    struct sink_buffer text = {0};
-    struct sink sink = sink_to_buffer(&text);
-    accuracy_scurve_csv(&sink, rows, 3);
+    struct buffer text = {0};
+    accuracy_scurve_csv(&text, rows, 3);
     struct csv csv;
     struct error err;
-    assert_int_equal(csv_parse(&csv, text.text, text.length, "scurve", &err), 0);
+    assert_int_equal(csv_parse(&csv, text.bytes, text.length, "scurve", &err), 0);
     assert_int_equal(csv.count, 3);
     assert_string_equal(csv.rows[0].fields[3], "z");
     assert_string_equal(csv.rows[2].fields[3], "x,1");
     csv_free(&csv);
-    free(text.text);
-    text = (struct sink_buffer){0};
-    accuracy_scurve_svg(&sink, rows, 3, "<model> & rows");
-    assert_non_null(strstr(text.text, "&lt;model&gt; &amp; rows"));
-    assert_non_null(strstr(text.text, "</svg>"));
-    free(text.text);
-    text = (struct sink_buffer){0};
-    accuracy_scurve_svg(&sink, NULL, 0, "empty");
-    assert_null(strstr(text.text, "nan"));
-    free(text.text);
+    free(text.bytes);
+    text = (struct buffer){0};
+    accuracy_scurve_svg(&text, rows, 3, "<model> & rows");
+    assert_non_null(strstr(text.bytes, "&lt;model&gt; &amp; rows"));
+    assert_non_null(strstr(text.bytes, "</svg>"));
+    free(text.bytes);
+    text = (struct buffer){0};
+    accuracy_scurve_svg(&text, NULL, 0, "empty");
+    assert_null(strstr(text.bytes, "nan"));
+    free(text.bytes);
 }
 
 // ---- bias ----

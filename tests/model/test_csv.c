@@ -2,8 +2,8 @@
 //
 // CSV is read and written by RFC 4180; numbers, markup and JSON text are written as their readers
 // want them.
+#include "model/buffer.h"
 #include "model/csv.h"
-#include "model/sink.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -76,37 +76,35 @@ static void malformed_text_is_refused_with_its_line(void **state)
 static void too_many_columns_are_refused(void **state)
 {
     (void)state;
-    struct sink_buffer text = {0};
-    struct sink sink = sink_to_buffer(&text);
+    struct buffer text = {0};
     for (int i = 0; i <= CSV_COLUMNS; i++)
-        sink_printf(&sink, "%sc%d", i ? "," : "", i);
+        buffer_printf(&text, "%sc%d", i ? "," : "", i);
     struct csv csv;
     struct error err;
-    assert_int_equal(csv_parse(&csv, text.text, text.length, "t.csv", &err), -1);
-    free(text.text);
+    assert_int_equal(csv_parse(&csv, text.bytes, text.length, "t.csv", &err), -1);
+    free(text.bytes);
 }
 
-// What sink_csv_field() writes, csv_parse() reads back.
+// What buffer_csv() writes, csv_parse() reads back.
 static void written_fields_read_back(void **state)
 {
     (void)state;
     static const char *const fields[] = {"plain",      "",      "a,b",    "\"q\"",
                                          "two\nlines", "#hash", " edge ", "cr\rin"};
-    struct sink_buffer text = {0};
-    struct sink sink = sink_to_buffer(&text);
-    sink_text(&sink, "x,y\n");
+    struct buffer text = {0};
+    buffer_puts(&text, "x,y\n");
     for (size_t i = 0; i < ARRAY_COUNT(fields); i++) {
-        sink_csv_field(&sink, fields[i]);
-        sink_text(&sink, ",end\n");
+        buffer_csv(&text, fields[i]);
+        buffer_puts(&text, ",end\n");
     }
     struct csv csv;
     struct error err;
-    assert_int_equal(csv_parse(&csv, text.text, text.length, "t.csv", &err), 0);
+    assert_int_equal(csv_parse(&csv, text.bytes, text.length, "t.csv", &err), 0);
     assert_int_equal(csv.count, ARRAY_COUNT(fields));
     for (size_t i = 0; i < csv.count; i++)
         assert_string_equal(csv.rows[i].fields[0], fields[i]);
     csv_free(&csv);
-    free(text.text);
+    free(text.bytes);
 }
 
 // Mutations of valid text: the reader accepts or refuses, and what it accepts is rectangular.
@@ -156,25 +154,23 @@ static void numbers_are_short_and_read_back(void **state)
     (void)state;
     const double values[] = {376.1631394230768, 0.1, 1e-300, 4096, 1.0 / 3, 6.153846153846154};
     for (size_t i = 0; i < ARRAY_COUNT(values); i++) {
-        struct sink_buffer text = {0};
-        struct sink sink = sink_to_buffer(&text);
-        sink_number(&sink, values[i]);
-        assert_true(strtod(text.text, NULL) == values[i]);
+        struct buffer text = {0};
+        buffer_number(&text, values[i]);
+        assert_true(strtod(text.bytes, NULL) == values[i]);
         assert_true(text.length <= 24);
-        free(text.text);
+        free(text.bytes);
     }
 }
 
 static void markup_and_json_text_are_escaped(void **state)
 {
     (void)state;
-    struct sink_buffer text = {0};
-    struct sink sink = sink_to_buffer(&text);
-    sink_xml_text(&sink, "<a href=\"x\">\x1b[1m&");
-    sink_text(&sink, "|");
-    sink_json_text(&sink, "a\"b\\c\nd");
-    assert_string_equal(text.text, "&lt;a href=&quot;x&quot;&gt;[1m&amp;|a\\\"b\\\\c\\u000ad");
-    free(text.text);
+    struct buffer text = {0};
+    buffer_xml(&text, "<a href=\"x\">\x1b[1m&");
+    buffer_puts(&text, "|");
+    buffer_json(&text, "a\"b\\c\nd", "");
+    assert_string_equal(text.bytes, "&lt;a href=&quot;x&quot;&gt;[1m&amp;|a\\\"b\\\\c\\u000ad");
+    free(text.bytes);
 }
 
 int main(void)

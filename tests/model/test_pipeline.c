@@ -144,16 +144,15 @@ static void trace_holds_every_event_of_every_wave(void **state)
     struct pipeline_events e;
     struct error err;
     assert_int_equal(pipeline_simulate(&e, &p, &err), 0);
-    struct sink_buffer buffer = {0};
-    struct sink sink = sink_to_buffer(&buffer);
-    pipeline_write_trace(&sink, &p, &e, 7, 3, 0.001);
-    assert_int_equal(count_of(buffer.text, "\"load A\""), 18);
-    assert_int_equal(count_of(buffer.text, "\"math\""), 18);
-    assert_int_equal(count_of(buffer.text, "\"epilogue\""), 3);
-    assert_int_equal(count_of(buffer.text, "{"), count_of(buffer.text, "}"));
-    assert_null(strstr(buffer.text, ",\n]"));
-    assert_non_null(strstr(buffer.text, "\"ts\":0.007,")); // the first load begins after launch
-    free(buffer.text);
+    struct buffer buffer = {0};
+    pipeline_write_trace(&buffer, &p, &e, 7, 3, 0.001);
+    assert_int_equal(count_of(buffer.bytes, "\"load A\""), 18);
+    assert_int_equal(count_of(buffer.bytes, "\"math\""), 18);
+    assert_int_equal(count_of(buffer.bytes, "\"epilogue\""), 3);
+    assert_int_equal(count_of(buffer.bytes, "{"), count_of(buffer.bytes, "}"));
+    assert_null(strstr(buffer.bytes, ",\n]"));
+    assert_non_null(strstr(buffer.bytes, "\"ts\":0.007,")); // the first load begins after launch
+    free(buffer.bytes);
     pipeline_events_free(&e);
 }
 
@@ -164,13 +163,12 @@ static void svg_has_a_bar_per_event_and_escapes_its_text(void **state)
     struct pipeline_events e;
     struct error err;
     assert_int_equal(pipeline_simulate(&e, &p, &err), 0);
-    struct sink_buffer buffer = {0};
-    struct sink sink = sink_to_buffer(&buffer);
-    pipeline_write_svg(&sink, &p, &e, "<ns>");
-    assert_int_equal(count_of(buffer.text, "<rect"), 13);
-    assert_null(strstr(buffer.text, "<ns>"));
-    assert_non_null(strstr(buffer.text, "MATH waits 8"));
-    free(buffer.text);
+    struct buffer buffer = {0};
+    pipeline_write_svg(&buffer, &p, &e, "<ns>");
+    assert_int_equal(count_of(buffer.bytes, "<rect"), 13);
+    assert_null(strstr(buffer.bytes, "<ns>"));
+    assert_non_null(strstr(buffer.bytes, "MATH waits 8"));
+    free(buffer.bytes);
     pipeline_events_free(&e);
 }
 

@@ -199,11 +199,10 @@ static struct record whole_record(void)
     return record;
 }
 
-static struct sink_buffer printed(const struct record *record)
+static struct buffer printed(const struct record *record)
 {
-    struct sink_buffer text = {0};
-    const struct sink sink = sink_to_buffer(&text);
-    record_print(&sink, record);
+    struct buffer text = {0};
+    record_print(&text, record);
     return text;
 }
 
@@ -213,8 +212,8 @@ static void a_record_reads_back_as_it_was_written(void **state)
     const struct record record = whole_record();
     struct record back;
     struct error err;
-    struct sink_buffer text = printed(&record), again;
-    char *bytes = arena_copy(&arena, text.text, text.length);
+    struct buffer text = printed(&record), again;
+    char *bytes = arena_copy(&arena, text.bytes, text.length);
     if (record_parse(&back, bytes, text.length, &arena, &err))
         fail_msg("%s", err.text);
     assert_string_equal(back.kernel, record.kernel);
@@ -225,9 +224,9 @@ static void a_record_reads_back_as_it_was_written(void **state)
     assert_int_equal(back.image_count, 2);
     again = printed(&back);
     assert_int_equal(again.length, text.length);
-    assert_memory_equal(again.text, text.text, text.length);
-    free(text.text);
-    free(again.text);
+    assert_memory_equal(again.bytes, text.bytes, text.length);
+    free(text.bytes);
+    free(again.bytes);
 }
 
 // Each of these takes the place of the line that begins alike, or is added before `end`.
@@ -277,36 +276,36 @@ static void hostile_lines_are_refused(void **state)
 {
     (void)state;
     const struct record record = whole_record();
-    struct sink_buffer text = printed(&record);
-    const char *end = strstr(text.text, "\nend\n") + 1;
+    struct buffer text = printed(&record);
+    const char *end = strstr(text.bytes, "\nend\n") + 1;
     for (size_t i = 0; i < ARRAY_COUNT(hostile); i++) {
         const bool head = strncmp(hostile[i], "record", 6) == 0;
-        const size_t skip = head ? strcspn(text.text, "\n") + 1 : 0;
-        const size_t before = head ? 0 : (size_t)(end - text.text);
+        const size_t skip = head ? strcspn(text.bytes, "\n") + 1 : 0;
+        const size_t before = head ? 0 : (size_t)(end - text.bytes);
         char *whole = malloc(text.length + strlen(hostile[i]) + 2), *at = whole;
-        memcpy(at, text.text, before);
+        memcpy(at, text.bytes, before);
         at += before;
         at += sprintf(at, "%s\n", hostile[i]);
-        memcpy(at, text.text + before + skip, text.length - before - skip);
+        memcpy(at, text.bytes + before + skip, text.length - before - skip);
         at += text.length - before - skip;
         if (parsed(whole, (size_t)(at - whole)) == 0)
             fail_msg("taken: %s", hostile[i]);
         free(whole);
     }
-    free(text.text);
+    free(text.bytes);
 }
 
 static void every_cut_and_every_flipped_byte_is_survived(void **state)
 {
     (void)state;
     const struct record record = whole_record();
-    struct sink_buffer text = printed(&record);
+    struct buffer text = printed(&record);
     for (size_t size = 0; size < text.length; size++)
-        assert_int_equal(parsed(text.text, size), -1);
-    assert_int_equal(parsed(text.text, text.length), 0);
+        assert_int_equal(parsed(text.bytes, size), -1);
+    assert_int_equal(parsed(text.bytes, text.length), 0);
     struct random random = {7};
     for (int i = 0; i < 20000; i++) {
-        char *bytes = arena_copy(&arena, text.text, text.length);
+        char *bytes = arena_copy(&arena, text.bytes, text.length);
         for (int flips = 0; flips < 3; flips++)
             bytes[(size_t)(random_uniform(&random) * (double)text.length)] =
                 (char)(random_uniform(&random) * 256);
@@ -314,7 +313,7 @@ static void every_cut_and_every_flipped_byte_is_survived(void **state)
         if (i % 100 == 0)
             arena_free(&arena);
     }
-    free(text.text);
+    free(text.bytes);
 }
 
 int main(void)

@@ -244,8 +244,8 @@ static void unwritable_folder_is_named(void **state)
     struct helper_site h;
     struct error err;
     helper_site(&h, 3, 10, false);
-    assert_int_equal(site_write(&h.site, "/nonexistent/site", NULL, &err), -1);
-    assert_non_null(strstr(err.text, "/nonexistent/site"));
+    assert_int_equal(site_write(&h.site, "/proc/nonexistent/site", NULL, &err), -1);
+    assert_non_null(strstr(err.text, "/proc/nonexistent/site"));
     helper_site_free(&h);
 }
 

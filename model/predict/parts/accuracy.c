@@ -186,16 +186,16 @@ static struct accuracy_row *sorted_by_ratio(const struct accuracy_row *rows, siz
     return sorted;
 }
 
-void accuracy_scurve_csv(const struct sink *sink, const struct accuracy_row *rows, size_t count)
+void accuracy_scurve_csv(struct buffer *out, const struct accuracy_row *rows, size_t count)
 {
     struct accuracy_row *sorted = sorted_by_ratio(rows, count);
-    sink_text(sink, "rank,share,ratio,problem\n");
+    buffer_puts(out, "rank,share,ratio,problem\n");
     for (size_t i = 0; i < count; i++) {
-        sink_printf(sink, "%zu,%.6g,", i + 1, ((double)i + 0.5) / (double)count);
-        sink_number(sink, sorted[i].predicted_ns / sorted[i].measured_ns);
-        sink_text(sink, ",");
-        sink_csv_field(sink, sorted[i].problem);
-        sink_text(sink, "\n");
+        buffer_printf(out, "%zu,%.6g,", i + 1, ((double)i + 0.5) / (double)count);
+        buffer_number(out, sorted[i].predicted_ns / sorted[i].measured_ns);
+        buffer_puts(out, ",");
+        buffer_csv(out, sorted[i].problem);
+        buffer_puts(out, "\n");
     }
     free(sorted);
 }
@@ -210,22 +210,22 @@ static double y_of(double ratio, double range)
     return TOP + HEIGHT * (1 - at) / 2;
 }
 
-static void draw_axes(const struct sink *sink, double range)
+static void draw_axes(struct buffer *out, double range)
 {
     for (int i = -GRID; i <= GRID; i++) {
         double ratio = exp(log(range) * i / GRID), y = y_of(ratio, range);
-        sink_printf(sink,
-                    "<line x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"%s\"/>"
-                    "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%.2f</text>\n",
-                    LEFT, LEFT + WIDTH, y, y, i ? "#e4e4e4" : "#555", LEFT - 6, y + 4, ratio);
+        buffer_printf(out,
+                      "<line x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"%s\"/>"
+                      "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%.2f</text>\n",
+                      LEFT, LEFT + WIDTH, y, y, i ? "#e4e4e4" : "#555", LEFT - 6, y + 4, ratio);
     }
-    sink_printf(sink,
-                "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">rows, sorted by predicted / "
-                "measured</text>\n",
-                LEFT + WIDTH / 2, TOP + HEIGHT + 24);
+    buffer_printf(out,
+                  "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">rows, sorted by predicted / "
+                  "measured</text>\n",
+                  LEFT + WIDTH / 2, TOP + HEIGHT + 24);
 }
 
-void accuracy_scurve_svg(const struct sink *sink, const struct accuracy_row *rows, size_t count,
+void accuracy_scurve_svg(struct buffer *out, const struct accuracy_row *rows, size_t count,
                          const char *title)
 {
     struct accuracy_row *sorted = sorted_by_ratio(rows, count);
@@ -234,18 +234,18 @@ void accuracy_scurve_svg(const struct sink *sink, const struct accuracy_row *row
            (sorted[count - 1].predicted_ns / sorted[count - 1].measured_ns > range ||
             sorted[0].predicted_ns / sorted[0].measured_ns < 1 / range))
         range *= 2;
-    sink_printf(sink,
-                "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" "
-                "font-family=\"sans-serif\" font-size=\"12\">\n<text x=\"%d\" y=\"20\" "
-                "font-size=\"15\">",
-                LEFT + WIDTH + 16, TOP + HEIGHT + 36, LEFT);
-    sink_xml_text(sink, title);
-    sink_text(sink, "</text>\n");
-    draw_axes(sink, range);
-    sink_text(sink, "<polyline fill=\"none\" stroke=\"#4477aa\" stroke-width=\"2\" points=\"");
+    buffer_printf(out,
+                  "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" "
+                  "font-family=\"sans-serif\" font-size=\"12\">\n<text x=\"%d\" y=\"20\" "
+                  "font-size=\"15\">",
+                  LEFT + WIDTH + 16, TOP + HEIGHT + 36, LEFT);
+    buffer_xml(out, title);
+    buffer_puts(out, "</text>\n");
+    draw_axes(out, range);
+    buffer_puts(out, "<polyline fill=\"none\" stroke=\"#4477aa\" stroke-width=\"2\" points=\"");
     for (size_t i = 0; i < count; i++)
-        sink_printf(sink, "%.2f,%.2f ", LEFT + WIDTH * ((double)i + 0.5) / (double)count,
-                    y_of(sorted[i].predicted_ns / sorted[i].measured_ns, range));
-    sink_text(sink, "\"/>\n</svg>\n");
+        buffer_printf(out, "%.2f,%.2f ", LEFT + WIDTH * ((double)i + 0.5) / (double)count,
+                      y_of(sorted[i].predicted_ns / sorted[i].measured_ns, range));
+    buffer_puts(out, "\"/>\n</svg>\n");
     free(sorted);
 }

@@ -9,8 +9,8 @@
 #ifndef PLUMB_ACCURACY_H
 #define PLUMB_ACCURACY_H
 
+#include "model/buffer.h"
 #include "model/problem.h"
-#include "model/sink.h"
 
 struct accuracy_row {
     const char *problem;              // configurations of one problem share the text
@@ -41,8 +41,8 @@ double kendall_tau(const double *a, const double *b, size_t count);
 double best_utilisation(const double *peak_ns, const double *measured_ns, size_t count);
 
 // The S-curve as CSV (rank, share, ratio, problem) and as a self-contained SVG figure.
-void accuracy_scurve_csv(const struct sink *sink, const struct accuracy_row *rows, size_t count);
-void accuracy_scurve_svg(const struct sink *sink, const struct accuracy_row *rows, size_t count,
+void accuracy_scurve_csv(struct buffer *out, const struct accuracy_row *rows, size_t count);
+void accuracy_scurve_svg(struct buffer *out, const struct accuracy_row *rows, size_t count,
                          const char *title);
 
 #endif

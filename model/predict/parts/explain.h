@@ -4,11 +4,11 @@
 #ifndef PLUMB_EXPLAIN_H
 #define PLUMB_EXPLAIN_H
 
+#include "model/buffer.h"
 #include "model/predict.h"
-#include "model/sink.h"
 
 // `measured_us` 0: there is no measurement to compare with. Times are printed in microseconds.
-void explain_prediction(const struct sink *sink, const struct model *model,
+void explain_prediction(struct buffer *out, const struct model *model,
                         const struct predict_input *input, const struct prediction *prediction,
                         double measured_us);
 

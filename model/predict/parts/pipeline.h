@@ -24,8 +24,8 @@
 #ifndef PLUMB_PIPELINE_H
 #define PLUMB_PIPELINE_H
 
+#include "model/buffer.h"
 #include "model/problem.h"
-#include "model/sink.h"
 
 struct pipeline {
     double load_a, load_b, math, epilogue; // T_A, T_B, T_M, T_E; >= 0
@@ -55,10 +55,10 @@ void pipeline_events_free(struct pipeline_events *events);
 // The timeline of `waves` equal waves after `launch`: Chrome trace JSON (chrome://tracing,
 // Perfetto; one row per warp, `unit_us` microseconds per time unit), or a self-contained SVG of one
 // wave.
-void pipeline_write_trace(const struct sink *sink, const struct pipeline *pipeline,
+void pipeline_write_trace(struct buffer *out, const struct pipeline *pipeline,
                           const struct pipeline_events *events, double launch, int64_t waves,
                           double unit_us);
-void pipeline_write_svg(const struct sink *sink, const struct pipeline *pipeline,
+void pipeline_write_svg(struct buffer *out, const struct pipeline *pipeline,
                         const struct pipeline_events *events, const char *unit);
 
 // A whole kernel: waves = ceil(tiles / SMs), each a wave of K / tile_k stages, after `launch`.

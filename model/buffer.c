@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Text that grows in memory, with the escapes of CSV, XML and JSON. Nothing here opens a file.
+#include "model/buffer.h"
+
+#include "model/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void reserve(struct buffer *buffer, size_t more)
+{
+    size_t needed = buffer->length + more + 1;
+    if (needed <= buffer->capacity)
+        return;
+    size_t capacity = buffer->capacity ? buffer->capacity : 256;
+    while (capacity < needed)
+        capacity *= 2;
+    buffer->bytes = xrealloc(buffer->bytes, capacity, 1);
+    buffer->capacity = capacity;
+}
+
+void buffer_add(struct buffer *buffer, const char *bytes, size_t length)
+{
+    reserve(buffer, length);
+    if (length > 0)
+        memcpy(buffer->bytes + buffer->length, bytes, length);
+    buffer->length += length;
+    buffer->bytes[buffer->length] = '\0';
+}
+
+void buffer_puts(struct buffer *buffer, const char *text)
+{
+    buffer_add(buffer, text, strlen(text));
+}
+
+void buffer_printf(struct buffer *buffer, const char *format, ...)
+{
+    va_list values, again;
+    va_start(values, format);
+    va_copy(again, values);
+    int length = vsnprintf(NULL, 0, format, values);
+    va_end(values);
+    if (length > 0) {
+        reserve(buffer, (size_t)length);
+        vsnprintf(buffer->bytes + buffer->length, (size_t)length + 1, format, again);
+        buffer->length += (size_t)length;
+    }
+    va_end(again);
+}
+
+void buffer_free(struct buffer *buffer)
+{
+    free(buffer->bytes);
+    *buffer = (struct buffer){0};
+}
+
+void buffer_number(struct buffer *buffer, double value)
+{
+    char text[NUMBER_TEXT];
+    number_text(text, value);
+    buffer_puts(buffer, text);
+}
+
+void buffer_csv(struct buffer *buffer, const char *text)
+{
+    // A leading '#' would read as a comment line, an edge blank could be trimmed by other readers.
+    size_t length = strlen(text);
+    bool plain = !strpbrk(text, ",\"\r\n") && text[0] != '#' && text[0] != ' ' &&
+                 (length == 0 || text[length - 1] != ' ');
+    if (plain) {
+        buffer_puts(buffer, text);
+        return;
+    }
+    buffer_puts(buffer, "\"");
+    for (const char *c = text; *c; c++) {
+        if (*c == '"')
+            buffer_puts(buffer, "\"");
+        buffer_add(buffer, c, 1);
+    }
+    buffer_puts(buffer, "\"");
+}
+
+void buffer_xml(struct buffer *buffer, const char *text)
+{
+    for (const char *c = text; *c; c++) {
+        if (*c == '<')
+            buffer_puts(buffer, "&lt;");
+        else if (*c == '>')
+            buffer_puts(buffer, "&gt;");
+        else if (*c == '&')
+            buffer_puts(buffer, "&amp;");
+        else if (*c == '"')
+            buffer_puts(buffer, "&quot;");
+        else if ((unsigned char)*c >= 0x20 || *c == '\n' || *c == '\t')
+            buffer_add(buffer, c, 1);
+    }
+}
+
+void buffer_json(struct buffer *buffer, const char *text, const char *also)
+{
+    const char *end = text + strlen(text);
+    while (text < end) {
+        const size_t length = utf8_length(NULL, text, (size_t)(end - text));
+        const unsigned char c = (unsigned char)*text;
+        if (length == 0)
+            buffer_puts(buffer, "\xef\xbf\xbd"); // U+FFFD
+        else if (c == '"' || c == '\\')
+            buffer_printf(buffer, "\\%c", c);
+        else if (c < 0x20 || c == 0x7f || strchr(also, c))
+            buffer_printf(buffer, "\\u%04x", c);
+        else
+            buffer_add(buffer, text, length);
+        text += length ? length : 1;
+    }
+}

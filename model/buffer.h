@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A growing piece of text in memory, and the escapes of the formats that text is written in. What
+// makes text (reports, exports, figures of models) writes into one; whoever asked for it writes the
+// file. A zeroed struct is an empty buffer.
+#ifndef PLUMB_BUFFER_H
+#define PLUMB_BUFFER_H
+
+#include "model/base.h"
+
+struct buffer {
+    char *bytes; // NUL-terminated, NULL while nothing was added
+    size_t length, capacity;
+};
+
+void buffer_add(struct buffer *buffer, const char *bytes, size_t length);
+void buffer_puts(struct buffer *buffer, const char *text);
+void buffer_printf(struct buffer *buffer, const char *format, ...) PRINTF_LIKE(2, 3);
+void buffer_free(struct buffer *buffer); // leaves it empty
+
+// The shortest text that reads back to the same double (model/text.h).
+void buffer_number(struct buffer *buffer, double value);
+// One CSV field, quoted as RFC 4180 says when it must be.
+void buffer_csv(struct buffer *buffer, const char *text);
+// Text inside XML, HTML or SVG: markup characters escaped, control bytes dropped.
+void buffer_xml(struct buffer *buffer, const char *text);
+// The inside of a JSON string, without the quotes around it: quotes, control bytes and the ASCII
+// characters of `also` escaped, bytes that are not UTF-8 as U+FFFD.
+void buffer_json(struct buffer *buffer, const char *text, const char *also);
+
+#endif
