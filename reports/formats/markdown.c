@@ -3,9 +3,8 @@
 // summary.md for a job summary or a pull request comment: the verdict, what changed (the worst
 // first, at most CHANGED_SHOWN rows), the rest folded away, and where the figures come from.
 //
-// Untrusted text cannot leave its cell: it is one line, every character that means something to
-// GitHub's Markdown is a character reference. GitHub looks for mentions and issue numbers in the
-// finished page, so "@" and "#" are also cut off from what follows by a zero-width space.
+// Untrusted text cannot leave its cell (reports/text/markdown.h).
+#include "reports/text/markdown.h"
 #include "reports/run/unbuilt.h"
 #include "reports/text/clean.h"
 #include "reports/view.h"
@@ -15,22 +14,6 @@
 #include <string.h>
 
 enum { CHANGED_SHOWN = 20, REST_SHOWN = 150, NAME_LIMIT = 80, SENTENCE_LIMIT = 240 };
-
-static void put_text(struct buffer *out, const char *text, size_t limit)
-{
-    struct buffer cleaned = {0};
-    clean_line(&cleaned, text, limit);
-    for (size_t i = 0; i < cleaned.length; i++) {
-        char c = cleaned.bytes[i];
-        if (c == '@' || c == '#')
-            buffer_printf(out, "&#%d;&#8203;", c);
-        else if (strchr("\\`*_{}[]()<>+-!|&:~$\"'=^.", c))
-            buffer_printf(out, "&#%d;", c);
-        else
-            buffer_add(out, &c, 1);
-    }
-    buffer_free(&cleaned);
-}
 
 static void put_commit(struct buffer *out, const struct commit *commit,
                        const struct report_context *context)
@@ -44,12 +27,12 @@ static void put_commit(struct buffer *out, const struct commit *commit,
     }
     bool linked = view_commit_link(&href, context ? context->commit_url : NULL, commit->id);
     buffer_puts(out, linked ? "[" : "");
-    put_text(out, id, NAME_LIMIT);
+    markdown_text(out, id, NAME_LIMIT);
     if (linked)
         buffer_printf(out, "](%s)", href.bytes);
     buffer_puts(out, " ");
     buffer_free(&href);
-    put_text(out, commit->summary, SENTENCE_LIMIT);
+    markdown_text(out, commit->summary, SENTENCE_LIMIT);
 }
 
 static void put_row(struct buffer *out, const struct view *view)
@@ -64,14 +47,14 @@ static void put_row(struct buffer *out, const struct view *view)
     view_reason(&sentence, view);
     buffer_printf(out, "| %s %s%s | ", view_symbol(r->verdict.kind),
                   verdict_kind_name(r->verdict.kind), view->is_environment ? " (environment)" : "");
-    put_text(out, r->kernel, NAME_LIMIT);
+    markdown_text(out, r->kernel, NAME_LIMIT);
     buffer_printf(out, " | %s | %s | %s | %s %s | ", view->shape, base, head, change,
                   isnan(view->change) ? "" : interval);
     if (isfinite(view->actual_predicted))
         buffer_printf(out, "%.2f | ", view->actual_predicted);
     else
         buffer_puts(out, "- | ");
-    put_text(out, sentence.bytes, SENTENCE_LIMIT);
+    markdown_text(out, sentence.bytes, SENTENCE_LIMIT);
     buffer_puts(out, " |\n");
     buffer_free(&sentence);
 }
@@ -100,7 +83,8 @@ static void put_verdict(struct buffer *out, const struct run *run)
     buffer_printf(out, "## %s plumb: %s\n\n**",
                   (size_t)run->conclusion < ARRAY_COUNT(marks) ? marks[run->conclusion] : "",
                   view_conclusion(run->conclusion));
-    put_text(out, run->headline ? run->headline : view_conclusion(run->conclusion), CLEAN_LINE);
+    markdown_text(out, run->headline ? run->headline : view_conclusion(run->conclusion),
+                  CLEAN_LINE);
     buffer_puts(out, "**\n\n");
     if (run->study_count)
         return; // it has rows of its own
@@ -119,23 +103,23 @@ static void put_unbuilt(struct buffer *out, const struct run *run, enum sample_r
     if (!f->reason)
         return;
     unbuilt_sentence(&sentence, run, role);
-    put_text(out, sentence.bytes, SENTENCE_LIMIT);
+    markdown_text(out, sentence.bytes, SENTENCE_LIMIT);
     buffer_puts(out, "\n\n");
     if (f->count)
         buffer_puts(out, "| where | what the build's tools said first |\n|---|---|\n");
     for (size_t i = 0; i < f->count; i++) {
         const struct build_error *e = &f->errors[i];
         buffer_puts(out, "| ");
-        put_text(out, e->file[0] ? e->file : "-", SENTENCE_LIMIT);
+        markdown_text(out, e->file[0] ? e->file : "-", SENTENCE_LIMIT);
         if (e->file[0] && e->line)
             buffer_printf(out, ":%u", e->line);
         buffer_puts(out, " | ");
-        put_text(out, e->text, SENTENCE_LIMIT);
+        markdown_text(out, e->text, SENTENCE_LIMIT);
         buffer_puts(out, " |\n");
     }
     if (f->log[0]) {
         buffer_puts(out, "\nlog: ");
-        put_text(out, f->log, CLEAN_LINE);
+        markdown_text(out, f->log, CLEAN_LINE);
         buffer_puts(out, "\n");
     }
     buffer_puts(out, "\n");
@@ -166,7 +150,7 @@ static void put_study_row(struct buffer *out, const struct study_result *s)
     view_percent(change, expm1(s->log_ratio));
     view_percent(detectable, expm1(s->detectable));
     buffer_printf(out, "| %s | ", study_kind_name(s->kind));
-    put_text(out, s->kernel, NAME_LIMIT);
+    markdown_text(out, s->kernel, NAME_LIMIT);
     buffer_printf(out, " | %s | %s | %s | %u | %u | %u | %u | %u | %u | %s | %.2f |\n", shape, base,
                   change, s->gates, s->slower, s->faster, s->same, s->undecided, s->broken,
                   detectable, s->gpu_s);
@@ -208,17 +192,17 @@ static void put_provenance(struct buffer *out, const struct run *run,
     for (size_t i = 0; i < run->device_count; i++) {
         const struct device *d = &run->devices[i];
         buffer_puts(out, "| device | ");
-        put_text(out, d->name, NAME_LIMIT);
+        markdown_text(out, d->name, NAME_LIMIT);
         buffer_puts(out, ", driver ");
-        put_text(out, d->driver, NAME_LIMIT);
+        markdown_text(out, d->driver, NAME_LIMIT);
         buffer_puts(out, ", runtime ");
-        put_text(out, d->runtime, NAME_LIMIT);
+        markdown_text(out, d->runtime, NAME_LIMIT);
         buffer_puts(out, ", ");
-        put_text(out, d->uuid, NAME_LIMIT);
+        markdown_text(out, d->uuid, NAME_LIMIT);
         buffer_puts(out, " |\n");
     }
     buffer_puts(out, "| tool | plumb ");
-    put_text(out, run->tool_version, NAME_LIMIT);
+    markdown_text(out, run->tool_version, NAME_LIMIT);
     buffer_printf(out, ", %s |\n| started | %s |\n\n</details>\n", run_kind_name(run->kind),
                   started);
 }
@@ -249,6 +233,6 @@ static void write(struct buffer *out, const struct run *run, const struct report
 const struct report report_markdown = {
     .name = "markdown",
     .file = "summary.md",
-    .why = "job summaries and pull request comments",
+    .why = "job summaries",
     .write = write,
 };

@@ -6,7 +6,6 @@
 // packages) and the build, which the tests' own build stands for.
 #include "tests/helpers/helper_repo.h"
 
-#include <ctype.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -119,15 +118,41 @@ static void steps_are_the_ones_that_are_known(void **state)
     }
 }
 
-static void actions_are_githubs_own_with_a_version(void **state)
+// Lines of all workflows that `grep` finds, and whether it found any.
+static bool grep_workflows(const char *pattern, const char *files)
+{
+    char *command =
+        xprintf("cd '%s/.github/workflows' && grep -HnE '%s' %s", TEST_SOURCE, pattern, files);
+    int status = system(command);
+    free(command);
+    assert_true(status != -1 && WIFEXITED(status) && WEXITSTATUS(status) < 2);
+    return WEXITSTATUS(status) == 0;
+}
+
+static void actions_are_githubs_own_pinned_by_their_hash(void **state)
 {
     (void)state;
     assert_true(flow.use_count >= 5);
-    for (size_t i = 0; i < flow.use_count; i++) {
-        const char *at = strchr(flow.uses[i], '@');
-        if (strncmp(flow.uses[i], "actions/", 8) != 0 || !at || at[1] != 'v' || !isdigit(at[2]))
-            fail_msg("uses: %s", flow.uses[i]);
-    }
+    assert_true(grep_workflows("uses: actions/[a-z/-]+@[0-9a-f]{40} # v", "*.yml"));
+    char *command = xprintf("cd '%s/.github/workflows' && grep -hE 'uses:' *.yml | "
+                            "grep -vE 'uses: actions/[a-z/-]+@[0-9a-f]{40} # v[0-9.]+$'",
+                            TEST_SOURCE);
+    assert_int_not_equal(system(command), 0);
+    free(command);
+}
+
+// gpu.yml builds the judge from the base, and the label that starts it falls with every push.
+static void a_pull_request_does_not_build_its_own_judge(void **state)
+{
+    (void)state;
+    assert_true(grep_workflows("ref: .*pull_request\\.base\\.sha", "gpu.yml"));
+    assert_false(grep_workflows("ref: .*head", "gpu.yml comment.yml label.yml"));
+    assert_false(grep_workflows("synchronize", "gpu.yml"));
+    assert_true(grep_workflows("synchronize", "label.yml"));
+    // What runs with the base's rights checks nothing of the pull request out.
+    assert_false(grep_workflows("uses:", "label.yml"));
+    assert_false(grep_workflows("pull_request_target", "gpu.yml comment.yml ci.yml nightly.yml"));
+    assert_false(grep_workflows("secrets\\.", "gpu.yml"));
 }
 
 // What a commit, a branch or a pull request is called must not become a command.
@@ -209,7 +234,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_are_the_ones_that_are_known),
-        cmocka_unit_test(actions_are_githubs_own_with_a_version),
+        cmocka_unit_test(actions_are_githubs_own_pinned_by_their_hash),
+        cmocka_unit_test(a_pull_request_does_not_build_its_own_judge),
         cmocka_unit_test(no_text_from_outside_reaches_a_shell),
         cmocka_unit_test(the_nights_step_makes_site_output_and_summary),
         cmocka_unit_test(the_next_night_goes_on_from_the_store_it_is_given),

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ci/comment, the trusted half of a gate on a stranger's pull request: whatever the untrusted half
+// left, one short comment comes out that speaks of the commit that ran, or says that there is no
+// verdict.
+#include "model/base.h"
+#include "tests/helpers/helper_files.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define RECORD TEST_SOURCE "/baselines/recorded/h200/fp32-run-3.jsonl"
+#define HEAD   "a03b37ede9b90413e6f094e1f563995b76bdbe97"
+
+enum { GITHUB_LIMIT = 65536 };
+
+static char *folder;
+
+static int set_up(void **state)
+{
+    (void)state;
+    folder = helper_directory();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    helper_discard(folder);
+    free(folder);
+    return 0;
+}
+
+// The comment on what `make` leaves in the file `result`; the caller frees.
+static char *comment_on(const char *make, const char *head)
+{
+    char *command = xprintf("cd '%s' && rm -rf result comment.md && { %s; } && sh '" TEST_SOURCE
+                            "/ci/comment' --plumb '" TEST_BIN "/plumb' --result result --head %s "
+                            "--url https://example.org/run --out comment.md",
+                            folder, make, head);
+    assert_int_equal(system(command), 0);
+    free(command);
+    char *path = xprintf("%s/comment.md", folder), *text = helper_read(path, NULL);
+    free(path);
+    assert_int_equal(strncmp(text, "<!-- plumb -->\n### ", 19), 0);
+    assert_true(strlen(text) < GITHUB_LIMIT);
+    assert_non_null(strstr(text, "https://example.org/run"));
+    return text;
+}
+
+static void a_gate_becomes_a_line_a_kernel(void **state)
+{
+    (void)state;
+    char *text = comment_on("cp '" RECORD "' result", HEAD);
+    assert_non_null(strstr(text, "plumb: regression: 1 kernel slower"));
+    assert_non_null(strstr(text, "the worst of 10 problems"));
+    assert_non_null(strstr(text, "plumb gate --base d9f93f668e --head a03b37ede9"));
+    assert_null(strstr(text, "= same"));
+    free(text);
+}
+
+static void a_file_that_is_no_result_gives_no_verdict(void **state)
+{
+    (void)state;
+    static const char *const makes[] = {"true",
+                                        "ln -s '" RECORD "' result",
+                                        "mkdir result",
+                                        "head -c 1000 /dev/zero > result",
+                                        "echo '{\"run\": {}}' > result",
+                                        "truncate -s 65M result",
+                                        "head -c 200000 '" RECORD "' > result"};
+    for (size_t i = 0; i < ARRAY_COUNT(makes); i++) {
+        char *text = comment_on(makes[i], HEAD);
+        if (!strstr(text, "no verdict"))
+            fail_msg("%s: %s", makes[i], text);
+        free(text);
+    }
+}
+
+// A result of another commit must not stand under this one.
+static void a_gate_of_another_commit_is_not_believed(void **state)
+{
+    (void)state;
+    char *text = comment_on("cp '" RECORD "' result", "0123456789012345678901234567890123456789");
+    assert_non_null(strstr(text, "no gate of the commit 0123456789"));
+    free(text);
+}
+
+// Names and sentences that would mention people, close the table or bring markup of their own.
+static void hostile_text_stays_text(void **state)
+{
+    (void)state;
+    char *text = comment_on("sed 's/NVIDIA H200/@team <img src=x> | [a](http:b) `/g;"
+                            "s/tiled_fp32 \\([0-9]\\)/@all #1 **\\1/g' '" RECORD "' > result",
+                            HEAD);
+    assert_null(strstr(text, "@team"));
+    assert_null(strstr(text, "@all"));
+    assert_null(strstr(text, "<img"));
+    assert_null(strstr(text, "](http:b"));
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_gate_becomes_a_line_a_kernel),
+        cmocka_unit_test(a_file_that_is_no_result_gives_no_verdict),
+        cmocka_unit_test(a_gate_of_another_commit_is_not_believed),
+        cmocka_unit_test(hostile_text_stays_text),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
