@@ -4,7 +4,7 @@
 #ifndef PLUMB_REPORTS_MARKDOWN_H
 #define PLUMB_REPORTS_MARKDOWN_H
 
-#include "reports/text/buffer.h"
+#include "model/buffer.h"
 
 // At most `limit` bytes of the text, on one line. It cannot leave its cell: every character that
 // means something to Markdown is a character reference. GitHub looks for mentions and issue numbers
