@@ -115,8 +115,11 @@ static int set_key(struct parser *p, enum key key, const char *value)
         text_copy(e->commit, sizeof(e->commit), value);
         return 0;
     case KEY_LEVEL:
-        if (parse_double(&e->level, value) || fabs(e->level) > 10)
-            return error_set(p->err, "%s:%d: level is a log ratio, a number such as 0.0312",
+        e->removed = strcmp(value, "removed") == 0;
+        if (!e->removed && (parse_double(&e->level, value) || fabs(e->level) > 10))
+            return error_set(p->err,
+                             "%s:%d: level is a log ratio, a number such as 0.0312, or the word "
+                             "removed",
                              p->name, p->line);
         return 0;
     case KEY_WHEN:
@@ -245,16 +248,18 @@ int epoch_format(char **out, const struct epoch *epoch, struct arena *arena, str
         return error_set(err, "an epoch's reason and who are one line each, and not empty");
     if (!is_series(epoch->series))
         return error_set(err, "an epoch's series is KERNEL PROBLEM DEVICE, three patterns");
-    if (!is_object_id(epoch->commit) || !(fabs(epoch->level) <= 10))
+    if (!is_object_id(epoch->commit) || !(fabs(epoch->level) <= 10) ||
+        (epoch->removed && epoch->level != 0))
         return error_set(err, "an epoch needs a full commit id and a level within +-10");
     date_of((epoch->when_s - (epoch->when_s % 86400 < 0 ? 86399 : 0)) / 86400, &year, &month, &day);
     if (year < 1970 || year > 9999)
         return error_set(err, "an epoch's date is in the years 1970 to 9999");
+    const char *level = epoch->removed ? "removed" : arena_printf(arena, "%.17g", epoch->level);
     *out = arena_printf(arena,
-                        "series = %s\ncommit = %s\nlevel  = %.17g\nreason = %s\nwho    = %s\n"
+                        "series = %s\ncommit = %s\nlevel  = %s\nreason = %s\nwho    = %s\n"
                         "when   = %04d-%02d-%02d\n",
-                        epoch->series, epoch->commit, epoch->level, epoch->reason, epoch->who, year,
-                        month, day);
+                        epoch->series, epoch->commit, level, epoch->reason, epoch->who, year, month,
+                        day);
     return 0;
 }
 
@@ -298,11 +303,23 @@ bool epoch_matches(const struct epoch *epoch, const char *kernel, const struct p
     return true;
 }
 
+bool epoch_known(const struct epoch_list *list, const struct epoch *epoch)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const struct epoch *k = &list->epochs[i];
+        if (strcmp(k->series, epoch->series) == 0 && strcmp(k->commit, epoch->commit) == 0 &&
+            k->level == epoch->level && k->removed == epoch->removed)
+            return true;
+    }
+    return false;
+}
+
 const struct epoch *epoch_find(const struct epoch_list *list, const char *kernel,
                                const struct problem *problem, const char *device_uuid)
 {
     for (size_t i = list->count; i > 0; i--) {
-        if (epoch_matches(&list->epochs[i - 1], kernel, problem, device_uuid))
+        if (!list->epochs[i - 1].removed &&
+            epoch_matches(&list->epochs[i - 1], kernel, problem, device_uuid))
             return &list->epochs[i - 1];
     }
     return NULL;

@@ -6,10 +6,17 @@
 // The file is UTF-8 lines. '#' starts a comment line. An epoch is a block of `key = value` lines
 // that starts with its series and ends at an empty line:
 //
-//     series = tiled 4096x4096x4096:bf16-bf16:tn *     kernel, problem, device UUID; '*' and '?'
-//     match commit = 1f0c...                                 from this commit on level  = 0.0312
-//     accepted log ratio, new / old reason = wider tiles trade this shape for the large ones who =
-//     A. Author <author@example.org> when   = 2026-11-21                              UTC
+//     series = tiled 4096x4096x4096:bf16-bf16:tn *
+//     commit = 1f0c...
+//     level  = 0.0312
+//     reason = wider tiles trade this shape for the large ones
+//     who    = A. Author <author@example.org>
+//     when   = 2026-11-21
+//
+// The series is kernel, problem and device UUID, in which '*' and '?' match; the commit is the one
+// from which on it holds; the level is the accepted log ratio, new / old, or the word "removed":
+// the kernel may go. When is a day, UTC. A gate accepts what an epoch that came with the change
+// covers (ci/gate/accepting.h).
 //
 // Every key is needed, once. Parsing and writing are pure: text in, structs out; no I/O.
 #ifndef PLUMB_EPOCH_H
@@ -22,7 +29,8 @@ enum { EPOCH_SERIES_TEXT = 320 };
 struct epoch {
     const char *series; // "KERNEL PROBLEM DEVICE", each part a pattern
     char commit[OBJECT_ID_TEXT];
-    double level; // accepted log(new / old)
+    double level; // accepted log(new / old); 0 when removed
+    bool removed; // what is accepted is that the kernel goes
     const char *reason;
     const char *who;
     int64_t when_s; // midnight UTC of the day
@@ -45,7 +53,10 @@ int epoch_format(char **out, const struct epoch *epoch, struct arena *arena, str
 bool epoch_matches(const struct epoch *epoch, const char *kernel, const struct problem *problem,
                    const char *device_uuid);
 
-// The last epoch in the list that covers the series; NULL if none.
+// Has the list this very epoch: series, commit and level?
+bool epoch_known(const struct epoch_list *list, const struct epoch *epoch);
+
+// The last epoch with a level in the list that covers the series; NULL if none.
 const struct epoch *epoch_find(const struct epoch_list *list, const char *kernel,
                                const struct problem *problem, const char *device_uuid);
 

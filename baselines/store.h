@@ -189,6 +189,7 @@ struct past_point {
 struct past {
     struct past_point *points;
     size_t count;
+    const char *newest_code; // id of the last point's; "" unknown
 };
 int store_past(struct past *out, struct store *store, const struct series *series,
                const struct history_query *query, struct arena *arena, struct error *err);

@@ -63,7 +63,7 @@ int load_measurement(struct measurement *out, struct store *store, int64_t key, 
         int status = statement_step(store, row, err);
         if (status <= 0)
             return status < 0 ? -1 : store_damaged(store, "a measurement is missing", err);
-        if (measurement_state_parse(&m.state, column_text(row, 0)))
+        if (measurement_state_parse(&m.state, column_text(row, 0)) || m.state == MEASURED_NOT_TAKEN)
             status = store_damaged(store, "a measurement's state", err);
         m.max_error = row_real(row, 4);
         m.tolerance = row_real(row, 5);

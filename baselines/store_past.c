@@ -161,19 +161,28 @@ static int join(struct reading *r, const struct predicted *all, size_t count, st
     return 0;
 }
 
+// Points are read newest first, unless the oldest were asked for.
+static const struct past_point *newest_of(const struct reading *r,
+                                          const struct history_query *query)
+{
+    return &r->points[query->oldest ? r->used - 1 : 0];
+}
+
 int store_past(struct past *out, struct store *store, const struct series *series,
                const struct history_query *query, struct arena *arena, struct error *err)
 {
     struct reading r = {.store = store, .arena = arena};
     struct predicted *predicted = NULL;
+    const char *newest = "";
     size_t count = 0;
     int64_t key;
     int status = -1;
     if (content_find_series(&key, store, series, err) || read_points(&r, key, query, err) ||
         (!query->oldest && read_predictions(&predicted, &count, &r, key, err)) ||
-        join(&r, predicted, count, err))
+        join(&r, predicted, count, err) ||
+        (r.used && name_of(&newest, &r, SQL_PAST_CODE, newest_of(&r, query)->code, err)))
         goto done;
-    *out = (struct past){.count = r.used};
+    *out = (struct past){.count = r.used, .newest_code = newest};
     out->points = arena_alloc(arena, r.used * sizeof(*r.points));
     for (size_t i = 0; i < r.used; i++)
         out->points[i] = r.points[query->oldest ? i : r.used - 1 - i];

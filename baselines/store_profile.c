@@ -83,7 +83,7 @@ static int save_epochs(struct store *store, const struct epoch_list *list, struc
         const struct epoch *e = &list->epochs[i];
         if (statement_run(store, err, SQL_ADD_EPOCH,
                           CELLS(TEXT(e->series), TEXT(e->commit), REAL(e->level), TEXT(e->reason),
-                                TEXT(e->who), INT(e->when_s))))
+                                TEXT(e->who), INT(e->when_s), INT(e->removed))))
             return -1;
     }
     return 0;

@@ -139,13 +139,10 @@ static int find_place(struct place *place, struct store *store, const struct run
                         head_known ? NULL : &result->traits, err);
 }
 
-static bool is_absent(const struct measurement *m)
-{
-    return m->count == 0 && m->state == MEASURED_OK;
-}
-
 static int check_samples(const struct measurement *m, const char *kernel, struct error *err)
 {
+    if (m->state == MEASURED_OK && m->count == 0)
+        return error_set(err, "%s: a measurement that is ok has samples; not stored", kernel);
     if (m->count > PACK_SAMPLES)
         return error_set(err, "%s: %zu samples in one measurement, more than %d", kernel, m->count,
                          PACK_SAMPLES);
@@ -206,7 +203,7 @@ static int place_measurement(int64_t *key, struct store *store, const struct pla
                       CELLS(INT(place->series), TEXT(code), m->regime ? TEXT(m->regime) : NOTHING,
                             TEXT(place->driver), m->regime ? TEXT(m->regime) : NOTHING)))
         return -1;
-    if (*key || is_absent(m))
+    if (*key || m->state == MEASURED_NOT_TAKEN)
         return 0;
     if (check_samples(m, result->kernel, err))
         return -1;

@@ -33,19 +33,24 @@ static int find_name(const char *const *names, int count, const char *name)
         return 0;                                                                                  \
     }
 
-NAMED_ENUM(measurement_state, enum measurement_state, MEASUREMENT_STATES, "ok", "wrong", "crashed",
-           "timeout", "unbuildable", "unsupported", "missing")
+NAMED_ENUM(measurement_state, enum measurement_state, MEASUREMENT_STATES, "not taken", "ok",
+           "wrong", "crashed", "timeout", "unbuildable", "unsupported", "missing")
 PARSED_ENUM(measurement_state, enum measurement_state, MEASUREMENT_STATES)
-NAMED_ENUM(verdict_kind, enum verdict_kind, VERDICT_KINDS, "same", "slower", "faster", "undecided",
-           "broken", "new")
+NAMED_ENUM(verdict_kind, enum verdict_kind, VERDICT_KINDS, "not measured", "same", "slower",
+           "faster", "undecided", "broken", "new", "accepted")
 PARSED_ENUM(verdict_kind, enum verdict_kind, VERDICT_KINDS)
-NAMED_ENUM(cause, enum cause, CAUSES, "none", "kernel", "environment", "model", "placement")
+NAMED_ENUM(cause, enum cause, CAUSES, "none", "kernel", "environment", "model", "placement", "base")
 PARSED_ENUM(cause, enum cause, CAUSES)
 NAMED_ENUM(run_kind, enum run_kind, RUN_KINDS, "measure", "gate", "study", "bisect", "import")
 PARSED_ENUM(run_kind, enum run_kind, RUN_KINDS)
 NAMED_ENUM(study_kind, enum study_kind, STUDY_KINDS, "aa", "slower", "faster")
 PARSED_ENUM(study_kind, enum study_kind, STUDY_KINDS)
 NAMED_ENUM(bound, enum bound, BOUNDS, "unknown", "compute", "memory", "latency", "epilogue")
+
+const enum verdict_kind verdict_order[VERDICT_KINDS] = {
+    VERDICT_ACCEPTED,     VERDICT_BROKEN, VERDICT_SLOWER, VERDICT_UNDECIDED,
+    VERDICT_NOT_MEASURED, VERDICT_FASTER, VERDICT_NEW,    VERDICT_SAME,
+};
 
 static int by_value(const void *left, const void *right)
 {

@@ -56,7 +56,8 @@ struct sample {
 };
 
 enum measurement_state {
-    MEASURED_OK,
+    MEASURED_NOT_TAKEN,   // nobody has tried: no samples, and nothing is known
+    MEASURED_OK,          // it has samples
     MEASURED_WRONG,       // output differs from the reference: it has no time
     MEASURED_CRASHED,     // the bench child died in it
     MEASURED_TIMEOUT,     // it ran past its limit
@@ -107,15 +108,21 @@ struct prediction {
     size_t part_count;
 };
 
+// Nothing is "same" but what was measured or runs the same machine code. A verdict that nobody gave
+// is "not measured".
 enum verdict_kind {
+    VERDICT_NOT_MEASURED, // no device, no such problem, or nobody has tried; the sentence says why
     VERDICT_SAME,
     VERDICT_SLOWER,
     VERDICT_FASTER,
     VERDICT_UNDECIDED,
-    VERDICT_BROKEN, // unbuildable, wrong, crashed, timed out
-    VERDICT_NEW,    // nothing to compare with
+    VERDICT_BROKEN,   // unbuildable, wrong, crashed, timed out, gone
+    VERDICT_NEW,      // nothing to compare with
+    VERDICT_ACCEPTED, // slower or gone, and the change itself or the policy says that it is meant
     VERDICT_KINDS
 };
+// All kinds, in the order that people are told of them.
+extern const enum verdict_kind verdict_order[VERDICT_KINDS];
 const char *verdict_kind_name(enum verdict_kind kind);
 int verdict_kind_parse(enum verdict_kind *out, const char *name);
 
@@ -125,6 +132,7 @@ enum cause {
     CAUSE_ENVIRONMENT, // controls moved too, or the code is the same
     CAUSE_MODEL,       // the model's version changed
     CAUSE_PLACEMENT,   // the sign depends on where the process put things
+    CAUSE_BASE,        // broken on the base too: this change did not do it
     CAUSES
 };
 const char *cause_name(enum cause cause);
@@ -174,6 +182,7 @@ struct history_point {
 struct history {
     struct history_point *points;
     size_t count;
+    char newest_code[OBJECT_ID_TEXT]; // code id of the last point; "": not known
 };
 
 // One series in one run.

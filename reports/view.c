@@ -25,17 +25,19 @@ static bool has_cause_outside(enum cause cause)
     return cause == CAUSE_ENVIRONMENT || cause == CAUSE_MODEL || cause == CAUSE_PLACEMENT;
 }
 
-// Slower for a reason outside the kernel must not fail a change (cause_fails()), but it is no pass
-// either: nothing is known about the kernel then.
+// Slower for a reason outside the kernel, or broken on the base too, must not fail a change
+// (cause_fails()), but it is no pass either: nothing is known about the kernel then.
 static enum outcome outcome_of(const struct run *run, const struct result *result)
 {
     const struct verdict *v = &result->verdict;
     if (v->kind == VERDICT_BROKEN)
-        return OUTCOME_BROKEN;
+        return cause_fails(v) ? OUTCOME_BROKEN : OUTCOME_UNDECIDED;
+    if (v->kind == VERDICT_ACCEPTED)
+        return OUTCOME_PASSED;
+    if (v->kind == VERDICT_NOT_MEASURED)
+        return OUTCOME_UNDECIDED;
     bool judged = v->kind == VERDICT_SLOWER || v->kind == VERDICT_FASTER || v->kind == VERDICT_SAME;
     if (v->kind == VERDICT_UNDECIDED || (judged && run->self_test.void_run))
-        return OUTCOME_UNDECIDED;
-    if (result->head.state == MEASURED_UNSUPPORTED || result->head.state == MEASURED_MISSING)
         return OUTCOME_UNDECIDED;
     if (v->kind == VERDICT_SLOWER)
         return cause_fails(v) ? OUTCOME_REGRESSED : OUTCOME_UNDECIDED;
@@ -90,7 +92,8 @@ static struct view view_one(const struct run *run, size_t index,
     view.lower = expm1(v->lower);
     view.upper = expm1(v->upper);
     bool compared = v->pairs > 0 || v->log_ratio != 0 || v->upper > v->lower;
-    if (!compared || v->kind == VERDICT_BROKEN || v->kind == VERDICT_NEW)
+    if (!compared || v->kind == VERDICT_BROKEN || v->kind == VERDICT_NEW ||
+        v->kind == VERDICT_NOT_MEASURED)
         view.change = view.lower = view.upper = NAN;
     const struct prediction *p = &result->prediction;
     view.actual_predicted = p->feasible && p->time_ns > 0 ? view.head_ns / p->time_ns : NAN;
@@ -104,16 +107,19 @@ static struct view view_one(const struct run *run, size_t index,
 
 static int verdict_rank(enum verdict_kind kind)
 {
-    static const int rank[VERDICT_KINDS] = {
-        [VERDICT_BROKEN] = 0, [VERDICT_SLOWER] = 1, [VERDICT_UNDECIDED] = 2,
-        [VERDICT_FASTER] = 3, [VERDICT_NEW] = 4,    [VERDICT_SAME] = 5,
-    };
-    return rank[kind];
+    int rank = 0;
+    while (verdict_order[rank] != kind)
+        rank++;
+    return rank;
 }
 
 static int by_importance(const void *left, const void *right)
 {
     const struct view *a = left, *b = right;
+    const bool accepted_a = a->result->verdict.kind == VERDICT_ACCEPTED;
+    const bool accepted_b = b->result->verdict.kind == VERDICT_ACCEPTED;
+    if (accepted_a != accepted_b)
+        return accepted_a ? -1 : 1; // whoever reviews the change must see what it accepts
     if (a->outcome != b->outcome)
         return a->outcome < b->outcome ? -1 : 1;
     int rank = verdict_rank(a->result->verdict.kind) - verdict_rank(b->result->verdict.kind);
@@ -295,8 +301,9 @@ void view_short_id(char out[VIEW_TEXT], const char *id)
 const char *view_symbol(enum verdict_kind kind)
 {
     static const char *const symbols[VERDICT_KINDS] = {
-        [VERDICT_SAME] = "=",      [VERDICT_SLOWER] = "▲", [VERDICT_FASTER] = "▼",
-        [VERDICT_UNDECIDED] = "?", [VERDICT_BROKEN] = "✕", [VERDICT_NEW] = "+",
+        [VERDICT_NOT_MEASURED] = "–", [VERDICT_SAME] = "=",      [VERDICT_SLOWER] = "▲",
+        [VERDICT_FASTER] = "▼",       [VERDICT_UNDECIDED] = "?", [VERDICT_BROKEN] = "✕",
+        [VERDICT_NEW] = "+",          [VERDICT_ACCEPTED] = "✓",
     };
     return symbols[kind];
 }

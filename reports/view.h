@@ -11,7 +11,7 @@
 enum outcome {
     OUTCOME_BROKEN,    // error
     OUTCOME_REGRESSED, // failure: slower, and the kernel itself is why
-    OUTCOME_UNDECIDED, // skipped: no conclusion, or slower for a reason outside the kernel
+    OUTCOME_UNDECIDED, // skipped: no conclusion, not measured, or a reason outside this change
     OUTCOME_PASSED
 };
 

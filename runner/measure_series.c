@@ -151,7 +151,8 @@ static int take_state(void *context, const struct wire_record *record, struct er
     if (wire_text(record, "launches") &&
         wire_int(&launches, record, "launches", 0, UINT32_MAX, err))
         return -1;
-    if (!state || measurement_state_parse(&outcome->state, state))
+    if (!state || measurement_state_parse(&outcome->state, state) ||
+        outcome->state == MEASURED_NOT_TAKEN)
         return error_set(err, "'%.40s' is no state", state ? state : "");
     outcome->role = role && strcmp(role, "base") == 0 ? ROLE_BASE : ROLE_HEAD;
     outcome->launches = (uint32_t)launches;
@@ -376,7 +377,9 @@ void measurement_fill(struct measurement *out, const struct bench_outcome *outco
                       const struct sample_list *samples, struct arena *arena)
 {
     struct measurement measurement = {
-        .state = outcome->state,
+        // Well, but stopped before the first sample: nothing is known of it.
+        .state =
+            outcome->state == MEASURED_OK && !samples->count ? MEASURED_NOT_TAKEN : outcome->state,
         .count = samples->count,
         .max_error = outcome->max_error,
         .tolerance = outcome->tolerance,

@@ -87,6 +87,21 @@ const char *repository_name(const struct repository *repository)
     return repository->name;
 }
 
+int repository_user(char **name, char **mail, const struct repository *repository,
+                    struct arena *arena, struct error *err)
+{
+    git_signature *user = NULL;
+    const int code = git_signature_default(&user, repository->git);
+    if (code == GIT_ENOTFOUND)
+        return error_set(err, "git's configuration has no user.name and user.email");
+    if (code)
+        return error_set(err, "git's configuration: %s", git_words());
+    *name = arena_strdup(arena, user->name);
+    *mail = arena_strdup(arena, user->email);
+    git_signature_free(user);
+    return 0;
+}
+
 void content_id(char out[OBJECT_ID_TEXT], const void *bytes, size_t size)
 {
     git_libgit2_init();

@@ -21,6 +21,11 @@ const char *repository_directory(const struct repository *repository);
 // Last part of that path without ".git": what reports show. Borrowed until close.
 const char *repository_name(const struct repository *repository);
 
+// Who git's configuration says the user is, with all of its files, includes and worktrees; in the
+// arena. The error says how to set it.
+int repository_user(char **name, char **mail, const struct repository *repository,
+                    struct arena *arena, struct error *err);
+
 // One commit by any revision git understands (HEAD, v1.2, abc123, main~3). The error says when the
 // repository has no commit yet, and when a shallow clone may be why a revision is not there.
 int repository_commit(struct commit *out, const struct repository *repository, const char *revision,

@@ -149,7 +149,7 @@ static void put_measurement(FILE *file, bool *outer, const char *name, const str
     char seed[24];
     bool first = true;
     jsonl_name(file, outer, name);
-    if (m->count == 0 && m->state == MEASURED_OK) {
+    if (m->state == MEASURED_NOT_TAKEN) {
         fputs("null", file);
         return;
     }

@@ -82,9 +82,9 @@ static void put_run(FILE *file, const struct export_filter *filter, const struct
         const struct result *r = &run->results[i];
         if (filter->kernel && strcmp(filter->kernel, r->kernel) != 0)
             continue;
-        if (r->base.count || r->base.state != MEASURED_OK)
+        if (r->base.state != MEASURED_NOT_TAKEN)
             put_row(&out, run, uid, r, ROLE_BASE);
-        if (r->head.count || r->head.state != MEASURED_OK)
+        if (r->head.state != MEASURED_NOT_TAKEN)
             put_row(&out, run, uid, r, ROLE_HEAD);
     }
     if (out.length)

@@ -61,6 +61,8 @@ int export_epochs(struct store *store, const struct export_filter *filter, FILE 
         jsonl_text_member(file, &first, "series", (const char *)sqlite3_column_text(row, 0));
         jsonl_text_member(file, &first, "commit", (const char *)sqlite3_column_text(row, 1));
         jsonl_real_member(file, &first, "level", row_real(row, 2));
+        if (row_int(row, 6))
+            jsonl_bool_member(file, &first, "removed", true);
         jsonl_text_member(file, &first, "reason", (const char *)sqlite3_column_text(row, 3));
         jsonl_text_member(file, &first, "who", (const char *)sqlite3_column_text(row, 4));
         jsonl_int_member(file, &first, "when_s", row_int(row, 5));

@@ -50,6 +50,7 @@ void import_stand_in(struct measurement *m, struct arena *arena, double time_ns,
                                     .temperature_c = INT16_MIN,
                                     .power_mw = -1};
     m->count = 1;
+    m->state = MEASURED_OK;
 }
 
 bool import_is_object_id(const char *text)

@@ -178,12 +178,13 @@ static int begin_run(struct import *in, const struct table *table, size_t from, 
 static int read_measurement(struct measurement *out, struct import *in, const struct table *table,
                             size_t row, struct error *err)
 {
-    struct measurement m = {.max_error = NAN, .tolerance = NAN, .detail = "imported"};
+    struct measurement m = {
+        .state = MEASURED_OK, .max_error = NAN, .tolerance = NAN, .detail = "imported"};
     const char *state = field(table, row, COLUMN_state), *time = field(table, row, COLUMN_time_ns);
     const char *clock = field(table, row, COLUMN_clock_hz);
     double time_ns = 0, clock_hz = 0;
-    if (state[0] && measurement_state_parse(&m.state, state))
-        return refuse(in, COLUMN_state, "unknown", err);
+    if (state[0] && (measurement_state_parse(&m.state, state) || m.state == MEASURED_NOT_TAKEN))
+        return refuse(in, COLUMN_state, "a state that a measurement can have", err);
     if ((time[0] || m.state == MEASURED_OK) && (parse_double(&time_ns, time) || !(time_ns > 0)))
         return refuse(in, COLUMN_time_ns, "nanoseconds, a number above 0", err);
     if (clock[0] && (parse_double(&clock_hz, clock) || clock_hz < 0))

@@ -138,14 +138,16 @@ static bool read_measurement(struct measurement *out, const struct node *node, s
     *out = m;
     if (!node || node->type != NODE_OBJECT)
         return true;
-    if (measurement_state_parse(&m.state, node_text(node, "state", "")))
+    if (measurement_state_parse(&m.state, node_text(node, "state", "")) ||
+        m.state == MEASURED_NOT_TAKEN)
         return false;
     m.max_error = node_real(node, "max_error", NAN);
     m.tolerance = node_real(node, "tolerance", NAN);
     m.regime = node_text(node, "regime", "");
     m.detail = node_text(node, "detail", "");
     m.seed = strtoull(node_text(node, "seed", "0"), NULL, 10);
-    if (!read_samples(&m, node_member(node, "samples"), arena))
+    if (!read_samples(&m, node_member(node, "samples"), arena) ||
+        (m.state == MEASURED_OK && m.count == 0))
         return false;
     *out = m;
     return true;

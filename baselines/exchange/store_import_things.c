@@ -84,6 +84,7 @@ int import_epoch(struct import *in, const struct node *node, struct error *err)
 {
     struct epoch epoch = {.series = node_text(node, "series", ""),
                           .level = node_real(node, "level", NAN),
+                          .removed = node_bool(node, "removed", false),
                           .reason = node_text(node, "reason", ""),
                           .who = node_text(node, "who", ""),
                           .when_s = node_int(node, "when_s", 0)};

@@ -7,7 +7,6 @@
 #include "ci/settings/options.h"
 #include "ci/settings/store_option.h"
 #include "ci/settings/text_file.h"
-#include "runner/config.h"
 
 #include <errno.h>
 #include <math.h>
@@ -111,10 +110,12 @@ static const struct argp argp = {
     .options = table,
     .parser = parse,
     .args_doc = "[SERIES...]",
-    .doc = "Accepts changes of baseline: writes them as epochs into a file to be committed and "
-           "reviewed.\v"
-           "SERIES is 'KERNEL [PROBLEM [DEVICE]]' with * and ? as wildcards; without any, all that "
-           "the gate found slower or faster is accepted.",
+    .doc =
+        "Accepts changes of baseline: writes them as epochs into a file to be committed and "
+        "reviewed.\v"
+        "SERIES is 'KERNEL [PROBLEM [DEVICE]]' with * and ? as wildcards; without any, all that "
+        "the gate found slower, faster or gone is accepted. Commit the file with the change: the "
+        "gate then says accepted instead of slower (gate.accept in the policy).",
     .children = children,
 };
 
@@ -127,50 +128,31 @@ static const char *whole_pattern(struct arena *arena, const char *pattern)
     return arena_printf(arena, "%s%s", pattern, spaces == 0 ? " * *" : spaces == 1 ? " *" : "");
 }
 
-static void read_user(struct arena *arena, const char *path, const char **name, const char **mail)
-{
-    char text[65536];
-    struct config config;
-    struct error ignored;
-    FILE *file = fopen(path, "r");
-    size_t size = file ? fread(text, 1, sizeof(text), file) : 0;
-    if (file)
-        fclose(file);
-    if (size == 0 || size == sizeof(text) || config_parse(&config, text, size, path, &ignored))
-        return;
-    for (size_t i = 0; i < config.count; i++) {
-        const struct config_entry *e = &config.entries[i];
-        if (strcmp(e->section, "user") != 0 || e->subsection[0] || !e->value)
-            continue;
-        if (strcmp(e->key, "name") == 0)
-            *name = arena_strdup(arena, e->value);
-        else if (strcmp(e->key, "email") == 0)
-            *mail = arena_strdup(arena, e->value);
-    }
-    config_free(&config);
-}
-
 static int find_who(const char **out, const struct arguments *a, struct context *context,
                     struct error *err)
 {
-    const char *name = NULL, *mail = NULL, *home = getenv("HOME");
-    struct arena *arena = &context->arena;
-    if (!a->who && home)
-        read_user(arena, arena_printf(arena, "%s/.gitconfig", home), &name, &mail);
-    if (!a->who)
-        read_user(arena,
-                  arena_printf(arena, "%s/.git/config", repository_directory(context->repository)),
-                  &name, &mail);
-    if (!a->who && !name)
-        return error_set(err, "who accepts it? give --who='NAME <MAIL>', or set git's user.name");
-    *out = a->who ? a->who : arena_printf(arena, mail ? "%s <%s>" : "%s", name, mail);
+    char *name, *mail;
+    struct error why;
+    *out = a->who;
+    if (a->who)
+        return 0;
+    if (repository_user(&name, &mail, context->repository, &context->arena, &why))
+        return error_set(err, "who accepts it? %s; give --who='NAME <MAIL>', or set them",
+                         why.text);
+    *out = arena_printf(&context->arena, "%s <%s>", name, mail);
     return 0;
+}
+
+static bool is_gone(const struct result *r)
+{
+    return r->verdict.kind == VERDICT_BROKEN && r->head.state == MEASURED_MISSING;
 }
 
 static bool wanted(const struct arguments *a, struct arena *arena, const struct run *run,
                    const struct result *r)
 {
-    if (r->verdict.kind != VERDICT_SLOWER && r->verdict.kind != VERDICT_FASTER)
+    const bool moved = r->verdict.kind == VERDICT_SLOWER || r->verdict.kind == VERDICT_FASTER;
+    if (!moved && !is_gone(r))
         return false;
     for (int i = 0; i < a->pattern_count; i++) {
         const struct epoch pattern = {.series = whole_pattern(arena, a->patterns[i])};
@@ -186,7 +168,7 @@ static void add_epoch(struct epoch_list *list, const struct epoch *epoch)
     list->epochs[list->count++] = *epoch;
 }
 
-// One epoch per series that the gate found changed.
+// One epoch per series that the gate found changed or gone.
 static int from_run(struct epoch_list *out, const struct arguments *a, struct context *context,
                     struct epoch epoch, struct error *err)
 {
@@ -211,13 +193,15 @@ static int from_run(struct epoch_list *out, const struct arguments *a, struct co
         problem_format(problem, &r->problem);
         epoch.series = arena_printf(&context->arena, "%s %s %s", r->kernel, problem,
                                     run.devices[r->device].uuid);
-        epoch.level = r->verdict.log_ratio;
+        epoch.removed = is_gone(r);
+        epoch.level = epoch.removed ? 0 : r->verdict.log_ratio;
         add_epoch(out, &epoch);
     }
     run_free(&run);
-    return out->count ? 0
-                      : error_set(err, "run %lld: nothing slower or faster%s; nothing to accept",
-                                  (long long)id, a->pattern_count ? " matches" : "");
+    return out->count
+               ? 0
+               : error_set(err, "run %lld: nothing slower, faster or gone%s; nothing to accept",
+                           (long long)id, a->pattern_count ? " matches" : "");
 }
 
 static int choose(struct epoch_list *out, const struct arguments *a, struct context *context,
@@ -243,17 +227,6 @@ static int choose(struct epoch_list *out, const struct arguments *a, struct cont
     return 0;
 }
 
-static bool is_known(const struct epoch_list *known, const struct epoch *epoch)
-{
-    for (size_t i = 0; i < known->count; i++) {
-        const struct epoch *k = &known->epochs[i];
-        if (strcmp(k->series, epoch->series) == 0 && strcmp(k->commit, epoch->commit) == 0 &&
-            k->level == epoch->level)
-            return true;
-    }
-    return false;
-}
-
 // The new ones as text; *count says how many they are.
 static int format_new(char **out, size_t *count, const struct epoch_list *list,
                       const struct epoch_list *known, struct arena *arena, struct error *err)
@@ -262,7 +235,7 @@ static int format_new(char **out, size_t *count, const struct epoch_list *list,
     *count = 0;
     for (size_t i = 0; i < list->count; i++) {
         char *block;
-        if (is_known(known, &list->epochs[i]))
+        if (epoch_known(known, &list->epochs[i]))
             continue;
         *count += 1;
         if (epoch_format(&block, &list->epochs[i], arena, err))

@@ -230,7 +230,7 @@ static int play(struct duet *out, struct search *s, size_t i, struct error *err)
         r = &run.results[0];
     }
     *out = (struct duet){0};
-    if (r->base.state != MEASURED_OK) {
+    if (r->base.state != MEASURED_OK && r->base.state != MEASURED_NOT_TAKEN) {
         error_set(err, "the good commit %.10s: %s %s; choose another", s->commits[0].id, s->kernel,
                   measurement_state_name(r->base.state));
         goto done;

@@ -58,9 +58,10 @@ static const struct argp argp = {
     .doc = "Measures the kernels of two commits side by side and judges each series.\v"
            "The policy is read from the BASE commit. Only kernels whose machine code differs are "
            "measured; code that is known to hang or crash here is not tried again (`plumb run "
-           "--again` does).\n\nExit: 0 no regression, 1 regression, 2 undecided or void, 3 a "
-           "kernel is "
-           "broken, 4 the tool could not do its work.",
+           "--again` does). An epoch that comes with HEAD (`plumb accept`) accepts a slowdown or a "
+           "removal.\n\nExit: 0 no regression, 1 regression, 2 undecided, void, or nothing of what "
+           "changed was judged, 3 a kernel is broken and was not on the base, 4 the tool could not "
+           "do its work.",
     .children = children,
 };
 

@@ -64,8 +64,8 @@ static const struct argp argp = {
         "measured again; nor is code that hung or crashed, unless it was killed from outside or "
         "has more time now. --again measures all of it. A run that is "
         "killed goes on where it was.\n\nThe exit code is about the newest commit: 0 no "
-        "regression, 1 slower than its history, 2 undecided, 3 a kernel is broken, 4 the tool "
-        "could not do its work.",
+        "regression, 1 slower than its history, 2 undecided or nothing judged, 3 a kernel is "
+        "broken, 4 the tool could not do its work.",
     .children = children,
 };
 

@@ -116,19 +116,26 @@ static void print_unbuilt(const struct run *run)
     }
 }
 
+// What a change accepts comes first: whoever reviews it must see that.
+static void print_verdicts(const struct run *run, bool accepted)
+{
+    for (size_t i = 0; i < run->count; i++) {
+        const struct verdict *v = &run->results[i].verdict;
+        char prefix[24];
+        if (v->kind == VERDICT_SAME || !v->sentence || (v->kind == VERDICT_ACCEPTED) != accepted)
+            continue;
+        snprintf(prefix, sizeof(prefix), "%-13s", verdict_kind_name(v->kind));
+        print_line(prefix, v->sentence);
+    }
+}
+
 int output_run(const struct run *run, const struct context *context, const char *directory,
                struct error *err)
 {
     int status = 0;
     print_unbuilt(run);
-    for (size_t i = 0; i < run->count; i++) {
-        const struct verdict *v = &run->results[i].verdict;
-        if (v->kind != VERDICT_SAME && v->sentence) {
-            char prefix[24];
-            snprintf(prefix, sizeof(prefix), "%-10s", verdict_kind_name(v->kind));
-            print_line(prefix, v->sentence);
-        }
-    }
+    print_verdicts(run, true);
+    print_verdicts(run, false);
     annotate(run);
     fflush(stdout);
     if (directory)

@@ -6,15 +6,17 @@
 
 #include "model/gate/cause.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-// The result a person should hear of first: broken, then the largest slowdown.
-static const struct result *worst(const struct run *run, enum verdict_kind kind)
+// The result a person should hear of first: of one kind, the one with the largest slowdown. Of
+// those that fail a change (`fails`), or of all.
+static const struct result *worst(const struct run *run, enum verdict_kind kind, bool fails)
 {
     const struct result *found = NULL;
     for (size_t i = 0; i < run->count; i++) {
         const struct result *r = &run->results[i];
-        if (r->verdict.kind != kind || (kind == VERDICT_SLOWER && !cause_fails(&r->verdict)))
+        if (r->verdict.kind != kind || (fails && !cause_fails(&r->verdict)))
             continue;
         if (!found || r->verdict.log_ratio > found->verdict.log_ratio)
             found = r;
@@ -22,44 +24,77 @@ static const struct result *worst(const struct run *run, enum verdict_kind kind)
     return found;
 }
 
-static const char *tally(struct run *run, const size_t counts[VERDICT_KINDS])
+static const char *tally(struct run *run)
 {
+    size_t counts[VERDICT_KINDS];
     const char *text = "";
-    static const enum verdict_kind order[] = {VERDICT_BROKEN, VERDICT_SLOWER, VERDICT_UNDECIDED,
-                                              VERDICT_FASTER, VERDICT_NEW,    VERDICT_SAME};
-    for (size_t i = 0; i < ARRAY_COUNT(order); i++) {
-        if (counts[order[i]])
-            text = arena_printf(&run->arena, "%s%s%zu %s", text, *text ? ", " : "",
-                                counts[order[i]], verdict_kind_name(order[i]));
+    run_count_verdicts(run, counts);
+    for (size_t i = 0; i < VERDICT_KINDS; i++) {
+        const enum verdict_kind kind = verdict_order[i];
+        if (counts[kind])
+            text = arena_printf(&run->arena, "%s%s%zu %s", text, *text ? ", " : "", counts[kind],
+                                verdict_kind_name(kind));
     }
     return *text ? text : "no series";
 }
 
 static void conclude(struct run *run, enum conclusion conclusion, const char *label,
-                     const struct result *which, const size_t counts[VERDICT_KINDS])
+                     const struct result *which, const char *away)
 {
     run->conclusion = conclusion;
-    run->headline = arena_printf(&run->arena, "%s: %s%s%s", label, tally(run, counts),
+    run->headline = arena_printf(&run->arena, "%s: %s%s%s%s", label, tally(run), away,
                                  which ? ": " : "", which ? which->verdict.sentence : "");
 }
 
-void conclude_run(struct run *run, const struct policy_gate *gate)
+// A series whose verdict says nothing of this change, though somebody may wait for one.
+static bool is_open(const struct verdict *v)
 {
-    size_t counts[VERDICT_KINDS];
-    run_count_verdicts(run, counts);
-    const struct result *slower = worst(run, VERDICT_SLOWER);
-    if (counts[VERDICT_BROKEN])
-        conclude(run, CONCLUDE_BROKEN, "BROKEN", worst(run, VERDICT_BROKEN), counts);
+    return v->kind == VERDICT_NOT_MEASURED || (v->kind == VERDICT_BROKEN && !cause_fails(v));
+}
+
+// The first series that nothing is known of, where that goes for all that changed, or for all; with
+// no series at all there is none to name. A README's commit is judged by its machine code.
+static bool nothing_judged(const struct result **which, const struct run *run)
+{
+    size_t judged = 0, judged_changed = 0;
+    const struct result *open = NULL, *open_changed = NULL;
+    for (size_t i = 0; i < run->count; i++) {
+        const struct result *r = &run->results[i];
+        const bool changed = !r->base_code[0] || strcmp(r->base_code, r->head_code) != 0;
+        if (is_open(&r->verdict)) {
+            open = open ? open : r;
+            open_changed = !open_changed && changed ? r : open_changed;
+        } else {
+            judged++;
+            judged_changed += changed;
+        }
+    }
+    *which = open_changed ? open_changed : open;
+    return judged == 0 || (open_changed && judged_changed == 0);
+}
+
+void conclude_run(struct run *run, const struct policy_gate *gate, const char *away)
+{
+    const struct result *broken = worst(run, VERDICT_BROKEN, true);
+    const struct result *slower = worst(run, VERDICT_SLOWER, true);
+    const struct result *undecided = worst(run, VERDICT_UNDECIDED, false);
+    const struct result *which;
+    if (broken)
+        conclude(run, CONCLUDE_BROKEN, "BROKEN", broken, away);
     else if (run->self_test.void_run)
         conclude(run, CONCLUDE_UNDECIDED,
                  "VOID (a build differs from itself here: something disturbs the device)", NULL,
-                 counts);
+                 away);
     else if (slower)
-        conclude(run, CONCLUDE_REGRESSION, "SLOWER", slower, counts);
-    else if (counts[VERDICT_UNDECIDED] && !gate->undecided_passes)
-        conclude(run, CONCLUDE_UNDECIDED, "UNDECIDED", worst(run, VERDICT_UNDECIDED), counts);
+        conclude(run, CONCLUDE_REGRESSION, "SLOWER", slower, away);
+    else if (undecided && !gate->undecided_passes)
+        conclude(run, CONCLUDE_UNDECIDED, "UNDECIDED", undecided, away);
+    else if (nothing_judged(&which, run))
+        conclude(run, CONCLUDE_UNDECIDED, "NOTHING JUDGED", which, away);
+    else if ((which = worst(run, VERDICT_ACCEPTED, false)))
+        conclude(run, CONCLUDE_OK, "OK", which, away);
     else
-        conclude(run, CONCLUDE_OK, "OK", NULL, counts);
+        conclude(run, CONCLUDE_OK, "OK", NULL, away);
 }
 
 void conclude_unbuilt(struct run *run, const char *detail)
@@ -73,14 +108,44 @@ void conclude_unbuilt(struct run *run, const char *detail)
                                  run->head.id, too, (int)(length < 300 ? length : 300), detail);
 }
 
+static bool is_unsupported(const struct result *r)
+{
+    return r->head.state == MEASURED_UNSUPPORTED && r->verdict.kind == VERDICT_NOT_MEASURED;
+}
+
+// Does a kernel of the run do the problem of result `at` on its device? Where none does, does an
+// earlier result say so?
+static bool done_elsewhere(const struct run *run, size_t at)
+{
+    const struct result *r = &run->results[at];
+    for (size_t i = 0; i < run->count; i++) {
+        const struct result *other = &run->results[i];
+        if ((i < at || !is_unsupported(other)) && other->device == r->device &&
+            problem_equal(&other->problem, &r->problem))
+            return true;
+    }
+    return false;
+}
+
 void drop_unsupported(struct run *run)
 {
     size_t kept = 0;
+    bool *drop = xcalloc(run->count, sizeof(*drop));
+    for (size_t i = 0; i < run->count; i++)
+        drop[i] = is_unsupported(&run->results[i]) && done_elsewhere(run, i);
     for (size_t i = 0; i < run->count; i++) {
-        const struct result *r = &run->results[i];
-        bool other = r->verdict.kind == VERDICT_BROKEN; // it did support it before
-        if (r->head.state != MEASURED_UNSUPPORTED || other)
-            run->results[kept++] = run->results[i];
+        struct result *r = &run->results[i];
+        if (drop[i])
+            continue;
+        if (is_unsupported(r)) {
+            char problem[PROBLEM_TEXT];
+            problem_format(problem, &r->problem);
+            r->verdict.sentence =
+                arena_printf(&run->arena, "%s %s was not measured: no kernel does this problem",
+                             r->kernel, problem);
+        }
+        run->results[kept++] = *r;
     }
     run->count = kept;
+    free(drop);
 }

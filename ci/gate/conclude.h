@@ -9,15 +9,18 @@
 #include "model/result.h"
 
 // run->conclusion and run->headline (in the run's arena) from its verdicts and its self test:
-// broken comes before void, void before slower, slower before undecided.
-void conclude_run(struct run *run, const struct policy_gate *gate);
+// broken comes before void, void before slower, slower before undecided. Where nothing was judged,
+// or nothing of what changed, that is no pass either. `away` is said behind the counts: which
+// devices of the policy are not here, or "".
+void conclude_run(struct run *run, const struct policy_gate *gate, const char *away);
 
 // Of a run whose head does not build, and so has no series; `detail` is one line that says why. A
 // base that does not build either is named: then it was not this change.
 void conclude_unbuilt(struct run *run, const char *detail);
 
-// Leaves out the series that a kernel says it cannot do: they are stored, so that they are not
-// asked again, but not shown. One that the base could do is broken, and stays.
+// Leaves out the series that a kernel says it cannot do and another does: they are stored, so that
+// they are not asked again, but not shown. Of a problem that no kernel does one series stays, not
+// measured. One that the base could do is broken, and stays.
 void drop_unsupported(struct run *run);
 
 #endif

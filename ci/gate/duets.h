@@ -34,7 +34,7 @@ struct duet {
     uint64_t seed;
     void *owner; // the caller's
 
-    // Found. State not ok: what went wrong, and whose. Ok without pairs: there was no time for it.
+    // Found. State not ok: what went wrong, and whose. Not taken: there was no time for it.
     struct bench_outcome outcome;
     struct sample_list base_samples, head_samples; // the caller frees
     bool judged;                                   // the next two are there

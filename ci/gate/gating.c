@@ -14,7 +14,7 @@ static bool identical(const struct task *task)
 // Side by side, as pairs.
 static bool is_paired(const struct task *task)
 {
-    return task->base && task->head && !task->station->is_static && !identical(task);
+    return task->base && task->head && !task->station->away && !identical(task);
 }
 
 struct gating {
@@ -41,10 +41,10 @@ static int gate_unpaired(const struct task *task, struct run *run, struct measur
                          struct error *err)
 {
     bool found = false;
-    if (!task->head || task->station->is_static)
+    if (!task->head || task->station->away)
         return 0;
     if (!task->base)
-        return measure_solo(measuring, task, &run->arena, err);
+        return measure_solo(measuring, task, ROLE_HEAD, &run->arena, err);
     if (task_reuse(&found, task, run, measuring->context, err))
         return -1;
     task->result->reused = true;
@@ -52,7 +52,7 @@ static int gate_unpaired(const struct task *task, struct run *run, struct measur
 }
 
 // *known: one side's code is known to crash or hang, so that there is nothing to compare; the other
-// side is measured alone when it is the head.
+// side is measured alone, for a head is to blame only where the base works.
 static int gate_failing(bool *known, const struct task *task, struct run *run,
                         struct measuring *measuring, struct error *err)
 {
@@ -63,7 +63,8 @@ static int gate_failing(bool *known, const struct task *task, struct run *run,
     if (!*known)
         return 0;
     task_show(task, measuring->context);
-    if (failure.base && measure_solo(measuring, task, &run->arena, err))
+    if (!(failure.base && failure.head) &&
+        measure_solo(measuring, task, failure.base ? ROLE_HEAD : ROLE_BASE, &run->arena, err))
         return -1;
     task->result->reused = failure.head;
     return save(run, task, measuring->context, err);
@@ -106,7 +107,7 @@ static const struct task *self_candidate(const struct plan *plan, size_t wanted,
     const size_t stride = (plan->count + wanted - 1) / wanted;
     const size_t at = turn % wanted * stride + turn / wanted;
     const struct task *task = at < plan->count ? &plan->tasks[at] : NULL;
-    return task && task->head && !task->station->is_static ? task : NULL;
+    return task && task->head && !task->station->away ? task : NULL;
 }
 
 // Whether any verdict of the run hangs on pairs, those of an interrupted run too.

@@ -10,6 +10,7 @@
 #include "ci/settings/bias_file.h"
 #include "model/gate/cause.h"
 #include "model/gate/gate.h"
+#include "model/gate/standing.h"
 #include "model/history/drift.h"
 #include "model/predict.h"
 
@@ -84,6 +85,7 @@ static struct history history_of(const struct past *past, struct arena *arena)
                                       .same_code = i > 0 && p->code && p->code == p[-1].code};
         memcpy(out->commit, p->commit, sizeof(out->commit));
     }
+    text_copy(history.newest_code, sizeof(history.newest_code), past->newest_code);
     return history;
 }
 
@@ -113,38 +115,6 @@ static const char *name_of(struct run *run, const struct result *r)
     return arena_printf(&run->arena, "%s %s", r->kernel, problem);
 }
 
-static void broken(struct run *run, struct result *r, const char *what, const char *detail)
-{
-    // One line of the detail is enough for the sentence; the rest is in the report.
-    size_t length = detail ? strcspn(detail, "\n") : 0;
-    r->verdict = (struct verdict){
-        .kind = VERDICT_BROKEN, .log_ratio = NAN, .lower = -INFINITY, .upper = INFINITY};
-    r->verdict.cause = CAUSE_KERNEL;
-    r->verdict.sentence = length ? arena_printf(&run->arena, "%s %s: %.*s", name_of(run, r), what,
-                                                (int)(length < 300 ? length : 300), detail)
-                                 : arena_printf(&run->arena, "%s %s", name_of(run, r), what);
-}
-
-static const char *state_text(enum measurement_state state)
-{
-    switch (state) {
-    case MEASURED_WRONG:
-        return "gives wrong results";
-    case MEASURED_CRASHED:
-        return "crashes";
-    case MEASURED_TIMEOUT:
-        return "does not finish in time";
-    case MEASURED_UNBUILDABLE:
-        return "does not build";
-    case MEASURED_MISSING:
-        return "is gone from this commit";
-    case MEASURED_UNSUPPORTED:
-        return "no longer supports this problem";
-    default:
-        return "has no time";
-    }
-}
-
 static const char *against_model(struct run *run, const struct result *r)
 {
     double time_ns = measurement_time_ns(&r->head);
@@ -154,30 +124,41 @@ static const char *against_model(struct run *run, const struct result *r)
                         time_ns / r->prediction.time_ns, r->prediction.model);
 }
 
-static void is_new(struct run *run, struct result *r, const char *why)
+static struct verdict without_ratio(enum verdict_kind kind, enum cause cause)
 {
-    r->verdict = (struct verdict){
-        .kind = VERDICT_NEW, .log_ratio = NAN, .lower = -INFINITY, .upper = INFINITY};
+    return (struct verdict){
+        .kind = kind, .cause = cause, .log_ratio = NAN, .lower = -INFINITY, .upper = INFINITY};
+}
+
+static void is_new(struct run *run, struct result *r, const char *words)
+{
     const double time_ns = measurement_time_ns(&r->head);
     const char *time = time_ns > 0 ? arena_printf(&run->arena, ": %.4g us", time_ns / 1e3) : "";
-    r->verdict.sentence = arena_printf(&run->arena, "%s is new (%s)%s%s", name_of(run, r), why,
-                                       time, against_model(run, r));
+    r->verdict = without_ratio(VERDICT_NEW, CAUSE_NONE);
+    r->verdict.sentence =
+        arena_printf(&run->arena, "%s %s%s%s", name_of(run, r), words, time, against_model(run, r));
 }
 
-static void identical(struct run *run, struct result *r)
+// A verdict that needs no times, from the one table of those.
+static void stand(struct run *run, const struct task *task, const struct standing *standing,
+                  const struct standing_input *input)
 {
-    r->verdict = (struct verdict){.kind = VERDICT_SAME};
-    r->verdict.sentence = arena_printf(
-        &run->arena, "%s runs the machine code of the base: the same by identity", name_of(run, r));
-}
-
-static void no_time(struct run *run, struct result *r)
-{
-    r->verdict = (struct verdict){
-        .kind = VERDICT_UNDECIDED, .log_ratio = NAN, .lower = -INFINITY, .upper = INFINITY};
-    r->verdict.sentence = arena_printf(
-        &run->arena, "%s was not measured: the time of the gate (gate.seconds) was spent before",
-        name_of(run, r));
+    struct result *r = task->result;
+    const char *device = task->station->policy->name;
+    const char *words = standing_words(standing, input, device, &run->arena);
+    // One line of the detail is enough for the sentence; the rest is in the report.
+    const char *detail = standing->kind == VERDICT_BROKEN ? r->head.detail : NULL;
+    const size_t length = detail ? strcspn(detail, "\n") : 0;
+    if (standing->kind == VERDICT_NEW) {
+        is_new(run, r, words);
+        return;
+    }
+    r->verdict = without_ratio(standing->kind, standing->cause);
+    if (standing->kind == VERDICT_SAME)
+        r->verdict.log_ratio = r->verdict.lower = r->verdict.upper = 0; // by identity
+    r->verdict.sentence =
+        arena_printf(&run->arena, "%s %s%s%.*s", name_of(run, r), words, length ? ": " : "",
+                     (int)(length < 300 ? length : 300), detail ? detail : "");
 }
 
 // Who computed a verdict has signed it; what needs no computing is this program's.
@@ -193,11 +174,6 @@ static void sign(struct run *run)
 }
 
 // ---- the gate ----
-
-static bool unusable(const struct measurement *m)
-{
-    return m->state != MEASURED_OK || m->count == 0;
-}
 
 static int judge_pairs(struct run *run, const struct task *task, struct context *context,
                        struct error *err)
@@ -216,36 +192,27 @@ static int judge_pairs(struct run *run, const struct task *task, struct context 
     return 0;
 }
 
+static bool same_code(const struct result *r)
+{
+    return r->base_code[0] && strcmp(r->base_code, r->head_code) == 0;
+}
+
 static int judge_one(struct run *run, const struct task *task, struct context *context,
                      const struct built *base, const struct built *head, struct error *err)
 {
-    struct result *r = task->result;
-    if (!task->head && context->policy.gate.removed_allowed) {
-        r->head.state = MEASURED_MISSING;
-        r->verdict = (struct verdict){.kind = VERDICT_SAME};
-        r->verdict.sentence =
-            arena_printf(&run->arena, "%s was removed, as the policy allows", name_of(run, r));
-    } else if (!task->head) {
-        r->head.state = MEASURED_MISSING;
-        broken(run, r, state_text(MEASURED_MISSING), "set gate.removed = allow if that is meant");
-    } else if (task->base && strcmp(r->base_code, r->head_code) == 0) {
-        identical(run, r);
-    } else if (r->head.state != MEASURED_OK) {
-        if (r->head.state != MEASURED_UNSUPPORTED || task->base)
-            broken(run, r, state_text(r->head.state), r->head.detail);
-    } else if (!task->base) {
-        is_new(run, r,
-               base->state == MEASURED_OK ? "the base has no such kernel"
-                                          : "the base does not build");
-    } else if (task->station->is_static) {
+    const struct result *r = task->result;
+    const struct standing_input input = {.base = r->base.state,
+                                         .head = r->head.state,
+                                         .same_code = same_code(r),
+                                         .away = task->station->away};
+    const struct standing *standing = standing_of(&input);
+    const bool differs = task->base && task->head && !input.same_code;
+    if (task->station->is_static && differs)
         static_judge(run, task, context, base, head);
-    } else if (!r->base.count && r->base.state == MEASURED_OK && !r->head.count) {
-        no_time(run, r);
-    } else if (unusable(&r->base)) {
-        is_new(run, r, arena_printf(&run->arena, "on the base it %s", state_text(r->base.state)));
-    } else {
+    else if (standing)
+        stand(run, task, standing, &input);
+    else
         return judge_pairs(run, task, context, err);
-    }
     return 0;
 }
 
@@ -302,7 +269,7 @@ static void find_causes(struct run *run, const struct verdict *self, size_t self
             continue;
         const struct cause_input input = {
             .verdict = &r->verdict,
-            .code_changed = strcmp(r->base_code, r->head_code) != 0,
+            .code_changed = !same_code(r),
             .placement = r->verdict.cause == CAUSE_PLACEMENT,
             .controls = common_mode_of(controls, self_count, r->verdict.margin / 2, &run->arena),
         };
@@ -333,7 +300,7 @@ static void sentence_of_drift(struct run *run, struct result *r)
 {
     struct verdict *v = &r->verdict;
     if (v->kind == VERDICT_NEW) {
-        is_new(run, r, "no earlier measurement");
+        is_new(run, r, "is new (no earlier measurement)");
         return;
     }
     v->sentence = arena_printf(
@@ -344,25 +311,35 @@ static void sentence_of_drift(struct run *run, struct result *r)
         against_model(run, r));
 }
 
+// A kernel is to blame only for what its own code changed: same code, same kernel.
+static void judge_drift(struct run *run, const struct task *task)
+{
+    const struct drift_policy policy = drift_policy_default(task->station->policy->kind);
+    struct result *r = task->result;
+    const bool same = r->head_code[0] && strcmp(r->history.newest_code, r->head_code) == 0;
+    drift_judge(&r->verdict, &r->history, &r->head, same, &policy);
+    sentence_of_drift(run, r);
+}
+
+static void judge_alone(struct run *run, const struct task *task)
+{
+    struct result *r = task->result;
+    const struct standing_input input = {.head = r->head.state};
+    if (r->head.state != MEASURED_OK) {
+        stand(run, task, standing_of(&input), &input);
+    } else if (r->reused) {
+        r->verdict = (struct verdict){.kind = VERDICT_SAME};
+        r->verdict.sentence = arena_printf(
+            &run->arena, "%s runs machine code that is measured already: %.4g us%s",
+            name_of(run, r), measurement_time_ns(&r->head) / 1e3, against_model(run, r));
+    } else {
+        judge_drift(run, task);
+    }
+}
+
 void judge_run(struct run *run, const struct plan *plan)
 {
-    for (size_t i = 0; i < plan->count; i++) {
-        const struct task *task = &plan->tasks[i];
-        struct result *r = task->result;
-        if (r->reused && r->head.state == MEASURED_OK) {
-            r->verdict = (struct verdict){.kind = VERDICT_SAME};
-            r->verdict.sentence = arena_printf(
-                &run->arena, "%s runs machine code that is measured already: %.4g us%s",
-                name_of(run, r), measurement_time_ns(&r->head) / 1e3, against_model(run, r));
-        } else if (r->head.state == MEASURED_UNSUPPORTED) {
-            continue;
-        } else if (r->head.state != MEASURED_OK) {
-            broken(run, r, state_text(r->head.state), r->head.detail);
-        } else {
-            const struct drift_policy policy = drift_policy_default(task->station->policy->kind);
-            drift_judge(&r->verdict, &r->history, &r->head, r->reused, &policy);
-            sentence_of_drift(run, r);
-        }
-    }
+    for (size_t i = 0; i < plan->count; i++)
+        judge_alone(run, &plan->tasks[i]);
     sign(run);
 }

@@ -4,6 +4,7 @@
 // is a result; only a lost device or a full disk is an error.
 #include "ci/gate/measuring.h"
 #include "ci/gate/duets.h"
+#include "model/gate/standing.h"
 
 #include <math.h>
 #include <string.h>
@@ -42,12 +43,12 @@ static void lost(struct measuring *m, const struct bench_outcome *outcome)
 }
 
 static int open_alone(struct bench_outcome *out, struct measuring *m, const struct task *task,
-                      struct error *err)
+                      enum sample_role role, struct error *err)
 {
     const struct bench_series series = {
         .kernel = task->result->kernel,
         .problem = &task->result->problem,
-        .head = task->head->library,
+        .head = (role == ROLE_BASE ? task->base : task->head)->library,
         .seed = m->context->policy.seed,
     };
     int status = bench_open(out, &m->handle, m->bench, &series, err);
@@ -64,13 +65,14 @@ static void fill(struct measurement *out, struct measuring *m, const struct benc
     out->regime = outcome->own_fault ? plan_failure_regime(m->context) : "cold, back to back";
 }
 
-int measure_solo(struct measuring *m, const struct task *task, struct arena *arena,
-                 struct error *err)
+int measure_solo(struct measuring *m, const struct task *task, enum sample_role role,
+                 struct arena *arena, struct error *err)
 {
     struct sample_list samples = {0};
     struct bench_outcome opened, outcome;
+    struct result *r = task->result;
     int status = -1;
-    if (ready(m, task, err) || open_alone(&opened, m, task, err))
+    if (ready(m, task, err) || open_alone(&opened, m, task, role, err))
         return -1;
     outcome = opened;
     if (opened.state == MEASURED_OK) {
@@ -84,7 +86,9 @@ int measure_solo(struct measuring *m, const struct task *task, struct arena *are
         if (outcome.state == MEASURED_OK)
             outcome = opened; // its note is the kernel's, e.g. the algorithm id
     }
-    fill(&task->result->head, m, &outcome, &samples, arena);
+    for (size_t i = 0; i < samples.count; i++)
+        samples.items[i].role = (uint8_t)role;
+    fill(role == ROLE_BASE ? &r->base : &r->head, m, &outcome, &samples, arena);
     status = 0;
 done:
     sample_list_free(&samples);
@@ -127,14 +131,20 @@ int measuring_policy(struct gate_policy *out, struct context *context, int64_t r
 
 // ---- side by side ----
 
+// A task whose base is not known to work, and what went wrong beside the head.
+struct trouble {
+    const struct task *task;
+    struct bench_outcome outcome;
+};
+
 // The gate's work on one station.
 struct session {
     struct measuring *m;
     const struct station *station;
     const struct gate_work *work;
-    double share;              // of the time that is left
-    const struct task **alone; // whose base cannot be timed
-    size_t alone_count;
+    double share; // of the time that is left
+    struct trouble *troubles;
+    size_t trouble_count;
 };
 
 // Which task a duet belongs to: those of the work come first, then the self tests.
@@ -172,26 +182,29 @@ static void fill_verdict(struct verdict *out, const struct duet *d)
     gate_series_interval(&d->gate, &out->lower, &out->upper);
 }
 
-// False: it must be measured alone, or there was no time for it.
+// False: something must be run alone, or there was no time for it.
 static bool fill_result(struct session *s, const struct task *task, const struct duet *d)
 {
     const struct sample_list none = {0};
     const struct bench_outcome fine = {.state = MEASURED_OK};
+    const bool by_base = d->outcome.role == ROLE_BASE;
     struct result *result = task->result;
     struct arena *arena = s->work->arena;
-    if (d->outcome.state == MEASURED_OK) {
+    if (d->outcome.state == MEASURED_OK || d->outcome.state == MEASURED_NOT_TAKEN) {
         fill(&result->base, s->m, &d->outcome, &d->base_samples, arena);
         fill(&result->head, s->m, &d->outcome, &d->head_samples, arena);
         return d->judged;
     }
-    if (d->outcome.role == ROLE_BASE) {
+    if (by_base)
         fill(&result->base, s->m, &d->outcome, &none, arena);
-        s->alone[s->alone_count++] = task;
-        return false;
-    }
-    fill(&result->head, s->m, &d->outcome, &d->head_samples, arena);
-    fill(&result->base, s->m, &fine, &d->base_samples, arena);
-    return true;
+    else
+        fill(&result->base, s->m, &fine, &d->base_samples, arena);
+    if (!by_base)
+        fill(&result->head, s->m, &d->outcome, &d->head_samples, arena);
+    if (result->base.state == MEASURED_OK)
+        return true;
+    s->troubles[s->trouble_count++] = (struct trouble){task, d->outcome};
+    return false;
 }
 
 static int is_over(void *context, struct duet *d, struct error *err)
@@ -220,12 +233,48 @@ static void seat_task(struct duet *d, struct seat *seat, const struct session *s
                        .owner = seat};
 }
 
-// A base that cannot be timed leaves a head that is like a new kernel.
-static int measure_alone(struct session *s, struct error *err)
+static int alone(struct session *s, const struct task *task, enum sample_role role,
+                 struct error *err)
 {
-    for (size_t i = 0; i < s->alone_count; i++) {
-        if (measure_solo(s->m, s->alone[i], s->work->arena, err) ||
-            s->work->done(s->work->context, s->alone[i], err))
+    measuring_end(s->m);
+    return measure_solo(s->m, task, role, s->work->arena, err);
+}
+
+// The base works alone and did not beside the head: that is the head's doing.
+static void blame_head(struct session *s, const struct trouble *t)
+{
+    const enum measurement_state seen = t->outcome.state;
+    const bool ran = seen == MEASURED_WRONG || seen == MEASURED_TIMEOUT;
+    t->task->result->head = (struct measurement){
+        .state = ran ? seen : MEASURED_CRASHED,
+        .regime = "",
+        .detail = arena_printf(s->work->arena, "beside it the base, which works alone, %s: %.300s",
+                               standing_text(seen), t->outcome.detail),
+    };
+}
+
+// The two have shared an address space and a device's memory: only what fails alone in a fresh
+// process is the base's own fault. That a base cannot do the problem costs nothing to ask.
+static int resolve(struct session *s, const struct trouble *t, struct error *err)
+{
+    struct result *r = t->task->result;
+    const bool late = s->m->deadline_s > 0 && monotonic_s() > s->m->deadline_s;
+    if (late && t->outcome.state != MEASURED_UNSUPPORTED)
+        return 0;
+    if (alone(s, t->task, ROLE_BASE, err))
+        return -1;
+    if (r->base.state != MEASURED_OK)
+        return alone(s, t->task, ROLE_HEAD, err); // whoever seemed to fail beside it
+    if (t->outcome.role == ROLE_BASE)
+        blame_head(s, t);
+    return 0;
+}
+
+static int resolve_all(struct session *s, struct error *err)
+{
+    for (size_t i = 0; i < s->trouble_count; i++) {
+        if (resolve(s, &s->troubles[i], err) ||
+            s->work->done(s->work->context, s->troubles[i].task, err))
             return -1;
     }
     return 0;
@@ -251,7 +300,7 @@ static int measure_station(struct session *s, struct error *err)
                           .start = start,
                           .policy = ask_policy,
                           .over = is_over};
-    s->alone = arena_alloc(&arena, most * sizeof(struct task *));
+    s->troubles = arena_alloc(&arena, most * sizeof(*s->troubles));
     for (size_t i = 0; i < most; i++) {
         const bool self = i >= work->count;
         const struct task *task = self ? work->self[i - work->count] : work->tasks[i];
@@ -269,7 +318,7 @@ static int measure_station(struct session *s, struct error *err)
     }
     s->m->processes += duets.processes;
     if (status == 0)
-        status = measure_alone(s, err);
+        status = resolve_all(s, err);
     arena_free(&arena);
     return status;
 }

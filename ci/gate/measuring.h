@@ -25,9 +25,9 @@ void measuring_begin(struct measuring *measuring, struct context *context, const
                      const struct built *head);
 void measuring_end(struct measuring *measuring);
 
-// Head alone: policy->samples samples in result->head.
-int measure_solo(struct measuring *measuring, const struct task *task, struct arena *arena,
-                 struct error *err);
+// One side alone: policy->samples samples in result->base or ->head.
+int measure_solo(struct measuring *measuring, const struct task *task, enum sample_role role,
+                 struct arena *arena, struct error *err);
 
 // What a gate measures side by side, until each series decides, its alarm is confirmed or refuted
 // in fresh processes, or the time is spent.
@@ -41,7 +41,7 @@ struct gate_work {
     int64_t run_id;
     void *context;
     // Told of each task as soon as its result->base and head are filled; not told of one that had
-    // no time: its two measurements are ok and empty. Its verdict is made by gate_judge().
+    // no time: its two measurements are not taken. Its verdict is made by judge_gate().
     int (*done)(void *context, const struct task *task, struct error *err);
 };
 int measure_gate(struct measuring *measuring, const struct gate_work *work, struct error *err);

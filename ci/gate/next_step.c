@@ -15,8 +15,7 @@ static double pair_s(const struct verdict *v)
 
 static bool had_no_time(const struct result *r)
 {
-    return r->verdict.kind == VERDICT_UNDECIDED && !r->verdict.pairs &&
-           r->base.state == MEASURED_OK && r->head.state == MEASURED_OK && !r->base.count;
+    return r->verdict.kind == VERDICT_UNDECIDED && r->head.state == MEASURED_NOT_TAKEN;
 }
 
 static double round_up(double value, double step)

@@ -8,10 +8,12 @@
 // Policy and commits are opened by context.c and the command; builds and kernel lists are built.c;
 // the series that follow from them plan.c; the bench child measuring.c, a gate's many series in it
 // gating.c and duets.c; predictions, history and verdicts judge.c, the one line of the run
-// conclude.c. History is read without this run, so a run never judges itself. Each result is stored
-// as soon as it is measured: a run that is killed goes on where it was, and measures nothing twice.
-// Reports are written by the command, from the same struct run that the store gives back.
+// conclude.c, and what the change itself says that it accepts accepting.c. History is read without
+// this run, so a run never judges itself. Each result is stored as soon as it is measured: a run
+// that is killed goes on where it was, and measures nothing twice. Reports are written by the
+// command, from the same struct run that the store gives back.
 #include "ci/gate/pipeline.h"
+#include "ci/gate/accepting.h"
 #include "ci/gate/built.h"
 #include "ci/gate/conclude.h"
 #include "ci/gate/gating.h"
@@ -83,12 +85,25 @@ static int measure_tasks(struct run *run, const struct plan *plan, struct measur
 
 // ---- the end of the line ----
 
+// The devices that the policy names and that are not here.
+static const char *away_text(struct run *run, const struct context *context)
+{
+    const char *text = "";
+    for (size_t i = 0; i < context->station_count; i++) {
+        const struct station *station = &context->stations[i];
+        if (station->away && !station->is_static)
+            text = arena_printf(&run->arena, "%s; nothing was measured on %s, which is not here",
+                                text, station->policy->name);
+    }
+    return text;
+}
+
 static int run_leave(struct run *run, struct context *context, const struct built *head,
                      struct error *err)
 {
     run->finished_s = (int64_t)time(NULL);
     drop_unsupported(run);
-    conclude_run(run, &context->policy.gate);
+    conclude_run(run, &context->policy.gate, away_text(run, context));
     if (head->state != MEASURED_OK)
         conclude_unbuilt(run, head->detail);
     if (!run->id)
@@ -119,11 +134,13 @@ int pipeline_gate(struct run *run, struct context *context, const struct commit 
                   const struct commit *head, struct error *err)
 {
     struct built base_built, head_built;
+    struct epoch_list accepted;
     struct plan plan;
     struct measuring measuring = {0};
     int status = -1;
     run_begin(run, RUN_GATE, context, base, head);
     if (judge_ready(context, err) ||
+        accepting_read(&accepted, context, base, head, &run->arena, err) ||
         built_make(&base_built, context, base, NULL, &run->arena, err) ||
         built_make(&head_built, context, head, base, &run->arena, err))
         return -1;
@@ -146,6 +163,7 @@ int pipeline_gate(struct run *run, struct context *context, const struct commit 
     if (judge_predict(run, &plan, context, err) || judge_history(run, &plan, context, err) ||
         judge_gate(run, &plan, context, &base_built, &head_built, self.verdicts, self.count, err))
         goto done;
+    accepting_apply(run, &accepted, &context->policy.gate);
     tell_cost(run, &measuring, wall_s);
     status = run_leave(run, context, &head_built, err);
 done:
@@ -170,13 +188,8 @@ static int plan_comparison(struct plan *plan, struct run *run, struct context *c
         return error_set(err, "%s: %s", what->kernel,
                          task->rule ? "the commit it is compared with has no such kernel"
                                     : "no section of the policy names this kernel");
-    text_copy(r->kernel, sizeof(r->kernel), what->kernel);
     r->problem = *what->problem;
-    r->traits = (task->head ? task->head : task->base)->traits;
-    r->device = (size_t)(what->station - context->stations);
-    text_copy(r->base_code, sizeof(r->base_code), task->base->code);
-    if (task->head)
-        text_copy(r->head_code, sizeof(r->head_code), task->head->code);
+    task_fill(task, context, what->base, what->head);
     *plan = (struct plan){.tasks = task, .count = 1};
     run->results = r;
     run->count = 1;
@@ -210,13 +223,13 @@ static int solo_task(const struct task *task, struct run *run, struct measuring 
     bool found = false;
     if (task_reuse(&found, task, run, measuring->context, err))
         return -1;
-    return found ? 0 : measure_solo(measuring, task, &run->arena, err);
+    return found ? 0 : measure_solo(measuring, task, ROLE_HEAD, &run->arena, err);
 }
 
 static int solo_again(const struct task *task, struct run *run, struct measuring *measuring,
                       struct error *err)
 {
-    return measure_solo(measuring, task, &run->arena, err);
+    return measure_solo(measuring, task, ROLE_HEAD, &run->arena, err);
 }
 
 int pipeline_measure(struct run *run, struct context *context, const struct commit *head,

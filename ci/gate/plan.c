@@ -50,7 +50,18 @@ static void add_problems(struct planning *p, const struct station *station,
     }
 }
 
-static void fill_result(struct task *task, const struct context *context)
+// What is known of one side before anything is measured.
+static void fill_state(struct measurement *out, const struct built *built,
+                       const struct built_kernel *kernel)
+{
+    if (built && built->state != MEASURED_OK)
+        *out = (struct measurement){.state = built->state, .detail = built->detail, .regime = ""};
+    else if (built && !kernel)
+        *out = (struct measurement){.state = MEASURED_MISSING, .detail = "", .regime = ""};
+}
+
+void task_fill(struct task *task, const struct context *context, const struct built *base,
+               const struct built *head)
 {
     const struct built_kernel *known = task->head ? task->head : task->base;
     struct result *r = task->result;
@@ -62,6 +73,8 @@ static void fill_result(struct task *task, const struct context *context)
         text_copy(r->base_code, sizeof(r->base_code), task->base->code);
     if (task->head)
         text_copy(r->head_code, sizeof(r->head_code), task->head->code);
+    fill_state(&r->base, base, task->base);
+    fill_state(&r->head, head, task->head);
 }
 
 static void add_kernel(struct planning *p, const struct station *station,
@@ -93,7 +106,7 @@ static void settle(struct planning *p)
     for (size_t i = 0; i < count; i++) {
         run->results[i].problem = tasks[i].result->problem;
         tasks[i].result = &run->results[i];
-        fill_result(&tasks[i], p->context);
+        task_fill(&tasks[i], p->context, p->base, p->head);
     }
 }
 
@@ -157,8 +170,10 @@ int task_resumed(bool *found, const struct task *task, struct run *run, struct c
     if (store_find_result(&stored, found, context->store, run->id, &series, &run->arena, err))
         return -1;
     if (*found) {
-        r->base = stored.base;
-        r->head = stored.head;
+        if (stored.base.state != MEASURED_NOT_TAKEN)
+            r->base = stored.base;
+        if (stored.head.state != MEASURED_NOT_TAKEN)
+            r->head = stored.head;
         r->reused = stored.reused;
     }
     return 0;
@@ -224,8 +239,7 @@ int task_known_to_fail(struct task_failure *out, const struct task *task, struct
     struct task_failure failure = {0};
     if (known_to_fail(&failure.head, &r->head, r->head_code, task, run, context, err))
         return -1;
-    if (!failure.head &&
-        known_to_fail(&failure.base, &r->base, r->base_code, task, run, context, err))
+    if (known_to_fail(&failure.base, &r->base, r->base_code, task, run, context, err))
         return -1;
     if (failure.head)
         tell_known(&r->head, &run->arena);

@@ -27,6 +27,11 @@ int plan_make(struct plan *out, struct run *run, struct context *context, const 
 // The policy has a section for the kernel on some device of its kind, or leaves it out on purpose.
 bool plan_names(const struct context *context, const struct built_kernel *kernel);
 
+// A task's result before anything is measured: its names, codes and what is known of its states. Of
+// the task, result, rule, station and kernels are filled. `base` may be NULL.
+void task_fill(struct task *task, const struct context *context, const struct built *base,
+               const struct built *head);
+
 // Says which series is being done.
 void task_show(const struct task *task, struct context *context);
 // *found: the interrupted run that `run` goes on with had measured this series; result is filled.
@@ -40,8 +45,8 @@ const char *plan_failure_regime(struct context *context);
 // driver that is there now, or that it fails by its own fault; result->head is filled.
 int task_reuse(bool *found, const struct task *task, struct run *run, struct context *context,
                struct error *err);
-// Which side's code the store knows to crash or to hang by its own fault, the head's first; that
-// side's measurement is filled. What is known to be wrong is measured again: that costs little.
+// Which sides' code the store knows to crash or to hang by its own fault; those
+// measurements are filled. What is known to be wrong is measured again: that costs little.
 struct task_failure {
     bool base, head;
 };

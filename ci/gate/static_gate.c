@@ -66,28 +66,42 @@ struct static_change static_compare(const struct code_facts *base, const struct 
     return change;
 }
 
-enum verdict_kind static_verdict(const struct static_change *change, double margin)
+enum static_finding static_find(const struct static_change *change, double margin)
 {
     const double bound = log1p(fmax(margin, change->model_band));
     if (change->notes > 0 || change->spill > 0 || change->log_model > bound)
-        return VERDICT_SLOWER;
-    if (change->warps < 0 || change->unreadable)
-        return VERDICT_UNDECIDED;
+        return STATIC_WORSE;
+    if (change->warps < 0)
+        return STATIC_FEWER_WARPS;
+    if (change->unreadable)
+        return STATIC_UNREADABLE;
     if (change->notes < 0 || change->spill < 0 || change->log_model < -bound)
-        return VERDICT_FASTER;
-    return VERDICT_SAME;
+        return STATIC_BETTER;
+    return STATIC_ALIKE;
 }
 
-const char *static_reason(const struct static_change *change, enum verdict_kind kind,
+enum verdict_kind static_verdict(enum static_finding finding)
+{
+    switch (finding) {
+    case STATIC_WORSE:
+        return VERDICT_SLOWER;
+    case STATIC_FEWER_WARPS:
+        return VERDICT_UNDECIDED;
+    default:
+        return VERDICT_NOT_MEASURED;
+    }
+}
+
+const char *static_reason(const struct static_change *change, enum static_finding finding,
                           const char *why, struct arena *arena)
 {
     bool by_model = change->notes == 0 && change->spill == 0 &&
-                    (kind == VERDICT_SLOWER || kind == VERDICT_FASTER);
+                    (finding == STATIC_WORSE || finding == STATIC_BETTER);
     if (by_model)
         return arena_printf(arena, "the model expects %+.1f %%", 100 * expm1(change->log_model));
-    if (kind == VERDICT_UNDECIDED && change->warps == 0)
+    if (finding == STATIC_UNREADABLE)
         return "the device code is PTX or compressed and cannot be compared";
-    if (kind == VERDICT_SAME && !*why)
+    if (finding == STATIC_ALIKE && !*why)
         return "nothing that the compiler reports has changed";
     return *why ? why : "the code differs";
 }
@@ -111,15 +125,15 @@ void static_judge(struct run *run, const struct task *task, const struct context
     }
     char problem[PROBLEM_TEXT];
     problem_format(problem, &r->problem);
-    r->verdict = (struct verdict){.kind = static_verdict(&change, margin),
-                                  .log_ratio = NAN,
-                                  .lower = -INFINITY,
-                                  .upper = INFINITY,
-                                  .margin = margin};
-    if (r->verdict.kind == VERDICT_SLOWER)
+    const enum static_finding finding = static_find(&change, margin);
+    const enum verdict_kind kind = static_verdict(finding);
+    r->verdict = (struct verdict){
+        .kind = kind, .log_ratio = NAN, .lower = -INFINITY, .upper = INFINITY, .margin = margin};
+    if (kind == VERDICT_SLOWER)
         r->verdict.cause = CAUSE_KERNEL;
-    why = static_reason(&change, r->verdict.kind, why, arena);
-    r->verdict.sentence = arena_printf(arena, "static: %s %s: %s, not measured (no device): %s",
-                                       r->kernel, problem, verdict_kind_name(r->verdict.kind), why);
+    why = static_reason(&change, finding, why, arena);
+    const char *word = kind == VERDICT_NOT_MEASURED ? "" : verdict_kind_name(kind);
+    r->verdict.sentence = arena_printf(arena, "static: %s %s: %s%snot measured (no device): %s",
+                                       r->kernel, problem, word, *word ? ", " : "", why);
     r->verdict.explanation = arena_printf(arena, "why: static facts only: %s\n%s", why, lines);
 }

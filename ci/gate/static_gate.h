@@ -3,14 +3,18 @@
 // The gate without a device: what the compiler says of base and head, compared. It never measures
 // and never claims a time; each of its sentences begins with "static:". The rules, first fit:
 //
-//   slower     a ptxas note of lost performance (C7508, C7510, C7511, C7515) appears; or what local
-//              loads and stores move (spills) grows; or the model's time for the traits grows by
-//              more than the margin and the model's own error band: each is what a person would
-//              stop a change for
-//   undecided  fewer warps fit on an SM; or no machine code can be read: only a device can tell
-//   faster     spills shrink or a note goes, or the model's time falls by more than the same bound,
-//              and nothing above holds
-//   same       everything else: no static fact got worse (not: the time is the same)
+//   worse        a ptxas note of lost performance (C7508, C7510, C7511, C7515) appears; or what
+//   local
+//                loads and stores move (spills) grows; or the model's time for the traits grows by
+//                more than the margin and the model's own error band: each is what a person would
+//                stop a change for, so the verdict is slower
+//   fewer warps  fit on an SM: only a device can tell, undecided
+//   unreadable   there is no machine code
+//   better       spills shrink or a note goes, or the model's time falls by more than the same
+//   bound alike        everything else
+//
+// No fact of these says that the time is the same or less: the verdict of the last three is "not
+// measured".
 #ifndef PLUMB_STATIC_GATE_H
 #define PLUMB_STATIC_GATE_H
 
@@ -26,14 +30,22 @@ struct static_change {
     double model_band; // the prediction's relative error
     bool unreadable;   // all device code of one side is PTX or compressed
 };
-enum verdict_kind static_verdict(const struct static_change *change, double margin);
+enum static_finding {
+    STATIC_WORSE,
+    STATIC_FEWER_WARPS,
+    STATIC_UNREADABLE,
+    STATIC_BETTER,
+    STATIC_ALIKE
+};
+enum static_finding static_find(const struct static_change *change, double margin);
+enum verdict_kind static_verdict(enum static_finding finding);
 struct static_change static_compare(const struct code_facts *base, const struct code_facts *head,
                                     const struct task *task, const struct model *model,
                                     struct arena *arena);
 
 // What the sentence says of it; `why` is explain_code()'s clause, "" when it has none. In the
 // arena, constant, or `why` itself.
-const char *static_reason(const struct static_change *change, enum verdict_kind kind,
+const char *static_reason(const struct static_change *change, enum static_finding finding,
                           const char *why, struct arena *arena);
 
 // Fills the task's verdict. Base and head both have the kernel, with different code.

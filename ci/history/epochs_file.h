@@ -6,8 +6,6 @@
 
 #include "baselines/epoch.h"
 
-#define EPOCHS_PATH "baselines/epochs.txt"
-
 // A file that is not there has no epochs. `text` gets its bytes ("" if none); NULL: not wanted.
 int epochs_read(struct epoch_list *out, char **text, const char *path, struct arena *arena,
                 struct error *err);

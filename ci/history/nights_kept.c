@@ -41,7 +41,7 @@ static int add_run(struct nights *nights, struct store *store, int64_t run, stru
     size_t count;
     int status = store_night_sources(&sources, &count, store, run, &arena, err);
     for (size_t i = 0; status == 0 && i < count; i++) {
-        const struct past one = {&sources[i].point, 1};
+        const struct past one = {&sources[i].point, 1, ""};
         nights_add(nights, &sources[i].series, &one);
     }
     arena_free(&arena);

@@ -191,8 +191,8 @@ static bool wants_static(const struct context *context, const struct policy_devi
            (!device->required && !context->policy.gate.static_off && has_nvcc(context));
 }
 
-static int add_static_station(struct context *context, const struct policy_device *device,
-                              struct error *err)
+static int add_away_station(struct context *context, const struct policy_device *device,
+                            bool is_static, struct error *err)
 {
     const char *profile = device->profile ? device->profile : "h200-sxm";
     const struct gpu *gpu = gpu_find(profile);
@@ -203,21 +203,26 @@ static int add_static_station(struct context *context, const struct policy_devic
                          "there are",
                          context->policy.label, device->name, profile);
     struct station *station = &context->stations[context->station_count++];
-    *station = (struct station){.is_static = true, .policy = device, .gpu = *gpu};
+    *station =
+        (struct station){.away = true, .is_static = is_static, .policy = device, .gpu = *gpu};
     station->device = (struct device){
-        .kind = "cuda",
-        .uuid = arena_printf(arena, "static:%s", gpu->name),
-        .name = arena_printf(arena, "no device (static, %s)", gpu->name),
+        .kind = device->kind,
+        .uuid = is_static ? arena_printf(arena, "static:%s", gpu->name)
+                          : arena_printf(arena, "away:%s", device->name),
+        .name = is_static ? arena_printf(arena, "no device (static, %s)", gpu->name)
+                          : arena_printf(arena, "no device (%s is not here)", device->name),
         .driver = "",
         .runtime = "",
         .profile = gpu->name,
     };
-    progress_note(&context->progress,
-                  context->options->static_use == STATIC_LIST
-                      ? "device %s is not here; its kernels are listed all the same"
-                      : "device %s: kernels are judged by their code alone (static), nothing is "
-                        "measured",
-                  device->name);
+    if (is_static)
+        progress_note(
+            &context->progress,
+            context->options->static_use == STATIC_LIST
+                ? "device %s is not here; its kernels are listed all the same"
+                : "device %s: kernels are judged by their code alone (static), nothing is "
+                  "measured",
+            device->name);
     return 0;
 }
 
@@ -227,15 +232,17 @@ static int add_station(struct context *context, const struct policy_device *devi
     struct bench *bench = NULL;
     struct error why;
     if (context->options->static_use == STATIC_ONLY)
-        return wants_static(context, device) ? add_static_station(context, device, err) : 0;
+        return wants_static(context, device) ? add_away_station(context, device, true, err) : 0;
     if (start_bench(&bench, context, device, NULL, 0, 0, &why)) {
         if (wants_static(context, device))
-            return add_static_station(context, device, err);
+            return add_away_station(context, device, true, err);
         if (device->required || context->options->device)
             return error_set(err, "device %s: %s", device->name, why.text);
         progress_note(&context->progress, "device %s is not here, its kernels are not measured: %s",
                       device->name, why.text);
-        return 0;
+        return context->options->static_use == STATIC_NEVER
+                   ? 0
+                   : add_away_station(context, device, false, err);
     }
     struct arena *arena = &context->arena;
     struct station *station = &context->stations[context->station_count];
@@ -275,7 +282,10 @@ int context_stations(struct context *context, struct error *err)
     }
     if (!known)
         return error_set(err, "%s: there is no [device \"%.60s\"]", policy->label, only);
-    if (!context->station_count)
+    bool useful = false;
+    for (size_t i = 0; i < context->station_count; i++)
+        useful |= !context->stations[i].away || context->stations[i].is_static;
+    if (!useful)
         return error_set(err, "%s: none of the policy's devices is on this machine%s",
                          policy->label,
                          context->options->static_use == STATIC_AUTO

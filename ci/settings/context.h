@@ -34,9 +34,10 @@ struct options {
     bool quiet;
 };
 
-// A device of the policy that is really there, or (is_static) one that kernels are only built for.
+// A device of the policy. Where it is away nothing is measured and its profile is a shipped one.
 struct station {
-    bool is_static; // not here: its profile is a shipped one, and nothing is measured
+    bool away;      // not on this machine, though the policy names it
+    bool is_static; // away, and its kernels are built and judged by their code alone
     const struct policy_device *policy;
     struct device device;
     struct gpu gpu; // profile: driver's figures, shipped ones, calibrated ones
@@ -61,6 +62,7 @@ struct context {
 
 enum { POLICY_PATH_TEXT = 512 };
 #define POLICY_PATH "ci/plumb.cfg"
+#define EPOCHS_PATH "baselines/epochs.txt"
 
 // Repository and state directory. Every later step needs it. Caller: context_close, also after a
 // failure.
@@ -71,8 +73,8 @@ int context_store(struct context *context, enum store_mode mode, struct error *e
 // Sandbox, toolchain and cache.
 int context_builder(struct context *context, struct error *err);
 // Starts a bench on each device of the policy, once, to learn what is there; calibrates a host that
-// has no profile yet and keeps it in the store (a dry run does not). Devices that are not here
-// become static stations as options->static_use says.
+// has no profile yet and keeps it in the store (a dry run does not). A gate has a station too for
+// each device that is away and not required: a static one as options->static_use says.
 int context_stations(struct context *context, struct error *err);
 void context_close(struct context *context);
 

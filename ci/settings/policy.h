@@ -15,7 +15,7 @@
 //                        margin = 0.5%   max-pairs = N   (first section whose GLOB matches rules)
 //     [gate]             margin = 0.3%   alpha = X   max-pairs = N   processes = N   seconds = N
 //                        undecided = fail|pass   removed = fail|allow   self-test = N
-//                        static = auto|off
+//                        static = auto|off   accept = head|base
 //     [library "GLOB"]   skip = BOOL (libraries of these file names are neither listed nor loaded)
 //     [measure]          samples = N   timeout = SECONDS   model = NAME   seed = N
 //                        bias = FILE   (of `plumb accuracy --fit`; from the repository's directory)
@@ -66,7 +66,8 @@ struct policy_gate {
     uint32_t self_test;    // A/A series carried along
     bool undecided_passes; // default false
     bool removed_allowed;  // default false
-    bool static_off;       // default false: see ci/gate/static_gate.h
+    bool accept_base; // default false: epochs of the head's file count; see ci/gate/accepting.h
+    bool static_off;  // default false: see ci/gate/static_gate.h
 };
 
 struct policy {

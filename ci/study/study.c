@@ -60,16 +60,23 @@ static double pair_sd(const struct duet *d)
     return sd;
 }
 
+static bool is_broken(const struct duet *d)
+{
+    return d->outcome.state != MEASURED_OK && d->outcome.state != MEASURED_NOT_TAKEN;
+}
+
+// What there was no time for is as undecided as what there was too little for.
 static void count_verdict(struct study_result *s, const struct duet *d)
 {
-    const bool broken = d->outcome.state != MEASURED_OK;
+    const bool broken = is_broken(d);
+    const enum verdict_kind kind = d->judged ? d->decision.kind : VERDICT_UNDECIDED;
     s->gates++;
     s->first_alarms += d->alarmed;
     s->broken += broken;
-    s->slower += !broken && d->decision.kind == VERDICT_SLOWER;
-    s->faster += !broken && d->decision.kind == VERDICT_FASTER;
-    s->same += !broken && d->decision.kind == VERDICT_SAME;
-    s->undecided += !broken && d->decision.kind == VERDICT_UNDECIDED;
+    s->slower += !broken && kind == VERDICT_SLOWER;
+    s->faster += !broken && kind == VERDICT_FASTER;
+    s->same += !broken && kind == VERDICT_SAME;
+    s->undecided += !broken && kind == VERDICT_UNDECIDED;
 }
 
 // Times as whole hundred-thousandths of `unit_ns`, the median of the base: what a duet needs, in a
@@ -108,7 +115,7 @@ static void write_gate(const struct study *study, const struct duet *d, const ch
                        double gpu_s, double sd)
 {
     const struct study_series *s = d->owner;
-    const bool broken = d->outcome.state != MEASURED_OK;
+    const bool broken = is_broken(d);
     const struct measurement base = {.samples = d->base_samples.items,
                                      .count = d->base_samples.count};
     double lower = -INFINITY, upper = INFINITY;

@@ -55,7 +55,7 @@ enum cause cause_of(const struct cause_input *input)
 bool cause_fails(const struct verdict *verdict)
 {
     if (verdict->kind == VERDICT_BROKEN)
-        return true;
+        return verdict->cause != CAUSE_BASE;
     return verdict->kind == VERDICT_SLOWER &&
            (verdict->cause == CAUSE_KERNEL || verdict->cause == CAUSE_NONE);
 }

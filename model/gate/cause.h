@@ -37,8 +37,8 @@ struct cause_input {
 //   kernel       everything else.
 enum cause cause_of(const struct cause_input *input);
 
-// Does this verdict fail a pull request? Slower and broken do, unless environment, model or
-// placement caused it.
+// Does this verdict fail a pull request? Slower does, unless environment, model or placement caused
+// it; broken does, unless the base is broken too.
 bool cause_fails(const struct verdict *verdict);
 
 #endif

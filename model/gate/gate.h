@@ -181,7 +181,7 @@ size_t gate_pairs(struct gate_pair *out, const struct measurement *base,
 // The whole judgement from stored samples: pairs are matched by (process, block, pair), and a pair
 // counts only if both samples are present, not excluded, and have a positive finite time. Fills
 // every field of `out` but `cause` (set to placement or none) and the explanation. The sentence
-// lives in the arena. Broken states give VERDICT_BROKEN, an empty base VERDICT_NEW.
+// lives in the arena. Both measurements are ok; what other states say is in standing.h.
 void gate_judge(struct verdict *out, const struct measurement *base, const struct measurement *head,
                 const struct gate_policy *policy, struct arena *arena);
 

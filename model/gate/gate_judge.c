@@ -190,28 +190,6 @@ static const char *sentence(const struct verdict *v, const char *reservation,
     }
 }
 
-// Anything but times on both sides: broken, or nothing to compare with.
-static bool judge_states(struct verdict *out, const struct measurement *base,
-                         const struct measurement *head, struct arena *arena)
-{
-    bool new_here = base->state == MEASURED_MISSING || base->state == MEASURED_UNSUPPORTED ||
-                    (base->state == MEASURED_OK && base->count == 0);
-    if (head->state != MEASURED_OK) {
-        out->kind = VERDICT_BROKEN;
-        out->sentence =
-            arena_printf(arena, "broken: the head is %s%s%s", measurement_state_name(head->state),
-                         head->detail ? ": " : "", head->detail ? head->detail : "");
-        return true;
-    }
-    if (base->state == MEASURED_OK && !new_here)
-        return false;
-    out->kind = VERDICT_NEW;
-    out->sentence = new_here ? "new: the base has no such series"
-                             : arena_printf(arena, "new: the base is %s, so it has no time",
-                                            measurement_state_name(base->state));
-    return true;
-}
-
 // What such a gate finds with 90 % power: within its budget, or within what it had where it ended
 // open.
 static double detectable_by(const struct verdict *v, const struct gate_policy *policy,
@@ -299,8 +277,6 @@ void gate_judge(struct verdict *out, const struct measurement *base, const struc
         .model = "gate",
         .version = gate_version,
     };
-    if (judge_states(out, base, head, arena))
-        return;
     size_t room = base->count < head->count ? base->count : head->count;
     struct gate_pair *pairs = arena_alloc(arena, room * sizeof(*pairs));
     size_t count = gate_pairs(pairs, base, head, arena);

@@ -12,9 +12,14 @@
 const char *chart_verdict_class(enum verdict_kind kind, bool is_environment)
 {
     static const char *const classes[VERDICT_KINDS] = {
-        [VERDICT_SAME] = "v-same",     [VERDICT_SLOWER] = "v-slower",
-        [VERDICT_FASTER] = "v-faster", [VERDICT_UNDECIDED] = "v-undecided",
-        [VERDICT_BROKEN] = "v-broken", [VERDICT_NEW] = "v-new",
+        [VERDICT_NOT_MEASURED] = "v-unmeasured",
+        [VERDICT_SAME] = "v-same",
+        [VERDICT_SLOWER] = "v-slower",
+        [VERDICT_FASTER] = "v-faster",
+        [VERDICT_UNDECIDED] = "v-undecided",
+        [VERDICT_BROKEN] = "v-broken",
+        [VERDICT_NEW] = "v-new",
+        [VERDICT_ACCEPTED] = "v-accepted",
     };
     return is_environment ? "v-environment" : classes[kind];
 }
@@ -27,26 +32,30 @@ const char *chart_class(const struct view *view)
 enum svg_shape chart_shape(enum verdict_kind kind)
 {
     static const enum svg_shape shapes[VERDICT_KINDS] = {
-        [VERDICT_SAME] = SHAPE_DOT,     [VERDICT_SLOWER] = SHAPE_UP,
-        [VERDICT_FASTER] = SHAPE_DOWN,  [VERDICT_UNDECIDED] = SHAPE_DIAMOND,
-        [VERDICT_BROKEN] = SHAPE_CROSS, [VERDICT_NEW] = SHAPE_SQUARE,
+        [VERDICT_NOT_MEASURED] = SHAPE_DIAMOND,
+        [VERDICT_SAME] = SHAPE_DOT,
+        [VERDICT_SLOWER] = SHAPE_UP,
+        [VERDICT_FASTER] = SHAPE_DOWN,
+        [VERDICT_UNDECIDED] = SHAPE_DIAMOND,
+        [VERDICT_BROKEN] = SHAPE_CROSS,
+        [VERDICT_NEW] = SHAPE_SQUARE,
+        [VERDICT_ACCEPTED] = SHAPE_UP,
     };
     return shapes[kind];
 }
 
 void chart_counts(struct markup *m, const size_t counts[VERDICT_KINDS])
 {
-    static const enum verdict_kind order[] = {VERDICT_BROKEN, VERDICT_SLOWER, VERDICT_UNDECIDED,
-                                              VERDICT_FASTER, VERDICT_NEW,    VERDICT_SAME};
     markup_open(m, "ul", "counts");
     markup_attr(m, "aria-label", "Series by verdict");
-    for (size_t i = 0; i < ARRAY_COUNT(order); i++) {
+    for (size_t i = 0; i < VERDICT_KINDS; i++) {
+        const enum verdict_kind kind = verdict_order[i];
         markup_start(m, "li");
-        markup_attrf(m, "class", "v-%s%s", verdict_kind_name(order[i]),
-                     counts[order[i]] ? "" : " zero");
-        markup_elementf(m, "b", NULL, "%zu", counts[order[i]]);
+        markup_attrf(m, "class", "%s%s", chart_verdict_class(kind, false),
+                     counts[kind] ? "" : " zero");
+        markup_elementf(m, "b", NULL, "%zu", counts[kind]);
         markup_text(m, " ");
-        page_tag(m, "", view_symbol(order[i]), verdict_kind_name(order[i]));
+        page_tag(m, "", view_symbol(kind), verdict_kind_name(kind));
         markup_end(m);
     }
     markup_end(m);

@@ -40,7 +40,7 @@ static const char *level_of(const struct view *view)
         break;
     }
     enum verdict_kind kind = view->result->verdict.kind;
-    return kind == VERDICT_FASTER || kind == VERDICT_NEW ? "notice" : NULL;
+    return kind == VERDICT_SAME ? NULL : "notice";
 }
 
 static void put_annotation(struct buffer *out, const struct view *view, const char *level)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // junit.xml for Jenkins, GitLab and GitHub: one testsuite per kernel, one testcase per problem.
-// Broken is an error, slower because of the kernel a failure, undecided (and slower for a reason
-// outside the kernel) skipped with the reason; same, faster and new pass. `time` is what it is for
-// every test: the seconds that were spent, here by the kernels; a launch's time is in the text,
-// because readers take no more than three decimals. A run whose own A/A failed is an error of the
-// suite "self-test", because nothing else in it means anything; a head that does not build is one
-// of the suite "build".
+// Broken is an error, slower because of the kernel a failure; undecided, not measured, broken on
+// the base too and slower for a reason outside the kernel are skipped with the reason; same,
+// faster, new and accepted pass. `time` is what it is for every test: the seconds that were spent,
+// here by the kernels; a launch's time is in the text, because readers take no more than three
+// decimals. A run whose own A/A failed is an error of the suite "self-test", because nothing else
+// in it means anything; a head that does not build is one of the suite "build".
 //
 // Element order, attributes and numbers follow junit-10.xsd of Jenkins' xUnit plugin, the strictest
 // reader, in all releases from 2.2.2 on.

@@ -88,11 +88,9 @@ static void put_verdict(struct buffer *out, const struct run *run)
     buffer_puts(out, "**\n\n");
     if (run->study_count)
         return; // it has rows of its own
-    static const enum verdict_kind order[] = {VERDICT_BROKEN, VERDICT_SLOWER, VERDICT_UNDECIDED,
-                                              VERDICT_FASTER, VERDICT_NEW,    VERDICT_SAME};
-    for (size_t i = 0; i < ARRAY_COUNT(order); i++)
-        buffer_printf(out, "%s%zu %s", i ? " · " : "", counts[order[i]],
-                      verdict_kind_name(order[i]));
+    for (size_t i = 0; i < VERDICT_KINDS; i++)
+        buffer_printf(out, "%s%zu %s", i ? " · " : "", counts[verdict_order[i]],
+                      verdict_kind_name(verdict_order[i]));
     buffer_puts(out, "\n\n");
 }
 

@@ -27,6 +27,8 @@ static void explain_time(struct buffer *out, const char *name, const struct meas
     view_time(time, time_ns);
     view_clock(clock, clock_hz);
     view_short_id(id, commit);
+    if (m->state == MEASURED_NOT_TAKEN)
+        return;
     if (m->state != MEASURED_OK)
         buffer_printf(out, "%s: %s, commit %s\n", name, measurement_state_name(m->state), id);
     else if (isfinite(time_ns))

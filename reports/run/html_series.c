@@ -63,6 +63,8 @@ static void time_fact(struct markup *m, const char *term, const struct measureme
                       double time_ns, double clock_hz)
 {
     char time[VIEW_TEXT], clock[VIEW_TEXT];
+    if (s->state == MEASURED_NOT_TAKEN)
+        return;
     if (s->state != MEASURED_OK) {
         html_fact(m, term, measurement_state_name(s->state));
         return;

@@ -30,8 +30,9 @@ struct ranked {
 static int rank_of(const struct site_series *s)
 {
     static const int ranks[VERDICT_KINDS] = {
-        [VERDICT_BROKEN] = 0, [VERDICT_SLOWER] = 1, [VERDICT_UNDECIDED] = 3,
-        [VERDICT_FASTER] = 4, [VERDICT_NEW] = 5,    [VERDICT_SAME] = 6,
+        [VERDICT_BROKEN] = 0,    [VERDICT_SLOWER] = 1,       [VERDICT_ACCEPTED] = 3,
+        [VERDICT_UNDECIDED] = 4, [VERDICT_NOT_MEASURED] = 5, [VERDICT_FASTER] = 6,
+        [VERDICT_NEW] = 7,       [VERDICT_SAME] = 8,
     };
     return s->kind == VERDICT_SLOWER && site_is_environment(s) ? 2 : ranks[s->kind];
 }

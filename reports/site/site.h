@@ -87,7 +87,7 @@ struct site_series {
     double predicted_ns; // 0 none
     enum bound bound;
     // Against the last accepted state: the last epoch, or the beginning when there is none.
-    enum verdict_kind kind; // same, slower, faster, undecided, broken, new
+    enum verdict_kind kind; // not accepted: what is accepted is an epoch
     enum cause cause;
     double log_ratio, lower, upper; // NaN if none
     const char *since;              // commit id the change began with, or NULL

@@ -36,9 +36,11 @@ static void states_without_time_load_back(void **state)
     for (int i = 0; i < MEASUREMENT_STATES; i++) {
         struct result *r = &saved.results[i];
         r->head.state = (enum measurement_state)i;
-        r->prediction.feasible = i == 0;
-        r->prediction.why = i ? "needs 300 KB of shared memory" : NULL;
-        if (i && i != MEASURED_WRONG)
+        r->prediction.feasible = i == MEASURED_OK;
+        r->prediction.why = i != MEASURED_OK ? "needs 300 KB of shared memory" : NULL;
+        if (i == MEASURED_NOT_TAKEN)
+            r->head = (struct measurement){.regime = "", .detail = ""};
+        if (i != MEASURED_OK && i != MEASURED_WRONG)
             r->head.count = 0;
         r->head.max_error = r->head.count ? NAN : 0;
     }

@@ -170,7 +170,7 @@ static void accept_writes_what_the_gate_found(void **state)
     (void)state;
     const char *who = "--who=A. Author <author@example.org>";
     EXPECT(4, "say why", "accept", who);
-    EXPECT(4, "nothing slower or faster matches", "accept", who, "-m", "r", "none*");
+    EXPECT(4, "nothing slower, faster or gone matches", "accept", who, "-m", "r", "none*");
     EXPECT(0, "1 epoch would be added", "accept", who, "-m", "r", "-n", "tile-00 2048*");
     struct stat info;
     assert_int_equal(stat(in_repo("baselines/epochs.txt"), &info), -1);

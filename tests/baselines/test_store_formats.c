@@ -56,7 +56,7 @@ static void fill(struct store *store)
     struct gpu gpu = {.name = "host"};
     gpu.dram_bytes_s = (struct figure){21.5e9 / 3, ORIGIN_CALIBRATED, "measured"};
     assert_ok(store_save_profile(store, &device, &gpu, &err), &err);
-    struct epoch epoch = {"tile-* * *", "abcdef0", 0.03, "on purpose", "A. Author", 0};
+    struct epoch epoch = {"tile-* * *", "abcdef0", 0.03, false, "on purpose", "A. Author", 0};
     assert_ok(store_save_epochs(store, &(struct epoch_list){&epoch, 1}, &err), &err);
 }
 

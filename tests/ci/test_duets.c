@@ -131,7 +131,7 @@ static void deadline_before_the_start_measures_nothing(void **state)
     p->duets.deadline_s = monotonic_s() - 1;
     played_all(p, (const char *const[]){"good-1", "good-2", NULL});
     assert_string_equal(p->journal, "");
-    assert_int_equal(p->items[1].outcome.state, MEASURED_OK);
+    assert_int_equal(p->items[1].outcome.state, MEASURED_NOT_TAKEN);
     assert_false(p->items[1].judged);
 }
 

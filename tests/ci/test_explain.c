@@ -204,8 +204,10 @@ static void alarm_of(struct two_builds *f, struct sample samples[2][PAIRS], cons
     }
     f->result.problem = (struct problem){
         .m = 4096, .n = 4096, .k = 4096, .in = DTYPE_BF16, .out = DTYPE_BF16, .batch = 1};
-    f->result.base = (struct measurement){.samples = samples[0], .count = PAIRS};
-    f->result.head = (struct measurement){.samples = samples[1], .count = PAIRS};
+    f->result.base =
+        (struct measurement){.state = MEASURED_OK, .samples = samples[0], .count = PAIRS};
+    f->result.head =
+        (struct measurement){.state = MEASURED_OK, .samples = samples[1], .count = PAIRS};
     f->result.verdict = (struct verdict){
         .kind = VERDICT_SLOWER, .log_ratio = 0.0488, .pairs = PAIRS, .sentence = "slower: +5 %"};
     f->base_kernel.library = f->head_kernel.library = library;

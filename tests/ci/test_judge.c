@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Predictions of a run: by the policy's model, times the bias of a kernel where the policy names a
-// file of them.
+// file of them. And what a plain run blames: never the kernel for code that did not change.
 #include "ci/gate/judge.h"
 #include "ci/settings/bias_file.h"
 #include "ci/settings/context.h"
+#include "model/gate/cause.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -68,11 +69,52 @@ static void missing_models_and_biases_are_errors_before_measuring(void **state)
     assert_non_null(strstr(err.text, "/nowhere/bias.csv")); // beside the repository
 }
 
+// A series whose earlier runs took 100 us, of code "old", and that takes `time_ns` now.
+static struct verdict judge_now(const char *code, double time_ns)
+{
+    enum { RUNS = 12 };
+    struct history_point points[RUNS];
+    for (size_t i = 0; i < RUNS; i++)
+        points[i] = (struct history_point){.time_ns = 1e5 * (1 + 1e-3 * (double)(i % 3)),
+                                           .same_code = i > 0};
+    struct policy_device device = {.name = "gpu", .kind = "cuda"};
+    struct station station = {.policy = &device};
+    struct sample sample = {.time_ns = time_ns, .launches = 1};
+    struct result result = {
+        .kernel = "k",
+        .problem = {.m = 8, .n = 8, .k = 8, .batch = 1},
+        .head = {.state = MEASURED_OK, .samples = &sample, .count = 1},
+        .history = {.points = points, .count = RUNS, .newest_code = "old"},
+    };
+    text_copy(result.head_code, sizeof(result.head_code), code);
+    struct task task = {.result = &result, .station = &station};
+    struct run run = {.results = &result, .count = 1};
+    const struct plan plan = {.tasks = &task, .count = 1};
+    judge_run(&run, &plan);
+    const struct verdict verdict = result.verdict;
+    run_free(&run);
+    return verdict;
+}
+
+static void same_code_measured_again_is_never_the_kernels_fault(void **state)
+{
+    (void)state;
+    const struct verdict again = judge_now("old", 1.2e5), changed = judge_now("new", 1.2e5);
+    assert_int_equal(again.kind, VERDICT_SLOWER);
+    assert_int_equal(again.cause, CAUSE_ENVIRONMENT);
+    assert_false(cause_fails(&again));
+    assert_int_equal(changed.kind, VERDICT_SLOWER);
+    assert_int_equal(changed.cause, CAUSE_KERNEL);
+    assert_true(cause_fails(&changed));
+    assert_int_equal(judge_now("old", 0.8e5).cause, CAUSE_ENVIRONMENT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(predictions_carry_the_bias_of_their_kernel),
         cmocka_unit_test(missing_models_and_biases_are_errors_before_measuring),
+        cmocka_unit_test(same_code_measured_again_is_never_the_kernels_fault),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

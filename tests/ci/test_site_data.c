@@ -51,8 +51,11 @@ static void add_run(unsigned commit)
     run.head.time_s = run.started_s;
     ok(store_begin_run(store, &run, &err));
     for (size_t s = 0; s < SERIES; s++) {
-        struct result r = {
-            .head = {.samples = &samples[s], .count = 1, .regime = "", .detail = ""}};
+        struct result r = {.head = {.state = MEASURED_OK,
+                                    .samples = &samples[s],
+                                    .count = 1,
+                                    .regime = "",
+                                    .detail = ""}};
         samples[s] = (struct sample){
             .time_ns = time_of(s, commit), .launches = 1, .role = ROLE_HEAD, .power_mw = -1};
         snprintf(r.kernel, sizeof(r.kernel), "%s", names[s]);

@@ -57,7 +57,8 @@ void grown_result(struct result *r, unsigned series, const struct grown *walk,
                                   .batch = 1};
     r->traits = (struct traits){.in = DTYPE_BF16, .out = DTYPE_BF16, .tile_m = 128, .stages = 4};
     snprintf(r->head_code, sizeof(r->head_code), "%08x%032x", series / GROWN_PROBLEMS, walk->code);
-    r->head = (struct measurement){.samples = samples,
+    r->head = (struct measurement){.state = MEASURED_OK,
+                                   .samples = samples,
                                    .count = GROWN_SAMPLES,
                                    .max_error = 0.1,
                                    .tolerance = 1,

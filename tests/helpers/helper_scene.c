@@ -37,7 +37,8 @@ static void fill(struct result *r, struct sample *sample, const struct scene *sc
                               .role = ROLE_HEAD,
                               .power_mw = -1,
                               .temperature_c = INT16_MIN};
-    r->head = (struct measurement){.samples = sample, .count = 1, .regime = "cold", .detail = ""};
+    r->head = (struct measurement){
+        .state = MEASURED_OK, .samples = sample, .count = 1, .regime = "cold", .detail = ""};
     const bool remodelled = scene->remodel && kernel == 0 && commit >= STEP;
     r->prediction = (struct prediction){.model = "sol",
                                         .version = remodelled ? "2" : "1",

@@ -48,7 +48,8 @@ void stepped_commit(struct store *store, unsigned number, double more)
         run.head.time_s -= number % 7 == 3 ? 60 * 40 : number % 5 == 0 ? 60 : 0;
     r.problem = (struct problem){.m = 64, .n = 64, .k = 64, .batch = 1};
     snprintf(r.head_code, sizeof(r.head_code), "%040u", number / 10);
-    r.head = (struct measurement){.samples = samples, .count = 4, .detail = "", .regime = ""};
+    r.head = (struct measurement){
+        .state = MEASURED_OK, .samples = samples, .count = 4, .detail = "", .regime = ""};
     r.prediction = (struct prediction){
         .model = "m", .version = "1", .feasible = true, .time_ns = exp(9.9), .bound = BOUND_MEMORY};
     if (store_begin_run(store, &run, &err) || store_save_result(store, &run, &r, &err) ||

@@ -65,6 +65,7 @@ static void make_samples(struct measurement *out, struct arena *arena, enum samp
     double level = 50000 * (1 + draw_unit(state));
     out->samples = arena_alloc(arena, count * sizeof(*out->samples));
     out->count = count;
+    out->state = count ? MEASURED_OK : MEASURED_NOT_TAKEN;
     for (size_t i = 0; i < count; i++) {
         double noise = 1 + 0.003 * draw_normal(state);
         out->samples[i] = (struct sample){.time_ns = round(level * noise * 1000) / 1000,

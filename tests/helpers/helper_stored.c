@@ -31,6 +31,7 @@ void store_pair(struct stored *s, double base_ns, double head_ns, bool head_firs
 struct stored *stored_new(void)
 {
     struct stored *s = xcalloc(1, sizeof(*s));
+    s->base.state = s->head.state = MEASURED_OK;
     s->base.samples = s->base_samples;
     s->head.samples = s->head_samples;
     return s;

@@ -18,13 +18,13 @@ static struct history history_of(const double *times_ns, const bool *same, size_
 {
     for (size_t i = 0; i < count; i++)
         points[i] = (struct history_point){.time_ns = times_ns[i], .same_code = same && same[i]};
-    return (struct history){points, count};
+    return (struct history){.points = points, .count = count};
 }
 
 static struct verdict judge(const struct history *history, double time_ns)
 {
     sample = (struct sample){.time_ns = time_ns, .launches = 1};
-    const struct measurement now = {.samples = &sample, .count = 1};
+    const struct measurement now = {.state = MEASURED_OK, .samples = &sample, .count = 1};
     const struct drift_policy policy = drift_policy_default("cuda");
     struct verdict verdict;
     drift_judge(&verdict, history, &now, false, &policy);

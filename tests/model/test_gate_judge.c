@@ -257,31 +257,6 @@ static void contradicting_processes_are_placement(void **state)
     stored_free(s);
 }
 
-static void states_without_times_are_broken_or_new(void **state)
-{
-    (void)state;
-    struct stored *s = stored_new();
-    struct gate_policy policy = gate_policy_default("cuda", large_ns);
-    store_duet(s, 0, 16, 1);
-    for (int bad = MEASURED_WRONG; bad < MEASUREMENT_STATES; bad++) {
-        s->head.state = (enum measurement_state)bad;
-        s->head.detail = "why";
-        struct verdict v = stored_judge(s, &policy);
-        assert_int_equal(v.kind, VERDICT_BROKEN);
-        assert_non_null(strstr(v.sentence, "why"));
-        assert_true(isnan(v.log_ratio) && v.pairs == 0);
-    }
-    s->head.state = MEASURED_OK;
-    s->base.state = MEASURED_MISSING;
-    assert_int_equal(stored_judge(s, &policy).kind, VERDICT_NEW);
-    s->base.state = MEASURED_CRASHED;
-    assert_int_equal(stored_judge(s, &policy).kind, VERDICT_NEW);
-    s->base.state = MEASURED_OK;
-    s->base.count = 0;
-    assert_int_equal(stored_judge(s, &policy).kind, VERDICT_NEW);
-    stored_free(s);
-}
-
 static void many_processes_are_all_used(void **state)
 {
     (void)state;
@@ -309,7 +284,6 @@ int main(void)
         cmocka_unit_test(alarm_of_one_process_is_not_yet_a_verdict),
         cmocka_unit_test(fixed_order_is_no_evidence),
         cmocka_unit_test(contradicting_processes_are_placement),
-        cmocka_unit_test(states_without_times_are_broken_or_new),
         cmocka_unit_test(many_processes_are_all_used),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

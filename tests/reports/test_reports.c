@@ -88,8 +88,9 @@ static void markdown_tells_the_verdict_first(void **state)
     (void)state;
     struct buffer out = helper_report("markdown", helper_run());
     assert_ptr_equal(strstr(out.bytes, "## ❌ plumb: broken"), out.bytes);
-    assert_non_null(
-        strstr(out.bytes, "2 broken · 4 slower · 1 undecided · 3 faster · 1 new · 7 same"));
+    assert_non_null(strstr(out.bytes,
+                           "0 accepted · 2 broken · 4 slower · 1 undecided · 0 not measured · "
+                           "3 faster · 1 new · 7 same"));
     assert_true(strstr(out.bytes, "✕ broken") < strstr(out.bytes, "▲ slower"));
     assert_true(strstr(out.bytes, "▼ faster") < strstr(out.bytes, "<details><summary>7 series"));
     buffer_free(&out);

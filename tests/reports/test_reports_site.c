@@ -284,7 +284,7 @@ static void chart_survives_gaps_and_nonsense(void **state)
                                      {"b", 2, -5, 0, NAN, false},
                                      {"c", 1, INFINITY, 0, -1, false},
                                      {"d", -9, 0, 0, INFINITY, false}};
-    struct history h = {points, ARRAY_COUNT(points)};
+    struct history h = {.points = points, .count = ARRAY_COUNT(points)};
     struct chart_mark mark = {99, "beyond the end", MARK_SLOWER};
     struct series_chart chart = {.history = &h, .marks = &mark, .mark_count = 1};
     struct buffer out = {0};

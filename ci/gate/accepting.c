@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Finds the epochs that came with a change, and the verdicts that they cover.
+#include "ci/gate/accepting.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int read_file(struct epoch_list *out, const struct context *context, const char *commit,
+                     struct arena *arena, struct error *err)
+{
+    char id[OBJECT_ID_TEXT];
+    char *text = NULL;
+    size_t size;
+    *out = (struct epoch_list){0};
+    if (repository_path_id(id, context->repository, commit, EPOCHS_PATH, err))
+        return -1;
+    if (!id[0])
+        return 0;
+    if (repository_read(&text, &size, context->repository, commit, EPOCHS_PATH, err))
+        return -1;
+    const char *label = arena_printf(arena, EPOCHS_PATH " at %.10s", commit);
+    const int status = epoch_parse(out, text, size, label, arena, err);
+    free(text);
+    return status;
+}
+
+// The commits that the head has and the base has not.
+static int read_commits(struct commit_list *out, const struct context *context,
+                        const struct commit *base, const struct commit *head, struct arena *arena,
+                        struct error *err)
+{
+    const struct commit_selection selection = {
+        .range = arena_printf(arena, "%s..%s", base->id, head->id)};
+    return repository_select(out, context->repository, &selection, arena, err);
+}
+
+static bool names_one(const struct epoch *e, const struct commit_list *commits)
+{
+    for (size_t i = 0; i < commits->count; i++) {
+        if (strncmp(commits->items[i].id, e->commit, strlen(e->commit)) == 0)
+            return true;
+    }
+    return false;
+}
+
+int accepting_read(struct epoch_list *out, const struct context *context, const struct commit *base,
+                   const struct commit *head, struct arena *arena, struct error *err)
+{
+    const bool by_base = context->policy.gate.accept_base;
+    struct epoch_list before, now = {0};
+    struct commit_list commits = {0};
+    if (read_file(&before, context, base->id, arena, err) ||
+        (by_base ? before.count && read_commits(&commits, context, base, head, arena, err)
+                 : read_file(&now, context, head->id, arena, err)))
+        return -1;
+    const struct epoch_list *from = by_base ? &before : &now;
+    struct epoch_list list = {arena_alloc(arena, (from->count + 1) * sizeof(*list.epochs)), 0};
+    for (size_t i = 0; i < from->count; i++) {
+        const struct epoch *e = &from->epochs[i];
+        if (by_base ? names_one(e, &commits) : !epoch_known(&before, e))
+            list.epochs[list.count++] = *e;
+    }
+    *out = list;
+    return 0;
+}
+
+static bool is_gone(const struct result *r)
+{
+    return r->verdict.kind == VERDICT_BROKEN && r->head.state == MEASURED_MISSING;
+}
+
+static bool covers(const struct epoch *e, const struct result *r)
+{
+    const struct verdict *v = &r->verdict;
+    const double most = e->level + log1p(v->margin) / 2;
+    if (e->removed || is_gone(r))
+        return e->removed && is_gone(r);
+    if (!(e->level > 0) || !v->pairs)
+        return false;
+    return v->kind == VERDICT_SLOWER ? v->lower <= most
+                                     : v->kind == VERDICT_UNDECIDED && v->upper <= most;
+}
+
+static void accept(struct run *run, struct result *r, const struct epoch *e)
+{
+    const char *size =
+        e->removed ? "" : arena_printf(&run->arena, ", up to %+.2f %%", 100 * expm1(e->level));
+    r->verdict.kind = VERDICT_ACCEPTED;
+    r->verdict.sentence =
+        arena_printf(&run->arena, "%s; accepted in this change%s: %.200s (%.100s)",
+                     r->verdict.sentence, size, e->reason, e->who);
+}
+
+static void accept_removal(struct run *run, struct result *r)
+{
+    char problem[PROBLEM_TEXT];
+    problem_format(problem, &r->problem);
+    r->verdict.kind = VERDICT_ACCEPTED;
+    r->verdict.cause = CAUSE_NONE;
+    r->verdict.sentence = arena_printf(
+        &run->arena, "%s %s was removed, as the policy allows (gate.removed)", r->kernel, problem);
+}
+
+void accepting_apply(struct run *run, const struct epoch_list *epochs,
+                     const struct policy_gate *gate)
+{
+    for (size_t i = 0; i < run->count; i++) {
+        struct result *r = &run->results[i];
+        const char *device = run->devices[r->device].uuid;
+        if (is_gone(r) && gate->removed_allowed) {
+            accept_removal(run, r);
+            continue;
+        }
+        for (size_t k = epochs->count; k > 0; k--) {
+            const struct epoch *e = &epochs->epochs[k - 1];
+            if (!covers(e, r) || !epoch_matches(e, r->kernel, &r->problem, device))
+                continue;
+            accept(run, r, e);
+            break;
+        }
+    }
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a run says as a whole: what was not judged is counted and does not pass for judged.
+#include "ci/gate/conclude.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+enum { MOST = 4 };
+
+struct scene {
+    struct run run;
+    struct result results[MOST];
+};
+
+// A series of code that changed.
+static struct result *add(struct scene *s, enum verdict_kind kind, enum cause cause)
+{
+    static const char *const kernels[MOST] = {"a", "b", "c", "d"};
+    struct result *r = &s->results[s->run.count];
+    *r = (struct result){.problem = {.m = 8, .n = 8, .k = 8, .batch = 1}};
+    text_copy(r->kernel, sizeof(r->kernel), kernels[s->run.count++]);
+    text_copy(r->base_code, sizeof(r->base_code), "old");
+    text_copy(r->head_code, sizeof(r->head_code), "new");
+    r->verdict = (struct verdict){.kind = kind, .cause = cause, .sentence = "why"};
+    s->run.results = s->results;
+    return r;
+}
+
+static void is(struct scene *s, enum conclusion conclusion, const char *headline)
+{
+    const struct policy_gate gate = {0};
+    conclude_run(&s->run, &gate, "");
+    assert_string_equal(s->run.headline, headline);
+    assert_int_equal(s->run.conclusion, conclusion);
+    run_free(&s->run);
+}
+
+static void no_series_at_all_is_no_pass(void **state)
+{
+    (void)state;
+    struct scene s = {0};
+    is(&s, CONCLUDE_UNDECIDED, "NOTHING JUDGED: no series");
+}
+
+static void what_changed_and_was_not_measured_is_no_pass(void **state)
+{
+    (void)state;
+    struct scene s = {0};
+    add(&s, VERDICT_NOT_MEASURED, CAUSE_NONE);
+    struct result *same = add(&s, VERDICT_SAME, CAUSE_NONE);
+    text_copy(same->head_code, sizeof(same->head_code), "old");
+    is(&s, CONCLUDE_UNDECIDED, "NOTHING JUDGED: 1 not measured, 1 same: why");
+}
+
+static void what_was_not_measured_beside_what_was_is_counted(void **state)
+{
+    (void)state;
+    struct scene s = {0};
+    add(&s, VERDICT_NOT_MEASURED, CAUSE_NONE);
+    add(&s, VERDICT_SAME, CAUSE_NONE);
+    is(&s, CONCLUDE_OK, "OK: 1 not measured, 1 same");
+}
+
+static void broken_on_the_base_too_is_counted_and_not_this_changes_fault(void **state)
+{
+    (void)state;
+    struct scene s = {0};
+    add(&s, VERDICT_BROKEN, CAUSE_BASE);
+    add(&s, VERDICT_SAME, CAUSE_NONE);
+    is(&s, CONCLUDE_OK, "OK: 1 broken, 1 same");
+    s = (struct scene){0};
+    add(&s, VERDICT_BROKEN, CAUSE_BASE);
+    is(&s, CONCLUDE_UNDECIDED, "NOTHING JUDGED: 1 broken: why");
+    s = (struct scene){0};
+    add(&s, VERDICT_BROKEN, CAUSE_BASE);
+    add(&s, VERDICT_BROKEN, CAUSE_KERNEL)->verdict.sentence = "this one";
+    is(&s, CONCLUDE_BROKEN, "BROKEN: 2 broken: this one");
+}
+
+static void a_text_only_change_passes_beside_what_was_broken_before(void **state)
+{
+    (void)state;
+    struct scene s = {0};
+    for (int i = 0; i < 2; i++) {
+        struct result *r = add(&s, i ? VERDICT_SAME : VERDICT_BROKEN, i ? CAUSE_NONE : CAUSE_BASE);
+        text_copy(r->head_code, sizeof(r->head_code), "old");
+    }
+    is(&s, CONCLUDE_OK, "OK: 1 broken, 1 same");
+}
+
+static void what_is_accepted_is_said(void **state)
+{
+    (void)state;
+    struct scene s = {0};
+    add(&s, VERDICT_SAME, CAUSE_NONE);
+    add(&s, VERDICT_ACCEPTED, CAUSE_KERNEL)->verdict.sentence = "slower; accepted in this change";
+    is(&s, CONCLUDE_OK, "OK: 1 accepted, 1 same: slower; accepted in this change");
+}
+
+static void devices_that_are_away_are_said(void **state)
+{
+    (void)state;
+    struct scene s = {0};
+    const struct policy_gate gate = {0};
+    add(&s, VERDICT_SAME, CAUSE_NONE);
+    conclude_run(&s.run, &gate, "; nothing was measured on gpu, which is not here");
+    assert_string_equal(s.run.headline,
+                        "OK: 1 same; nothing was measured on gpu, which is not here");
+    run_free(&s.run);
+}
+
+// Three kernels, two problems; nobody does the second.
+static void a_problem_that_no_kernel_does_stays_once(void **state)
+{
+    (void)state;
+    struct scene s = {0};
+    for (int i = 0; i < MOST; i++) {
+        struct result *r = add(&s, VERDICT_NOT_MEASURED, CAUSE_NONE);
+        r->problem.m = i < 2 ? 8 : 16;
+        r->head.state = MEASURED_UNSUPPORTED;
+    }
+    s.results[1].head.state = MEASURED_OK;
+    s.results[1].verdict.kind = VERDICT_SAME;
+    drop_unsupported(&s.run);
+    assert_int_equal(s.run.count, 2);
+    assert_string_equal(s.results[0].kernel, "b");
+    assert_string_equal(s.results[1].kernel, "c");
+    assert_int_equal(s.results[1].verdict.kind, VERDICT_NOT_MEASURED);
+    assert_non_null(strstr(s.results[1].verdict.sentence, "no kernel does this problem"));
+    run_free(&s.run);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_series_at_all_is_no_pass),
+        cmocka_unit_test(what_changed_and_was_not_measured_is_no_pass),
+        cmocka_unit_test(what_was_not_measured_beside_what_was_is_counted),
+        cmocka_unit_test(broken_on_the_base_too_is_counted_and_not_this_changes_fault),
+        cmocka_unit_test(a_text_only_change_passes_beside_what_was_broken_before),
+        cmocka_unit_test(what_is_accepted_is_said),
+        cmocka_unit_test(devices_that_are_away_are_said),
+        cmocka_unit_test(a_problem_that_no_kernel_does_stays_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a gate could not judge is never "the same", on real kernels with the real bench: problems
+// that no kernel does, a device that is away, kernels that are wrong on both sides, a head that
+// breaks the base beside it.
+#include "tests/helpers/helper_plumb.h"
+#include "tests/helpers/helper_repo.h"
+
+#include "model/result.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// A product whose result is off by what is told; INIT is done when the library is loaded.
+static const char format[] =
+    "#include \"kernel.h\"\n"
+    "#include <stdlib.h>\n"
+    "static int supports(const struct plumb_problem *p) {\n"
+    "    return p->in_type == PLUMB_FP32 && p->layout == PLUMB_TN && p->batch == 1; }\n"
+    "static __attribute__((constructor)) void init(void) { %s }\n"
+    "static int launch(const struct plumb_args *args, void *stream) {\n"
+    "    const struct plumb_problem *p = &args->problem; (void)stream;\n"
+    "    const float *a = args->a, *b = args->b; float *c = args->c;\n"
+    "    const float off = %s;\n"
+    "    for (long i = 0; i < p->m; i++) for (long j = 0; j < p->n; j++) {\n"
+    "        float sum = off;\n"
+    "        for (long l = 0; l < p->k; l++) sum += a[i * p->k + l] * b[j * p->k + l];\n"
+    "        c[i * p->n + j] = sum; }\n"
+    "    return 0; }\n"
+    "static const struct plumb_kernel kernel = {.name = \"%s\", .summary = \"\",\n"
+    "    .supports = supports, .launch = launch};\n"
+    "PLUMB_LIBRARY(\"%s\", kernel)\n";
+
+enum version { FINE, ALSO_FINE, WRONG, ALSO_WRONG, SPOILS_OTHERS, VERSIONS };
+static const struct {
+    const char *init, *off;
+} versions[VERSIONS] = {
+    [FINE] = {"", "getenv(\"PLUMB_TEST_SPOILED\") ? 100.0f : 0.0f"},
+    [ALSO_FINE] = {"", "-0.0f"},
+    [WRONG] = {"", "50.0f"},
+    [ALSO_WRONG] = {"", "60.0f"},
+    [SPOILS_OTHERS] = {"setenv(\"PLUMB_TEST_SPOILED\", \"1\", 1);", "-0.0f"},
+};
+
+static struct helper_repo repo;
+static struct plumb_outcome outcome;
+static char ids[VERSIONS][OBJECT_ID_TEXT], policy_path[320];
+
+static void commit_version(enum version v)
+{
+    const char *parent = repo.ids[REPO_FASTER];
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    char *source = xprintf(format, versions[v].init, versions[v].off, "loop", "host");
+    char *far = xprintf(format, versions[v].init, versions[v].off, "far", "cuda");
+#pragma GCC diagnostic pop
+    const struct helper_file files[] = {{"kernels/blocked.c", NULL, 0},
+                                        {"kernels/plain.c", NULL, 0},
+                                        {"kernels/far.c", far, 0},
+                                        {"kernels/loop.c", source, 0}};
+    helper_repo_commit(ids[v], repo.directory, "loop", &parent, 1, 40 + (int)v, "loop", files, 4);
+    free(source);
+    free(far);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    helper_repo_create(&repo);
+    snprintf(policy_path, sizeof(policy_path), "%s/plumb-policy.cfg", repo.directory);
+    for (int v = 0; v < VERSIONS; v++)
+        commit_version((enum version)v);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    helper_repo_remove(&repo);
+    return 0;
+}
+
+static void gate(enum version base, enum version head, const char *problems, const char *more)
+{
+    char *rest = xprintf("\tmargin = 50%%\n%s[gate]\n\tself-test = 0\n\tprocesses = 2\n[measure]\n"
+                         "\tsamples = 4\n\ttimeout = 5\n",
+                         more);
+    helper_repo_policy(policy_path, problems, rest);
+    free(rest);
+    const char *argv[] = {"gate",    "--base", ids[base],   "--head",
+                          ids[head], "-p",     policy_path, NULL};
+    plumb_run(&outcome, repo.directory, argv, 0);
+}
+
+static const char one[] = "\tproblem = 32x32x32:fp32\n";
+
+static void problems_that_no_kernel_does_are_not_measured(void **state)
+{
+    (void)state;
+    gate(FINE, ALSO_FINE, "\tproblem = 32x32x32:bf16\n", "");
+    plumb_said(&outcome, CONCLUDE_UNDECIDED, "NOTHING JUDGED: 1 not measured: loop 32x32x32:bf16");
+    plumb_said(&outcome, CONCLUDE_UNDECIDED, "no kernel does this problem");
+    gate(FINE, ALSO_FINE, "\tproblem = 32x32x32:bf16\n\tproblem = 32x32x32:fp32\n", "");
+    plumb_said(&outcome, CONCLUDE_OK, "OK: 1 not measured, 1 same");
+    // The store gives the same back.
+    const char *report[] = {"report", "--format", "json", NULL};
+    plumb_run(&outcome, repo.directory, report, 0);
+    plumb_said(&outcome, 0, "\"not measured\"");
+}
+
+static void a_plain_run_of_nothing_is_no_pass(void **state)
+{
+    (void)state;
+    helper_repo_policy(policy_path, "\tproblem = 32x32x32:bf16\n", "");
+    const char *argv[] = {"run", ids[FINE], "-p", policy_path, NULL};
+    plumb_run(&outcome, repo.directory, argv, 0);
+    plumb_said(&outcome, CONCLUDE_UNDECIDED, "NOTHING JUDGED: 1 not measured");
+}
+
+static void a_device_that_is_away_is_said(void **state)
+{
+    (void)state;
+    static const char away[] = "[device \"other\"]\n\tkind = cuda\n\tindex = 999\n"
+                               "\trequired = false\n[gate]\n\tstatic = off\n";
+    gate(FINE, ALSO_FINE, one, away);
+    plumb_said(&outcome, CONCLUDE_OK, "OK: 1 not measured, 1 same; nothing was measured on other");
+    plumb_said(&outcome, CONCLUDE_OK,
+               "far 32x32x32:fp32-fp32:tn was not measured: device other is not here");
+}
+
+static void wrong_on_both_sides_is_broken_and_not_this_changes_fault(void **state)
+{
+    (void)state;
+    gate(WRONG, ALSO_WRONG, one, "");
+    plumb_said(&outcome, CONCLUDE_UNDECIDED, "NOTHING JUDGED: 1 broken: loop");
+    plumb_said(&outcome, CONCLUDE_UNDECIDED, "on the base it gives wrong results");
+    gate(FINE, WRONG, one, "");
+    plumb_said(&outcome, CONCLUDE_BROKEN, "BROKEN: 1 broken");
+    gate(WRONG, FINE, one, "");
+    plumb_said(&outcome, CONCLUDE_OK, "OK: 1 new");
+    plumb_said(&outcome, CONCLUDE_OK, "on the base, also when run alone, it gives wrong results");
+}
+
+static void a_head_that_breaks_the_base_beside_it_is_broken(void **state)
+{
+    (void)state;
+    gate(FINE, SPOILS_OTHERS, one, "");
+    plumb_said(&outcome, CONCLUDE_BROKEN, "BROKEN: 1 broken");
+    plumb_said(&outcome, CONCLUDE_BROKEN, "the base, which works alone, gives wrong results");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(problems_that_no_kernel_does_are_not_measured),
+        cmocka_unit_test(a_plain_run_of_nothing_is_no_pass),
+        cmocka_unit_test(a_device_that_is_away_is_said),
+        cmocka_unit_test(wrong_on_both_sides_is_broken_and_not_this_changes_fault),
+        cmocka_unit_test(a_head_that_breaks_the_base_beside_it_is_broken),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
