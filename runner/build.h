@@ -19,11 +19,13 @@
 // them; a recipe that does not know of this makes them all, and that is right as well.
 //
 // A statement can lie: "this library is made from a.cu alone" by a build script that put something
-// else into it. So only trusted commits are believed. A commit is trusted when it is the base of a
-// gate, or what a user named to run, bisect or list; it takes from builds of its own first-parent
-// history that were trusted themselves. The head of a gate takes from its base and the base's
-// history; its own build has a key of its own, which no trusted build ever reads, and no parts.
-// So what a pull request's build writes reaches no other commit's libraries, whatever it states.
+// else into it. So only trusted commits are believed: the base of a gate, the good end of a
+// bisection, what a user names to run or list. A trusted commit takes from builds of its own
+// first-parent history that were trusted themselves. The head of a gate, and what a bisection
+// tries, take from their base and its history; their own builds have keys of their own, which no
+// trusted build ever reads, and are offered to nobody. So what a pull request's build writes
+// reaches no other commit's libraries, whatever it states. (Without a sandbox a build can write
+// where it likes, into the cache too: pull requests of strangers need sandbox = require.)
 //
 // The cache is a directory of directories, one per key: builds are made beside it and renamed into
 // place, so a reader never sees half of one, and a killed builder leaves only what the next prune
