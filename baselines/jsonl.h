@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// JSON, one value per line: the few forms the store writes, and a strict reader (RFC 8259) for what
-// comes back from outside.
+// JSON, one value per line: the few forms the store writes, and what comes back from outside as
+// nodes in an arena.
 #ifndef PLUMB_JSONL_H
 #define PLUMB_JSONL_H
 
@@ -40,17 +40,18 @@ enum { NODE_DEPTH = 32 }; // deeper nesting is refused
 struct node {
     enum node_type type;
     const char *name;
-    const char *text; // of a text; of a number as it was written
+    const char *text; // of a text; of a number, the shortest that reads back
     size_t count;     // children
     struct node *children, *next;
 };
 
-// `where` is shown in errors ("file:line"). Refuses what is not one whole JSON value: trailing
-// text, invalid UTF-8, unpaired surrogates, NUL in a string, deep nesting. Nodes live in the arena.
+// `where` is shown in errors ("file:line"). Refuses what is not one whole JSON value (RFC 8259):
+// trailing text, invalid UTF-8, unpaired surrogates, NUL in a string, a name twice in an object,
+// numbers beyond int64 or double, deep nesting. Nodes live in the arena.
 int node_parse(const struct node **out, const char *text, size_t length, const char *where,
                struct arena *arena, struct error *err);
 
-// The first member of that name; NULL if `object` is NULL, no object, or has none.
+// The member of that name; NULL if `object` is NULL, no object, or has none.
 const struct node *node_member(const struct node *object, const char *name);
 // Members as values: the default when missing, null or of another type.
 const char *node_text(const struct node *object, const char *name, const char *missing);
