@@ -197,6 +197,33 @@ static void last_matching_epoch_is_found(void **state)
     assert_null(epoch_find(&none, "naive", &problem, "host"));
 }
 
+static void a_removal_is_a_level_of_its_own(void **state)
+{
+    (void)state;
+    static const char text[] = "series = k * *\ncommit = abcdef0\nlevel  = removed\n"
+                               "reason = nobody calls it\nwho    = A\nwhen   = 2026-11-21\n";
+    struct arena arena = {0};
+    struct epoch_list list;
+    struct problem problem;
+    struct error err;
+    char *again;
+    assert_int_equal(epoch_parse(&list, text, strlen(text), "epochs", &arena, &err), 0);
+    assert_true(list.count == 1 && list.epochs[0].removed && list.epochs[0].level == 0);
+    assert_int_equal(epoch_format(&again, &list.epochs[0], &arena, &err), 0);
+    assert_string_equal(again, text);
+    struct epoch other = list.epochs[0];
+    assert_true(epoch_known(&list, &other));
+    other.removed = false;
+    assert_false(epoch_known(&list, &other));
+    // It is no level that a history could begin at.
+    assert_int_equal(problem_parse(&problem, "8x8x8", &err), 0);
+    assert_null(epoch_find(&list, "k", &problem, "host"));
+    other = list.epochs[0];
+    other.level = 0.5;
+    assert_int_equal(epoch_format(&again, &other, &arena, &err), -1);
+    arena_free(&arena);
+}
+
 static void mutated_files_never_crash_the_parser(void **state)
 {
     (void)state;
@@ -243,6 +270,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_one_line_is_refused),
         cmocka_unit_test(patterns_match_whole_parts),
         cmocka_unit_test(last_matching_epoch_is_found),
+        cmocka_unit_test(a_removal_is_a_level_of_its_own),
         cmocka_unit_test(mutated_files_never_crash_the_parser),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,10 +13,12 @@
 
 #include <cmocka.h>
 
+#include <git2.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 // ---- what an epoch covers
 
@@ -205,6 +207,65 @@ static void an_epochs_file_that_is_none_is_said_before_anything_is_measured(void
     plumb_said(&outcome, CONCLUDE_FAILED, ":1: an epoch begins with its series");
 }
 
+// ---- who accepts
+
+static void accepts_as(const char *directory, const char *who)
+{
+    const char *argv[] = {"accept", "--level", "+3%", "-m", "r", "-n", "simple*", NULL};
+    plumb_run(&outcome, directory, argv, 0);
+    plumb_said(&outcome, 0, who);
+}
+
+static void write_in(const char *folder, const char *name, const char *text)
+{
+    char *path = xprintf("%s/%s", folder, name);
+    helper_write_text(path, text);
+    free(path);
+}
+
+// git's own order and files: the user's, those of XDG, what they include, and a worktree's.
+static void who_accepts_is_whom_git_knows(void **state)
+{
+    (void)state;
+    char *home = helper_directory(), *kept_home = getenv("HOME"),
+         *kept_xdg = getenv("XDG_CONFIG_HOME");
+    char *xdg = xprintf("%s/xdg", home), *git_folder = xprintf("%s/git", xdg);
+    char *tree = xprintf("%s/tree", home);
+    kept_home = kept_home ? xstrdup(kept_home) : NULL;
+    kept_xdg = kept_xdg ? xstrdup(kept_xdg) : NULL;
+    assert_int_equal(mkdir(xdg, 0700) || mkdir(git_folder, 0700), 0);
+    setenv("HOME", home, 1);
+    setenv("XDG_CONFIG_HOME", xdg, 1);
+    const char *nobody[] = {"accept", "--level", "+3%", "-m", "r", "-n", "simple*", NULL};
+    plumb_run(&outcome, repo.directory, nobody, 0);
+    plumb_said(&outcome, CONCLUDE_FAILED, "has no user.name and user.email; give --who=");
+    write_in(git_folder, "config", "[user]\n\tname = From XDG\n\temail = x@example.org\n");
+    accepts_as(repo.directory, "who    = From XDG <x@example.org>");
+    write_in(home, "more", "[user]\n\tname = Included\n\temail = i@example.org\n");
+    write_in(home, ".gitconfig", "[include]\n\tpath = more\n");
+    accepts_as(repo.directory, "who    = Included <i@example.org>");
+    git_repository *git = NULL;
+    git_config *config = NULL;
+    git_worktree *worktree = NULL;
+    assert_int_equal(git_repository_open(&git, repo.directory), 0);
+    assert_int_equal(git_repository_config(&config, git), 0);
+    assert_int_equal(git_config_set_string(config, "user.name", "Of this repository"), 0);
+    assert_int_equal(git_worktree_add(&worktree, git, "tree", tree, NULL), 0);
+    git_worktree_free(worktree);
+    git_config_free(config);
+    git_repository_free(git);
+    accepts_as(tree, "who    = Of this repository <i@example.org>");
+    kept_home ? setenv("HOME", kept_home, 1) : unsetenv("HOME");
+    kept_xdg ? setenv("XDG_CONFIG_HOME", kept_xdg, 1) : unsetenv("XDG_CONFIG_HOME");
+    helper_discard(home);
+    free(kept_home);
+    free(kept_xdg);
+    free(tree);
+    free(git_folder);
+    free(xdg);
+    free(home);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -214,6 +275,7 @@ int main(void)
         cmocka_unit_test(an_epoch_that_comes_with_the_change_turns_slower_into_accepted),
         cmocka_unit_test(a_removal_is_accepted_by_its_epoch),
         cmocka_unit_test(an_epochs_file_that_is_none_is_said_before_anything_is_measured),
+        cmocka_unit_test(who_accepts_is_whom_git_knows),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

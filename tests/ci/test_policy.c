@@ -84,11 +84,17 @@ static void policy_reads_every_kind_of_value(void **state)
     assert_int_equal(policy.sets[0].problems[1].k, 32);
     assert_true(policy.gate.margin == 0.003);
     assert_true(policy.gate.undecided_passes);
+    assert_false(policy.gate.accept_base); // the review of a change is that of its epochs
     assert_null(policy.commit_url);
     policy_free(&policy);
     char *text = xprintf("%s[report]\n\tcommit-url = https://host.example/c/%%s?x=%%20\n", good);
     assert_int_equal(policy_parse(&policy, text, strlen(text), "p.cfg", &err), 0);
     assert_string_equal(policy.commit_url, "https://host.example/c/%s?x=%20");
+    policy_free(&policy);
+    free(text);
+    text = xprintf("%s[gate]\n\taccept = base\n", good);
+    assert_int_equal(policy_parse(&policy, text, strlen(text), "p.cfg", &err), 0);
+    assert_true(policy.gate.accept_base);
     policy_free(&policy);
     free(text);
 }

@@ -56,6 +56,63 @@ static void view_puts_the_worst_first(void **state)
     run_free(&run);
 }
 
+// What this change accepts is told first; what nobody measured, and what was broken before, is
+// skipped and neither passes nor fails.
+static void what_is_accepted_comes_first_and_what_is_unjudged_is_skipped(void **state)
+{
+    (void)state;
+    struct run run = helper_run();
+    const struct verdict accepted = {.kind = VERDICT_ACCEPTED,
+                                     .sentence = "accepted in this change"};
+    run.results[0].verdict =
+        (struct verdict){.kind = VERDICT_NOT_MEASURED, .sentence = "no device"};
+    run.results[1].verdict = (struct verdict){
+        .kind = VERDICT_BROKEN, .cause = CAUSE_BASE, .sentence = "crashes, as on the base"};
+    run.results[2].verdict = accepted;
+    run.results[2].head.state = MEASURED_MISSING;
+    struct view *views = view_all(&run, NULL);
+    assert_int_equal(views[0].result->verdict.kind, VERDICT_ACCEPTED);
+    assert_int_equal(views[0].outcome, OUTCOME_PASSED);
+    for (size_t i = 0; i < run.count; i++) {
+        if (views[i].index < 2)
+            assert_int_equal(views[i].outcome, OUTCOME_UNDECIDED);
+    }
+    free(views);
+    run_free(&run);
+}
+
+// Every report tells each word, and counts it where it counts.
+static void every_report_tells_the_words(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *format, *parts[4];
+    } cases[] = {
+        {"junit", {"type=\"not measured\"", "no device here", "accepted in this change", NULL}},
+        {"html",
+         {"<li class=\"v-unmeasured\"", "<li class=\"v-accepted\"", "data-verdict=\"not measured\"",
+          "accepted in this change"}},
+        {"markdown", {"1 accepted", "1 not measured", "no device here", "accepted in this change"}},
+        {"csv", {"not measured", "accepted", NULL}},
+        {"json", {"\"not measured\"", "\"accepted\"", "no device here", NULL}},
+        {"annotations",
+         {"::warning title=not measured", "::notice title=accepted", "no device here", NULL}},
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        struct run run = helper_run();
+        run.results[0].verdict =
+            (struct verdict){.kind = VERDICT_NOT_MEASURED, .sentence = "no device here"};
+        run.results[2].verdict =
+            (struct verdict){.kind = VERDICT_ACCEPTED, .sentence = "accepted in this change"};
+        struct buffer out = helper_report(cases[i].format, run);
+        for (size_t p = 0; p < 4 && cases[i].parts[p]; p++) {
+            if (!strstr(out.bytes, cases[i].parts[p]))
+                fail_msg("%s does not say '%s'", cases[i].format, cases[i].parts[p]);
+        }
+        buffer_free(&out);
+    }
+}
+
 // Every report says of a series what is stored with its verdict; none works it out again.
 static void what_could_be_detected_is_what_the_verdict_says(void **state)
 {
@@ -142,6 +199,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_web_addresses_and_hexadecimal_ids_are_linked),
         cmocka_unit_test(view_puts_the_worst_first),
+        cmocka_unit_test(what_is_accepted_comes_first_and_what_is_unjudged_is_skipped),
+        cmocka_unit_test(every_report_tells_the_words),
         cmocka_unit_test(what_could_be_detected_is_what_the_verdict_says),
         cmocka_unit_test(view_reason_leaves_out_the_name),
         cmocka_unit_test(view_shape_reads_back_as_the_problem),
