@@ -303,7 +303,7 @@ static int give_up(struct player *p, struct error *err)
 static int play_all(struct player *p, struct error *err)
 {
     for (;;) {
-        struct duet *d;
+        struct duet *d = NULL;
         int status;
         if (late(p))
             return give_up(p, err);
@@ -317,6 +317,8 @@ static int play_all(struct player *p, struct error *err)
             return 0;
         if (status)
             return -1;
+        if (d && p->all->played)
+            p->all->played(p->all->context, p->all, d);
     }
 }
 

@@ -71,11 +71,15 @@ struct duets {
     // Asked once per duet, after its first block.
     int (*policy)(struct gate_policy *out, void *context, const struct duet *duet,
                   struct error *err);
+    // Told whenever one was opened or has played a block; NULL: nobody is.
+    void (*played)(void *context, const struct duets *duets, const struct duet *duet);
     // Told as soon as a duet is over; NULL: nobody is.
     int (*over)(void *context, struct duet *duet, struct error *err);
     uint16_t processes; // started
 };
 
+// Seconds that a duet still takes, as its blocks so far let one expect; NaN before its first.
+double duet_left_s(const struct duet *duet);
 // Every duet is over when it returns 0. -1: the device is gone, no child starts, or a callback
 // failed.
 int duets_play(struct duets *duets, struct error *err);

@@ -10,8 +10,17 @@
 // what shows then has been seen in two.
 #include "ci/gate/duets_time.h"
 
+#include <math.h>
+
 // A little more than is expected, so that it suffices.
 static const double room = 1.25;
+
+// What a duet costs to be opened in all the processes that confirm it.
+static double further_open_s(const struct duet *d)
+{
+    const uint32_t left = d->gate.policy.processes - d->gate.processes;
+    return left * (d->wall_s - d->play_s) / d->gate.processes;
+}
 
 // All alarms share the further processes, and each is opened in all of them.
 static double reserve_s(const struct duets *duets, double start_s)
@@ -23,8 +32,7 @@ static double reserve_s(const struct duets *duets, double start_s)
         if (d->place == DUET_OVER || d->confirm_pairs == 0)
             continue;
         const uint32_t left = d->gate.policy.processes - d->gate.processes;
-        const double open_s = (d->wall_s - d->play_s) / d->gate.processes;
-        sum_s += left * open_s + d->confirm_pairs * d->play_s / (double)d->fed;
+        sum_s += further_open_s(d) + d->confirm_pairs * d->play_s / (double)d->fed;
         further = left > further ? left : further;
     }
     return room * (sum_s + further * start_s);
@@ -54,4 +62,20 @@ bool duets_pressed(const struct duets *duets, const struct duets_time *time)
     const double left_s = duets->deadline_s - time->now_s;
     const bool half = time->now_s - time->begun_s > left_s;
     return (needed_s > 0 && needed_s > left_s) || (duets->processes == 1 && begun && half);
+}
+
+double duet_left_s(const struct duet *d)
+{
+    const struct gate_series *gate = &d->gate;
+    const struct gate_policy *policy = &gate->policy;
+    if (d->place == DUET_OVER)
+        return 0;
+    if (!d->judged || gate->pairs == 0)
+        return NAN;
+    const double blocks = d->outlook > 0 ? 1 / d->outlook : 0;
+    const double least = (double)policy->min_pairs - gate->streams[gate->processes - 1].pairs;
+    const double most = gate->capacity - gate->pairs;
+    const double pairs = fmax(least, blocks * policy->block_pairs + d->confirm_pairs);
+    return fmin(fmax(pairs, 0), most) * d->play_s / gate->pairs +
+           (d->confirm_pairs ? further_open_s(d) : 0);
 }

@@ -25,7 +25,6 @@ struct gating {
 static int save(struct run *run, const struct task *task, struct context *context,
                 struct error *err)
 {
-    progress_advance(&context->progress);
     return run->id ? store_save_result(context->store, run, task->result, err) : 0;
 }
 
@@ -85,13 +84,14 @@ static int gate_others(struct gate_work *work, struct run *run, const struct pla
             return -1;
         if (!known && paired && gate_failing(&failing, task, run, measuring, err))
             return -1;
-        if (known) {
-            progress_advance(&context->progress);
-        } else if (paired) {
+        if (known)
+            continue;
+        if (paired) {
             if (!failing)
                 tasks[work->count++] = task;
         } else {
-            task_show(task, context);
+            if (!task->base)
+                task_show(task, context);
             if (gate_unpaired(task, run, measuring, err) || save(run, task, context, err))
                 return -1;
         }
@@ -152,7 +152,7 @@ int gating_measure(struct gating_self *out, struct run *run, const struct plan *
     struct gating_self self = {0};
     self.verdicts = arena_alloc(&run->arena, (selection.wanted + 1) * sizeof(*self.verdicts));
     selection.tasks = arena_alloc(&run->arena, (selection.wanted + 1) * sizeof(struct task *));
-    progress_begin(&context->progress, plan->count);
+    progress_begin(&context->progress);
     if (gate_others(&work, run, plan, measuring, err))
         return -1;
     do {

@@ -4,6 +4,7 @@
 // is a result; only a lost device or a full disk is an error.
 #include "ci/gate/measuring.h"
 #include "ci/gate/duets.h"
+#include "ci/gate/pace.h"
 #include "model/gate/standing.h"
 
 #include <math.h>
@@ -150,6 +151,7 @@ struct session {
 // Which task a duet belongs to: those of the work come first, then the self tests.
 struct seat {
     const struct task *task;
+    double size;          // pace_size()
     struct verdict *self; // NULL: base against head
 };
 
@@ -224,13 +226,45 @@ static int is_over(void *context, struct duet *d, struct error *err)
 static void seat_task(struct duet *d, struct seat *seat, const struct session *s,
                       const struct task *task, struct verdict *self)
 {
-    *seat = (struct seat){task, self};
+    *seat = (struct seat){.task = task, .self = self};
     *d = (struct duet){.kernel = task->result->kernel,
                        .problem = &task->result->problem,
                        .base = self ? task->head->library : task->base->library,
                        .head = task->head->library,
                        .seed = s->m->context->policy.seed,
                        .owner = seat};
+}
+
+// Those that have played say what they still take; the others are as their sizes are to these.
+static double left_s(const struct duets *duets)
+{
+    struct pace pace = {0};
+    double sum_s = 0;
+    for (size_t i = 0; i < duets->count; i++) {
+        const struct duet *d = &duets->items[i];
+        const struct seat *seat = d->owner;
+        const double own_s = duet_left_s(d);
+        if (isnan(own_s))
+            continue;
+        pace_add(&pace, seat->size, d->wall_s + own_s);
+        sum_s += own_s;
+    }
+    for (size_t i = 0; i < duets->count; i++) {
+        const struct seat *seat = duets->items[i].owner;
+        if (isnan(duet_left_s(&duets->items[i])))
+            sum_s += pace_expect(&pace, seat->size);
+    }
+    return duets->deadline_s > 0 ? fmin(sum_s, fmax(0, duets->deadline_s - monotonic_s())) : sum_s;
+}
+
+static void has_played(void *context, const struct duets *duets, const struct duet *duet)
+{
+    const struct session *s = context;
+    const struct seat *seat = duet->owner;
+    if (!progress_due(&s->m->context->progress))
+        return;
+    progress_left(&s->m->context->progress, left_s(duets));
+    task_show(seat->task, s->m->context);
 }
 
 static int alone(struct session *s, const struct task *task, enum sample_role role,
@@ -299,6 +333,7 @@ static int measure_station(struct session *s, struct error *err)
                           .context = s,
                           .start = start,
                           .policy = ask_policy,
+                          .played = has_played,
                           .over = is_over};
     s->troubles = arena_alloc(&arena, most * sizeof(*s->troubles));
     for (size_t i = 0; i < most; i++) {
@@ -308,9 +343,14 @@ static int measure_station(struct session *s, struct error *err)
             continue;
         seat_task(&duets.items[duets.count], &seats[duets.count], s, task,
                   self ? &work->verdicts[i - work->count] : NULL);
+        if (pace_size(&seats[duets.count].size, task, s->m->context, err)) {
+            arena_free(&arena);
+            return -1;
+        }
         duets.count++;
     }
     measuring_end(s->m); // one child on a device at a time
+    progress_begin(&s->m->context->progress);
     int status = duets_play(&duets, err);
     for (size_t i = 0; i < duets.count; i++) {
         sample_list_free(&duets.items[i].base_samples);

@@ -18,6 +18,7 @@
 #include "ci/gate/conclude.h"
 #include "ci/gate/gating.h"
 #include "ci/gate/judge.h"
+#include "ci/gate/pace.h"
 #include "model/gate/study.h"
 
 #include <string.h>
@@ -59,25 +60,59 @@ static int run_enter(struct run *run, struct context *context, struct error *err
 
 // ---- measurement ----
 
+// The tasks of a plain run, what they took so far and what those after `next` will.
+struct course {
+    const struct plan *plan;
+    double *sizes;
+    struct pace pace;
+};
+
+static int course_begin(struct course *out, const struct plan *plan, struct run *run,
+                        struct context *context, struct error *err)
+{
+    *out = (struct course){.plan = plan};
+    out->sizes = arena_alloc(&run->arena, plan->count * sizeof(*out->sizes));
+    for (size_t i = 0; i < plan->count; i++) {
+        if (pace_size(&out->sizes[i], &plan->tasks[i], context, err))
+            return -1;
+    }
+    return 0;
+}
+
+static double course_left_s(const struct course *course, size_t next)
+{
+    double left_s = 0;
+    for (size_t i = next; i < course->plan->count; i++)
+        left_s += pace_expect(&course->pace, course->sizes[i]);
+    return left_s;
+}
+
 static int measure_tasks(struct run *run, const struct plan *plan, struct measuring *measuring,
                          int (*measure)(const struct task *, struct run *, struct measuring *,
                                         struct error *),
                          struct error *err)
 {
     struct context *context = measuring->context;
-    progress_begin(&context->progress, plan->count);
-    for (size_t i = 0; i < plan->count; i++, progress_advance(&context->progress)) {
+    struct course course;
+    progress_begin(&context->progress);
+    if (course_begin(&course, plan, run, context, err))
+        return -1;
+    for (size_t i = 0; i < plan->count; i++) {
         const struct task *task = &plan->tasks[i];
         bool known = false;
+        progress_left(&context->progress, course_left_s(&course, i));
         task_show(task, context);
         if (run->id && task_resumed(&known, task, run, context, err))
             return -1;
         if (known)
             continue;
+        const double begun_s = monotonic_s();
         if (measure(task, run, measuring, err))
             return -1;
         if (run->id && store_save_result(context->store, run, task->result, err))
             return -1;
+        if (!task->result->reused)
+            pace_add(&course.pace, course.sizes[i], monotonic_s() - begun_s);
     }
     progress_end(&context->progress);
     return 0;

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Progress on stderr, for a terminal or a log. Results never pass here.
+// The line that is rewritten: what it holds, cut to the terminal, and when it is drawn.
 #include "ci/settings/progress.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
+
+enum { TEXT_MOST = 1024 };
 
 double monotonic_s(void)
 {
@@ -18,14 +22,30 @@ double monotonic_s(void)
 void progress_init(struct progress *progress, bool quiet)
 {
     *progress = (struct progress){.terminal = isatty(STDERR_FILENO) == 1, .quiet = quiet};
-    progress->started_s = monotonic_s();
+    progress_begin(progress);
 }
 
-void progress_begin(struct progress *progress, size_t total)
+void progress_begin(struct progress *progress)
 {
-    progress->done = 0;
-    progress->total = total;
     progress->started_s = monotonic_s();
+    progress->left_s = NAN;
+    progress->share = 0;
+}
+
+void progress_left(struct progress *progress, double left_s)
+{
+    const double spent_s = monotonic_s() - progress->started_s;
+    progress->left_s = left_s >= 0 ? left_s : NAN;
+    if (left_s >= 0 && spent_s + left_s > 0)
+        progress->share = spent_s / (spent_s + left_s);
+}
+
+static size_t terminal_columns(void)
+{
+    struct winsize size = {0};
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1)
+        return size.ws_col - 1u; // a full line would begin the next one
+    return 79;
 }
 
 static void clear_line(struct progress *progress)
@@ -35,57 +55,93 @@ static void clear_line(struct progress *progress)
     progress->width = 0;
 }
 
-// "12/40, 35 s left"; no estimate before two steps are done.
-static void counts(char *out, size_t size, const struct progress *progress)
+static void strip(char *text)
 {
-    double spent = monotonic_s() - progress->started_s;
-    if (progress->done >= 2 && progress->total > progress->done) {
-        double left = spent / (double)progress->done * (double)(progress->total - progress->done);
-        snprintf(out, size, "%zu/%zu, %.0f s left", progress->done, progress->total, left + 0.5);
-    } else {
-        snprintf(out, size, "%zu/%zu", progress->done, progress->total);
+    for (; *text; text++) {
+        if ((unsigned char)*text < 0x20 || *text == 0x7f)
+            *text = ' ';
     }
+}
+
+// "62 %, 14 s left: "; nothing while the end is not known.
+static void describe(char *out, size_t size, const struct progress *progress)
+{
+    const double left_s = progress->left_s;
+    out[0] = '\0';
+    if (isnan(left_s))
+        return;
+    const int percent = (int)fmin(99, 100 * progress->share);
+    if (left_s < 100)
+        snprintf(out, size, "%d %%, %.0f s left: ", percent, ceil(left_s));
+    else if (left_s < 100 * 60)
+        snprintf(out, size, "%d %%, %.0f min left: ", percent, ceil(left_s / 60));
+    else
+        snprintf(out, size, "%d %%, %.1f h left: ", percent, left_s / 3600);
+}
+
+// Characters of UTF-8 up to `columns` (0: all), and the bytes they take.
+static size_t count_columns(const char *text, size_t columns, size_t *bytes)
+{
+    size_t count = 0, at = 0;
+    for (; text[at]; at++) {
+        const bool begins = ((unsigned char)text[at] & 0xc0) != 0x80;
+        if (begins && columns && count == columns)
+            break;
+        count += begins;
+    }
+    *bytes = at;
+    return count;
+}
+
+size_t progress_line(char *out, size_t size, const struct progress *progress, size_t columns,
+                     const char *what)
+{
+    char left[64], line[TEXT_MOST];
+    size_t bytes;
+    describe(left, sizeof(left), progress);
+    snprintf(line, sizeof(line), "plumb: %s%s", left, what);
+    strip(line);
+    const size_t count = count_columns(line, columns, &bytes);
+    snprintf(out, size, "%.*s", (int)bytes, line);
+    return count;
+}
+
+bool progress_due(const struct progress *progress)
+{
+    const double pause_s = progress->terminal ? 0.05 : 1;
+    return !progress->quiet && monotonic_s() - progress->shown_s >= pause_s;
 }
 
 void progress_step(struct progress *progress, const char *format, ...)
 {
-    double now = monotonic_s();
-    if (progress->quiet || (!progress->terminal && now - progress->shown_s < 1))
+    if (!progress_due(progress))
         return;
-    progress->shown_s = now;
-    char what[160], where[64] = "";
+    progress->shown_s = monotonic_s();
+    char what[512], line[TEXT_MOST];
     va_list args;
     va_start(args, format);
     vsnprintf(what, sizeof(what), format, args);
     va_end(args);
-    if (progress->total)
-        counts(where, sizeof(where), progress);
     clear_line(progress);
-    int width = fprintf(stderr, "plumb: %s%s%s", where, *where ? ": " : "", what);
-    progress->width = width > 0 ? (size_t)width : 0;
-    if (!progress->terminal) {
-        fputc('\n', stderr);
-        progress->width = 0;
-    }
+    const size_t width = progress_line(line, sizeof(line), progress,
+                                       progress->terminal ? terminal_columns() : 0, what);
+    fprintf(stderr, "%s%s", line, progress->terminal ? "" : "\n");
+    progress->width = progress->terminal ? width : 0;
     fflush(stderr);
-}
-
-void progress_advance(struct progress *progress)
-{
-    progress->done++;
 }
 
 void progress_note(struct progress *progress, const char *format, ...)
 {
+    char text[TEXT_MOST];
     if (progress->quiet)
         return;
-    clear_line(progress);
     va_list args;
     va_start(args, format);
-    fputs("plumb: ", stderr);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
+    vsnprintf(text, sizeof(text), format, args);
     va_end(args);
+    strip(text);
+    clear_line(progress);
+    fprintf(stderr, "plumb: %s\n", text);
 }
 
 void progress_end(struct progress *progress)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a person sees while work goes on: one line that is rewritten on a terminal, plain lines (at
-// most one a second, and every note) otherwise. Everything goes to stderr; stdout is for results.
+// What a person sees while work goes on: one line that is rewritten on a terminal and never longer
+// than it is wide, plain lines (at most one a second, and every note) otherwise. Everything goes to
+// stderr; stdout is for results. Control bytes in what is said become spaces.
 #ifndef PLUMB_PROGRESS_H
 #define PLUMB_PROGRESS_H
 
@@ -9,21 +10,30 @@
 
 struct progress {
     bool terminal, quiet;
-    size_t done, total;
     double started_s, shown_s; // monotonic
-    size_t width;              // of the line on screen
+    double left_s;             // NaN: not known
+    double share;              // of the work that is done, 0..1, as is known now: it may go back
+    size_t width;              // columns of the line on screen
 };
 
 void progress_init(struct progress *progress, bool quiet);
-// Starts counting towards `total` steps.
-void progress_begin(struct progress *progress, size_t total);
-// Says what is being done now, with how much is done and the time left.
+// Work begins whose end is not known yet.
+void progress_begin(struct progress *progress);
+// The seconds it is now expected to take: with those spent, the share that is done. NaN: no idea.
+void progress_left(struct progress *progress, double left_s);
+// A step said now would be shown: for what is costly to work out.
+bool progress_due(const struct progress *progress);
+// Says what is being done now, with the share that is done and the time left.
 void progress_step(struct progress *progress, const char *format, ...) PRINTF_LIKE(2, 3);
-void progress_advance(struct progress *progress);
 // A line that stays.
 void progress_note(struct progress *progress, const char *format, ...) PRINTF_LIKE(2, 3);
 // Clears the rewritten line.
 void progress_end(struct progress *progress);
+
+// The line of a step as it is shown, at most `columns` characters; 0: as long as it is. Returns how
+// many columns it has.
+size_t progress_line(char *out, size_t size, const struct progress *progress, size_t columns,
+                     const char *what);
 
 double monotonic_s(void);
 
