@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Opening: is it ours, is it our version, is it whole, and only then prepare and use it.
-#include "baselines/live.h"
 #include "baselines/migration.h"
+#include "baselines/run_lock.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -208,7 +208,7 @@ void store_close(struct store *store)
     store_cancel_batch(store);
     statement_finalize_all(store);
     sqlite3_close(store->db);
-    live_close(store);
+    run_lock_close(store);
     free(store->path);
     free(store);
 }

@@ -2,7 +2,7 @@
 //
 // Finding runs: the last, all, and one to go on with.
 #include "baselines/content.h"
-#include "baselines/live.h"
+#include "baselines/run_lock.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ int store_find_unfinished(int64_t *run_id, bool *found, struct store *store, con
     int status = 0;
     while (!mine && (status = statement_step(store, row, err)) > 0) {
         key = row_int(row, 0);
-        mine = live_claim(store, key);
+        mine = run_lock_claim(store, key);
     }
     sqlite3_reset(row);
     free(devices);

@@ -4,8 +4,8 @@
 // saved before a kill is there afterwards.
 #include "baselines/content.h"
 #include "baselines/jsonl.h"
-#include "baselines/live.h"
 #include "baselines/pack.h"
+#include "baselines/run_lock.h"
 #include "baselines/save.h"
 #include "baselines/unbuilt.h"
 
@@ -73,7 +73,7 @@ int store_begin_run(struct store *store, struct run *run, struct error *err)
         return -1;
     int status = save_run(&run_id, store, run, uid, err);
     if (status == 0)
-        live_claim(store, run_id); // before another process can see that it is there
+        run_lock_claim(store, run_id); // before another process can see that it is there
     if (transaction_end(store, status, err))
         return -1;
     run->id = run_id;

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static bool identical(const struct task *task)
+static bool same_code(const struct task *task)
 {
     return task->base && task->head && strcmp(task->base->code, task->head->code) == 0;
 }
@@ -14,7 +14,7 @@ static bool identical(const struct task *task)
 // Side by side, as pairs.
 static bool is_paired(const struct task *task)
 {
-    return task->base && task->head && !task->station->away && !identical(task);
+    return task->base && task->head && !task->station->away && !same_code(task);
 }
 
 struct gating {

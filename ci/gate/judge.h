@@ -18,7 +18,7 @@ int judge_history(struct run *run, const struct plan *plan, struct context *cont
                   struct error *err);
 // Verdicts of a gate: identical code is the same by identity; pairs are judged; alarms that do not
 // stand among all series are taken back.
-// `self` are the verdicts of the run's A/A series: they show what the surroundings did.
+// `self` are the verdicts of the run's A/A series: they show what the environment did.
 int judge_gate(struct run *run, const struct plan *plan, struct context *context,
                const struct built *base, const struct built *head, const struct verdict *self,
                size_t self_count, struct error *err);

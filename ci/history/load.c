@@ -71,20 +71,20 @@ static void save(struct loading *l)
 }
 
 // The device's controls are read once for all of its series.
-static int surroundings_of(const struct surroundings **out, struct loading *l, const char *uuid,
-                           struct error *err)
+static int common_mode_of(const struct common_mode **out, struct loading *l, const char *uuid,
+                          struct error *err)
 {
     struct history_set *set = l->set;
     for (size_t i = 0; i < set->device_count; i++) {
-        if (strcmp(set->surroundings[i].device_uuid, uuid) == 0) {
-            *out = &set->surroundings[i];
+        if (strcmp(set->common[i].device_uuid, uuid) == 0) {
+            *out = &set->common[i];
             return 0;
         }
     }
-    if (past_surroundings(&set->surroundings[set->device_count], l->store, l->entries, set->known,
-                          uuid, l->wanted->points, &set->arena, err))
+    if (past_common_mode(&set->common[set->device_count], l->store, l->entries, set->known, uuid,
+                         l->wanted->points, &set->arena, err))
         return -1;
-    *out = &set->surroundings[set->device_count++];
+    *out = &set->common[set->device_count++];
     return 0;
 }
 
@@ -107,9 +107,9 @@ static int judge(struct series_past *s, struct past_kept *kept, struct loading *
                  const struct series_entry *entry, const struct past_options *options,
                  struct arena *scratch, struct error *err)
 {
-    const struct surroundings *surroundings;
-    if (surroundings_of(&surroundings, l, entry->device_uuid, err) ||
-        past_kept_judge(s, kept, l->store, entry, surroundings, options, l->newest_key, scratch,
+    const struct common_mode *common;
+    if (common_mode_of(&common, l, entry->device_uuid, err) ||
+        past_kept_judge(s, kept, l->store, entry, common, options, l->newest_key, scratch,
                         &l->set->arena, err))
         return -1;
     if (options->keeps)
@@ -176,7 +176,7 @@ static int load_all(struct loading *l, const char *epochs_path, struct error *er
         return -1;
     l->entries = entries;
     set->series = arena_alloc(&set->arena, set->known * sizeof(*set->series));
-    set->surroundings = arena_alloc(&set->arena, (set->known + 1) * sizeof(*set->surroundings));
+    set->common = arena_alloc(&set->arena, (set->known + 1) * sizeof(*set->common));
     if (l->wanted->keeps)
         set->judgements = arena_alloc(&set->arena, (set->known + 1) * sizeof(*set->judgements));
     for (size_t i = 0; i < set->known; i++) {

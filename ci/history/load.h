@@ -27,7 +27,7 @@ struct history_set {
     struct judgement *judgements; // one per series; without `keeps` NULL
     size_t count, known;          // known: in the store
     struct epoch_list epochs;
-    struct surroundings *surroundings; // one per device met
+    struct common_mode *common; // one per device met
     size_t device_count;
     struct arena arena;
 };

@@ -35,7 +35,7 @@ static double *values_of(const struct past *past, bool against_model, struct are
     return values;
 }
 
-// ---- the surroundings ----
+// ---- the common mode ----
 
 struct shift {
     int64_t run;
@@ -73,7 +73,7 @@ static int add_control(struct shifts *all, struct store *store, const struct ser
     return status;
 }
 
-static void settle(struct surroundings *out, struct shifts *all, struct arena *arena)
+static void settle(struct common_mode *out, struct shifts *all, struct arena *arena)
 {
     double *work = xcalloc(all->count, sizeof(*work));
     out->runs = arena_alloc(arena, all->count * sizeof(*out->runs));
@@ -91,11 +91,11 @@ static void settle(struct surroundings *out, struct shifts *all, struct arena *a
     free(work);
 }
 
-int past_surroundings(struct surroundings *out, struct store *store,
-                      const struct series_entry *series, size_t count, const char *device_uuid,
-                      size_t limit, struct arena *arena, struct error *err)
+int past_common_mode(struct common_mode *out, struct store *store,
+                     const struct series_entry *series, size_t count, const char *device_uuid,
+                     size_t limit, struct arena *arena, struct error *err)
 {
-    struct surroundings made = {.device_uuid = device_uuid};
+    struct common_mode made = {.device_uuid = device_uuid};
     struct shifts all = {0};
     int status = 0;
     for (size_t i = 0; status == 0 && i < count && made.controls < CONTROLS_MOST; i++) {
@@ -118,7 +118,7 @@ static int compare_runs(const void *left, const void *right)
     return *a < *b ? -1 : *a > *b;
 }
 
-static bool take_off(double *values, const struct past *past, const struct surroundings *s)
+static bool take_off(double *values, const struct past *past, const struct common_mode *s)
 {
     bool any = false;
     for (size_t i = 0; s && s->count && i < past->count; i++) {
@@ -248,11 +248,10 @@ static void find_changes(struct series_past *s, bool ends_now, struct arena *kee
     changepoints_free(&found);
 }
 
-void past_values(struct series_past *out, const struct surroundings *surroundings,
-                 struct arena *scratch)
+void past_values(struct series_past *out, const struct common_mode *common, struct arena *scratch)
 {
     out->values = values_of(&out->past, out->against_model, scratch);
-    out->common_mode = take_off(out->values, &out->past, surroundings);
+    out->common_mode = take_off(out->values, &out->past, common);
 }
 
 void past_find(struct series_past *out, bool newest, struct arena *keep)

@@ -5,7 +5,7 @@
 //
 // The value of a point is log(actual / predicted), the prediction made at the observed clock, so
 // that clocks cancel; log(time in ns) when a point has no prediction. From it the common mode of
-// the device's controls in the same run is taken off (past_surroundings).
+// the device's controls in the same run is taken off (past_common_mode).
 #ifndef PLUMB_PAST_H
 #define PLUMB_PAST_H
 
@@ -18,7 +18,7 @@
 enum { CONTROLS_FEWEST = 3 };
 
 // What the controls of one device did, run by run.
-struct surroundings {
+struct common_mode {
     const char *device_uuid;
     size_t controls; // used; with fewer than CONTROLS_FEWEST in a run nothing is taken off
     int64_t *runs;   // ascending
@@ -27,9 +27,9 @@ struct surroundings {
 };
 // At most 8 of the device's control series are read, the newest `limit` points (0: all). In the
 // arena.
-int past_surroundings(struct surroundings *out, struct store *store,
-                      const struct series_entry *series, size_t count, const char *device_uuid,
-                      size_t limit, struct arena *arena, struct error *err);
+int past_common_mode(struct common_mode *out, struct store *store,
+                     const struct series_entry *series, size_t count, const char *device_uuid,
+                     size_t limit, struct arena *arena, struct error *err);
 
 struct past_options {
     const struct epoch_list *epochs; // NULL: none
@@ -71,8 +71,7 @@ void past_forget(struct series_past *past);
 // stretch ends with the newest point, of which online detection has its say; both may be a stretch
 // of the points, indices then count from its first.
 bool past_predicted(const struct past *past); // all of them
-void past_values(struct series_past *out, const struct surroundings *surroundings,
-                 struct arena *scratch);
+void past_values(struct series_past *out, const struct common_mode *common, struct arena *scratch);
 void past_find(struct series_past *out, bool newest, struct arena *keep);
 void past_remember(struct series_past *out); // the newest of out->past (at least one)
 // Where the accepted state begins and what its level is: out->since, level, level_se. Then

@@ -218,7 +218,7 @@ static void judge_whole(struct series_past *s, size_t settled, const struct past
 }
 
 static int judge_anew(struct series_past *s, struct past_kept *kept, struct store *store,
-                      const struct surroundings *surroundings, const struct past_options *options,
+                      const struct common_mode *common, const struct past_options *options,
                       int64_t newest_key, struct arena *scratch, struct arena *keep,
                       struct error *err)
 {
@@ -228,7 +228,7 @@ static int judge_anew(struct series_past *s, struct past_kept *kept, struct stor
     if (read_points(&s->past, store, s->series, &query, scratch, err))
         return -1;
     s->against_model = past_predicted(&s->past);
-    past_values(s, surroundings, scratch);
+    past_values(s, common, scratch);
     j->points = s->past.count;
     j->settled = settled_of(s->past.count, s->series);
     j->settled_s = j->settled_key = j->context_s = 0;
@@ -301,7 +301,7 @@ static void accept_newer(struct series_past *s, const struct judgement *j, size_
 }
 
 static int judge_newer(struct series_past *s, struct past_kept *kept, bool *done,
-                       struct store *store, const struct surroundings *surroundings,
+                       struct store *store, const struct common_mode *common,
                        const struct past_options *options, int64_t newest_key,
                        struct arena *scratch, struct arena *keep, struct error *err)
 {
@@ -321,7 +321,7 @@ static int judge_newer(struct series_past *s, struct past_kept *kept, bool *done
     s->sigma = j->sigma;
     s->correlation = j->correlation;
     past_remember(s);
-    past_values(s, surroundings, scratch);
+    past_values(s, common, scratch);
     struct series_past newer = stretch(s, 0, s->past.count);
     past_find(&newer, true, keep);
     join(s, j->changes, j->change_count, &newer, base, j->settled - PAST_CONTEXT / 2, keep);
@@ -335,17 +335,17 @@ static int judge_newer(struct series_past *s, struct past_kept *kept, bool *done
 }
 
 int past_kept_judge(struct series_past *out, struct past_kept *kept, struct store *store,
-                    const struct series_entry *entry, const struct surroundings *surroundings,
+                    const struct series_entry *entry, const struct common_mode *common,
                     const struct past_options *options, int64_t newest_key, struct arena *scratch,
                     struct arena *keep, struct error *err)
 {
     bool done;
     begin(out, entry, options);
-    if (judge_newer(out, kept, &done, store, surroundings, options, newest_key, scratch, keep, err))
+    if (judge_newer(out, kept, &done, store, common, options, newest_key, scratch, keep, err))
         return -1;
     if (!done) {
         begin(out, entry, options);
-        if (judge_anew(out, kept, store, surroundings, options, newest_key, scratch, keep, err))
+        if (judge_anew(out, kept, store, common, options, newest_key, scratch, keep, err))
             return -1;
     }
     kept->judgement.newest_key = newest_key;

@@ -31,7 +31,7 @@ int past_kept_find(struct series_past *out, struct past_kept *kept, bool *found,
 // Judged now, as little as is needed; `kept` comes from past_kept_find(). No measurement beyond
 // `newest_key` is looked at.
 int past_kept_judge(struct series_past *out, struct past_kept *kept, struct store *store,
-                    const struct series_entry *series, const struct surroundings *surroundings,
+                    const struct series_entry *series, const struct common_mode *common,
                     const struct past_options *options, int64_t newest_key, struct arena *scratch,
                     struct arena *keep, struct error *err);
 

@@ -188,9 +188,9 @@ static int with_device(struct bench *bench, const char *name, int count, char **
     if (count == 0)
         code = protocol_run(bench, stdin);
     else if (strcmp(words[0], "time") == 0)
-        code = hand_time(bench, time);
+        code = bench_time(bench, time);
     else
-        code = hand_calibrate(bench, count > 1 ? words[1] : NULL);
+        code = bench_calibrate(bench, count > 1 ? words[1] : NULL);
     bench->ops->close(bench->device);
     return code;
 }
@@ -227,7 +227,7 @@ int main(int argc, char **argv)
     const int count = argc - optind;
     struct bench bench = {.out = take_output()};
     if (count && strcmp(words[0], "list") == 0)
-        code = hand_list(bench.out, words + 1, count - 1);
+        code = bench_list(bench.out, words + 1, count - 1);
     else if (count && strcmp(words[0], "time") != 0 && strcmp(words[0], "calibrate") != 0)
         code = (fprintf(stderr, "bench: %s: no such command; try bench --help\n", words[0]),
                 EXIT_FAILED);

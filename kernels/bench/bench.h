@@ -22,7 +22,7 @@ struct bench {
 int protocol_run(struct bench *bench, FILE *in);
 
 // bench list LIBRARY...
-int hand_list(FILE *out, char **libraries, int count);
+int bench_list(FILE *out, char **libraries, int count);
 
 struct time_options {
     const char *head, *base, *kernel, *problem, *pin, *csv;
@@ -32,9 +32,9 @@ struct time_options {
     bool warm, apart, head_first, solo;
 };
 // bench time ...
-int hand_time(struct bench *bench, const struct time_options *options);
+int bench_time(struct bench *bench, const struct time_options *options);
 // bench calibrate [KEY]
-int hand_calibrate(struct bench *bench, const char *only);
+int bench_calibrate(struct bench *bench, const char *only);
 
 // Ends the process when a kernel has poisoned the device (abort: the parent sees a crash) or the
 // device is gone (exit 40); otherwise returns. `text` goes to the parent as a note.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Why a series moved: its code, its surroundings, the model it is held against, or its addresses
+// Why a series moved: its code, its environment, the model it is held against, or its addresses
 // (pure functions).
 #ifndef PLUMB_CAUSE_H
 #define PLUMB_CAUSE_H
 
 #include "model/result.h"
 
-// A control is a series that cannot have changed; what it shows, the surroundings did.
+// A control is a series that cannot have changed; what it shows, the environment did.
 struct control {
     double log_ratio, lower, upper; // of its verdict
 };

@@ -237,8 +237,8 @@ static const char *reservation_of(const struct verdict *v, const struct gate_pai
     return NULL;
 }
 
-static void judge_pairs(struct verdict *out, const struct gate_pair *pairs, size_t count,
-                        const struct gate_policy *policy, struct arena *arena)
+static void judge_replayed(struct verdict *out, const struct gate_pair *pairs, size_t count,
+                           const struct gate_policy *policy, struct arena *arena)
 {
     struct gate_series series;
     replay(&series, policy, pairs, count, arena);
@@ -280,5 +280,5 @@ void gate_judge(struct verdict *out, const struct measurement *base, const struc
     size_t room = base->count < head->count ? base->count : head->count;
     struct gate_pair *pairs = arena_alloc(arena, room * sizeof(*pairs));
     size_t count = gate_pairs(pairs, base, head, arena);
-    judge_pairs(out, pairs, count, policy, arena);
+    judge_replayed(out, pairs, count, policy, arena);
 }

@@ -2,8 +2,8 @@
 //
 // The steps of model/history/segmentation.h must each gain more than noise that remembers would
 // have cost (model/history/steps.h), and in short series hold more than values that others stray to
-// (model/history/visit.h). Then they are held against a random walk in noise fitted to the whole
-// series, with the jumps that stand out of it (model/history/local_level.h). Where the walk
+// (model/history/revisit_test.h). Then they are held against a random walk in noise fitted to the
+// whole series, with the jumps that stand out of it (model/history/local_level.h). Where the walk
 // explains it better, or where the values follow each other so closely that segmentation cannot
 // tell, the series drifts, and only those jumps are reported. All likelihoods are conditional on
 // the first value and take their variance from the data; steps and jumps pay for each change.
@@ -16,9 +16,9 @@
 #include "model/base.h"
 #include "model/history/local_level.h"
 #include "model/history/noise.h"
+#include "model/history/revisit_test.h"
 #include "model/history/segmentation.h"
 #include "model/history/steps.h"
-#include "model/history/visit.h"
 #include "model/robust.h"
 
 #include <math.h>
@@ -234,9 +234,9 @@ static size_t find_jumps(unsigned char *starts, const struct segmentation *s, co
     }
     segments[j].end = s->n;
     for (j = 0; j < count; j++)
-        segments[j].level = visit_level(s->y, &segments[j]);
+        segments[j].level = revisit_level(s->y, &segments[j]);
     if (s->n <= FEW)
-        count = visit_drop(s->y, s->n, segments, count);
+        count = revisit_drop(s->y, s->n, segments, count);
     memset(starts, 0, s->n);
     for (j = 1; j < count; j++)
         starts[segments[j].first] = 1;
@@ -292,7 +292,7 @@ void changepoints_find(struct changepoints *out, const double *values, size_t n,
             s.count = steps_prune(clean, s.n, spike_bound(&s), s.segments, s.count,
                                   step_cost(&s, remembered_share * doubt_of(&s)));
         if (s.n <= FEW)
-            s.count = visit_drop(s.y, s.n, s.segments, s.count);
+            s.count = revisit_drop(s.y, s.n, s.segments, s.count);
         out->drift = drifts(&s, clean);
         if (out->drift)
             report_jumps(out, &s, clean, o->confidence);

@@ -46,12 +46,11 @@ static struct series_past *look(struct store *store, const struct epoch_list *ep
 {
     size_t count;
     struct series_entry *entries;
-    struct surroundings around;
+    struct common_mode around;
     struct past_options options = past_defaults;
     options.epochs = epochs;
     assert_int_equal(store_list_series(&entries, &count, store, &arena, &err), 0);
-    assert_int_equal(past_surroundings(&around, store, entries, count, "GPU-1", 0, &arena, &err),
-                     0);
+    assert_int_equal(past_common_mode(&around, store, entries, count, "GPU-1", 0, &arena, &err), 0);
     assert_int_equal(count, KERNELS);
     struct series_past *all = arena_alloc(&arena, count * sizeof(*all));
     for (size_t i = 0; i < count; i++) {

@@ -5,13 +5,13 @@
 // A process holds its runs by locks on STORE-runs, an empty file beside the store, at the byte of
 // the run's number: the kernel lets go of them when the process ends, however it ends. Where a file
 // system knows no locks, every unfinished run counts as interrupted.
-#ifndef PLUMB_LIVE_H
-#define PLUMB_LIVE_H
+#ifndef PLUMB_RUN_LOCK_H
+#define PLUMB_RUN_LOCK_H
 
 #include "baselines/statement.h"
 
 // True when the run is this handle's now, until store_close(); false when it is another's.
-bool live_claim(struct store *store, int64_t run_id);
-void live_close(struct store *store);
+bool run_lock_claim(struct store *store, int64_t run_id);
+void run_lock_close(struct store *store);
 
 #endif

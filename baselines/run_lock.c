@@ -2,14 +2,14 @@
 //
 // Locks on the unfinished runs of a store. They say whose a run is; they do not guard the database,
 // which SQLite does itself.
-#include "baselines/live.h"
+#include "baselines/run_lock.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-bool live_claim(struct store *store, int64_t run_id)
+bool run_lock_claim(struct store *store, int64_t run_id)
 {
     // Of the open file, not of the process: closing another handle of this store keeps it.
     struct flock byte = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = run_id, .l_len = 1};
@@ -23,7 +23,7 @@ bool live_claim(struct store *store, int64_t run_id)
            (errno != EAGAIN && errno != EACCES);
 }
 
-void live_close(struct store *store)
+void run_lock_close(struct store *store)
 {
     if (store->runs_open)
         close(store->runs);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A stretch that a history comes back to is a visit and no level of its own.
-#include "model/history/visit.h"
+#include "model/history/revisit_test.h"
 
 #include "model/base.h"
 
@@ -26,8 +26,8 @@ static size_t left_of(const char *picture)
     }
     count++;
     for (size_t j = 0; j < count; j++)
-        segments[j].level = visit_level(values, &segments[j]);
-    size_t left = visit_drop(values, n, segments, count), at = 0;
+        segments[j].level = revisit_level(values, &segments[j]);
+    size_t left = revisit_drop(values, n, segments, count), at = 0;
     for (size_t j = 0; j < left; j++) {
         assert_int_equal(segments[j].first, at);
         at = segments[j].end;

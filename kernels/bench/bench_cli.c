@@ -18,7 +18,7 @@
 static const double TRIM = 0.1;
 enum { EXIT_BROKEN = 3 };
 
-int hand_list(FILE *out, char **libraries, int count)
+int bench_list(FILE *out, char **libraries, int count)
 {
     struct error err;
     int code = 0;
@@ -172,7 +172,7 @@ static int time_series(struct bench *bench, struct collected *c, const struct se
     return code;
 }
 
-int hand_time(struct bench *bench, const struct time_options *o)
+int bench_time(struct bench *bench, const struct time_options *o)
 {
     struct error err = {""};
     struct collected c = {.options = o};
@@ -233,7 +233,7 @@ static void print_figure(void *state, const struct calibration *reading)
     fflush(printer->out);
 }
 
-int hand_calibrate(struct bench *bench, const char *only)
+int bench_calibrate(struct bench *bench, const char *only)
 {
     struct printer printer = {bench->out, 0};
     struct error err;

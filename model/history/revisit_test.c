@@ -8,7 +8,7 @@
 // and there are two such stretches at the ends of the series and n - run - 1 between. A bounded
 // cost cannot know this of a short series: once a few strays in a row have become a segment, none
 // are left among the residuals that would say how often values stray.
-#include "model/history/visit.h"
+#include "model/history/revisit_test.h"
 
 #include "model/base.h"
 #include "model/robust.h"
@@ -37,7 +37,7 @@ static double chance_of(size_t n, size_t far, size_t run, size_t met, double pla
     return places * sum;
 }
 
-double visit_level(const double *values, const struct potts_segment *segment)
+double revisit_level(const double *values, const struct potts_segment *segment)
 {
     size_t n = segment->end - segment->first;
     double *work = xcalloc(n, sizeof(*work));
@@ -80,7 +80,7 @@ static bool is_visit(const double *values, size_t n, const struct potts_segment 
     return chance > fmax(rare, 1.001 * rarest);
 }
 
-size_t visit_drop(const double *values, size_t n, struct potts_segment *segments, size_t count)
+size_t revisit_drop(const double *values, size_t n, struct potts_segment *segments, size_t count)
 {
     for (size_t j = 0; j + 1 < count;) {
         if (!is_visit(values, n, segments, count, j)) {
@@ -88,7 +88,7 @@ size_t visit_drop(const double *values, size_t n, struct potts_segment *segments
             continue;
         }
         segments[j].end = segments[j + 1].end;
-        segments[j].level = visit_level(values, &segments[j]);
+        segments[j].level = revisit_level(values, &segments[j]);
         memmove(segments + j + 1, segments + j + 2, (count - j - 2) * sizeof(*segments));
         count--;
         j = j ? j - 1 : 0;
