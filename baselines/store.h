@@ -168,10 +168,11 @@ struct history_query {
     size_t limit;       // newest points kept; 0: all
     int64_t except_run; // a run never judges itself; 0: none left out
     int64_t until_s;    // only commits of this time or before; 0: no bound
-    bool comparisons;   // also the heads of gates, bisections and studies
-    int64_t until_key;  // no measurement with a larger key; 0: no bound
-    int64_t from_s;     // only commits of this time or later; 0: no bound
-    bool oldest;        // `limit` keeps the oldest points; without their predictions
+    const char *until; // only commits up to the place of this one, if the store knows it; NULL: all
+    bool comparisons;  // also the heads of gates, bisections and studies
+    int64_t until_key; // no measurement with a larger key; 0: no bound
+    int64_t from_s;    // only commits of this time or later; 0: no bound
+    bool oldest;       // `limit` keeps the oldest points; without their predictions
 };
 // Timed (state ok) head measurements of a series in order of commit time, then of measuring, newest
 // last, with what was in force at each. Points live in the arena. An unknown series has none.

@@ -89,7 +89,8 @@ static int read_points(struct reading *r, int64_t series, const struct history_q
                        CELLS(INT(series), INT(query->until_s ? query->until_s : INT64_MAX),
                              INT(query->except_run), INT(query->limit ? (int64_t)query->limit : -1),
                              INT(query->until_key ? query->until_key : INT64_MAX),
-                             INT(query->from_s ? query->from_s : INT64_MIN)));
+                             INT(query->from_s ? query->from_s : INT64_MIN),
+                             query->until ? TEXT(query->until) : NOTHING));
     while ((status = statement_step(r->store, row, err)) > 0) {
         if (read_point(r, row, err)) {
             sqlite3_reset(row);

@@ -97,7 +97,7 @@ int judge_history(struct run *run, const struct plan *plan, struct context *cont
         struct result *r = &run->results[i];
         const struct series series = {r->kernel, &r->problem, plan->tasks[i].station->device.uuid};
         const struct history_query query = {
-            .limit = SHOWN, .except_run = run->id, .until_s = run->head.time_s};
+            .limit = SHOWN, .except_run = run->id, .until = run->head.id};
         struct past past;
         if (store_past(&past, context->store, &series, &query, &run->arena, err))
             return -1;

@@ -277,6 +277,18 @@ static void report_jumps(struct changepoints *out, const struct segmentation *s,
     free(starts);
 }
 
+// What a unit of cost is worth can make the noise look larger than all that the series does.
+static double sigma_of(const struct segmentation *s)
+{
+    double mean = 0, squares = 0;
+    for (size_t i = 0; i < s->n; i++)
+        mean += s->y[i] / (double)s->n;
+    for (size_t i = 0; i < s->n; i++)
+        squares += (s->y[i] - mean) * (s->y[i] - mean);
+    const double all = s->n > 1 ? sqrt(squares / ((double)s->n - 1)) : 0;
+    return s->scale * fmin(sqrt(s->variance), all);
+}
+
 void changepoints_find(struct changepoints *out, const double *values, size_t n,
                        const struct changepoint_options *options)
 {
@@ -299,7 +311,7 @@ void changepoints_find(struct changepoints *out, const double *values, size_t n,
         else
             report_steps(out, &s, o->confidence);
         free(clean);
-        out->sigma = s.scale * sqrt(s.variance);
+        out->sigma = sigma_of(&s);
         out->correlation = s.correlation;
         out->inflation = segmentation_inflation(&s);
     }

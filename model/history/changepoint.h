@@ -14,7 +14,7 @@
 
 // Raised whenever the same values give other changes (or alarms: focus.h) than before, so that what
 // was kept of a series can be told to be out of date.
-#define CHANGEPOINT_VERSION 5
+#define CHANGEPOINT_VERSION 6
 
 struct changepoint_options {
     // Twice the log-likelihood gain that a change must bring, for independent normal noise and many
@@ -40,8 +40,8 @@ struct change {
 struct changepoints {
     struct change *changes; // in order of index
     size_t count;
-    size_t used;        // values that were not missing
-    double sigma;       // standard deviation of one value about its level
+    size_t used;  // values that were not missing
+    double sigma; // standard deviation of one value about its level; at most that of all values
     double correlation; // lag 1
     double inflation;   // variance of a mean, relative to independent values
     bool drift;         // the level wanders: only jumps that stand out of the wandering are listed

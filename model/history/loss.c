@@ -27,7 +27,8 @@
 
 enum { SAMPLE = 256, PAIRED = 48, BOUNDS = 8, SHIFTS = 6, STRAYS = 12, ROUNDS = 40 };
 static const double improvement = 1.1;
-static const double least_rate = 1e-4; // of 1 / bound^2
+static const double least_shift = 0.15; // of the bound
+static const double least_rate = 1e-4;  // of 1 / bound^2
 
 // Quantiles that stand for all residuals.
 struct sample {
@@ -103,7 +104,7 @@ static double rate_of_shift(const struct sample *s, double bound, double m, doub
 
 static double rate_of(const struct sample *s, double bound)
 {
-    static const double shifts[SHIFTS] = {0.15, 0.3, 0.6, 1, 1.5, 2};
+    const double shifts[SHIFTS] = {least_shift, 0.3, 0.6, 1, 1.5, 2};
     double floor = least_rate / (bound * bound), squares = 0, inside = 0;
     for (size_t i = 0; i < s->count; i++) {
         double c = cost(s->x[i], bound);
@@ -152,6 +153,36 @@ static double scale_of(const struct sample *s)
     return noise_scale(gaps, count) * M_SQRT1_2;
 }
 
+// About the level that costs least under this bound, where that is so far away that the smallest
+// shift would gain by itself: g would have a positive mean, and no rate. So it is with values on a
+// coarse grid, when a second step of it comes inside the bound.
+static struct sample centred(const struct sample *s, double bound)
+{
+    struct sample out = *s;
+    double level = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        double sum = 0, count = 0, before = level;
+        for (size_t i = 0; i < s->count; i++) {
+            const bool inside = fabs(s->x[i] - level) < bound;
+            sum += inside ? s->x[i] : 0;
+            count += inside;
+        }
+        level = count > 0 ? sum / count : level;
+        if (fabs(level - before) <= 1e-6 * bound)
+            break;
+    }
+    for (size_t i = 0; i < s->count && fabs(level) > 0.5 * least_shift * bound; i++)
+        out.x[i] -= level;
+    return out;
+}
+
+static double fit_bound(struct loss *loss, const struct sample *residuals, double spread)
+{
+    const struct sample s = centred(residuals, loss->bound);
+    loss->rate = rate_of(&s, loss->bound);
+    return worth(&s, *loss, spread);
+}
+
 struct loss loss_fit(const double *sorted, size_t n, double widest)
 {
     struct sample s = sample_of(sorted, n);
@@ -160,13 +191,11 @@ struct loss loss_fit(const double *sorted, size_t n, double widest)
     if (!(loss.scale > 0))
         return loss;
     loss.bound = widest * loss.scale;
-    loss.rate = rate_of(&s, loss.bound);
+    double most = improvement * fit_bound(&loss, &s, spread);
     struct loss best = loss;
-    double most = improvement * worth(&s, best, spread);
     for (int i = 1; i < BOUNDS && loss.bound > spread; i++) {
         loss.bound *= 0.75;
-        loss.rate = rate_of(&s, loss.bound);
-        double now = worth(&s, loss, spread);
+        double now = fit_bound(&loss, &s, spread);
         if (now > most) {
             most = now;
             best = loss;

@@ -287,6 +287,25 @@ static void history_follows_ancestry_not_clocks(void **state)
     assert_string_equal(s->changes[0].at.id, step_id);
 }
 
+// A run reads the history up to its head's place: the clock of commit 45 is hours before those of
+// its parents, which are its past all the same.
+static void the_past_of_a_commit_is_its_ancestors(void **state)
+{
+    (void)state;
+    const struct scene scene = {.step = 0.03, .time = clock_that_goes_back, .parents = true};
+    struct store *store = scene_store("until.db", &scene);
+    const struct series_past *s = kernel_of(look(store, NULL));
+    const struct series series = {s->series->kernel, &s->series->problem, s->series->device_uuid};
+    const struct history_query query = {.until = s->past.points[45].commit};
+    struct past past;
+    assert_int_equal(store_past(&past, store, &series, &query, &arena, &err), 0);
+    assert_int_equal(past.count, 46);
+    const struct history_query unknown = {.until = "ffff"};
+    assert_int_equal(store_past(&past, store, &series, &unknown, &arena, &err), 0);
+    assert_int_equal(past.count, COMMITS);
+    store_close(store);
+}
+
 static void rewritten_history_counts_as_measured_again(void **state)
 {
     (void)state;
@@ -363,6 +382,7 @@ int main(void)
         cmocka_unit_test(gaps_and_repeated_measurements_hide_no_step),
         cmocka_unit_test(clocks_that_stand_or_go_back_hide_no_step),
         cmocka_unit_test(history_follows_ancestry_not_clocks),
+        cmocka_unit_test(the_past_of_a_commit_is_its_ancestors),
         cmocka_unit_test(rewritten_history_counts_as_measured_again),
         cmocka_unit_test(accepted_step_is_no_creep),
         cmocka_unit_test(epoch_of_a_commit_that_was_not_measured_begins_when_it_was_accepted),

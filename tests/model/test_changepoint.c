@@ -150,6 +150,59 @@ static void changepoints_find_a_step_in_constants(void **state)
     changepoints_free(&out);
 }
 
+static double sd_of(const double *values, size_t n)
+{
+    double mean = 0, squares = 0;
+    for (size_t i = 0; i < n; i++)
+        mean += values[i] / (double)n;
+    for (size_t i = 0; i < n; i++)
+        squares += (values[i] - mean) * (values[i] - mean);
+    return sqrt(squares / ((double)n - 1));
+}
+
+// Whole numbers, one value in five (or in seven, or in three) the next one up.
+static void rounded_values_hide_no_step(void **state)
+{
+    (void)state;
+    enum { N = 120 };
+    double values[N];
+    for (int one_in = 3; one_in <= 7; one_in += 2) {
+        int found = 0;
+        struct random random = {3};
+        for (int trial = 0; trial < 100; trial++) {
+            for (int i = 0; i < N; i++)
+                values[i] = (i < N / 2 ? 32 : 42) + (random_uniform(&random) * one_in < 1);
+            struct changepoints out;
+            changepoints_find(&out, values, N, NULL);
+            found += out.count == 1 && out.changes[0].index == N / 2;
+            changepoints_free(&out);
+        }
+        if (found < 95)
+            fail_msg("one in %d: %d of 100 found", one_in, found);
+    }
+}
+
+static void noise_is_never_more_than_the_series_scatters(void **state)
+{
+    (void)state;
+    static const size_t lengths[] = {10, 20, 60, 500};
+    double values[500];
+    for (int kind = 0; kind < CP_KINDS; kind++) {
+        struct random random = {29 + (uint64_t)kind};
+        for (size_t l = 0; l < ARRAY_COUNT(lengths); l++) {
+            for (int trial = 0; trial < 40; trial++) {
+                struct changepoints out;
+                cp_series(values, lengths[l], kind, &random);
+                for (size_t i = 0; trial % 2 && i < lengths[l]; i++)
+                    values[i] = round(values[i]);
+                changepoints_find(&out, values, lengths[l], NULL);
+                assert_true(out.sigma <= sd_of(values, lengths[l]) * (1 + 1e-9));
+                changepoints_free(&out);
+            }
+        }
+    }
+}
+
 static void changepoints_find_many_steps(void **state)
 {
     (void)state;
@@ -322,6 +375,8 @@ int main(void)
         cmocka_unit_test(changepoints_beside_a_step_in_slow_noise_are_rare),
         cmocka_unit_test(changepoints_find_a_step_in_a_short_series),
         cmocka_unit_test(changepoints_find_a_step_in_constants),
+        cmocka_unit_test(rounded_values_hide_no_step),
+        cmocka_unit_test(noise_is_never_more_than_the_series_scatters),
         cmocka_unit_test(changepoints_find_many_steps),
         cmocka_unit_test(credible_sets_and_intervals_cover_the_truth),
         cmocka_unit_test(changepoints_ignore_unit_and_origin),
