@@ -27,8 +27,11 @@ struct figure {
 
 // name, unit/meaning. One X per figure; the name is the key in files, the store and `list gpus`.
 #define GPU_FIGURES(X)                                                                             \
+    X(compute_capability, "major.minor: below 9 mma.sync, from 9 wgmma, from 10 tcgen05")          \
     X(sm_count, "multiprocessors (host: cores)")                                                   \
     X(gpc_sms, "SMs of the largest GPC: clusters stay inside one")                                 \
+    X(cluster3_sms, "SMs that clusters of three blocks fill at once; 0: CUTLASS's rule")           \
+    X(cluster4_sms, "same, of four")                                                               \
     X(clock_hz, "SM clock that rates refer to, Hz")                                                \
     X(clock_max_hz, "highest SM clock, Hz")                                                        \
     X(flops_clk_fp32, "dense FLOP per SM and clock, FP32")                                         \

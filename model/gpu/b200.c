@@ -12,6 +12,7 @@ const struct gpu gpu_b200 = {
     .name = "b200",
     .summary = "NVIDIA B200, 148 SMs, clock locked to 1300 MHz (seed 0's profile)",
     .match = "NVIDIA B200",
+    .compute_capability = GPU_SHIPPED(10.0, "CUDA programming guide, list of GPUs"),
     .sm_count = GPU_SHIPPED(148, SEED0),
     .clock_hz = GPU_SHIPPED(1.3e9, SEED0 " (locked)"),
     .clock_max_hz = GPU_SHIPPED(1.965e9, "flashinfer#2899"),

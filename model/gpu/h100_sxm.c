@@ -8,6 +8,7 @@ const struct gpu gpu_h100_sxm = {
     .name = "h100-sxm",
     .summary = "NVIDIA H100 SXM5, 132 SMs, HBM3",
     .match = "NVIDIA H100 80GB HBM3",
+    .compute_capability = GPU_SHIPPED(9.0, "CUDA programming guide, list of GPUs"),
     .sm_count = GPU_SHIPPED(132, "device property"),
     .gpc_sms = GPU_SHIPPED(18, "CUTLASS sm90 scheduler's rule, tile_scheduler_params.h @7107b05"),
     .clock_hz = GPU_SHIPPED(1.83e9, "clock the datasheet rates refer to (cudnn-frontend#650)"),

@@ -12,6 +12,7 @@ const struct gpu gpu_rtx4090 = {
     .name = "rtx4090",
     .summary = "NVIDIA GeForce RTX 4090, 128 SMs, GDDR6X (seed 3's profile)",
     .match = "GeForce RTX 4090",
+    .compute_capability = GPU_SHIPPED(8.9, "CUDA programming guide, list of GPUs"),
     .sm_count = GPU_SHIPPED(128, SEED3),
     .clock_hz = GPU_SHIPPED(CLOCK, "boost clock (datasheet)"),
     .flops_clk_fp32 = GPU_SHIPPED(256, "82.6 TFLOPS at 2.52 GHz (Ada whitepaper)"),

@@ -7,20 +7,20 @@
 static enum bound bound_of(const struct hopper_breakdown *b)
 {
     static const enum bound bounds[] = {
-        [HOPPER_MATH] = BOUND_COMPUTE,   [HOPPER_ISSUE] = BOUND_COMPUTE,
-        [HOPPER_ZEROS] = BOUND_LATENCY,  [HOPPER_L2] = BOUND_MEMORY,
-        [HOPPER_DRAM] = BOUND_MEMORY,    [HOPPER_SHARED] = BOUND_MEMORY,
-        [HOPPER_LATENCY] = BOUND_LATENCY};
-    if (b->overhead_ns + b->store_ns > b->waves_ns)
+        [HOPPER_MATH] = BOUND_COMPUTE, [HOPPER_ISSUE] = BOUND_COMPUTE,
+        [HOPPER_PORT] = BOUND_MEMORY,  [HOPPER_LATENCY] = BOUND_LATENCY,
+        [HOPPER_L2] = BOUND_MEMORY,    [HOPPER_DRAM] = BOUND_MEMORY,
+        [HOPPER_SHARED] = BOUND_MEMORY};
+    if (b->overhead_ns + b->store_ns > b->main_ns)
         return BOUND_EPILOGUE;
-    if (b->launch_ns + b->fill_ns + b->split_ns > b->waves_ns)
+    if (b->launch_ns + b->fill_ns + b->split_ns > b->main_ns)
         return BOUND_LATENCY;
-    return bounds[(b->full_waves >= 1 ? &b->full : &b->last)->limit];
+    return bounds[b->limit];
 }
 
 static struct prediction predict(const struct predict_input *in)
 {
-    struct prediction out = {.model = "hopper", .version = "4"};
+    struct prediction out = {.model = "hopper", .version = "5"};
     struct hopper_breakdown b;
     out.why = hopper(&b, in);
     if (out.why)
@@ -33,8 +33,9 @@ static struct prediction predict(const struct predict_input *in)
     out.band = simt_applies(in) ? 0.12 : 0.06;
     out.bound = bound_of(&b);
     const struct prediction_part parts[] = {
-        {"launch", b.launch_ns},          {"fill", b.fill_ns},        {"mainloop", b.waves_ns},
-        {"tile-overhead", b.overhead_ns}, {"last-store", b.store_ns}, {"split-k", b.split_ns}};
+        {"launch", b.launch_ns},          {"fill", b.fill_ns},        {"mainloop", b.main_ns},
+        {"tile-overhead", b.overhead_ns}, {"last-store", b.store_ns}, {"split-k", b.split_ns},
+        {"transpose", b.transpose_ns}};
     for (size_t i = 0; i < ARRAY_COUNT(parts); i++) {
         if (parts[i].time_ns > 0)
             out.parts[out.part_count++] = parts[i];
@@ -44,7 +45,7 @@ static struct prediction predict(const struct predict_input *in)
 
 const struct model model_hopper = {
     .name = "hopper",
-    .version = "4",
+    .version = "5",
     .why = "waves against math, shared memory, L2 and DRAM at the observed clock; what we judge by",
     .predict = predict,
 };

@@ -1,20 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The model `hopper` from problem and traits to time: what fits, how many waves, and both ends. One
-// wave is hopper_wave.c or simt.c, the clock hopper_clock.c.
+// The model `hopper` from problem and traits to time: what fits, the main loop's parts together,
+// and both ends. What a block takes is hopper_block.c or simt.c, what the chip moves hopper_chip.c,
+// the clock hopper_clock.c.
 #include "model/predict/parts/hopper_terms.h"
 
+#include "model/predict/parts/candidates.h"
 #include "model/predict/parts/cutlass.h"
 #include "model/predict/parts/simt.h"
-#include "model/predict/parts/streamk.h"
 
 #include <math.h>
 
-// Fitted; see hopper.h.
-static const double fill_s = 1.53e-6, cluster_s = 2.65e-7, split_s = 1.1e-6;
-static const double store_clk = 1900, store_rate = 0.597; // of the DRAM rate
-static const double shared_reserve = 1024;                // of each block, taken by the system
+static const double simt_store_clk = 1900; // of kernels without bulk copies
+static const double shared_reserve = 1024; // of each block, taken by the system
 enum { ROWS = 64, CLUSTER_MOST = 16, REGISTERS_MOST = 255, REGISTERS_KEPT = 24 };
+enum { SOFT_L2 = 8, SOFT_DRAM = 4 }; // exponents of the soft maxima
+enum { LINE_BYTES = 128 };
+
+static const char *const limit_names[] = {"math", "issue", "port",  "latency",
+                                          "l2",   "dram",  "shared"};
+
+const char *hopper_limit_name(enum hopper_limit limit)
+{
+    return limit_names[limit];
+}
 
 static double least(double a, double b)
 {
@@ -58,6 +67,15 @@ static const char *refuse_shape(const struct hopper_breakdown *b, const struct h
     return NULL;
 }
 
+static const char *refuse_product(const struct hopper_terms *t)
+{
+    if (t->simt && t->weights > 1)
+        return "two products at once are not known of kernels without wgmma";
+    if (t->simt && t->in->scale_vector > 0)
+        return "block scales are not known of kernels without wgmma";
+    return NULL;
+}
+
 static const char *refuse_profile(const struct hopper_terms *t)
 {
     if (!(t->gpu->sm_count.value >= 1) || !(t->clock > 0) || !(t->gpu->dram_bytes_s.value > 0))
@@ -81,7 +99,7 @@ static const char *refuse_resources(const struct hopper_breakdown *b, const stru
         (double)traits->registers * traits->threads * b->blocks_per_sm > gpu->registers.value)
         return "the registers of the resident blocks do not fit in an SM";
     // FP32 accumulators of a warpgroup's share, beside addresses and loop state.
-    double accumulators = (double)b->tile_m * b->tile_n / (128.0 * t->warpgroups);
+    double accumulators = (double)b->tile_m * b->tile_n * t->weights / (128.0 * t->warpgroups);
     if (t->tensor && traits->registers <= 0 && accumulators + REGISTERS_KEPT > REGISTERS_MOST)
         return "the accumulators do not fit in a thread's 255 registers";
     return NULL;
@@ -113,147 +131,213 @@ static void choose_occupancy(struct hopper_breakdown *b, const struct hopper_ter
     b->blocks_per_sm = (int32_t)most(1, least(blocks, 32));
 }
 
-// Stream-K with fewer tiles than SMs cuts every tile into equal pieces of K.
-static int32_t streamk_split(const struct hopper_breakdown *b, const struct hopper_terms *t)
+// Along which side of the tile the instruction's 64 rows lie: along M, unless only N has them.
+static bool operands_swapped(const struct hopper_breakdown *b, const struct hopper_terms *t)
+{
+    if (b->tile_n % ROWS != 0)
+        return false;
+    return b->tile_m % ROWS != 0 ||
+           (t->warpgroups == 1 && b->tile_m > ROWS && b->tile_m > b->tile_n);
+}
+
+// What a chunk of an operand row costs L2, by the largest power of two that rows and slabs are
+// multiples of: whole lines lie in one each.
+static double line_cost(const struct hopper_breakdown *b, const struct hopper_terms *t)
+{
+    int64_t pitch = (int64_t)((double)t->in->problem->k * t->bytes_in);
+    int64_t begins = pitch | (int64_t)(b->tile_k * t->bytes_in), power = begins & -begins;
+    return power % LINE_BYTES == 0         ? 1
+           : power % (LINE_BYTES / 2) == 0 ? t->fit->line_64
+           : power % (LINE_BYTES / 4) == 0 ? t->fit->line_32
+                                           : t->fit->line_16;
+}
+
+// SMs that clusters of this size fill at once.
+static int64_t cluster_sms(const struct hopper_terms *t)
+{
+    const struct gpu *gpu = t->gpu;
+    int32_t sms = (int32_t)gpu->sm_count.value;
+    if (t->cluster == 3 && gpu->cluster3_sms.value > 0)
+        return (int64_t)gpu->cluster3_sms.value;
+    if (t->cluster == 4 && gpu->cluster4_sms.value > 0)
+        return (int64_t)gpu->cluster4_sms.value;
+    int32_t gpc = gpu->gpc_sms.value > 0 ? (int32_t)gpu->gpc_sms.value : sms;
+    return cutlass_resident_blocks(gpc, t->cluster, sms);
+}
+
+static void read_kernel(struct hopper_breakdown *b, struct hopper_terms *t)
 {
     const struct problem *p = t->in->problem;
-    struct streamk_shape shape = streamk_shape(p, b->tile_m, b->tile_n, b->tile_k);
-    return shape.tiles < t->sms ? (int32_t)(streamk_grid(&shape, t->sms) / shape.tiles) : 1;
+    const struct traits *traits = t->in->traits;
+    t->tensor = p->in != DTYPE_FP32 && p->in != DTYPE_FP64;
+    t->simt = simt_applies(t->in);
+    t->weights = p->epilogue == EPILOGUE_DUAL_SILU ? 2 : 1;
+    t->bytes_in = dtype_bytes(p->in);
+    t->bytes_out = dtype_bytes(p->out);
+    t->flops_clk = t->simt ? simt_flops_clk(t->in) : gpu_flops_clk(t->gpu, p->in);
+    b->tile_m = or_default(traits->tile_m, 128);
+    b->tile_n = or_default(traits->tile_n, 128);
+    b->tile_k = or_default(traits->tile_k, (int32_t)(LINE_BYTES / t->bytes_in));
+    t->cluster_m = or_default(traits->cluster_m, 1);
+    t->cluster_n = or_default(traits->cluster_n, 1);
+    t->split = or_default(traits->split_k, 1);
+    t->warpgroups = math_warpgroups(traits, b->tile_m);
+    t->together = traits->overlap == OVERLAP_PINGPONG ? 1 : t->warpgroups;
+    t->swapped = t->tensor && !t->simt && operands_swapped(b, t);
 }
 
 static const char *set_up(struct hopper_breakdown *b, struct hopper_terms *t)
 {
     const struct problem *p = t->in->problem;
     const struct traits *traits = t->in->traits;
-    t->tensor = p->in != DTYPE_FP32 && p->in != DTYPE_FP64;
-    t->simt = simt_applies(t->in);
-    t->bytes_in = dtype_bytes(p->in);
-    t->bytes_out = dtype_bytes(p->out);
-    t->flops_clk = t->simt ? simt_flops_clk(t->in) : gpu_flops_clk(t->gpu, p->in);
-    b->tile_m = or_default(traits->tile_m, 128);
-    b->tile_n = or_default(traits->tile_n, 128);
-    b->tile_k = or_default(traits->tile_k, (int32_t)(128 / t->bytes_in));
-    t->cluster_m = or_default(traits->cluster_m, 1);
-    t->cluster_n = or_default(traits->cluster_n, 1);
-    t->split = or_default(traits->split_k, 1);
-    t->warpgroups = math_warpgroups(traits, b->tile_m);
+    read_kernel(b, t);
     const char *why = refuse_shape(b, t);
-    if (why)
+    if (why || (why = refuse_product(t)))
         return why;
-    int32_t sms = (int32_t)t->gpu->sm_count.value;
     t->cluster = t->cluster_m * t->cluster_n;
     if (t->split > 1 && !traits->persistent && t->cluster * t->split <= CLUSTER_MOST)
         t->cluster *= t->split; // the blocks that share a tile exchange partial sums
-    int32_t gpc = t->gpu->gpc_sms.value > 0 ? (int32_t)t->gpu->gpc_sms.value : sms;
-    t->sms = cutlass_resident_blocks(gpc, t->cluster, sms);
+    t->sms = cluster_sms(t);
     if ((why = refuse_profile(t)))
         return why;
     choose_stages(b, t);
     choose_occupancy(b, t);
+    t->line = t->tensor ? line_cost(b, t) : 1;
     t->grid_m = ceil_div(p->m, (int64_t)b->tile_m * t->cluster_m) * t->cluster_m;
     t->grid_n = ceil_div(p->n, (int64_t)b->tile_n * t->cluster_n) * t->cluster_n;
-    if (traits->split_k < 0)
-        t->split = streamk_split(b, t);
-    t->slabs = (double)ceil_div(ceil_div(p->k, t->split), b->tile_k);
+    t->slabs = (double)ceil_div(ceil_div(p->k, b->tile_k), t->split);
     t->k = t->slabs * b->tile_k;
-    b->tiles = t->grid_m * t->grid_n * p->batch * t->split;
-    b->resident = t->sms * b->blocks_per_sm;
+    b->blocks = t->grid_m * t->grid_n * p->batch * t->split;
+    b->resident = t->sms * (traits->split_k < 0 ? 1 : b->blocks_per_sm);
     return refuse_resources(b, t);
 }
 
-static void add_waves(struct hopper_breakdown *b, const struct hopper_terms *t)
+// The whole main loop, from the busiest SM and the chip.
+static void add_main(struct hopper_breakdown *b, const struct hopper_terms *t)
 {
-    const struct traits *traits = t->in->traits;
-    int64_t full_waves = b->tiles / b->resident, rest = b->tiles % b->resident;
-    b->full_waves = (double)full_waves;
-    b->full = hopper_wave(b, t, b->resident);
-    b->last = rest ? hopper_wave(b, t, rest) : b->full;
-    double waves = b->full_waves + (rest ? 1 : 0);
-    if (traits->split_k < 0 && b->tiles > b->resident) { // stream-K: no partial wave
-        waves = b->full_waves = (double)b->tiles / (double)b->resident;
-        b->last = b->full;
-        rest = 0;
+    hopper_chip(b, t);
+    if (t->simt) {
+        simt_main(b, t);
+        return;
     }
-    b->waves_ns = b->full_waves * b->full.time_ns + (rest ? b->last.time_ns : 0);
-    b->clocked_ns = b->full_waves * b->full.clocked_ns + (rest ? b->last.clocked_ns : 0);
-    b->overhead_ns =
-        (waves * hopper_overhead_clk(b, t) + most(waves - 1, 0) * hopper_restart_clk(b, t)) /
-        t->clock * 1e9;
+    hopper_blocks(b, t);
+    double chip_ns = hopper_soft_max(b->main_ns, b->limits_ns[HOPPER_L2], SOFT_L2);
+    double all_ns = hopper_soft_max(chip_ns, b->limits_ns[HOPPER_DRAM], SOFT_DRAM);
+    double share = all_ns / b->main_ns * hopper_soft_share(b->main_ns, chip_ns, SOFT_L2) *
+                   hopper_soft_share(chip_ns, all_ns, SOFT_DRAM);
+    b->clocked_ns *= share;
+    b->main_ns = all_ns;
     b->clocked_ns += b->overhead_ns;
+}
+
+// Operands that wgmma reads along K only are turned first, by a kernel of their own.
+static double transpose_ns(const struct hopper_terms *t)
+{
+    const struct problem *p = t->in->problem;
+    if (t->simt || !t->tensor || t->bytes_in == 2 || p->layout == LAYOUT_TN)
+        return 0;
+    bool a_along_m = p->layout == LAYOUT_NT || p->layout == LAYOUT_TT;
+    bool b_along_n = p->layout == LAYOUT_NN || p->layout == LAYOUT_NT;
+    double rows = (a_along_m ? (double)p->m : 0) + (b_along_n ? t->weights * (double)p->n : 0);
+    double bytes = 2 * rows * (double)p->k * t->bytes_in * p->batch; // read and written
+    double rate = t->gpu->dram_bytes_s.value * t->fit->transpose_rate;
+    return (t->gpu->launch_s.value + bytes / rate) * 1e9;
+}
+
+// Partial results of a split that meet in memory, not in a cluster.
+static void add_split(struct hopper_breakdown *b, const struct hopper_terms *t)
+{
+    if (!t->simt || t->in->traits->split_k == 0 || t->in->traits->split_k == 1)
+        return;
+    const double meet_s = 1.1e-6; // fitted, of the kernels before this project's clusters
+    double ending = least((double)b->blocks, (double)b->resident);
+    double partials = 2 * ending * b->tile_m * b->tile_n * sizeof(float);
+    double l2_s = t->gpu->l2_bytes_clk.value * t->clock;
+    double moved_s = partials / (l2_s > 0 ? l2_s : t->gpu->dram_bytes_s.value);
+    b->split_ns = (meet_s + moved_s) * 1e9;
+    if (l2_s > 0)
+        b->clocked_ns += moved_s * 1e9;
 }
 
 static void add_ends(struct hopper_breakdown *b, const struct hopper_terms *t)
 {
     const struct gpu *gpu = t->gpu;
-    double ending = least((double)b->tiles, (double)b->resident);
-    double tile = (double)b->tile_m * b->tile_n;
+    bool bulk = t->tensor && !t->simt;
+    double fill_clk = t->simt ? gpu->dram_latency_clk.value : bulk ? t->fit->fill_clk : 0;
+    double store_clk = bulk ? t->fit->store_clk : simt_store_clk;
     b->launch_ns = gpu->launch_s.value * 1e9;
     if (gpu->overhead_clk.value > 0 && gpu->clock_hz.value > 0) // not a matter of the SM clock
         b->launch_ns = gpu->overhead_clk.value / gpu->clock_hz.value * 1e9;
-    if (t->simt) {
-        b->fill_ns = gpu->dram_latency_clk.value / t->clock * 1e9;
-        b->clocked_ns += b->fill_ns;
-    } else {
-        b->fill_ns = t->tensor ? (fill_s + (t->cluster > 1 ? cluster_s : 0)) * 1e9 : 0;
+    b->fill_ns = fill_clk / t->clock * 1e9;
+    b->clocked_ns += b->fill_ns + store_clk / t->clock * 1e9;
+    if (bulk && t->cluster > 1)
+        b->fill_ns += t->fit->cluster_s * 1e9;
+    double rate = gpu->dram_bytes_s.value * t->fit->store_rate;
+    b->store_ns = (store_clk / t->clock + hopper_last_stores(b, t) / rate) * 1e9;
+    b->transpose_ns = transpose_ns(t);
+    add_split(b, t);
+    b->time_ns = b->launch_ns + b->fill_ns + b->main_ns + b->overhead_ns + b->store_ns +
+                 b->split_ns + b->transpose_ns;
+    for (int i = 0; i < HOPPER_LIMITS; i++) {
+        if (b->limits_ns[i] > b->limits_ns[b->limit])
+            b->limit = (enum hopper_limit)i;
     }
-    double written =
-        least(ending * tile / t->split,
-              (double)t->in->problem->m * (double)t->in->problem->n * t->in->problem->batch) *
-        t->bytes_out;
-    b->store_ns = (store_clk / t->clock + written / (gpu->dram_bytes_s.value * store_rate)) * 1e9;
-    b->clocked_ns += store_clk / t->clock * 1e9;
-    if (t->in->traits->split_k < 0 || (t->simt && t->split > 1)) { // partial results meet in L2
-        double partials = 2 * ending * tile * 4;
-        double l2_s = gpu->l2_bytes_clk.value > 0 ? gpu->l2_bytes_clk.value * t->clock
-                                                  : gpu->dram_bytes_s.value;
-        b->split_ns = (split_s + partials / l2_s) * 1e9;
-        if (t->split == 1) // stream-K: only the tiles that two blocks share
-            b->split_ns *= 0.5;
-        if (gpu->l2_bytes_clk.value > 0)
-            b->clocked_ns += b->split_ns * (partials / l2_s) / (split_s + partials / l2_s);
-    }
-    b->time_ns =
-        b->launch_ns + b->fill_ns + b->waves_ns + b->overhead_ns + b->store_ns + b->split_ns;
 }
 
-static void run_at(struct hopper_breakdown *b, struct hopper_terms *t, double clock_hz)
+// Of the busiest SM, at the profile's clock: what the clock goes by.
+static double multiplying_ns(const struct hopper_breakdown *b, const struct hopper_terms *t)
 {
-    t->clock = b->clock_hz = clock_hz;
-    b->split_ns = 0;
-    add_waves(b, t);
-    add_ends(b, t);
+    double area = (double)b->tile_m * b->tile_n * t->weights;
+    double each = ceil((double)b->blocks / (double)t->sms);
+    return each * 2 * area * t->k / t->flops_clk / t->clock * 1e9;
 }
 
-static const char *predict(struct hopper_breakdown *out, const struct predict_input *in)
+const char *hopper_with(struct hopper_breakdown *out, const struct predict_input *in,
+                        const struct hopper_constants *constants)
 {
     const struct gpu *gpu = in->gpu;
     double clock = in->clock_hz > 0 ? in->clock_hz : gpu->clock_hz.value;
-    struct hopper_terms t = {.in = in, .gpu = gpu, .clock = clock};
+    struct hopper_terms t = {.in = in, .gpu = gpu, .fit = constants, .clock = clock};
     struct hopper_breakdown b = {.clock_hz = clock};
     const char *why = set_up(&b, &t);
     if (why)
         return why;
-    run_at(&b, &t, clock);
-    if (!(in->clock_hz > 0)) {
-        // Time and clock depend on each other; one correction is within 1 % of the fixed point.
-        double math_ns = b.full_waves * b.full.limits_ns[HOPPER_MATH];
-        if (b.tiles % b.resident)
-            math_ns += b.last.limits_ns[HOPPER_MATH];
-        clock = hopper_clock_hz(gpu, in->problem->in, math_ns, b.time_ns);
-        if (clock != b.clock_hz)
-            run_at(&b, &t, clock);
-    }
+    t.clock = b.clock_hz = clock;
+    if (!(in->clock_hz > 0))
+        t.clock = b.clock_hz = hopper_clock_hz(gpu, in->problem->in, multiplying_ns(&b, &t));
+    add_main(&b, &t);
+    add_ends(&b, &t);
     *out = b;
     return NULL;
 }
 
+// A library's best configuration. All candidates grow with the problem, so their least does.
+static const char *library(struct hopper_breakdown *out, const struct predict_input *in)
+{
+    const char *why = "no candidate fits";
+    bool found = false;
+    for (size_t i = 0; i < candidate_count(in->gpu, in->problem); i++) {
+        struct traits traits;
+        struct hopper_breakdown one;
+        if (!candidate(&traits, in->gpu, in->problem, i))
+            continue;
+        traits = candidate_overlaid(in->traits, &traits);
+        struct predict_input with = *in;
+        with.traits = &traits;
+        const char *refused = hopper_with(&one, &with, &hopper_fitted);
+        if (refused && !found)
+            why = refused;
+        if (!refused && (!found || one.time_ns < out->time_ns))
+            *out = one, found = true;
+    }
+    return found ? NULL : why;
+}
+
 const char *hopper(struct hopper_breakdown *out, const struct predict_input *in)
 {
-    struct predict_input library = *in;
-    struct traits traits = *in->traits;
-    if (!simt_applies(in) || (traits.tile_m > 0 && traits.tile_n > 0))
-        return predict(out, in);
-    simt_library(&traits, in);
-    library.traits = &traits;
-    return predict(out, &library);
+    const struct traits *t = in->traits;
+    bool device = in->gpu->registers.value > 0; // the host has no library with tiles
+    if (!device || (t->tile_m > 0 && t->tile_n > 0))
+        return hopper_with(out, in, &hopper_fitted);
+    return library(out, in);
 }

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The SM clock under the power limit, for the model `hopper`.
+// The SM clock that a kernel will run at, where nobody observed it.
 #include "model/predict/parts/hopper.h"
 
 #include <math.h>
-
-static double least(double a, double b)
-{
-    return a < b ? a : b;
-}
 
 static double cap_clock(const struct gpu *gpu, enum dtype in)
 {
@@ -26,14 +21,14 @@ static double cap_clock(const struct gpu *gpu, enum dtype in)
     }
 }
 
-double hopper_clock_hz(const struct gpu *gpu, enum dtype in, double math_ns, double time_ns)
+double hopper_clock_hz(const struct gpu *gpu, enum dtype in, double math_ns)
 {
     // Read off clocks inside cuBLASLt's kernels on an H200: 1.86 GHz idle, 1.70 at full load before
     // the power limit acts, and the cap after some 500 us of multiplying.
-    const double idle = 0.94, droop = 0.10, tau_ns = 500e3;
+    const double idle = 0.94, droop = 0.10, droop_ns = 20e3, cap_ns = 500e3;
     double cap = cap_clock(gpu, in), high = gpu->clock_max_hz.value;
     if (!(cap > 0) || !(high > 0))
         return gpu->clock_hz.value;
-    double start = high * (idle - droop * least(1, math_ns / time_ns));
-    return start <= cap ? start : cap + (start - cap) * exp(-math_ns / tau_ns);
+    double start = high * (idle - droop * (1 - exp(-math_ns / droop_ns)));
+    return start <= cap ? start : cap + (start - cap) * exp(-math_ns / cap_ns);
 }

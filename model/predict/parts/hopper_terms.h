@@ -1,38 +1,62 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Between the two halves of the hopper model: hopper.c sets up the terms and adds the parts,
-// hopper_wave.c times one wave, simt.c one of a kernel that does without wgmma.
+// Between the parts of the hopper model: hopper.c sets up the terms and adds the parts,
+// hopper_block.c says what one block of a tensor-core kernel takes and the busiest SM with it,
+// simt.c the same of kernels that do without wgmma, hopper_chip.c what the whole chip moves.
 #ifndef PLUMB_HOPPER_TERMS_H
 #define PLUMB_HOPPER_TERMS_H
 
 #include "model/predict/parts/hopper.h"
+#include "model/predict/parts/hopper_constants.h"
+
+#include <math.h>
 
 // All that is fixed for a problem and kernel.
 struct hopper_terms {
     const struct predict_input *in;
     const struct gpu *gpu;
+    const struct hopper_constants *fit;
     double clock, bytes_in, bytes_out, flops_clk;
+    double weights;         // 2 when two products share A and one C comes of them, else 1
     bool tensor;            // multiplied by tensor cores
-    bool simt;              // simt_applies(): simt.c times its waves
+    bool simt;              // simt_applies(): simt.c says what a block takes
+    bool swapped;           // the instruction's 64 rows lie along N
     int64_t grid_m, grid_n; // tiles, padded to whole clusters
     int64_t sms;            // SMs that clusters of this size can fill
-    int32_t cluster_m, cluster_n, cluster, warpgroups, split;
-    double k, slabs; // of one block: padded, and counted
+    int32_t cluster_m, cluster_n, cluster, split;
+    int32_t warpgroups; // that multiply
+    int32_t together;   // of these, at one tile
+    double k, slabs;    // of one block: padded, and counted
+    double line;        // what a chunk of an operand row costs L2, 1 when it is a line
 };
 
-// The rectangle of the tile grid that the wave's first `tiles` output tiles in raster order cover.
-void hopper_lay_raster(struct hopper_wave *wave, const struct hopper_terms *terms, double tiles);
-// Bytes of operands that a wave, its rectangle known, reads from DRAM.
-double hopper_new_dram_bytes(const struct hopper_breakdown *breakdown,
-                             const struct hopper_wave *wave, const struct hopper_terms *terms);
-// One wave of `blocks` thread blocks.
-struct hopper_wave hopper_wave(const struct hopper_breakdown *breakdown,
-                               const struct hopper_terms *terms, int64_t blocks);
-// Clocks of a tile's end and the next one's start that do not overlap.
-double hopper_overhead_clk(const struct hopper_breakdown *breakdown,
-                           const struct hopper_terms *terms);
-// Clocks from a block's end to the first multiplication of the one that takes its place.
-double hopper_restart_clk(const struct hopper_breakdown *breakdown,
+// The soft maximum of two times: the power mean of exponent 4 or 8, whose roots are square roots.
+static inline double hopper_soft_max(double a, double b, int exponent)
+{
+    double most = a > b ? a : b, least = a > b ? b : a;
+    if (!(least > 0))
+        return most;
+    double ratio = least / most, square = ratio * ratio, fourth = square * square;
+    if (exponent == 4)
+        return most * sqrt(sqrt(1 + fourth));
+    return most * sqrt(sqrt(sqrt(1 + fourth * fourth)));
+}
+
+// d log(soft maximum) / d log(a).
+static inline double hopper_soft_share(double a, double soft_max, int exponent)
+{
+    double ratio = soft_max > 0 ? a / soft_max : 0, square = ratio * ratio;
+    double fourth = square * square;
+    return exponent == 4 ? fourth : fourth * fourth;
+}
+
+// Tensor cores: fills turns, limits_ns, main_ns (what the busiest SM takes), overhead_ns and the
+// clocked_ns of both.
+void hopper_blocks(struct hopper_breakdown *breakdown, const struct hopper_terms *terms);
+// What the whole chip moves: fills dram_bytes, l2_bytes and their limits_ns. dram_bytes is without
+// the stores of the tiles that are last (hopper_last_stores()).
+void hopper_chip(struct hopper_breakdown *breakdown, const struct hopper_terms *terms);
+double hopper_last_stores(const struct hopper_breakdown *breakdown,
                           const struct hopper_terms *terms);
 
 #endif

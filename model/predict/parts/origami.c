@@ -3,6 +3,8 @@
 // Names and order of operations follow seed 3, so that the two can be read side by side.
 #include "model/predict/parts/origami.h"
 
+#include "model/predict/parts/cutlass.h"
+
 #include <math.h>
 
 static int64_t ceil_div(int64_t a, int64_t b)
@@ -168,6 +170,22 @@ static void total_latency(struct origami_latency *o, const struct gpu *gpu, cons
         (double)o->waves;
 }
 
+// The document's instruction is mma.sync's 16 x 8, which one warp feeds. From Hopper on it is one
+// of 64 rows and up to 256 columns that all tensor cores of an SM work on.
+static void warpgroup_compute(struct origami_latency *o, const struct gpu *gpu,
+                              const struct problem *p, const struct origami_config *c)
+{
+    enum { ROWS = 64, COLUMNS = 256 };
+    double wgmma_rate = 8192 / dtype_bytes(p->in); // FLOP a clock on Hopper: 32 bytes of K in n / 2
+    double rate = gpu_flops_clk(gpu, p->in);
+    int64_t mma_k = (int64_t)(32 / dtype_bytes(p->in));
+    int32_t columns = c->tile_n < COLUMNS ? c->tile_n : COLUMNS;
+    double clk = hopper_wgmma_clk((columns + 7) / 8 * 8, false);
+    o->n_mma = (double)(ceil_div(c->tile_m, ROWS) * ceil_div(c->tile_n, columns) *
+                        ceil_div(c->tile_k, mma_k));
+    o->compute = o->n_mma * clk * (rate > 0 ? wgmma_rate / rate : 1);
+}
+
 static void grid_and_compute(struct origami_latency *o, const struct gpu *gpu,
                              const struct problem *p, const struct origami_config *c)
 {
@@ -177,6 +195,8 @@ static void grid_and_compute(struct origami_latency *o, const struct gpu *gpu,
         (double)(ceil_div(c->tile_m, 16) * ceil_div(c->tile_n, 8) * ceil_div(c->tile_k, mma_k));
     double units = least(gpu->mma_units.value, c->warps); // a warp feeds one tensor core
     o->compute = gpu->mma_latency_clk.value / units * o->n_mma;
+    if (gpu->compute_capability.value >= 9)
+        warpgroup_compute(o, gpu, p, c);
     o->grid_m = ceil_div(p->m, c->tile_m);
     o->grid_n = ceil_div(p->n, c->tile_n);
     int64_t tiles = o->grid_m * o->grid_n * p->batch * c->split;

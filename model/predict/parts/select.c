@@ -1,82 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Candidates: the tiles and clusters of CUTLASS, QuACK and DeepGEMM on Hopper. Tall and wide tiles
-// are both there; two consumer warpgroups hold at most 256 x 128 accumulators.
+// The best of the candidates by a model's prediction; Origami in its own two phases.
 #include "model/predict/parts/select.h"
 
-#include "model/predict/parts/deepgemm.h"
+#include "model/predict/parts/candidates.h"
 
 #include <string.h>
 
-static const int32_t rows[] = {64, 128, 192, 256};
-static const int32_t columns[] = {32, 64, 96, 128, 160, 192, 224, 256};
-static const struct {
-    int32_t m, n;
-} clusters[] = {{1, 1}, {2, 1}, {1, 2}};
-enum { SLAB_BYTES = 128, STAGES_MOST = 8, TILE_MOST = 256 * 128 };
-
-// As many stages as shared memory holds beside the output tile.
-static int32_t stages_for(const struct gpu *gpu, const struct problem *p, const struct traits *t)
+// Keeps the best `most` of what was found so far, best first; ties go to the earlier candidate.
+static void keep(struct selection *best, size_t *kept, size_t most, const struct selection *found)
 {
-    double slab = ((double)t->tile_m + t->tile_n) * SLAB_BYTES;
-    double room = gpu->smem_bytes.value - (double)t->tile_m * t->tile_n * dtype_bytes(p->out);
-    if (gpu->smem_bytes.value <= 0)
-        return 4;
-    if (room < 2 * slab) // the output tile then takes the drained stages' place
-        room = gpu->smem_bytes.value;
-    int32_t stages = (int32_t)(room / slab);
-    return stages > STAGES_MOST ? STAGES_MOST : stages;
+    size_t at = *kept;
+    while (at > 0 && found->time_ns < best[at - 1].time_ns)
+        at--;
+    if (at >= most)
+        return;
+    size_t last = *kept < most ? *kept : most - 1;
+    memmove(&best[at + 1], &best[at], (last - at) * sizeof(*best));
+    best[at] = *found;
+    *kept = last + 1;
 }
 
-static struct traits candidate(const struct gpu *gpu, const struct problem *p, size_t index)
+static const char *by_prediction(struct selection *out, size_t *kept, size_t most,
+                                 const struct model *model, const struct gpu *gpu,
+                                 const struct problem *p, double clock_hz)
 {
-    size_t cluster = index % ARRAY_COUNT(clusters);
-    size_t column = index / ARRAY_COUNT(clusters) % ARRAY_COUNT(columns);
-    size_t row = index / ARRAY_COUNT(clusters) / ARRAY_COUNT(columns);
-    struct traits t = {.in = p->in, .out = p->out, .acc = DTYPE_FP32};
-    t.tile_m = rows[row];
-    t.tile_n = columns[column];
-    t.tile_k = (int32_t)(SLAB_BYTES / dtype_bytes(p->in));
-    t.cluster_m = clusters[cluster].m;
-    t.cluster_n = clusters[cluster].n;
-    t.stages = stages_for(gpu, p, &t);
-    t.threads = 128 + (t.tile_m > 64 ? 256 : 128);
-    t.persistent = 1;
-    t.split_k = 1;
-    t.raster_group =
-        deepgemm_group(t.tile_m, t.tile_n, (int32_t)gpu->sm_count.value, t.cluster_n > t.cluster_m)
-            .blocks;
-    return t;
-}
-
-static const char *by_prediction(struct selection *out, const struct model *model,
-                                 const struct gpu *gpu, const struct problem *p, double clock_hz)
-{
-    struct selection best = {0};
     const char *why = "no candidate fits";
-    const size_t count = ARRAY_COUNT(rows) * ARRAY_COUNT(columns) * ARRAY_COUNT(clusters);
-    for (size_t i = 0; i < count; i++) {
-        struct traits t = candidate(gpu, p, i);
-        if (t.tile_m * t.tile_n > TILE_MOST || t.stages < 2)
+    int32_t tried = 0, valid = 0;
+    for (size_t i = 0; i < candidate_count(gpu, p); i++) {
+        struct selection found = {0};
+        if (!candidate(&found.traits, gpu, p, i))
             continue;
         const struct predict_input in = {
-            .gpu = gpu, .traits = &t, .problem = p, .clock_hz = clock_hz};
+            .gpu = gpu, .traits = &found.traits, .problem = p, .clock_hz = clock_hz};
         struct prediction prediction = model->predict(&in);
-        best.tried++;
+        tried++;
         if (!prediction.feasible) {
             why = prediction.why;
             continue;
         }
-        if (best.valid++ == 0 || prediction.time_ns < best.time_ns) {
-            best.traits = t;
-            best.time_ns = prediction.time_ns;
-            best.bound = prediction.bound;
-        }
+        valid++;
+        found.time_ns = prediction.time_ns;
+        found.bound = prediction.bound;
+        keep(out, kept, most, &found);
     }
-    if (best.valid == 0)
-        return why;
-    *out = best;
-    return NULL;
+    for (size_t i = 0; i < *kept; i++) {
+        out[i].tried = tried;
+        out[i].valid = valid;
+    }
+    return valid ? NULL : why;
 }
 
 static const char *by_origami(struct selection *out, const struct model *model,
@@ -108,11 +80,26 @@ static const char *by_origami(struct selection *out, const struct model *model,
     return NULL;
 }
 
+const char *select_best(struct selection *out, size_t *count, size_t most,
+                        const struct model *model, const struct gpu *gpu, const struct problem *p,
+                        double clock_hz, const struct origami_search *search)
+{
+    *count = 0;
+    if (strcmp(model->name, "origami") != 0)
+        return by_prediction(out, count, most, model, gpu, p, clock_hz);
+    const char *why = by_origami(out, model, gpu, p, clock_hz, search);
+    *count = why ? 0 : 1;
+    return why;
+}
+
 const char *select_config(struct selection *out, const struct model *model, const struct gpu *gpu,
                           const struct problem *p, double clock_hz,
                           const struct origami_search *search)
 {
-    if (strcmp(model->name, "origami") == 0)
-        return by_origami(out, model, gpu, p, clock_hz, search);
-    return by_prediction(out, model, gpu, p, clock_hz);
+    size_t count;
+    struct selection best[1];
+    const char *why = select_best(best, &count, 1, model, gpu, p, clock_hz, search);
+    if (!why)
+        *out = best[0];
+    return why;
 }

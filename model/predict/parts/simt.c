@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A wave of a kernel whose threads load and multiply themselves takes the soft maximum (power mean
-// of exponent 1.7) of what its fullest SM needs of each resource. Per step of one in K, a block of
+// A kernel whose threads load and multiply themselves takes the soft maximum (power mean of
+// exponent 1.7) of what its fullest SM needs of each resource. Per step of one in K, a block of
 // W warps with a tile tm x tn, of which a thread holds rm x rn = tm tn / (32 W) outputs (rm the
 // power of two next to the square root):
 //     math     2 tm tn / flops_clk
@@ -13,9 +13,11 @@
 //              Staged in shared memory: operands read, (rm + rn) b bytes a thread (mma.sync: each
 //              warp its fragments once), slabs written, and the lines they are loaded from.
 //              Straight from global memory: the lines a warp touches, which is one per row of an
-//              operand that is contiguous along K (a naive kernel with a warp of 2 x 16: 18 clocks)
+//              operand that is contiguous along K (a naive kernel with a warp of 2 x 16: 18
+//              clocks). A warp whose lanes lie along K (a slab of 512 bytes and more) touches whole
+//              lines.
 //     l2       all that blocks load, at the profile's rate
-//     dram     what the wave reads anew (hopper.h) and writes
+//     dram     what is read and written (hopper.h)
 //     latency  of the longest warp. Staged, per slab: for each step its own multiplications, reads
 //              and the wait for them; two barriers; its block's turn at the pipe. A load from L2
 //              is waited for on top, or hidden behind the slab when another is in flight
@@ -62,9 +64,14 @@ static double most(double a, double b)
     return a > b ? a : b;
 }
 
+// Tensor cores from registers: by the traits, and before Hopper whatever they say.
 static bool by_mma(const struct predict_input *in)
 {
-    return in->traits->multiply == MULTIPLY_MMA;
+    enum dtype type = in->problem->in;
+    double capability = in->gpu->compute_capability.value;
+    if (type == DTYPE_FP32 || type == DTYPE_FP64 || in->traits->multiply == MULTIPLY_FMA)
+        return in->traits->multiply == MULTIPLY_MMA;
+    return in->traits->multiply == MULTIPLY_MMA || (capability > 0 && capability < 9);
 }
 
 bool simt_applies(const struct predict_input *in)
@@ -83,27 +90,6 @@ double simt_flops_clk(const struct predict_input *in)
         return gpu_flops_clk(gpu, in->problem->in == DTYPE_FP64 ? DTYPE_FP64 : DTYPE_FP32);
     double rate = gpu_mma_sync_flops_clk(gpu, in->problem->in);
     return rate > 0 ? rate : gpu_flops_clk(gpu, in->problem->in);
-}
-
-// A library picks its tile by the problem: here the largest of three that leaves no SM idle, and K
-// is split for those that still are.
-void simt_library(struct traits *out, const struct predict_input *in)
-{
-    const struct problem *p = in->problem;
-    double sms = in->gpu->sm_count.value, tiles = 0;
-    int32_t side = 256;
-    do {
-        side /= 2;
-        tiles = ceil((double)p->m / side) * ceil((double)p->n / side) * p->batch;
-    } while (side > 32 && tiles < sms);
-    out->tile_m = out->tile_n = side;
-    out->tile_k = 16;
-    out->threads = (int32_t)most(64, (double)side * side / 64);
-    out->stages = 3;
-    out->smem_bytes = out->stages * 2 * side * out->tile_k * (int32_t)dtype_bytes(p->in);
-    double pieces = least(least(8, floor(sms / tiles)), floor((double)p->k / 128));
-    if (out->split_k == 0)
-        out->split_k = (int32_t)most(1, pieces);
 }
 
 // What a block is, per step of one in K unless the name says otherwise.
@@ -187,12 +173,23 @@ static void load(struct block *o, const struct hopper_terms *t, double lines, do
         own + (missing * t->gpu->l2_latency_clk.value + (1 - missing) * l1_latency_clk) / depth;
 }
 
+// Lanes along K, 16 bytes each: rows are read once, straight into registers (m = 1).
+static void stream(struct block *o, const struct hopper_breakdown *b, const struct hopper_terms *t)
+{
+    double bytes = ((double)b->tile_m + b->tile_n) * t->bytes_in;
+    o->issue = ((double)b->tile_m * b->tile_n + bytes / fragment_bytes) / warp / sub_partitions;
+    o->pipe = bytes / line_bytes;
+    o->chain = t->gpu->dram_latency_clk.value / b->tile_k;
+}
+
 static struct block block_of(const struct hopper_breakdown *b, const struct hopper_terms *t)
 {
     const struct traits *traits = t->in->traits;
     struct block o = {.warps = warps_of(traits)};
     double area = (double)b->tile_m * b->tile_n, outputs = area / (o.warps * warp);
+    double slab_bytes = ((double)b->tile_m + b->tile_n) * b->tile_k * t->bytes_in;
     bool mma = by_mma(t->in), staged = traits->smem_bytes > 0;
+    bool along = !mma && b->tile_k * t->bytes_in >= warp * fragment_bytes;
     // A thread's outputs, or a warp's when fragments are shared by it.
     double rows = least(side_of(mma ? area / o.warps : outputs), b->tile_m);
     double columns = most(1, (mma ? area / o.warps : outputs) / rows);
@@ -201,7 +198,9 @@ static struct block block_of(const struct hopper_breakdown *b, const struct hopp
     o.math = 2 * area / t->flops_clk;
     o.issue = ((mma ? 0 : outputs) + loads) * o.warps / sub_partitions;
     double own = o.math * sub_partitions / o.warps + loads;
-    if (staged) {
+    if (along && traits->smem_bytes < slab_bytes) {
+        stream(&o, b, t);
+    } else if (staged) {
         stage(&o, b, t, (rows + columns) * t->bytes_in * readers, own);
     } else if (mma) { // a fragment's request: 16 bytes of each of eight rows
         load(&o, t, (rows + columns) * t->bytes_in / fragment_bytes, own);
@@ -219,43 +218,40 @@ static double raised(double x, double power)
     return x > 0 ? pow(x, power) : 0;
 }
 
-static void add_limits(struct hopper_wave *w, double power)
+// The soft maximum of all limits, and what of it goes with the clock.
+static void add_limits(struct hopper_breakdown *b, double power)
 {
-    for (int i = 0; i < HOPPER_LIMITS; i++) {
-        if (w->limits_ns[i] > w->limits_ns[w->limit])
-            w->limit = (enum hopper_limit)i;
-    }
-    double scale = w->limits_ns[w->limit]; // keeps the powers in range
-    double dram = raised(w->limits_ns[HOPPER_DRAM] / scale, power), all = dram;
+    const double *limits = b->limits_ns;
+    double scale = 0, all = 0; // scale keeps the powers in range
+    for (int i = 0; i < HOPPER_LIMITS; i++)
+        scale = most(scale, limits[i]);
     // Math and issue are one pipe seen twice: only the longer counts.
-    all += raised(most(w->limits_ns[HOPPER_MATH], w->limits_ns[HOPPER_ISSUE]) / scale, power);
-    all += raised(w->limits_ns[HOPPER_SHARED] / scale, power);
-    all += raised(w->limits_ns[HOPPER_L2] / scale, power);
-    all += raised(w->limits_ns[HOPPER_LATENCY] / scale, power);
-    w->time_ns = scale * pow(all, 1 / power);
-    w->clocked_ns = w->time_ns * (1 - dram / all);
+    all = raised(most(limits[HOPPER_MATH], limits[HOPPER_ISSUE]) / scale, power);
+    double dram = raised(limits[HOPPER_DRAM] / scale, power);
+    all += raised(limits[HOPPER_SHARED] / scale, power);
+    all += raised(limits[HOPPER_L2] / scale, power);
+    all += raised(limits[HOPPER_LATENCY] / scale, power) + dram;
+    b->main_ns = scale * pow(all, 1 / power);
+    b->clocked_ns = b->main_ns * (1 - dram / all);
 }
 
-struct hopper_wave simt_wave(const struct hopper_breakdown *b, const struct hopper_terms *t,
-                             int64_t blocks)
+void simt_main(struct hopper_breakdown *b, const struct hopper_terms *t)
 {
-    struct hopper_wave w = {.blocks = blocks};
     struct block block = block_of(b, t);
     double ns = t->k * 1e9 / t->clock; // of one clock per step
-    double blocks_sm = ceil((double)blocks / (double)t->sms);
-    double asked = (double)blocks * ((double)b->tile_m + b->tile_n) * t->bytes_in;
-    hopper_lay_raster(&w, t, ceil((double)blocks / t->split));
-    w.dram_bytes = hopper_new_dram_bytes(b, &w, t);
-    w.limits_ns[HOPPER_MATH] = blocks_sm * block.math * ns;
-    w.limits_ns[HOPPER_ISSUE] = blocks_sm * block.issue * ns;
-    w.limits_ns[HOPPER_SHARED] = blocks_sm * block.pipe * ns;
-    w.limits_ns[HOPPER_LATENCY] = block.chain * ns;
+    double each = (double)b->blocks / (double)t->sms;
+    b->turns = (double)b->blocks / (double)b->resident;
+    if (t->in->traits->split_k >= 0) { // whole blocks; stream-K shares them out
+        each = ceil(each);
+        b->turns = ceil(b->turns);
+    }
+    b->l2_bytes = (double)b->blocks * ((double)b->tile_m + b->tile_n) * t->k * t->bytes_in;
+    b->limits_ns[HOPPER_MATH] = each * block.math * ns;
+    b->limits_ns[HOPPER_ISSUE] = each * block.issue * ns;
+    b->limits_ns[HOPPER_SHARED] = each * block.pipe * ns;
+    b->limits_ns[HOPPER_LATENCY] = b->turns * block.chain * ns;
+    b->limits_ns[HOPPER_L2] = 0;
     if (t->gpu->l2_bytes_clk.value > 0)
-        w.limits_ns[HOPPER_L2] = asked / t->gpu->l2_bytes_clk.value * ns;
-    const struct problem *p = t->in->problem;
-    double stored =
-        (double)p->m * (double)p->n * p->batch * t->bytes_out * (double)blocks / (double)b->tiles;
-    w.limits_ns[HOPPER_DRAM] = (w.dram_bytes + stored) / t->gpu->dram_bytes_s.value * 1e9;
-    add_limits(&w, b->stages >= 3 ? pipelined : exponent);
-    return w;
+        b->limits_ns[HOPPER_L2] = b->l2_bytes / t->gpu->l2_bytes_clk.value / t->clock * 1e9;
+    add_limits(b, b->stages >= 3 ? pipelined : exponent);
 }
