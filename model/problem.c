@@ -45,13 +45,13 @@ double dtype_bytes(enum dtype type)
 int dtype_parse(enum dtype *out, const char *name)
 {
     for (int i = 0; i < DTYPE_COUNT; i++) {
-        if (strcmp(dtypes[i].name, name) == 0) {
+        if (strcasecmp(dtypes[i].name, name) == 0) {
             *out = (enum dtype)i;
             return 0;
         }
     }
     for (size_t i = 0; i < ARRAY_COUNT(dtype_aliases); i++) {
-        if (strcmp(dtype_aliases[i].name, name) == 0) {
+        if (strcasecmp(dtype_aliases[i].name, name) == 0) {
             *out = dtype_aliases[i].type;
             return 0;
         }
@@ -62,6 +62,11 @@ int dtype_parse(enum dtype *out, const char *name)
 const char *layout_name(enum layout layout)
 {
     return layouts[layout];
+}
+
+const char *epilogue_name(enum epilogue epilogue)
+{
+    return epilogues[epilogue];
 }
 
 enum dtype problem_default_out(enum dtype in)
@@ -106,13 +111,13 @@ static int parse_types(struct problem *out, char *text, struct error *err)
 static int parse_option(struct problem *out, const char *text, struct error *err)
 {
     for (int i = 0; i < LAYOUT_COUNT; i++) {
-        if (strcmp(layouts[i], text) == 0) {
+        if (strcasecmp(layouts[i], text) == 0) {
             out->layout = (enum layout)i;
             return 0;
         }
     }
     for (int i = 0; i < EPILOGUE_COUNT; i++) {
-        if (strcmp(epilogues[i], text) == 0) {
+        if (strcasecmp(epilogues[i], text) == 0) {
             out->epilogue = (enum epilogue)i;
             return 0;
         }

@@ -27,7 +27,7 @@ enum dtype {
 const char *dtype_name(enum dtype type); // canonical, lower case
 double dtype_bytes(enum dtype type);     // 0.5 for e2m1
 int dtype_parse(enum dtype *out,
-                const char *name); // also fp8, fp4, nvfp4, mxfp8, float; -1 if unknown
+                const char *name); // any case; also fp8, fp4, nvfp4, mxfp8, float; -1 if unknown
 
 // Transposition of A and B as BLAS says it for column-major storage. TN = both K-major:
 // A is m rows of k, B is n rows of k, C is m rows of n (all row-major). NN: B is k rows of n.
@@ -35,6 +35,7 @@ enum layout { LAYOUT_TN, LAYOUT_NN, LAYOUT_NT, LAYOUT_TT, LAYOUT_COUNT };
 const char *layout_name(enum layout layout);
 
 enum epilogue { EPILOGUE_NONE, EPILOGUE_DUAL_SILU, EPILOGUE_COUNT };
+const char *epilogue_name(enum epilogue epilogue);
 
 struct problem {
     int64_t m, n, k; // 1 .. 2^31-1

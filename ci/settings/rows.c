@@ -5,6 +5,7 @@
 #include "ci/settings/rows.h"
 
 #include "ci/settings/text_file.h"
+#include "model/predict/parts/space_name.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,16 +83,48 @@ int row_number(double *out, const struct csv *csv, size_t index, const char *col
     return 0;
 }
 
+int row_measured(double *out, const struct csv *csv, size_t index, const char *path,
+                 struct error *err)
+{
+    bool swept = csv_column(csv, "measured_us") < 0;
+    return row_number(out, csv, index, swept ? "us" : "measured_us", path, err);
+}
+
+// A sweep gives the type's number.
+static int read_in_type(struct problem *p, const struct field *f)
+{
+    int64_t number;
+    if (csv_column(f->csv, "in_dtype") >= 0)
+        return read_type(&p->in, f, "in_dtype");
+    if (parse_int64(&number, field_text(f, "in_type")) || number < 0 || number >= DTYPE_COUNT)
+        return refuse(f, "in_type", "the number of an element type, as bin/sweep prints it");
+    p->in = (enum dtype)number;
+    return 0;
+}
+
+static int read_epilogue(struct problem *p, const struct field *f)
+{
+    const char *text = field_text(f, "epilogue");
+    for (int i = 0; i < EPILOGUE_COUNT && text[0]; i++) {
+        if (strcasecmp(epilogue_name((enum epilogue)i), text) == 0) {
+            p->epilogue = (enum epilogue)i;
+            return 0;
+        }
+    }
+    return text[0] ? refuse(f, "epilogue", "none or dual-silu") : 0;
+}
+
 static int read_problem(struct problem *p, const struct field *f)
 {
-    static const char *const required[] = {"m", "n", "k", "in_dtype"};
+    const bool swept = csv_column(f->csv, "in_type") >= 0;
+    const char *const required[] = {"m", "n", "k", swept ? "in_type" : "in_dtype"};
     for (size_t i = 0; i < ARRAY_COUNT(required); i++) {
         if (csv_column(f->csv, required[i]) < 0)
             return error_set(f->err, "%s: no column '%s'; m, n, k and in_dtype are needed", f->path,
                              required[i]);
     }
     if (read_dimension(&p->m, f, "m") || read_dimension(&p->n, f, "n") ||
-        read_dimension(&p->k, f, "k") || read_type(&p->in, f, "in_dtype"))
+        read_dimension(&p->k, f, "k") || read_in_type(p, f) || read_epilogue(p, f))
         return -1;
     p->out = problem_default_out(p->in);
     if (field_text(f, "out_dtype")[0] && read_type(&p->out, f, "out_dtype"))
@@ -158,20 +191,23 @@ int row_read(struct row *out, const struct csv *csv, size_t index, const char *p
 {
     const struct field f = {csv, index, path, err};
     struct row row = *defaults;
-    double rate = 0, clock_mhz = 0;
+    double rate = 0, clock_mhz = 0, clock_ghz = 0;
+    row.kernel = field_text(&f, "kernel");
+    if (csv_column(csv, "cta_m") < 0)
+        space_traits(&row.traits, row.kernel);
     if (read_problem(&row.problem, &f) || read_traits(&row.traits, &f) ||
         read_scales(&row.input, &f) || row_number(&rate, csv, index, "l2_hit_rate", path, err) ||
-        row_number(&clock_mhz, csv, index, "clock_mhz", path, err))
+        row_number(&clock_mhz, csv, index, "clock_mhz", path, err) ||
+        row_number(&clock_ghz, csv, index, "ghz", path, err))
         return -1;
     if (rate > 1)
         return refuse(&f, "l2_hit_rate", "a number from 0 to 1");
     if (field_text(&f, "l2_hit_rate")[0])
         row.input.l2_hit_rate = rate;
-    if (clock_mhz > 0)
-        row.input.clock_hz = clock_mhz * 1e6;
+    if (clock_mhz > 0 || clock_ghz > 0)
+        row.input.clock_hz = clock_mhz > 0 ? clock_mhz * 1e6 : clock_ghz * 1e9;
     row.traits.in = row.problem.in;
     row.traits.out = row.problem.out;
-    row.kernel = field_text(&f, "kernel");
     *out = row;
     return 0;
 }

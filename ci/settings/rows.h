@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows of a CSV file as model input: the columns that `plumb predict` and `plumb accuracy` read.
-//     m n k in_dtype                          required
-//     out_dtype sf_dtype sf_vec_size layout batch cta_m cta_n cta_k cluster_m cluster_n stages
-//     threads persistent raster raster_group blocks_per_sm smem_bytes registers split_k
-//     overlap promote_k multiply l2_hit_rate clock_mhz kernel optional
+// Rows of a CSV file as model input: the columns that `plumb predict` and `plumb accuracy` read,
+// ROWS_COLUMNS. What bin/sweep prints is read too: in_type (enum dtype as a number), kernel (whose
+// name says its traits, space_name.h), us, ghz.
 // Empty fields are absent ones. Columns of other names are not read.
 #ifndef PLUMB_ROWS_H
 #define PLUMB_ROWS_H
 
 #include "model/csv.h"
 #include "model/predict.h"
+
+#define ROWS_COLUMNS                                                                               \
+    "m, n, k, in_dtype; optional: out_dtype, sf_dtype, sf_vec_size, layout, batch, epilogue, "     \
+    "cta_m, cta_n, cta_k, cluster_m, cluster_n, stages, threads, persistent, raster, "             \
+    "raster_group, blocks_per_sm, smem_bytes, registers, split_k, overlap, promote_k, multiply, "  \
+    "l2_hit_rate, clock_mhz, kernel, measured_us"
 
 struct row {
     struct problem problem;
@@ -29,5 +33,9 @@ const struct predict_input *row_input(struct row *row);
 // A positive number of an optional column; 0 when empty or absent; -1 refused.
 int row_number(double *out, const struct csv *csv, size_t index, const char *column,
                const char *path, struct error *err);
+
+// The measured time in microseconds, measured_us or a sweep's us; 0 when there is none.
+int row_measured(double *out, const struct csv *csv, size_t index, const char *path,
+                 struct error *err);
 
 #endif

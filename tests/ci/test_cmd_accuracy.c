@@ -85,26 +85,6 @@ static void recorded_rows_are_judged_beside_the_baselines(void **state)
     free(csv);
 }
 
-// What hopper.h claims of this project's kernels: one bias per kernel from half of the shapes,
-// judged on the other half.
-static void own_kernels_are_predicted_to_their_targets(void **state)
-{
-    (void)state;
-    char *csv = xprintf("%s/h200_space_cold.csv", TEST_DATA), *text;
-    const char *const words[] = {"accuracy", "--csv", csv, "--model", "hopper"};
-    assert_int_equal(run(words, 5, &text), 0);
-    double hopper[11], bias[11], sol[11];
-    assert_int_equal(line_numbers(text, "hopper", hopper), 11);
-    assert_int_equal(line_numbers(text, "hopper +bias", bias), 11);
-    assert_int_equal(line_numbers(text, "sol", sol), 11);
-    assert_true(bias[3] < 2 && bias[4] < 11.5);       // median and 90th percentile, %
-    assert_true(bias[8] > 0.85 && bias[9] > 0.975);   // Kendall's tau, picked over best
-    assert_true(hopper[3] < 4.5 && hopper[8] > 0.78); // before any calibration
-    assert_true(sol[3] > 20);
-    free(text);
-    free(csv);
-}
-
 static void fitted_biases_are_written_read_and_bound_to_their_model(void **state)
 {
     (void)state;
@@ -210,7 +190,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(recorded_rows_are_judged_beside_the_baselines),
-        cmocka_unit_test(own_kernels_are_predicted_to_their_targets),
         cmocka_unit_test(fitted_biases_are_written_read_and_bound_to_their_model),
         cmocka_unit_test(bad_bias_files_are_refused_with_their_line),
         cmocka_unit_test(rows_without_measurements_are_an_error),

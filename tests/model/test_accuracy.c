@@ -22,8 +22,11 @@ static bool near(double actual, double expected)
 static void metrics_equal_a_case_worked_by_hand(void **state)
 {
     (void)state;
-    const struct accuracy_row rows[] = {
-        {"a", 110, 100}, {"a", 90, 100}, {"a", 300, 200}, {"b", 100, 100}, {"b", 80, 100}};
+    const struct accuracy_row rows[] = {{"a", 110, 100, NULL},
+                                        {"a", 90, 100, NULL},
+                                        {"a", 300, 200, NULL},
+                                        {"b", 100, 100, NULL},
+                                        {"b", 80, 100, NULL}};
     struct accuracy a = accuracy_of(rows, ARRAY_COUNT(rows));
     assert_true(near(a.mape, (0.1 + 0.1 + 0.5 + 0 + 0.2) / 5));
     assert_true(near(a.median, 0.1));
@@ -43,7 +46,8 @@ static void metrics_equal_a_case_worked_by_hand(void **state)
 static void picking_a_slow_configuration_costs_its_share(void **state)
 {
     (void)state;
-    const struct accuracy_row rows[] = {{"a", 10, 200}, {"a", 20, 100}, {"b", 5, 50}, {"b", 6, 60}};
+    const struct accuracy_row rows[] = {
+        {"a", 10, 200, NULL}, {"a", 20, 100, NULL}, {"b", 5, 50, NULL}, {"b", 6, 60, NULL}};
     struct accuracy a = accuracy_of(rows, ARRAY_COUNT(rows));
     assert_true(near(a.picked, 0.75) && near(a.picked_worst, 0.5));
     assert_true(near(a.tau, 0)); // -1 and +1
@@ -54,7 +58,7 @@ static void nothing_to_judge_gives_no_figures(void **state)
     (void)state;
     struct accuracy a = accuracy_of(NULL, 0);
     assert_true(a.rows == 0 && isnan(a.tau) && isnan(a.picked));
-    const struct accuracy_row one[] = {{"a", 2, 1}};
+    const struct accuracy_row one[] = {{"a", 2, 1, NULL}};
     a = accuracy_of(one, 1);
     assert_true(near(a.mape, 1) && near(a.p99, 1) && isnan(a.tau) && isnan(a.picked));
 }
@@ -93,7 +97,8 @@ static void best_utilisation_beats_every_other(void **state)
 static void scurve_is_sorted_and_well_formed(void **state)
 {
     (void)state;
-    const struct accuracy_row rows[] = {{"x,1", 30, 10}, {"y", 10, 10}, {"z", 5, 10}};
+    const struct accuracy_row rows[] = {
+        {"x,1", 30, 10, NULL}, {"y", 10, 10, NULL}, {"z", 5, 10, NULL}};
     struct buffer text = {0};
     accuracy_scurve_csv(&text, rows, 3);
     struct csv csv;

@@ -67,7 +67,8 @@ static void recorded_times_are_met(void **state)
         if (table_has(&t, i, "stages"))
             traits.stages = (int32_t)table_number(&t, i, "stages");
         struct hopper_breakdown b = at(&p, &traits, table_number(&t, i, "clock_mhz") * 1e6);
-        rows[i] = (struct accuracy_row){"all", b.time_ns, table_number(&t, i, "measured_us") * 1e3};
+        rows[i] =
+            (struct accuracy_row){"all", b.time_ns, table_number(&t, i, "measured_us") * 1e3, NULL};
     }
     struct accuracy a = accuracy_of(rows, t.count);
     assert_true(a.mape < 0.09 && a.median < 0.05 && a.p90 < 0.23);
@@ -208,8 +209,7 @@ static void multicast_lowers_l2_traffic_only(void **state)
     alone.cluster_m = 1;
     struct hopper_breakdown with = at(&p, &pair, 1.6e9), without = at(&p, &alone, 1.6e9);
     assert_true(without.limits_ns[HOPPER_L2] > 1.2 * with.limits_ns[HOPPER_L2]);
-    assert_true(
-        close_to(without.limits_ns[HOPPER_PORT] / with.limits_ns[HOPPER_PORT], 1.5, 1e-12));
+    assert_true(close_to(without.limits_ns[HOPPER_PORT] / with.limits_ns[HOPPER_PORT], 1.5, 1e-12));
     assert_true(with.limits_ns[HOPPER_MATH] == without.limits_ns[HOPPER_MATH]);
 }
 

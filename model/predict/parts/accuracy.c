@@ -189,12 +189,14 @@ static struct accuracy_row *sorted_by_ratio(const struct accuracy_row *rows, siz
 void accuracy_scurve_csv(struct buffer *out, const struct accuracy_row *rows, size_t count)
 {
     struct accuracy_row *sorted = sorted_by_ratio(rows, count);
-    buffer_puts(out, "rank,share,ratio,problem\n");
+    buffer_puts(out, "rank,share,ratio,problem,kernel\n");
     for (size_t i = 0; i < count; i++) {
         buffer_printf(out, "%zu,%.6g,", i + 1, ((double)i + 0.5) / (double)count);
         buffer_number(out, sorted[i].predicted_ns / sorted[i].measured_ns);
         buffer_puts(out, ",");
         buffer_csv(out, sorted[i].problem);
+        buffer_puts(out, ",");
+        buffer_csv(out, sorted[i].kernel ? sorted[i].kernel : "");
         buffer_puts(out, "\n");
     }
     free(sorted);

@@ -15,6 +15,7 @@
 struct accuracy_row {
     const char *problem;              // configurations of one problem share the text
     double predicted_ns, measured_ns; // both positive
+    const char *kernel;               // NULL: not told
 };
 
 struct accuracy {

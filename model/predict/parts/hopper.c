@@ -17,14 +17,6 @@ enum { ROWS = 64, CLUSTER_MOST = 16, REGISTERS_MOST = 255, REGISTERS_KEPT = 24 }
 enum { SOFT_L2 = 8, SOFT_DRAM = 4 }; // exponents of the soft maxima
 enum { LINE_BYTES = 128 };
 
-static const char *const limit_names[] = {"math", "issue", "port",  "latency",
-                                          "l2",   "dram",  "shared"};
-
-const char *hopper_limit_name(enum hopper_limit limit)
-{
-    return limit_names[limit];
-}
-
 static double least(double a, double b)
 {
     return a < b ? a : b;

@@ -3,8 +3,6 @@
 // Names and order of operations follow seed 3, so that the two can be read side by side.
 #include "model/predict/parts/origami.h"
 
-#include "model/predict/parts/cutlass.h"
-
 #include <math.h>
 
 static int64_t ceil_div(int64_t a, int64_t b)
@@ -176,11 +174,14 @@ static void warpgroup_compute(struct origami_latency *o, const struct gpu *gpu,
                               const struct problem *p, const struct origami_config *c)
 {
     enum { ROWS = 64, COLUMNS = 256 };
+    // Below 64 columns the operands' latency shows (arXiv 2501.12084, table 9: 18 to 24 clocks).
+    const double narrow_clk = 24;
     double wgmma_rate = 8192 / dtype_bytes(p->in); // FLOP a clock on Hopper: 32 bytes of K in n / 2
     double rate = gpu_flops_clk(gpu, p->in);
     int64_t mma_k = (int64_t)(32 / dtype_bytes(p->in));
     int32_t columns = c->tile_n < COLUMNS ? c->tile_n : COLUMNS;
-    double clk = hopper_wgmma_clk((columns + 7) / 8 * 8, false);
+    double width = (columns + 7) / 8 * 8;
+    double clk = width >= ROWS ? width / 2 : most(width / 2, narrow_clk);
     o->n_mma = (double)(ceil_div(c->tile_m, ROWS) * ceil_div(c->tile_n, columns) *
                         ceil_div(c->tile_k, mma_k));
     o->compute = o->n_mma * clk * (rate > 0 ? wgmma_rate / rate : 1);

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A row's name taken apart. What follows from the parts (threads, shared memory, blocks per SM, how
+// a tile's end is hidden) is as the kernels' own templates have it (kernels/gemm/cuda/config.cuh,
+// split.cuh).
+#include "model/predict/parts/space_name.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { WARPGROUP = 128, SLAB_BYTES = 128, ROWS = 64, PIECE_BYTES = 2048, NAME_MOST = 64 };
+enum { SM_BYTES = 233472, RESERVED_BYTES = 1024, BARRIER_BYTES = 16 };
+
+struct row {
+    struct traits traits;
+    int32_t groups_m, groups_n, pieces;
+    char raster, mode[16];
+    bool swapped, split;
+};
+
+static bool read_type(struct traits *t, const char *text)
+{
+    static const struct {
+        const char *name;
+        enum dtype in, out;
+    } types[] = {{"bf16", DTYPE_BF16, DTYPE_BF16},
+                 {"fp16", DTYPE_FP16, DTYPE_FP16},
+                 {"tf32", DTYPE_TF32, DTYPE_FP32},
+                 {"e4m3", DTYPE_E4M3, DTYPE_BF16}};
+    for (size_t i = 0; i < ARRAY_COUNT(types); i++) {
+        if (strcmp(types[i].name, text) == 0) {
+            t->in = types[i].in;
+            t->out = types[i].out;
+            t->acc = DTYPE_FP32;
+            return true;
+        }
+    }
+    return false;
+}
+
+// m = 1: the lanes of a warp lie along K, a warp has two columns of C.
+static void read_gemv(struct traits *t, bool promote)
+{
+    t->tile_m = 1;
+    t->tile_n = 16;
+    t->tile_k = (int32_t)(8 * SLAB_BYTES / dtype_bytes(t->in));
+    t->stages = t->cluster_m = t->cluster_n = t->raster_group = t->split_k = 1;
+    t->threads = 256;
+    t->blocks_per_sm = 4;
+    t->promote_k = promote;
+    t->multiply = MULTIPLY_FMA;
+}
+
+// One of the parts between dashes that follow the type and the tile.
+static bool read_part(struct row *r, const char *part)
+{
+    struct traits *t = &r->traits;
+    char rest;
+    if (sscanf(part, "w%dx%d%c", &r->groups_m, &r->groups_n, &rest) == 2 ||
+        sscanf(part, "c%dx%d%c", &t->cluster_m, &t->cluster_n, &rest) == 2 ||
+        sscanf(part, "k%d%c", &t->split_k, &rest) == 1 ||
+        sscanf(part, "s%d%c", &t->stages, &rest) == 1 ||
+        sscanf(part, "e%d%c", &r->pieces, &rest) == 1)
+        return true;
+    if (strchr("mnh", part[0]) && sscanf(part + 1, "%d%c", &t->raster_group, &rest) == 1) {
+        r->raster = part[0];
+        return true;
+    }
+    if (strcmp(part, "swapped") == 0)
+        return r->swapped = true;
+    if (strcmp(part, "split") == 0)
+        return r->split = true;
+    if (strcmp(part, "stream") == 0) {
+        t->split_k = -1;
+        return true;
+    }
+    return text_copy(r->mode, sizeof(r->mode), part);
+}
+
+static bool sane(const struct row *r)
+{
+    const struct traits *t = &r->traits;
+    const int32_t values[] = {t->tile_m,    t->tile_n,   t->stages,   t->cluster_m,
+                              t->cluster_n, r->groups_m, r->groups_n, t->raster_group};
+    for (size_t i = 0; i < ARRAY_COUNT(values); i++) {
+        if (values[i] < 1 || values[i] > 1024)
+            return false;
+    }
+    return r->raster && t->split_k >= -1 && t->split_k <= 64 && r->pieces >= 0 && r->pieces <= 64;
+}
+
+// Width of one matrix instruction, and how many of them down a warpgroup's rows.
+static void instruction(int32_t *width, int32_t *down, const struct row *r)
+{
+    const struct traits *t = &r->traits;
+    int32_t rows = r->swapped ? t->tile_n : t->tile_m, columns = r->swapped ? t->tile_m : t->tile_n;
+    *width = columns / (r->swapped ? r->groups_m : r->groups_n);
+    *down = rows / (r->swapped ? r->groups_n : r->groups_m) / ROWS;
+}
+
+static int32_t overlap_of(const struct row *r, int32_t groups)
+{
+    int32_t width, down;
+    instruction(&width, &down, r);
+    bool narrow = r->traits.out != DTYPE_FP32;
+    if (r->split || r->traits.split_k < 0)
+        return OVERLAP_NONE;
+    if (strcmp(r->mode, "pingpong") == 0)
+        return OVERLAP_PINGPONG;
+    bool shared = groups == 2 && (strcmp(r->mode, "coop") == 0 || strcmp(r->mode, "wide") == 0);
+    int32_t held = down * (width / 2 + (narrow ? width / 4 : width / 2));
+    bool hidden = down * width <= 192 || held <= (narrow && down == 1 ? 192 : 128);
+    return shared && hidden ? OVERLAP_NEXT_TILE : OVERLAP_NONE;
+}
+
+static int32_t shared_bytes(const struct row *r, int32_t groups, int32_t boxes)
+{
+    const struct traits *t = &r->traits;
+    int32_t width, down, warps = 4 * groups;
+    instruction(&width, &down, r);
+    int32_t turned = t->out == DTYPE_FP32 ? 0 : (width < ROWS ? width : ROWS) * 32;
+    int32_t piece = r->swapped ? turned : (r->pieces ? r->pieces : 2) * PIECE_BYTES;
+    int32_t bytes = t->stages * ((t->tile_m + t->tile_n) * boxes * SLAB_BYTES + BARRIER_BYTES);
+    bytes += warps * piece;
+    if (r->split) { // partial sums that the other blocks of the cluster send
+        int32_t share = (warps + t->split_k - 1) / t->split_k;
+        bytes += 1024 + share * (t->split_k - 1) * (t->tile_m * t->tile_n / warps) * 4;
+    }
+    return bytes;
+}
+
+static void derive(struct row *r)
+{
+    struct traits *t = &r->traits;
+    int32_t boxes = strcmp(r->mode, "wide") == 0 ? 2 : 1;
+    int32_t groups = strcmp(r->mode, "pingpong") == 0 ? 2 : r->groups_m * r->groups_n;
+    t->tile_k = (int32_t)(boxes * SLAB_BYTES / dtype_bytes(t->in));
+    t->threads = WARPGROUP * (1 + groups);
+    t->smem_bytes = shared_bytes(r, groups, boxes);
+    t->persistent = !r->split;
+    t->raster = r->raster == 'm' ? RASTER_M : r->raster == 'n' ? RASTER_N : RASTER_HILBERT;
+    t->multiply = MULTIPLY_WGMMA;
+    t->promote_k = strcmp(r->mode, "promote") == 0 ? 128 : 0;
+    t->overlap = overlap_of(r, groups);
+    bool room = 2 * (t->smem_bytes + RESERVED_BYTES) <= SM_BYTES;
+    t->blocks_per_sm = strcmp(r->mode, "twin") == 0 || (r->split && groups == 1 && room) ? 2 : 1;
+}
+
+bool space_traits(struct traits *out, const char *name)
+{
+    struct row r = {.traits = {.cluster_m = 1, .cluster_n = 1, .split_k = 1}};
+    char text[NAME_MOST], *at = text, rest;
+    if (!text_copy(text, sizeof(text), name) || !read_type(&r.traits, strsep(&at, "-")) || !at)
+        return false;
+    const char *tile = strsep(&at, "-");
+    if (strcmp(tile, "gemv") == 0) {
+        read_gemv(&r.traits, at != NULL);
+        *out = r.traits;
+        return true;
+    }
+    if (sscanf(tile, "%dx%d%c", &r.traits.tile_m, &r.traits.tile_n, &rest) != 2)
+        return false;
+    while (at) {
+        if (!read_part(&r, strsep(&at, "-")))
+            return false;
+    }
+    if (!sane(&r))
+        return false;
+    derive(&r);
+    *out = r.traits;
+    return true;
+}
