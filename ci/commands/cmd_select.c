@@ -13,10 +13,10 @@ struct arguments {
     const char *model, *gpu;
     struct origami_search search;
     char **problems;
-    size_t problem_count;
+    size_t problem_count, top;
 };
 
-enum { OPT_REGISTERS = 1000, OPT_PIPELINE, OPT_SPLIT };
+enum { OPT_REGISTERS = 1000, OPT_PIPELINE, OPT_SPLIT, OPT_TOP, TOP_MOST = 100 };
 
 static const struct argp_option table[] = {
     {"model", 'm', "NAME", 0, "Model [origami]; `plumb list models`", 0},
@@ -24,6 +24,7 @@ static const struct argp_option table[] = {
     {"registers", OPT_REGISTERS, NULL, 0, "Leave out tiles that spill registers (origami)", 0},
     {"pipeline", OPT_PIPELINE, NULL, 0, "Search stages and warps too (origami)", 0},
     {"split-k", OPT_SPLIT, NULL, 0, "Search splits of K too (origami)", 0},
+    {"top", OPT_TOP, "N", 0, "The N best, best first [1] (not origami)", 0},
     {0},
 };
 
@@ -46,6 +47,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case OPT_SPLIT:
         a->search.split_k = true;
         return 0;
+    case OPT_TOP:
+        a->top = (size_t)option_count(arg, "top", 1, TOP_MOST, state);
+        return 0;
     case ARGP_KEY_ARGS:
         a->problems = state->argv + state->next;
         a->problem_count = (size_t)(state->argc - state->next);
@@ -65,33 +69,39 @@ static const struct argp argp = {
     .args_doc = "MxNxK[:TYPE]...",
     .doc =
         "Prints the configuration a model chooses: tile, GROUP_SIZE_M, stages, cluster. A problem "
-        "without a type is fp16.",
+        "without a type is fp32, as everywhere.",
 };
 
-static int choose(const struct arguments *a, const struct model *model, const struct gpu *gpu,
-                  const char *text, struct error *err)
+static void print_choice(const struct problem *p, const struct selection *s)
 {
-    struct problem p;
-    if (problem_parse(&p, text, err))
-        return -1;
-    if (!strchr(text, ':'))
-        p.in = p.out = DTYPE_FP16;
-    struct selection s;
-    const char *why = select_config(&s, model, gpu, &p, 0, &a->search);
-    printf("%lldx%lldx%lld", (long long)p.m, (long long)p.n, (long long)p.k);
-    if (why) {
-        printf(" infeasible: %s\n", why);
-        return 0;
-    }
-    const struct traits *t = &s.traits;
+    const struct traits *t = &s->traits;
+    printf("%lldx%lldx%lld", (long long)p->m, (long long)p->n, (long long)p->k);
     printf(" tile %dx%dx%d group %d stages %d threads %d", t->tile_m, t->tile_n, t->tile_k,
            t->raster_group, t->stages, t->threads);
     if (t->cluster_m)
         printf(" cluster %dx%d", t->cluster_m, t->cluster_n);
     if (t->split_k > 1)
         printf(" split-k %d", t->split_k);
-    printf(" predicted_us %.4f bound %s of %d candidates\n", s.time_ns / 1e3, bound_name(s.bound),
-           s.valid);
+    else if (t->split_k < 0)
+        printf(" stream-k");
+    printf(" predicted_us %.4f bound %s of %d candidates\n", s->time_ns / 1e3, bound_name(s->bound),
+           s->valid);
+}
+
+static int choose(const struct arguments *a, const struct model *model, const struct gpu *gpu,
+                  const char *text, struct error *err)
+{
+    struct problem p;
+    struct selection best[TOP_MOST];
+    size_t count;
+    if (problem_parse(&p, text, err))
+        return -1;
+    const char *why = select_best(best, &count, a->top, model, gpu, &p, 0, &a->search);
+    if (why)
+        printf("%lldx%lldx%lld infeasible: %s\n", (long long)p.m, (long long)p.n, (long long)p.k,
+               why);
+    for (size_t i = 0; i < count; i++)
+        print_choice(&p, &best[i]);
     return 0;
 }
 
@@ -108,6 +118,9 @@ static int choose_all(const struct arguments *a, struct error *err)
     if ((a->search.registers || a->search.pipeline || a->search.split_k) &&
         strcmp(model->name, "origami"))
         return error_set(err, "--registers, --pipeline and --split-k belong to the model origami");
+    if (a->top > 1 && strcmp(model->name, "origami") == 0)
+        return error_set(err, "origami chooses one configuration in two phases; --top is for the "
+                              "other models, e.g. -m hopper");
     for (size_t i = 0; i < a->problem_count; i++) {
         if (choose(a, model, gpu, a->problems[i], err))
             return -1;
@@ -117,7 +130,7 @@ static int choose_all(const struct arguments *a, struct error *err)
 
 static int run_select(int argc, char **argv)
 {
-    struct arguments a = {.model = "origami", .gpu = "h200-sxm"};
+    struct arguments a = {.model = "origami", .gpu = "h200-sxm", .top = 1};
     struct error err;
     int code = options_parse(&argp, argc, argv, &a);
     if (code)

@@ -13,6 +13,13 @@
 
 static const struct origami_search plain;
 
+static const char *select_one(struct selection *out, const struct model *model,
+                              const struct gpu *gpu, const struct problem *p, double clock_hz)
+{
+    size_t count;
+    return select_best(out, &count, 1, model, gpu, p, clock_hz, &plain);
+}
+
 static struct problem bf16(int64_t m, int64_t n, int64_t k)
 {
     return (struct problem){
@@ -29,7 +36,7 @@ static void selections_are_feasible_and_timed_by_their_model(void **state)
         const struct model *model = models[i % model_count];
         struct problem p = bf16(s->m, s->n, s->k);
         struct selection out;
-        assert_null(select_config(&out, model, gpu, &p, 1.6e9, &plain));
+        assert_null(select_one(&out, model, gpu, &p, 1.6e9));
         assert_true(out.traits.tile_m > 0 && out.traits.tile_n > 0 && out.time_ns > 0);
         if (strcmp(model->name, "origami") == 0)
             continue; // scored under phase 1's group
@@ -45,10 +52,33 @@ static void hopper_takes_small_tiles_for_small_problems(void **state)
     const struct model *hopper = model_find("hopper");
     struct problem small = bf16(512, 512, 4096), large = bf16(8192, 8192, 8192);
     struct selection a, b;
-    assert_null(select_config(&a, hopper, gpu_find("h200-sxm"), &small, 0, &plain));
-    assert_null(select_config(&b, hopper, gpu_find("h200-sxm"), &large, 0, &plain));
+    assert_null(select_one(&a, hopper, gpu_find("h200-sxm"), &small, 0));
+    assert_null(select_one(&b, hopper, gpu_find("h200-sxm"), &large, 0));
     assert_true(a.traits.tile_m * a.traits.tile_n < b.traits.tile_m * b.traits.tile_n);
     assert_true(b.traits.tile_m * b.traits.tile_n >= 128 * 192);
+}
+
+static void the_best_come_first_and_are_different(void **state)
+{
+    (void)state;
+    struct problem p = bf16(4096, 4096, 4096), fp32 = p;
+    fp32.in = fp32.out = DTYPE_FP32;
+    const struct problem *problems[] = {&p, &fp32};
+    for (size_t i = 0; i < ARRAY_COUNT(problems); i++) {
+        struct selection best[8];
+        size_t count;
+        assert_null(select_best(best, &count, ARRAY_COUNT(best), model_find("hopper"),
+                                gpu_find("h200-sxm"), problems[i], 1.6e9, &plain));
+        assert_int_equal(count, ARRAY_COUNT(best));
+        for (size_t j = 1; j < count; j++) {
+            assert_true(best[j].time_ns >= best[j - 1].time_ns);
+            assert_memory_not_equal(&best[j].traits, &best[j - 1].traits, sizeof(best[j].traits));
+        }
+    }
+    // FP32 without tensor cores: tiles that threads can hold. cuBLASLt takes 2706 us (h200-gemm).
+    struct selection one;
+    assert_null(select_one(&one, model_find("hopper"), gpu_find("h200-sxm"), &fp32, 1.98e9));
+    assert_true(one.time_ns > 2200e3 && one.time_ns < 3300e3);
 }
 
 static void a_profile_without_figures_selects_nothing(void **state)
@@ -58,7 +88,7 @@ static void a_profile_without_figures_selects_nothing(void **state)
     struct problem p = bf16(512, 512, 512);
     struct selection s;
     for (size_t i = 0; i < model_count; i++)
-        assert_non_null(select_config(&s, models[i], &empty, &p, 0, &plain));
+        assert_non_null(select_one(&s, models[i], &empty, &p, 0));
 }
 
 // ---- profiles and lookup by name ----
@@ -100,6 +130,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(selections_are_feasible_and_timed_by_their_model),
         cmocka_unit_test(hopper_takes_small_tiles_for_small_problems),
+        cmocka_unit_test(the_best_come_first_and_are_different),
         cmocka_unit_test(a_profile_without_figures_selects_nothing),
         cmocka_unit_test(names_are_found_whatever_their_case_and_separators),
         cmocka_unit_test(every_shipped_figure_names_its_source),

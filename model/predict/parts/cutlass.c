@@ -1,19 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CUTLASS's choice of swizzle, and the blocks that fit on a device when clusters stay in a GPC.
+// The blocks that fit on a device when clusters stay in a GPC, as CUTLASS plans them.
 #include "model/predict/parts/cutlass.h"
-
-int32_t cutlass_log_swizzle(int64_t ctas_m, int64_t ctas_n, int32_t max_swizzle)
-{
-    int64_t smaller = ctas_m < ctas_n ? ctas_m : ctas_n;
-    if (max_swizzle >= 8 && smaller >= 6)
-        return 3;
-    if (max_swizzle >= 4 && smaller >= 3)
-        return 2;
-    if (max_swizzle >= 2 && smaller >= 2)
-        return 1;
-    return 0;
-}
 
 int32_t cutlass_resident_blocks(int32_t gpc_sms, int32_t cluster_size, int32_t sm_count)
 {

@@ -7,8 +7,6 @@
 
 #include "model/traits.h"
 
-// log2 of the number of clusters walked side by side, 0 to 3; counts are in thread blocks.
-int32_t cutlass_log_swizzle(int64_t ctas_m, int64_t ctas_n, int32_t max_swizzle);
 // Blocks that run at once, one per SM, when clusters must stay inside a GPC of `gpc_sms` SMs. 0 if
 // the cluster does not fit in a GPC. A rule for planning: a device may do a little better or worse.
 int32_t cutlass_resident_blocks(int32_t gpc_sms, int32_t cluster_size, int32_t sm_count);

@@ -284,12 +284,11 @@ static double multiplying_ns(const struct hopper_breakdown *b, const struct hopp
     return each * 2 * area * t->k / t->flops_clk / t->clock * 1e9;
 }
 
-const char *hopper_with(struct hopper_breakdown *out, const struct predict_input *in,
-                        const struct hopper_constants *constants)
+static const char *one_kernel(struct hopper_breakdown *out, const struct predict_input *in)
 {
     const struct gpu *gpu = in->gpu;
     double clock = in->clock_hz > 0 ? in->clock_hz : gpu->clock_hz.value;
-    struct hopper_terms t = {.in = in, .gpu = gpu, .fit = constants, .clock = clock};
+    struct hopper_terms t = {.in = in, .gpu = gpu, .fit = &hopper_fitted, .clock = clock};
     struct hopper_breakdown b = {.clock_hz = clock};
     const char *why = set_up(&b, &t);
     if (why)
@@ -316,7 +315,7 @@ static const char *library(struct hopper_breakdown *out, const struct predict_in
         traits = candidate_overlaid(in->traits, &traits);
         struct predict_input with = *in;
         with.traits = &traits;
-        const char *refused = hopper_with(&one, &with, &hopper_fitted);
+        const char *refused = one_kernel(&one, &with);
         if (refused && !found)
             why = refused;
         if (!refused && (!found || one.time_ns < out->time_ns))
@@ -330,6 +329,6 @@ const char *hopper(struct hopper_breakdown *out, const struct predict_input *in)
     const struct traits *t = in->traits;
     bool device = in->gpu->registers.value > 0; // the host has no library with tiles
     if (!device || (t->tile_m > 0 && t->tile_n > 0))
-        return hopper_with(out, in, &hopper_fitted);
+        return one_kernel(out, in);
     return library(out, in);
 }

@@ -60,14 +60,9 @@ struct hopper_breakdown {
     double clocked_ns; // what of time_ns goes with 1 / clock
 };
 
-struct hopper_constants;
-
 // NULL, or a static text: "infeasible" reasons (registers, shared memory, cluster, profile).
 // A kernel that states no tile is taken for a library's: the best of select.h's candidates.
 const char *hopper(struct hopper_breakdown *out, const struct predict_input *input);
-// The same with other constants, and without a library's choice; for fitting.
-const char *hopper_with(struct hopper_breakdown *out, const struct predict_input *input,
-                        const struct hopper_constants *constants);
 
 // The SM clock that the power limit leaves a kernel that multiplies for `math_ns` on the tensor
 // cores: it droops within 20 us of multiplying, then falls towards cap_clock of the type within

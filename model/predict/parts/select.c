@@ -91,15 +91,3 @@ const char *select_best(struct selection *out, size_t *count, size_t most,
     *count = why ? 0 : 1;
     return why;
 }
-
-const char *select_config(struct selection *out, const struct model *model, const struct gpu *gpu,
-                          const struct problem *p, double clock_hz,
-                          const struct origami_search *search)
-{
-    size_t count;
-    struct selection best[1];
-    const char *why = select_best(best, &count, 1, model, gpu, p, clock_hz, search);
-    if (!why)
-        *out = best[0];
-    return why;
-}

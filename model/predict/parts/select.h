@@ -16,10 +16,6 @@ struct selection {
 // Origami selects in its own two phases, as wide as `search` says; the other models ignore it and
 // choose among what libraries are built with (candidates.h). Ties go to the first candidate.
 // Returns NULL, or a static text that says why nothing could be chosen.
-const char *select_config(struct selection *out, const struct model *model, const struct gpu *gpu,
-                          const struct problem *problem, double clock_hz,
-                          const struct origami_search *search);
-// The best `most` of them, best first (Origami: one); *count says how many there are.
 const char *select_best(struct selection *out, size_t *count, size_t most,
                         const struct model *model, const struct gpu *gpu,
                         const struct problem *problem, double clock_hz,
