@@ -16,7 +16,9 @@ static const struct result *worst(const struct run *run, enum verdict_kind kind,
     const struct result *found = NULL;
     for (size_t i = 0; i < run->count; i++) {
         const struct result *r = &run->results[i];
-        if (r->verdict.kind != kind || (fails && !cause_fails(&r->verdict)))
+        // What the environment leaves open of unchanged code is no question about the kernel.
+        const bool outside = kind == VERDICT_UNDECIDED && r->verdict.cause == CAUSE_ENVIRONMENT;
+        if (r->verdict.kind != kind || outside || (fails && !cause_fails(&r->verdict)))
             continue;
         if (!found || r->verdict.log_ratio > found->verdict.log_ratio)
             found = r;

@@ -29,7 +29,7 @@ struct cause_input {
     struct common_mode controls;
 };
 
-// Only slower and faster have a cause (placement also when undecided); in this order:
+// In a gate only slower and faster have a cause (placement also when undecided); in this order:
 //   placement    one process shows what another refutes;
 //   model        the prediction moved, and without that the change is below the margin;
 //   environment  the code is the same, or the controls moved to the same side and what remains

@@ -101,6 +101,8 @@ void drift_judge(struct verdict *out, const struct history *history, const struc
         out->kind = VERDICT_FASTER;
     else
         out->kind = out->lower > -margin && out->upper < margin ? VERDICT_SAME : VERDICT_UNDECIDED;
-    if (out->kind == VERDICT_SLOWER || out->kind == VERDICT_FASTER)
-        out->cause = same_code ? CAUSE_ENVIRONMENT : CAUSE_KERNEL;
+    if (out->kind != VERDICT_SAME && same_code)
+        out->cause = CAUSE_ENVIRONMENT;
+    else if (out->kind == VERDICT_SLOWER || out->kind == VERDICT_FASTER)
+        out->cause = CAUSE_KERNEL;
 }

@@ -95,6 +95,18 @@ static void a_text_only_change_passes_beside_what_was_broken_before(void **state
     is(&s, CONCLUDE_OK, "OK: 1 broken, 1 same");
 }
 
+static void what_the_environment_leaves_open_of_unchanged_code_passes(void **state)
+{
+    (void)state;
+    struct scene s = {0};
+    add(&s, VERDICT_UNDECIDED, CAUSE_ENVIRONMENT);
+    add(&s, VERDICT_SLOWER, CAUSE_ENVIRONMENT);
+    is(&s, CONCLUDE_OK, "OK: 1 slower, 1 undecided");
+    s = (struct scene){0};
+    add(&s, VERDICT_UNDECIDED, CAUSE_PLACEMENT);
+    is(&s, CONCLUDE_UNDECIDED, "UNDECIDED: 1 undecided: why");
+}
+
 static void what_is_accepted_is_said(void **state)
 {
     (void)state;
@@ -145,6 +157,7 @@ int main(void)
         cmocka_unit_test(what_was_not_measured_beside_what_was_is_counted),
         cmocka_unit_test(broken_on_the_base_too_is_counted_and_not_this_changes_fault),
         cmocka_unit_test(a_text_only_change_passes_beside_what_was_broken_before),
+        cmocka_unit_test(what_the_environment_leaves_open_of_unchanged_code_passes),
         cmocka_unit_test(what_is_accepted_is_said),
         cmocka_unit_test(devices_that_are_away_are_said),
         cmocka_unit_test(a_problem_that_no_kernel_does_stays_once),

@@ -107,6 +107,10 @@ static void same_code_measured_again_is_never_the_kernels_fault(void **state)
     assert_int_equal(changed.cause, CAUSE_KERNEL);
     assert_true(cause_fails(&changed));
     assert_int_equal(judge_now("old", 0.8e5).cause, CAUSE_ENVIRONMENT);
+    const struct verdict open = judge_now("old", 1.05e5);
+    assert_int_equal(open.kind, VERDICT_UNDECIDED);
+    assert_int_equal(open.cause, CAUSE_ENVIRONMENT);
+    assert_int_equal(judge_now("new", 1.05e5).cause, CAUSE_NONE);
 }
 
 int main(void)
