@@ -2,6 +2,7 @@
 //
 // The program: finds the command and runs it. Start reading at pipeline.c.
 #include "ci/command.h"
+#include "ci/settings/options.h"
 #include "model/base.h"
 #include "model/result.h"
 
@@ -25,7 +26,7 @@ static void print_help(FILE *out)
     fputs("Usage: plumb COMMAND [OPTION...]\n"
           "Holds each GPU kernel's measured time against the time a model says it should take,\n"
           "and says which kernel got slower, on which shape, since which commit, and why.\n\n"
-          "Commands (plumb COMMAND --help says more):\n",
+          "Commands (plumb help COMMAND says more):\n",
           out);
     for (size_t i = 0; i < ARRAY_COUNT(commands); i++)
         fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
@@ -58,9 +59,55 @@ static void watch_signals(void)
     }
 }
 
+// Letters that must be put in, taken out, replaced or swapped with their neighbour.
+static size_t distance(const char *a, const char *b)
+{
+    enum { MOST = 32 };
+    size_t rows[3][MOST + 1], *before = rows[0], *last = rows[1], *now = rows[2];
+    const size_t n = strlen(b);
+    if (n > MOST || strlen(a) > MOST)
+        return MOST;
+    for (size_t j = 0; j <= n; j++)
+        last[j] = before[j] = j;
+    for (size_t i = 0; a[i]; i++) {
+        now[0] = i + 1;
+        for (size_t j = 0; j < n; j++) {
+            size_t best = last[j] + (a[i] != b[j]);
+            best = best < last[j + 1] + 1 ? best : last[j + 1] + 1;
+            best = best < now[j] + 1 ? best : now[j] + 1;
+            if (i && j && a[i] == b[j - 1] && a[i - 1] == b[j] && before[j - 1] + 1 < best)
+                best = before[j - 1] + 1;
+            now[j + 1] = best;
+        }
+        size_t *free_row = before;
+        before = last;
+        last = now;
+        now = free_row;
+    }
+    return last[n];
+}
+
+// The command that a mistyped word stands for: at most two letters off, and less than half of it.
+static const char *closest(const char *name)
+{
+    const char *found = NULL;
+    size_t least = 3;
+    for (size_t i = 0; i < ARRAY_COUNT(commands); i++) {
+        const size_t off = distance(name, commands[i]->name);
+        if (off < least && 2 * off < strlen(commands[i]->name)) {
+            least = off;
+            found = commands[i]->name;
+        }
+    }
+    return found;
+}
+
 static int run_command(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "--help";
+    char help[] = "--help", *asked[] = {argv[0], argc > 2 ? argv[2] : help, help, NULL};
+    if (strcmp(name, "help") == 0 && argc == 3 && asked[1][0] != '-')
+        return run_command(3, asked); // "plumb help gate" is "plumb gate --help"
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
         print_help(stdout);
         return argc > 1 ? CONCLUDE_OK : CONCLUDE_FAILED;
@@ -73,7 +120,11 @@ static int run_command(int argc, char **argv)
         if (strcmp(commands[i]->name, name) == 0)
             return commands[i]->run(argc - 1, argv + 1);
     }
-    fprintf(stderr, "plumb: '%.40s' is not a command; `plumb --help` lists them\n", name);
+    const char *meant = closest(name);
+    if (meant)
+        fprintf(stderr, "plumb: '%.40s' is not a command; did you mean '%s'?\n", name, meant);
+    else
+        fprintf(stderr, "plumb: '%.40s' is not a command; `plumb --help` lists them\n", name);
     return CONCLUDE_FAILED;
 }
 
@@ -83,7 +134,8 @@ int main(int argc, char **argv)
     int code = run_command(argc, argv);
     // An answer that did not arrive is none.
     if ((fflush(stdout) || ferror(stdout)) && code != CONCLUDE_FAILED) {
-        fprintf(stderr, "plumb: standard output: cannot be written; is the disk full?\n");
+        if (!reader_left()) // `plumb export | head` has what it wanted
+            fprintf(stderr, "plumb: standard output: cannot be written; is the disk full?\n");
         code = CONCLUDE_FAILED;
     }
     return code;

@@ -3,8 +3,10 @@
 // The options shared by measuring commands, and how a failing command ends.
 #include "ci/settings/options.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { OPT_CACHE = 1000, OPT_BENCH, OPT_SANDBOX };
 
@@ -71,8 +73,16 @@ int options_parse(const struct argp *argp, int argc, char **argv, void *input)
     return argp_parse(argp, argc, argv, 0, NULL, input) ? CONCLUDE_FAILED + 1 : 0;
 }
 
+bool reader_left(void)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO};
+    return ferror(stdout) && poll(&out, 1, 0) == 1 && (out.revents & (POLLERR | POLLHUP));
+}
+
 int fail(const struct error *err)
 {
+    if (reader_left())
+        return CONCLUDE_FAILED;
     fprintf(stderr, "plumb: %s\n", err->text);
     return CONCLUDE_FAILED;
 }

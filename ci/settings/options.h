@@ -15,7 +15,10 @@ extern const struct argp options_argp;
 // Returns 0, or an exit code + 1 when the command must end at once (help was printed: 1).
 int options_parse(const struct argp *argp, int argc, char **argv, void *input);
 
-// Prints "plumb: TEXT" and returns the exit code of a tool that could not do its work.
+// Whoever read standard output has gone (`| head`), so that nobody misses the rest.
+bool reader_left(void);
+// Prints "plumb: TEXT" and returns the exit code of a tool that could not do its work. Silent where
+// the failure is that the reader has left.
 int fail(const struct error *err);
 
 // A number an option needs: exits through argp_error on refusal.

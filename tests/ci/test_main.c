@@ -44,11 +44,11 @@ static int tear_down(void **state)
     return 0;
 }
 
-static pid_t start(const char *const *argv, int out)
+static pid_t start_with(const char *const *argv, int out, int err)
 {
     pid_t pid = fork();
     if (pid == 0) {
-        if (chdir(repo.directory) || dup2(out, 1) < 0 || dup2(out, 2) < 0)
+        if (chdir(repo.directory) || dup2(out, 1) < 0 || dup2(err, 2) < 0)
             _exit(99);
         signal(SIGINT, SIG_DFL); // whatever runs the tests may ignore it
         signal(SIGHUP, SIG_DFL);
@@ -56,6 +56,11 @@ static pid_t start(const char *const *argv, int out)
         _exit(99);
     }
     return pid;
+}
+
+static pid_t start(const char *const *argv, int out)
+{
+    return start_with(argv, out, out);
 }
 
 // The build's folder of this process, once its command runs.
@@ -143,6 +148,59 @@ static void an_answer_that_cannot_be_written_is_a_failure(void **state)
     close(full);
 }
 
+// As `plumb export | head` does: it has what it wanted.
+static void a_reader_that_leaves_is_no_fault(void **state)
+{
+    (void)state;
+    static const char *const lines[][6] = {
+        {"plumb", "list", "models", NULL},
+        {"plumb", "init", "--print", NULL},
+        {"plumb", "export", "--store", "left.db", NULL},
+        {"plumb", "export", "--store", "left.db", "--format=json", NULL}};
+    const char *import[] = {"import", "--store", "left.db", "left.csv", NULL};
+    char *in = xprintf("%s/left.csv", repo.directory), *said = xprintf("%s/said", repo.directory);
+    helper_write_text(in, "commit,kernel,problem,time_ns\naaaaaaa,k,1x1x1,5\n");
+    plumb_run(&outcome, repo.directory, import, 0);
+    plumb_said(&outcome, 0, "added");
+    for (size_t i = 0; i < ARRAY_COUNT(lines); i++) {
+        int ends[2], status = 0;
+        assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+        close(ends[0]);
+        int err = open(said, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+        assert_true(waitpid(start_with(lines[i], ends[1], err), &status, 0) > 0);
+        close(ends[1]);
+        close(err);
+        char *text = helper_read(said, NULL);
+        assert_string_equal(text, "");
+        assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 4);
+        free(text);
+    }
+    free(in);
+    free(said);
+}
+
+static void help_of_a_command_and_what_was_meant(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *argv[4];
+        int code;
+        const char *says;
+    } lines[] = {
+        {{"help", NULL}, 0, "Commands"},
+        {{"help", "gate", NULL}, 0, "Measures the kernels of two commits side by side"},
+        {{"help", "gaet", NULL}, 4, "'gaet' is not a command; did you mean 'gate'?"},
+        {{"calibarte", NULL}, 4, "did you mean 'calibrate'?"},
+        {{"histroy", NULL}, 4, "did you mean 'history'?"},
+        {{"xyzzy", NULL}, 4, "'xyzzy' is not a command; `plumb --help` lists them"},
+        {{"", NULL}, 4, "`plumb --help` lists them"},
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(lines); i++) {
+        plumb_run(&outcome, repo.directory, lines[i].argv, 0);
+        plumb_said(&outcome, lines[i].code, lines[i].says);
+    }
+}
+
 // /dev/null, for one, which root can replace.
 static void a_pipe_or_a_link_is_written_to_and_not_replaced(void **state)
 {
@@ -188,6 +246,8 @@ int main(void)
         cmocka_unit_test(a_signal_ends_it_with_a_line_and_leaves_no_child),
         cmocka_unit_test(an_ignored_signal_stays_ignored),
         cmocka_unit_test(an_answer_that_cannot_be_written_is_a_failure),
+        cmocka_unit_test(a_reader_that_leaves_is_no_fault),
+        cmocka_unit_test(help_of_a_command_and_what_was_meant),
         cmocka_unit_test(a_pipe_or_a_link_is_written_to_and_not_replaced),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
