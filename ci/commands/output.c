@@ -3,6 +3,7 @@
 // Where a run's results go when it is over: report files, annotations, and the last line. It
 // decides nothing; the verdicts are made before.
 #include "ci/commands/output.h"
+#include "ci/history/load.h"
 #include "reports/run/unbuilt.h"
 
 #include <math.h>
@@ -58,6 +59,19 @@ static int record_of(struct report_record *out, struct store *store, const struc
     return 0;
 }
 
+static int marks_of(struct report_series *out, const struct run *run, const struct result *r,
+                    struct store *store, struct arena *arena, struct error *err)
+{
+    if (!store || !r->history.count || r->device >= run->device_count)
+        return 0;
+    const struct series series = {r->kernel, &r->problem, run->devices[r->device].uuid};
+    struct report_change *marks;
+    if (history_marks(&marks, &out->change_count, store, &series, &r->history, arena, err))
+        return -1;
+    out->changes = marks;
+    return 0;
+}
+
 int output_context(struct report_context *out, const struct run *run, const struct context *context,
                    struct arena *arena, struct error *err)
 {
@@ -66,7 +80,8 @@ int output_context(struct report_context *out, const struct run *run, const stru
     struct report_record *records = arena_alloc(arena, (run->device_count + 1) * sizeof(*records));
     for (size_t i = 0; i < run->count; i++) {
         series[i] = (struct report_series){0};
-        if (achieved_rate(&series[i].false_alarm_rate, run, &run->results[i], store, err))
+        if (achieved_rate(&series[i].false_alarm_rate, run, &run->results[i], store, err) ||
+            marks_of(&series[i], run, &run->results[i], store, arena, err))
             return -1;
     }
     for (size_t i = 0; store && i < run->device_count; i++) {

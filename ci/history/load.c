@@ -210,3 +210,31 @@ void history_free(struct history_set *set)
     arena_free(&set->arena);
     memset(set, 0, sizeof(*set));
 }
+
+// ---- what is kept, for the report of a run ----
+
+static size_t place_of(const struct history *shown, const char *commit)
+{
+    size_t i = 0;
+    while (i < shown->count && strcmp(shown->points[i].commit, commit) != 0)
+        i++;
+    return i;
+}
+
+int history_marks(struct report_change **out, size_t *count, struct store *store,
+                  const struct series *series, const struct history *shown, struct arena *arena,
+                  struct error *err)
+{
+    struct judgement kept = {0};
+    if (store_load_judgement(&kept, store, series, arena, err))
+        return -1;
+    *out = arena_alloc(arena, (kept.change_count + 1) * sizeof(**out));
+    *count = 0;
+    for (size_t i = 0; past_kept_believed(&kept) && i < kept.change_count; i++) {
+        const struct past_change *c = &kept.changes[i];
+        const size_t at = place_of(shown, c->at.id);
+        if (!c->newest && at > 0 && at < shown->count)
+            (*out)[(*count)++] = (struct report_change){at, c->change.size, c->change.evidence};
+    }
+    return 0;
+}

@@ -8,6 +8,7 @@
 
 #include "ci/history/nights.h"
 #include "ci/history/past_kept.h"
+#include "reports/report.h"
 
 struct history_wanted {
     const char *kernel, *problem, *device; // globs; NULL: all
@@ -34,5 +35,11 @@ struct history_set {
 int history_load(struct history_set *out, struct store *store, const struct history_wanted *wanted,
                  const char *epochs_path, struct error *err); // epochs_path NULL: none
 void history_free(struct history_set *set);
+
+// The confirmed changes of a series that are kept, where they lie among the points shown: what
+// `history` and the site said last. None when nothing is kept. In the arena.
+int history_marks(struct report_change **out, size_t *count, struct store *store,
+                  const struct series *series, const struct history *shown, struct arena *arena,
+                  struct error *err);
 
 #endif

@@ -28,6 +28,13 @@ static void maker_of(char out[JUDGEMENT_MAKER_TEXT], const struct past_options *
              (unsigned long long)hash);
 }
 
+bool past_kept_believed(const struct judgement *judgement)
+{
+    char begin[JUDGEMENT_MAKER_TEXT];
+    snprintf(begin, sizeof(begin), "%d.%d/", CHANGEPOINT_VERSION, PAST_KEPT_VERSION);
+    return strncmp(judgement->maker, begin, strlen(begin)) == 0;
+}
+
 // How many of `count` points of a series are settled.
 static size_t settled_of(size_t count, const struct series_entry *series)
 {

@@ -23,6 +23,8 @@ struct past_kept {
     bool fresh; // was judged now and differs from what the store has
 };
 
+// Was it made by the detector and the judge of this program?
+bool past_kept_believed(const struct judgement *judgement);
 // The series as it stands in the store: true in *found when nothing has come since.
 int past_kept_find(struct series_past *out, struct past_kept *kept, bool *found,
                    struct store *store, const struct series_entry *series,

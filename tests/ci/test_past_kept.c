@@ -145,29 +145,6 @@ static void steps_are_found_where_they_are(void **state)
     store_close(store);
 }
 
-// A store that cannot be written, `history --comparisons` and the site say the same of a series.
-static void kept_or_not_the_answer_is_one(void **state)
-{
-    (void)state;
-    struct history_set set, fresh;
-    const struct history_wanted plainly = {0};
-    struct store *store = scratch_store(in_folder("often.db"), STORE_WRITE);
-    (void)judge(&set, store, NULL);
-    ok(history_load(&fresh, store, &plainly, NULL, &err));
-    const struct series_past *a = &set.series[0], *b = &fresh.series[0];
-    assert_int_equal(a->change_count, b->change_count);
-    for (size_t i = 0; i < a->change_count; i++) {
-        assert_memory_equal(&a->changes[i].change, &b->changes[i].change, sizeof(struct change));
-        assert_int_equal(a->changes[i].attribution, b->changes[i].attribution);
-    }
-    assert_int_equal(a->break_count, b->break_count);
-    assert_true(a->sigma == b->sigma && a->level == b->level && a->since == b->since);
-    assert_true(a->creep.size == b->creep.size && a->creep.low == b->creep.low);
-    history_free(&set);
-    history_free(&fresh);
-    store_close(store);
-}
-
 static void nothing_new_is_not_judged_again(void **state)
 {
     (void)state;
@@ -384,7 +361,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nights_do_not_matter_only_points_do),
         cmocka_unit_test(steps_are_found_where_they_are),
-        cmocka_unit_test(kept_or_not_the_answer_is_one),
         cmocka_unit_test(nothing_new_is_not_judged_again),
         cmocka_unit_test(a_point_among_the_settled_ones_is_noticed),
         cmocka_unit_test(times_that_repeat_or_go_back_change_nothing),
