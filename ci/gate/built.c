@@ -205,8 +205,9 @@ static void fill_failure(struct built *built, const struct build *build, struct 
     f->reason = build->reason;
     char *whole = NULL;
     if (build->directory[0]) {
-        f->log = arena_printf(arena, "%s/log", build->directory);
-        whole = log_tail(f->log, LOG_MOST);
+        const char *path = arena_printf(arena, "%s/log", build->directory);
+        whole = log_tail(path, LOG_MOST);
+        f->log = whole[0] ? path : ""; // a commit that cannot be exported has none
     }
     f->count = build_errors_find(found, whole ? whole : build->log, arena);
     f->errors = arena_copy(arena, found, f->count * sizeof(*found));

@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -68,10 +69,27 @@ static void verdict_is_told_when_a_report_cannot_be_written(void **state)
     free(command);
 }
 
+// No tool has run, so there is no log to look at.
+static void commit_without_an_input_names_no_log(void **state)
+{
+    (void)state;
+    char *path = xprintf("%s/missing.cfg", repo.directory);
+    helper_write_text(path, "[build]\n\tinput = nowhere\n\tcommand = true\n"
+                            "[device \"host\"]\n\tkind = host\n"
+                            "[problems \"p\"]\n\tproblem = 8x8x8:fp32\n"
+                            "[kernel \"*\"]\n\tproblems = p\n");
+    const char *argv[] = {"gate", "--policy", path, "--base", "HEAD", "--head", "HEAD", NULL};
+    plumb_run(&outcome, repo.directory, argv, 0);
+    plumb_said(&outcome, 3, "'nowhere' is not in it");
+    assert_null(strstr(outcome.output, "log: "));
+    free(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(folder_of_reports_is_made_or_refused_before_anything_is_measured),
+        cmocka_unit_test(commit_without_an_input_names_no_log),
         cmocka_unit_test(verdict_is_told_when_a_report_cannot_be_written),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
