@@ -29,6 +29,7 @@ static const char inside_source[] = "/plumb/source";
 static const char inside_build[] = "/plumb/build";
 static const char inside_out[] = "/plumb/out";
 static const char inside_have[] = "/plumb/have";
+static const char inside_overlay[] = "/plumb/overlay";
 
 // ---- toolchain
 
@@ -73,7 +74,7 @@ struct work {
     const char *commit;
     const struct recipe *recipe;
     const char *base; // of an untrusted head; NULL: the commit is trusted
-    char *directory, *source, *build, *out, *have, *log;
+    char *directory, *source, *build, *out, *have, *overlay, *log;
     struct arena arena; // of the command line
 };
 
@@ -84,6 +85,7 @@ static void open_work(struct work *work, const char *key)
     work->build = xprintf("%s/build", work->directory);
     work->out = xprintf("%s/out", work->directory);
     work->have = xprintf("%s/have", work->directory);
+    work->overlay = xprintf("%s/overlay", work->directory);
     work->log = xprintf("%s/log", work->directory);
 }
 
@@ -96,6 +98,7 @@ static void close_work(struct work *work)
     free(work->build);
     free(work->out);
     free(work->have);
+    free(work->overlay);
     free(work->log);
     arena_free(&work->arena);
 }
@@ -105,13 +108,16 @@ static const char *const *environment(struct work *work)
     bool inside = work->builder->sandbox->active;
     const struct recipe *recipe = work->recipe;
     const char *build = inside ? inside_build : work->build, *path = getenv("PATH");
-    const char **env = arena_alloc(&work->arena, (recipe->environment_count + 13) * sizeof(*env));
+    const char **env = arena_alloc(&work->arena, (recipe->environment_count + 14) * sizeof(*env));
     size_t used = 0;
     env[used++] =
         arena_printf(&work->arena, "PLUMB_SOURCE=%s", inside ? inside_source : work->source);
     env[used++] = arena_printf(&work->arena, "PLUMB_BUILD=%s", build);
     env[used++] = arena_printf(&work->arena, "PLUMB_OUT=%s", inside ? inside_out : work->out);
     env[used++] = arena_printf(&work->arena, "PLUMB_HAVE=%s", inside ? inside_have : work->have);
+    if (recipe->overlay)
+        env[used++] =
+            arena_printf(&work->arena, "PLUMB_OVERLAY=%s", inside ? inside_overlay : work->overlay);
     env[used++] = arena_printf(&work->arena, "PLUMB_JOBS=%ld", sysconf(_SC_NPROCESSORS_ONLN));
     env[used++] = arena_printf(&work->arena, "HOME=%s", build);
     env[used++] = arena_printf(&work->arena, "TMPDIR=%s", build);
@@ -131,12 +137,14 @@ static const char *const *command_line(struct work *work, const char *const *env
 {
     const struct recipe *recipe = work->recipe;
     struct sandbox_bind *binds =
-        arena_alloc(&work->arena, (recipe->folder_count + 4) * sizeof(*binds));
+        arena_alloc(&work->arena, (recipe->folder_count + 5) * sizeof(*binds));
     size_t count = 0;
     for (size_t i = 0; i < recipe->folder_count; i++)
         binds[count++] = (struct sandbox_bind){recipe->folders[i], recipe->folders[i], false};
     binds[count++] = (struct sandbox_bind){work->source, inside_source, false};
     binds[count++] = (struct sandbox_bind){work->have, inside_have, false};
+    if (recipe->overlay)
+        binds[count++] = (struct sandbox_bind){work->overlay, inside_overlay, false};
     binds[count++] = (struct sandbox_bind){work->build, inside_build, true};
     binds[count++] = (struct sandbox_bind){work->out, inside_out, true};
     const struct sandbox_view view = {
@@ -270,6 +278,8 @@ static int export_and_run(struct build *build, struct work *work, struct arena *
         build->log = "";
         return 0;
     }
+    if (recipe->overlay && overlay_copy(recipe->overlay, work->overlay, err))
+        return -1;
     offer_libraries(work);
     if (run_command(&result, work, err))
         return -1;
@@ -286,7 +296,7 @@ static int keep(struct build *build, const struct work *work, struct arena *aren
     int result = -1;
     const struct build_place place = {work->repository, work->commit, work->recipe};
     if (files_remove(work->source, err) || files_remove(work->build, err) ||
-        files_remove(work->have, err) ||
+        files_remove(work->have, err) || files_remove(work->overlay, err) ||
         (!work->base && build_parts_write(work->directory, build, work->builder, &place, err)) ||
         build_cache_state(work->directory, build, err))
         goto done;

@@ -3,9 +3,10 @@
 // A commit's kernels: exported, built by the recipe in the sandbox, kept by content.
 //
 // The key of a build is the content id of: format version, architecture, toolchain, command, output
-// pattern, passed environment (names and values), and each input path with its object id at the
-// commit. So rebases, reverts and commits that touch nothing the build reads cost nothing. A build
-// that fails is kept too, with its log; one that ran out of time, memory or disk is not.
+// pattern, passed environment (names and values), the overlay, and each input path with its object
+// id at the commit. So rebases, reverts and commits that touch nothing the build reads cost
+// nothing. A build that fails is kept too, with its log; one that ran out of time, memory or disk
+// is not.
 //
 // Parts of a build are reused too. A recipe may state what it made a library from, in a file beside
 // it, $PLUMB_OUT/NAME.inputs for $PLUMB_OUT/NAME (names of letters, digits and ._+- alone). Its
@@ -33,6 +34,7 @@
 #ifndef PLUMB_BUILD_H
 #define PLUMB_BUILD_H
 
+#include "runner/overlay.h"
 #include "runner/process.h"
 #include "runner/repository.h"
 #include "runner/sandbox.h"
@@ -42,6 +44,7 @@
 //   PLUMB_BUILD   scratch, empty, lost afterwards
 //   PLUMB_OUT     where it puts the libraries
 //   PLUMB_HAVE    libraries that it need not make (above), often none
+//   PLUMB_OVERLAY a copy of the overlay (read-only in the sandbox), where there is one
 // and PATH, PLUMB_JOBS (processors), HOME and TMPDIR (scratch), SOURCE_DATE_EPOCH=0, plus the named
 // variables. Inside the sandbox those are fixed paths (/plumb/source,
 // ...), so that paths in debug information do not differ between commits.
@@ -54,9 +57,10 @@ struct recipe {
     size_t environment_count;
     const char *const *folders; // absolute; read-only in the sandbox too, e.g. a toolchain's
     size_t folder_count;
-    double timeout_s;      // 0: 600
-    uint64_t memory_bytes; // per process; 0: none
-    uint32_t processes;    // 0: 512
+    const struct overlay *overlay; // NULL: none
+    double timeout_s;              // 0: 600
+    uint64_t memory_bytes;         // per process; 0: none
+    uint32_t processes;            // 0: 512
 };
 
 // What compiles here. Its text is part of every key.

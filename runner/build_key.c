@@ -20,6 +20,8 @@ void build_key_recipe(FILE *to, const struct builder *builder, const struct reci
     build_key_field(to, "toolchain", builder->toolchain->text);
     build_key_field(to, "command", recipe->command);
     build_key_field(to, "outputs", recipe->outputs);
+    if (recipe->overlay)
+        build_key_field(to, "overlay", recipe->overlay->id);
     for (size_t i = 0; i < recipe->environment_count; i++) {
         const char *value = getenv(recipe->environment[i]);
         build_key_field(to, "name", recipe->environment[i]);

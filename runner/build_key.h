@@ -10,7 +10,8 @@
 
 // Fields carry their length, so that no two lists of fields read the same.
 void build_key_field(FILE *to, const char *name, const char *value);
-// All of a key but the inputs: format, toolchain, command, output pattern, environment.
+// All of a key but the inputs: format, toolchain, command, output pattern, overlay,
+// environment.
 void build_key_recipe(FILE *to, const struct builder *builder, const struct recipe *recipe);
 // The key of a commit becomes that of the same content built as an untrusted head.
 void build_key_of_head(char key[OBJECT_ID_TEXT]);

@@ -345,8 +345,53 @@ static size_t thin_out(struct graph_node *nodes, size_t count, size_t steps)
     return steps;
 }
 
+// Whether two commits differ in what is at one of the paths.
+static int paths_differ(bool *differ, const struct repository *repository, const git_oid *left,
+                        const git_oid *right, const struct commit_selection *selection,
+                        struct error *err)
+{
+    static const char *const everything[] = {""};
+    const char *const *paths = selection->path_count ? selection->paths : everything;
+    const size_t count = selection->path_count ? selection->path_count : 1;
+    char commits[2][OBJECT_ID_TEXT], ids[2][OBJECT_ID_TEXT];
+    git_oid_tostr(commits[0], sizeof(commits[0]), left);
+    git_oid_tostr(commits[1], sizeof(commits[1]), right);
+    *differ = false;
+    for (size_t i = 0; !*differ && i < count; i++) {
+        for (int side = 0; side < 2; side++) {
+            if (repository_path_id(ids[side], repository, commits[side], paths[i], err))
+                return -1;
+        }
+        *differ = strcmp(ids[0], ids[1]) != 0;
+    }
+    return 0;
+}
+
+// Drops the nodes, but the first, that have the same at the paths as their first parent. A root,
+// and a commit whose parent is not here, stay.
+static int drop_unchanged(struct graph_node *nodes, size_t *count, const struct graph *graph,
+                          const struct repository *repository,
+                          const struct commit_selection *selection, struct error *err)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < *count; i++) {
+        const size_t parent =
+            nodes[i].parent_count ? graph->parents[nodes[i].first_parent] : GRAPH_MISSING;
+        bool differ = true;
+        if (i > 0 && parent != GRAPH_MISSING &&
+            paths_differ(&differ, repository, &nodes[i].id, &graph->nodes[parent].id, selection,
+                         err))
+            return -1;
+        if (differ)
+            nodes[kept++] = nodes[i];
+    }
+    *count = kept;
+    return 0;
+}
+
 static int list_selected(struct commit_list *out, const struct graph *graph,
-                         const struct repository *repository, size_t steps, struct arena *arena,
+                         const struct repository *repository,
+                         const struct commit_selection *selection, struct arena *arena,
                          struct error *err)
 {
     struct graph_node *nodes = xcalloc(graph->count, sizeof(*nodes));
@@ -356,9 +401,14 @@ static int list_selected(struct commit_list *out, const struct graph *graph,
             nodes[count++] = graph->nodes[i];
     }
     qsort(nodes, count, sizeof(*nodes), compare_nodes);
-    count = thin_out(nodes, count, steps);
-    struct commit_list list = {arena_alloc(arena, count * sizeof(*list.items)), 0};
+    const size_t all = count;
     int result = 0;
+    if (selection->only_changes && strcmp(selection->range, "TAGS") != 0)
+        result = drop_unchanged(nodes, &count, graph, repository, selection, err);
+    const size_t passed_over = all - count;
+    count = thin_out(nodes, count, selection->steps);
+    struct commit_list list = {.items = arena_alloc(arena, count * sizeof(*list.items)),
+                               .passed_over = passed_over};
     while (result == 0 && list.count < count) {
         char id[OBJECT_ID_TEXT];
         git_oid_tostr(id, sizeof(id), &nodes[list.count].id);
@@ -376,7 +426,7 @@ static int list_single(struct commit_list *out, const struct repository *reposit
     struct commit commit;
     if (repository_commit(&commit, repository, revision, arena, err))
         return -1;
-    struct commit_list list = {arena_alloc(arena, sizeof(*list.items)), 1};
+    struct commit_list list = {.items = arena_alloc(arena, sizeof(*list.items)), .count = 1};
     list.items[0] = commit;
     *out = list;
     return 0;
@@ -392,7 +442,7 @@ int repository_select(struct commit_list *out, const struct repository *reposito
     struct graph graph = {0};
     int result = select_marks(&graph, repository, selection, err);
     if (result == 0)
-        result = list_selected(out, &graph, repository, selection->steps, arena, err);
+        result = list_selected(out, &graph, repository, selection, arena, err);
     graph_free(&graph);
     return result;
 }

@@ -44,10 +44,16 @@ struct commit_selection {
     const char *range;
     size_t steps;      // > 0: at most so many, evenly spaced, the first and last always among them
     bool first_parent; // walk first parents only: one commit per merge
+    // Of a range or ALL only the first commit, and those that differ from their first parent in one
+    // of these files or folders (none: the whole tree). What is passed over is counted.
+    bool only_changes;
+    const char *const *paths;
+    size_t path_count;
 };
 struct commit_list {
     struct commit *items; // parents before children; by committer time where that leaves a choice
     size_t count;
+    size_t passed_over; // of a selection by only_changes, before it was thinned out
 };
 int repository_select(struct commit_list *out, const struct repository *repository,
                       const struct commit_selection *selection, struct arena *arena,

@@ -13,14 +13,15 @@
 struct arguments {
     struct options options;
     struct commit_selection selection;
-    bool again, only_new;
+    bool again, all;
 };
 
-enum { OPT_STEPS = 2000, OPT_FIRST_PARENT, OPT_AGAIN };
+enum { OPT_STEPS = 2000, OPT_FIRST_PARENT, OPT_AGAIN, OPT_ALL };
 
 static const struct argp_option table[] = {
     {"steps", OPT_STEPS, "N", 0, "At most N commits of the range, evenly spaced", 1},
     {"first-parent", OPT_FIRST_PARENT, NULL, 0, "One commit per merge", 1},
+    {"all", OPT_ALL, NULL, 0, "Also commits that change nothing the build reads", 1},
     {"again", OPT_AGAIN, NULL, 0, "Measure even what is known, e.g. every night", 1},
     {0},
 };
@@ -37,6 +38,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case OPT_FIRST_PARENT:
         a->selection.first_parent = true;
+        return 0;
+    case OPT_ALL:
+        a->all = true;
         return 0;
     case OPT_AGAIN:
         a->again = true;
@@ -59,7 +63,10 @@ static const struct argp argp = {
     .doc =
         "Measures the kernels of each commit of RANGE, oldest first.\v"
         "RANGE is a revision (HEAD when absent), A..B, TAGS, ALL (every commit any branch or tag "
-        "reaches) or NEW (ALL from HEAD back to the newest commit that is measured). What is "
+        "reaches) or NEW (ALL from HEAD back to the newest commit that is measured). Of a range, "
+        "ALL "
+        "and NEW, only the first commit and those that change one of the policy's inputs are "
+        "visited (--all: every one). What is "
         "measured already with the device's present driver, and identical machine code, is not "
         "measured again; nor is code that hung or crashed, unless it was killed from outside or "
         "has more time now. --again measures all of it. A run that is "
@@ -94,12 +101,21 @@ static int select_commits(struct commit_list *out, struct context *context,
     bool only_new = selection.range && strcmp(selection.range, "NEW") == 0;
     if (!selection.range)
         selection.range = "HEAD";
+    selection.only_changes = !a->all;
+    selection.paths = context->policy.recipe.inputs;
+    selection.path_count = context->policy.recipe.input_count;
     if (only_new) {
         selection.range = "ALL";
         selection.first_parent = true;
     }
     if (repository_select(out, context->repository, &selection, &context->arena, err))
         return -1;
+    if (out->passed_over)
+        progress_note(
+            &context->progress,
+            "%zu %s nothing that the build reads and %s passed over; --all visits %s",
+            out->passed_over, plural(out->passed_over, "commit changes", "commits change"),
+            plural(out->passed_over, "is", "are"), plural(out->passed_over, "it", "them"));
     return only_new ? keep_new(out, context, err) : 0;
 }
 

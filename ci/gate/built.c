@@ -148,8 +148,10 @@ static const char *device_kinds(const struct context *context)
 
 const char *built_recipe(struct context *context)
 {
-    return arena_printf(&context->arena, "policy: %s%s", device_kinds(context),
-                        without(context, &context->arena));
+    const struct overlay *overlay = context->policy.recipe.overlay;
+    return arena_printf(&context->arena, "policy: %s%s%s%s", device_kinds(context),
+                        without(context, &context->arena), overlay ? " overlay " : "",
+                        overlay ? overlay->id : "");
 }
 
 // The policy's recipe with PLUMB_DEVICES among what the build sees.

@@ -98,13 +98,43 @@ int context_store(struct context *context, enum store_mode mode, struct error *e
     return store_open(&context->store, path, mode, err);
 }
 
+// A commit must not name a folder of this machine for its builds to read: only who runs the tool
+// may, by --overlay or in a policy given by --policy, whose folder a relative path begins at.
+static int open_overlay(struct context *context, struct error *err)
+{
+    struct policy *policy = &context->policy;
+    const struct options *options = context->options;
+    const char *directory = options->overlay, *slash = NULL;
+    if (!directory && !policy->overlay)
+        return 0;
+    if (!directory && !options->policy)
+        return error_set(err,
+                         "%s: build.overlay = %.80s: a committed policy cannot name a folder "
+                         "outside of the commit; give --overlay, or the policy by --policy",
+                         policy->label, policy->overlay);
+    if (!directory && policy->overlay[0] != '/')
+        slash = strrchr(options->policy, '/');
+    if (!directory)
+        directory = slash ? arena_printf(&context->arena, "%.*s/%s", (int)(slash - options->policy),
+                                         options->policy, policy->overlay)
+                          : policy->overlay;
+    if (overlay_open(&context->overlay, directory, &context->arena, err))
+        return -1;
+    policy->recipe.overlay = &context->overlay;
+    const char *name = strrchr(context->overlay.directory, '/') + 1;
+    policy->text = arena_printf(&policy->arena, "%s\n# built with the overlay %s, content %.12s\n",
+                                policy->text, name, context->overlay.id);
+    return 0;
+}
+
 int context_builder(struct context *context, struct error *err)
 {
     enum sandbox_mode mode = context->policy.sandbox;
     const char *asked = context->options->sandbox;
     if (asked && sandbox_mode_parse(&mode, asked))
         return error_set(err, "--sandbox=%.40s: is auto, require or off", asked);
-    if (sandbox_probe(&context->sandbox, mode, err) || toolchain_detect(&context->toolchain, err))
+    if (open_overlay(context, err) || sandbox_probe(&context->sandbox, mode, err) ||
+        toolchain_detect(&context->toolchain, err))
         return -1;
     if (!context->sandbox.active)
         progress_note(&context->progress, "builds and kernels run unconfined: %s",

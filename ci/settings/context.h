@@ -23,6 +23,7 @@ enum static_use {
 struct options {
     const char *repository; // directory; default "."
     const char *policy;     // file; default: ci/plumb.cfg of the commit or checkout
+    const char *overlay;    // directory; default: the policy's
     const char *store;      // file; default REPOSITORY/.plumb/store.db
     const char *cache;      // directory; default REPOSITORY/.plumb/cache
     const char *bench;      // program; default beside plumb
@@ -51,8 +52,9 @@ struct context {
     struct sandbox sandbox;
     struct toolchain toolchain;
     struct builder builder;
-    const char *state;     // directory of store, cache and logs
-    const char *bench_log; // stderr of the bench children
+    struct overlay overlay; // when policy.recipe.overlay points here
+    const char *state;      // directory of store, cache and logs
+    const char *bench_log;  // stderr of the bench children
     struct station *stations;
     size_t station_count;
     struct progress progress;
@@ -70,7 +72,8 @@ int context_open(struct context *context, const struct options *options, struct 
 // options->policy; else the file at `commit` ("" = the checkout's, or HEAD's of a bare repository).
 int context_policy(struct context *context, const char *commit, struct error *err);
 int context_store(struct context *context, enum store_mode mode, struct error *err);
-// Sandbox, toolchain and cache.
+// Sandbox, toolchain, overlay and cache. An overlay becomes part of policy.recipe, and a comment at
+// the end of policy.text, so that every run says what it was built with.
 int context_builder(struct context *context, struct error *err);
 // Starts a bench on each device of the policy, once, to learn what is there; calibrates a host that
 // has no profile yet and keeps it in the store (a dry run does not). A gate has a station too for

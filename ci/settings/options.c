@@ -8,11 +8,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { OPT_CACHE = 1000, OPT_BENCH, OPT_SANDBOX };
+enum { OPT_CACHE = 1000, OPT_BENCH, OPT_SANDBOX, OPT_OVERLAY };
 
 static const struct argp_option table[] = {
     {"repo", 'C', "DIR", 0, "Repository [the current directory]", 0},
     {"policy", 'p', "FILE", 0, "Policy file [" POLICY_PATH " of the commit or checkout]", 0},
+    {"overlay", OPT_OVERLAY, "DIR", 0,
+     "Folder that builds see beside the commit, as $PLUMB_OVERLAY; its content counts", 0},
     {"store", 's', "FILE", 0, "Store [REPO/.plumb/store.db]", 0},
     {"device", 'd', "NAME", 0, "Only this device of the policy", 0},
     {"out", 'o', "DIR", 0, "Write reports there", 0},
@@ -45,6 +47,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case OPT_SANDBOX:
         options->sandbox = arg;
+        return 0;
+    case OPT_OVERLAY:
+        options->overlay = arg;
         return 0;
     case OPT_CACHE:
         options->cache = arg;

@@ -6,7 +6,7 @@
 //
 //     [build]            input = PATH (repeated)   command = SHELL   output = GLOB
 //                        timeout = SECONDS   memory = BYTES   sandbox = auto|require|off   pass =
-//                        NAME
+//                        NAME   overlay = DIR (in a policy given by --policy only)
 //     [device "NAME"]    kind = host|cuda   index = N   required = BOOL   profile = GPU (NAME is
 //     yours)
 //     [problems "SET"]   problem = MxNxK:TYPE... (repeated) [kernel "GLOB"]    problems =
@@ -75,6 +75,7 @@ struct policy {
     const char *text;
     struct recipe recipe;
     enum sandbox_mode sandbox;
+    const char *overlay; // folder of a policy outside of every commit, or NULL
     struct policy_device *devices;
     size_t device_count;
     struct policy_set *sets;

@@ -50,6 +50,7 @@ static const struct key {
      1e15,
      {0}},
     {"build", "sandbox", OWN_POLICY, TYPE_SANDBOX, AT(policy, sandbox), 0, 0, {0}},
+    {"build", "overlay", OWN_POLICY, TYPE_TEXT, AT(policy, overlay), 0, 0, {0}},
     {"build", "pass", OWN_POLICY, TYPE_TEXTS, AT(policy, recipe.environment), 0, 0, {0}},
     {"device", "", OWN_DEVICE, TYPE_HEADER, 0, 0, 0, {0}},
     {"device", "kind", OWN_DEVICE, TYPE_WORD, AT(policy_device, kind), 0, 0, {"host", "cuda"}},

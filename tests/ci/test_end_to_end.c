@@ -102,7 +102,7 @@ static void gate_reports_are_there_and_the_checkout_is_untouched(void **state)
 
 static void run_all(double kill_after_s)
 {
-    const char *argv[] = {"run", "ALL", "--policy", policy_path, NULL};
+    const char *argv[] = {"run", "ALL", "--all", "--policy", policy_path, NULL};
     plumb_run(&outcome, repo.directory, argv, kill_after_s);
 }
 

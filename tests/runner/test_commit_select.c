@@ -19,7 +19,8 @@
 static struct commit_list select_commits(struct helper_opened *f, const char *range, size_t steps,
                                          bool first_parent)
 {
-    struct commit_selection selection = {range, steps, first_parent};
+    struct commit_selection selection = {
+        .range = range, .steps = steps, .first_parent = first_parent};
     struct commit_list list = {0};
     struct error err;
     if (repository_select(&list, f->open, &selection, &f->arena, &err))
@@ -53,6 +54,32 @@ static void select_range_leaves_out_what_a_reaches(void **state)
            (const int[]){REPO_COMMENT, REPO_DOCS, REPO_RENAME, REPO_MERGE}, 4);
     expect(f, select_commits(f, "HEAD..HEAD", 0, false), NULL, 0);
     expect(f, select_commits(f, "HEAD~2..", 0, false), (const int[]){REPO_AWAKE, REPO_FASTER}, 2);
+}
+
+// DOCS and MERGE change the README alone.
+static void select_changes_passes_over_what_touches_no_path(void **state)
+{
+    struct helper_opened *f = *state;
+    static const char *const paths[] = {"README.md", "no/such/folder"};
+    struct commit_selection selection = {.range = "v0.1..HEAD",
+                                         .only_changes = true,
+                                         .paths = helper_repo_inputs,
+                                         .path_count = helper_repo_input_count};
+    struct commit_list list = {0};
+    struct error err;
+    assert_int_equal(repository_select(&list, f->open, &selection, &f->arena, &err), 0);
+    expect(f, list,
+           (const int[]){REPO_COMMENT, REPO_RENAME, REPO_SLOWER, REPO_REVERT, REPO_UNBUILDABLE,
+                         REPO_FIXED, REPO_WRONG, REPO_RIGHT, REPO_HANG, REPO_AWAKE, REPO_FASTER},
+           11);
+    assert_int_equal(list.passed_over, 2);
+    selection.steps = 2;
+    assert_int_equal(repository_select(&list, f->open, &selection, &f->arena, &err), 0);
+    expect(f, list, (const int[]){REPO_COMMENT, REPO_FASTER}, 2);
+    selection = (struct commit_selection){
+        .range = "v0.1..v0.2", .only_changes = true, .paths = paths, .path_count = 2};
+    assert_int_equal(repository_select(&list, f->open, &selection, &f->arena, &err), 0);
+    expect(f, list, (const int[]){REPO_COMMENT, REPO_DOCS, REPO_MERGE}, 3);
 }
 
 static void select_first_parent_has_one_commit_per_merge(void **state)
@@ -197,6 +224,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(select_all_is_every_commit_oldest_first),
         cmocka_unit_test(select_range_leaves_out_what_a_reaches),
+        cmocka_unit_test(select_changes_passes_over_what_touches_no_path),
         cmocka_unit_test(select_first_parent_has_one_commit_per_merge),
         cmocka_unit_test(select_all_works_where_head_names_no_branch),
         cmocka_unit_test(select_single_revision_is_that_commit),
