@@ -15,6 +15,9 @@ struct repository {
 
 // libgit2's words for the last failure.
 const char *git_words(void);
+// The commit of a revision as people write it. Caller frees.
+int git_resolve(git_commit **out, const struct repository *repository, const char *revision,
+                struct error *err);
 // The tree of a commit given by full id. Caller frees.
 int git_tree_of(git_tree **out, const struct repository *repository, const char *commit,
                 struct error *err);
