@@ -83,24 +83,33 @@ static bool covers(const struct epoch *e, const struct result *r)
                                      : v->kind == VERDICT_UNDECIDED && v->upper <= most;
 }
 
+static const char *name_of(struct run *run, const struct result *r)
+{
+    char problem[PROBLEM_TEXT];
+    problem_format(problem, &r->problem);
+    return arena_printf(&run->arena, "%s %s ", r->kernel, problem);
+}
+
+// What is accepted and by whom comes first, then what the verdict was.
 static void accept(struct run *run, struct result *r, const struct epoch *e)
 {
+    const char *name = name_of(run, r), *was = r->verdict.sentence;
     const char *size =
         e->removed ? "" : arena_printf(&run->arena, ", up to %+.2f %%", 100 * expm1(e->level));
+    if (strncmp(was, name, strlen(name)) == 0)
+        was += strlen(name);
     r->verdict.kind = VERDICT_ACCEPTED;
     r->verdict.sentence =
-        arena_printf(&run->arena, "%s; accepted in this change%s: %.200s (%.100s)",
-                     r->verdict.sentence, size, e->reason, e->who);
+        arena_printf(&run->arena, "%saccepted in this change%s: %.200s (%.100s); it is %s", name,
+                     size, e->reason, e->who, e->removed ? "gone" : was);
 }
 
 static void accept_removal(struct run *run, struct result *r)
 {
-    char problem[PROBLEM_TEXT];
-    problem_format(problem, &r->problem);
     r->verdict.kind = VERDICT_ACCEPTED;
     r->verdict.cause = CAUSE_NONE;
     r->verdict.sentence = arena_printf(
-        &run->arena, "%s %s was removed, as the policy allows (gate.removed)", r->kernel, problem);
+        &run->arena, "%swas removed, as the policy allows (gate.removed)", name_of(run, r));
 }
 
 void accepting_apply(struct run *run, const struct epoch_list *epochs,

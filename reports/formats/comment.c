@@ -22,8 +22,7 @@ struct line {
 
 static bool worth_a_line(const struct view *view)
 {
-    return view->outcome != OUTCOME_PASSED || view->result->verdict.kind == VERDICT_FASTER ||
-           view->result->verdict.kind == VERDICT_NEW;
+    return view->outcome != OUTCOME_PASSED || view->result->verdict.kind != VERDICT_SAME;
 }
 
 // Views come worst first, so the first of a kernel and verdict is its worst.
@@ -56,14 +55,15 @@ static void put_headline(struct buffer *out, const struct run *run, const struct
                   (size_t)run->conclusion < ARRAY_COUNT(marks) ? marks[run->conclusion] : "",
                   view_conclusion(run->conclusion));
     const char *separator = ": ";
-    for (int kind = 0; kind < VERDICT_KINDS; kind++) {
+    for (size_t k = 0; k < VERDICT_KINDS; k++) {
+        const enum verdict_kind kind = verdict_order[k];
         size_t kernels = 0;
         for (size_t i = 0; i < count; i++)
-            kernels += lines[i].worst->result->verdict.kind == (enum verdict_kind)kind;
+            kernels += lines[i].worst->result->verdict.kind == kind;
         if (!kernels)
             continue;
         buffer_printf(out, "%s%zu %s %s", separator, kernels, plural(kernels, "kernel", "kernels"),
-                      verdict_kind_name((enum verdict_kind)kind));
+                      verdict_kind_name(kind));
         separator = ", ";
     }
     buffer_puts(out, "\n\n");
@@ -83,7 +83,7 @@ static void put_line(struct buffer *out, const struct line *line)
     if (isfinite(view->change))
         buffer_printf(out, " %s", interval);
     buffer_puts(out, " | ");
-    if (isnan(view->change)) {
+    if (isnan(view->change) || r->verdict.kind == VERDICT_ACCEPTED) {
         struct buffer reason = {0};
         view_reason(&reason, view);
         markdown_text(out, reason.bytes ? reason.bytes : "", WORDS_LIMIT);
