@@ -76,6 +76,7 @@ static void attribute_commit(struct series_past *all, size_t count, const size_t
                                                .changed = c != NULL,
                                                .size = c ? c->change.size : 0,
                                                .code_changed = c && c->code_changed,
+                                               .code_known = all[i].newest.code != 0,
                                                .model_changed = c && c->model_changed};
     }
     attribution_find(output, input, count, NULL, 0);

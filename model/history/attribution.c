@@ -28,6 +28,7 @@ const char *attribution_name(enum attribution attribution)
 
 struct tally {
     size_t count, slower, faster;
+    size_t old_slower, old_faster; // of them by code that is not new, or not known
 };
 
 static void tally_add(struct tally *tally, const struct attribution_series *s)
@@ -35,6 +36,9 @@ static void tally_add(struct tally *tally, const struct attribution_series *s)
     tally->count++;
     tally->slower += s->changed && s->size > 0;
     tally->faster += s->changed && s->size < 0;
+    const bool old = !(s->code_changed && s->code_known);
+    tally->old_slower += s->changed && s->size > 0 && old;
+    tally->old_faster += s->changed && s->size < 0 && old;
 }
 
 static size_t moved(const struct tally *tally)
@@ -44,8 +48,9 @@ static size_t moved(const struct tally *tally)
 
 static bool together(const struct tally *tally, double size)
 {
-    size_t same = size > 0 ? tally->slower : tally->faster;
-    return same >= FEWEST && (double)same >= most * (double)tally->count;
+    const size_t same = size > 0 ? tally->slower : tally->faster;
+    const size_t old = size > 0 ? tally->old_slower : tally->old_faster;
+    return old > 0 && same >= FEWEST && (double)same >= most * (double)tally->count;
 }
 
 // Who shares what with one series.

@@ -24,9 +24,10 @@ const char *attribution_name(enum attribution attribution);
 struct attribution_series {
     size_t device; // any numbering
     enum bound bound;
-    bool changed;       // a change point's credible set holds the commit
-    double size;        // of that change, log ratio; its sign is what counts
-    bool code_changed;  // its code id differs from the commit before
+    bool changed;      // a change point's credible set holds the commit
+    double size;       // of that change, log ratio; its sign is what counts
+    bool code_changed; // its code id differs from the commit before, or is not known
+    bool code_known;
     bool model_changed; // the version of the model it is held against does
 };
 
@@ -43,8 +44,10 @@ struct attributed {
 
 // out[i] says of series[i]. A class or device is blamed when at least four fifths of its series,
 // and at least three, changed in one direction; a class only while the rest of its device stayed
-// calm. A model is blamed when that share of the series held against its new version changed, in
-// whichever direction, though their code did not.
+// calm. Neither is blamed when the code of every series that changed so is new and known: then the
+// commit changed them all, as by a shared header or a compiler's flag. A model is blamed when that
+// share of the series held against its new version changed, in whichever direction, though their
+// code did not.
 void attribution_find(struct attributed *out, const struct attribution_series *series, size_t count,
                       const struct attribution_break *breaks, size_t break_count);
 

@@ -84,6 +84,24 @@ static void attribution_of_a_whole_device_is_environment(void **state)
     expect(series, 0, MEMORY + COMPUTE, ATTRIBUTION_ENVIRONMENT);
 }
 
+// A shared header, a compiler's flag: the commit gave all of them other code. One that kept its
+// code and moved with them says that it was the device.
+static void attribution_of_a_commit_that_changed_all_code_is_kernel(void **state)
+{
+    (void)state;
+    struct attribution_series series[ALL];
+    fleet(series);
+    move(series, 0, MEMORY + COMPUTE, 0.05);
+    for (size_t i = 0; i < MEMORY + COMPUTE; i++)
+        series[i].code_changed = true;
+    expect(series, 0, MEMORY + COMPUTE, ATTRIBUTION_ENVIRONMENT); // nobody knows
+    for (size_t i = 0; i < MEMORY + COMPUTE; i++)
+        series[i].code_known = true;
+    expect(series, 0, MEMORY + COMPUTE, ATTRIBUTION_KERNEL);
+    series[2].code_changed = false;
+    expect(series, 0, MEMORY + COMPUTE, ATTRIBUTION_ENVIRONMENT);
+}
+
 static void attribution_of_a_new_model_is_the_model(void **state)
 {
     (void)state;
@@ -148,6 +166,7 @@ int main(void)
         cmocka_unit_test(attribution_of_a_class_is_memory_or_power),
         cmocka_unit_test(attribution_of_a_class_that_scatters_is_kernel),
         cmocka_unit_test(attribution_of_a_whole_device_is_environment),
+        cmocka_unit_test(attribution_of_a_commit_that_changed_all_code_is_kernel),
         cmocka_unit_test(attribution_of_a_new_model_is_the_model),
         cmocka_unit_test(attribution_names_declared_breaks_of_their_device),
         cmocka_unit_test(attribution_ignores_the_order_of_series),
