@@ -130,7 +130,8 @@ static struct bias_table fit(const struct measured_rows *data, const struct judg
     for (size_t i = 0; i < data->count; i++) {
         const struct measured *m = &data->rows[i];
         if (j->predictions[i].feasible && (half < 0 || m->second_half == (half == 1)))
-            rows[count++] = (struct bias_row){m->kernel, j->predictions[i].time_ns, m->time_ns};
+            rows[count++] = (struct bias_row){m->kernel, j->predictions[i].time_ns, m->time_ns,
+                                              j->predictions[i].band};
     }
     struct bias_table out = bias_fit(rows, count);
     free(rows);

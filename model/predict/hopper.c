@@ -2,7 +2,7 @@
 //
 // The model `hopper` as the table of models knows it. Its arithmetic is in parts/hopper*.c and
 // parts/simt.c.
-#include "model/predict/parts/simt.h"
+#include "model/predict/parts/hopper.h"
 
 static enum bound bound_of(const struct hopper_breakdown *b)
 {
@@ -29,8 +29,7 @@ static struct prediction predict(const struct predict_input *in)
     out.time_ns = b.time_ns;
     out.clock_hz = b.clock_hz;
     out.clock_exponent = -b.clocked_ns / b.time_ns;
-    // Spread over shapes of kernels it was not calibrated on; see hopper.h, simt.c.
-    out.band = simt_applies(in) ? 0.12 : 0.06;
+    out.band = b.band;
     out.bound = bound_of(&b);
     const struct prediction_part parts[] = {
         {"launch", b.launch_ns},          {"fill", b.fill_ns},        {"mainloop", b.main_ns},

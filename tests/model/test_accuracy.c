@@ -126,8 +126,8 @@ static void bias_is_the_median_log_ratio_of_its_kernel(void **state)
 {
     (void)state;
     const struct bias_row rows[] = {
-        {"b", 100, 120}, {"a", 100, 90}, {"b", 100, 110}, {"b", 100, 500},
-        {"a", 100, 90},  {"c", 0, 10},   {"c", 10, NAN},
+        {"b", 100, 120, 0}, {"a", 100, 90, 0}, {"b", 100, 110, 0}, {"b", 100, 500, 0},
+        {"a", 100, 90, 0},  {"c", 0, 10, 0},   {"c", 10, NAN, 0},
     };
     struct bias_table t = bias_fit(rows, ARRAY_COUNT(rows));
     assert_int_equal(t.count, 2);
@@ -145,7 +145,7 @@ static void bias_is_the_median_log_ratio_of_its_kernel(void **state)
 static void applied_bias_scales_time_and_parts(void **state)
 {
     (void)state;
-    const struct bias_row rows[] = {{"a", 100, 150}, {"a", 200, 300}};
+    const struct bias_row rows[] = {{"a", 100, 150, 0}, {"a", 200, 300, 0}};
     struct bias_table t = bias_fit(rows, 2);
     struct prediction p = {.feasible = true,
                            .time_ns = 10,
@@ -166,11 +166,30 @@ static void the_band_is_the_spread_of_the_rows(void **state)
     (void)state;
     struct bias_row rows[201];
     for (int i = 0; i < 201; i++) // log ratios evenly from -0.2 to 0.2: MAD 0.1
-        rows[i] = (struct bias_row){"a", 100, 100 * exp(0.002 * (i - 100))};
+        rows[i] = (struct bias_row){"a", 100, 100 * exp(0.002 * (i - 100)), 0};
     struct bias_table t = bias_fit(rows, 201);
     assert_true(fabs(t.items[0].band - 0.14826) < 1e-9);
     assert_true(fabs(t.items[0].log_factor) < 1e-12);
     bias_table_free(&t);
+}
+
+// By hand: sigma^2 : tau^2 = 2 : 1 of a band of 0.3.
+static void a_band_is_a_prior_that_rows_correct(void **state)
+{
+    (void)state;
+    struct bias_row rows[100];
+    double before = 0.3;
+    for (size_t n = 1; n <= 64; n *= 4) {
+        for (size_t i = 0; i < n; i++)
+            rows[i] = (struct bias_row){"a", 100, 100 * exp(0.09), 0.3};
+        struct bias_table t = bias_fit(rows, n);
+        double left = 2 / ((double)n + 2), sigma = n < 5 ? 0.06 : 0.06 * 40 / (40 + (double)n);
+        assert_true(near(t.items[0].log_factor, 0.09 * (1 - left)));
+        assert_true(fabs(t.items[0].band - sqrt(sigma + 0.03 * left)) < 1e-9);
+        assert_true(t.items[0].band < before);
+        before = t.items[0].band;
+        bias_table_free(&t);
+    }
 }
 
 int main(void)
@@ -185,6 +204,7 @@ int main(void)
         cmocka_unit_test(bias_is_the_median_log_ratio_of_its_kernel),
         cmocka_unit_test(applied_bias_scales_time_and_parts),
         cmocka_unit_test(the_band_is_the_spread_of_the_rows),
+        cmocka_unit_test(a_band_is_a_prior_that_rows_correct),
     };
     return cmocka_run_group_tests_name("accuracy", tests, NULL, NULL);
 }

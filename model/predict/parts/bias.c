@@ -13,7 +13,7 @@ enum { FEW_ROWS = 5 };
 // A row's logarithm with the kernel it belongs to.
 struct entry {
     const char *kernel;
-    double log_ratio;
+    double log_ratio, band;
 };
 
 static int by_kernel(const void *left, const void *right)
@@ -47,7 +47,7 @@ static size_t take_valid(struct entry *out, const struct bias_row *rows, size_t 
     for (size_t i = 0; i < count; i++) {
         double ratio = rows[i].measured_ns / rows[i].predicted_ns;
         if (rows[i].predicted_ns > 0 && rows[i].measured_ns > 0 && isfinite(ratio))
-            out[used++] = (struct entry){rows[i].kernel, log(ratio)};
+            out[used++] = (struct entry){rows[i].kernel, log(ratio), rows[i].band};
     }
     return used;
 }
@@ -65,6 +65,22 @@ static struct bias fit_one(const struct entry *entries, size_t count, double *sc
     return out;
 }
 
+// What the prediction's own band says beforehand is corrected by the rows.
+static void settle(struct bias *b, double expected, double rows_sigma)
+{
+    const double kernel_share = 1.0 / 3, prior_rows = 40, n = b->rows;
+    if (!(expected > 0)) {
+        b->band = b->rows < FEW_ROWS ? rows_sigma : b->band;
+        return;
+    }
+    double tau = kernel_share * expected * expected, sigma = expected * expected - tau;
+    double left = sigma / tau / (n + sigma / tau); // of the prior
+    b->log_factor *= 1 - left;
+    if (b->rows >= FEW_ROWS)
+        sigma = (prior_rows * sigma + n * b->band * b->band) / (prior_rows + n);
+    b->band = sqrt(sigma + tau * left);
+}
+
 struct bias_table bias_fit(const struct bias_row *rows, size_t count)
 {
     struct entry *entries = xcalloc(count, sizeof(*entries));
@@ -74,6 +90,7 @@ struct bias_table bias_fit(const struct bias_row *rows, size_t count)
     size_t used = take_valid(entries, rows, count);
     qsort(entries, used, sizeof(*entries), by_kernel);
     out.items = xcalloc(used, sizeof(*out.items));
+    double *expected = xcalloc(used, sizeof(*expected)); // of each kernel, before its rows
     for (size_t begin = 0, end; begin < used; begin = end) {
         for (end = begin + 1; end < used && !by_kernel(&entries[begin], &entries[end]);)
             end++;
@@ -81,12 +98,13 @@ struct bias_table bias_fit(const struct bias_row *rows, size_t count)
         *bias = fit_one(entries + begin, end - begin, deviations + begin);
         memcpy(scratch, deviations + begin, (end - begin) * sizeof(*scratch));
         bias->band = robust_sigma(scratch, end - begin);
+        for (size_t i = begin; i < end; i++)
+            expected[out.count - 1] += entries[i].band / (double)(end - begin);
     }
-    double pooled = used ? robust_sigma(deviations, used) : 0;
-    for (size_t i = 0; i < out.count; i++) {
-        if (out.items[i].rows < FEW_ROWS)
-            out.items[i].band = pooled;
-    }
+    double rows_sigma = used ? robust_sigma(deviations, used) : 0;
+    for (size_t i = 0; i < out.count; i++)
+        settle(&out.items[i], expected[i], rows_sigma);
+    free(expected);
     free(entries);
     free(deviations);
     free(scratch);

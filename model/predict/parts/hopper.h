@@ -58,6 +58,8 @@ struct hopper_breakdown {
     double transpose_ns; // operands that the instruction cannot read as they lie
     double time_ns, clock_hz;
     double clocked_ns; // what of time_ns goes with 1 / clock
+    double band;       // one sigma of log(measured / predicted) for kernels without a bias
+    bool even;         // rows of operands and of C begin where L2 and bulk stores like them
 };
 
 // NULL, or a static text: "infeasible" reasons (registers, shared memory, cluster, profile).

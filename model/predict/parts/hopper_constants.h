@@ -15,37 +15,37 @@
 
 // name, value. One X per number; clk: SM clocks; "area": per 1024 outputs of a tile.
 #define HOPPER_CONSTANTS(X)                                                                        \
-    X(fill_clk, 3365)           /* before the first slab, beside the launch */                     \
-    X(cluster_s, 9.66e-07)      /* more, when blocks come in clusters */                           \
+    X(fill_clk, 3332)           /* before the first slab, beside the launch */                     \
+    X(cluster_s, 9.42e-07)      /* more, when blocks come in clusters */                           \
     X(store_clk, 2000)          /* from the last multiplication to the end */                      \
-    X(store_rate, 0.922)        /* of the DRAM rate: the last tiles' store */                      \
-    X(alone_clk, 58.7)          /* least of an instruction of a warpgroup by itself */             \
-    X(port_bytes_clk, 93.5)     /* into one SM */                                                  \
-    X(l2_rate, 1.366)           /* of the profile's L2 rate at the highest clock */                \
-    X(l2_near, 0.644)           /* weight of what neighbours in the raster ask for together */     \
+    X(store_rate, 0.907)        /* of the DRAM rate: the last tiles' store */                      \
+    X(alone_clk, 58.6)          /* least of an instruction of a warpgroup by itself */             \
+    X(port_bytes_clk, 94.3)     /* into one SM */                                                  \
+    X(l2_rate, 1.380)           /* of the profile's L2 rate at the highest clock */                \
+    X(l2_near, 0.646)           /* weight of what neighbours in the raster ask for together */     \
     X(l2_far, 0.230)            /* more, as operands outgrow the near half */                      \
     X(l2_near_share, 0.327)     /* of L2, which that half keeps */                                 \
-    X(line_64, 1.171)           /* cost of rows that are multiples of 64 bytes only */             \
-    X(line_32, 1.257)           /* of 32 bytes */                                                  \
-    X(line_16, 1.991)           /* of less */                                                      \
-    X(latency_s, 1.107e-06)     /* of a load, from memory under load */                            \
-    X(tile_area_clk, 111.2)     /* a tile's end, of one warpgroup: nothing overlaps it */          \
-    X(tile_next_area_clk, 92.4) /* stored between the next tile's slabs */                         \
-    X(tile_ping_area_clk, 43.5) /* another warpgroup multiplies meanwhile */                       \
-    X(tile_wide_output, 0.825)  /* more, per 2 further bytes of an output */                       \
-    X(tile_swapped, 1.164)      /* times, where operands are swapped */                            \
-    X(restart_clk, 4167)        /* until the multiplications of a block that takes a place */      \
-    X(scattered_area_clk, 761)  /* rows of C that are no multiple of 16 bytes */                   \
-    X(scattered_swapped, 0.241) /* times, where operands are swapped */                            \
-    X(promote_clk, 17.1)        /* FP8 sums promoted: each time */                                 \
-    X(promote_area_clk, 4.17)   /* and of a warpgroup */                                           \
-    X(shared_sm, 0.647)         /* of tile ends, where blocks share an SM */                       \
-    X(reduce_area_clk, 166)     /* adding up a split of K: for every other block's share */        \
-    X(stream_clk, 1998)         /* stream-K: handing sums on */                                    \
-    X(stream_area_clk, 192)     /* and per output */                                               \
-    X(stream_peer_clk, 2427)    /* and for each further block that works on a tile */              \
+    X(line_64, 1.178)           /* cost of rows that are multiples of 64 bytes only */             \
+    X(line_32, 1.266)           /* of 32 bytes */                                                  \
+    X(line_16, 2.010)           /* of less */                                                      \
+    X(latency_s, 1.106e-06)     /* of a load, from memory under load */                            \
+    X(tile_area_clk, 112.7)     /* a tile's end, of one warpgroup: nothing overlaps it */          \
+    X(tile_next_area_clk, 92.1) /* stored between the next tile's slabs */                         \
+    X(tile_ping_area_clk, 43.8) /* another warpgroup multiplies meanwhile */                       \
+    X(tile_wide_output, 0.859)  /* more, per 2 further bytes of an output */                       \
+    X(tile_swapped, 1.173)      /* times, where operands are swapped */                            \
+    X(restart_clk, 4191)        /* until the multiplications of a block that takes a place */      \
+    X(scattered_area_clk, 765)  /* rows of C that are no multiple of 16 bytes */                   \
+    X(scattered_swapped, 0.243) /* times, where operands are swapped */                            \
+    X(promote_clk, 18.4)        /* FP8 sums promoted: each time */                                 \
+    X(promote_area_clk, 4.16)   /* and of a warpgroup */                                           \
+    X(shared_sm, 0.661)         /* of tile ends, where blocks share an SM */                       \
+    X(reduce_area_clk, 159)     /* adding up a split of K: for every other block's share */        \
+    X(stream_clk, 1993)         /* stream-K: handing sums on */                                    \
+    X(stream_area_clk, 191)     /* and per output */                                               \
+    X(stream_peer_clk, 2438)    /* and for each further block that works on a tile */              \
     X(stream_rest, 0.77)        /* of that, when a partial wave is shared out */                   \
-    X(l2_kept, 0.117)           /* of L2: operands that are never read again from DRAM */          \
+    X(l2_kept, 0.114)           /* of L2: operands that are never read again from DRAM */          \
     X(transpose_rate, 0.73)     /* of the DRAM rate: operands turned before the product */
 
 struct hopper_constants {
