@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The main job as it was recorded on two GPUs, over changes whose truth is known: every gate says
+// the truth, in the time that a pull request can wait, as baselines/recorded/gates/README.md has
+// it. The replayed records stand beside the libraries they were made from.
+#include "baselines/store.h"
+#include "model/csv.h"
+#include "tests/helpers/helper_files.h"
+#include "tests/helpers/helper_gates.h"
+#include "tests/helpers/helper_open_store.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define RECORDED TEST_SOURCE "/baselines/recorded/"
+#define PAGE     RECORDED "gates/README.md"
+#define REPLAY   RECORDED "h100/replay/"
+
+static const char *const devices[] = {"h200", "h100"};
+
+static void load_gates(struct store *store, const char *device)
+{
+    struct error err = {""};
+    struct store_counts added;
+    char *path = xprintf(RECORDED "%s/gates/gates.jsonl", device);
+    char *text = helper_read(path, NULL);
+    assert_ok(import_text(store, text, strlen(text), IMPORT_JSON, &added, &err), &err);
+    assert_int_equal(added.runs, 6);
+    free(text);
+    free(path);
+}
+
+static void gate_of(struct run *out, struct store *store, int64_t id)
+{
+    struct error err = {""};
+    assert_ok(store_load_run(out, store, id, &err), &err);
+}
+
+// Only what was changed is blamed, and on all of its problems.
+static void only(const struct run *run, const char *kernel, enum verdict_kind kind, size_t wanted)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < run->count; i++) {
+        const struct result *r = &run->results[i];
+        const bool touched = kernel && strcmp(r->kernel, kernel) == 0;
+        if (touched)
+            found += r->verdict.kind == kind;
+        else if (r->verdict.kind != VERDICT_SAME)
+            fail_msg("%s is %s", r->kernel, verdict_kind_name(r->verdict.kind));
+    }
+    assert_int_equal(found, wanted);
+}
+
+static void each_gate_says_what_is_true(void **state)
+{
+    struct open_store *open = *state;
+    static const struct {
+        const char *kernel;
+        enum verdict_kind kind;
+        size_t series;
+        enum conclusion conclusion;
+    } truth[] = {{NULL, VERDICT_SAME, 0, CONCLUDE_OK},
+                 {NULL, VERDICT_SAME, 0, CONCLUDE_OK},
+                 {"e4m3-persistent", VERDICT_SLOWER, 3, CONCLUDE_REGRESSION},
+                 {NULL, VERDICT_BROKEN, 0, CONCLUDE_BROKEN},
+                 {"tf32-1-mma", VERDICT_BROKEN, 3, CONCLUDE_BROKEN}};
+    int64_t id = 1;
+    for (size_t d = 0; d < ARRAY_COUNT(devices); d++) {
+        load_gates(open->store, devices[d]);
+        for (size_t i = 0; i < ARRAY_COUNT(truth); i++, id++) {
+            struct run run = {0};
+            gate_of(&run, open->store, id);
+            assert_int_equal(run.conclusion, truth[i].conclusion);
+            if (truth[i].kernel || truth[i].conclusion == CONCLUDE_OK) {
+                assert_int_equal(run.count, 113);
+                only(&run, truth[i].kernel, truth[i].kind, truth[i].series);
+            }
+            run_free(&run);
+        }
+        id++; // 43d5216, whose gate has a test of its own
+    }
+}
+
+static void two_series_gained_by_43d5216_and_none_lost(void **state)
+{
+    struct open_store *open = *state;
+    for (size_t d = 0; d < ARRAY_COUNT(devices); d++) {
+        struct run run = {0};
+        size_t faster = 0;
+        load_gates(open->store, devices[d]);
+        gate_of(&run, open->store, 6 * (int64_t)(d + 1));
+        assert_int_equal(strncmp(run.head.id, "43d5216", 7), 0);
+        for (size_t i = 0; i < run.count; i++) {
+            const struct result *r = &run.results[i];
+            assert_int_not_equal(r->verdict.kind, VERDICT_SLOWER);
+            faster += r->verdict.kind == VERDICT_FASTER;
+        }
+        assert_int_equal(faster, 2);
+        run_free(&run);
+    }
+}
+
+// A commit that touches one kernel is gated in a minute, one that touches none in five seconds, and
+// the page has the times.
+static void a_gate_takes_seconds(void **state)
+{
+    (void)state;
+    for (size_t d = 0; d < ARRAY_COUNT(devices); d++) {
+        struct csv csv;
+        char *path = xprintf(RECORDED "%s/gates/steps.csv", devices[d]);
+        csv_open(&csv, path);
+        for (size_t row = 0; row < csv.count; row++) {
+            const char *step = csv_field(&csv, row, "step");
+            const double seconds = csv_number(&csv, row, "seconds");
+            char text[32];
+            if (strcmp(step, "none") == 0)
+                assert_true(seconds <= 5);
+            if (strcmp(step, "slower") == 0 || strcmp(step, "wrong") == 0)
+                assert_true(seconds <= 60);
+            snprintf(text, sizeof(text), "%.1f s", seconds);
+            if (row < 6 && !helper_says(PAGE, text))
+                fail_msg("the page does not say %s", text);
+        }
+        csv_free(&csv);
+        free(path);
+    }
+}
+
+// Replayed and launched from the library, in both orders: within 0.1 % above 100 us, and within
+// 0.3 % at 10 to 45 us.
+static void a_record_takes_its_librarys_time(void **state)
+{
+    (void)state;
+    struct csv csv;
+    size_t large = 0, small = 0;
+    csv_open(&csv, REPLAY "replay.csv");
+    for (size_t row = 0; row + 12 <= csv.count; row++) {
+        double sum = 0, us = 0;
+        if (strcmp(csv_field(&csv, row, "arms"), "library-record") != 0 ||
+            csv_number(&csv, row, "block") != 0)
+            continue;
+        for (size_t i = 0; i < 12; i++) { // six blocks each way
+            const bool forth = strcmp(csv_field(&csv, row + i, "arms"), "library-record") == 0;
+            sum += (forth ? 1 : -1) * csv_number(&csv, row + i, "ratio_pct") / 12;
+            us += csv_number(&csv, row + i, "base_us") / 12;
+        }
+        if (us > 100 && fabs(sum) > 0.1)
+            fail_msg("%s: %+.3f %%", csv_field(&csv, row, "kernel"), sum);
+        if (us < 45 && fabs(sum) > 0.3)
+            fail_msg("%s: %+.3f %%", csv_field(&csv, row, "kernel"), sum);
+        large += us > 100;
+        small += us < 45;
+        char text[32];
+        snprintf(text, sizeof(text), "%+.3f %%", sum);
+        if ((us > 100 || us < 45) && !helper_says(REPLAY "README.md", text))
+            fail_msg("%s: the page does not say %s", csv_field(&csv, row, "kernel"), text);
+    }
+    csv_free(&csv);
+    assert_int_equal(large, 9);
+    assert_int_equal(small, 6);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(each_gate_says_what_is_true, open_store_set_up,
+                                        open_store_tear_down),
+        cmocka_unit_test_setup_teardown(two_series_gained_by_43d5216_and_none_lost,
+                                        open_store_set_up, open_store_tear_down),
+        cmocka_unit_test(a_gate_takes_seconds),
+        cmocka_unit_test(a_record_takes_its_librarys_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
