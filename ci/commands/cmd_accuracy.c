@@ -5,6 +5,7 @@
 #include "ci/command.h"
 #include "ci/commands/measured.h"
 #include "ci/settings/bias_file.h"
+#include "ci/settings/gpu_file.h"
 #include "ci/settings/options.h"
 #include "ci/settings/rows.h"
 #include "ci/settings/text_file.h"
@@ -18,7 +19,9 @@
 enum { MODELS_MOST = 16, FILES_MOST = 64 };
 
 struct arguments {
-    const char *csv[FILES_MOST], *store, *gpu, *fit, *svg, *scurve;
+    const char *csv[FILES_MOST], *store, *fit, *svg, *scurve;
+    struct gpu_option gpu;
+    struct gpu_profile profile;
     size_t csv_count, worst;
     const struct model *models[MODELS_MOST]; // none: all
     size_t model_count;
@@ -33,7 +36,6 @@ static const struct argp_option table[] = {
     {"store", 's', "FILE", 0, "Measured rows of a store's newest run", 0},
     {"run", OPT_RUN, "ID", 0, "Of this run of the store", 0},
     {"model", 'm', "NAME", 0, "Only this model; may be given again [all]", 0},
-    {"gpu", 'g', "NAME", 0, "Profile of a CSV's rows [h200-sxm]", 0},
     {"fit", OPT_FIT, "FILE", 0, "Write one bias per kernel, fitted for the first model", 0},
     {"svg", OPT_SVG, "FILE", 0, "S-curve of the first model, as a figure", 0},
     {"scurve", OPT_SCURVE, "FILE", 0, "S-curve of the first model, as CSV", 0},
@@ -59,6 +61,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct arguments *a = state->input;
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &a->gpu;
+        return 0;
     case OPT_CSV:
         if (a->csv_count == FILES_MOST)
             argp_error(state, "at most %d files", FILES_MOST);
@@ -75,9 +80,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case 'm':
         return add_model(a, arg, state);
-    case 'g':
-        a->gpu = arg;
-        return 0;
     case OPT_FIT:
         a->fit = arg;
         return 0;
@@ -96,7 +98,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
+static const struct argp_child children[] = {{&gpu_argp, 0, NULL, 0}, {0}};
 static const struct argp argp = {
+    .children = children,
     .options = table,
     .parser = parse,
     .doc =
@@ -333,12 +337,11 @@ static int judge_all(const struct arguments *a, const struct measured_rows *data
     return 0;
 }
 
-static int from_csv(struct measured_rows *data, const struct arguments *a, struct error *err)
+static int from_csv(struct measured_rows *data, struct arguments *a, struct error *err)
 {
-    struct row defaults = {.input.gpu = gpu_find(a->gpu)};
-    if (!defaults.input.gpu)
-        return error_set(err, "%.60s: no such profile; `plumb list gpus` names those there are",
-                         a->gpu);
+    if (gpu_option_resolve(&a->profile, &a->gpu, err))
+        return -1;
+    const struct row defaults = {.input.gpu = &a->profile.gpu};
     for (size_t i = 0; i < a->csv_count; i++) {
         if (measured_from_csv(data, a->csv[i], &defaults, err))
             return -1;
@@ -350,7 +353,7 @@ static int from_csv(struct measured_rows *data, const struct arguments *a, struc
 
 static int run_accuracy(int argc, char **argv)
 {
-    struct arguments a = {.gpu = "h200-sxm"};
+    struct arguments a = {.gpu.name = "h200-sxm"};
     struct measured_rows data = {0};
     struct error err;
     int code = options_parse(&argp, argc, argv, &a);
@@ -363,6 +366,7 @@ static int run_accuracy(int argc, char **argv)
         result = judge_all(&a, &data, &err);
     }
     measured_free(&data);
+    gpu_profile_free(&a.profile);
     return result ? fail(&err) : CONCLUDE_OK;
 }
 

@@ -3,8 +3,10 @@
 // plumb calibrate: measures a device's profile with micro-benchmarks and keeps it in the store.
 // Readings that do not repeat are refused by name.
 #include "ci/command.h"
+#include "ci/settings/gpu_file.h"
 #include "ci/settings/options.h"
 #include "ci/settings/profile.h"
+#include "ci/settings/text_file.h"
 
 #include <stdio.h>
 
@@ -42,19 +44,35 @@ static const struct argp argp = {
     .doc =
         "Measures the profile of every device of the policy that is here.\v"
         "Each figure is read at least three times; one whose readings do not agree is refused by "
-        "name and the shipped figure stays. `plumb list devices` shows every number's origin.",
+        "name and the shipped figure stays. `plumb list devices` shows every number's origin. With "
+        "-o "
+        "FILE (here a file, not a folder) the profile is written there too, for --gpu FILE on "
+        "machines without that device.",
     .children = children,
 };
 
-static int calibrate_station(struct context *context, struct station *station, const char *only,
-                             struct error *err)
+static int write_profile(const char *path, const struct station *station, struct error *err)
+{
+    struct buffer text = {0};
+    struct gpu gpu = station->gpu;
+    gpu.summary = station->device.name;
+    gpu_file_write(&text, &gpu);
+    int status = text_file_write(path, &text, err);
+    buffer_free(&text);
+    return status;
+}
+
+static int calibrate_station(struct context *context, struct station *station,
+                             const struct arguments *a, struct error *err)
 {
     struct bench *bench = NULL;
     if (context_bench(&bench, context, station, NULL, 0, 0, err))
         return -1;
     printf("%s: %s\n", station->policy->name, station->device.name);
-    int status = profile_measure(station, context, bench, only, stdout, err);
+    int status = profile_measure(station, context, bench, a->only, stdout, err);
     bench_stop(bench);
+    if (status == 0 && a->options.out)
+        status = write_profile(a->options.out, station, err);
     return status;
 }
 
@@ -64,12 +82,14 @@ static int calibrate(struct context *context, const struct arguments *a, struct 
         context_store(context, STORE_WRITE, err) || context_builder(context, err) ||
         context_stations(context, err))
         return -1;
+    if (a->options.out && context->station_count > 1)
+        return error_set(err, "--out takes one device; choose it with --device");
     for (size_t i = 0; i < context->station_count; i++) {
         const struct station *station = &context->stations[i];
         if (a->options.dry_run)
             printf("dry run: %s: %s would be calibrated\n", station->policy->name,
                    station->device.name);
-        else if (calibrate_station(context, &context->stations[i], a->only, err))
+        else if (calibrate_station(context, &context->stations[i], a, err))
             return -1;
     }
     return 0;

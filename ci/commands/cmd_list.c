@@ -4,6 +4,7 @@
 // models, GPU profiles with the origin of every number, devices, reports.
 #include "ci/command.h"
 #include "ci/gate/coverage.h"
+#include "ci/settings/gpu_file.h"
 #include "ci/settings/options.h"
 #include "ci/settings/profile.h"
 #include "model/predict.h"
@@ -40,7 +41,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp_child children[] = {{&options_argp, 0, NULL, 0}, {0}};
 static const struct argp argp = {
     .parser = parse,
-    .args_doc = "kernels [REV] | series [REV] | models | gpus [NAME] | devices | reports",
+    .args_doc = "kernels [REV] | series [REV] | models | gpus [NAME|FILE] | devices | reports",
     .doc = "Lists what there is.\v"
            "Kernels and series need no device. `series` says which kernels the policy measures on "
            "which problems, and fails (exit code 4) when a kernel has no section or does none of "
@@ -50,16 +51,16 @@ static const struct argp argp = {
 
 static int list_gpus(const char *name, struct error *err)
 {
-    if (name && !gpu_find(name))
-        return error_set(err, "%.60s: no such profile; `plumb list gpus` names those there are",
-                         name);
-    for (size_t i = 0; i < gpu_count; i++) {
-        if (name && gpus[i] != gpu_find(name))
-            continue;
+    for (size_t i = 0; i < gpu_count && !name; i++)
         printf("%-16s %s\n", gpus[i]->name, gpus[i]->summary);
-        if (name)
-            profile_print(stdout, gpus[i]);
-    }
+    if (!name)
+        return 0;
+    struct gpu_profile profile;
+    if (gpu_option_resolve(&profile, &(struct gpu_option){.name = name}, err))
+        return -1;
+    printf("%-16s %s\n", profile.gpu.name, profile.gpu.summary);
+    profile_print(stdout, &profile.gpu);
+    gpu_profile_free(&profile);
     return 0;
 }
 

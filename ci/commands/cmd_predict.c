@@ -4,6 +4,7 @@
 #include "ci/command.h"
 #include "ci/commands/rows_print.h"
 #include "ci/settings/bias_file.h"
+#include "ci/settings/gpu_file.h"
 #include "ci/settings/options.h"
 #include "ci/settings/rows.h"
 #include "ci/settings/text_file.h"
@@ -15,7 +16,9 @@
 #include <string.h>
 
 struct arguments {
-    const char *model, *gpu, *csv, *trace, *svg, *bias;
+    const char *model, *csv, *trace, *svg, *bias;
+    struct gpu_option gpu;
+    struct gpu_profile profile;
     enum format format;
     bool explain;
     struct row defaults; // traits, clock and L2 rate given as options
@@ -40,7 +43,6 @@ enum {
 
 static const struct argp_option table[] = {
     {"model", 'm', "NAME", 0, "Model [hopper]; `plumb list models`", 0},
-    {"gpu", 'g', "NAME", 0, "Profile [h200-sxm]; `plumb list gpus`", 0},
     {"csv", OPT_CSV, "FILE", 0, "Problems and kernels as CSV, - for standard input", 0},
     {"format", OPT_FORMAT, "csv|json|table", 0, "Output [csv for --csv, else table]", 0},
     {"explain", OPT_EXPLAIN, NULL, 0, "Print each prediction's parts instead", 0},
@@ -128,11 +130,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct arguments *a = state->input;
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &a->gpu;
+        return 0;
     case 'm':
         a->model = arg;
-        return 0;
-    case 'g':
-        a->gpu = arg;
         return 0;
     case OPT_CSV:
         a->csv = arg;
@@ -164,7 +166,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
+static const struct argp_child children[] = {{&gpu_argp, 0, NULL, 0}, {0}};
 static const struct argp argp = {
+    .children = children,
     .options = table,
     .parser = parse,
     .args_doc = "[PROBLEM...]",
@@ -281,15 +285,14 @@ static int predict(struct arguments *a, struct error *err)
     const struct model *model = model_find(a->model);
     const char *path = !a->csv ? "arguments" : strcmp(a->csv, "-") ? a->csv : "stdin";
     struct csv csv = {0};
-    a->defaults.input.gpu = gpu_find(a->gpu);
     if (!model)
         return error_set(err, "%.60s: no such model; `plumb list models` names those there are",
                          a->model);
-    if (!a->defaults.input.gpu)
-        return error_set(err, "%.60s: no such profile; `plumb list gpus` names those there are",
-                         a->gpu);
     if ((a->trace || a->svg) && strcmp(model->name, "ws-pipeline"))
         return error_set(err, "--trace and --svg draw the model ws-pipeline, not %s", model->name);
+    if (gpu_option_resolve(&a->profile, &a->gpu, err))
+        return -1;
+    a->defaults.input.gpu = &a->profile.gpu;
     if (a->csv ? rows_open(&csv, a->csv, err) : words_to_csv(&csv, a, err))
         return -1;
     struct bias_table biases = {0};
@@ -307,12 +310,14 @@ static int predict(struct arguments *a, struct error *err)
 
 static int run_predict(int argc, char **argv)
 {
-    struct arguments a = {.model = "hopper", .gpu = "h200-sxm"};
+    struct arguments a = {.model = "hopper", .gpu.name = "h200-sxm"};
     struct error err;
     int code = options_parse(&argp, argc, argv, &a);
     if (code)
         return code - 1;
-    return predict(&a, &err) ? fail(&err) : CONCLUDE_OK;
+    code = predict(&a, &err) ? fail(&err) : CONCLUDE_OK;
+    gpu_profile_free(&a.profile);
+    return code;
 }
 
 const struct command command_predict = {

@@ -2,6 +2,7 @@
 //
 // plumb select: the tile and group a model would choose for a problem. No GPU is needed.
 #include "ci/command.h"
+#include "ci/settings/gpu_file.h"
 #include "ci/settings/options.h"
 #include "model/predict/parts/origami.h"
 #include "model/predict/parts/select.h"
@@ -10,7 +11,8 @@
 #include <string.h>
 
 struct arguments {
-    const char *model, *gpu;
+    const char *model;
+    struct gpu_option gpu;
     struct origami_search search;
     char **problems;
     size_t problem_count, top;
@@ -20,7 +22,6 @@ enum { OPT_REGISTERS = 1000, OPT_PIPELINE, OPT_SPLIT, OPT_TOP, TOP_MOST = 100 };
 
 static const struct argp_option table[] = {
     {"model", 'm', "NAME", 0, "Model [origami]; `plumb list models`", 0},
-    {"gpu", 'g', "NAME", 0, "Profile [h200-sxm]; `plumb list gpus`", 0},
     {"registers", OPT_REGISTERS, NULL, 0, "Leave out tiles that spill registers (origami)", 0},
     {"pipeline", OPT_PIPELINE, NULL, 0, "Search stages and warps too (origami)", 0},
     {"split-k", OPT_SPLIT, NULL, 0, "Search splits of K too (origami)", 0},
@@ -32,11 +33,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct arguments *a = state->input;
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &a->gpu;
+        return 0;
     case 'm':
         a->model = arg;
-        return 0;
-    case 'g':
-        a->gpu = arg;
         return 0;
     case OPT_REGISTERS:
         a->search.registers = true;
@@ -63,7 +64,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
+static const struct argp_child children[] = {{&gpu_argp, 0, NULL, 0}, {0}};
 static const struct argp argp = {
+    .children = children,
     .options = table,
     .parser = parse,
     .args_doc = "MxNxK[:TYPE]...",
@@ -105,16 +108,12 @@ static int choose(const struct arguments *a, const struct model *model, const st
     return 0;
 }
 
-static int choose_all(const struct arguments *a, struct error *err)
+static int choose_all(const struct arguments *a, const struct gpu *gpu, struct error *err)
 {
     const struct model *model = model_find(a->model);
-    const struct gpu *gpu = gpu_find(a->gpu);
     if (!model)
         return error_set(err, "%.60s: no such model; `plumb list models` names those there are",
                          a->model);
-    if (!gpu)
-        return error_set(err, "%.60s: no such profile; `plumb list gpus` names those there are",
-                         a->gpu);
     if ((a->search.registers || a->search.pipeline || a->search.split_k) &&
         strcmp(model->name, "origami"))
         return error_set(err, "--registers, --pipeline and --split-k belong to the model origami");
@@ -130,12 +129,17 @@ static int choose_all(const struct arguments *a, struct error *err)
 
 static int run_select(int argc, char **argv)
 {
-    struct arguments a = {.model = "origami", .gpu = "h200-sxm", .top = 1};
+    struct arguments a = {.model = "origami", .gpu.name = "h200-sxm", .top = 1};
+    struct gpu_profile profile;
     struct error err;
     int code = options_parse(&argp, argc, argv, &a);
     if (code)
         return code - 1;
-    return choose_all(&a, &err) ? fail(&err) : CONCLUDE_OK;
+    if (gpu_option_resolve(&profile, &a.gpu, &err))
+        return fail(&err);
+    code = choose_all(&a, &profile.gpu, &err) ? fail(&err) : CONCLUDE_OK;
+    gpu_profile_free(&profile);
+    return code;
 }
 
 const struct command command_select = {

@@ -57,12 +57,12 @@ static int from_run(struct measured_rows *data, const struct run *run, struct er
 {
     for (size_t i = 0; i < run->count; i++) {
         const struct result *r = &run->results[i];
-        const char *profile = run->devices[r->device].profile;
         double time_ns = measurement_time_ns(&r->head);
-        if (r->head.state != MEASURED_OK || !(time_ns > 0) || !profile || !profile[0])
+        if (r->head.state != MEASURED_OK || !(time_ns > 0))
             continue;
         struct row row = {.problem = r->problem, .traits = r->traits};
-        row.input.gpu = gpu_find(profile);
+        if (data->profiles[r->device].sm_count.value > 0)
+            row.input.gpu = &data->profiles[r->device];
         row.input.clock_hz = measurement_clock_hz(&r->head);
         if (row.input.gpu) // a host's own profile is not shipped
             add_row(data, &row, r->kernel, time_ns);
@@ -70,6 +70,25 @@ static int from_run(struct measured_rows *data, const struct run *run, struct er
     if (data->count == 0)
         return error_set(err, "run %lld has no correct measurement on a device with a profile",
                          (long long)run->id);
+    return 0;
+}
+
+static int read_profiles(struct measured_rows *data, const struct run *run, struct store *store,
+                         struct error *err)
+{
+    data->profiles = xcalloc(run->device_count, sizeof(*data->profiles));
+    for (size_t i = 0; i < run->device_count; i++) {
+        const struct device *device = &run->devices[i];
+        const struct gpu *shipped = device->profile ? gpu_find(device->profile) : NULL;
+        struct gpu measured = {0};
+        bool found = false;
+        if (shipped)
+            data->profiles[i] = *shipped;
+        if (store_load_profile(&measured, &found, store, device->uuid, &data->arena, err))
+            return -1;
+        if (found)
+            gpu_overlay(&data->profiles[i], &measured);
+    }
     return 0;
 }
 
@@ -84,6 +103,8 @@ int measured_from_store(struct measured_rows *data, const char *path, int64_t id
         result = error_set(err, "%s holds no finished run", path);
     if (result == 0)
         result = store_load_run(&run, store, id, err);
+    if (result == 0)
+        result = read_profiles(data, &run, store, err);
     if (result == 0)
         result = from_run(data, &run, err);
     run_free(&run);
@@ -110,5 +131,7 @@ void measured_split(struct measured_rows *data)
 void measured_free(struct measured_rows *rows)
 {
     free(rows->rows);
+    free(rows->profiles);
+    arena_free(&rows->arena);
     *rows = (struct measured_rows){0};
 }

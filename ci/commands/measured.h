@@ -20,12 +20,15 @@ struct measured {
 struct measured_rows {
     struct measured *rows;
     size_t count, room;
+    struct gpu *profiles; // of a run's devices, as measured there where they were
+    struct arena arena;   // owns the profiles' texts
 };
 
 // Adds the rows of one file that have a measured time.
 int measured_from_csv(struct measured_rows *out, const char *path, const struct row *defaults,
                       struct error *err);
-// The correct measurements of a run, 0: the newest; on devices whose profile is known.
+// The correct measurements of a run, 0: the newest; on devices whose profile is known. What
+// `plumb calibrate` measured of a device, and the store holds, comes before the shipped figures.
 int measured_from_store(struct measured_rows *out, const char *path, int64_t run,
                         struct error *err);
 // Puts every other shape, in the order of their first appearance, into the second half, so that

@@ -226,9 +226,9 @@ static void select_prints_the_published_choices(void **state)
     (void)state;
     struct csv t = table_read("conformance_origami_select.csv");
     for (size_t row = 0; row < t.count; row++) {
-        char *line =
-                 xprintf("select --model origami --gpu rtx4090 %sx%sx%s", table_text(&t, row, "m"),
-                         table_text(&t, row, "n"), table_text(&t, row, "k")),
+        char *line = xprintf("select --model origami --gpu rtx4090 %sx%sx%s:FP16",
+                             table_text(&t, row, "m"), table_text(&t, row, "n"),
+                             table_text(&t, row, "k")),
              *text;
         char *expected = xprintf(" tile %sx%sx%s group %s ", table_text(&t, row, "block_0"),
                                  table_text(&t, row, "block_1"), table_text(&t, row, "block_2"),

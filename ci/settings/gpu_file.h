@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// GPU profiles that are not shipped: as a git-config file, or a shipped one with figures set on the
+// command line.
+//
+//     [gpu "my-gpu"]
+//         base = h100-sxm               ; optional: what the file does not say is taken from there
+//         summary = NVIDIA H100 PCIe, two slots
+//         match = NVIDIA H100 PCIe      ; optional: in the driver's name of the device
+//     [figure "dram_bytes_s"]
+//         value = 1.93 TB/s
+//         source = read of 2 GiB, measured here
+//
+// Keys are those of `plumb list gpus NAME`. A value may carry a unit that fits its key: Hz, kHz,
+// MHz, GHz (_hz); B/s, GB/s, TB/s (_bytes_s); B/clk (_bytes_clk); B, KiB, MiB, GiB (_bytes); s, us,
+// ns (_s); clk (_clk); W (_w); without one it is in the first of these. Every figure names its
+// source.
+#ifndef PLUMB_GPU_FILE_H
+#define PLUMB_GPU_FILE_H
+
+#include "model/buffer.h"
+#include "model/gpu.h"
+
+#include <argp.h>
+
+struct gpu_profile {
+    struct gpu gpu;
+    struct arena arena; // owns its texts
+};
+
+int gpu_file_read(struct gpu_profile *out, const char *path, struct error *err);
+// Writes what is known of `gpu`, so that gpu_file_read() gives it back.
+void gpu_file_write(struct buffer *out, const struct gpu *gpu);
+void gpu_profile_free(struct gpu_profile *profile);
+
+// The options --gpu NAME|FILE and --set KEY=VALUE: a child parser, whose input is this struct.
+enum { GPU_SETS_MOST = 64 };
+struct gpu_option {
+    const char *name; // shipped, or a file; preset with the default
+    const char *sets[GPU_SETS_MOST];
+    size_t set_count;
+};
+extern const struct argp gpu_argp;
+// The profile that the options ask for. Free with gpu_profile_free().
+int gpu_option_resolve(struct gpu_profile *out, const struct gpu_option *option, struct error *err);
+
+#endif
