@@ -144,6 +144,7 @@ enum verdict_limit {
     LIMIT_SECONDS, // the time of the gate
     LIMIT_PAIRS,   // its budget of pairs
     LIMIT_MARGIN,  // it is as large as the margin: more pairs say so again
+    LIMIT_NOISE,   // its pairs scatter too much for this margin, however many
     LIMIT_PLACES   // its processes contradict each other
 };
 

@@ -59,6 +59,14 @@ static const char *next_step(const struct verdict *v, const struct policy_gate *
     case LIMIT_MARGIN:
         return "it is about as large as the margin, so more pairs would say the same: set "
                "gate.margin below or above it";
+    case LIMIT_NOISE:
+        return v->detectable > 0
+                   ? arena_printf(
+                         arena,
+                         "its pairs scatter too much for a margin of %.2g %%: measure on a "
+                         "quieter machine, or set gate.margin = %.0f%%",
+                         100 * v->margin, ceil(100 * expm1(v->detectable)))
+                   : "its pairs scatter too much for the margin: measure on a quieter machine";
     case LIMIT_PLACES:
         return arena_printf(arena,
                             "more processes show how places differ: set gate.processes = %u "

@@ -211,11 +211,12 @@ static double detectable_by(const struct verdict *v, const struct gate_policy *p
 static void find_limit(struct verdict *out, const struct gate_series *series,
                        const struct gate_decision *d)
 {
-    const double more = gate_missing_pairs(series, d);
+    const double more = gate_missing_pairs(series, d), margin = series->policy.margin;
+    const bool near = fabs(fabs(d->log_ratio) - margin) < 0.25 * margin;
     if (d->placement)
         out->limit = LIMIT_PLACES;
     else if (!isfinite(more))
-        out->limit = LIMIT_MARGIN;
+        out->limit = near ? LIMIT_MARGIN : LIMIT_NOISE;
     else
         out->limit = d->next == GATE_DONE ? LIMIT_PAIRS : LIMIT_SECONDS;
     out->more_pairs = isfinite(more) ? (uint32_t)more : 0;

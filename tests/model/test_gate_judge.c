@@ -182,6 +182,17 @@ static void open_verdict_says_what_ended_it(void **state)
     const struct verdict at_margin = stored_judge(margin, &policy);
     assert_int_equal(at_margin.kind, VERDICT_UNDECIDED);
     assert_int_equal(at_margin.limit, LIMIT_MARGIN);
+    // No change, and pairs that scatter by a hundred margins.
+    struct stored *loud = stored_new();
+    struct random random = {5};
+    double noise = 0;
+    for (uint32_t i = 0; i < 64; i++)
+        store_pair(loud, 1e6, 1e6 * exp(i % 2 ? -noise : (noise = 0.3 * random_normal(&random))),
+                   i % 3 == 0, i, 0);
+    const struct verdict noisy = stored_judge(loud, &policy);
+    assert_int_equal(noisy.kind, VERDICT_UNDECIDED);
+    assert_int_equal(noisy.limit, LIMIT_NOISE);
+    stored_free(loud);
     stored_free(budget);
     stored_free(margin);
 }
