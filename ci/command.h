@@ -1,15 +1,86 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A command of the program. One file each, ci/cmd_<name>.c, which defines
-// `const struct command command_<name>`; the file's name is its registration.
+// A command of the program: a table of options and a function. One file each,
+// ci/commands/cmd_<name>.c, which defines `const struct command command_<name>`; the file's name is
+// its registration. ci/command.c parses the options, opens and closes the context, and says what
+// failed.
 #ifndef PLUMB_COMMAND_H
 #define PLUMB_COMMAND_H
 
+#include "ci/settings/context.h"
+#include "model/result.h"
+
+#include <stddef.h>
+
+// An option, and the member of `struct arguments` that its text goes to. The macros below fill it.
+struct command_option {
+    const char *name;  // --NAME; NULL ends a table
+    int letter;        // -L, 0: none
+    const char *value; // what `--help` calls its text; NULL: it takes none
+    const char *help;
+    enum { OPTION_IS_FLAG, OPTION_IS_TEXT, OPTION_IS_COUNT, OPTION_IS_RUN, OPTION_IS_OWN } kind;
+    size_t member;
+    int64_t least, most;                            // of a count
+    int (*take)(void *arguments, const char *text); // of its own kind; -1: refused
+    const char *must;                               // then said: "--NAME=TEXT: MUST"
+};
+#define OPTION_MEMBER(of) offsetof(struct arguments, of)
+// bool, true when it is given
+#define OPTION_FLAG(long_name, short_name, text, of)                                               \
+    {                                                                                              \
+        .name = (long_name), .letter = (short_name), .help = (text), .kind = OPTION_IS_FLAG,       \
+        .member = OPTION_MEMBER(of)                                                                \
+    }
+// const char *
+#define OPTION_TEXT(long_name, short_name, shown, text, of)                                        \
+    {                                                                                              \
+        .name = (long_name), .letter = (short_name), .value = (shown), .help = (text),             \
+        .kind = OPTION_IS_TEXT, .member = OPTION_MEMBER(of)                                        \
+    }
+// uint32_t, from `low` to `high`
+#define OPTION_COUNT(long_name, shown, text, of, low, high)                                        \
+    {                                                                                              \
+        .name = (long_name), .value = (shown), .help = (text), .kind = OPTION_IS_COUNT,            \
+        .member = OPTION_MEMBER(of), .least = (low), .most = (high)                                \
+    }
+// int64_t, the number of a stored run
+#define OPTION_RUN(long_name, text, of)                                                            \
+    {                                                                                              \
+        .name = (long_name), .value = "ID", .help = (text), .kind = OPTION_IS_RUN,                 \
+        .member = OPTION_MEMBER(of)                                                                \
+    }
+// What none of these is: `taker` reads the text, and `needs` says what it must be.
+#define OPTION_OWN(long_name, short_name, shown, text, taker, needs)                               \
+    {                                                                                              \
+        .name = (long_name), .letter = (short_name), .value = (shown), .help = (text),             \
+        .kind = OPTION_IS_OWN, .take = (taker), .must = (needs)                                    \
+    }
+
 struct command {
     const char *name;
-    const char *summary; // one line for `plumb --help`
-    // argv[0] is the command's name. Returns the exit code (enum conclusion).
-    int (*run)(int argc, char **argv);
+    const char *summary;        // one line for `plumb --help`
+    const char *words;          // what may stand beside the options, as `--help` shows it, or NULL
+    size_t words_least;         // fewer: the usage is printed
+    size_t words_most;          // more is refused
+    const char *doc;            // for `plumb NAME --help`; "\v" between first and last part
+    enum shared_options shared; // those of struct options that it takes
+    const struct command_option *options; // its own, NULL: none
+    // Its `struct arguments`, which begins with `struct options options`; `defaults` is one, or
+    // NULL for zeros.
+    size_t size;
+    const void *defaults;
+    // Whether the arguments go together, and what follows from them; NULL: they always do.
+    int (*check)(void *arguments, struct error *err);
+    // The work. The context has its options and is otherwise empty: what is opened in it is closed
+    // afterwards. *out, CONCLUDE_OK at first, is the exit code.
+    int (*run)(enum conclusion *out, struct context *context, void *arguments, struct error *err);
 };
+enum { WORDS_ANY = 1 << 20 };
+
+// Whoever read standard output has gone (`| head`), so that nobody misses the rest.
+bool reader_left(void);
+
+// argv[0] is the command's name. Returns the exit code.
+int command_call(const struct command *command, int argc, char **argv);
 
 #endif

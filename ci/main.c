@@ -2,7 +2,6 @@
 //
 // The program: finds the command and runs it. Start reading at pipeline.c.
 #include "ci/command.h"
-#include "ci/settings/options.h"
 #include "model/base.h"
 #include "model/result.h"
 
@@ -118,7 +117,7 @@ static int run_command(int argc, char **argv)
     }
     for (size_t i = 0; i < ARRAY_COUNT(commands); i++) {
         if (strcmp(commands[i]->name, name) == 0)
-            return commands[i]->run(argc - 1, argv + 1);
+            return command_call(commands[i], argc - 1, argv + 1);
     }
     const char *meant = closest(name);
     if (meant)

@@ -4,7 +4,6 @@
 // a pull request shows them to a reviewer. Nothing else is changed; the store is only read.
 #include "ci/command.h"
 #include "ci/history/epochs_file.h"
-#include "ci/settings/options.h"
 #include "ci/settings/store_option.h"
 #include "ci/settings/text_file.h"
 
@@ -21,22 +20,6 @@ struct arguments {
     double level;
     bool has_level, dry_run;
     int64_t run_id;
-    char **patterns;
-    int pattern_count;
-};
-
-enum { OPT_LEVEL = 2000, OPT_WHO, OPT_FILE, OPT_COMMIT, OPT_RUN };
-
-static const struct argp_option table[] = {
-    {"reason", 'm', "TEXT", 0, "Why it is accepted; needed", 1},
-    {"run", OPT_RUN, "ID", 0, "The gate's run whose changes are accepted [the newest]", 1},
-    {"level", OPT_LEVEL, "CHANGE", 0,
-     "Accept this change instead, e.g. +3.1% or 0.0305 (log ratio)", 1},
-    {"commit", OPT_COMMIT, "REV", 0, "From this commit on [the run's head; with --level: HEAD]", 1},
-    {"who", OPT_WHO, "NAME", 0, "Who accepts [user.name and user.email of git's configuration]", 1},
-    {"file", OPT_FILE, "FILE", 0, "File of epochs [REPO/" EPOCHS_PATH "]", 1},
-    {"dry-run", 'n', NULL, 0, "Only show what would be written", 1},
-    {0},
 };
 
 // "+3.1%" or a log ratio.
@@ -58,66 +41,36 @@ static int parse_level(double *out, const char *text)
     return fabs(*out) <= 10 ? 0 : -1;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static int take_level(void *arguments, const char *text)
 {
-    struct arguments *a = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &a->options;
-        return 0;
-    case 'm':
-        a->reason = arg;
-        return 0;
-    case OPT_RUN:
-        if (parse_int64(&a->run_id, arg) || a->run_id < 1)
-            argp_error(state, "--run=%s: needs the number that `plumb report --list` shows", arg);
-        return 0;
-    case OPT_LEVEL:
-        if (parse_level(&a->level, arg))
-            argp_error(state, "--level=%s: a change such as +3.1%% or a log ratio such as 0.0305",
-                       arg);
-        a->has_level = true;
-        return 0;
-    case OPT_COMMIT:
-        a->commit = arg;
-        return 0;
-    case OPT_WHO:
-        a->who = arg;
-        return 0;
-    case OPT_FILE:
-        a->file = arg;
-        return 0;
-    case 'n':
-        a->dry_run = true;
-        return 0;
-    case ARGP_KEY_ARGS:
-        a->patterns = state->argv + state->next;
-        a->pattern_count = state->argc - state->next;
-        return 0;
-    case ARGP_KEY_END:
-        if (!a->reason)
-            argp_error(state, "say why: --reason=TEXT");
-        if (a->has_level && a->pattern_count == 0)
-            argp_error(state, "--level needs the series it is for, e.g. 'tiled*'");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    struct arguments *a = arguments;
+    a->has_level = true;
+    return parse_level(&a->level, text);
 }
 
-static const struct argp_child children[] = {{&store_option_argp, 0, NULL, 0}, {0}};
-static const struct argp argp = {
-    .options = table,
-    .parser = parse,
-    .args_doc = "[SERIES...]",
-    .doc =
-        "Accepts changes of baseline: writes them as epochs into a file to be committed and "
-        "reviewed.\v"
-        "SERIES is 'KERNEL [PROBLEM [DEVICE]]' with * and ? as wildcards; without any, all that "
-        "the gate found slower, faster or gone is accepted. Commit the file with the change: the "
-        "gate then says accepted instead of slower (gate.accept in the policy).",
-    .children = children,
+static const struct command_option own_options[] = {
+    OPTION_TEXT("reason", 'm', "TEXT", "Why it is accepted; needed", reason),
+    OPTION_RUN("run", "The gate's run whose changes are accepted [the newest]", run_id),
+    OPTION_OWN("level", 0, "CHANGE", "Accept this change instead, e.g. +3.1% or 0.0305 (log ratio)",
+               take_level, "a change such as +3.1% or a log ratio such as 0.0305"),
+    OPTION_TEXT("commit", 0, "REV", "From this commit on [the run's head; with --level: HEAD]",
+                commit),
+    OPTION_TEXT("who", 0, "NAME", "Who accepts [user.name and user.email of git's configuration]",
+                who),
+    OPTION_TEXT("file", 0, "FILE", "File of epochs [REPO/" EPOCHS_PATH "]", file),
+    OPTION_FLAG("dry-run", 'n', "Only show what would be written", dry_run),
+    {0},
 };
+
+static int check(void *arguments, struct error *err)
+{
+    const struct arguments *a = arguments;
+    if (!a->reason)
+        return error_set(err, "say why: --reason=TEXT");
+    if (a->has_level && a->options.words.count == 0)
+        return error_set(err, "--level needs the series it is for, e.g. 'tiled*'");
+    return 0;
+}
 
 // 'tiled*' becomes 'tiled* * *'.
 static const char *whole_pattern(struct arena *arena, const char *pattern)
@@ -154,12 +107,12 @@ static bool wanted(const struct arguments *a, struct arena *arena, const struct 
     const bool moved = r->verdict.kind == VERDICT_SLOWER || r->verdict.kind == VERDICT_FASTER;
     if (!moved && !is_gone(r))
         return false;
-    for (int i = 0; i < a->pattern_count; i++) {
-        const struct epoch pattern = {.series = whole_pattern(arena, a->patterns[i])};
+    for (int i = 0; i < (int)a->options.words.count; i++) {
+        const struct epoch pattern = {.series = whole_pattern(arena, a->options.words.items[i])};
         if (epoch_matches(&pattern, r->kernel, &r->problem, run->devices[r->device].uuid))
             return true;
     }
-    return a->pattern_count == 0;
+    return (int)a->options.words.count == 0;
 }
 
 static void add_epoch(struct epoch_list *list, const struct epoch *epoch)
@@ -201,7 +154,7 @@ static int from_run(struct epoch_list *out, const struct arguments *a, struct co
     return out->count
                ? 0
                : error_set(err, "run %lld: nothing slower, faster or gone%s; nothing to accept",
-                           (long long)id, a->pattern_count ? " matches" : "");
+                           (long long)id, (int)a->options.words.count ? " matches" : "");
 }
 
 static int choose(struct epoch_list *out, const struct arguments *a, struct context *context,
@@ -220,8 +173,8 @@ static int choose(struct epoch_list *out, const struct arguments *a, struct cont
     }
     if (!a->has_level)
         return from_run(out, a, context, epoch, err);
-    for (int i = 0; i < a->pattern_count; i++) {
-        epoch.series = whole_pattern(&context->arena, a->patterns[i]);
+    for (int i = 0; i < (int)a->options.words.count; i++) {
+        epoch.series = whole_pattern(&context->arena, a->options.words.items[i]);
         add_epoch(out, &epoch);
     }
     return 0;
@@ -290,21 +243,26 @@ static int accept_changes(const struct arguments *a, struct context *context, st
     return status;
 }
 
-static int run_accept(int argc, char **argv)
+static int run(enum conclusion *out, struct context *context, void *arguments, struct error *err)
 {
-    struct arguments a = {0};
-    struct context context = {0};
-    struct error err;
-    int code = options_parse(&argp, argc, argv, &a);
-    if (code)
-        return code - 1;
-    code = accept_changes(&a, &context, &err) ? fail(&err) : CONCLUDE_OK;
-    context_close(&context);
-    return code;
+    (void)out;
+    return accept_changes(arguments, context, err);
 }
 
 const struct command command_accept = {
     .name = "accept",
     .summary = "Accept changes of baseline, for review in a pull request",
-    .run = run_accept,
+    .words = "[SERIES...]",
+    .words_most = WORDS_ANY,
+    .shared = SHARED_STORE,
+    .options = own_options,
+    .check = check,
+    .size = sizeof(struct arguments),
+    .run = run,
+    .doc =
+        "Accepts changes of baseline: writes them as epochs into a file to be committed and "
+        "reviewed.\v"
+        "SERIES is 'KERNEL [PROBLEM [DEVICE]]' with * and ? as wildcards; without any, all that "
+        "the gate found slower, faster or gone is accepted. Commit the file with the change: the "
+        "gate then says accepted instead of slower (gate.accept in the policy).",
 };

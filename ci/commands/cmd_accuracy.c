@@ -6,7 +6,6 @@
 #include "ci/commands/measured.h"
 #include "ci/settings/bias_file.h"
 #include "ci/settings/gpu_file.h"
-#include "ci/settings/options.h"
 #include "ci/settings/rows.h"
 #include "ci/settings/text_file.h"
 #include "model/predict/parts/accuracy.h"
@@ -19,96 +18,68 @@
 enum { MODELS_MOST = 16, FILES_MOST = 64 };
 
 struct arguments {
-    const char *csv[FILES_MOST], *store, *fit, *svg, *scurve;
+    struct options options;
+    const char *csv[FILES_MOST], *fit, *svg, *scurve;
     struct gpu_option gpu;
     struct gpu_profile profile;
-    size_t csv_count, worst;
+    size_t csv_count;
+    uint32_t worst;
     const struct model *models[MODELS_MOST]; // none: all
     size_t model_count;
-    int64_t run;
+    int64_t run_id;
 };
 
-enum { OPT_CSV = 1000, OPT_RUN, OPT_FIT, OPT_SVG, OPT_SCURVE, OPT_WORST };
-
-static const struct argp_option table[] = {
-    {"csv", OPT_CSV, "FILE", 0, "Measured rows, also as bin/sweep prints them; may be given again",
-     0},
-    {"store", 's', "FILE", 0, "Measured rows of a store's newest run", 0},
-    {"run", OPT_RUN, "ID", 0, "Of this run of the store", 0},
-    {"model", 'm', "NAME", 0, "Only this model; may be given again [all]", 0},
-    {"fit", OPT_FIT, "FILE", 0, "Write one bias per kernel, fitted for the first model", 0},
-    {"svg", OPT_SVG, "FILE", 0, "S-curve of the first model, as a figure", 0},
-    {"scurve", OPT_SCURVE, "FILE", 0, "S-curve of the first model, as CSV", 0},
-    {"worst", OPT_WORST, "N", 0, "List the N rows that the first model is farthest from", 0},
-    {0},
-};
-
-static error_t add_model(struct arguments *a, const char *name, struct argp_state *state)
+static int take_csv(void *arguments, const char *text)
 {
-    const struct model *model = model_find(name);
-    if (!model)
-        argp_error(state, "%.60s: no such model; `plumb list models` names those there are", name);
+    struct arguments *a = arguments;
+    if (a->csv_count == FILES_MOST)
+        return -1;
+    a->csv[a->csv_count++] = text;
+    return 0;
+}
+
+static int take_model(void *arguments, const char *text)
+{
+    struct arguments *a = arguments;
+    const struct model *model = model_find(text);
     for (size_t i = 0; i < a->model_count; i++) {
         if (a->models[i] == model)
             return 0; // once is enough
     }
-    if (a->model_count < MODELS_MOST)
+    if (model && a->model_count < MODELS_MOST)
         a->models[a->model_count++] = model;
-    return 0;
+    return model ? 0 : -1;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static int take_set(void *arguments, const char *text)
 {
-    struct arguments *a = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &a->gpu;
-        return 0;
-    case OPT_CSV:
-        if (a->csv_count == FILES_MOST)
-            argp_error(state, "at most %d files", FILES_MOST);
-        a->csv[a->csv_count++] = arg;
-        return 0;
-    case OPT_WORST:
-        a->worst = (size_t)option_count(arg, "worst", 1, 1000000, state);
-        return 0;
-    case 's':
-        a->store = arg;
-        return 0;
-    case OPT_RUN:
-        a->run = option_count(arg, "run", 1, INT32_MAX, state);
-        return 0;
-    case 'm':
-        return add_model(a, arg, state);
-    case OPT_FIT:
-        a->fit = arg;
-        return 0;
-    case OPT_SVG:
-        a->svg = arg;
-        return 0;
-    case OPT_SCURVE:
-        a->scurve = arg;
-        return 0;
-    case ARGP_KEY_END:
-        if (!a->csv_count == !a->store)
-            argp_error(state, "give measured rows: either --csv FILE or --store FILE");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    return gpu_option_set(&((struct arguments *)arguments)->gpu, text);
 }
 
-static const struct argp_child children[] = {{&gpu_argp, 0, NULL, 0}, {0}};
-static const struct argp argp = {
-    .children = children,
-    .options = table,
-    .parser = parse,
-    .doc =
-        "Compares predictions with measured times. A line 'NAME +bias' has one factor per kernel, "
-        "fitted on half of the shapes and judged on the other half, both ways round; 'NAME, no "
-        "tile' are the kernels that say nothing of their tile, a library's.\v"
-        "Columns of a CSV: " ROWS_COLUMNS ". What bin/sweep prints is read as it is.",
+static const struct command_option own_options[] = {
+    OPTION_OWN("csv", 0, "FILE", "Measured rows, also as bin/sweep prints them; may be given again",
+               take_csv, "too many files"),
+    OPTION_TEXT("store", 's', "FILE", "Measured rows of a store's newest run", options.store),
+    OPTION_RUN("run", "Of this run of the store", run_id),
+    OPTION_OWN("model", 'm', "NAME", "Only this model; may be given again [all]", take_model,
+               "no such model; `plumb list models` names those there are"),
+    GPU_OPTIONS(gpu, take_set),
+    OPTION_TEXT("fit", 0, "FILE", "Write one bias per kernel, fitted for the first model", fit),
+    OPTION_TEXT("svg", 0, "FILE", "S-curve of the first model, as a figure", svg),
+    OPTION_TEXT("scurve", 0, "FILE", "S-curve of the first model, as CSV", scurve),
+    OPTION_COUNT("worst", "N", "List the N rows that the first model is farthest from", worst, 1,
+                 1000000),
+    {0},
 };
+static const struct arguments usual = {.gpu.name = "h200-sxm"};
+
+static int check(void *arguments, struct error *err)
+{
+    const struct arguments *a = arguments;
+    return !a->csv_count == !a->options.store
+               ? error_set(err, "give measured rows: either --csv FILE or --store FILE")
+               : 0;
+}
 
 // ---- one model ----
 
@@ -229,7 +200,7 @@ static int write_files(const struct arguments *a, const struct measured_rows *da
     int result = 0;
     if (a->fit) {
         struct bias_table biases = fit(data, j, -1);
-        char *inputs = xprintf("%s, %zu %s", a->store ? a->store : a->csv[0], count,
+        char *inputs = xprintf("%s, %zu %s", a->options.store ? a->options.store : a->csv[0], count,
                                plural(count, "row", "rows"));
         result = bias_file_write(a->fit, &biases, model, inputs, err);
         free(inputs);
@@ -351,27 +322,34 @@ static int from_csv(struct measured_rows *data, struct arguments *a, struct erro
     return 0;
 }
 
-static int run_accuracy(int argc, char **argv)
+static int run(enum conclusion *out, struct context *context, void *arguments, struct error *err)
 {
-    struct arguments a = {.gpu.name = "h200-sxm"};
+    struct arguments *a = arguments;
     struct measured_rows data = {0};
-    struct error err;
-    int code = options_parse(&argp, argc, argv, &a);
-    if (code)
-        return code - 1;
-    int result =
-        a.csv_count ? from_csv(&data, &a, &err) : measured_from_store(&data, a.store, a.run, &err);
+    (void)out;
+    (void)context;
+    int result = a->csv_count ? from_csv(&data, a, err)
+                              : measured_from_store(&data, a->options.store, a->run_id, err);
     if (result == 0) {
         measured_split(&data);
-        result = judge_all(&a, &data, &err);
+        result = judge_all(a, &data, err);
     }
     measured_free(&data);
-    gpu_profile_free(&a.profile);
-    return result ? fail(&err) : CONCLUDE_OK;
+    gpu_profile_free(&a->profile);
+    return result;
 }
 
 const struct command command_accuracy = {
     .name = "accuracy",
     .summary = "How far models are from measured times; fits one bias per kernel",
-    .run = run_accuracy,
+    .options = own_options,
+    .defaults = &usual,
+    .check = check,
+    .size = sizeof(struct arguments),
+    .run = run,
+    .doc =
+        "Compares predictions with measured times. A line 'NAME +bias' has one factor per kernel, "
+        "fitted on half of the shapes and judged on the other half, both ways round; 'NAME, no "
+        "tile' are the kernels that say nothing of their tile, a library's.\v"
+        "Columns of a CSV: " ROWS_COLUMNS ". What bin/sweep prints is read as it is.",
 };

@@ -7,7 +7,6 @@
 #include "ci/command.h"
 #include "ci/commands/bisection.h"
 #include "ci/gate/pipeline.h"
-#include "ci/settings/options.h"
 #include "model/gate/gate.h"
 #include "model/robust.h"
 
@@ -23,59 +22,27 @@ struct arguments {
     double confidence;
 };
 
-enum { OPT_GOOD = 2000, OPT_BAD, OPT_SERIES, OPT_CONFIDENCE };
-
-static const struct argp_option table[] = {
-    {"good", OPT_GOOD, "REV", 0, "A commit from before the change", 1},
-    {"bad", OPT_BAD, "REV", 0, "A commit that has it [HEAD]", 1},
-    {"series", OPT_SERIES, "KERNEL/PROBLEM", 0, "Which, e.g. tiled/4096x4096x4096:bf16", 1},
-    {"confidence", OPT_CONFIDENCE, "P", 0, "Stop when one commit holds this much [0.99]", 1},
-    {0},
-};
-
-static error_t parse(int key, char *arg, struct argp_state *state)
+static int take_confidence(void *arguments, const char *text)
 {
-    struct arguments *a = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &a->options;
-        return 0;
-    case OPT_GOOD:
-        a->good = arg;
-        return 0;
-    case OPT_BAD:
-        a->bad = arg;
-        return 0;
-    case OPT_SERIES:
-        a->series = arg;
-        return 0;
-    case OPT_CONFIDENCE:
-        if (parse_double(&a->confidence, arg) || !(a->confidence >= 0.5 && a->confidence < 1))
-            argp_error(state, "--confidence=%s: from 0.5 to less than 1", arg);
-        return 0;
-    case ARGP_KEY_END:
-        if (!a->good || !a->series)
-            argp_error(state, "give --good REV and --series KERNEL/PROBLEM");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    double *confidence = &((struct arguments *)arguments)->confidence;
+    return parse_double(confidence, text) || !(*confidence >= 0.5 && *confidence < 1) ? -1 : 0;
 }
 
-static const struct argp_child children[] = {{&options_argp, 0, NULL, 0}, {0}};
-static const struct argp argp = {
-    .options = table,
-    .parser = parse,
-    .doc =
-        "Finds the commit that changed a series' time.\v"
-        "Commits from GOOD to BAD by first parents are measured side by side with GOOD, each "
-        "time the one that tells most, until one of them holds the confidence asked for. "
-        "Commits that do not build or compute wrong results are passed over, and their "
-        "successors not blamed for them. Every comparison is kept in the store: a bisection that "
-        "was interrupted goes on.\n\nExit: 0 found, 2 not one commit but several or none, 4 the "
-        "tool could not do its work.",
-    .children = children,
+static const struct command_option own_options[] = {
+    OPTION_TEXT("good", 0, "REV", "A commit from before the change", good),
+    OPTION_TEXT("bad", 0, "REV", "A commit that has it [HEAD]", bad),
+    OPTION_TEXT("series", 0, "KERNEL/PROBLEM", "Which, e.g. tiled/4096x4096x4096:bf16", series),
+    OPTION_OWN("confidence", 0, "P", "Stop when one commit holds this much [0.99]", take_confidence,
+               "from 0.5 to less than 1"),
+    {0},
 };
+static const struct arguments usual = {.confidence = 0.99};
+
+static int check(void *arguments, struct error *err)
+{
+    const struct arguments *a = arguments;
+    return a->good && a->series ? 0 : error_set(err, "give --good REV and --series KERNEL/PROBLEM");
+}
 
 // ---- what is searched ----
 
@@ -370,27 +337,31 @@ static int bisect(enum conclusion *out, struct search *s, const struct arguments
     return status ? status : bisection_conclude(out, s, &step, err);
 }
 
-static int run_bisect(int argc, char **argv)
+static int run(enum conclusion *out, struct context *context, void *arguments, struct error *err)
 {
-    struct arguments a = {.confidence = 0.99};
-    struct context context = {0};
-    struct search s = {.context = &context};
-    enum conclusion conclusion = CONCLUDE_FAILED;
-    struct error err;
-    int code = options_parse(&argp, argc, argv, &a);
-    if (code)
-        return code - 1;
-    s.good = a.good;
-    s.bad = a.bad;
-    s.confidence = a.confidence;
-    code = bisect(&conclusion, &s, &a, &err) ? fail(&err) : (int)conclusion;
+    const struct arguments *a = arguments;
+    struct search s = {
+        .context = context, .good = a->good, .bad = a->bad, .confidence = a->confidence};
+    int status = bisect(out, &s, a, err);
     bisect_free(&s.bisect);
-    context_close(&context);
-    return code;
+    return status;
 }
 
 const struct command command_bisect = {
     .name = "bisect",
     .summary = "Find the commit that changed a series' time",
-    .run = run_bisect,
+    .shared = SHARED_MEASURE,
+    .options = own_options,
+    .defaults = &usual,
+    .check = check,
+    .size = sizeof(struct arguments),
+    .run = run,
+    .doc =
+        "Finds the commit that changed a series' time.\v"
+        "Commits from GOOD to BAD by first parents are measured side by side with GOOD, each "
+        "time the one that tells most, until one of them holds the confidence asked for. "
+        "Commits that do not build or compute wrong results are passed over, and their "
+        "successors not blamed for them. Every comparison is kept in the store: a bisection that "
+        "was interrupted goes on.\n\nExit: 0 found, 2 not one commit but several or none, 4 the "
+        "tool could not do its work.",
 };

@@ -4,7 +4,6 @@
 // Readings that do not repeat are refused by name.
 #include "ci/command.h"
 #include "ci/settings/gpu_file.h"
-#include "ci/settings/options.h"
 #include "ci/settings/profile.h"
 #include "ci/settings/text_file.h"
 
@@ -15,40 +14,9 @@ struct arguments {
     const char *only;
 };
 
-enum { OPT_ONLY = 2000 };
-
-static const struct argp_option table[] = {
-    {"only", OPT_ONLY, "FIGURE", 0, "Only this figure, e.g. dram_bytes_s", 1},
+static const struct command_option own_options[] = {
+    OPTION_TEXT("only", 0, "FIGURE", "Only this figure, e.g. dram_bytes_s", only),
     {0},
-};
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    struct arguments *a = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &a->options;
-        return 0;
-    case OPT_ONLY:
-        a->only = arg;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp_child children[] = {{&options_argp, 0, NULL, 0}, {0}};
-static const struct argp argp = {
-    .options = table,
-    .parser = parse,
-    .doc =
-        "Measures the profile of every device of the policy that is here.\v"
-        "Each figure is read at least three times; one whose readings do not agree is refused by "
-        "name and the shipped figure stays. `plumb list devices` shows every number's origin. With "
-        "-o "
-        "FILE (here a file, not a folder) the profile is written there too, for --gpu FILE on "
-        "machines without that device.",
-    .children = children,
 };
 
 static int write_profile(const char *path, const struct station *station, struct error *err)
@@ -76,8 +44,10 @@ static int calibrate_station(struct context *context, struct station *station,
     return status;
 }
 
-static int calibrate(struct context *context, const struct arguments *a, struct error *err)
+static int run(enum conclusion *out, struct context *context, void *arguments, struct error *err)
 {
+    const struct arguments *a = arguments;
+    (void)out;
     if (context_open(context, &a->options, err) || context_policy(context, "", err) ||
         context_store(context, STORE_WRITE, err) || context_builder(context, err) ||
         context_stations(context, err))
@@ -95,21 +65,17 @@ static int calibrate(struct context *context, const struct arguments *a, struct 
     return 0;
 }
 
-static int run_calibrate(int argc, char **argv)
-{
-    struct arguments a = {0};
-    struct context context = {0};
-    struct error err;
-    int code = options_parse(&argp, argc, argv, &a);
-    if (code)
-        return code - 1;
-    code = calibrate(&context, &a, &err) ? fail(&err) : CONCLUDE_OK;
-    context_close(&context);
-    return code;
-}
-
 const struct command command_calibrate = {
     .name = "calibrate",
     .summary = "Measure a device's profile and keep it",
-    .run = run_calibrate,
+    .shared = SHARED_MEASURE,
+    .options = own_options,
+    .size = sizeof(struct arguments),
+    .run = run,
+    .doc =
+        "Measures the profile of every device of the policy that is here.\v"
+        "Each figure is read at least three times; one whose readings do not agree is refused by "
+        "name and the shipped figure stays. `plumb list devices` shows every number's origin. With "
+        "-o FILE (here a file, not a folder) the profile is written there too, for --gpu FILE on "
+        "machines without that device.",
 };

@@ -4,7 +4,6 @@
 #include "ci/command.h"
 #include "ci/commands/output.h"
 #include "ci/gate/pipeline.h"
-#include "ci/settings/options.h"
 
 #include <string.h>
 
@@ -14,56 +13,24 @@ struct arguments {
     bool merge_base;
 };
 
-enum { OPT_BASE = 2000, OPT_HEAD, OPT_MERGE_BASE, OPT_STATIC };
-
-static const struct argp_option table[] = {
-    {"base", OPT_BASE, "REV", 0, "Baseline [the head's first parent]", 1},
-    {"head", OPT_HEAD, "REV", 0, "Candidate [HEAD]", 1},
-    {"merge-base", OPT_MERGE_BASE, NULL, 0,
-     "Compare with the commit where the head's branch left the base", 1},
-    {"static", OPT_STATIC, NULL, 0,
-     "Measure nothing: compare what the compiler says of the CUDA kernels", 1},
-    {0},
-};
-
-static error_t parse(int key, char *arg, struct argp_state *state)
+static int take_static(void *arguments, const char *text)
 {
-    struct arguments *a = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &a->options;
-        a->options.static_use = STATIC_AUTO;
-        return 0;
-    case OPT_BASE:
-        a->base = arg;
-        return 0;
-    case OPT_HEAD:
-        a->head = arg;
-        return 0;
-    case OPT_MERGE_BASE:
-        a->merge_base = true;
-        return 0;
-    case OPT_STATIC:
-        a->options.static_use = STATIC_ONLY;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    (void)text;
+    ((struct arguments *)arguments)->options.static_use = STATIC_ONLY;
+    return 0;
 }
 
-static const struct argp_child children[] = {{&options_argp, 0, NULL, 0}, {0}};
-static const struct argp argp = {
-    .options = table,
-    .parser = parse,
-    .doc = "Measures the kernels of two commits side by side and judges each series.\v"
-           "The policy is read from the BASE commit. Only kernels whose machine code differs are "
-           "measured; code that is known to hang or crash here is not tried again (`plumb run "
-           "--again` does). An epoch that comes with HEAD (`plumb accept`) accepts a slowdown or a "
-           "removal.\n\nExit: 0 no regression, 1 regression, 2 undecided, void, or nothing of what "
-           "changed was judged, 3 a kernel is broken and was not on the base, 4 the tool could not "
-           "do its work.",
-    .children = children,
+static const struct command_option own_options[] = {
+    OPTION_TEXT("base", 0, "REV", "Baseline [the head's first parent]", base),
+    OPTION_TEXT("head", 0, "REV", "Candidate [HEAD]", head),
+    OPTION_FLAG("merge-base", 0, "Compare with the commit where the head's branch left the base",
+                merge_base),
+    OPTION_OWN("static", 0, NULL,
+               "Measure nothing: compare what the compiler says of the CUDA kernels", take_static,
+               ""),
+    {0},
 };
+static const struct arguments usual = {.options.static_use = STATIC_AUTO};
 
 static int find_commits(struct commit *base, struct commit *head, struct context *context,
                         const struct arguments *a, struct error *err)
@@ -95,23 +62,28 @@ static int gate(struct run *run, struct context *context, const struct arguments
     return output_measured(run, status, context, out, err);
 }
 
-static int run_gate(int argc, char **argv)
+static int run(enum conclusion *out, struct context *context, void *arguments, struct error *err)
 {
-    struct arguments a = {0};
-    struct context context = {0};
-    struct run run = {0};
-    struct error err;
-    int code = options_parse(&argp, argc, argv, &a);
-    if (code)
-        return code - 1;
-    code = gate(&run, &context, &a, &err) ? fail(&err) : (int)run.conclusion;
-    run_free(&run);
-    context_close(&context);
-    return code;
+    struct run measured = {0};
+    int status = gate(&measured, context, arguments, err);
+    *out = measured.conclusion;
+    run_free(&measured);
+    return status;
 }
 
 const struct command command_gate = {
     .name = "gate",
     .summary = "Compare two commits side by side; the exit code is the verdict",
-    .run = run_gate,
+    .shared = SHARED_MEASURE,
+    .options = own_options,
+    .defaults = &usual,
+    .size = sizeof(struct arguments),
+    .run = run,
+    .doc = "Measures the kernels of two commits side by side and judges each series.\v"
+           "The policy is read from the BASE commit. Only kernels whose machine code differs are "
+           "measured; code that is known to hang or crash here is not tried again (`plumb run "
+           "--again` does). An epoch that comes with HEAD (`plumb accept`) accepts a slowdown or a "
+           "removal.\n\nExit: 0 no regression, 1 regression, 2 undecided, void, or nothing of what "
+           "changed was judged, 3 a kernel is broken and was not on the base, 4 the tool could not "
+           "do its work.",
 };

@@ -4,7 +4,6 @@
 #include "ci/command.h"
 #include "ci/history/history_store.h"
 #include "ci/history/series_csv.h"
-#include "ci/settings/options.h"
 #include "ci/settings/text_file.h"
 #include "model/history/changepoint.h"
 #include "model/history/focus.h"
@@ -17,7 +16,8 @@
 #include <string.h>
 
 struct arguments {
-    const char *csv, *column, *format;
+    struct options options;
+    const char *csv, *column;
     struct history_request request; // when there is no CSV file
 };
 
@@ -43,109 +43,37 @@ static const struct change *listed_at(const struct view *view, size_t i)
     return i < view->found.count ? &view->found.changes[i] : &view->alarm;
 }
 
-enum {
-    OPT_CSV = 1000,
-    OPT_COLUMN,
-    OPT_PROBLEM,
-    OPT_EPOCHS,
-    OPT_COMPARISONS,
-    OPT_ACCURACY,
-    OPT_POINTS
-};
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    struct arguments *a = state->input;
-    struct history_request *r = &a->request;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &r->options;
-        return 0;
-    case 'k':
-        r->wanted.kernel = arg;
-        return 0;
-    case OPT_PROBLEM:
-        r->wanted.problem = arg;
-        return 0;
-    case 'd':
-        r->wanted.device = arg;
-        return 0;
-    case OPT_EPOCHS:
-        r->epochs = arg;
-        return 0;
-    case OPT_ACCURACY:
-        r->accuracy = true;
-        return 0;
-    case OPT_POINTS:
-        r->wanted.points = option_count(arg, "points", 10, 10000000, state);
-        return 0;
-    case OPT_COMPARISONS:
-        r->wanted.comparisons = true;
-        return 0;
-    case OPT_CSV:
-        a->csv = arg;
-        return 0;
-    case OPT_COLUMN:
-        a->column = arg;
-        return 0;
-    case 'f':
-        a->format = arg;
-        return 0;
-    case ARGP_KEY_ARG:
-        argp_error(state, "'%s': a file is named by --csv FILE, a series by --kernel and --problem",
-                   arg);
-        return EINVAL;
-    case ARGP_KEY_END:
-        if (a->column && !a->csv)
-            argp_error(state, "--column belongs to --csv FILE");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp_option options[] = {
-    {"kernel", 'k', "GLOB", 0, "Only series of these kernels", 1},
-    {"problem", OPT_PROBLEM, "GLOB", 0, "Only these problems, e.g. '4096x*:bf16*'", 1},
-    {"device", 'd', "GLOB", 0, "Only devices with this UUID or name", 1},
-    {"epochs", OPT_EPOCHS, "FILE", 0, "Accepted changes [REPO/" EPOCHS_PATH "]", 1},
-    {"comparisons", OPT_COMPARISONS, NULL, 0, "Also what gates and bisections measured", 1},
-    {"points", OPT_POINTS, "N", 0, "Only the newest N points of each series [all]", 1},
-    {"accuracy", OPT_ACCURACY, NULL, 0,
-     "Instead: how good the models were, commit by commit, and when bias or MAPE moved", 1},
-    {"csv", OPT_CSV, "FILE", 0, "Series from a CSV file instead, '-' for standard input", 0},
-    {"column", OPT_COLUMN, "NAME", 0,
-     "Column by name or by number from 1 [the only column of numbers]", 0},
-    {"format", 'f', "FORMAT", 0, "table, csv or json [table]", 0},
+static const struct command_option own_options[] = {
+    OPTION_TEXT("kernel", 'k', "GLOB", "Only series of these kernels", request.wanted.kernel),
+    OPTION_TEXT("problem", 0, "GLOB", "Only these problems, e.g. '4096x*:bf16*'",
+                request.wanted.problem),
+    OPTION_TEXT("device", 'd', "GLOB", "Only devices with this UUID or name",
+                request.wanted.device),
+    OPTION_TEXT("epochs", 0, "FILE", "Accepted changes [REPO/" EPOCHS_PATH "]", request.epochs),
+    OPTION_FLAG("comparisons", 0, "Also what gates and bisections measured",
+                request.wanted.comparisons),
+    OPTION_COUNT("points", "N", "Only the newest N points of each series [all]",
+                 request.wanted.points, 10, 10000000),
+    OPTION_FLAG("accuracy", 0,
+                "Instead: how good the models were, commit by commit, and when bias or MAPE moved",
+                request.accuracy),
+    OPTION_TEXT("csv", 0, "FILE", "Series from a CSV file instead, '-' for standard input", csv),
+    OPTION_TEXT("column", 0, "NAME",
+                "Column by name or by number from 1 [the only column of numbers]", column),
+    OPTION_TEXT("format", 'f', "FORMAT", "table, csv or json [table]", request.format),
     {0},
 };
+static const struct arguments usual = {.request.format = "table"};
 
-static const struct argp_child children[] = {{&store_option_argp, 0, NULL, 0}, {0}};
-static const struct argp argp = {
-    .options = options,
-    .parser = parse,
-    .children = children,
-    .doc =
-        "Prints where the level of a series changed, by how much and how surely.\v"
-        "The store's series are of log(actual / predicted), at the observed clock, less what the "
-        "device's controls did in the same run; log(time) when no model predicted. A change "
-        "names the commits it may have begun with (95 %) and whose it was: the kernel's, the "
-        "environment's, the model's, or of a declared break such as a new driver. A change that is "
-        "so new that only the online detector reports it is an alarm, not confirmed yet. `now` is "
-        "the newest level against the last accepted one (plumb accept), however it came "
-        "about. What is judged is kept in the store, so that the next time only what is new is; "
-        "a store that cannot be written, --points or --comparisons does without.\n\nIn a CSV file "
-        "every value counts, in the order of the file; an empty cell, NA "
-        "or NaN is a missing "
-        "value. `index` counts values from 0, missing ones too, and is the first value at the "
-        "new level; `earliest` and `latest` bound where the change may have happened and "
-        "`size_low` and `size_high` its size, each with 95 % confidence; `evidence` is the "
-        "log-likelihood ratio of a change against none (7 is the least for long series). Last "
-        "comes, as of the store's series, what only the online detector sees among the newest 50 "
-        "values: an alarm, not confirmed yet (csv: confirmed 0, json: false). A "
-        "series whose level wanders is said to drift, and only jumps that stand out of the "
-        "wandering are listed.",
-};
+static int check(void *arguments, struct error *err)
+{
+    const struct arguments *a = arguments;
+    if (a->options.words.count)
+        return error_set(err,
+                         "'%s': a file is named by --csv FILE, a series by --kernel and --problem",
+                         a->options.words.items[0]);
+    return a->column && !a->csv ? error_set(err, "--column belongs to --csv FILE") : 0;
+}
 
 // Untrusted text for a terminal or a file: no control bytes; the caller frees.
 static char *safe(const char *text)
@@ -325,31 +253,46 @@ static int history_csv(const struct arguments *a, void (*print)(const struct vie
     return failed;
 }
 
-static int run(int argc, char **argv)
+static int run(enum conclusion *out, struct context *context, void *arguments, struct error *err)
 {
-    struct arguments a = {.format = "table"};
-    struct error err;
-    int code = options_parse(&argp, argc, argv, &a);
-    if (code)
-        return code - 1;
+    const struct arguments *a = arguments;
+    (void)out;
     for (size_t i = 0; i < ARRAY_COUNT(formats); i++) {
-        if (strcmp(a.format, formats[i].name) != 0)
-            continue;
-        a.request.format = a.format;
-        if (a.csv ? history_csv(&a, formats[i].print, &err) : history_store(&a.request, &err))
-            return fail(&err);
-        if (fflush(stdout) || ferror(stdout)) {
-            error_set(&err, "standard output: cannot be written");
-            return fail(&err);
-        }
-        return CONCLUDE_OK;
+        if (strcmp(a->request.format, formats[i].name) == 0)
+            return a->csv ? history_csv(a, formats[i].print, err)
+                          : history_store(context, &a->request, err);
     }
-    error_set(&err, "--format=%.20s: table, csv or json", a.format);
-    return fail(&err);
+    return error_set(err, "--format=%.20s: table, csv or json", a->request.format);
 }
 
 const struct command command_history = {
     .name = "history",
     .summary = "Where the level of a series changed, by how much and how surely",
+    .words_most = WORDS_ANY,
+    .shared = SHARED_STORE,
+    .options = own_options,
+    .defaults = &usual,
+    .check = check,
+    .size = sizeof(struct arguments),
     .run = run,
+    .doc =
+        "Prints where the level of a series changed, by how much and how surely.\v"
+        "The store's series are of log(actual / predicted), at the observed clock, less what the "
+        "device's controls did in the same run; log(time) when no model predicted. A change "
+        "names the commits it may have begun with (95 %) and whose it was: the kernel's, the "
+        "environment's, the model's, or of a declared break such as a new driver. A change that is "
+        "so new that only the online detector reports it is an alarm, not confirmed yet. `now` is "
+        "the newest level against the last accepted one (plumb accept), however it came "
+        "about. What is judged is kept in the store, so that the next time only what is new is; "
+        "a store that cannot be written, --points or --comparisons does without.\n\nIn a CSV file "
+        "every value counts, in the order of the file; an empty cell, NA "
+        "or NaN is a missing "
+        "value. `index` counts values from 0, missing ones too, and is the first value at the "
+        "new level; `earliest` and `latest` bound where the change may have happened and "
+        "`size_low` and `size_high` its size, each with 95 % confidence; `evidence` is the "
+        "log-likelihood ratio of a change against none (7 is the least for long series). Last "
+        "comes, as of the store's series, what only the online detector sees among the newest 50 "
+        "values: an alarm, not confirmed yet (csv: confirmed 0, json: false). A "
+        "series whose level wanders is said to drift, and only jumps that stand out of the "
+        "wandering are listed.",
 };

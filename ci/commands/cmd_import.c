@@ -2,7 +2,6 @@
 //
 // plumb import: measurements of other origin into the store.
 #include "ci/command.h"
-#include "ci/settings/options.h"
 #include "ci/settings/store_option.h"
 
 #include <errno.h>
@@ -13,16 +12,6 @@
 struct arguments {
     struct options options;
     const char *format, *commit;
-    char **files;
-    int file_count;
-};
-
-enum { OPT_FORMAT = 2000, OPT_COMMIT };
-
-static const struct argp_option table[] = {
-    {"format", OPT_FORMAT, "NAME", 0, "csv, json or nvbench [csv or json by the file's name]", 1},
-    {"commit", OPT_COMMIT, "REV", 0, "nvbench: the commit that was measured [HEAD]", 1},
-    {0},
 };
 
 static const struct {
@@ -30,44 +19,20 @@ static const struct {
     enum import_format format;
 } formats[] = {{"csv", IMPORT_CSV}, {"json", IMPORT_JSON}, {"nvbench", IMPORT_NVBENCH}};
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    struct arguments *a = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &a->options;
-        return 0;
-    case OPT_FORMAT:
-        a->format = arg;
-        return 0;
-    case OPT_COMMIT:
-        a->commit = arg;
-        return 0;
-    case ARGP_KEY_ARGS:
-        a->files = state->argv + state->next;
-        a->file_count = state->argc - state->next;
-        return 0;
-    case ARGP_KEY_NO_ARGS:
-        argp_error(state, "name the files to import, or - for standard input");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp_child children[] = {{&store_option_argp, 0, NULL, 0}, {0}};
-static const struct argp argp = {
-    .options = table,
-    .parser = parse,
-    .args_doc = "FILE...",
-    .doc = "Reads measurements of other origin into the store. Importing a file again adds "
-           "nothing.\v"
-           "csv      columns commit, kernel, problem, time_ns, and more\n"
-           "json     what `plumb export --format=json` writes\n"
-           "nvbench  what a benchmark using nvbench writes with --json\n"
-           "All are described in baselines/README.md.",
-    .children = children,
+static const struct command_option own_options[] = {
+    OPTION_TEXT("format", 0, "NAME", "csv, json or nvbench [csv or json by the file's name]",
+                format),
+    OPTION_TEXT("commit", 0, "REV", "nvbench: the commit that was measured [HEAD]", commit),
+    {0},
 };
+
+static int check(void *arguments, struct error *err)
+{
+    const struct arguments *a = arguments;
+    return a->options.words.count
+               ? 0
+               : error_set(err, "name the files to import, or - for standard input");
+}
 
 static int choose_format(enum import_format *out, const struct arguments *a, const char *file,
                          struct error *err)
@@ -117,28 +82,30 @@ static int import_file(struct context *context, const struct arguments *a, const
     return status;
 }
 
-static int import(const struct arguments *a, struct error *err)
+static int run(enum conclusion *out, struct context *context, void *arguments, struct error *err)
 {
-    struct context context = {0};
-    int status = store_option_open(&context, &a->options, STORE_WRITE, err);
-    for (int i = 0; status == 0 && i < a->file_count; i++)
-        status = import_file(&context, a, a->files[i], err);
-    context_close(&context);
+    const struct arguments *a = arguments;
+    (void)out;
+    int status = store_option_open(context, &a->options, STORE_WRITE, err);
+    for (size_t i = 0; status == 0 && i < a->options.words.count; i++)
+        status = import_file(context, a, a->options.words.items[i], err);
     return status;
-}
-
-static int run_import(int argc, char **argv)
-{
-    struct arguments a = {0};
-    struct error err;
-    int code = options_parse(&argp, argc, argv, &a);
-    if (code)
-        return code - 1;
-    return import(&a, &err) ? fail(&err) : CONCLUDE_OK;
 }
 
 const struct command command_import = {
     .name = "import",
     .summary = "Read measurements from CSV, JSON or nvbench's JSON",
-    .run = run_import,
+    .words = "FILE...",
+    .words_most = WORDS_ANY,
+    .shared = SHARED_STORE,
+    .options = own_options,
+    .check = check,
+    .size = sizeof(struct arguments),
+    .run = run,
+    .doc = "Reads measurements of other origin into the store. Importing a file again adds "
+           "nothing.\v"
+           "csv      columns commit, kernel, problem, time_ns, and more\n"
+           "json     what `plumb export --format=json` writes\n"
+           "nvbench  what a benchmark using nvbench writes with --json\n"
+           "All are described in baselines/README.md.",
 };

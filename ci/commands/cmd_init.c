@@ -2,7 +2,6 @@
 //
 // plumb init: a commented policy and the ABI header for a repository that has neither.
 #include "ci/command.h"
-#include "ci/settings/options.h"
 #include "reports/report.h"
 
 #include <errno.h>
@@ -20,37 +19,11 @@ struct arguments {
     bool print, force;
 };
 
-enum { OPT_PRINT = 2000, OPT_FORCE };
-
-static const struct argp_option table[] = {
-    {"repo", 'C', "DIR", 0, "Repository [the current directory]", 0},
-    {"print", OPT_PRINT, NULL, 0, "Only print the policy, with every key", 0},
-    {"force", OPT_FORCE, NULL, 0, "Replace files that are there", 0},
+static const struct command_option own_options[] = {
+    OPTION_TEXT("repo", 'C', "DIR", "Repository [the current directory]", options.repository),
+    OPTION_FLAG("print", 0, "Only print the policy, with every key", print),
+    OPTION_FLAG("force", 0, "Replace files that are there", force),
     {0},
-};
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    struct arguments *a = state->input;
-    switch (key) {
-    case 'C':
-        a->options.repository = arg;
-        return 0;
-    case OPT_PRINT:
-        a->print = true;
-        return 0;
-    case OPT_FORCE:
-        a->force = true;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp argp = {
-    .options = table,
-    .parser = parse,
-    .doc = "Writes " POLICY_PATH " and ci/plumb_kernel.h, and explains the shim.",
 };
 
 static int write_file(const char *root, const char *name, const unsigned char *bytes, size_t size,
@@ -68,8 +41,11 @@ static int write_file(const char *root, const char *name, const unsigned char *b
     return status;
 }
 
-static int init(const struct arguments *a, struct error *err)
+static int run(enum conclusion *out, struct context *context, void *arguments, struct error *err)
 {
+    const struct arguments *a = arguments;
+    (void)out;
+    (void)context;
     struct repository *repository = NULL;
     const char *where = a->options.repository ? a->options.repository : ".";
     if (a->print) {
@@ -95,18 +71,11 @@ static int init(const struct arguments *a, struct error *err)
     return status;
 }
 
-static int run_init(int argc, char **argv)
-{
-    struct arguments a = {0};
-    struct error err;
-    int code = options_parse(&argp, argc, argv, &a);
-    if (code)
-        return code - 1;
-    return init(&a, &err) ? fail(&err) : CONCLUDE_OK;
-}
-
 const struct command command_init = {
     .name = "init",
     .summary = "Write a commented policy and the kernel header into a repository",
-    .run = run_init,
+    .options = own_options,
+    .size = sizeof(struct arguments),
+    .run = run,
+    .doc = "Writes " POLICY_PATH " and ci/plumb_kernel.h, and explains the shim.",
 };

@@ -5,7 +5,6 @@
 #include "ci/command.h"
 #include "ci/gate/coverage.h"
 #include "ci/settings/gpu_file.h"
-#include "ci/settings/options.h"
 #include "ci/settings/profile.h"
 #include "model/predict.h"
 #include "reports/report.h"
@@ -18,36 +17,17 @@ struct arguments {
     const char *what, *name;
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static int check(void *arguments, struct error *err)
 {
-    struct arguments *a = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &a->options;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (!a->what)
-            a->what = arg;
-        else if (!a->name)
-            a->name = arg;
-        else
-            argp_error(state, "too many words: '%s'", arg);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    struct arguments *a = arguments;
+    const struct words *words = &a->options.words;
+    (void)err;
+    a->what = words->count > 0 ? words->items[0] : "";
+    a->name = words->count > 1 ? words->items[1] : NULL;
+    if (words->count && strcmp(a->what, "devices") != 0)
+        a->options.static_use = STATIC_LIST;
+    return 0;
 }
-
-static const struct argp_child children[] = {{&options_argp, 0, NULL, 0}, {0}};
-static const struct argp argp = {
-    .parser = parse,
-    .args_doc = "kernels [REV] | series [REV] | models | gpus [NAME|FILE] | devices | reports",
-    .doc = "Lists what there is.\v"
-           "Kernels and series need no device. `series` says which kernels the policy measures on "
-           "which problems, and fails (exit code 4) when a kernel has no section or does none of "
-           "its problems, or when no kernel does a problem: nothing of that would be measured.",
-    .children = children,
-};
 
 static int list_gpus(const char *name, struct error *err)
 {
@@ -149,9 +129,11 @@ done:
     return status;
 }
 
-static int list(struct context *context, const struct arguments *a, struct error *err)
+static int run(enum conclusion *out, struct context *context, void *arguments, struct error *err)
 {
-    const char *what = a->what ? a->what : "";
+    const struct arguments *a = arguments;
+    const char *what = a->what;
+    (void)out;
     if (strcmp(what, "models") == 0) {
         for (size_t i = 0; i < model_count; i++)
             printf("%-16s %-6s %s\n", models[i]->name, models[i]->version, models[i]->why);
@@ -173,23 +155,17 @@ static int list(struct context *context, const struct arguments *a, struct error
     return error_set(err, "list what? kernels, series, models, gpus, devices or reports");
 }
 
-static int run_list(int argc, char **argv)
-{
-    struct arguments a = {0};
-    struct context context = {0};
-    struct error err;
-    int code = options_parse(&argp, argc, argv, &a);
-    if (code)
-        return code - 1;
-    if (a.what && strcmp(a.what, "devices") != 0)
-        a.options.static_use = STATIC_LIST;
-    code = list(&context, &a, &err) ? fail(&err) : CONCLUDE_OK;
-    context_close(&context);
-    return code;
-}
-
 const struct command command_list = {
     .name = "list",
     .summary = "Kernels, models, GPU profiles, devices, reports",
-    .run = run_list,
+    .words = "kernels [REV] | series [REV] | models | gpus [NAME|FILE] | devices | reports",
+    .words_most = 2,
+    .shared = SHARED_MEASURE,
+    .check = check,
+    .size = sizeof(struct arguments),
+    .run = run,
+    .doc = "Lists what there is.\v"
+           "Kernels and series need no device. `series` says which kernels the policy measures on "
+           "which problems, and fails (exit code 4) when a kernel has no section or does none of "
+           "its problems, or when no kernel does a problem: nothing of that would be measured.",
 };

@@ -5,7 +5,6 @@
 #include "ci/commands/rows_print.h"
 #include "ci/settings/bias_file.h"
 #include "ci/settings/gpu_file.h"
-#include "ci/settings/options.h"
 #include "ci/settings/rows.h"
 #include "ci/settings/text_file.h"
 #include "model/predict/parts/explain.h"
@@ -16,168 +15,127 @@
 #include <string.h>
 
 struct arguments {
+    struct options options;
     const char *model, *csv, *trace, *svg, *bias;
     struct gpu_option gpu;
     struct gpu_profile profile;
     enum format format;
     bool explain;
     struct row defaults; // traits, clock and L2 rate given as options
-    char **problems;
-    size_t problem_count;
 };
 
-enum {
-    OPT_CSV = 1000,
-    OPT_FORMAT,
-    OPT_EXPLAIN,
-    OPT_TRACE,
-    OPT_SVG,
-    OPT_TILE,
-    OPT_CLUSTER,
-    OPT_STAGES,
-    OPT_CLOCK,
-    OPT_L2,
-    OPT_SPLIT,
-    OPT_BIAS
-};
-
-static const struct argp_option table[] = {
-    {"model", 'm', "NAME", 0, "Model [hopper]; `plumb list models`", 0},
-    {"csv", OPT_CSV, "FILE", 0, "Problems and kernels as CSV, - for standard input", 0},
-    {"format", OPT_FORMAT, "csv|json|table", 0, "Output [csv for --csv, else table]", 0},
-    {"explain", OPT_EXPLAIN, NULL, 0, "Print each prediction's parts instead", 0},
-    {"tile", OPT_TILE, "MxN[xK]", 0, "Output tile of a thread block", 0},
-    {"cluster", OPT_CLUSTER, "MxN", 0, "Thread-block cluster", 0},
-    {"stages", OPT_STAGES, "N", 0, "K slabs in flight", 0},
-    {"split-k", OPT_SPLIT, "N", 0, "Pieces of K, -1 for stream-K", 0},
-    {"clock", OPT_CLOCK, "MHZ", 0, "SM clock [the profile's]", 0},
-    {"l2-hit", OPT_L2, "RATE", 0, "L2 hit rate, 0 to 1 (ws-persistent)", 0},
-    {"bias", OPT_BIAS, "FILE", 0, "Biases that `plumb accuracy --fit` wrote, by column kernel", 0},
-    {"trace", OPT_TRACE, "FILE", 0, "Chrome trace of the first problem (ws-pipeline)", 0},
-    {"svg", OPT_SVG, "FILE", 0, "Timeline of one wave of the first problem (ws-pipeline)", 0},
-    {0},
-};
-
-static void parse_sides(int32_t *const sides[], int least, int most, const char *arg,
-                        struct argp_state *state)
+static int take_format(void *arguments, const char *text)
 {
-    const char *at = arg;
+    static const char *const names[] = {"", "csv", "json", "table"};
+    struct arguments *a = arguments;
+    for (int i = FORMAT_CSV; i <= FORMAT_TABLE; i++) {
+        if (strcmp(names[i], text) == 0)
+            a->format = (enum format)i;
+    }
+    return a->format == FORMAT_DEFAULT ? -1 : 0;
+}
+
+static int parse_sides(int32_t *const sides[], int least, int most, const char *text)
+{
+    const char *at = text;
     int count = 0;
     for (; count < most && *at; count++) {
         char *end = NULL;
         long value = strtol(at, &end, 10);
-        if (end == at || value < 1 || value > 65536 || (*end && *end != 'x')) {
-            count = 0;
-            break;
-        }
+        if (end == at || value < 1 || value > 65536 || (*end && *end != 'x'))
+            return -1;
         *sides[count] = (int32_t)value;
         at = *end ? end + 1 : end;
     }
-    if (count < least || *at)
-        argp_error(state, "'%s': sizes are whole numbers joined by x, e.g. 128x256x64", arg);
+    return count < least || *at ? -1 : 0;
 }
 
-static double parse_real(const char *arg, double most, struct argp_state *state)
+static int take_tile(void *arguments, const char *text)
 {
-    double value = 0;
-    if (parse_double(&value, arg) || value < 0 || value > most)
-        argp_error(state, "'%s' must be a number from 0 to %g", arg, most);
-    return value;
+    struct traits *t = &((struct arguments *)arguments)->defaults.traits;
+    return parse_sides((int32_t *[]){&t->tile_m, &t->tile_n, &t->tile_k}, 2, 3, text);
 }
 
-static error_t parse_format(struct arguments *a, const char *arg, struct argp_state *state)
+static int take_cluster(void *arguments, const char *text)
 {
-    static const char *const names[] = {"", "csv", "json", "table"};
-    for (int i = FORMAT_CSV; i <= FORMAT_TABLE; i++) {
-        if (strcmp(names[i], arg) == 0)
-            a->format = (enum format)i;
-    }
-    if (a->format == FORMAT_DEFAULT)
-        argp_error(state, "'%s' is no format: csv, json or table", arg);
+    struct traits *t = &((struct arguments *)arguments)->defaults.traits;
+    return parse_sides((int32_t *[]){&t->cluster_m, &t->cluster_n}, 2, 2, text);
+}
+
+static int parse_up_to_64(int32_t *out, const char *text)
+{
+    int64_t value;
+    if (parse_int64(&value, text) || value < 1 || value > 64)
+        return -1;
+    *out = (int32_t)value;
     return 0;
 }
 
-static error_t parse_kernel(int key, char *arg, struct argp_state *state)
+static int take_stages(void *arguments, const char *text)
 {
-    struct row *d = &((struct arguments *)state->input)->defaults;
-    switch (key) {
-    case OPT_TILE:
-        parse_sides((int32_t *[]){&d->traits.tile_m, &d->traits.tile_n, &d->traits.tile_k}, 2, 3,
-                    arg, state);
-        return 0;
-    case OPT_CLUSTER:
-        parse_sides((int32_t *[]){&d->traits.cluster_m, &d->traits.cluster_n}, 2, 2, arg, state);
-        return 0;
-    case OPT_STAGES:
-        d->traits.stages = (int32_t)option_count(arg, "stages", 1, 64, state);
-        return 0;
-    case OPT_SPLIT:
-        d->traits.split_k =
-            strcmp(arg, "-1") ? (int32_t)option_count(arg, "split-k", 1, 64, state) : -1;
-        return 0;
-    case OPT_CLOCK:
-        d->input.clock_hz = parse_real(arg, 1e5, state) * 1e6;
-        return 0;
-    case OPT_L2:
-        d->input.l2_hit_rate = parse_real(arg, 1, state);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    return parse_up_to_64(&((struct arguments *)arguments)->defaults.traits.stages, text);
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static int take_split(void *arguments, const char *text)
 {
-    struct arguments *a = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &a->gpu;
-        return 0;
-    case 'm':
-        a->model = arg;
-        return 0;
-    case OPT_CSV:
-        a->csv = arg;
-        return 0;
-    case OPT_FORMAT:
-        return parse_format(a, arg, state);
-    case OPT_EXPLAIN:
-        a->explain = true;
-        return 0;
-    case OPT_TRACE:
-        a->trace = arg;
-        return 0;
-    case OPT_SVG:
-        a->svg = arg;
-        return 0;
-    case OPT_BIAS:
-        a->bias = arg;
-        return 0;
-    case ARGP_KEY_ARGS:
-        a->problems = state->argv + state->next;
-        a->problem_count = (size_t)(state->argc - state->next);
-        return 0;
-    case ARGP_KEY_END:
-        if (!a->csv == !a->problem_count)
-            argp_error(state, "give problems (MxNxK:TYPE) or --csv FILE, and not both");
-        return 0;
-    default:
-        return parse_kernel(key, arg, state);
-    }
+    int32_t *split_k = &((struct arguments *)arguments)->defaults.traits.split_k;
+    *split_k = -1;
+    return strcmp(text, "-1") ? parse_up_to_64(split_k, text) : 0;
 }
 
-static const struct argp_child children[] = {{&gpu_argp, 0, NULL, 0}, {0}};
-static const struct argp argp = {
-    .children = children,
-    .options = table,
-    .parser = parse,
-    .args_doc = "[PROBLEM...]",
-    .doc =
-        "Predicts the time of problems, e.g. 4096x7168x512:bf16, or of the rows of a CSV file with "
-        "the columns m,n,k,in_dtype[,out_dtype,sf_dtype,sf_vec_size,cta_m,cta_n,cta_k,cluster_m,"
-        "cluster_n,stages,split_k,l2_hit_rate,clock_mhz]; other columns are passed through. Adds "
-        "the columns predicted_us and bound.",
+static int take_clock(void *arguments, const char *text)
+{
+    double mhz;
+    if (parse_double(&mhz, text) || mhz < 0 || mhz > 1e5)
+        return -1;
+    ((struct arguments *)arguments)->defaults.input.clock_hz = mhz * 1e6;
+    return 0;
+}
+
+static int take_l2(void *arguments, const char *text)
+{
+    double *rate = &((struct arguments *)arguments)->defaults.input.l2_hit_rate;
+    return parse_double(rate, text) || *rate < 0 || *rate > 1 ? -1 : 0;
+}
+
+static int take_set(void *arguments, const char *text)
+{
+    return gpu_option_set(&((struct arguments *)arguments)->gpu, text);
+}
+
+#define SIDES "sizes are whole numbers joined by x, e.g. 128x256x64"
+static const struct command_option own_options[] = {
+    OPTION_TEXT("model", 'm', "NAME", "Model [hopper]; `plumb list models`", model),
+    GPU_OPTIONS(gpu, take_set),
+    OPTION_TEXT("csv", 0, "FILE", "Problems and kernels as CSV, - for standard input", csv),
+    OPTION_OWN("format", 0, "csv|json|table", "Output [csv for --csv, else table]", take_format,
+               "is no format: csv, json or table"),
+    OPTION_FLAG("explain", 0, "Print each prediction's parts instead", explain),
+    OPTION_OWN("tile", 0, "MxN[xK]", "Output tile of a thread block", take_tile, SIDES),
+    OPTION_OWN("cluster", 0, "MxN", "Thread-block cluster", take_cluster, SIDES),
+    OPTION_OWN("stages", 0, "N", "K slabs in flight", take_stages,
+               "needs a whole number from 1 to 64"),
+    OPTION_OWN("split-k", 0, "N", "Pieces of K, -1 for stream-K", take_split,
+               "needs a whole number from 1 to 64, or -1"),
+    OPTION_OWN("clock", 0, "MHZ", "SM clock [the profile's]", take_clock,
+               "must be a number from 0 to 100000"),
+    OPTION_OWN("l2-hit", 0, "RATE", "L2 hit rate, 0 to 1 (ws-persistent)", take_l2,
+               "must be a number from 0 to 1"),
+    OPTION_TEXT("bias", 0, "FILE", "Biases that `plumb accuracy --fit` wrote, by column kernel",
+                bias),
+    OPTION_TEXT("trace", 0, "FILE", "Chrome trace of the first problem (ws-pipeline)", trace),
+    OPTION_TEXT("svg", 0, "FILE", "Timeline of one wave of the first problem (ws-pipeline)", svg),
+    {0},
 };
+static const struct arguments usual = {.model = "hopper", .gpu.name = "h200-sxm"};
+
+static int check(void *arguments, struct error *err)
+{
+    const struct arguments *a = arguments;
+    return !a->csv == !a->options.words.count
+               ? error_set(err, "give problems (MxNxK:TYPE) or --csv FILE, and not both")
+               : 0;
+}
 
 // Prints what was written so far: a CSV of many rows need not stand in memory as a whole.
 static void print(struct buffer *text)
@@ -199,12 +157,13 @@ static int words_to_csv(struct csv *out, const struct arguments *a, struct error
         buffer_printf(&text, "%s%s", i ? "," : "", own_columns[i]);
     buffer_puts(&text, ",batch,layout\n");
     int result = 0;
-    for (size_t i = 0; i < a->problem_count && result == 0; i++) {
+    for (size_t i = 0; i < a->options.words.count && result == 0; i++) {
         struct problem p;
         const struct traits *t = &a->defaults.traits;
-        result = problem_parse(&p, a->problems[i], err);
+        result = problem_parse(&p, a->options.words.items[i], err);
         if (result == 0 && p.epilogue)
-            result = error_set(err, "%s: predictions have no epilogue yet", a->problems[i]);
+            result =
+                error_set(err, "%s: predictions have no epilogue yet", a->options.words.items[i]);
         if (result)
             break;
         buffer_printf(&text, "%lld,%lld,%lld,%s,%s", (long long)p.m, (long long)p.n, (long long)p.k,
@@ -308,20 +267,29 @@ static int predict(struct arguments *a, struct error *err)
     return result;
 }
 
-static int run_predict(int argc, char **argv)
+static int run(enum conclusion *out, struct context *context, void *arguments, struct error *err)
 {
-    struct arguments a = {.model = "hopper", .gpu.name = "h200-sxm"};
-    struct error err;
-    int code = options_parse(&argp, argc, argv, &a);
-    if (code)
-        return code - 1;
-    code = predict(&a, &err) ? fail(&err) : CONCLUDE_OK;
-    gpu_profile_free(&a.profile);
-    return code;
+    struct arguments *a = arguments;
+    (void)out;
+    (void)context;
+    int status = predict(a, err);
+    gpu_profile_free(&a->profile);
+    return status;
 }
 
 const struct command command_predict = {
     .name = "predict",
     .summary = "What a model says of problems or of the rows of a CSV file",
-    .run = run_predict,
+    .words = "[PROBLEM...]",
+    .words_most = WORDS_ANY,
+    .options = own_options,
+    .defaults = &usual,
+    .check = check,
+    .size = sizeof(struct arguments),
+    .run = run,
+    .doc =
+        "Predicts the time of problems, e.g. 4096x7168x512:bf16, or of the rows of a CSV file with "
+        "the columns m,n,k,in_dtype[,out_dtype,sf_dtype,sf_vec_size,cta_m,cta_n,cta_k,cluster_m,"
+        "cluster_n,stages,split_k,l2_hit_rate,clock_mhz]; other columns are passed through. Adds "
+        "the columns predicted_us and bound.",
 };

@@ -3,7 +3,6 @@
 // plumb record: one kernel on one problem as data. `make` writes a record from a library, `show`
 // says what one holds. Needs no repository.
 #include "ci/command.h"
-#include "ci/settings/options.h"
 #include "model/record/record.h"
 #include "runner/record.h"
 
@@ -15,58 +14,34 @@
 #include <sys/stat.h>
 
 struct arguments {
-    const char *action, *file; // make: a library; show: a record
-    const char *kernel, *problem, *output, *pin, *bench;
+    struct options options;
+    bool make;        // else show
+    const char *file; // make: a library; show: a record
+    const char *kernel, *problem, *output, *pin;
 };
 
-enum { OPT_BENCH = 2100, OPT_PIN };
-
-static const struct argp_option table[] = {
-    {"kernel", 'k', "NAME", 0, "make: a kernel of the library", 0},
-    {"problem", 'p', "PROBLEM", 0, "make: MxNxK:TYPE..., e.g. 4096x4096x4096:bf16", 0},
-    {"output", 'o', "FILE", 0, "make: the record's file", 0},
-    {"pin", OPT_PIN, "NOTE", 0, "make: the kernel's note of an earlier choice to reproduce", 0},
-    {"bench", OPT_BENCH, "FILE", 0, "The bench program [beside plumb]", 0},
+static const struct command_option own_options[] = {
+    OPTION_TEXT("kernel", 'k', "NAME", "make: a kernel of the library", kernel),
+    OPTION_TEXT("problem", 'p', "PROBLEM", "make: MxNxK:TYPE..., e.g. 4096x4096x4096:bf16",
+                problem),
+    OPTION_TEXT("output", 'o', "FILE", "make: the record's file", output),
+    OPTION_TEXT("pin", 0, "NOTE", "make: the kernel's note of an earlier choice to reproduce", pin),
+    OPTION_TEXT("bench", 0, "FILE", "The bench program [beside plumb]", options.bench),
     {0},
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static int check(void *arguments, struct error *err)
 {
-    struct arguments *a = state->input;
-    const char **texts[] = {&a->kernel, &a->problem, &a->output, &a->pin, &a->bench};
-    static const int keys[] = {'k', 'p', 'o', OPT_PIN, OPT_BENCH};
-    for (size_t i = 0; i < ARRAY_COUNT(keys); i++) {
-        if (key == keys[i]) {
-            *texts[i] = arg;
-            return 0;
-        }
-    }
-    if (key == ARGP_KEY_ARG && state->arg_num < 2) {
-        *(state->arg_num ? &a->file : &a->action) = arg;
-        return 0;
-    }
-    if (key == ARGP_KEY_ARG)
-        argp_error(state, "one file at a time");
-    if (key == ARGP_KEY_END) {
-        const bool make = a->action && strcmp(a->action, "make") == 0;
-        if (!a->file || !a->action || (!make && strcmp(a->action, "show") != 0))
-            argp_error(state, "write `record make LIBRARY ...` or `record show FILE`");
-        if (make && (!a->kernel || !a->problem || !a->output))
-            argp_error(state, "make needs --kernel, --problem and --output");
-        return 0;
-    }
-    return ARGP_ERR_UNKNOWN;
+    struct arguments *a = arguments;
+    const struct words *words = &a->options.words;
+    a->make = words->count == 2 && strcmp(words->items[0], "make") == 0;
+    if (words->count != 2 || (!a->make && strcmp(words->items[0], "show") != 0))
+        return error_set(err, "write `record make LIBRARY ...` or `record show FILE`");
+    if (a->make && (!a->kernel || !a->problem || !a->output))
+        return error_set(err, "make needs --kernel, --problem and --output");
+    a->file = words->items[1];
+    return 0;
 }
-
-static const struct argp argp = {
-    .options = table,
-    .parser = parse,
-    .args_doc = "make LIBRARY\nshow FILE",
-    .doc = "Writes one CUDA kernel on one problem as data, or shows such a record.\v"
-           "A record holds device code and a list of launches. The stopwatch replays it without "
-           "any host code of the library. Making one runs the library's host code in a process "
-           "of its own, in the sandbox where there is one, and nothing on the device.",
-};
 
 // ---- make ----
 
@@ -76,7 +51,7 @@ static void tell(void *context, const char *text)
     fprintf(stderr, "bench: %s\n", text);
 }
 
-static int make(const struct arguments *a, int *code, struct error *err)
+static int make(enum conclusion *out, const struct arguments *a, struct error *err)
 {
     char library[PATH_MAX];
     struct problem problem;
@@ -92,7 +67,7 @@ static int make(const struct arguments *a, int *code, struct error *err)
     char *directory = xstrdup(library);
     *strrchr(directory, '/') = '\0';
     const char *const directories[] = {directory};
-    const struct bench_plan plan = {.program = a->bench,
+    const struct bench_plan plan = {.program = a->options.bench,
                                     .kind = "cuda",
                                     .sandbox = &sandbox,
                                     .read_only = directories,
@@ -107,7 +82,7 @@ static int make(const struct arguments *a, int *code, struct error *err)
     free(directory);
     if (status == 0 && outcome.state != MEASURED_OK) {
         fprintf(stderr, "plumb: %s cannot be recorded: %s\n", a->kernel, outcome.detail);
-        *code = CONCLUDE_BROKEN;
+        *out = CONCLUDE_BROKEN;
     } else if (status == 0) {
         printf("record     %s\n", a->output);
     }
@@ -185,21 +160,24 @@ static int show(const struct arguments *a, struct error *err)
     return status;
 }
 
-static int run_record(int argc, char **argv)
+static int run(enum conclusion *out, struct context *context, void *arguments, struct error *err)
 {
-    struct arguments a = {0};
-    struct error err;
-    int code = options_parse(&argp, argc, argv, &a);
-    if (code)
-        return code - 1;
-    code = CONCLUDE_OK;
-    if (strcmp(a.action, "make") == 0 ? make(&a, &code, &err) : show(&a, &err))
-        return fail(&err);
-    return code;
+    const struct arguments *a = arguments;
+    (void)context;
+    return a->make ? make(out, a, err) : show(a, err);
 }
 
 const struct command command_record = {
     .name = "record",
     .summary = "Write a CUDA kernel as data that is replayed without its host code, or show it",
-    .run = run_record,
+    .words = "make LIBRARY\nshow FILE",
+    .words_most = 2,
+    .options = own_options,
+    .check = check,
+    .size = sizeof(struct arguments),
+    .run = run,
+    .doc = "Writes one CUDA kernel on one problem as data, or shows such a record.\v"
+           "A record holds device code and a list of launches. The stopwatch replays it without "
+           "any host code of the library. Making one runs the library's host code in a process "
+           "of its own, in the sandbox where there is one, and nothing on the device.",
 };

@@ -4,7 +4,6 @@
 #include "ci/command.h"
 #include "ci/commands/output.h"
 #include "ci/gate/conclude.h"
-#include "ci/settings/options.h"
 #include "reports/report.h"
 
 #include <stdio.h>
@@ -17,43 +16,11 @@ struct arguments {
     bool list;
 };
 
-enum { OPT_RUN = 2000, OPT_FORMAT, OPT_LIST };
-
-static const struct argp_option table[] = {
-    {"run", OPT_RUN, "ID", 0, "Run to report [the newest finished]", 1},
-    {"format", OPT_FORMAT, "NAME", 0, "Only this report, on standard output", 1},
-    {"list", OPT_LIST, NULL, 0, "List the stored runs instead", 1},
+static const struct command_option own_options[] = {
+    OPTION_RUN("run", "Run to report [the newest finished]", run_id),
+    OPTION_TEXT("format", 0, "NAME", "Only this report, on standard output", format),
+    OPTION_FLAG("list", 0, "List the stored runs instead", list),
     {0},
-};
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    struct arguments *a = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &a->options;
-        return 0;
-    case OPT_RUN:
-        if (parse_int64(&a->run_id, arg) || a->run_id < 1)
-            argp_error(state, "--run=%s: needs the number that --list shows", arg);
-        return 0;
-    case OPT_FORMAT:
-        a->format = arg;
-        return 0;
-    case OPT_LIST:
-        a->list = true;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp_child children[] = {{&options_argp, 0, NULL, 0}, {0}};
-static const struct argp argp = {
-    .options = table,
-    .parser = parse,
-    .doc = "Writes the reports of a stored run again.\vWithout --out they go to plumb-report/.",
-    .children = children,
 };
 
 static int list_runs(struct context *context, struct error *err)
@@ -100,7 +67,6 @@ static int report(struct context *context, const struct arguments *a, struct err
     int64_t id = a->run_id;
     if (a->options.store == NULL && context_open(context, &a->options, err))
         return -1;
-    context->options = &a->options;
     if (context_store(context, STORE_READ, err))
         return -1;
     if (a->list)
@@ -126,21 +92,18 @@ static int report(struct context *context, const struct arguments *a, struct err
     return status;
 }
 
-static int run_report(int argc, char **argv)
+static int run(enum conclusion *out, struct context *context, void *arguments, struct error *err)
 {
-    struct arguments a = {0};
-    struct context context = {0};
-    struct error err;
-    int code = options_parse(&argp, argc, argv, &a);
-    if (code)
-        return code - 1;
-    code = report(&context, &a, &err) ? fail(&err) : CONCLUDE_OK;
-    context_close(&context);
-    return code;
+    (void)out;
+    return report(context, arguments, err);
 }
 
 const struct command command_report = {
     .name = "report",
     .summary = "Write the reports of a stored run again",
-    .run = run_report,
+    .shared = SHARED_MEASURE,
+    .options = own_options,
+    .size = sizeof(struct arguments),
+    .run = run,
+    .doc = "Writes the reports of a stored run again.\vWithout --out they go to plumb-report/.",
 };

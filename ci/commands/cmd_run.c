@@ -5,7 +5,6 @@
 #include "ci/commands/output.h"
 #include "ci/gate/conclude.h"
 #include "ci/gate/pipeline.h"
-#include "ci/settings/options.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -16,64 +15,13 @@ struct arguments {
     bool again, all;
 };
 
-enum { OPT_STEPS = 2000, OPT_FIRST_PARENT, OPT_AGAIN, OPT_ALL };
-
-static const struct argp_option table[] = {
-    {"steps", OPT_STEPS, "N", 0, "At most N commits of the range, evenly spaced", 1},
-    {"first-parent", OPT_FIRST_PARENT, NULL, 0, "One commit per merge", 1},
-    {"all", OPT_ALL, NULL, 0, "Also commits that change nothing the build reads", 1},
-    {"again", OPT_AGAIN, NULL, 0, "Measure even what is known, e.g. every night", 1},
+static const struct command_option own_options[] = {
+    OPTION_COUNT("steps", "N", "At most N commits of the range, evenly spaced", selection.steps, 1,
+                 1000000),
+    OPTION_FLAG("first-parent", 0, "One commit per merge", selection.first_parent),
+    OPTION_FLAG("all", 0, "Also commits that change nothing the build reads", all),
+    OPTION_FLAG("again", 0, "Measure even what is known, e.g. every night", again),
     {0},
-};
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    struct arguments *a = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &a->options;
-        return 0;
-    case OPT_STEPS:
-        a->selection.steps = option_count(arg, "steps", 1, 1000000, state);
-        return 0;
-    case OPT_FIRST_PARENT:
-        a->selection.first_parent = true;
-        return 0;
-    case OPT_ALL:
-        a->all = true;
-        return 0;
-    case OPT_AGAIN:
-        a->again = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (a->selection.range)
-            argp_error(state, "one range, please; '%s' is the second", arg);
-        a->selection.range = arg;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp_child children[] = {{&options_argp, 0, NULL, 0}, {0}};
-static const struct argp argp = {
-    .options = table,
-    .parser = parse,
-    .args_doc = "[RANGE]",
-    .doc =
-        "Measures the kernels of each commit of RANGE, oldest first.\v"
-        "RANGE is a revision (HEAD when absent), A..B, TAGS, ALL (every commit any branch or tag "
-        "reaches) or NEW (ALL from HEAD back to the newest commit that is measured). Of a range, "
-        "ALL "
-        "and NEW, only the first commit and those that change one of the policy's inputs are "
-        "visited (--all: every one). What is "
-        "measured already with the device's present driver, and identical machine code, is not "
-        "measured again; nor is code that hung or crashed, unless it was killed from outside or "
-        "has more time now. --again measures all of it. A run that is "
-        "killed goes on where it was.\n\nThe exit code is about the newest commit: 0 no "
-        "regression, 1 slower than its history, 2 undecided or nothing judged, 3 a kernel is "
-        "broken, 4 the tool could not do its work.",
-    .children = children,
 };
 
 // NEW: the commits after the newest measured one, by first parents. By whatever driver: a new one
@@ -192,23 +140,36 @@ static int open_and_run(struct run *last, struct context *context, const struct 
     return run_commits(last, context, a, err);
 }
 
-static int run_run(int argc, char **argv)
+static int run(enum conclusion *out, struct context *context, void *arguments, struct error *err)
 {
-    struct arguments a = {0};
-    struct context context = {0};
+    struct arguments *a = arguments;
     struct run last = {0};
-    struct error err;
-    int code = options_parse(&argp, argc, argv, &a);
-    if (code)
-        return code - 1;
-    code = open_and_run(&last, &context, &a, &err) ? fail(&err) : (int)last.conclusion;
+    if (a->options.words.count)
+        a->selection.range = a->options.words.items[0];
+    int status = open_and_run(&last, context, a, err);
+    *out = last.conclusion;
     run_free(&last);
-    context_close(&context);
-    return code;
+    return status;
 }
 
 const struct command command_run = {
     .name = "run",
     .summary = "Measure a range of commits; what is known is skipped",
-    .run = run_run,
+    .words = "[RANGE]",
+    .words_most = 1,
+    .shared = SHARED_MEASURE,
+    .options = own_options,
+    .size = sizeof(struct arguments),
+    .run = run,
+    .doc =
+        "Measures the kernels of each commit of RANGE, oldest first.\v"
+        "RANGE is a revision (HEAD when absent), A..B, TAGS, ALL (every commit any branch or tag "
+        "reaches) or NEW (ALL from HEAD back to the newest commit that is measured). Of a range, "
+        "ALL and NEW, only the first commit and those that change one of the policy's inputs are "
+        "visited (--all: every one). What is measured already with the device's present driver, "
+        "and identical machine code, is not measured again; nor is code that hung or crashed, "
+        "unless it was killed from outside or has more time now. --again measures all of it. A "
+        "run that is killed goes on where it was.\n\nThe exit code is about the newest commit: 0 "
+        "no regression, 1 slower than its history, 2 undecided or nothing judged, 3 a kernel is "
+        "broken, 4 the tool could not do its work.",
 };

@@ -3,77 +3,45 @@
 // plumb select: the tile and group a model would choose for a problem. No GPU is needed.
 #include "ci/command.h"
 #include "ci/settings/gpu_file.h"
-#include "ci/settings/options.h"
 #include "model/predict/parts/origami.h"
 #include "model/predict/parts/select.h"
 
 #include <stdio.h>
 #include <string.h>
 
+enum { TOP_MOST = 100 };
+
 struct arguments {
+    struct options options;
     const char *model;
     struct gpu_option gpu;
     struct origami_search search;
-    char **problems;
-    size_t problem_count, top;
+    uint32_t top;
 };
 
-enum { OPT_REGISTERS = 1000, OPT_PIPELINE, OPT_SPLIT, OPT_TOP, TOP_MOST = 100 };
-
-static const struct argp_option table[] = {
-    {"model", 'm', "NAME", 0, "Model [origami]; `plumb list models`", 0},
-    {"registers", OPT_REGISTERS, NULL, 0, "Leave out tiles that spill registers (origami)", 0},
-    {"pipeline", OPT_PIPELINE, NULL, 0, "Search stages and warps too (origami)", 0},
-    {"split-k", OPT_SPLIT, NULL, 0, "Search splits of K too (origami)", 0},
-    {"top", OPT_TOP, "N", 0, "The N best, best first [1] (not origami)", 0},
-    {0},
-};
-
-static error_t parse(int key, char *arg, struct argp_state *state)
+static int take_set(void *arguments, const char *text)
 {
-    struct arguments *a = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &a->gpu;
-        return 0;
-    case 'm':
-        a->model = arg;
-        return 0;
-    case OPT_REGISTERS:
-        a->search.registers = true;
-        return 0;
-    case OPT_PIPELINE:
-        a->search.pipeline = true;
-        return 0;
-    case OPT_SPLIT:
-        a->search.split_k = true;
-        return 0;
-    case OPT_TOP:
-        a->top = (size_t)option_count(arg, "top", 1, TOP_MOST, state);
-        return 0;
-    case ARGP_KEY_ARGS:
-        a->problems = state->argv + state->next;
-        a->problem_count = (size_t)(state->argc - state->next);
-        return 0;
-    case ARGP_KEY_END:
-        if (a->problem_count == 0)
-            argp_error(state, "which problem? e.g. 4096x4096x4096 or 4096x4096x4096:bf16");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    return gpu_option_set(&((struct arguments *)arguments)->gpu, text);
 }
 
-static const struct argp_child children[] = {{&gpu_argp, 0, NULL, 0}, {0}};
-static const struct argp argp = {
-    .children = children,
-    .options = table,
-    .parser = parse,
-    .args_doc = "MxNxK[:TYPE]...",
-    .doc =
-        "Prints the configuration a model chooses: tile, GROUP_SIZE_M, stages, cluster. A problem "
-        "without a type is fp32, as everywhere.",
+static const struct command_option own_options[] = {
+    OPTION_TEXT("model", 'm', "NAME", "Model [origami]; `plumb list models`", model),
+    GPU_OPTIONS(gpu, take_set),
+    OPTION_FLAG("registers", 0, "Leave out tiles that spill registers (origami)", search.registers),
+    OPTION_FLAG("pipeline", 0, "Search stages and warps too (origami)", search.pipeline),
+    OPTION_FLAG("split-k", 0, "Search splits of K too (origami)", search.split_k),
+    OPTION_COUNT("top", "N", "The N best, best first [1] (not origami)", top, 1, TOP_MOST),
+    {0},
 };
+static const struct arguments usual = {.model = "origami", .gpu.name = "h200-sxm", .top = 1};
+
+static int check(void *arguments, struct error *err)
+{
+    const struct arguments *a = arguments;
+    return a->options.words.count
+               ? 0
+               : error_set(err, "which problem? e.g. 4096x4096x4096 or 4096x4096x4096:bf16");
+}
 
 static void print_choice(const struct problem *p, const struct selection *s)
 {
@@ -120,30 +88,37 @@ static int choose_all(const struct arguments *a, const struct gpu *gpu, struct e
     if (a->top > 1 && strcmp(model->name, "origami") == 0)
         return error_set(err, "origami chooses one configuration in two phases; --top is for the "
                               "other models, e.g. -m hopper");
-    for (size_t i = 0; i < a->problem_count; i++) {
-        if (choose(a, model, gpu, a->problems[i], err))
+    for (size_t i = 0; i < a->options.words.count; i++) {
+        if (choose(a, model, gpu, a->options.words.items[i], err))
             return -1;
     }
     return 0;
 }
 
-static int run_select(int argc, char **argv)
+static int run(enum conclusion *out, struct context *context, void *arguments, struct error *err)
 {
-    struct arguments a = {.model = "origami", .gpu.name = "h200-sxm", .top = 1};
+    const struct arguments *a = arguments;
     struct gpu_profile profile;
-    struct error err;
-    int code = options_parse(&argp, argc, argv, &a);
-    if (code)
-        return code - 1;
-    if (gpu_option_resolve(&profile, &a.gpu, &err))
-        return fail(&err);
-    code = choose_all(&a, &profile.gpu, &err) ? fail(&err) : CONCLUDE_OK;
+    (void)out;
+    (void)context;
+    if (gpu_option_resolve(&profile, &a->gpu, err))
+        return -1;
+    int status = choose_all(a, &profile.gpu, err);
     gpu_profile_free(&profile);
-    return code;
+    return status;
 }
 
 const struct command command_select = {
     .name = "select",
     .summary = "The tile and group a model chooses for a problem",
-    .run = run_select,
+    .words = "MxNxK[:TYPE]...",
+    .words_most = WORDS_ANY,
+    .options = own_options,
+    .defaults = &usual,
+    .check = check,
+    .size = sizeof(struct arguments),
+    .run = run,
+    .doc =
+        "Prints the configuration a model chooses: tile, GROUP_SIZE_M, stages, cluster. A problem "
+        "without a type is fp32, as everywhere.",
 };

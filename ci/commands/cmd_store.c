@@ -2,7 +2,6 @@
 //
 // plumb store: what is in the store, whether it is whole, joining shards, making it smaller.
 #include "ci/command.h"
-#include "ci/settings/options.h"
 #include "ci/settings/store_option.h"
 
 #include <inttypes.h>
@@ -12,20 +11,9 @@
 
 struct arguments {
     struct options options;
-    const char *action;
     char **files;
     int file_count;
     struct prune_rule rule;
-};
-
-enum { OPT_BEFORE = 2000, OPT_RUNS };
-
-static const struct argp_option table[] = {
-    {"before", OPT_BEFORE, "DATE", 0, "prune: runs started before it, 2026-11-21 or 90d (days ago)",
-     1},
-    {"runs", OPT_RUNS, NULL, 0, "prune: whole runs, not only their raw samples", 1},
-    {"dry-run", 'n', NULL, 0, "prune: say what would go", 1},
-    {0},
 };
 
 static int parse_before(int64_t *out, const char *text)
@@ -49,52 +37,17 @@ static int parse_before(int64_t *out, const char *text)
     return 0;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static int take_before(void *arguments, const char *text)
 {
-    struct arguments *a = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &a->options;
-        return 0;
-    case OPT_BEFORE:
-        if (parse_before(&a->rule.before_s, arg))
-            argp_error(state, "--before=%s: a date such as 2026-11-21, or days such as 90d", arg);
-        return 0;
-    case OPT_RUNS:
-        a->rule.runs = true;
-        return 0;
-    case 'n':
-        a->rule.dry_run = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (a->action)
-            return ARGP_ERR_UNKNOWN; // the rest are files
-        a->action = arg;
-        return 0;
-    case ARGP_KEY_ARGS:
-        a->files = state->argv + state->next;
-        a->file_count = state->argc - state->next;
-        return 0;
-    case ARGP_KEY_NO_ARGS:
-        argp_usage(state);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    return parse_before(&((struct arguments *)arguments)->rule.before_s, text);
 }
 
-static const struct argp_child children[] = {{&store_option_argp, 0, NULL, 0}, {0}};
-static const struct argp argp = {
-    .options = table,
-    .parser = parse,
-    .args_doc = "info\ncheck\nmerge SHARD...\nprune --before DATE\nupgrade",
-    .doc = "Looks after the store.\v"
-           "info     what is in it\n"
-           "check    reads all of it and says whether it is whole\n"
-           "merge    adds what other stores have and this one has not; again changes nothing\n"
-           "prune    removes old raw samples (times stay), or with --runs whole old runs\n"
-           "upgrade  brings a store of an older plumb up to this one",
-    .children = children,
+static const struct command_option own_options[] = {
+    OPTION_OWN("before", 0, "DATE", "prune: runs started before it, 2026-11-21 or 90d (days ago)",
+               take_before, "a date such as 2026-11-21, or days such as 90d"),
+    OPTION_FLAG("runs", 0, "prune: whole runs, not only their raw samples", rule.runs),
+    OPTION_FLAG("dry-run", 'n', "prune: say what would go", rule.dry_run),
+    {0},
 };
 
 static void print_counts(const struct store_counts *c)
@@ -205,37 +158,41 @@ static const struct {
     {"upgrade", STORE_WRITE, false, upgrade},
 };
 
-static int act(const struct arguments *a, struct error *err)
+static int run(enum conclusion *out, struct context *context, void *arguments, struct error *err)
 {
-    struct context context = {0};
-    int status = -1;
+    struct arguments *a = arguments;
+    const char *action = a->options.words.items[0];
+    (void)out;
+    a->files = a->options.words.items + 1;
+    a->file_count = (int)a->options.words.count - 1;
     for (size_t i = 0; i < ARRAY_COUNT(actions); i++) {
-        if (strcmp(actions[i].name, a->action) != 0)
+        if (strcmp(actions[i].name, action) != 0)
             continue;
         if (a->file_count && !actions[i].takes_files)
             return error_set(err, "plumb store %s: takes no '%.80s'; --store names the store",
-                             a->action, a->files[0]);
-        if (store_option_open(&context, &a->options, actions[i].mode, err) == 0)
-            status = actions[i].run(context.store, a, err);
-        context_close(&context);
-        return status;
+                             action, a->files[0]);
+        if (store_option_open(context, &a->options, actions[i].mode, err))
+            return -1;
+        return actions[i].run(context->store, a, err);
     }
     return error_set(err, "plumb store: no action '%.40s' (info, check, merge, prune, upgrade)",
-                     a->action);
-}
-
-static int run_store(int argc, char **argv)
-{
-    struct arguments a = {0};
-    struct error err;
-    int code = options_parse(&argp, argc, argv, &a);
-    if (code)
-        return code - 1;
-    return act(&a, &err) ? fail(&err) : CONCLUDE_OK;
+                     action);
 }
 
 const struct command command_store = {
     .name = "store",
     .summary = "Look into the store, check, merge and prune it",
-    .run = run_store,
+    .words = "info\ncheck\nmerge SHARD...\nprune --before DATE\nupgrade",
+    .words_least = 1,
+    .words_most = WORDS_ANY,
+    .shared = SHARED_STORE,
+    .options = own_options,
+    .size = sizeof(struct arguments),
+    .run = run,
+    .doc = "Looks after the store.\v"
+           "info     what is in it\n"
+           "check    reads all of it and says whether it is whole\n"
+           "merge    adds what other stores have and this one has not; again changes nothing\n"
+           "prune    removes old raw samples (times stay), or with --runs whole old runs\n"
+           "upgrade  brings a store of an older plumb up to this one",
 };

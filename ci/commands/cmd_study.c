@@ -4,7 +4,6 @@
 // themselves, with an exact bound, and what it finds of slowdowns that were put in.
 #include "ci/command.h"
 #include "ci/commands/output.h"
-#include "ci/settings/options.h"
 #include "ci/settings/progress.h"
 #include "ci/settings/store_option.h"
 #include "ci/study/study_sources.h"
@@ -24,136 +23,62 @@ struct arguments {
     struct study_request request;
     const char *csv, *samples;
     const char *problems[PROBLEMS_MOST];
-    int64_t rounds, seconds, most_pairs, exact_pairs, open;
+    uint32_t rounds, seconds, most_pairs, exact_pairs, open; // 0: not given
     double margin;
 };
 
-enum {
-    OPT_BASE = 1000,
-    OPT_HEAD,
-    OPT_ROUNDS,
-    OPT_SECONDS,
-    OPT_CSV,
-    OPT_MARGIN,
-    OPT_MOST_PAIRS,
-    OPT_EXACT_PAIRS,
-    OPT_SAMPLES,
-    OPT_OPEN,
-    OPT_POLICY,
-    OPT_SANDBOX,
-    OPT_BENCH
-};
+static int take_problem(void *arguments, const char *text)
+{
+    struct arguments *a = arguments;
+    if (a->request.problem_count == PROBLEMS_MOST)
+        return -1;
+    a->problems[a->request.problem_count++] = text;
+    return 0;
+}
 
-static const struct argp_option table[] = {
-    {"base", OPT_BASE, "DIR|REV", 0, "Libraries as they should be, or a commit to build", 0},
-    {"head", OPT_HEAD, "DIR|REV", 0, "The same made slower: what is found?", 0},
-    {"problem", 'p', "PROBLEM", 0, "MxNxK:TYPE; may be given again [commits: the policy's]", 0},
-    {"device", 'd', "DEVICE", 0, "host or cuda [host]; commits: one of the policy's [all]", 0},
-    {"policy", OPT_POLICY, "FILE", 0, "Of commits [" POLICY_PATH " of the base]", 0},
-    {"sandbox", OPT_SANDBOX, "MODE", 0, "Of commits: auto, require or off, not the policy's", 0},
-    {"out", 'o', "DIR", 0, "Write reports there", 0},
-    {"rounds", OPT_ROUNDS, "N", 0, "Gates of each series, each in fresh processes [20]", 0},
-    {"seconds", OPT_SECONDS, "N", 0, "Begin no round after this time", 0},
-    {"margin", OPT_MARGIN, "PERCENT", 0, "Smallest change that counts [by device and size]", 0},
-    {"max-pairs", OPT_MOST_PAIRS, "N", 0, "Of a gate's first process [as a gate]", 0},
-    {"exact-pairs", OPT_EXACT_PAIRS, "N", 0,
-     "Of each series in one process, whatever they show: a recording, not a gate", 0},
-    {"faster", 'f', NULL, 0, "Also the other way round: improvements", 0},
-    {"csv", OPT_CSV, "FILE", 0, "Write a row per gate", 0},
-    {"side-by-side", OPT_OPEN, "N", 0, "Series that are open at once [64]", 0},
-    {"samples", OPT_SAMPLES, "FILE", 0, "Write the times, a row per gate and process", 0},
-    {"bench", OPT_BENCH, "PROGRAM", 0, "The child that times kernels [beside plumb]", 0},
+static int take_margin(void *arguments, const char *text)
+{
+    double *margin = &((struct arguments *)arguments)->margin;
+    return parse_double(margin, text) || !(*margin > 0 && *margin <= 100) ? -1 : 0;
+}
+
+static const struct command_option own_options[] = {
+    OPTION_TEXT("base", 0, "DIR|REV", "Libraries as they should be, or a commit to build",
+                request.base),
+    OPTION_TEXT("head", 0, "DIR|REV", "The same made slower: what is found?", request.head),
+    OPTION_OWN("problem", 'p', "PROBLEM", "MxNxK:TYPE; may be given again [commits: the policy's]",
+               take_problem, "too many problems"),
+    OPTION_TEXT("device", 'd', "DEVICE", "host or cuda [host]; commits: one of the policy's [all]",
+                options.device),
+    OPTION_TEXT("policy", 0, "FILE", "Of commits [" POLICY_PATH " of the base]", options.policy),
+    OPTION_TEXT("sandbox", 0, "MODE", "Of commits: auto, require or off, not the policy's",
+                options.sandbox),
+    OPTION_TEXT("out", 'o', "DIR", "Write reports there", options.out),
+    OPTION_COUNT("rounds", "N", "Gates of each series, each in fresh processes [20]", rounds, 1,
+                 1000000),
+    OPTION_COUNT("seconds", "N", "Begin no round after this time", seconds, 1, 1000000),
+    OPTION_OWN("margin", 0, "PERCENT", "Smallest change that counts [by device and size]",
+               take_margin, "needs a percentage"),
+    OPTION_COUNT("max-pairs", "N", "Of a gate's first process [as a gate]", most_pairs, 1, 1000000),
+    OPTION_COUNT("exact-pairs", "N",
+                 "Of each series in one process, whatever they show: a recording, not a gate",
+                 exact_pairs, 1, 1000000),
+    OPTION_FLAG("faster", 'f', "Also the other way round: improvements", request.faster),
+    OPTION_TEXT("csv", 0, "FILE", "Write a row per gate", csv),
+    OPTION_COUNT("side-by-side", "N", "Series that are open at once [64]", open, 1, 1000000),
+    OPTION_TEXT("samples", 0, "FILE", "Write the times, a row per gate and process", samples),
+    OPTION_TEXT("bench", 0, "PROGRAM", "The child that times kernels [beside plumb]",
+                options.bench),
     {0},
 };
 
-static int64_t count_of(struct argp_state *state, const char *arg, const char *name)
+static int check(void *arguments, struct error *err)
 {
-    int64_t value = 0;
-    if (parse_int64(&value, arg) || value < 1 || value > 1000000)
-        argp_error(state, "--%s=%s: needs a whole number from 1 to 1000000", name, arg);
-    return value;
+    struct arguments *a = arguments;
+    (void)err;
+    a->request.device = a->options.device;
+    return 0;
 }
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    struct arguments *a = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &a->options;
-        return 0;
-    case OPT_BASE:
-        a->request.base = arg;
-        return 0;
-    case OPT_HEAD:
-        a->request.head = arg;
-        return 0;
-    case 'p':
-        if (a->request.problem_count == PROBLEMS_MOST)
-            argp_error(state, "more than %d problems", PROBLEMS_MOST);
-        else
-            a->problems[a->request.problem_count++] = arg;
-        return 0;
-    case 'd':
-        a->request.device = a->options.device = arg;
-        return 0;
-    case OPT_POLICY:
-        a->options.policy = arg;
-        return 0;
-    case OPT_SANDBOX:
-        a->options.sandbox = arg;
-        return 0;
-    case 'o':
-        a->options.out = arg;
-        return 0;
-    case OPT_ROUNDS:
-        a->rounds = count_of(state, arg, "rounds");
-        return 0;
-    case OPT_SECONDS:
-        a->seconds = count_of(state, arg, "seconds");
-        return 0;
-    case OPT_MARGIN:
-        if (parse_double(&a->margin, arg) || !(a->margin > 0 && a->margin <= 100))
-            argp_error(state, "--margin=%s: needs a percentage", arg);
-        return 0;
-    case OPT_MOST_PAIRS:
-        a->most_pairs = count_of(state, arg, "max-pairs");
-        return 0;
-    case OPT_EXACT_PAIRS:
-        a->exact_pairs = count_of(state, arg, "exact-pairs");
-        return 0;
-    case OPT_OPEN:
-        a->open = count_of(state, arg, "side-by-side");
-        return 0;
-    case OPT_SAMPLES:
-        a->samples = arg;
-        return 0;
-    case 'f':
-        a->request.faster = true;
-        return 0;
-    case OPT_CSV:
-        a->csv = arg;
-        return 0;
-    case OPT_BENCH:
-        a->options.bench = arg;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp_child children[] = {{&store_option_argp, 0, NULL, 0}, {0}};
-static const struct argp argp = {
-    .options = table,
-    .parser = parse,
-    .doc = "Measures what the gate is worth on this device.\v"
-           "Every kernel of --base is gated against itself (an alarm there is false), and against "
-           "the one of its name in --head. What was found goes into the store: of directories "
-           "when --store names one, of commits always; `plumb report` shows it, and later gates "
-           "on the device what it says of them. Libraries of directories run unconfined: give it "
-           "your own.\n\nExit: 0, or 2 when there are more false alarms than the gate promises, "
-           "or 4.",
-    .children = children,
-};
 
 // ---- what was found ----
 
@@ -353,7 +278,6 @@ static int prepare(struct studied *s, struct context *context, struct arguments 
         absolute(&request->head, &context->arena, err) ||
         study_of_directories(s, request, a->options.bench, err))
         return -1;
-    context->options = &a->options;
     return a->options.store ? context_store(context, STORE_WRITE, err) : 0;
 }
 
@@ -374,23 +298,28 @@ static int study(struct studied *s, struct context *context, struct arguments *a
     return output_run(&s->run, context, a->options.out, err);
 }
 
-static int run_study(int argc, char **argv)
+static int run(enum conclusion *out, struct context *context, void *arguments, struct error *err)
 {
-    struct arguments a = {0};
     struct studied s = {0};
-    struct context context = {0};
-    struct error err;
-    int code = options_parse(&argp, argc, argv, &a);
-    if (code)
-        return code - 1;
-    code = study(&s, &context, &a, &err) ? fail(&err) : (int)s.run.conclusion;
+    int status = study(&s, context, arguments, err);
+    *out = s.run.conclusion;
     studied_free(&s);
-    context_close(&context);
-    return code;
+    return status;
 }
 
 const struct command command_study = {
     .name = "study",
     .summary = "False alarms and detection of the gate on this device",
-    .run = run_study,
+    .shared = SHARED_STORE,
+    .options = own_options,
+    .check = check,
+    .size = sizeof(struct arguments),
+    .run = run,
+    .doc = "Measures what the gate is worth on this device.\v"
+           "Every kernel of --base is gated against itself (an alarm there is false), and against "
+           "the one of its name in --head. What was found goes into the store: of directories "
+           "when --store names one, of commits always; `plumb report` shows it, and later gates "
+           "on the device what it says of them. Libraries of directories run unconfined: give it "
+           "your own.\n\nExit: 0, or 2 when there are more false alarms than the gate promises, "
+           "or 4.",
 };

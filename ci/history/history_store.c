@@ -56,25 +56,23 @@ static int load(struct history_set *set, struct nights *nights, const struct his
     return history_load(set, store, &now, epochs, err);
 }
 
-int history_store(const struct history_request *request, struct error *err)
+int history_store(struct context *context, const struct history_request *request, struct error *err)
 {
     struct nights nights = {0}, *accuracy = request->accuracy ? &nights : NULL;
     struct history_wanted wanted = request->wanted;
-    struct context context = {0};
     struct history_set set = {0};
-    int status = store_option_open_kept(&context, &request->options,
+    int status = store_option_open_kept(context, context->options,
                                         !wanted.comparisons && !wanted.points, &wanted.keeps, err);
     if (status == 0) {
         const char *epochs = request->epochs;
-        if (!epochs && context.repository)
-            epochs = arena_printf(&context.arena, "%s/" EPOCHS_PATH,
-                                  repository_directory(context.repository));
-        status = load(&set, accuracy, &wanted, context.store, epochs, err);
+        if (!epochs && context->repository)
+            epochs = arena_printf(&context->arena, "%s/" EPOCHS_PATH,
+                                  repository_directory(context->repository));
+        status = load(&set, accuracy, &wanted, context->store, epochs, err);
     }
     if (status == 0)
-        status = print(&set, accuracy, request->format, store_path(context.store), err);
+        status = print(&set, accuracy, request->format, store_path(context->store), err);
     history_free(&set);
     nights_free(&nights);
-    context_close(&context);
     return status;
 }

@@ -9,13 +9,13 @@
 #include "ci/settings/store_option.h"
 
 struct history_request {
-    struct options options;
     struct history_wanted wanted;
     const char *epochs; // file; NULL: the repository's
     const char *format; // table, csv or json
     bool accuracy;      // print the models' accuracy over commits instead
 };
-int history_store(const struct history_request *request, struct error *err);
+int history_store(struct context *context, const struct history_request *request,
+                  struct error *err);
 
 // Prints to standard output.
 void history_print_table(const struct history_set *set);

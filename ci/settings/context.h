@@ -19,8 +19,18 @@ enum static_use {
     STATIC_LIST   // kernels are only listed: a CUDA device that would be missed need not be here
 };
 
-// The options that all of these commands share (ci/settings/options.h parses them).
+// Which options a command shares with others: none, -C and --store, or all of struct options.
+enum shared_options { SHARED_NONE, SHARED_STORE, SHARED_MEASURE };
+
+// What stands beside the options, in order.
+struct words {
+    char **items;
+    size_t count;
+};
+
+// What every command is asked with (ci/command.c parses it).
 struct options {
+    struct words words;
     const char *repository; // directory; default "."
     const char *policy;     // file; default: ci/plumb.cfg of the commit or checkout
     const char *overlay;    // directory; default: the policy's

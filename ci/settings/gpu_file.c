@@ -260,32 +260,13 @@ void gpu_profile_free(struct gpu_profile *profile)
 
 // ---- options ----
 
-static const struct argp_option table[] = {
-    {"gpu", 'g', "NAME|FILE", 0, "Profile, shipped or from a file; `plumb list gpus`", 0},
-    {"set", 1900, "KEY=VALUE", 0,
-     "A figure of it, e.g. dram_bytes_s='3.2 TB/s'; may be given again", 0},
-    {0},
-};
-
-static error_t parse(int key, char *arg, struct argp_state *state)
+int gpu_option_set(struct gpu_option *option, const char *text)
 {
-    struct gpu_option *o = state->input;
-    switch (key) {
-    case 'g':
-        o->name = arg;
-        return 0;
-    case 1900:
-        if (o->set_count == GPU_SETS_MOST)
-            argp_error(state, "--set: at most %d", GPU_SETS_MOST);
-        else
-            o->sets[o->set_count++] = arg;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    if (option->set_count == GPU_SETS_MOST)
+        return -1;
+    option->sets[option->set_count++] = text;
+    return 0;
 }
-
-const struct argp gpu_argp = {.options = table, .parser = parse};
 
 static int apply_set(struct gpu_profile *profile, const char *text, struct error *err)
 {

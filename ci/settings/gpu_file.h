@@ -21,8 +21,6 @@
 #include "model/buffer.h"
 #include "model/gpu.h"
 
-#include <argp.h>
-
 struct gpu_profile {
     struct gpu gpu;
     struct arena arena; // owns its texts
@@ -33,14 +31,23 @@ int gpu_file_read(struct gpu_profile *out, const char *path, struct error *err);
 void gpu_file_write(struct buffer *out, const struct gpu *gpu);
 void gpu_profile_free(struct gpu_profile *profile);
 
-// The options --gpu NAME|FILE and --set KEY=VALUE: a child parser, whose input is this struct.
+// The options --gpu NAME|FILE and --set KEY=VALUE.
 enum { GPU_SETS_MOST = 64 };
 struct gpu_option {
     const char *name; // shipped, or a file; preset with the default
     const char *sets[GPU_SETS_MOST];
     size_t set_count;
 };
-extern const struct argp gpu_argp;
+// One --set more. -1: there are GPU_SETS_MOST.
+int gpu_option_set(struct gpu_option *option, const char *text);
+// Both for a command's table (ci/command.h): `of` is a struct gpu_option of its arguments, `taker`
+// passes it to gpu_option_set().
+#define GPU_OPTIONS(of, taker)                                                                     \
+    OPTION_TEXT("gpu", 'g', "NAME|FILE", "Profile, shipped or from a file; `plumb list gpus`",     \
+                of.name),                                                                          \
+        OPTION_OWN("set", 0, "KEY=VALUE",                                                          \
+                   "A figure of it, e.g. dram_bytes_s='3.2 TB/s'; may be given again", taker,      \
+                   "too many of them")
 // The profile that the options ask for. Free with gpu_profile_free().
 int gpu_option_resolve(struct gpu_profile *out, const struct gpu_option *option, struct error *err);
 

@@ -6,26 +6,6 @@
 
 #include <unistd.h>
 
-static const struct argp_option table[] = {
-    {"repo", 'C', "DIR", 0, "Repository [the current directory]", 0},
-    {"store", 's', "FILE", 0, "Store [REPO/.plumb/store.db]", 0},
-    {0},
-};
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    struct options *options = state->input;
-    if (key == 'C')
-        options->repository = arg;
-    else if (key == 's')
-        options->store = arg;
-    else
-        return ARGP_ERR_UNKNOWN;
-    return 0;
-}
-
-const struct argp store_option_argp = {.options = table, .parser = parse};
-
 int store_option_open(struct context *context, const struct options *options, enum store_mode mode,
                       struct error *err)
 {

@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For the commands that only need a store: -C and --store as an argp child, and the store opened
-// where every other command finds it.
+// For the commands that only need a store: opened where every other command finds it.
 #ifndef PLUMB_STORE_OPTION_H
 #define PLUMB_STORE_OPTION_H
 
 #include "ci/settings/context.h"
-
-#include <argp.h>
-
-// Child parser for `struct options`: pass its address as the child's input.
-extern const struct argp store_option_argp;
 
 // Opens the store that --store names, or the repository's. The caller closes the context, also
 // after a failure. A repository is only needed when --store is not given, and

@@ -32,7 +32,7 @@ static int run(const char *const *words, int count, char **out)
     fflush(stdout);
     dup2(file, 1);
     dup2(quiet, 2);
-    int code = command_accuracy.run(count, argv);
+    int code = command_call(&command_accuracy, count, argv);
     fflush(stdout);
     dup2(kept, 1);
     dup2(kept_err, 2);

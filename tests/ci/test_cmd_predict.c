@@ -35,7 +35,7 @@ static int run(const struct command *command, const char *line, char **out)
     fflush(stdout);
     dup2(file, 1);
     dup2(quiet, 2);
-    int code = command->run(argc, argv);
+    int code = command_call(command, argc, argv);
     fflush(stdout);
     dup2(kept, 1);
     dup2(kept_err, 2);

@@ -40,7 +40,7 @@ static char *accuracy_on(const char *const *lists, size_t count)
     int file = mkstemp(path), kept = dup(1);
     fflush(stdout);
     dup2(file, 1);
-    int code = command_accuracy.run(argc, argv);
+    int code = command_call(&command_accuracy, argc, argv);
     fflush(stdout);
     dup2(kept, 1);
     close(file);

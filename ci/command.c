@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs a command: its options through argp, then its function, then everything closed. What a
+// command does is in ci/commands/.
+#include "ci/command.h"
+
+#include <argp.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SHARED(member) offsetof(struct options, member)
+#define SHARED_TEXT(long_name, short_name, shown, text, of)                                        \
+    {                                                                                              \
+        .name = (long_name), .letter = (short_name), .value = (shown), .help = (text),             \
+        .kind = OPTION_IS_TEXT, .member = SHARED(of)                                               \
+    }
+#define SHARED_FLAG(long_name, short_name, text, of)                                               \
+    {                                                                                              \
+        .name = (long_name), .letter = (short_name), .help = (text), .kind = OPTION_IS_FLAG,       \
+        .member = SHARED(of)                                                                       \
+    }
+
+// The first two are those of SHARED_STORE.
+static const struct command_option shared[] = {
+    SHARED_TEXT("repo", 'C', "DIR", "Repository [the current directory]", repository),
+    SHARED_TEXT("store", 's', "FILE", "Store [REPO/.plumb/store.db]", store),
+    SHARED_TEXT("policy", 'p', "FILE", "Policy file [" POLICY_PATH " of the commit or checkout]",
+                policy),
+    SHARED_TEXT("device", 'd', "NAME", "Only this device of the policy", device),
+    SHARED_TEXT("out", 'o', "DIR", "Write reports there", out),
+    SHARED_TEXT("sandbox", 0, "MODE", "auto, require or off, instead of the policy's", sandbox),
+    SHARED_TEXT("cache", 0, "DIR", "Build cache [REPO/.plumb/cache]", cache),
+    SHARED_TEXT("overlay", 0, "DIR",
+                "Folder that builds see beside the commit, as $PLUMB_OVERLAY; its content counts",
+                overlay),
+    SHARED_TEXT("bench", 0, "PROGRAM", "The child that times kernels [beside plumb]", bench),
+    SHARED_FLAG("dry-run", 'n', "Say what would be done", dry_run),
+    SHARED_FLAG("quiet", 'q', "No progress", quiet),
+};
+static const size_t shared_counts[] = {
+    [SHARED_NONE] = 0, [SHARED_STORE] = 2, [SHARED_MEASURE] = ARRAY_COUNT(shared)};
+
+enum { OPTIONS_MOST = 40, FIRST_KEY = 1000 };
+
+// One command line on its way into the command's arguments.
+struct call {
+    const struct command *command;
+    const struct command_option *options[OPTIONS_MOST]; // all it takes
+    struct argp_option table[OPTIONS_MOST + 1];         // the same for argp; ends with zeros
+    size_t count;
+    void *arguments;
+};
+
+static void add_option(struct call *call, const struct command_option *o, int group)
+{
+    if (call->count == OPTIONS_MOST)
+        abort(); // raise OPTIONS_MOST
+    call->table[call->count] = (struct argp_option){
+        .name = o->name,
+        .key = o->letter ? o->letter : FIRST_KEY + (int)call->count,
+        .arg = o->value,
+        .doc = o->help,
+        .group = group,
+    };
+    call->options[call->count++] = o;
+}
+
+static void take_count(uint32_t *out, const struct command_option *o, const char *text,
+                       struct argp_state *state)
+{
+    int64_t value = 0;
+    if (parse_int64(&value, text) || value < o->least || value > o->most)
+        argp_error(state, "--%s=%s: needs a whole number from %lld to %lld", o->name, text,
+                   (long long)o->least, (long long)o->most);
+    *out = (uint32_t)value;
+}
+
+static void take(void *arguments, const struct command_option *o, const char *text,
+                 struct argp_state *state)
+{
+    void *member = (char *)arguments + o->member;
+    switch (o->kind) {
+    case OPTION_IS_FLAG:
+        *(bool *)member = true;
+        break;
+    case OPTION_IS_TEXT:
+        *(const char **)member = text;
+        break;
+    case OPTION_IS_COUNT:
+        take_count(member, o, text, state);
+        break;
+    case OPTION_IS_RUN:
+        if (parse_int64(member, text) || *(int64_t *)member < 1)
+            argp_error(state, "--%s=%s: needs the number that `plumb report --list` shows", o->name,
+                       text);
+        break;
+    case OPTION_IS_OWN:
+        if (o->take(arguments, text))
+            argp_error(state, "--%s=%s: %s", o->name, text, o->must);
+        break;
+    }
+}
+
+static error_t add_word(struct call *call, char *word, struct argp_state *state)
+{
+    struct words *words = &((struct options *)call->arguments)->words;
+    if (words->count >= call->command->words_most)
+        argp_error(state, words->count ? "too many words: '%s'" : "takes no '%s'", word);
+    if (!words->items)
+        words->items = xcalloc((size_t)state->argc, sizeof(*words->items));
+    words->items[words->count++] = word;
+    return 0;
+}
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+    struct call *call = state->input;
+    const struct command *command = call->command;
+    struct error err;
+    if (key == ARGP_KEY_ARG)
+        return add_word(call, text, state);
+    if (key == ARGP_KEY_END) {
+        if (((struct options *)call->arguments)->words.count < command->words_least)
+            argp_usage(state);
+        if (command->check && command->check(call->arguments, &err))
+            argp_error(state, "%s", err.text);
+        return 0;
+    }
+    for (size_t i = 0; i < call->count; i++) {
+        if (call->table[i].key == key) {
+            take(call->arguments, call->options[i], text, state);
+            return 0;
+        }
+    }
+    return ARGP_ERR_UNKNOWN;
+}
+
+// Ends the program for --help and for what is no right usage.
+static void parse_arguments(struct call *call, int argc, char **argv)
+{
+    const struct command *command = call->command;
+    const struct argp argp = {
+        .options = call->table, .parser = parse, .args_doc = command->words, .doc = command->doc};
+    for (size_t i = 0; i < shared_counts[command->shared]; i++)
+        add_option(call, &shared[i], 0);
+    for (const struct command_option *o = command->options; o && o->name; o++)
+        add_option(call, o, command->shared == SHARED_NONE ? 0 : 1);
+    argp_err_exit_status = CONCLUDE_FAILED;
+    argv[0] = xprintf("plumb %s", argv[0]); // argp keeps the pointer: not freed
+    if (argp_parse(&argp, argc, argv, 0, NULL, call))
+        exit(CONCLUDE_FAILED);
+}
+
+bool reader_left(void)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO};
+    return ferror(stdout) && poll(&out, 1, 0) == 1 && (out.revents & (POLLERR | POLLHUP));
+}
+
+int command_call(const struct command *command, int argc, char **argv)
+{
+    struct call call = {.command = command, .arguments = xcalloc(1, command->size)};
+    struct options *options = call.arguments;
+    struct context context = {.options = options};
+    enum conclusion conclusion = CONCLUDE_OK;
+    struct error err;
+    if (command->defaults)
+        memcpy(call.arguments, command->defaults, command->size);
+    parse_arguments(&call, argc, argv);
+    if (command->run(&conclusion, &context, call.arguments, &err)) {
+        if (!reader_left())
+            fprintf(stderr, "plumb: %s\n", err.text);
+        conclusion = CONCLUDE_FAILED;
+    }
+    context_close(&context);
+    free(options->words.items);
+    free(call.arguments);
+    return (int)conclusion;
+}
