@@ -44,12 +44,14 @@ enum plumb_dtype {
 
 enum plumb_layout { PLUMB_TN = 0, PLUMB_NN = 1, PLUMB_NT = 2, PLUMB_TT = 3 };
 
+enum plumb_epilogue { PLUMB_NO_EPILOGUE = 0, PLUMB_DUAL_SILU = 1 };
+
 struct plumb_problem {
     int64_t m, n, k;
     int32_t in_type, out_type; // enum plumb_dtype
     int32_t layout;            // enum plumb_layout
     int32_t batch;             // >= 1
-    int32_t epilogue;          // 0 none, 1 dual-silu
+    int32_t epilogue;          // enum plumb_epilogue
     int32_t reserved;
 };
 

@@ -27,11 +27,13 @@ __device__ float normal(uint64_t seed, uint64_t i)
     return sqrtf(-2 * logf(u)) * cospif(2 * v);
 }
 
-__global__ void fill(void *data, int type, size_t count, uint64_t seed)
+// spread: magnitudes from 2^-12 to 2^3 side by side, so that products cancel and saturate, and what
+// is out of place is out by orders of magnitude.
+__global__ void fill(void *data, int type, size_t count, uint64_t seed, bool spread)
 {
     for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < count;
          i += (size_t)gridDim.x * blockDim.x) {
-        const float x = normal(seed, i);
+        const float x = normal(seed, i) * (spread ? exp2f((int)(mix(~seed + i) % 16) - 12) : 1);
         if (type == PLUMB_BF16)
             ((__nv_bfloat16 *)data)[i] = __float2bfloat16_rn(x);
         else if (type == PLUMB_FP16)
@@ -54,32 +56,57 @@ __device__ double load(const void *data, int type, size_t i)
     return ((const float *)data)[i];
 }
 
+// One element of A B in float64, by a warp, and what its errors are measured against: the root of
+// the sum of its products' squares.
+struct exact_sum {
+    double sum, spread;
+};
+
+__device__ exact_sum exact_product(const plumb_problem &p, const void *a, const void *b,
+                                   size_t row, size_t column, double scale)
+{
+    double sum = 0, squares = 0;
+    for (int64_t k = threadIdx.x % 32; k < p.k; k += 32) {
+        const size_t at_b = p.layout == PLUMB_NN ? k * p.n + column : column * p.k + k;
+        const double x = load(a, p.in_type, row * p.k + k) * load(b, p.in_type, at_b);
+        sum += x;
+        squares += x * x;
+    }
+    for (int d = 16; d; d /= 2) {
+        sum += __shfl_xor_sync(~0u, sum, d);
+        squares += __shfl_xor_sync(~0u, squares, d);
+    }
+    return {sum * scale, sqrt(squares) * scale};
+}
+
 // Compares `count` outputs (all of them, or a random choice) with a float64 sum; one warp each.
-// bad counts those off by more than rounding allows, worst keeps the largest error / scale.
+// bad counts those off by more than rounding allows, worst keeps the largest error / scale. Of a
+// dual GEMM an output's error is that of two sums: silu's slope is at most 1.1, and its quotient is
+// good to 2^-20. between: the sums were rounded so on their way.
 __global__ void compare(plumb_problem p, const void *a, const void *b, const void *c, double scale,
-                        double tolerance, double rounding, size_t count, uint64_t seed,
-                        unsigned long long *bad, float *worst)
+                        double tolerance, double rounding, double between, size_t count,
+                        uint64_t seed, unsigned long long *bad, float *worst)
 {
     const size_t warps = (size_t)gridDim.x * blockDim.x / 32, all = (size_t)p.m * p.n;
     for (size_t w = (blockIdx.x * (size_t)blockDim.x + threadIdx.x) / 32; w < count; w += warps) {
         const size_t i = count == all ? w : mix(seed + w) % all;
         const size_t row = i / p.n, column = i % p.n;
-        double sum = 0, squares = 0;
-        for (int64_t k = threadIdx.x % 32; k < p.k; k += 32) {
-            const size_t at_b = p.layout == PLUMB_NN ? k * p.n + column : column * p.k + k;
-            const double x = load(a, p.in_type, row * p.k + k) * load(b, p.in_type, at_b);
-            sum += x;
-            squares += x * x;
-        }
-        for (int d = 16; d; d /= 2) {
-            sum += __shfl_xor_sync(~0u, sum, d);
-            squares += __shfl_xor_sync(~0u, squares, d);
+        const exact_sum first = exact_product(p, a, b, row, column, scale);
+        double wanted = first.sum, spread = first.spread, allowed = tolerance * spread;
+        if (p.epilogue == PLUMB_DUAL_SILU) {
+            const exact_sum second = exact_product(p, a, b, row, p.n + column, scale);
+            const double gate = first.sum / (1 + exp(-first.sum));
+            wanted = gate * second.sum;
+            spread = first.spread * fabs(second.sum) + fabs(gate) * second.spread;
+            allowed = 1.1 * (tolerance * first.spread + between * fabs(first.sum)) *
+                          (fabs(second.sum) + tolerance * second.spread) +
+                      fabs(gate) * (tolerance * second.spread + between * fabs(second.sum)) +
+                      0x1p-20 * fabs(wanted);
         }
         if (threadIdx.x % 32)
             continue;
-        const double value = load(c, p.out_type, i), spread = sqrt(squares) * scale;
-        const double error = fabs(value - sum * scale);
-        if (!(error <= rounding * fabs(sum * scale) + tolerance * spread + 1e-30))
+        const double value = load(c, p.out_type, i), error = fabs(value - wanted);
+        if (!(error <= rounding * fabs(wanted) + allowed + 1e-30))
             atomicAdd(bad, 1ull);
         const float relative = error / (spread + 1e-30);
         atomicMax((int *)worst, __float_as_int(relative == relative ? relative : INFINITY));

@@ -43,6 +43,7 @@ struct device_memory {
 };
 
 constexpr size_t blas_workspace_bytes = 64 << 20;
+constexpr size_t behind_bytes = 65536; // of each input
 
 static device_memory allocate(size_t a, size_t b, size_t c, size_t workspace)
 {
@@ -51,8 +52,8 @@ static device_memory allocate(size_t a, size_t b, size_t c, size_t workspace)
     CHECK(cudaDeviceGetAttribute(&l2, cudaDevAttrL2CacheSize, 0));
     d.flush_bytes = 2 * (size_t)l2;
     d.workspace_bytes = workspace;
-    CHECK(cudaMalloc(&d.a, a));
-    CHECK(cudaMalloc(&d.b, b));
+    CHECK(cudaMalloc(&d.a, a + behind_bytes));
+    CHECK(cudaMalloc(&d.b, b + behind_bytes));
     CHECK(cudaMalloc(&d.c, c));
     CHECK(cudaMalloc(&d.first, c));
     CHECK(cudaMalloc(&d.workspace, workspace));
@@ -101,11 +102,21 @@ static plumb_args make_args(const device_memory &d, const plumb_problem &p)
     return args;
 }
 
-static void make_inputs(const device_memory &d, const plumb_problem &p)
+// Elements of B: of both matrices of a dual GEMM.
+static size_t count_b(const plumb_problem &p)
 {
-    fill<<<1024, 256, 0, d.stream>>>(d.a, p.in_type, (size_t)p.m * p.k, 1);
-    fill<<<1024, 256, 0, d.stream>>>(d.b, p.in_type, (size_t)p.n * p.k, 2);
+    return (size_t)p.n * p.k * (p.epilogue == PLUMB_DUAL_SILU ? 2 : 1);
+}
+
+// What lies behind the inputs is NaN in every type.
+static void make_inputs(const device_memory &d, const plumb_problem &p, bool spread = false)
+{
+    const size_t a = (size_t)p.m * p.k, b = count_b(p), bytes = type_bytes(p.in_type);
+    fill<<<1024, 256, 0, d.stream>>>(d.a, p.in_type, a, 1, spread);
+    fill<<<1024, 256, 0, d.stream>>>(d.b, p.in_type, b, 2, spread);
     CHECK(cudaGetLastError());
+    CHECK(cudaMemsetAsync((char *)d.a + a * bytes, 0xff, behind_bytes, d.stream));
+    CHECK(cudaMemsetAsync((char *)d.b + b * bytes, 0xff, behind_bytes, d.stream));
 }
 
 #endif

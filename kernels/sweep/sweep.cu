@@ -98,10 +98,13 @@ static int check(const std::vector<const plumb_kernel *> &kernels)
             const plumb_problem p = problem_for(kernel, s[0], s[1], s[2]);
             if (!kernel->supports(&p) || workspace_of(kernel, p) > d.workspace_bytes)
                 continue;
-            make_inputs(d, p);
-            ++done;
-            if (!launch_once(d, kernel, p) || !verify(d, p, kernel->name, false))
-                ++wrong;
+            for (const bool spread : {false, true}) {
+                make_inputs(d, p, spread);
+                ++done;
+                if (!prepared(d, kernel, make_args(d, p)) || !launch_once(d, kernel, p) ||
+                    !verify(d, p, kernel, false))
+                    ++wrong;
+            }
         }
     printf("check: %d wrong of %d (%zu kernels)\n", wrong, done, kernels.size());
     return wrong ? 3 : 0;
@@ -114,7 +117,7 @@ static device_memory allocate_for(const std::vector<const plumb_kernel *> &kerne
     size_t workspace = blas_workspace_bytes;
     for (const plumb_kernel *kernel : kernels)
         workspace = std::max(workspace, workspace_of(kernel, problem_for(kernel, m, n, k)));
-    return allocate((size_t)m * k * 4, (size_t)n * k * 4, (size_t)m * n * 4 + 256, workspace);
+    return allocate((size_t)m * k * 4, (size_t)n * k * 8, (size_t)m * n * 4 + 256, workspace);
 }
 
 static int soak(long count, long m, long n, long k,
@@ -129,7 +132,7 @@ static int soak(long count, long m, long n, long k,
         if (!kernel->supports(&p))
             continue;
         make_inputs(d, p);
-        if (!launch_once(d, kernel, p) || !verify(d, p, kernel->name, false)) {
+        if (!launch_once(d, kernel, p) || !verify(d, p, kernel, false)) {
             ++wrong;
             continue;
         }
@@ -187,7 +190,7 @@ static int run(long m, long n, long k, const std::vector<const plumb_kernel *> &
         if (strcmp(kernel->name, name) || !kernel->supports(&p))
             continue;
         make_inputs(d, p);
-        return launch_once(d, kernel, p) && verify(d, p, kernel->name, true) ? 0 : 3;
+        return launch_once(d, kernel, p) && verify(d, p, kernel, true) ? 0 : 3;
     }
     fprintf(stderr, "%s: no such kernel for this problem\n", name);
     return 4;

@@ -142,12 +142,13 @@ static void print_arm(const arm &a, const plumb_problem &p, float best, const ou
     static const char *const types[] = {"fp32", "tf32", "bf16", "fp16", "fp8"};
     const float us = median(a.us), ghz = median(a.ghz);
     if (out.commit)
-        printf("%s,%s,%ldx%ldx%ld:%s%s,%.0f,%.0f,%s,%s,cold\n", out.commit, a.name.c_str(),
+        printf("%s,%s,%ldx%ldx%ld:%s%s%s,%.0f,%.0f,%s,%s,cold\n", out.commit, a.name.c_str(),
                (long)p.m, (long)p.n, (long)p.k, types[p.in_type], p.layout == PLUMB_NN ? ":nn" : "",
+               p.epilogue == PLUMB_DUAL_SILU ? ":dual-silu" : "",
                us * 1e3, ghz == ghz ? ghz * 1e9 : 0, out.uuid.c_str(), out.name.c_str());
     else
         printf("%d,%ld,%ld,%ld,%s,%.2f,%.1f,%.4f,%.3f,%.2f,%zu\n", p.in_type, (long)p.m, (long)p.n,
-               (long)p.k, a.name.c_str(), us, 2e-6 * p.m * p.n * p.k / us, best / us, ghz,
+               (long)p.k, a.name.c_str(), us, 2e-6 * p.m * count_b(p) / us, best / us, ghz,
                *std::min_element(a.us.begin(), a.us.end()), a.us.size());
 }
 
@@ -178,11 +179,12 @@ static std::vector<arm> finalists(std::vector<arm> &arms, const plumb_problem &p
     return kept;
 }
 
+// The library's best: of its algorithms, or of the kernels that are made of them.
 static float best_of(const std::vector<arm> &arms, const blas_problem *blas)
 {
     float best = INFINITY;
     for (const arm &a : arms)
-        if (!a.kernel && a.blas == blas)
+        if (a.kernel ? a.kernel->traits.in_type != 0 && is_control(a.kernel) : a.blas == blas)
             best = fminf(best, median(a.us));
     return best;
 }
@@ -198,10 +200,12 @@ static void time_problem(const device_memory &d, const std::vector<const plumb_k
     make_inputs(d, p);
     const bool fp8 = p.in_type == PLUMB_E4M3;
     blas_problem blas = describe(d, p, true), exact = describe(d, p, false);
-    std::vector<arm> arms = best_blas(d, args, blas,
-                                      fp8                    ? "cublaslt-fast"
-                                      : p.layout == PLUMB_NN ? "cublaslt-nn"
-                                                             : "cublaslt");
+    std::vector<arm> arms;
+    if (p.epilogue == PLUMB_NO_EPILOGUE)
+        arms = best_blas(d, args, blas,
+                         fp8                    ? "cublaslt-fast"
+                         : p.layout == PLUMB_NN ? "cublaslt-nn"
+                                                : "cublaslt");
     for (arm &a : arms)
         a.blas = &blas;
     if (fp8)
@@ -213,7 +217,7 @@ static void time_problem(const device_memory &d, const std::vector<const plumb_k
     for (const plumb_kernel *kernel : kernels) {
         if (!takes(d, kernel, p) || !prepared(d, kernel, args))
             continue;
-        if (launch_once(d, kernel, p) && verify(d, p, kernel->name, false, some_outputs))
+        if (launch_once(d, kernel, p) && verify(d, p, kernel, false, some_outputs))
             arms.push_back({kernel->name, kernel, {}, {}, {}, 0});
     }
     rounds(d, arms, args, blas, 3, 0);
@@ -241,7 +245,8 @@ static std::vector<plumb_problem> read_problems(FILE *file,
             const plumb_problem p = problem_for(kernel, m, n, k);
             if (is_typed(kernel) &&
                 std::none_of(problems.begin() + first, problems.end(), [&](const auto &x) {
-                    return x.in_type == p.in_type && x.layout == p.layout;
+                    return x.in_type == p.in_type && x.layout == p.layout &&
+                           x.epilogue == p.epilogue;
                 }))
                 problems.push_back(p);
         }
@@ -262,7 +267,7 @@ static int time_all(int count, const char *path, const std::vector<const plumb_k
     size_t a = 0, b = 0, c = 0, workspace = blas_workspace_bytes;
     for (const plumb_problem &p : problems) {
         a = std::max(a, (size_t)p.m * p.k * type_bytes(p.in_type));
-        b = std::max(b, (size_t)p.n * p.k * type_bytes(p.in_type));
+        b = std::max(b, count_b(p) * type_bytes(p.in_type));
         c = std::max(c, (size_t)p.m * p.n * 4);
         for (const plumb_kernel *kernel : kernels)
             if (kernel->supports(&p))

@@ -5,6 +5,7 @@
 #define PLUMB_SWEEP_VERIFY_CUH
 
 #include <math.h>
+#include <string.h>
 
 #include <algorithm>
 
@@ -34,17 +35,24 @@ static double rounding(const plumb_problem &p)
 
 constexpr size_t every_output = 5000000000ull, some_outputs = 200000000ull;
 
-// Judges all outputs if that takes at most `products` multiplications, else a random choice.
-static bool verify(const device_memory &d, const plumb_problem &p, const char *name, bool loud,
-                   size_t products = every_output)
+// Controls of a dual GEMM round its products to BF16 on their way; our kernels do not.
+static bool is_control(const plumb_kernel *kernel)
 {
+    return kernel->prepare && !strncmp(kernel->name, "cublaslt", 8);
+}
+
+// Judges all outputs if that takes at most `products` multiplications, else a random choice.
+static bool verify(const device_memory &d, const plumb_problem &p, const plumb_kernel *kernel,
+                   bool loud, size_t products = every_output)
+{
+    const char *name = kernel->name;
     const size_t all = (size_t)p.m * p.n, limit = products / p.k;
     const size_t count = all < limit ? all : std::min<size_t>({all, 65536, limit / 10});
     const double scale = p.in_type == PLUMB_E4M3 ? 1.0 / 96 / 96 : 1;
     CHECK(cudaMemsetAsync(d.bad, 0, sizeof *d.bad, d.stream));
     CHECK(cudaMemsetAsync(d.worst, 0, sizeof *d.worst, d.stream));
-    compare<<<2048, 256, 0, d.stream>>>(p, d.a, d.b, d.c, scale, tolerance(p), rounding(p), count,
-                                        7, d.bad, d.worst);
+    compare<<<2048, 256, 0, d.stream>>>(p, d.a, d.b, d.c, scale, tolerance(p), rounding(p),
+                                        is_control(kernel) ? 0x1p-8 : 0, count, 7, d.bad, d.worst);
     unsigned long long bad;
     float worst;
     CHECK(cudaMemcpyAsync(&bad, d.bad, sizeof bad, cudaMemcpyDeviceToHost, d.stream));
@@ -56,7 +64,7 @@ static bool verify(const device_memory &d, const plumb_problem &p, const char *n
     return bad == 0;
 }
 
-// In layout TN, or in NN for a kernel that does that alone.
+// In layout TN, or in NN or as a dual GEMM for a kernel that does that alone.
 static plumb_problem problem_for(const plumb_kernel *kernel, long m, long n, long k)
 {
     plumb_problem p = {};
@@ -67,9 +75,12 @@ static plumb_problem problem_for(const plumb_kernel *kernel, long m, long n, lon
     p.out_type = kernel->traits.out_type;
     p.layout = PLUMB_NN;
     p.batch = 1;
-    if (!kernel->supports(&p))
-        p.layout = PLUMB_TN;
-    return p;
+    if (kernel->supports(&p))
+        return p;
+    p.layout = PLUMB_TN;
+    plumb_problem dual = p;
+    dual.epilogue = PLUMB_DUAL_SILU;
+    return kernel->supports(&dual) ? dual : p;
 }
 
 static size_t workspace_of(const plumb_kernel *kernel, const plumb_problem &p)

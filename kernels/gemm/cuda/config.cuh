@@ -25,12 +25,21 @@ struct config {
     static constexpr int ring = ring_; // staged 2 KiB pieces per warp in the epilogue
     static constexpr int boxes = boxes_;
     static constexpr bool swapped = swapped_; // a is B and b is A (transposed.cuh)
+    static constexpr bool dual = false;       // B is two matrices (dual.cuh)
+    static constexpr bool drained = false;    // sums meet where slabs were (split.cuh)
 
     static constexpr int cluster = cm * cn;
     static constexpr int consumers = pingpong ? 2 : wm * wn;
     static constexpr int threads = 128 * (1 + consumers);
     static constexpr int n = bn / wn;       // columns of one matrix instruction
     static constexpr int mi = bm / wm / 64; // matrix instructions down a warpgroup's rows
+    // The part of C that a block computes, and of that a warpgroup: n columns, mi times 64 rows.
+    static constexpr int c_rows = bm, c_columns = bn, c_n = n, c_mi = mi;
+    // Where a warpgroup's i-th 64 rows of A lie in a stage.
+    static __host__ __device__ constexpr int a_block(int i)
+    {
+        return i * 64 * slab_bytes;
+    }
     static constexpr int box_k = slab_elements<type>, bk = boxes * box_k;
     static constexpr int a_box = bm * slab_bytes, b_box = bn * slab_bytes;
     static constexpr int a_bytes = boxes * a_box, b_bytes = boxes * b_box;

@@ -33,7 +33,7 @@ DEVICE void multiply_slab(float (&acc)[c::mi][c::n / 2], uint32_t a, uint32_t b,
 #pragma unroll
         for (int i = 0; i < c::mi; ++i)
             wgmma<typename c::type, c::n>::multiply(
-                acc[i], operand_descriptor(a, a_bytes + i * 64 * slab_bytes),
+                acc[i], operand_descriptor(a, a_bytes + c::a_block(i)),
                 operand_descriptor(b, b_bytes), accumulate || step > 0);
     }
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From accumulators to C, in two steps that need not follow each other at once. hold() converts
-// sums to words of the output type in other registers. stager::put() then brings pieces, 16 rows of
+// From accumulators to C, in two steps that need not follow each other at once. stager::hold()
+// converts sums to words of the output type in other registers; of a dual GEMM, that is where two
+// sums become one result. stager::put() then brings pieces, 16 rows of
 // 128 bytes, of each warp into its ring of shared memory, and its first lane has the copy engine
 // store it; the warp waits only when it comes round to a piece whose store has not read it yet.
 // Called between the next tile's matrix instructions, all of this costs nothing (seam.cuh).
@@ -19,44 +20,23 @@ constexpr int piece_bytes = 16 * 128;
 // Words of a warp's 64 x n accumulator block (16 rows per warp) once converted, per thread.
 template <class output, int n> constexpr int held_words = n / 2 * sizeof(typename output::type) / 4;
 
-// Columns first .. first + width - 1 of a block.
-template <class output, int n, int first = 0, int width = n>
-DEVICE void hold(uint32_t (&held)[held_words<output, n>], const float (&acc)[n / 2], float scale)
+// silu(x) * y. Where e^-x is infinite the quotient is zero.
+DEVICE float gated(float x, float y)
 {
-    constexpr int words = held_words<output, width>;
-#pragma unroll
-    for (int i = first * words / width; i < first * words / width + words; ++i)
-        if constexpr (sizeof(typename output::type) == 2)
-            held[i] = output::pack(acc[2 * i] * scale, acc[2 * i + 1] * scale);
-        else
-            held[i] = __float_as_uint(acc[i] * scale);
+    return __fdividef(x, 1 + __expf(-x)) * y;
 }
 
-template <class output, int n, bool swapped = false>
-DEVICE void store_elements(const float (&acc)[n / 2], float scale, const output_target &target,
-                           int row, int column)
-{
-    typename output::type *c = static_cast<typename output::type *>(target.c);
-    const int lane = threadIdx.x % 32;
-#pragma unroll
-    for (int i = 0; i < n / 2; ++i) {
-        const int64_t y = row + lane / 4 + i / 2 % 2 * 8;
-        const int x = column + i / 4 * 8 + lane % 4 * 2 + i % 2;
-        if (y < target.m && x < target.n)
-            c[swapped ? (int64_t)x * target.m + y : y * target.n + x] =
-                output::from(acc[i] * scale);
-    }
-}
-
-// One warp's way to C: blocks of 64 x n accumulators, of which it has 16 rows each.
-template <class output, int blocks, int n, int ring, bool swapped = false> struct stager {
+// One warp's way to C: blocks of 64 x n results, of which it has 16 rows each. dual: a result is
+// made of two sums; of B1 and B2 as they lie side by side in the accumulators (dual.cuh).
+template <class output, int blocks, int n, int ring, bool swapped = false, bool dual = false>
+struct stager {
     static constexpr int element = sizeof(typename output::type);
     static constexpr int columns = 128 / element;                 // of a whole piece
     static constexpr int per_block = (n + columns - 1) / columns; // the last may be narrower and
                                                                   // has a map of its own
     static constexpr int count = blocks * per_block;
     using words = uint32_t[blocks][held_words<output, n>];
-    using sums = float[blocks][n / 2];
+    using sums = float[dual && swapped ? 2 * blocks : blocks][dual && !swapped ? n : n / 2];
 
     const CUtensorMap &map, &tail_map;
     const uint32_t pieces;
@@ -124,11 +104,61 @@ template <class output, int blocks, int n, int ring, bool swapped = false> struc
         slot = slot + 1 < ring ? slot + 1 : 0;
     }
 
+    // Result i of a block.
+    static DEVICE float result(const sums &acc, int block, int i, float scale)
+    {
+        if constexpr (!dual)
+            return acc[block][i] * scale;
+        else if constexpr (swapped)
+            return gated(acc[block][i] * scale, acc[block + blocks][i] * scale);
+        else
+            return gated(acc[block][i] * scale, acc[block][i + n / 2] * scale);
+    }
+
+    // Columns first .. first + width - 1 of a block.
+    template <int first = 0, int width = n>
+    static DEVICE void hold_block(words &held, const sums &acc, int block, float scale)
+    {
+        constexpr int count = held_words<output, width>;
+#pragma unroll
+        for (int i = first * count / width; i < first * count / width + count; ++i)
+            if constexpr (element == 2)
+                held[block][i] = output::pack(result(acc, block, 2 * i, scale),
+                                              result(acc, block, 2 * i + 1, scale));
+            else
+                held[block][i] = __float_as_uint(result(acc, block, i, scale));
+    }
+
+    static DEVICE void hold(words &held, const sums &acc, float scale)
+    {
+#pragma unroll
+        for (int block = 0; block < blocks; ++block)
+            hold_block(held, acc, block, scale);
+    }
+
+    // All results, element by element.
+    static DEVICE void store_elements(const sums &acc, float scale, const output_target &target,
+                                      int row, int column)
+    {
+        typename output::type *c = static_cast<typename output::type *>(target.c);
+        const int lane = threadIdx.x % 32;
+#pragma unroll
+        for (int block = 0; block < blocks; ++block)
+#pragma unroll
+            for (int i = 0; i < n / 2; ++i) {
+                const int64_t y = row + block * 64 + lane / 4 + i / 2 % 2 * 8;
+                const int x = column + i / 4 * 8 + lane % 4 * 2 + i % 2;
+                if (y < target.m && x < target.n)
+                    c[swapped ? (int64_t)x * target.m + y : y * target.n + x] =
+                        output::from(result(acc, block, i, scale));
+            }
+    }
+
     template <int number> static DEVICE void hold_piece(words &held, const sums &acc, float scale)
     {
         constexpr int index = number % per_block, block = number / per_block;
         constexpr int width = is_whole(number) ? columns : n % columns;
-        ::hold<output, n, index * columns, width>(held[block], acc[block], scale);
+        hold_block<index * columns, width>(held, acc, block, scale);
     }
 
     // The same from sums that were not converted yet.

@@ -86,6 +86,9 @@ DEVICE void multiply_chunk(float (&sums)[gemv_rows], const uint4 &a, const uint4
     }
 }
 
+// silu(x) * y of a dual GEMM, whose pairs of rows are one of B1 and the same of B2.
+template <class type, bool dual> constexpr int gemv_results = dual ? 1 : gemv_rows; // of a pair
+
 struct gemv_params {
     const uint4 *a, *b;
     void *c;
@@ -94,18 +97,21 @@ struct gemv_params {
     int doublings; // of the warps per pair of rows: 0 to 3
 };
 
-template <class type>
+template <class type, bool dual>
 __global__ void __launch_bounds__(32 * gemv_warps, gemv_blocks)
     gemv(const __grid_constant__ gemv_params p)
 {
     __shared__ float shared[gemv_warps][gemv_rows];
+    constexpr int results = gemv_results<type, dual>;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int unit = blockIdx.x * gemv_warps + warp, parts = 1 << p.doublings;
-    const int part = unit & (parts - 1), row = (unit >> p.doublings) * gemv_rows;
+    const int part = unit & (parts - 1), row = (unit >> p.doublings) * results;
     const uint4 *rows[gemv_rows];
 #pragma unroll
-    for (int r = 0; r < gemv_rows; ++r) // rows outside repeat the last
-        rows[r] = p.b + (int64_t)(row + r < p.n ? row + r : p.n - 1) * p.chunks;
+    for (int r = 0; r < gemv_rows; ++r) { // rows outside repeat the last
+        const int at = dual ? row : row + r;
+        rows[r] = p.b + ((int64_t)(at < p.n ? at : p.n - 1) + (dual ? r * p.n : 0)) * p.chunks;
+    }
     float sums[gemv_rows] = {};
     const int stride = 32 * parts;
     int at = part * 32 + lane;
@@ -139,25 +145,33 @@ __global__ void __launch_bounds__(32 * gemv_warps, gemv_blocks)
         for (int r = 0; r < gemv_rows; ++r)
             shared[warp][r] = sums[r];
     __syncthreads();
-    if (part != 0 || lane >= gemv_rows || row + lane >= p.n)
+    if (part != 0 || lane >= results || row + lane >= p.n)
         return;
-    float sum = 0;
-    for (int i = 0; i < parts; ++i)
+    float sum = 0, second = 0;
+    for (int i = 0; i < parts; ++i) {
         sum += shared[warp + i][lane];
-    if constexpr (type::dtype == PLUMB_E4M3)
-        sum *= (p.scale_a ? *p.scale_a : 1.0f) * (p.scale_b ? *p.scale_b : 1.0f);
+        if constexpr (dual)
+            second += shared[warp + i][1];
+    }
+    if constexpr (type::dtype == PLUMB_E4M3) {
+        const float scale = (p.scale_a ? *p.scale_a : 1.0f) * (p.scale_b ? *p.scale_b : 1.0f);
+        sum *= scale;
+        second *= scale;
+    }
+    if constexpr (dual)
+        sum = gated(sum, second);
     using output = typename type::output;
     static_cast<typename output::type *>(p.c)[row + lane] = output::from(sum);
 }
 
 // ---- host ----
 
-template <class type> int supports_gemv(const plumb_problem *problem)
+template <class type, bool dual> int supports_gemv(const plumb_problem *problem)
 {
-    return problem->m == 1 && supports_tn<type>(problem);
+    return problem->m == 1 && supports_tn<type, dual>(problem);
 }
 
-template <class type> int launch_gemv(const plumb_args *args, void *stream)
+template <class type, bool dual> int launch_gemv(const plumb_args *args, void *stream)
 {
     const plumb_problem &problem = args->problem;
     gemv_params p = {static_cast<const uint4 *>(args->a),
@@ -169,24 +183,24 @@ template <class type> int launch_gemv(const plumb_args *args, void *stream)
                      (int)(problem.k * type::bytes / 16),
                      0};
     static const int sms = count_sms();
-    const int pairs = ceil_div(p.n, gemv_rows), resident = sms * gemv_blocks * gemv_warps;
+    const int pairs = ceil_div(p.n, gemv_results<type, dual>), resident = sms * gemv_blocks * gemv_warps;
     while (p.doublings < 3 && pairs << (p.doublings + 1) <= resident &&
            p.chunks >= (2 << p.doublings) * 32 * gemv_chunks)
         ++p.doublings;
-    gemv<type><<<ceil_div((int64_t)pairs << p.doublings, gemv_warps), 32 * gemv_warps, 0,
+    gemv<type, dual><<<ceil_div((int64_t)pairs << p.doublings, gemv_warps), 32 * gemv_warps, 0,
                  (cudaStream_t)stream>>>(p);
     return cudaGetLastError();
 }
 
 // promote_k: 1 to stand among FP8's kernels with promoted sums, since these are FP32 throughout.
-template <class type> constexpr plumb_kernel gemv_row(const char *name, int promote_k)
+template <class type, bool dual = false> constexpr plumb_kernel gemv_row(const char *name, int promote_k)
 {
     plumb_traits t = {};
     t.in_type = type::dtype;
     t.out_type = type::output::dtype;
     t.acc_type = PLUMB_FP32;
     t.tile_m = 1;
-    t.tile_n = gemv_warps * gemv_rows;
+    t.tile_n = gemv_warps * gemv_results<type, dual>;
     t.tile_k = 32 * gemv_chunks * 16 / type::bytes;
     t.stages = t.cluster_m = t.cluster_n = t.raster_group = t.split_k = 1;
     t.threads = 32 * gemv_warps;
@@ -198,10 +212,10 @@ template <class type> constexpr plumb_kernel gemv_row(const char *name, int prom
     return {name,
             "m = 1: rows of B read once",
             t,
-            supports_gemv<type>,
+            supports_gemv<type, dual>,
             nullptr,
             nullptr,
-            launch_gemv<type>};
+            launch_gemv<type, dual>};
 }
 
 #endif

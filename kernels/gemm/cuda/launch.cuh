@@ -14,20 +14,21 @@ inline int ceil_div(int64_t x, int64_t y)
     return (int)((x + y - 1) / y);
 }
 
-template <class type> int supports_tn(const plumb_problem *problem)
+template <class type, int epilogue = 0> int supports_tn(const plumb_problem *problem)
 {
     const int64_t limit = INT32_MAX / 2;
     return problem->in_type == type::dtype && problem->out_type == type::output::dtype &&
-           problem->layout == PLUMB_TN && problem->batch == 1 && problem->epilogue == 0 &&
+           problem->layout == PLUMB_TN && problem->batch == 1 && problem->epilogue == epilogue &&
            problem->m > 0 && problem->n > 0 && problem->k > 0 && problem->m < limit &&
            problem->n < limit && problem->k < limit && problem->k * type::bytes % 16 == 0;
 }
 
-// The maps of an operand's parts.
+// The maps of an operand's parts. end: where C's rows (columns) end, which is where the operand's
+// do, or the first of its two matrices'.
 inline cudaError_t make_operand_maps(CUtensorMap *whole, CUtensorMap *edge, const matrix &m,
-                                     int part, int slab)
+                                     int64_t end, int part, int slab)
 {
-    const row_parts rows = {(int)m.rows, part};
+    const row_parts rows = {(int)end, part};
     cudaError_t error = make_tensor_map(whole, m, part, slab, true);
     if (!error && rows.edge())
         error = make_tensor_map(edge, m, rows.edge(), slab, true);
@@ -53,17 +54,20 @@ template <class c> cudaError_t make_maps(gemm_maps *maps, const plumb_args *give
     const plumb_args turned = oriented<c>(given), *args = &turned;
     using output = typename c::output;
     constexpr int element = sizeof(typename output::type);
-    constexpr int piece = 128 / element, tail = c::n % piece;
+    constexpr int piece = 128 / element, tail = c::c_n % piece;
+    using loads = tile_loads<c>;
     const plumb_problem &p = args->problem;
-    const matrix a = {args->a, p.m, p.k, p.k * c::type::bytes, c::type::map};
-    const matrix b = {args->b, p.n, p.k, p.k * c::type::bytes, c::type::map};
+    const int64_t pitch = p.k * c::type::bytes;
+    const matrix a = {args->a, loads::matrices_a * p.m, p.k, pitch, c::type::map};
+    const matrix b = {args->b, loads::matrices_b * p.n, p.k, pitch, c::type::map};
     const matrix out = {args->c, p.m, p.n, p.n * element, output::map};
-    cudaError_t error = make_operand_maps(&maps->a, &maps->edge_a, a, c::bm / c::cn, c::box_k);
+    cudaError_t error =
+        make_operand_maps(&maps->a, &maps->edge_a, a, p.m, loads::part_a, c::box_k);
     if (!error)
-        error = make_operand_maps(&maps->b, &maps->edge_b, b, c::bn / c::cm, c::box_k);
+        error = make_operand_maps(&maps->b, &maps->edge_b, b, p.n, loads::part_b, c::box_k);
     if (error || c::swapped || p.n * element % 16) // such rows of C cannot be stored by TMA
         return error;
-    if (c::n >= piece)
+    if (c::c_n >= piece)
         error = make_tensor_map(&maps->c, out, 16, piece, true);
     if (!error && tail)
         error = make_tensor_map(&maps->tail, out, 16, tail, false);
@@ -82,8 +86,8 @@ template <class c> gemm_params make_params(const plumb_args *args, const schedul
     p.scale_b = args->scale_b;
     p.slabs = ceil_div(problem.k, c::bk);
     p.stages = s.stages;
-    p.grid = make_grid(ceil_div(problem.m, c::bm * c::cm), ceil_div(problem.n, c::bn * c::cn),
-                       s.raster, s.group);
+    p.grid = make_grid(ceil_div(problem.m, c::c_rows * c::cm),
+                       ceil_div(problem.n, c::c_columns * c::cn), s.raster, s.group);
     return p;
 }
 

@@ -40,24 +40,39 @@ struct row_parts {
 
 template <class c> struct tile_loads {
     static_assert(c::cn <= 2, "row_ranks");
-    static constexpr int part_a = c::bm / c::cn, part_b = c::bn / c::cm;
+    // Where A (or B) is two matrices, a stage has the same rows of both, one below the other; of
+    // two blocks that share them each loads those of one.
+    static constexpr int matrices_a = c::dual && c::swapped ? 2 : 1;
+    static constexpr int matrices_b = c::dual && !c::swapped ? 2 : 1;
+    static constexpr int loads_a = matrices_a == 2 && c::cn == 1 ? 2 : 1; // by this block
+    static constexpr int loads_b = matrices_b == 2 && c::cm == 1 ? 2 : 1;
+    static constexpr int part_a = c::bm / (c::cn * loads_a), part_b = c::bn / (c::cm * loads_b);
+    static_assert(matrices_a * matrices_b == 1 || (c::cm <= 2 && c::cn <= 2), "a matrix each");
     extent extent_a, extent_b; // of this block's own parts,
-    int row, column;           // which begin here
+    int row, column;           // which begin here,
+    int next_a, next_b;        // and so many rows on in the second matrix
     const int rank_m, rank_n;  // of this block in its cluster
     uint32_t bytes;            // that this block receives per slab, from itself and its peers
 
     DEVICE tile_loads(const gemm_params &p, const tile &t, int rank_m_, int rank_n_)
-        : rank_m(rank_m_), rank_n(rank_n_)
+        : next_a(p.out.m), next_b(p.out.n), rank_m(rank_m_), rank_n(rank_n_)
     {
         const row_parts a = {p.out.m, part_a}, b = {p.out.n, part_b};
-        const int first_row = (t.row * c::cm + rank_m) * c::bm;
-        const int first_column = (t.column * c::cn + rank_n) * c::bn;
-        row = first_row + rank_n * part_a;
-        column = first_column + rank_m * part_b;
+        const int first_row = (t.row * c::cm + rank_m) * c::c_rows;
+        const int first_column = (t.column * c::cn + rank_n) * c::c_columns;
+        const int own_row = matrices_a == 2 ? 0 : rank_n * part_a;
+        const int own_column = matrices_b == 2 ? 0 : rank_m * part_b;
+        row = first_row + own_row;
+        column = first_column + own_column;
         extent_a = a.extent_at(row);
         extent_b = b.extent_at(column);
-        bytes = (a.received(first_row, c::cn) + b.received(first_column, c::cm)) *
+        bytes = (matrices_a * a.received(first_row, matrices_a == 2 ? 1 : c::cn) +
+                 matrices_b * b.received(first_column, matrices_b == 2 ? 1 : c::cm)) *
                 (c::boxes * slab_bytes);
+        if (matrices_a == 2 && c::cn == 2)
+            row += rank_n * next_a;
+        if (matrices_b == 2 && c::cm == 2)
+            column += rank_m * next_b;
     }
 
     // Loads this block's part of the slab of A, which begins at `stage` of shared memory, for
@@ -67,10 +82,12 @@ template <class c> struct tile_loads {
         constexpr int row_ranks = c::cn == 1 ? 1 : 1 | 1 << c::cm; // ranks, of rank_m = 0
         if (extent_a != extent::none)
 #pragma unroll
-            for (int box = 0; box < c::boxes; ++box)
+            for (int i = 0; i < loads_a * c::boxes; ++i)
                 load<(c::cn > 1)>(extent_a == extent::whole ? &maps.a : &maps.edge_a,
-                                  stage + box * c::a_box + rank_n * part_a * slab_bytes,
-                                  slab * c::bk + box * c::box_k, row, full, row_ranks << rank_m);
+                                  stage + i % c::boxes * c::a_box +
+                                      (rank_n + i / c::boxes) * part_a * slab_bytes,
+                                  slab * c::bk + i % c::boxes * c::box_k,
+                                  row + i / c::boxes * next_a, full, row_ranks << rank_m);
     }
     // The same of B, for the blocks of the same column.
     DEVICE void load_b(const gemm_maps &maps, uint32_t stage, int slab, uint32_t full) const
@@ -78,10 +95,12 @@ template <class c> struct tile_loads {
         constexpr int column_ranks = (1 << c::cm) - 1; // ranks, of rank_n = 0
         if (extent_b != extent::none)
 #pragma unroll
-            for (int box = 0; box < c::boxes; ++box)
+            for (int i = 0; i < loads_b * c::boxes; ++i)
                 load<(c::cm > 1)>(extent_b == extent::whole ? &maps.b : &maps.edge_b,
-                                  stage + box * c::b_box + rank_m * part_b * slab_bytes,
-                                  slab * c::bk + box * c::box_k, column, full,
+                                  stage + i % c::boxes * c::b_box +
+                                      (rank_m + i / c::boxes) * part_b * slab_bytes,
+                                  slab * c::bk + i % c::boxes * c::box_k,
+                                  column + i / c::boxes * next_b, full,
                                   column_ranks << (rank_n * c::cm));
     }
 

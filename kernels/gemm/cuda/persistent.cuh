@@ -93,7 +93,7 @@ DEVICE void consume(const CUtensorMap &map_c, const CUtensorMap &map_tail, const
                         memory,
                         rank_m,
                         rank_n,
-                        part_m * (c::mi * 64u * slab_bytes),
+                        part_m * (c::c_mi * 64u * slab_bytes),
                         part_n * (uint32_t)(c::n * slab_bytes)};
     output_of<c> out = {p,
                         {map_c, map_tail, memory.staging(warp), p.out},
@@ -225,8 +225,8 @@ template <class c> constexpr plumb_traits persistent_traits(int stages, int rast
     t.in_type = c::type::dtype;
     t.out_type = c::output::dtype;
     t.acc_type = PLUMB_FP32;
-    t.tile_m = c::bm;
-    t.tile_n = c::bn;
+    t.tile_m = c::c_rows;
+    t.tile_n = c::c_columns;
     t.tile_k = c::bk;
     t.stages = stages;
     t.cluster_m = c::cm;
@@ -245,8 +245,8 @@ template <class c> constexpr plumb_traits persistent_traits(int stages, int rast
     t.promote_k = c::promote ? c::bk : 0;
     t.multiply = PLUMB_WGMMA;
     if (c::swapped) { // in C's own rows and columns
-        t.tile_m = c::bn;
-        t.tile_n = c::bm;
+        t.tile_m = c::c_columns;
+        t.tile_n = c::c_rows;
         t.cluster_m = c::cn;
         t.cluster_n = c::cm;
         t.raster = raster == PLUMB_RASTER_M   ? PLUMB_RASTER_N

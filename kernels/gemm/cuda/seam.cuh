@@ -37,16 +37,13 @@ template <class c> struct output_of {
     DEVICE void move(int index)
     {
         const tile t = tile_at(index, p.grid);
-        row = (t.row * c::cm + rank_m) * c::bm + part_m * (c::mi * 64) + warp % 4 * 16;
-        column = (t.column * c::cn + rank_n) * c::bn + part_n * c::n;
+        row = (t.row * c::cm + rank_m) * c::c_rows + part_m * (c::c_mi * 64) + warp % 4 * 16;
+        column = (t.column * c::cn + rank_n) * c::c_columns + part_n * c::c_n;
     }
 
     DEVICE void store_elements_of(const sums &acc) const
     {
-#pragma unroll
-        for (int i = 0; i < c::mi; ++i)
-            store_elements<typename c::output, c::n, c::swapped>(acc[i], scale, p.out, row + i * 64,
-                                                                 column);
+        c::stager::store_elements(acc, scale, p.out, row, column);
     }
 
     DEVICE void store(const sums &acc)
@@ -164,7 +161,7 @@ DEVICE void hold_results(consumer<c> &self, output_of<c> &out, int first, int st
 {
     const int tiles = self.p.grid.tiles;
     float acc[c::mi][c::n / 2];
-    uint32_t held[c::mi][c::words]; // a tile's results ...
+    typename c::stager::words held; // a tile's results ...
     int next = c::stager::count;    // ... of which these pieces are still to be stored
     const auto store_next = [&](int) {
         if (next < c::stager::count)
@@ -194,9 +191,7 @@ DEVICE void hold_results(consumer<c> &self, output_of<c> &out, int first, int st
             out.store_elements_of(acc);
             continue;
         }
-#pragma unroll
-        for (int i = 0; i < c::mi; ++i)
-            hold<typename c::output, c::n>(held[i], acc[i], out.scale);
+        c::stager::hold(held, acc, out.scale);
         if (c::overlap && index + step < tiles)
             next = 0;
         else

@@ -35,7 +35,7 @@ constexpr plumb_kernel space_row(const char *name)
     return {name,
             "persistent, warp-specialised",
             persistent_traits<c>(stages, raster, group),
-            supports_tn<typename c::type>,
+            supports_tn<typename c::type, c::dual>,
             nullptr,
             nullptr,
             launch_row<c, stages, raster, group>};

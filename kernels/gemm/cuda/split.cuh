@@ -5,6 +5,9 @@
 // sums through distributed shared memory to the block that finishes its 16 rows (warp w to block w
 // % split), so all blocks take part in the reduction, it needs no workspace and it always adds in
 // the same order. One tile per cluster, not persistent.
+//
+// The partial sums have shared memory of their own; of a drained configuration they come where the
+// slabs were, once all blocks of the cluster have read theirs, which leaves more to the ring.
 #ifndef PLUMB_SPLIT_CUH
 #define PLUMB_SPLIT_CUH
 
@@ -16,13 +19,27 @@ template <class c, int split> struct split_layout {
     static constexpr int share = (warps + split - 1) / split;   // warps a block finishes
     static constexpr int partial_bytes = c::mi * 16 * c::n * 4; // of one warp
     static constexpr int partials_bytes = share * (split - 1) * partial_bytes;
+    static constexpr int own_bytes = c::drained ? 0 : 1024 + partials_bytes;
+    static constexpr int least_stages =
+        c::drained ? (partials_bytes + c::stage_bytes - 1) / c::stage_bytes : 2;
     static constexpr int smem_bytes(int stages)
     {
-        return c::smem_bytes(stages) + 1024 + partials_bytes;
+        return c::smem_bytes(stages) + own_bytes;
     }
     static constexpr int most_stages()
     {
-        return (c::smem_limit - c::staging_bytes - 1024 - partials_bytes) / (c::stage_bytes + 16);
+        return (c::smem_limit - c::staging_bytes - own_bytes) / (c::stage_bytes + 16);
+    }
+
+    // Which block finishes a warp's rows, and which of that block's this is. A dual GEMM's results
+    // cost more than a sum's, so a block's warps are neighbours, on all four schedulers of its SM.
+    static DEVICE int owner(int warp)
+    {
+        return c::dual ? warp / share : warp % split;
+    }
+    static DEVICE int index(int warp)
+    {
+        return c::dual ? warp % share : warp / split;
     }
 };
 
@@ -31,9 +48,9 @@ template <class c, int split>
 DEVICE void send_partial(const float (&acc)[c::mi][c::n / 2], uint32_t partials, int warp, int rank)
 {
     using layout = split_layout<c, split>;
-    const int owner = warp % split, slot = rank < owner ? rank : rank - 1;
+    const int owner = layout::owner(warp), slot = rank < owner ? rank : rank - 1;
     const uint32_t place = remote_address(partials, owner) +
-                           (warp / split * (split - 1) + slot) * layout::partial_bytes +
+                           (layout::index(warp) * (split - 1) + slot) * layout::partial_bytes +
                            threadIdx.x % 32 * 16;
 #pragma unroll
     for (int i = 0; i < c::mi; ++i)
@@ -48,7 +65,8 @@ DEVICE void add_partials(float (&acc)[c::mi][c::n / 2], uint32_t partials, int w
 {
     using layout = split_layout<c, split>;
     const uint32_t first =
-        partials + warp / split * (split - 1) * layout::partial_bytes + threadIdx.x % 32 * 16;
+        partials + layout::index(warp) * (split - 1) * layout::partial_bytes +
+        threadIdx.x % 32 * 16;
 #pragma unroll 1
     for (int slot = 0; slot < split - 1; ++slot)
 #pragma unroll
@@ -87,14 +105,16 @@ template <class c, int split>
 DEVICE void split_consume(const gemm_maps &maps, const gemm_params &p,
                           const block_memory<c> &memory, const tile &t, int rank)
 {
-    const uint32_t partials = (memory.empty(p.stages) + 1023) & ~1023u;
+    using layout = split_layout<c, split>;
+    const uint32_t partials =
+        c::drained ? memory.base : (memory.empty(p.stages) + 1023) & ~1023u;
     const int warp = (int)uniform(threadIdx.x / 32) - 4, group = warp / 4;
     const int part_m = group % c::wm, part_n = group / c::wm;
     consumer<c> self = {p,
                         memory,
                         0,
                         0,
-                        part_m * (c::mi * 64u * slab_bytes),
+                        part_m * (c::c_mi * 64u * slab_bytes),
                         part_n * (uint32_t)(c::n * slab_bytes)};
     float acc[c::mi][c::n / 2];
     const float scale = output_scale<c>(p);
@@ -104,27 +124,24 @@ DEVICE void split_consume(const gemm_maps &maps, const gemm_params &p,
         self.accumulate_promoted(acc);
     else
         self.accumulate(acc, [](int) {});
+    if constexpr (c::drained)
+        cluster_arrive();
     cluster_wait();
-    if (warp % split != rank)
+    if (layout::owner(warp) != rank)
         send_partial<c, split>(acc, partials, warp, rank);
     cluster_sync();
-    if (warp % split != rank)
+    if (layout::owner(warp) != rank)
         return;
     add_partials<c, split>(acc, partials, warp);
-    const int row = t.row * c::bm + part_m * (c::mi * 64) + warp % 4 * 16;
-    const int column = t.column * c::bn + part_n * c::n;
+    const int row = t.row * c::c_rows + part_m * (c::c_mi * 64) + warp % 4 * 16;
+    const int column = t.column * c::c_columns + part_n * c::c_n;
     typename c::stager out = {maps.c, maps.tail, memory.staging(warp), p.out};
     if (p.out.direct) {
-#pragma unroll
-        for (int i = 0; i < c::mi; ++i)
-            store_elements<typename c::output, c::n, c::swapped>(acc[i], scale, p.out, row + i * 64,
-                                                                 column);
+        c::stager::store_elements(acc, scale, p.out, row, column);
         return;
     }
-    uint32_t held[c::mi][c::words];
-#pragma unroll
-    for (int i = 0; i < c::mi; ++i)
-        hold<typename c::output, c::n>(held[i], acc[i], scale);
+    typename c::stager::words held;
+    c::stager::hold(held, acc, scale);
     out.put_all(held, row, column);
     if (elect())
         bulk_wait_read<0>();
@@ -147,7 +164,8 @@ __global__ void __launch_bounds__(c::threads, 1)
         barrier_init_fence();
     }
     __syncthreads();
-    cluster_arrive(); // waited for before the first access to another block
+    if (!c::drained || threadIdx.x < 128)
+        cluster_arrive(); // waited for before the first access to another block
     if (threadIdx.x >= 128) {
         if constexpr (c::reallocate)
             registers_take<c::consumer_registers>();
@@ -167,7 +185,8 @@ __global__ void __launch_bounds__(c::threads, 1)
 // Every block needs a slab of its own.
 template <class c, int split> int supports_split(const plumb_problem *problem)
 {
-    return supports_tn<typename c::type>(problem) && ceil_div(problem->k, c::bk) >= split;
+    return supports_tn<typename c::type, c::dual>(problem) &&
+           ceil_div(problem->k, c::bk) >= split;
 }
 
 template <class c, int split>

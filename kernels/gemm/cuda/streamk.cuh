@@ -159,7 +159,7 @@ DEVICE void stream_consume(const gemm_maps &maps, const stream_params &p,
                         memory,
                         rank_m,
                         rank_n,
-                        part_m * (c::mi * 64u * slab_bytes),
+                        part_m * (c::c_mi * 64u * slab_bytes),
                         part_n * (uint32_t)(c::n * slab_bytes)};
     typename c::stager out = {maps.c, maps.tail, memory.staging(warp), p.gemm.out};
     float acc[c::mi][c::n / 2];
@@ -179,19 +179,15 @@ DEVICE void stream_consume(const gemm_maps &maps, const stream_params &p,
         if (work.first > 0)
             stream_sums<c>::collect(acc, p, warp, work.tile * p.gemm.slabs);
         const tile t = tile_at(work.tile, p.gemm.grid);
-        const int row = (t.row * c::cm + rank_m) * c::bm + part_m * (c::mi * 64) + warp % 4 * 16;
-        const int column = (t.column * c::cn + rank_n) * c::bn + part_n * c::n;
+        const int row =
+            (t.row * c::cm + rank_m) * c::c_rows + part_m * (c::c_mi * 64) + warp % 4 * 16;
+        const int column = (t.column * c::cn + rank_n) * c::c_columns + part_n * c::c_n;
         if (p.gemm.out.direct) {
-#pragma unroll
-            for (int i = 0; i < c::mi; ++i)
-                store_elements<typename c::output, c::n, c::swapped>(acc[i], scale, p.gemm.out,
-                                                                     row + i * 64, column);
+            c::stager::store_elements(acc, scale, p.gemm.out, row, column);
             continue;
         }
-        uint32_t held[c::mi][c::words];
-#pragma unroll
-        for (int i = 0; i < c::mi; ++i)
-            hold<typename c::output, c::n>(held[i], acc[i], scale);
+        typename c::stager::words held;
+        c::stager::hold(held, acc, scale);
         out.put_all(held, row, column);
     }
     if (elect())
@@ -315,9 +311,9 @@ template <class c> static int launch_stream(const plumb_args *args, void *stream
 template <class c> int supports_stream(const plumb_problem *problem)
 {
     constexpr int64_t most_tiles = 400;
-    return supports_tn<typename c::type>(problem) &&
-           (int64_t)ceil_div(c::swapped ? problem->n : problem->m, c::bm) *
-                   ceil_div(c::swapped ? problem->m : problem->n, c::bn) <=
+    return supports_tn<typename c::type, c::dual>(problem) &&
+           (int64_t)ceil_div(c::swapped ? problem->n : problem->m, c::c_rows) *
+                   ceil_div(c::swapped ? problem->m : problem->n, c::c_columns) <=
                most_tiles &&
            most_tiles * ceil_div(problem->k, c::bk) < INT32_MAX;
 }

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The dual GEMM with cuBLASLt: products into the workspace, then a kernel that reads them row by
+// row and makes the results. This is what a library without a fused kernel offers, and what the
+// fused ones are held against. Products are one of 2 n columns, or two of n.
+//
+// All launches are one CUDA graph, whose parts follow each other within half a microsecond where
+// launches of a stream take one and a half. A graph holds addresses, so there is one for each of
+// the last few sets of them. Where the stream is being recorded into a graph anyway, the launches
+// are queued as they are.
+#ifndef PLUMB_CUBLASLT_DUAL_CUH
+#define PLUMB_CUBLASLT_DUAL_CUH
+
+#include <cuda_bf16.h>
+
+#include "cublaslt.cuh"
+
+// The products as the second kernel finds them: gate and up of row i, element by element.
+template <class type> struct pair_of_products {
+    const type *gate, *up;
+    int64_t pitch; // from row to row
+};
+
+static __device__ inline float as_float(float x)
+{
+    return x;
+}
+static __device__ inline float as_float(__nv_bfloat16 x)
+{
+    return __bfloat162float(x);
+}
+
+template <class type, int width> struct alignas(width * sizeof(type)) chunk {
+    type x[width];
+};
+
+// Each thread makes `width` neighbouring results; one row per block in y.
+template <class type, int width>
+static __global__ void __launch_bounds__(256)
+    combine_products(pair_of_products<type> products, __nv_bfloat16 *c, int n)
+{
+    const int column = (blockIdx.x * blockDim.x + threadIdx.x) * width;
+    if (column >= n)
+        return;
+    const int64_t at = blockIdx.y * products.pitch + column;
+    using in = chunk<type, width>;
+    using out = chunk<__nv_bfloat16, width>;
+    const in gate = *reinterpret_cast<const in *>(products.gate + at);
+    const in up = *reinterpret_cast<const in *>(products.up + at);
+    out results;
+#pragma unroll
+    for (int i = 0; i < width; ++i) {
+        const float x = as_float(gate.x[i]);
+        results.x[i] = __float2bfloat16_rn(__fdividef(x, 1 + __expf(-x)) * as_float(up.x[i]));
+    }
+    *reinterpret_cast<out *>(c + (int64_t)blockIdx.y * n + column) = results;
+}
+
+// ---- host ----
+
+struct dual_graph {
+    struct plumb_args args;
+    cudaGraphExec_t graph; // NULL: no entry
+};
+
+struct dual_state {
+    struct cublaslt_state products;
+    cudaStream_t recorder;
+    struct dual_graph graphs[64];
+    unsigned next;
+};
+
+// A dual problem as `count` products (1 of both matrices, or 2) whose elements are `type`.
+template <class type, int count> struct dual_by_products {
+    static struct plumb_problem problem(const struct plumb_problem *p)
+    {
+        struct plumb_problem product = *p;
+        product.n = p->n * 2 / count;
+        product.out_type = sizeof(type) == 2 ? PLUMB_BF16 : PLUMB_FP32;
+        product.epilogue = PLUMB_NO_EPILOGUE;
+        return product;
+    }
+
+    static int supports(const struct plumb_problem *p)
+    {
+        const struct plumb_problem product = problem(p);
+        return p->epilogue == PLUMB_DUAL_SILU && p->in_type == PLUMB_BF16 &&
+               p->out_type == PLUMB_BF16 && p->layout == PLUMB_TN && p->batch == 1 &&
+               p->m <= 65535 && p->n <= INT32_MAX / 2 && cublaslt_supports(&product);
+    }
+
+    // The library's own workspace comes first.
+    static size_t workspace(const struct plumb_problem *p)
+    {
+        return cublaslt_workspace_bytes + 2 * p->m * p->n * sizeof(type);
+    }
+
+    static struct plumb_args product(const struct plumb_args *args, int index)
+    {
+        struct plumb_args one = *args;
+        const struct plumb_problem *p = &args->problem;
+        one.problem = problem(p);
+        one.b = static_cast<const char *>(args->b) + index * p->n * p->k * 2;
+        one.c = static_cast<char *>(args->workspace) + cublaslt_workspace_bytes +
+                index * p->m * p->n * sizeof(type);
+        one.workspace_bytes = cublaslt_workspace_bytes;
+        return one;
+    }
+
+    static int combine(const struct plumb_args *args, cudaStream_t stream)
+    {
+        const int n = static_cast<int>(args->problem.n), threads = 256;
+        const int width = n % 8 == 0 ? 8 : 1, per_block = threads * width;
+        const type *gate = static_cast<const type *>(product(args, 0).c);
+        const struct pair_of_products<type> products = {
+            gate, gate + (count == 1 ? n : args->problem.m * n), count == 1 ? 2L * n : n};
+        const dim3 blocks((n + per_block - 1) / per_block, static_cast<unsigned>(args->problem.m));
+        const auto kernel = width == 8 ? combine_products<type, 8> : combine_products<type, 1>;
+        kernel<<<blocks, threads, 0, stream>>>(products, static_cast<__nv_bfloat16 *>(args->c), n);
+        return cudaGetLastError();
+    }
+
+    static int queue(struct dual_state *s, const struct plumb_args *args, cudaStream_t stream)
+    {
+        for (int i = 0; i < count; i++) {
+            const struct plumb_args one = product(args, i);
+            const int code = cublaslt_launch(&s->products, &one, stream);
+            if (code)
+                return code;
+        }
+        return combine(args, stream);
+    }
+
+    static int record(struct dual_state *s, struct dual_graph *out, const struct plumb_args *args)
+    {
+        cudaGraph_t graph = nullptr;
+        int code = cudaStreamBeginCapture(s->recorder, cudaStreamCaptureModeThreadLocal);
+        if (code)
+            return code;
+        code = queue(s, args, s->recorder);
+        const int ended = cudaStreamEndCapture(s->recorder, &graph);
+        if (out->graph)
+            cudaGraphExecDestroy(out->graph);
+        *out = {*args, nullptr};
+        code = code ? code : ended ? ended : cudaGraphInstantiate(&out->graph, graph, 0);
+        if (graph)
+            cudaGraphDestroy(graph);
+        return code;
+    }
+
+    static int prepare(struct dual_state *s, const struct plumb_args *args, void *stream,
+                       const char *pin, char *note, size_t note_size)
+    {
+        const struct plumb_args one = product(args, 0);
+        const int code =
+            s->recorder ? 0 : cudaStreamCreateWithFlags(&s->recorder, cudaStreamNonBlocking);
+        for (struct dual_graph &graph : s->graphs) // of an algorithm that may change now
+            if (graph.graph) {
+                cudaGraphExecDestroy(graph.graph);
+                graph = {};
+            }
+        return code ? code
+                    : cublaslt_prepare(&s->products, false, choose, &one, stream, pin, note,
+                                       note_size);
+    }
+
+    static int launch(struct dual_state *s, const struct plumb_args *args, void *stream)
+    {
+        const cudaStream_t target = static_cast<cudaStream_t>(stream);
+        cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+        if (args->workspace_bytes < workspace(&args->problem) ||
+            cudaStreamIsCapturing(target, &status))
+            return cudaErrorInvalidValue;
+        if (status != cudaStreamCaptureStatusNone)
+            return queue(s, args, target);
+        for (const struct dual_graph &graph : s->graphs)
+            if (graph.graph && memcmp(&graph.args, args, sizeof(*args)) == 0)
+                return cudaGraphLaunch(graph.graph, target);
+        struct dual_graph *slot =
+            &s->graphs[s->next++ % (sizeof(s->graphs) / sizeof(s->graphs[0]))];
+        const int code = record(s, slot, args);
+        return code ? code : cudaGraphLaunch(slot->graph, target);
+    }
+};
+
+// The one kernel of a module.
+#define CUBLASLT_DUAL_LIBRARY(NAME, SUMMARY, TYPE, COUNT)                                          \
+    using dual = dual_by_products<TYPE, COUNT>;                                                    \
+    static struct dual_state state;                                                                \
+    static int prepare(const struct plumb_args *args, void *stream, const char *pin, char *note,   \
+                       size_t note_size)                                                           \
+    {                                                                                              \
+        return dual::prepare(&state, args, stream, pin, note, note_size);                          \
+    }                                                                                              \
+    static int launch(const struct plumb_args *args, void *stream)                                 \
+    {                                                                                              \
+        return dual::launch(&state, args, stream);                                                 \
+    }                                                                                              \
+    static const struct plumb_kernel kernel = {                                                    \
+        .name = NAME,                                                                              \
+        .summary = SUMMARY,                                                                        \
+        .traits = {.in_type = PLUMB_BF16, .out_type = PLUMB_BF16, .acc_type = PLUMB_FP32},         \
+        .supports = dual::supports,                                                                \
+        .workspace = dual::workspace,                                                              \
+        .prepare = prepare,                                                                        \
+        .launch = launch,                                                                          \
+    };                                                                                             \
+    PLUMB_LIBRARY("cuda", kernel)
+
+#endif

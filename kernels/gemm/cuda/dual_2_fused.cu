@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The dual GEMM as one kernel: a block multiplies 128 rows of A by 128 of B1 and the same of B2,
+// and what leaves it are results. Beside the reference that saves reading A twice, both products'
+// way to memory and back, and two launches.
+#include "dual.cuh"
+
+using shape = dual_config<config<bf16, 128, 256, 2, 1>>;
+
+static const plumb_kernel kernel =
+    space_row<shape, 4, PLUMB_RASTER_M, 8>("dual-2-fused");
+PLUMB_LIBRARY("cuda", kernel)

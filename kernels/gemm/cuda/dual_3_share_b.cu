@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The fused dual GEMM in pairs of blocks, one below the other, that share their columns: one block
+// loads B1's rows for both, the other B2's. Of what L2 delivers that spares a third.
+#include "dual.cuh"
+
+using shape = dual_config<config<bf16, 128, 256, 2, 1, 2, 1>>;
+
+static const plumb_kernel kernel =
+    space_row<shape, 4, PLUMB_RASTER_M, 8>("dual-3-share-b");
+PLUMB_LIBRARY("cuda", kernel)
