@@ -155,15 +155,12 @@ static int words_to_csv(struct csv *out, const struct arguments *a, struct error
     struct buffer text = {0};
     for (size_t i = 0; i < ARRAY_COUNT(own_columns); i++)
         buffer_printf(&text, "%s%s", i ? "," : "", own_columns[i]);
-    buffer_puts(&text, ",batch,layout\n");
+    buffer_puts(&text, ",batch,layout,epilogue\n");
     int result = 0;
     for (size_t i = 0; i < a->options.words.count && result == 0; i++) {
         struct problem p;
         const struct traits *t = &a->defaults.traits;
         result = problem_parse(&p, a->options.words.items[i], err);
-        if (result == 0 && p.epilogue)
-            result =
-                error_set(err, "%s: predictions have no epilogue yet", a->options.words.items[i]);
         if (result)
             break;
         buffer_printf(&text, "%lld,%lld,%lld,%s,%s", (long long)p.m, (long long)p.n, (long long)p.k,
@@ -172,7 +169,8 @@ static int words_to_csv(struct csv *out, const struct arguments *a, struct error
                                   t->cluster_m, t->cluster_n, t->stages};
         for (size_t j = 0; j < ARRAY_COUNT(traits); j++)
             traits[j] ? buffer_printf(&text, ",%d", traits[j]) : buffer_puts(&text, ",");
-        buffer_printf(&text, ",%d,%s\n", p.batch, layout_name(p.layout));
+        buffer_printf(&text, ",%d,%s,%s\n", p.batch, layout_name(p.layout),
+                      epilogue_name(p.epilogue));
     }
     if (result == 0)
         result = csv_parse(out, text.bytes, text.length, "arguments", err);

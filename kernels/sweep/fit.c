@@ -8,8 +8,9 @@
 //   fit costs KIND FILE.csv...     the table kernels/gemm/cuda/costs_KIND.cuh on stdout
 //   fit picks KIND FILE.csv...     what a selector with that table chooses:
 //                                  KIND,m,n,k,configuration
+//   KIND: bf16, tf32, e4m3, e4m3-promoted, bf16-dual
 //
-// KIND: bf16, tf32, e4m3 or e4m3-promoted. A file is what `sweep time` printed: one list of
+// A file is what `sweep time` printed: one list of
 // problems (times.h). Each configuration's four costs minimise the weighted squares of log(model /
 // measured), by a pattern search over their logarithms; a time counts by the square of best / time,
 // since a selector need not know by how much a bad choice is bad. The report fits to all lists but
@@ -283,7 +284,7 @@ int main(int argc, char **argv)
     char **paths = argv + 3;
     int lists = 0;
     if (strcmp(verb, "report") != 0 && strcmp(verb, "costs") != 0 && strcmp(verb, "picks") != 0) {
-        fprintf(stderr, "usage: fit report|costs|picks bf16|tf32|e4m3|e4m3-promoted FILE.csv...\n");
+        fprintf(stderr, "usage: fit report|costs|picks KIND FILE.csv...\n");
         return 4;
     }
     d.fitted = argc - 3;

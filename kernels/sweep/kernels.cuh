@@ -62,8 +62,8 @@ struct exact_sum {
     double sum, spread;
 };
 
-__device__ exact_sum exact_product(const plumb_problem &p, const void *a, const void *b,
-                                   size_t row, size_t column, double scale)
+__device__ exact_sum exact_product(const plumb_problem &p, const void *a, const void *b, size_t row,
+                                   size_t column, double scale)
 {
     double sum = 0, squares = 0;
     for (int64_t k = threadIdx.x % 32; k < p.k; k += 32) {

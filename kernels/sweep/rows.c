@@ -37,23 +37,33 @@ static int parse_part(struct sweep_row *row, const char *part)
         row->raster = part[0];
         return 1;
     }
-    if (strcmp(part, "swapped") == 0) {
-        row->swapped = 1;
-        strcpy(row->macro, "SWAPPED_ROW");
-        return 1;
-    }
-    if (strcmp(part, "split") == 0) {
-        strcpy(row->macro, row->swapped                        ? "SWAPPED_SPLIT_ROW"
-                           : strcmp(row->mode, "promote") == 0 ? "SPLIT_PROMOTED_ROW"
-                                                               : "SPLIT_ROW");
-        return 1;
-    }
-    if (strcmp(part, "stream") == 0) {
-        strcpy(row->macro, "STREAM_ROW");
-        t->split_k = -1;
-        return 1;
-    }
+    if (strcmp(part, "split") == 0)
+        return t->split_k > 1;
+    if (strcmp(part, "swapped") == 0)
+        return row->swapped = 1;
+    if (strcmp(part, "dual") == 0)
+        return row->dual = 1;
+    if (strcmp(part, "stream") == 0)
+        return (t->split_k = -1) != 0;
     return snprintf(row->mode, sizeof row->mode, "%s", part) < (int)sizeof row->mode;
+}
+
+// The macro that builds the row, from what its name said.
+static void name_macro(struct sweep_row *row)
+{
+    const int split = row->traits.split_k, promote = strcmp(row->mode, "promote") == 0;
+    snprintf(row->macro, sizeof row->macro, "%s%s%s", row->dual ? "DUAL_" : "",
+             row->swapped ? "SWAPPED_" : "",
+             split < 0              ? "STREAM_ROW"
+             : split > 1 && promote ? "SPLIT_PROMOTED_ROW"
+             : split > 1            ? "SPLIT_ROW"
+                                    : "ROW");
+}
+
+static void name_kind(struct sweep_row *row, const char *which)
+{
+    snprintf(row->kind, sizeof row->kind, "%s-%s",
+             row->traits.in_type == PLUMB_E4M3 ? "e4m3" : "bf16", which);
 }
 
 // m = 1 (gemv_row() in gemv.cuh): the name is the type and `rest`, the part after "-gemv".
@@ -64,10 +74,21 @@ static int parse_gemv(struct sweep_row *row, const char *rest)
     t->tile_n = 16;
     t->tile_k *= 8;
     t->blocks_per_sm = 4;
-    strcpy(row->macro, rest ? "GEMV_PROMOTED_ROW" : "GEMV_ROW");
-    if (rest)
-        strcpy(row->kind, "e4m3-promoted");
-    return !rest || (t->in_type == PLUMB_E4M3 && strcmp(rest, "promote") == 0);
+    strcpy(row->macro, "GEMV_ROW");
+    if (!rest)
+        return 1;
+    if (t->in_type == PLUMB_E4M3 && strcmp(rest, "promote") == 0) {
+        strcpy(row->macro, "GEMV_PROMOTED_ROW");
+        name_kind(row, "promoted");
+        return 1;
+    }
+    if (t->in_type != PLUMB_BF16 || strcmp(rest, "dual") != 0)
+        return 0;
+    row->dual = 1;
+    t->tile_n /= 2; // a warp's two rows of B are one of each matrix
+    strcpy(row->macro, "DUAL_GEMV_ROW");
+    name_kind(row, "dual");
+    return 1;
 }
 
 // Two blocks per SM: by name, or split-K with one consumer warpgroup where shared memory has room
@@ -75,15 +96,16 @@ static int parse_gemv(struct sweep_row *row, const char *rest)
 static int blocks_per_sm(const struct sweep_row *row)
 {
     const struct plumb_traits *t = &row->traits;
-    const int split = t->split_k, stage = (t->tile_m + t->tile_n) * 128;
+    const int split = t->split_k, stage = (t->tile_m + (row->dual + 1) * t->tile_n) * 128;
     if (strcmp(row->mode, "twin") == 0)
         return 2;
     if (split < 2 || row->warps_m * row->warps_n != 1)
         return 1;
-    const int partials = (4 + split - 1) / split * (split - 1) * t->tile_m / 4 * t->tile_n * 4;
+    const int partials =
+        row->dual ? 0 : (4 + split - 1) / split * (split - 1) * t->tile_m / 4 * t->tile_n * 4;
     const int lines = t->tile_m < 64 ? t->tile_m : 64; // of C in a swapped piece (transposed.cuh)
     const int piece = !row->swapped ? 2 * 2048 : t->out_type == PLUMB_FP32 ? 0 : lines * 32;
-    const int bytes = t->stages * (stage + 16) + 4 * piece + 1024 + partials;
+    const int bytes = t->stages * (stage + 16) + 4 * piece + (partials ? 1024 + partials : 0);
     return 2 * (bytes + 1024) <= 233472 ? 2 : 1;
 }
 
@@ -91,7 +113,7 @@ int sweep_row_parse(struct sweep_row *row, const char *name)
 {
     char text[64], *at = text;
     struct plumb_traits *t = &row->traits;
-    *row = (struct sweep_row){.macro = "ROW"};
+    *row = (struct sweep_row){0};
     if (snprintf(row->name, sizeof row->name, "%s", name) >= (int)sizeof row->name)
         return 0;
     strcpy(text, row->name);
@@ -114,8 +136,13 @@ int sweep_row_parse(struct sweep_row *row, const char *name)
             return 0;
     if (row->warps_m == 0 || t->stages == 0 || row->raster == 0)
         return 0;
+    if (row->dual && t->in_type != PLUMB_BF16)
+        return 0;
+    name_macro(row);
     if (strcmp(row->mode, "promote") == 0)
-        strcpy(row->kind, "e4m3-promoted");
+        name_kind(row, "promoted");
+    if (row->dual)
+        name_kind(row, "dual");
     if (strcmp(row->mode, "wide") == 0)
         t->tile_k *= 2;
     t->blocks_per_sm = blocks_per_sm(row);

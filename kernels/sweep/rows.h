@@ -11,14 +11,15 @@
 
 struct sweep_row {
     char name[64];
-    char kind[16];              // bf16, fp16, tf32, e4m3, or e4m3-promoted
+    char kind[16];              // bf16, fp16, tf32, e4m3, e4m3-promoted, or bf16-dual
     struct plumb_traits traits; // what the cost model reads of them
     int warps_m, warps_n, pieces;
     char raster;    // m, n or h
     char mode[16];  // coop, pingpong, twin, wide, promote; "" of a split or m = 1
     int swapped;    // operands
-    char macro[24]; // ROW, SPLIT_ROW, SPLIT_PROMOTED_ROW, STREAM_ROW, SWAPPED_ROW,
-                    // SWAPPED_SPLIT_ROW, GEMV_ROW or GEMV_PROMOTED_ROW
+    int dual;       // two products (dual.cuh); its tile is C's
+    char macro[32]; // ROW, SPLIT_ROW, SPLIT_PROMOTED_ROW, STREAM_ROW, GEMV_ROW or
+                    // GEMV_PROMOTED_ROW, after SWAPPED_, after DUAL_
 };
 
 // 1 if `name` is a row of the space, else 0.

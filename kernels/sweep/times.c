@@ -32,7 +32,11 @@ static int add_sample(struct data *d, const char *kind, char *line, int list)
         return 0;
     if (!(s.us > 0 && s.ghz > 0.5 && s.ghz < 3))
         return 0;
-    s.problem = (struct plumb_problem){.m = m, .n = n, .k = k, .in_type = (int32_t)type};
+    s.problem = (struct plumb_problem){.m = m,
+                                       .n = n,
+                                       .k = k,
+                                       .in_type = (int32_t)type,
+                                       .epilogue = row.dual ? PLUMB_DUAL_SILU : 0};
     s.config = find_config(d, &row);
     if (s.config < 0)
         return -1;

@@ -144,8 +144,8 @@ static void print_arm(const arm &a, const plumb_problem &p, float best, const ou
     if (out.commit)
         printf("%s,%s,%ldx%ldx%ld:%s%s%s,%.0f,%.0f,%s,%s,cold\n", out.commit, a.name.c_str(),
                (long)p.m, (long)p.n, (long)p.k, types[p.in_type], p.layout == PLUMB_NN ? ":nn" : "",
-               p.epilogue == PLUMB_DUAL_SILU ? ":dual-silu" : "",
-               us * 1e3, ghz == ghz ? ghz * 1e9 : 0, out.uuid.c_str(), out.name.c_str());
+               p.epilogue == PLUMB_DUAL_SILU ? ":dual-silu" : "", us * 1e3,
+               ghz == ghz ? ghz * 1e9 : 0, out.uuid.c_str(), out.name.c_str());
     else
         printf("%d,%ld,%ld,%ld,%s,%.2f,%.1f,%.4f,%.3f,%.2f,%zu\n", p.in_type, (long)p.m, (long)p.n,
                (long)p.k, a.name.c_str(), us, 2e-6 * p.m * count_b(p) / us, best / us, ghz,

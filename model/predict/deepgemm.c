@@ -15,6 +15,9 @@ static struct prediction predict(const struct predict_input *in)
                                            .cluster_n = t->cluster_n ? t->cluster_n : 1,
                                            .stages = t->stages};
     struct deepgemm_score s;
+    out.why = predict_no_epilogue(in->problem);
+    if (out.why)
+        return out;
     out.why = deepgemm_score(&s, in->problem, &layout, false, (int32_t)in->gpu->sm_count.value);
     if (out.why)
         return out;

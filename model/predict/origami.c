@@ -46,6 +46,9 @@ static struct prediction predict(const struct predict_input *in)
     struct origami_config c = config_of(in->traits);
     double clock = in->clock_hz > 0 ? in->clock_hz : in->gpu->clock_hz.value;
     struct origami_latency l;
+    out.why = predict_no_epilogue(in->problem);
+    if (out.why)
+        return out;
     out.why = origami_latency(&l, in->gpu, in->problem, &c, clock);
     if (out.why)
         return out;

@@ -15,6 +15,9 @@ static struct prediction predict(const struct predict_input *in)
 {
     struct ws_breakdown b;
     struct prediction out = {.model = "ws-persistent", .version = "1"};
+    out.why = predict_no_epilogue(in->problem);
+    if (out.why)
+        return out;
     out.why = ws_persistent(&b, in);
     if (out.why)
         return out;

@@ -69,6 +69,9 @@ static struct prediction predict(const struct predict_input *in)
 {
     struct prediction out = {.model = "ws-pipeline", .version = "1"};
     struct ws_pipeline w;
+    out.why = predict_no_epilogue(in->problem);
+    if (out.why)
+        return out;
     out.why = ws_pipeline(&w, in);
     if (out.why)
         return out;

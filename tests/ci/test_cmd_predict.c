@@ -128,6 +128,36 @@ static void what_multiplies_is_a_column(void **state)
     free(line);
 }
 
+static void a_dual_gemm_is_predicted_from_words_and_from_a_column(void **state)
+{
+    (void)state;
+    char *file = temporary("m,n,k,in_dtype,epilogue\n512,4096,7168,bf16,dual-silu\n"
+                           "512,4096,7168,bf16,none\n512,4096,7168,bf16,\n");
+    char *line = xprintf("predict --csv %s", file), *text, *name;
+    assert_int_equal(run(&command_predict, line, &text), CONCLUDE_OK);
+    name = temporary(text);
+    free(text);
+    struct csv out;
+    struct error err;
+    if (rows_open(&out, name, &err))
+        fail_msg("%s", err.text);
+    const double dual = table_number(&out, 0, "predicted_us"),
+                 plain = table_number(&out, 1, "predicted_us");
+    assert_true(dual > 1.5 * plain && dual < 2 * plain);
+    assert_true(table_number(&out, 2, "predicted_us") == plain);
+    csv_free(&out);
+    assert_int_equal(
+        run(&command_predict, "predict --format=csv 512x4096x7168:bf16:dual-silu", &text),
+        CONCLUDE_OK);
+    assert_non_null(strstr(text, ",dual-silu,"));
+    free(text);
+    free(line);
+    unlink(name);
+    unlink(file);
+    free(name);
+    free(file);
+}
+
 static void an_infeasible_row_says_why_and_has_no_time(void **state)
 {
     (void)state;
@@ -248,6 +278,7 @@ int main(void)
         cmocka_unit_test(csv_in_gives_csv_out_with_two_more_columns),
         cmocka_unit_test(the_l2_knob_is_a_column_and_an_option),
         cmocka_unit_test(what_multiplies_is_a_column),
+        cmocka_unit_test(a_dual_gemm_is_predicted_from_words_and_from_a_column),
         cmocka_unit_test(an_infeasible_row_says_why_and_has_no_time),
         cmocka_unit_test(bad_input_ends_with_4_and_prints_no_rows),
         cmocka_unit_test(explanation_shows_the_seeds_breakdown),

@@ -24,6 +24,35 @@ static const char *const problems[] = {
     "5x1025x3:fp32",     "7x1100x20:fp32:nn",    "173x41x401:fp32:tt:b2", "29x31x37:fp32:nn:b5",
     "200x1x300:fp32:nt", "1x300x500:fp32:tt:b3", "64x64x2000:fp32"};
 
+static const char *const dual_problems[] = {
+    "1x1x1:fp32:dual-silu", "17x33x65:fp32:dual-silu", "13x31x383:fp32:nn:dual-silu",
+    "9x1x5:fp32:nt:dual-silu", "29x31x37:fp32:tt:b3:dual-silu"};
+
+static void assert_right(const char *kernel, const char *path, const char *const *texts,
+                         size_t count)
+{
+    char *script = xcalloc(1, 65536);
+    for (size_t i = 0; i < count; i++) {
+        size_t used = strlen(script);
+        snprintf(script + used, 65536 - used,
+                 "open\tid=%zu\tkernel=%s\tproblem=%s\thead=%s\tseed=%zu\nclose\tid=%zu\n", i,
+                 kernel, texts[i], path, i, i);
+    }
+    struct transcript t;
+    bench_script(&t, "", script);
+    for (size_t i = 0; i < count; i++) {
+        const struct wire_record *opened = transcript_find(&t, "opened", i);
+        const struct wire_record *closed = transcript_find(&t, "closed", i);
+        if (strcmp(field(opened, "state"), "ok") || strcmp(field(closed, "state"), "ok"))
+            fail_msg("%s %s: %s", kernel, texts[i], field(opened, "note"));
+        assert_true(strtod(field(closed, "error"), NULL) <=
+                    strtod(field(closed, "tolerance"), NULL));
+    }
+    assert_int_equal(transcript_count(&t, "fail"), 0);
+    transcript_free(&t);
+    free(script);
+}
+
 static void kernel_is_right_at_odd_sizes(void **state)
 {
     const char *kernel = *state;
@@ -33,25 +62,29 @@ static void kernel_is_right_at_odd_sizes(void **state)
         free(path);
         skip();
     }
-    char *script = xcalloc(1, 65536);
-    for (size_t i = 0; i < ARRAY_COUNT(problems); i++) {
-        size_t used = strlen(script);
-        snprintf(script + used, 65536 - used,
-                 "open\tid=%zu\tkernel=%s\tproblem=%s\thead=%s\tseed=%zu\nclose\tid=%zu\n", i,
-                 kernel, problems[i], path, i, i);
-    }
+    assert_right(kernel, path, problems, ARRAY_COUNT(problems));
+    free(path);
+}
+
+static void naive_is_right_as_a_dual_gemm(void **state)
+{
+    (void)state;
+    char *path = ladder_module("naive");
+    assert_right("naive", path, dual_problems, ARRAY_COUNT(dual_problems));
+    free(path);
+}
+
+static void assert_declined(const char *kernel, const char *problem)
+{
+    char *path = ladder_module(kernel);
+    char *script =
+        xprintf("open\tid=1\tkernel=%s\tproblem=%s\thead=%s\tseed=1\n", kernel, problem, path);
     struct transcript t;
-    bench_script(&t, "", script);
-    for (size_t i = 0; i < ARRAY_COUNT(problems); i++) {
-        const struct wire_record *opened = transcript_find(&t, "opened", i);
-        const struct wire_record *closed = transcript_find(&t, "closed", i);
-        if (strcmp(field(opened, "state"), "ok") || strcmp(field(closed, "state"), "ok"))
-            fail_msg("%s %s: %s", kernel, problems[i], field(opened, "note"));
-        assert_true(strtod(field(closed, "error"), NULL) <=
-                    strtod(field(closed, "tolerance"), NULL));
+    if (access(path, R_OK) == 0) {
+        bench_script(&t, "", script);
+        assert_string_equal(field(transcript_find(&t, "opened", 0), "state"), "unsupported");
+        transcript_free(&t);
     }
-    assert_int_equal(transcript_count(&t, "fail"), 0);
-    transcript_free(&t);
     free(script);
     free(path);
 }
@@ -59,29 +92,22 @@ static void kernel_is_right_at_odd_sizes(void **state)
 static void other_types_are_declined(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < ARRAY_COUNT(kernels); i++) {
-        char *path = ladder_module(kernels[i]);
-        char *script = xprintf("open\tid=1\tkernel=%s\tproblem=8x8x8:bf16\thead=%s\tseed=1\n",
-                               kernels[i], path);
-        struct transcript t;
-        if (access(path, R_OK) == 0) {
-            bench_script(&t, "", script);
-            assert_string_equal(field(transcript_find(&t, "opened", 0), "state"), "unsupported");
-            transcript_free(&t);
-        }
-        free(script);
-        free(path);
-    }
+    for (size_t i = 0; i < ARRAY_COUNT(kernels); i++)
+        assert_declined(kernels[i], "8x8x8:bf16");
+    for (size_t i = 1; i < ARRAY_COUNT(kernels); i++) // all but naive
+        assert_declined(kernels[i], "8x8x8:fp32:dual-silu");
 }
 
 int main(void)
 {
-    struct CMUnitTest tests[ARRAY_COUNT(kernels) + 1];
+    struct CMUnitTest tests[ARRAY_COUNT(kernels) + 2];
     for (size_t i = 0; i < ARRAY_COUNT(kernels); i++) {
         tests[i] = (struct CMUnitTest)cmocka_unit_test(kernel_is_right_at_odd_sizes);
         tests[i].name = kernels[i];
         tests[i].initial_state = (void *)(uintptr_t)kernels[i];
     }
     tests[ARRAY_COUNT(kernels)] = (struct CMUnitTest)cmocka_unit_test(other_types_are_declined);
+    tests[ARRAY_COUNT(kernels) + 1] =
+        (struct CMUnitTest)cmocka_unit_test(naive_is_right_as_a_dual_gemm);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

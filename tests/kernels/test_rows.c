@@ -36,6 +36,17 @@ static void test_names_become_the_macros_that_make_them(void **state)
            "SWAPPED_SPLIT_ROW(type, 32, 64, 1, 1, 4, 8, n, 8)");
     prints("tf32-64x96-w1x1-c1x1-s5-e2-m8-wide", "ROW(type, 64, 96, 1, 1, 1, 1, 5, 2, m, 8, wide)");
     prints("bf16-gemv", "GEMV_ROW(type)");
+    prints("bf16-gemv-dual", "DUAL_GEMV_ROW(type)");
+    prints("bf16-128x96-w2x1-c1x2-s5-e1-m8-coop-dual",
+           "DUAL_ROW(type, 128, 96, 2, 1, 1, 2, 5, 1, m, 8, coop)");
+    prints("bf16-128x128-w2x1-k2-s4-e2-m8-split-dual",
+           "DUAL_SPLIT_ROW(type, 128, 128, 2, 1, 2, 4, 2, m, 8)");
+    prints("bf16-64x64-w1x1-c1x1-s8-e2-m8-coop-stream-dual",
+           "DUAL_STREAM_ROW(type, 64, 64, 1, 1, 1, 1, 8, 2, m, 8, coop)");
+    prints("bf16-16x64-w1x1-c1x1-s5-n8-twin-stream-swapped-dual",
+           "DUAL_SWAPPED_STREAM_ROW(type, 16, 64, 1, 1, 1, 1, 5, n, 8, twin)");
+    prints("bf16-16x64-w1x1-k4-s9-n8-swapped-split-dual",
+           "DUAL_SWAPPED_SPLIT_ROW(type, 16, 64, 1, 1, 4, 9, n, 8)");
     prints("e4m3-gemv-promote", "GEMV_PROMOTED_ROW(type)");
 }
 
@@ -53,6 +64,19 @@ static void test_traits_are_those_of_the_name(void **state)
     assert_int_equal(row.traits.split_k, 4);
     assert_int_equal(row.traits.stages, 5);
     assert_int_equal(row.traits.blocks_per_sm, 1);
+}
+
+static void test_a_dual_row_is_of_its_own_kind_and_its_tile_is_of_c(void **state)
+{
+    (void)state;
+    struct sweep_row row;
+    assert_true(sweep_row_parse(&row, "bf16-64x64-w1x1-c1x1-s4-e2-m8-twin-dual"));
+    assert_string_equal(row.kind, "bf16-dual");
+    assert_int_equal(row.traits.tile_n, 64);
+    assert_int_equal(row.traits.blocks_per_sm, 2);
+    assert_true(sweep_row_parse(&row, "bf16-64x64-w1x1-k2-s8-e2-m8-split-dual"));
+    assert_int_equal(row.traits.blocks_per_sm, 1);
+    assert_false(sweep_row_parse(&row, "tf32-64x64-w1x1-c1x1-s4-e2-m8-twin-dual"));
 }
 
 static void test_a_wide_row_has_twice_the_k_of_others_per_stage(void **state)
@@ -122,6 +146,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names_become_the_macros_that_make_them),
         cmocka_unit_test(test_traits_are_those_of_the_name),
+        cmocka_unit_test(test_a_dual_row_is_of_its_own_kind_and_its_tile_is_of_c),
         cmocka_unit_test(test_a_wide_row_has_twice_the_k_of_others_per_stage),
         cmocka_unit_test(test_rows_for_one_row_of_a_are_of_both_kinds_of_fp8),
         cmocka_unit_test(test_split_rows_that_fit_twice_have_two_blocks_per_sm),

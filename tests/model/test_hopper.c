@@ -238,6 +238,27 @@ static void a_persistent_kernel_hides_its_epilogue(void **state)
     assert_true(at(&p, &persistent, 1.7e9).time_ns < at(&p, &plain, 1.7e9).time_ns);
 }
 
+static void a_dual_gemm_is_a_product_of_both_that_stores_half(void **state)
+{
+    (void)state;
+    struct problem dual = bf16(2048, 14336, 4096), both = bf16(2048, 2 * 14336, 4096);
+    struct traits narrow = wide(), t = wide();
+    dual.epilogue = EPILOGUE_DUAL_SILU;
+    narrow.tile_n = t.tile_n / 2; // in columns of C
+    const struct hopper_breakdown d = at(&dual, &narrow, 1.6e9), b = at(&both, &t, 1.6e9);
+    assert_true(d.tiles == b.tiles);
+    assert_true(d.time_ns < b.time_ns && d.time_ns > 0.9 * b.time_ns);
+    assert_true(d.store_ns < b.store_ns);
+    for (size_t m = 0; m < model_count; m++) { // the others' times would be those of one product
+        const struct predict_input in = {
+            .gpu = gpu_find("h200-sxm"), .traits = &narrow, .problem = &dual};
+        const struct prediction out = models[m]->predict(&in);
+        const bool knows = strcmp(models[m]->name, "hopper") == 0 || models[m] == model_find("sol");
+        assert_true(out.feasible == knows);
+        assert_true(knows || strstr(out.why, "epilogue"));
+    }
+}
+
 static void what_does_not_fit_is_infeasible_and_says_why(void **state)
 {
     (void)state;
@@ -324,6 +345,7 @@ int main(void)
         cmocka_unit_test(multicast_lowers_l2_traffic_only),
         cmocka_unit_test(split_k_pays_for_few_tiles_and_long_k_only),
         cmocka_unit_test(a_persistent_kernel_hides_its_epilogue),
+        cmocka_unit_test(a_dual_gemm_is_a_product_of_both_that_stores_half),
         cmocka_unit_test(what_does_not_fit_is_infeasible_and_says_why),
         cmocka_unit_test(every_input_gives_a_number_or_a_reason),
     };

@@ -16,6 +16,7 @@
 // neighbours ask for the same slab at the same time and are served together. Where rows of C are no
 // multiple of 16 bytes, elements_c is added to tile_c: no TMA stores such rows, and most
 // configurations then store element by element. The powers make a maximum with a soft corner.
+// Of a dual GEMM B is two matrices, and a configuration's tile is C's.
 // slab_c, tile_c, elements_c and launch_c are the configuration's own, the rest is the device's
 // (struct plumb_cost_device); all are fitted to times measured on it.
 #ifndef PLUMB_COST_H
@@ -129,6 +130,12 @@ static inline struct plumb_turns plumb_take_turns(const struct plumb_traits *t,
     return turns;
 }
 
+// Rows of B: of both matrices of a dual GEMM.
+static inline double plumb_cost_rows_b(const struct plumb_problem *p)
+{
+    return (double)p->n * (p->epilogue == PLUMB_DUAL_SILU ? 2 : 1);
+}
+
 // Cycles that L2 takes to deliver all slabs where it is in the way, else 0.
 static inline double plumb_cache_cycles(const struct plumb_traits *t, const struct plumb_problem *p,
                                         double slabs, int in, const struct plumb_cost_device *d)
@@ -137,7 +144,8 @@ static inline double plumb_cache_cycles(const struct plumb_traits *t, const stru
     const int cluster = t->cluster_m * t->cluster_n, split = t->split_k;
     const int rows = plumb_ceil_div(p->m, t->tile_m * t->cluster_m);
     const int columns = plumb_ceil_div(p->n, t->tile_n * t->cluster_n);
-    const double loaded = (double)p->m / (rows * cluster) + (double)p->n / (columns * cluster);
+    const double loaded =
+        (double)p->m / (rows * cluster) + plumb_cost_rows_b(p) / (columns * cluster);
     int64_t blocks = split < 0 ? d->sms : (int64_t)rows * columns * cluster * split;
     if (split >= 0 && pitch % 128 == 0)
         return 0;
@@ -165,10 +173,10 @@ static inline double plumb_cost_cycles(const struct plumb_traits *t, const struc
     const int columns = plumb_ceil_div(p->n, t->tile_n * t->cluster_n);
     const double again_a = 1 + d->again * ((columns < 4 ? columns : 4) - 1);
     const double again_b = 1 + d->again * ((rows < 4 ? rows : 4) - 1);
-    const double bytes =
-        ((double)p->m * (p->m > p->n ? again_a : 1) + (double)p->n * (p->m > p->n ? 1 : again_b)) *
-            (double)p->k * in +
-        (double)p->m * (double)p->n * out;
+    const double bytes = ((double)p->m * (p->m > p->n ? again_a : 1) +
+                          plumb_cost_rows_b(p) * (p->m > p->n ? 1 : again_b)) *
+                             (double)p->k * in +
+                         (double)p->m * (double)p->n * out;
     const double memory = bytes / d->bytes_per_s * d->hz;
     const double compute = turns.slabs * c->slab;
     const double cache = plumb_cache_cycles(t, p, turns.slabs, in, d);

@@ -113,7 +113,8 @@ template <class type, int count> struct dual_by_products {
         const int width = n % 8 == 0 ? 8 : 1, per_block = threads * width;
         const type *gate = static_cast<const type *>(product(args, 0).c);
         const struct pair_of_products<type> products = {
-            gate, gate + (count == 1 ? n : args->problem.m * n), count == 1 ? 2L * n : n};
+            gate, gate + (count == 1 ? n : args->problem.m * n), count == 1 ? 2L * n : n
+        };
         const dim3 blocks((n + per_block - 1) / per_block, static_cast<unsigned>(args->problem.m));
         const auto kernel = width == 8 ? combine_products<type, 8> : combine_products<type, 1>;
         kernel<<<blocks, threads, 0, stream>>>(products, static_cast<__nv_bfloat16 *>(args->c), n);

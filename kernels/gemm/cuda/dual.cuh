@@ -10,11 +10,11 @@
 //                   same registers of the one and of the other are an element's two sums.
 //
 // dual_config<c>: c with bn (swapped: bm) rows of both matrices together, so its tile of C is half
-// as wide. What it changes of the kernels is where a slab comes from (loads.cuh) and what becomes of
-// the sums (epilogue.cuh).
+// as wide. What it changes of the kernels is where a slab comes from (loads.cuh) and what becomes
+// of the sums (epilogue.cuh).
 //
-// drained: a split's partial sums come where its slabs were. Those of 128 x (128 + 128) take 64 KiB,
-// without which the ring has one stage more.
+// drained: a split's partial sums come where its slabs were. Those of 128 x (128 + 128) take 64
+// KiB, without which the ring has one stage more.
 #ifndef PLUMB_DUAL_CUH
 #define PLUMB_DUAL_CUH
 
@@ -32,8 +32,8 @@ template <class base, bool drained_ = false> struct dual_config : base {
     }
     using stager = ::stager<typename base::output, c_mi, c_n, base::ring, base::swapped, true>;
     static constexpr int words = held_words<typename base::output, c_n>;
-    static constexpr bool overlap = base::cooperative && !base::alternate &&
-                                    base::mi * base::n / 2 + c_mi * words <= 192;
+    static constexpr bool overlap =
+        base::cooperative && !base::alternate && base::mi * base::n / 2 + c_mi * words <= 192;
 
     static_assert(base::wn == 1 && !base::promote, "both sums in one warpgroup");
     static_assert(c_n % 16 == 0 && (!base::swapped || base::mi % 2 == 0), "both sums in a thread");
@@ -42,15 +42,15 @@ template <class base, bool drained_ = false> struct dual_config : base {
 // Rows of a kernel table (space.cuh), tiles as they are of C.
 #define DUAL_ROW(type, bm, bn, wm, wn, cm, cn, stages, ring, raster, group, how)                   \
     space_row<dual_config<space_config<type, bm, 2 * bn, wm, wn, cm, cn, how, ring>>, stages,      \
-              raster_##raster, group>(#type "-" #bm "x" #bn "-w" #wm "x" #wn "-c" #cm "x" #cn "-s" \
-                                            #stages "-e" #ring "-" #raster #group "-" #how         \
+              raster_##raster, group>(#type "-" #bm "x" #bn "-w" #wm "x" #wn "-c" #cm "x" #cn      \
+                                            "-s" #stages "-e" #ring "-" #raster #group "-" #how    \
                                             "-dual")
 
-#define DUAL_SPLIT_ROW(type, bm, bn, wm, wn, split, stages, ring, raster, group, drained)          \
-    split_row<dual_config<space_config<type, bm, 2 * bn, wm, wn, 1, 1, coop, ring>, drained>,      \
-              split, stages, raster_##raster, group>(                                              \
-        #type "-" #bm "x" #bn "-w" #wm "x" #wn "-k" #split "-s" #stages "-" #raster #group         \
-              "-split-dual")
+#define DUAL_SPLIT_ROW(type, bm, bn, wm, wn, split, stages, ring, raster, group)                   \
+    split_row<dual_config<space_config<type, bm, 2 * bn, wm, wn, 1, 1, coop, ring>, true>, split,  \
+              stages, raster_##raster, group>(#type "-" #bm "x" #bn "-w" #wm "x" #wn "-k" #split   \
+                                                    "-s" #stages "-e" #ring "-" #raster #group     \
+                                                    "-split-dual")
 
 #define DUAL_STREAM_ROW(type, bm, bn, wm, wn, cm, cn, stages, ring, raster, group, how)            \
     stream_row<dual_config<space_config<type, bm, 2 * bn, wm, wn, cm, cn, how, ring>>, stages,     \
@@ -63,6 +63,12 @@ template <class base, bool drained_ = false> struct dual_config : base {
               turned_##raster, group>(#type "-" #bm "x" #bn "-w" #wm "x" #wn "-c" #cm "x" #cn      \
                                             "-s" #stages "-" #raster #group "-" #how               \
                                             "-swapped-dual")
+
+#define DUAL_SWAPPED_STREAM_ROW(type, bm, bn, wm, wn, cm, cn, stages, raster, group, how)          \
+    stream_row<dual_config<swapped_config<type, bm, 2 * bn, wm, wn, cm, cn, how>>, stages,         \
+               turned_##raster, group>(#type "-" #bm "x" #bn "-w" #wm "x" #wn "-c" #cm "x" #cn     \
+                                             "-s" #stages "-" #raster #group "-" #how              \
+                                             "-stream-swapped-dual")
 
 #define DUAL_SWAPPED_SPLIT_ROW(type, bm, bn, wm, wn, split, stages, raster, group)                 \
     split_row<dual_config<swapped_config<type, bm, 2 * bn, wm, wn, 1, 1, coop>, true>, split,      \

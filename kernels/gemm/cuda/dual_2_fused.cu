@@ -7,6 +7,5 @@
 
 using shape = dual_config<config<bf16, 128, 256, 2, 1>>;
 
-static const plumb_kernel kernel =
-    space_row<shape, 4, PLUMB_RASTER_M, 8>("dual-2-fused");
+static const plumb_kernel kernel = space_row<shape, 4, PLUMB_RASTER_M, 8>("dual-2-fused");
 PLUMB_LIBRARY("cuda", kernel)

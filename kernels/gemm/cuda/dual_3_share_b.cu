@@ -6,6 +6,5 @@
 
 using shape = dual_config<config<bf16, 128, 256, 2, 1, 2, 1>>;
 
-static const plumb_kernel kernel =
-    space_row<shape, 4, PLUMB_RASTER_M, 8>("dual-3-share-b");
+static const plumb_kernel kernel = space_row<shape, 4, PLUMB_RASTER_M, 8>("dual-3-share-b");
 PLUMB_LIBRARY("cuda", kernel)

@@ -6,6 +6,5 @@
 
 using shape = dual_config<config<bf16, 128, 256, 2, 1, 1, 2>>;
 
-static const plumb_kernel kernel =
-    space_row<shape, 4, PLUMB_RASTER_N, 8>("dual-4-share-a");
+static const plumb_kernel kernel = space_row<shape, 4, PLUMB_RASTER_N, 8>("dual-4-share-a");
 PLUMB_LIBRARY("cuda", kernel)

@@ -16,8 +16,8 @@ static int launch(const plumb_args *args, void *stream)
         return cudaErrorInvalidValue;
     const gemm_params p = make_params<shape>(args, {PLUMB_RASTER_M, 8, stages});
     const int blocks = p.grid.tiles < resident ? p.grid.tiles : resident;
-    persistent_gemm<shape><<<blocks, shape::threads, shape::smem_bytes(stages),
-                             (cudaStream_t)stream>>>(maps, p);
+    persistent_gemm<shape>
+        <<<blocks, shape::threads, shape::smem_bytes(stages), (cudaStream_t)stream>>>(maps, p);
     return cudaGetLastError();
 }
 

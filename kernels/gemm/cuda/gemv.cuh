@@ -183,17 +183,19 @@ template <class type, bool dual> int launch_gemv(const plumb_args *args, void *s
                      (int)(problem.k * type::bytes / 16),
                      0};
     static const int sms = count_sms();
-    const int pairs = ceil_div(p.n, gemv_results<type, dual>), resident = sms * gemv_blocks * gemv_warps;
+    const int pairs = ceil_div(p.n, gemv_results<type, dual>),
+              resident = sms * gemv_blocks * gemv_warps;
     while (p.doublings < 3 && pairs << (p.doublings + 1) <= resident &&
            p.chunks >= (2 << p.doublings) * 32 * gemv_chunks)
         ++p.doublings;
     gemv<type, dual><<<ceil_div((int64_t)pairs << p.doublings, gemv_warps), 32 * gemv_warps, 0,
-                 (cudaStream_t)stream>>>(p);
+                       (cudaStream_t)stream>>>(p);
     return cudaGetLastError();
 }
 
 // promote_k: 1 to stand among FP8's kernels with promoted sums, since these are FP32 throughout.
-template <class type, bool dual = false> constexpr plumb_kernel gemv_row(const char *name, int promote_k)
+template <class type, bool dual = false>
+constexpr plumb_kernel gemv_row(const char *name, int promote_k)
 {
     plumb_traits t = {};
     t.in_type = type::dtype;
@@ -209,13 +211,8 @@ template <class type, bool dual = false> constexpr plumb_kernel gemv_row(const c
     t.blocks_per_sm = gemv_blocks;
     t.promote_k = promote_k;
     t.multiply = PLUMB_FMA;
-    return {name,
-            "m = 1: rows of B read once",
-            t,
-            supports_gemv<type, dual>,
-            nullptr,
-            nullptr,
-            launch_gemv<type, dual>};
+    return {name,    "m = 1: rows of B read once", t, supports_gemv<type, dual>, nullptr,
+            nullptr, launch_gemv<type, dual>};
 }
 
 #endif

@@ -61,8 +61,7 @@ template <class c> cudaError_t make_maps(gemm_maps *maps, const plumb_args *give
     const matrix a = {args->a, loads::matrices_a * p.m, p.k, pitch, c::type::map};
     const matrix b = {args->b, loads::matrices_b * p.n, p.k, pitch, c::type::map};
     const matrix out = {args->c, p.m, p.n, p.n * element, output::map};
-    cudaError_t error =
-        make_operand_maps(&maps->a, &maps->edge_a, a, p.m, loads::part_a, c::box_k);
+    cudaError_t error = make_operand_maps(&maps->a, &maps->edge_a, a, p.m, loads::part_a, c::box_k);
     if (!error)
         error = make_operand_maps(&maps->b, &maps->edge_b, b, p.n, loads::part_b, c::box_k);
     if (error || c::swapped || p.n * element % 16) // such rows of C cannot be stored by TMA

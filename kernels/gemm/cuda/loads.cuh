@@ -96,12 +96,11 @@ template <class c> struct tile_loads {
         if (extent_b != extent::none)
 #pragma unroll
             for (int i = 0; i < loads_b * c::boxes; ++i)
-                load<(c::cm > 1)>(extent_b == extent::whole ? &maps.b : &maps.edge_b,
-                                  stage + i % c::boxes * c::b_box +
-                                      (rank_m + i / c::boxes) * part_b * slab_bytes,
-                                  slab * c::bk + i % c::boxes * c::box_k,
-                                  column + i / c::boxes * next_b, full,
-                                  column_ranks << (rank_n * c::cm));
+                load<(c::cm > 1)>(
+                    extent_b == extent::whole ? &maps.b : &maps.edge_b,
+                    stage + i % c::boxes * c::b_box + (rank_m + i / c::boxes) * part_b * slab_bytes,
+                    slab * c::bk + i % c::boxes * c::box_k, column + i / c::boxes * next_b, full,
+                    column_ranks << (rank_n * c::cm));
     }
 
   private:

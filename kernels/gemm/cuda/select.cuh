@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Selector kernels: one name, a table of configurations with their costs (costs_*.cuh), and per
-// problem the one that the cost model (cost.h) ranks first, with no trial run.
+// problem the one that the cost model (cost.h) ranks first, with no trial run. A K that no
+// configuration takes is padded first (padded.cuh).
 #ifndef PLUMB_SELECT_CUH
 #define PLUMB_SELECT_CUH
 
@@ -9,6 +10,7 @@
 #include <string.h>
 
 #include "cost.h"
+#include "padded.cuh"
 #include "space.cuh"
 
 struct candidate {
@@ -46,23 +48,36 @@ static const candidate *select_candidate(const candidate (&candidates)[count],
     return best;
 }
 
-template <int count>
+template <class type, int count>
 static size_t selector_workspace(const candidate (&candidates)[count], const plumb_problem *problem)
 {
-    const candidate *c = select_candidate(candidates, *problem);
-    return c && c->row.workspace ? c->row.workspace(problem) : 0;
+    const plumb_problem p = padded<type>(*problem);
+    const candidate *c = select_candidate(candidates, p);
+    return padding_bytes<type>(*problem) + (c && c->row.workspace ? c->row.workspace(&p) : 0);
 }
 
 // Writes the chosen configuration's name into the note; a pinned note must be the same choice.
-template <int count>
+template <class type, int count>
 static int prepare_selector(const candidate (&candidates)[count], const plumb_args *args,
                             const char *pin, char *note, size_t note_size)
 {
-    const candidate *c = select_candidate(candidates, args->problem);
+    const candidate *c = select_candidate(candidates, padded<type>(args->problem));
     if (!c || (pin && strcmp(pin, c->row.name)))
         return cudaErrorInvalidValue;
     snprintf(note, note_size, "%s", c->row.name);
     return 0;
+}
+
+template <class type, int count>
+static int launch_selected(const candidate (&candidates)[count], const plumb_args *args,
+                           void *stream)
+{
+    plumb_args inner;
+    const int code = pad_operands<type>(&inner, args, (cudaStream_t)stream);
+    if (code)
+        return code;
+    const candidate *c = select_candidate(candidates, inner.problem);
+    return c ? c->row.launch(&inner, stream) : (int)cudaErrorInvalidValue;
 }
 
 // The selector's own row: its traits say only what all candidates share.
@@ -78,24 +93,24 @@ constexpr plumb_traits selector_traits(plumb_dtype in, plumb_dtype out)
 
 // A module: the selector `name` over the candidates of a costs_*.cuh table.
 #define PLUMB_CANDIDATE(row, slab, tile, elements, launch) {row, {slab, tile, elements, launch}},
-#define PLUMB_SELECTOR(type, name, summary, costs)                                                 \
+#define PLUMB_SELECTOR(type, epilogue, name, summary, costs)                                       \
     static constexpr candidate candidates[] = {costs(PLUMB_CANDIDATE, type)};                      \
     static int supports(const plumb_problem *problem)                                              \
     {                                                                                              \
-        return supports_tn<type>(problem);                                                         \
+        const plumb_problem p = padded<type>(*problem);                                            \
+        return supports_tn<type, epilogue>(&p);                                                    \
     }                                                                                              \
     static size_t workspace(const plumb_problem *problem)                                          \
     {                                                                                              \
-        return selector_workspace(candidates, problem);                                            \
+        return selector_workspace<type>(candidates, problem);                                      \
     }                                                                                              \
     static int prepare(const plumb_args *args, void *, const char *pin, char *note, size_t size)   \
     {                                                                                              \
-        return prepare_selector(candidates, args, pin, note, size);                                \
+        return prepare_selector<type>(candidates, args, pin, note, size);                          \
     }                                                                                              \
     static int launch(const plumb_args *args, void *stream)                                        \
     {                                                                                              \
-        const candidate *c = select_candidate(candidates, args->problem);                          \
-        return c ? c->row.launch(args, stream) : (int)cudaErrorInvalidValue;                       \
+        return launch_selected<type>(candidates, args, stream);                                    \
     }                                                                                              \
     static const plumb_kernel kernel = {                                                           \
         name,    summary, selector_traits(type::dtype, type::output::dtype), supports, workspace,  \

@@ -5,5 +5,5 @@
 
 #include "costs_bf16.cuh"
 
-PLUMB_SELECTOR(bf16, "select-bf16", "picks a configuration by a cost model, no trial runs",
-               PLUMB_COSTS_BF16)
+PLUMB_SELECTOR(bf16, PLUMB_NO_EPILOGUE, "select-bf16",
+               "picks a configuration by a cost model, no trial runs", PLUMB_COSTS_BF16)

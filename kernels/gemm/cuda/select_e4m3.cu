@@ -5,5 +5,5 @@
 
 #include "costs_e4m3.cuh"
 
-PLUMB_SELECTOR(e4m3, "select-e4m3", "picks a configuration by a cost model, fast accumulation",
-               PLUMB_COSTS_E4M3)
+PLUMB_SELECTOR(e4m3, PLUMB_NO_EPILOGUE, "select-e4m3",
+               "picks a configuration by a cost model, fast accumulation", PLUMB_COSTS_E4M3)

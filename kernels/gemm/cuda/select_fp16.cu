@@ -5,5 +5,5 @@
 
 #include "costs_bf16.cuh"
 
-PLUMB_SELECTOR(fp16, "select-fp16", "picks a configuration by a cost model, no trial runs",
-               PLUMB_COSTS_BF16)
+PLUMB_SELECTOR(fp16, PLUMB_NO_EPILOGUE, "select-fp16",
+               "picks a configuration by a cost model, no trial runs", PLUMB_COSTS_BF16)

@@ -5,5 +5,5 @@
 
 #include "costs_tf32.cuh"
 
-PLUMB_SELECTOR(tf32, "select-tf32", "picks a configuration by a cost model, no trial runs",
-               PLUMB_COSTS_TF32)
+PLUMB_SELECTOR(tf32, PLUMB_NO_EPILOGUE, "select-tf32",
+               "picks a configuration by a cost model, no trial runs", PLUMB_COSTS_TF32)

@@ -64,9 +64,8 @@ template <class c, int split>
 DEVICE void add_partials(float (&acc)[c::mi][c::n / 2], uint32_t partials, int warp)
 {
     using layout = split_layout<c, split>;
-    const uint32_t first =
-        partials + layout::index(warp) * (split - 1) * layout::partial_bytes +
-        threadIdx.x % 32 * 16;
+    const uint32_t first = partials + layout::index(warp) * (split - 1) * layout::partial_bytes +
+                           threadIdx.x % 32 * 16;
 #pragma unroll 1
     for (int slot = 0; slot < split - 1; ++slot)
 #pragma unroll
@@ -106,8 +105,7 @@ DEVICE void split_consume(const gemm_maps &maps, const gemm_params &p,
                           const block_memory<c> &memory, const tile &t, int rank)
 {
     using layout = split_layout<c, split>;
-    const uint32_t partials =
-        c::drained ? memory.base : (memory.empty(p.stages) + 1023) & ~1023u;
+    const uint32_t partials = c::drained ? memory.base : (memory.empty(p.stages) + 1023) & ~1023u;
     const int warp = (int)uniform(threadIdx.x / 32) - 4, group = warp / 4;
     const int part_m = group % c::wm, part_n = group / c::wm;
     consumer<c> self = {p,
@@ -185,8 +183,7 @@ __global__ void __launch_bounds__(c::threads, 1)
 // Every block needs a slab of its own.
 template <class c, int split> int supports_split(const plumb_problem *problem)
 {
-    return supports_tn<typename c::type, c::dual>(problem) &&
-           ceil_div(problem->k, c::bk) >= split;
+    return supports_tn<typename c::type, c::dual>(problem) && ceil_div(problem->k, c::bk) >= split;
 }
 
 template <class c, int split>

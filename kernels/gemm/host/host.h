@@ -35,7 +35,8 @@ static inline int host_supports_fp32(const struct plumb_problem *p)
     return p->in_type == PLUMB_FP32 && p->out_type == PLUMB_FP32 && p->epilogue == 0;
 }
 
-// Calls one(problem, a, b, c, state) for each product of the batch.
+// Calls one(problem, a, b, c, state) for each product of the batch. Of a dual GEMM b is B1 with B2
+// behind it.
 static inline void host_batch(const struct plumb_args *args,
                               void (*one)(const struct plumb_problem *, const float *,
                                           const float *, float *, void *),
@@ -45,8 +46,9 @@ static inline void host_batch(const struct plumb_args *args,
     const float *a = (const float *)args->a;
     const float *b = (const float *)args->b;
     float *c = (float *)args->c;
+    const int64_t weights = (p->epilogue == PLUMB_DUAL_SILU ? 2 : 1) * p->k * p->n;
     for (int32_t i = 0; i < p->batch; i++)
-        one(p, a + i * p->m * p->k, b + i * p->k * p->n, c + i * p->m * p->n, state);
+        one(p, a + i * p->m * p->k, b + i * weights, c + i * p->m * p->n, state);
 }
 
 #endif
