@@ -60,6 +60,11 @@ static void name_macro(struct sweep_row *row)
                                     : "ROW");
 }
 
+static int can_be_dual(const struct plumb_traits *t)
+{
+    return t->in_type == PLUMB_BF16 || t->in_type == PLUMB_E4M3;
+}
+
 static void name_kind(struct sweep_row *row, const char *which)
 {
     snprintf(row->kind, sizeof row->kind, "%s-%s",
@@ -82,7 +87,7 @@ static int parse_gemv(struct sweep_row *row, const char *rest)
         name_kind(row, "promoted");
         return 1;
     }
-    if (t->in_type != PLUMB_BF16 || strcmp(rest, "dual") != 0)
+    if (!can_be_dual(t) || strcmp(rest, "dual") != 0)
         return 0;
     row->dual = 1;
     t->tile_n /= 2; // a warp's two rows of B are one of each matrix
@@ -136,7 +141,7 @@ int sweep_row_parse(struct sweep_row *row, const char *name)
             return 0;
     if (row->warps_m == 0 || t->stages == 0 || row->raster == 0)
         return 0;
-    if (row->dual && t->in_type != PLUMB_BF16)
+    if (row->dual && !can_be_dual(t))
         return 0;
     name_macro(row);
     if (strcmp(row->mode, "promote") == 0)

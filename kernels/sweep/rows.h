@@ -11,7 +11,7 @@
 
 struct sweep_row {
     char name[64];
-    char kind[16];              // bf16, fp16, tf32, e4m3, e4m3-promoted, or bf16-dual
+    char kind[16];              // bf16, fp16, tf32, e4m3, e4m3-promoted, bf16-dual or e4m3-dual
     struct plumb_traits traits; // what the cost model reads of them
     int warps_m, warps_n, pieces;
     char raster;    // m, n or h

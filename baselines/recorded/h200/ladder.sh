@@ -10,6 +10,9 @@
 #   times       the lists smallm, more and dsv3, every row and the selectors beside cuBLASLt, in all types
 #   sanitize    memcheck, racecheck and synccheck of every single kernel and four rows, at two small problems, or at m = 1
 #   soak        1000 launches of each, compared with the first
+#   dual        the dual GEMM: its ladder on its document's problems, its space and selector on gated MLPs and random
+#               problems, beside cuBLASLt's product of 2 n columns and a pass in a CUDA graph; the first in FP8 too
+#   ragged      K that is no multiple of 16 bytes, by the selectors
 #   seed2       the ladder of TF32 at 4096 x 8192 x 16384
 #   wide        cuBLASLt's search beyond its heuristics on dsv3 and more
 #   fit         random problems: a list that the selectors' costs are fitted to besides, and one (`unseen`) that they are not
@@ -24,7 +27,7 @@ mkdir -p "$1" || exit 4
 out=$(cd "$1" && pwd) whole=${2:-3600}
 folder=$(cd "${3:-$here/../../../build/dev}" && pwd) || exit 4
 if [ $# -ge 3 ]; then shift 3; else shift $#; fi
-parts=${*:-check times sanitize soak seed2 wide fit record nn}
+parts=${*:-check times sanitize soak dual ragged seed2 wide fit record nn}
 sweep=$folder/bin/sweep modules=$folder/kernels lists=$here/ladder
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -55,10 +58,10 @@ limit() { # SECONDS WHAT: sets `seconds`, what may be spent on it
 singles=
 for file in "$modules"/lib*.so; do
 	case ${file##*/} in
-	libtf32_* | libbf16_* | libfp16_* | libe4m3_* | libnaive_fp32.so | libtiled_fp32.so) singles="$singles $file" ;;
+	libtf32_* | libbf16_* | libfp16_* | libe4m3_* | libnaive_fp32.so | libtiled_fp32.so | libdual_*) singles="$singles $file" ;;
 	esac
 done
-of_type() { ls "$modules"/libspace_"$1"_*.so "$modules"/libselect_"$1"*.so 2>/dev/null; }
+of_type() { ls "$modules"/libspace_"$1"_*.so "$modules"/libselect_"$1"*.so 2>/dev/null | grep -v _dual; }
 [ -n "$singles" ] || { say "ladder.sh: $modules has no kernels"; exit 4; }
 
 # Some modules in one process, since starting one takes longer than what it does; when that fails, or is not what it
@@ -148,6 +151,25 @@ part_seed2() {
 part_nn() {
 	printf '%s\n' '4096 4096 4096' '4096 8192 16384' '8192 8192 8192' >"$work/nn.problems"
 	timed nn "$work/nn.problems" 5 25 "$modules/libtf32_nn.so" "$modules/libtf32_9_persistent.so"
+}
+part_dual() {
+	control=$modules/libcublaslt_dual.so
+	# shellcheck disable=SC2046 # lists of words
+	timed dual "$lists/dual.problems" 25 40 "$control" $(ls "$modules"/libdual_*.so "$modules"/libspace_bf16_dual*.so \
+		"$modules"/libselect_bf16_dual.so)
+	for one in "mlp 15 40" "dual-unseen 7 40" "dual-fit 7 80"; do
+		# shellcheck disable=SC2086,SC2046 # lists of words
+		set -- $one $(ls "$modules"/libspace_bf16_dual*.so "$modules"/libselect_bf16_dual.so)
+		list=$1 rounds=$2 most=$3
+		shift 3
+		timed "$list" "$lists/$list.problems" "$rounds" "$most" "$control" "$@"
+	done
+	timed dual.e4m3 "$lists/dual.problems" 15 30 "$modules/libcublaslt_dual_fast.so" "$modules/libspace_e4m3_dual.so"
+}
+part_ragged() {
+	for type in bf16 e4m3 tf32; do
+		timed "ragged.$type" "$lists/ragged.problems" 9 30 "$modules/libselect_$type.so"
+	done
 }
 soak_all() { # SIZE MODULE...: as check_all
 	size=$1
@@ -269,7 +291,7 @@ date -u +%F >>"$out/machine.txt"
 for part in $parts; do
 	part_begun=$(date +%s)
 	case $part in
-	check | times | sanitize | soak | seed2 | wide | fit | record | nn)
+	check | times | sanitize | soak | dual | ragged | seed2 | wide | fit | record | nn)
 		"part_$part"
 		say "== $part: $(($(date +%s) - part_begun)) s"
 		;;

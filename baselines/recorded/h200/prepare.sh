@@ -18,7 +18,7 @@ folder=$(cd "$1" && pwd)
 PLUMB_BUILD_DIR=$build "$root/ci/bundle" "$folder"
 cp "$build/bin/sweep" "$build/bin/fit" "$folder/bin/"
 mkdir -p "$folder/kernels"
-for kind in tf32 bf16 fp16 e4m3 naive_fp32 tiled_fp32 space select cublaslt; do
+for kind in tf32 bf16 fp16 e4m3 dual naive_fp32 tiled_fp32 space select cublaslt; do
 	cp "$build/kernels/lib$kind"*.so "$folder/kernels/"
 done
 git -C "$root" rev-parse HEAD >"$folder/commit"

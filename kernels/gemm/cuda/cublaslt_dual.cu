@@ -6,4 +6,4 @@
 #include "cublaslt_dual.cuh"
 
 CUBLASLT_DUAL_LIBRARY("cublaslt_dual", "one product of cuBLASLt of 2 n columns, and a pass",
-                      __nv_bfloat16, 1)
+                      PLUMB_BF16, __nv_bfloat16, 1)

@@ -70,8 +70,9 @@ struct dual_state {
     unsigned next;
 };
 
-// A dual problem as `count` products (1 of both matrices, or 2) whose elements are `type`.
-template <class type, int count> struct dual_by_products {
+// A dual problem of `in` (BF16 or E4M3, the latter with fast accumulation) as `count` products (1
+// of both matrices, or 2) whose elements are `type`.
+template <plumb_dtype in, class type, int count> struct dual_by_products {
     static struct plumb_problem problem(const struct plumb_problem *p)
     {
         struct plumb_problem product = *p;
@@ -84,7 +85,7 @@ template <class type, int count> struct dual_by_products {
     static int supports(const struct plumb_problem *p)
     {
         const struct plumb_problem product = problem(p);
-        return p->epilogue == PLUMB_DUAL_SILU && p->in_type == PLUMB_BF16 &&
+        return p->epilogue == PLUMB_DUAL_SILU && p->in_type == in &&
                p->out_type == PLUMB_BF16 && p->layout == PLUMB_TN && p->batch == 1 &&
                p->m <= 65535 && p->n <= INT32_MAX / 2 && cublaslt_supports(&product);
     }
@@ -100,7 +101,7 @@ template <class type, int count> struct dual_by_products {
         struct plumb_args one = *args;
         const struct plumb_problem *p = &args->problem;
         one.problem = problem(p);
-        one.b = static_cast<const char *>(args->b) + index * p->n * p->k * 2;
+        one.b = static_cast<const char *>(args->b) + index * p->n * p->k * (in == PLUMB_BF16 ? 2 : 1);
         one.c = static_cast<char *>(args->workspace) + cublaslt_workspace_bytes +
                 index * p->m * p->n * sizeof(type);
         one.workspace_bytes = cublaslt_workspace_bytes;
@@ -161,7 +162,7 @@ template <class type, int count> struct dual_by_products {
                 graph = {};
             }
         return code ? code
-                    : cublaslt_prepare(&s->products, false, choose, &one, stream, pin, note,
+                    : cublaslt_prepare(&s->products, in == PLUMB_E4M3, choose, &one, stream, pin, note,
                                        note_size);
     }
 
@@ -185,8 +186,8 @@ template <class type, int count> struct dual_by_products {
 };
 
 // The one kernel of a module.
-#define CUBLASLT_DUAL_LIBRARY(NAME, SUMMARY, TYPE, COUNT)                                          \
-    using dual = dual_by_products<TYPE, COUNT>;                                                    \
+#define CUBLASLT_DUAL_LIBRARY(NAME, SUMMARY, IN, TYPE, COUNT)                                      \
+    using dual = dual_by_products<IN, TYPE, COUNT>;                                                \
     static struct dual_state state;                                                                \
     static int prepare(const struct plumb_args *args, void *stream, const char *pin, char *note,   \
                        size_t note_size)                                                           \
@@ -200,7 +201,7 @@ template <class type, int count> struct dual_by_products {
     static const struct plumb_kernel kernel = {                                                    \
         .name = NAME,                                                                              \
         .summary = SUMMARY,                                                                        \
-        .traits = {.in_type = PLUMB_BF16, .out_type = PLUMB_BF16, .acc_type = PLUMB_FP32},         \
+        .traits = {.in_type = IN, .out_type = PLUMB_BF16, .acc_type = PLUMB_FP32},                 \
         .supports = dual::supports,                                                                \
         .workspace = dual::workspace,                                                              \
         .prepare = prepare,                                                                        \

@@ -50,8 +50,9 @@ constexpr plumb_kernel space_row(const char *name)
 template <class c, int split, int stages, int raster, int group>
 constexpr plumb_kernel split_row(const char *name)
 {
-    static_assert(stages >= 2 && stages <= split_layout<c, split>::most_stages(),
-                  "stages do not fit shared memory");
+    static_assert(stages >= split_layout<c, split>::least_stages &&
+                      stages <= split_layout<c, split>::most_stages(),
+                  "stages do not fit shared memory, or partial sums not the stages");
     return {name,
             "split-K over a cluster's shared memory",
             split_traits<c, split>(stages, raster, group),
