@@ -243,7 +243,7 @@ static std::vector<plumb_problem> read_problems(FILE *file,
         const size_t first = problems.size();
         for (const plumb_kernel *kernel : kernels) {
             const plumb_problem p = problem_for(kernel, m, n, k);
-            if (is_typed(kernel) &&
+            if (is_typed(kernel) && kernel->supports(&p) &&
                 std::none_of(problems.begin() + first, problems.end(), [&](const auto &x) {
                     return x.in_type == p.in_type && x.layout == p.layout &&
                            x.epilogue == p.epilogue;

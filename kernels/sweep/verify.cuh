@@ -35,7 +35,8 @@ static double rounding(const plumb_problem &p)
 
 constexpr size_t every_output = 5000000000ull, some_outputs = 200000000ull;
 
-// Controls of a dual GEMM round its products to BF16 on their way; our kernels do not.
+// Controls of a dual GEMM round its products to BF16 on their way, some of them parts of the sums
+// too; our kernels do not.
 static bool is_control(const plumb_kernel *kernel)
 {
     return kernel->prepare && !strncmp(kernel->name, "cublaslt", 8);
@@ -52,7 +53,7 @@ static bool verify(const device_memory &d, const plumb_problem &p, const plumb_k
     CHECK(cudaMemsetAsync(d.bad, 0, sizeof *d.bad, d.stream));
     CHECK(cudaMemsetAsync(d.worst, 0, sizeof *d.worst, d.stream));
     compare<<<2048, 256, 0, d.stream>>>(p, d.a, d.b, d.c, scale, tolerance(p), rounding(p),
-                                        is_control(kernel) ? 0x1p-8 : 0, count, 7, d.bad, d.worst);
+                                        is_control(kernel) ? 0x1p-6 : 0, count, 7, d.bad, d.worst);
     unsigned long long bad;
     float worst;
     CHECK(cudaMemcpyAsync(&bad, d.bad, sizeof bad, cudaMemcpyDeviceToHost, d.stream));
