@@ -63,6 +63,10 @@ struct config {
     // stages, it loses 1 to 3 %, in ping-pong 1 % in FP8.
     static constexpr bool eager = cooperative && cluster == 1 && bn >= 128;
 
+    // One warp sets the barriers up, tells the others and asks for the first slabs at once
+    // (persistent.cuh): what a dual GEMM of one warpgroup gains 1 % by.
+    static constexpr bool prompt = false;
+
     // 64 Ki registers per SM, allocated evenly at launch and shared out anew by role.
     static constexpr bool reallocate = consumers >= 2;
     static constexpr int launch_registers = 65536 / (threads * blocks) / 8 * 8;

@@ -85,9 +85,9 @@ template <plumb_dtype in, class type, int count> struct dual_by_products {
     static int supports(const struct plumb_problem *p)
     {
         const struct plumb_problem product = problem(p);
-        return p->epilogue == PLUMB_DUAL_SILU && p->in_type == in &&
-               p->out_type == PLUMB_BF16 && p->layout == PLUMB_TN && p->batch == 1 &&
-               p->m <= 65535 && p->n <= INT32_MAX / 2 && cublaslt_supports(&product);
+        return p->epilogue == PLUMB_DUAL_SILU && p->in_type == in && p->out_type == PLUMB_BF16 &&
+               p->layout == PLUMB_TN && p->batch == 1 && p->m <= 65535 && p->n <= INT32_MAX / 2 &&
+               cublaslt_supports(&product);
     }
 
     // The library's own workspace comes first.
@@ -101,7 +101,8 @@ template <plumb_dtype in, class type, int count> struct dual_by_products {
         struct plumb_args one = *args;
         const struct plumb_problem *p = &args->problem;
         one.problem = problem(p);
-        one.b = static_cast<const char *>(args->b) + index * p->n * p->k * (in == PLUMB_BF16 ? 2 : 1);
+        one.b =
+            static_cast<const char *>(args->b) + index * p->n * p->k * (in == PLUMB_BF16 ? 2 : 1);
         one.c = static_cast<char *>(args->workspace) + cublaslt_workspace_bytes +
                 index * p->m * p->n * sizeof(type);
         one.workspace_bytes = cublaslt_workspace_bytes;
@@ -162,8 +163,8 @@ template <plumb_dtype in, class type, int count> struct dual_by_products {
                 graph = {};
             }
         return code ? code
-                    : cublaslt_prepare(&s->products, in == PLUMB_E4M3, choose, &one, stream, pin, note,
-                                       note_size);
+                    : cublaslt_prepare(&s->products, in == PLUMB_E4M3, choose, &one, stream, pin,
+                                       note, note_size);
     }
 
     static int launch(struct dual_state *s, const struct plumb_args *args, void *stream)

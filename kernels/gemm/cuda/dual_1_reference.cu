@@ -5,5 +5,5 @@
 // kernel that makes the results of them. A is read twice, and 16 m n bytes go to memory and back.
 #include "cublaslt_dual.cuh"
 
-CUBLASLT_DUAL_LIBRARY("dual-1-reference", "two products of cuBLASLt in FP32, and a pass", PLUMB_BF16,
-                      float, 2)
+CUBLASLT_DUAL_LIBRARY("dual-1-reference", "two products of cuBLASLt in FP32, and a pass",
+                      PLUMB_BF16, float, 2)

@@ -20,10 +20,27 @@ constexpr int piece_bytes = 16 * 128;
 // Words of a warp's 64 x n accumulator block (16 rows per warp) once converted, per thread.
 template <class output, int n> constexpr int held_words = n / 2 * sizeof(typename output::type) / 4;
 
-// silu(x) * y. Where e^-x is infinite the quotient is zero.
+// 1 + e^-x, at most 2^63 + 1: below x = -43 silu is no number of the outputs' any more.
+DEVICE float silu_divisor(float x)
+{
+    return 1 + power_of_two(fminf(x * -1.4426950408889634f, 63));
+}
+
+// silu(x) * y.
 DEVICE float gated(float x, float y)
 {
-    return __fdividef(x, 1 + __expf(-x)) * y;
+    return x * reciprocal(silu_divisor(x)) * y;
+}
+
+// The same of two pairs, in the place of their first. The special-function units make a result per
+// four cycles and SM quarter, and a tile's sums come all at once: one reciprocal for both saves 1 %
+// at 512 x 3072 x 7168.
+DEVICE void gate_both(float (&x)[2], const float (&y)[2])
+{
+    const float first = silu_divisor(x[0]), second = silu_divisor(x[1]);
+    const float both = reciprocal(first * second);
+    x[0] *= both * second * y[0];
+    x[1] *= both * first * y[1];
 }
 
 // One warp's way to C: blocks of 64 x n results, of which it has 16 rows each. dual: a result is
@@ -104,6 +121,20 @@ struct stager {
         slot = slot + 1 < ring ? slot + 1 : 0;
     }
 
+    // Results i and i + 1 of a block, as a word.
+    static DEVICE uint32_t make_word(const sums &acc, int block, int i, float scale)
+    {
+        float results[2] = {acc[block][i] * scale, acc[block][i + 1] * scale};
+        if constexpr (dual) {
+            const int other_block = swapped ? block + blocks : block,
+                      other = swapped ? i : i + n / 2;
+            const float up[2] = {acc[other_block][other] * scale,
+                                 acc[other_block][other + 1] * scale};
+            gate_both(results, up);
+        }
+        return output::pack(results[0], results[1]);
+    }
+
     // Result i of a block.
     static DEVICE float result(const sums &acc, int block, int i, float scale)
     {
@@ -123,8 +154,7 @@ struct stager {
 #pragma unroll
         for (int i = first * count / width; i < first * count / width + count; ++i)
             if constexpr (element == 2)
-                held[block][i] = output::pack(result(acc, block, 2 * i, scale),
-                                              result(acc, block, 2 * i + 1, scale));
+                held[block][i] = make_word(acc, block, 2 * i, scale);
             else
                 held[block][i] = __float_as_uint(result(acc, block, i, scale));
     }

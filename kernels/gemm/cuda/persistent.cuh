@@ -25,18 +25,20 @@
 #include "launch.cuh"
 #include "seam.cuh"
 
-// The producer's thread of an eager block: sets the barriers up and loads `count` of the first
-// tile's slabs, at most as many as there are stages, all of which are free.
+// The producer's thread loads `count` of the first tile's slabs, at most as many as there are
+// stages, all of which are free. In an eager block it sets their barriers up before.
 template <class c>
 DEVICE void load_first(const gemm_maps &maps, const gemm_params &p, const block_memory<c> &memory,
                        int first, int count)
 {
+    if constexpr (c::eager) {
 #pragma unroll 1
-    for (int stage = 0; stage < p.stages; ++stage) {
-        barrier_init(memory.full(stage), 1);
-        barrier_init(memory.empty(stage), c::consumers);
+        for (int stage = 0; stage < p.stages; ++stage) {
+            barrier_init(memory.full(stage), 1);
+            barrier_init(memory.empty(stage), c::consumers);
+        }
+        barrier_init_fence();
     }
-    barrier_init_fence();
     const tile_loads<c> loads(p, tile_at(first, p.grid), 0, 0);
 #pragma unroll 1
     for (int slab = 0; slab < count; ++slab) {
@@ -125,7 +127,7 @@ __global__ void __launch_bounds__(c::threads, c::blocks)
     const int rank_m = rank % c::cm, rank_n = rank / c::cm;
     const int first = blockIdx.x / c::cluster, step = gridDim.x / c::cluster;
 
-    const int loaded = !c::eager ? 0 : p.slabs < p.stages ? p.slabs : p.stages;
+    const int loaded = !c::eager && !c::prompt ? 0 : p.slabs < p.stages ? p.slabs : p.stages;
     if constexpr (c::eager) {
         if (is_producer())
             load_first<c>(maps, p, memory, first, loaded);
@@ -149,6 +151,8 @@ __global__ void __launch_bounds__(c::threads, c::blocks)
         named_barrier(3, c::threads - 96);
 
     if (threadIdx.x < 128) {
+        if (c::prompt && is_producer())
+            load_first<c>(maps, p, memory, first, loaded);
         if constexpr (c::reallocate)
             registers_give<c::producer_registers>();
         if (!is_producer())

@@ -274,6 +274,22 @@ DEVICE void store_shared(uint32_t shared, uint32_t x, uint32_t y)
     asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(shared), "r"(x), "r"(y) : "memory");
 }
 
+// ---- what the special-function units approximate, to 2^-22; denormal numbers count as zero ----
+
+DEVICE float power_of_two(float x)
+{
+    float result;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+    return result;
+}
+
+DEVICE float reciprocal(float x)
+{
+    float result;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+    return result;
+}
+
 // ---- thread-block clusters ----
 
 DEVICE uint32_t cluster_rank()
