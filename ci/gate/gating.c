@@ -69,6 +69,21 @@ static int gate_failing(bool *known, const struct task *task, struct run *run,
     return save(run, task, measuring->context, err);
 }
 
+// *made: both sides can be timed as the policy wants it; where it trusts device code alone, a
+// kernel that cannot be recorded is not measured, and its result says why.
+static int gate_recorded(bool *made, const struct task *task, struct run *run,
+                         struct measuring *measuring, struct error *err)
+{
+    bool base = true, head = true;
+    if (recording_wanted(task) && (measuring_record(&base, measuring, task, ROLE_BASE,
+                                                    &task->result->base, &run->arena, err) ||
+                                   measuring_record(&head, measuring, task, ROLE_HEAD,
+                                                    &task->result->head, &run->arena, err)))
+        return -1;
+    *made = base && head;
+    return *made ? 0 : save(run, task, measuring->context, err);
+}
+
 // Sets `work` to the tasks that are to be compared, and does all others.
 static int gate_others(struct gate_work *work, struct run *run, const struct plan *plan,
                        struct measuring *measuring, struct error *err)
@@ -79,15 +94,17 @@ static int gate_others(struct gate_work *work, struct run *run, const struct pla
     for (size_t i = 0; i < plan->count; i++) {
         const struct task *task = &plan->tasks[i];
         const bool paired = is_paired(task);
-        bool known = false, failing = false;
+        bool known = false, failing = false, made = true;
         if (run->id && task_resumed(&known, task, run, context, err))
             return -1;
         if (!known && paired && gate_failing(&failing, task, run, measuring, err))
             return -1;
         if (known)
             continue;
+        if (paired && !failing && gate_recorded(&made, task, run, measuring, err))
+            return -1;
         if (paired) {
-            if (!failing)
+            if (!failing && made)
                 tasks[work->count++] = task;
         } else {
             if (!task->base)
@@ -126,7 +143,8 @@ struct selection {
     size_t wanted, turn; // candidates seen
 };
 
-static void choose_self(struct gate_work *work, struct selection *s, const struct gating_self *self)
+static int choose_self(struct gate_work *work, struct selection *s, const struct gating_self *self,
+                       struct measuring *measuring, struct error *err)
 {
     const size_t wanted = s->wanted;
     const size_t turns = wanted ? (s->plan->count + wanted - 1) / wanted * wanted : 0;
@@ -135,9 +153,13 @@ static void choose_self(struct gate_work *work, struct selection *s, const struc
     work->self_count = 0;
     while (self->count + work->self_count < wanted && s->turn < turns) {
         const struct task *task = self_candidate(s->plan, wanted, s->turn++);
-        if (task)
+        bool made = true;
+        if (task && measuring_record(&made, measuring, task, ROLE_HEAD, NULL, work->arena, err))
+            return -1;
+        if (task && made)
             s->tasks[work->self_count++] = task;
     }
+    return 0;
 }
 
 int gating_measure(struct gating_self *out, struct run *run, const struct plan *plan,
@@ -156,8 +178,8 @@ int gating_measure(struct gating_self *out, struct run *run, const struct plan *
     if (gate_others(&work, run, plan, measuring, err))
         return -1;
     do {
-        choose_self(&work, &selection, &self);
-        if (measure_gate(measuring, &work, err))
+        if (choose_self(&work, &selection, &self, measuring, err) ||
+            measure_gate(measuring, &work, err))
             return -1;
         for (size_t i = 0; i < work.self_count; i++) {
             if (work.verdicts[i].pairs)

@@ -18,20 +18,43 @@ void measuring_begin(struct measuring *m, struct context *context, const struct 
         m->directories[m->directory_count++] = base->directory;
     if (head && head->state == MEASURED_OK)
         m->directories[m->directory_count++] = head->directory;
+    m->recording = (struct recording){
+        .context = context, .directories = m->directories, .directory_count = m->directory_count};
 }
 
-void measuring_end(struct measuring *m)
+static void stop_bench(struct measuring *m)
 {
     bench_stop(m->bench);
     m->bench = NULL;
 }
 
+void measuring_end(struct measuring *m)
+{
+    stop_bench(m);
+    recording_end(&m->recording);
+}
+
+int measuring_record(bool *made, struct measuring *m, const struct task *task,
+                     enum sample_role role, struct measurement *instead, struct arena *arena,
+                     struct error *err)
+{
+    if (recording_make(made, &m->recording, task, role, instead, arena, err))
+        return -1;
+    const size_t own = m->recording.directory_count;
+    if (m->recording.folder[0]) {
+        m->directories[own] = m->recording.folder;
+        m->directory_count = own + 1;
+    }
+    return 0;
+}
+
 // A live child on the task's station.
 static int ready(struct measuring *m, const struct task *task, struct error *err)
 {
+    recording_pause(&m->recording);
     if (m->bench && m->station == task->station)
         return 0;
-    measuring_end(m);
+    stop_bench(m);
     m->station = task->station;
     return context_bench(&m->bench, m->context, m->station, m->directories, m->directory_count, 0,
                          err);
@@ -40,16 +63,16 @@ static int ready(struct measuring *m, const struct task *task, struct error *err
 static void lost(struct measuring *m, const struct bench_outcome *outcome)
 {
     if (outcome->gone)
-        measuring_end(m);
+        stop_bench(m);
 }
 
 static int open_alone(struct bench_outcome *out, struct measuring *m, const struct task *task,
-                      enum sample_role role, struct error *err)
+                      enum sample_role role, struct arena *arena, struct error *err)
 {
     const struct bench_series series = {
         .kernel = task->result->kernel,
         .problem = &task->result->problem,
-        .head = (role == ROLE_BASE ? task->base : task->head)->library,
+        .head = recording_file(&m->recording, task, role, arena),
         .seed = m->context->policy.seed,
     };
     int status = bench_open(out, &m->handle, m->bench, &series, err);
@@ -58,12 +81,15 @@ static int open_alone(struct bench_outcome *out, struct measuring *m, const stru
     return status;
 }
 
-static void fill(struct measurement *out, struct measuring *m, const struct bench_outcome *outcome,
-                 const struct sample_list *samples, struct arena *arena)
+static void fill(struct measurement *out, struct measuring *m, const struct task *task,
+                 const struct bench_outcome *outcome, const struct sample_list *samples,
+                 struct arena *arena)
 {
     measurement_fill(out, outcome, samples, arena);
     out->seed = m->context->policy.seed;
-    out->regime = outcome->own_fault ? plan_failure_regime(m->context) : "cold, back to back";
+    out->regime = outcome->own_fault       ? plan_failure_regime(m->context)
+                  : recording_wanted(task) ? "cold, back to back, device code alone"
+                                           : "cold, back to back";
 }
 
 int measure_solo(struct measuring *m, const struct task *task, enum sample_role role,
@@ -73,7 +99,12 @@ int measure_solo(struct measuring *m, const struct task *task, enum sample_role 
     struct bench_outcome opened, outcome;
     struct result *r = task->result;
     int status = -1;
-    if (ready(m, task, err) || open_alone(&opened, m, task, role, err))
+    bool made = true;
+    if (measuring_record(&made, m, task, role, role == ROLE_BASE ? &r->base : &r->head, arena, err))
+        return -1;
+    if (!made)
+        return 0;
+    if (ready(m, task, err) || open_alone(&opened, m, task, role, arena, err))
         return -1;
     outcome = opened;
     if (opened.state == MEASURED_OK) {
@@ -89,45 +120,11 @@ int measure_solo(struct measuring *m, const struct task *task, enum sample_role 
     }
     for (size_t i = 0; i < samples.count; i++)
         samples.items[i].role = (uint8_t)role;
-    fill(role == ROLE_BASE ? &r->base : &r->head, m, &outcome, &samples, arena);
+    fill(role == ROLE_BASE ? &r->base : &r->head, m, task, &outcome, &samples, arena);
     status = 0;
 done:
     sample_list_free(&samples);
     return status;
-}
-
-int measuring_policy(struct gate_policy *out, struct context *context, int64_t run_id,
-                     const struct task *task, const struct sample *base, size_t count,
-                     struct arena *arena, struct error *err)
-{
-    const struct policy_gate gate = policy_gate_for(&context->policy, task->rule);
-    const struct station *station = task->station;
-    const struct problem *problem = &task->result->problem;
-    struct gate_policy policy = gate_policy_default(
-        station->policy->kind, gate_size_ns(base, count, problem, &station->gpu));
-    policy.alpha = gate.alpha;
-    policy.processes = gate.processes;
-    policy.max_pairs = gate.max_pairs;
-    if (gate.margin > 0) {
-        policy.floor *= gate.margin / policy.margin;
-        policy.margin = gate.margin;
-    }
-    const struct series series = {task->result->kernel, problem, station->device.uuid};
-    struct pair_scale *past = NULL;
-    size_t runs = 0;
-    if (store_scale(&past, &runs, context->store, &series, 8, run_id, arena, err))
-        return -1;
-    double sum = 0, pairs = 0;
-    for (size_t i = 0; i < runs; i++) {
-        if (past[i].sd_mad > 0 && past[i].pairs >= 8) {
-            sum += log(past[i].sd_mad) * past[i].pairs;
-            pairs += past[i].pairs;
-        }
-    }
-    if (pairs > 0)
-        gate_policy_learn(&policy, (struct moderation){0, 0}, exp(sum / pairs), pairs);
-    *out = policy;
-    return 0;
 }
 
 // ---- side by side ----
@@ -193,16 +190,16 @@ static bool fill_result(struct session *s, const struct task *task, const struct
     struct result *result = task->result;
     struct arena *arena = s->work->arena;
     if (d->outcome.state == MEASURED_OK || d->outcome.state == MEASURED_NOT_TAKEN) {
-        fill(&result->base, s->m, &d->outcome, &d->base_samples, arena);
-        fill(&result->head, s->m, &d->outcome, &d->head_samples, arena);
+        fill(&result->base, s->m, task, &d->outcome, &d->base_samples, arena);
+        fill(&result->head, s->m, task, &d->outcome, &d->head_samples, arena);
         return d->judged;
     }
     if (by_base)
-        fill(&result->base, s->m, &d->outcome, &none, arena);
+        fill(&result->base, s->m, task, &d->outcome, &none, arena);
     else
-        fill(&result->base, s->m, &fine, &d->base_samples, arena);
+        fill(&result->base, s->m, task, &fine, &d->base_samples, arena);
     if (!by_base)
-        fill(&result->head, s->m, &d->outcome, &d->head_samples, arena);
+        fill(&result->head, s->m, task, &d->outcome, &d->head_samples, arena);
     if (result->base.state == MEASURED_OK)
         return true;
     s->troubles[s->trouble_count++] = (struct trouble){task, d->outcome};
@@ -229,8 +226,9 @@ static void seat_task(struct duet *d, struct seat *seat, const struct session *s
     *seat = (struct seat){.task = task, .self = self};
     *d = (struct duet){.kernel = task->result->kernel,
                        .problem = &task->result->problem,
-                       .base = self ? task->head->library : task->base->library,
-                       .head = task->head->library,
+                       .base = recording_file(&s->m->recording, task, self ? ROLE_HEAD : ROLE_BASE,
+                                              s->work->arena),
+                       .head = recording_file(&s->m->recording, task, ROLE_HEAD, s->work->arena),
                        .seed = s->m->context->policy.seed,
                        .owner = seat};
 }
@@ -270,7 +268,7 @@ static void has_played(void *context, const struct duets *duets, const struct du
 static int alone(struct session *s, const struct task *task, enum sample_role role,
                  struct error *err)
 {
-    measuring_end(s->m);
+    stop_bench(s->m);
     return measure_solo(s->m, task, role, s->work->arena, err);
 }
 
@@ -349,7 +347,8 @@ static int measure_station(struct session *s, struct error *err)
         }
         duets.count++;
     }
-    measuring_end(s->m); // one child on a device at a time
+    recording_pause(&s->m->recording);
+    stop_bench(s->m); // one child on a device at a time
     progress_begin(&s->m->context->progress);
     int status = duets_play(&duets, err);
     for (size_t i = 0; i < duets.count; i++) {

@@ -7,14 +7,16 @@
 #define PLUMB_MEASURING_H
 
 #include "ci/gate/plan.h"
+#include "ci/gate/recording.h"
 #include "model/gate/gate.h"
 
 // One bench child at a time; alone, it is kept while tasks share a station.
 struct measuring {
     struct context *context;
     const struct station *station;
-    const char *directories[2]; // of the libraries, shown in the sandbox
+    const char *directories[3]; // of the libraries and the records, shown in the sandbox
     size_t directory_count;
+    struct recording recording;
     struct bench *bench;
     struct bench_handle handle; // of the series that is open
     uint32_t processes;         // that measured side by side
@@ -25,6 +27,10 @@ void measuring_begin(struct measuring *measuring, struct context *context, const
                      const struct built *head);
 void measuring_end(struct measuring *measuring);
 
+// Makes what one side is timed from where that is a record; see ci/gate/recording.h.
+int measuring_record(bool *made, struct measuring *measuring, const struct task *task,
+                     enum sample_role role, struct measurement *instead, struct arena *arena,
+                     struct error *err);
 // One side alone: policy->samples samples in result->base or ->head.
 int measure_solo(struct measuring *measuring, const struct task *task, enum sample_role role,
                  struct arena *arena, struct error *err);

@@ -12,6 +12,7 @@
 //     [problems "SET"]   problem = MxNxK:TYPE... (repeated) [kernel "GLOB"]    problems =
 //     SET (repeated)   device = NAME (repeated)   control = BOOL
 //                        skip = BOOL (these are not measured, and need no problems)
+//                        trust = library|device-code
 //                        margin = 0.5%   max-pairs = N   (first section whose GLOB matches rules)
 //     [gate]             margin = 0.3%   alpha = X   max-pairs = N   processes = N   seconds = N
 //                        undecided = fail|pass   removed = fail|allow   self-test = N
@@ -47,8 +48,9 @@ struct policy_kernel {
     const char **devices; // none: every device of the library's kind
     size_t device_count;
     bool control;
-    bool skip;          // listed, but neither measured nor missed
-    double margin;      // 0: the gate's
+    bool skip;        // listed, but neither measured nor missed
+    bool device_code; // timed from a record, without host code of the commit (ci/gate/recording.h)
+    double margin;    // 0: the gate's
     uint32_t max_pairs; // 0: the gate's
 };
 

@@ -20,7 +20,7 @@
 //
 // Files beside the program, when they are there: PROGRAM.journal gets a line per start, open, pairs
 // and close, with the kernel; PROGRAM.room holds how many series have room at once; with
-// PROGRAM.calm nothing misbehaves.
+// PROGRAM.record what it answers to `record`, PROGRAM.calm nothing misbehaves.
 #include "tests/helpers/misbehave.h"
 
 #include <limits.h>
@@ -302,6 +302,21 @@ static void calibrate(const struct wire_record *record)
     put_text("done", NULL);
 }
 
+// What PROGRAM.record holds, as it is.
+static void tell_record(void)
+{
+    char path[PATH_MAX], text[4096];
+    FILE *file = fopen(beside(path, ".record"), "r");
+    if (!file) {
+        put_text("fail", "launch() queues a copy: that cannot be recorded");
+        return;
+    }
+    while (fgets(text, sizeof(text), file))
+        fputs(text, stdout);
+    fclose(file);
+    put_text("done", NULL);
+}
+
 static bool serve(struct bench *bench, const struct wire_record *record)
 {
     int64_t id;
@@ -321,6 +336,8 @@ static bool serve(struct bench *bench, const struct wire_record *record)
         close_series(bench, series);
     else if (strcmp(record->name, "calibrate") == 0)
         calibrate(record);
+    else if (strcmp(record->name, "record") == 0)
+        tell_record();
     else
         return false;
     return true;

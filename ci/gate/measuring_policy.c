@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The gate's numbers for one task: defaults, the policy's, and what earlier runs saw of the series'
+// scatter.
+#include "ci/gate/measuring.h"
+
+#include <math.h>
+
+int measuring_policy(struct gate_policy *out, struct context *context, int64_t run_id,
+                     const struct task *task, const struct sample *base, size_t count,
+                     struct arena *arena, struct error *err)
+{
+    const struct policy_gate gate = policy_gate_for(&context->policy, task->rule);
+    const struct station *station = task->station;
+    const struct problem *problem = &task->result->problem;
+    struct gate_policy policy = gate_policy_default(
+        station->policy->kind, gate_size_ns(base, count, problem, &station->gpu));
+    policy.alpha = gate.alpha;
+    policy.processes = gate.processes;
+    policy.max_pairs = gate.max_pairs;
+    if (gate.margin > 0) {
+        policy.floor *= gate.margin / policy.margin;
+        policy.margin = gate.margin;
+    }
+    const struct series series = {task->result->kernel, problem, station->device.uuid};
+    struct pair_scale *past = NULL;
+    size_t runs = 0;
+    if (store_scale(&past, &runs, context->store, &series, 8, run_id, arena, err))
+        return -1;
+    double sum = 0, pairs = 0;
+    for (size_t i = 0; i < runs; i++) {
+        if (past[i].sd_mad > 0 && past[i].pairs >= 8) {
+            sum += log(past[i].sd_mad) * past[i].pairs;
+            pairs += past[i].pairs;
+        }
+    }
+    if (pairs > 0)
+        gate_policy_learn(&policy, (struct moderation){0, 0}, exp(sum / pairs), pairs);
+    *out = policy;
+    return 0;
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Makes records in sandboxed processes of their own, base and head apart, before anything is timed.
+// A record's name says which code and problem it is of, so the same is not recorded twice in a run.
+#include "ci/gate/recording.h"
+
+#include "model/text.h"
+#include "runner/files.h"
+#include "runner/record.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+bool recording_wanted(const struct task *task)
+{
+    return task->rule->device_code && strcmp(task->station->policy->kind, "cuda") == 0;
+}
+
+static const struct built_kernel *side(const struct task *task, enum sample_role role)
+{
+    return role == ROLE_BASE ? task->base : task->head;
+}
+
+// A kernel's name may be long and its problem too: their hash stands for both.
+const char *recording_file(const struct recording *r, const struct task *task,
+                           enum sample_role role, struct arena *arena)
+{
+    const struct built_kernel *kernel = side(task, role);
+    char problem[PROBLEM_TEXT];
+    if (!recording_wanted(task))
+        return kernel->library;
+    problem_format(problem, &task->result->problem);
+    const uint64_t hash = hash_text(hash_text(HASH_START, task->result->kernel), problem);
+    return arena_printf(arena, "%s/%s-%016llx.record", r->folder, kernel->code,
+                        (unsigned long long)hash);
+}
+
+static int make_folder(struct recording *r, struct error *err)
+{
+    const char *temporary = getenv("TMPDIR");
+    if (r->folder[0])
+        return 0;
+    if (!temporary || temporary[0] != '/' || strlen(temporary) > 40)
+        temporary = "/tmp";
+    snprintf(r->folder, sizeof(r->folder), "%s/plumb-XXXXXX", temporary);
+    if (mkdtemp(r->folder))
+        return 0;
+    error_set(err, "%s: %s", r->folder, strerror(errno));
+    r->folder[0] = '\0';
+    return -1;
+}
+
+static int ready(struct recording *r, const struct task *task, enum sample_role role,
+                 struct error *err)
+{
+    if (r->station != task->station)
+        recording_pause(r);
+    r->station = task->station;
+    if (make_folder(r, err))
+        return -1;
+    return r->bench[role] ? 0
+                          : context_bench(&r->bench[role], r->context, task->station,
+                                          r->directories, r->directory_count, 0, err);
+}
+
+static void refuse(struct measurement *out, const struct bench_outcome *why, struct arena *arena)
+{
+    *out = (struct measurement){
+        .state = MEASURED_UNSUPPORTED,
+        .regime = "",
+        .detail = arena_printf(arena,
+                               "cannot be recorded, and the policy trusts device code "
+                               "alone: %s",
+                               why->detail)};
+}
+
+int recording_make(bool *made, struct recording *r, const struct task *task, enum sample_role role,
+                   struct measurement *instead, struct arena *arena, struct error *err)
+{
+    struct bench_outcome outcome = {.state = MEASURED_OK};
+    const struct bench_series series = {.kernel = task->result->kernel,
+                                        .problem = &task->result->problem,
+                                        .head = side(task, role)->library};
+    *made = true;
+    if (!recording_wanted(task))
+        return 0;
+    if (ready(r, task, role, err))
+        return -1;
+    const char *file = recording_file(r, task, role, arena);
+    if (access(file, R_OK) == 0)
+        return 0;
+    if (record_write(&outcome, file, r->bench[role], &series, err))
+        return -1;
+    if (outcome.gone) {
+        bench_stop(r->bench[role]);
+        r->bench[role] = NULL;
+    }
+    *made = outcome.state == MEASURED_OK;
+    if (!*made && instead)
+        refuse(instead, &outcome, arena);
+    return 0;
+}
+
+void recording_pause(struct recording *r)
+{
+    for (int role = 0; role < 2; role++) {
+        bench_stop(r->bench[role]);
+        r->bench[role] = NULL;
+    }
+}
+
+void recording_end(struct recording *r)
+{
+    struct error ignored;
+    recording_pause(r);
+    if (r->folder[0])
+        files_remove(r->folder, &ignored);
+    r->folder[0] = '\0';
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Records made from what a bench tells and what a library's file holds: the device code comes from
+// the file alone, what cannot be replayed is refused by name, and a bench that tells nonsense
+// leaves no file.
+#include "model/record/record.h"
+#include "runner/record.h"
+#include "tests/helpers/helper_fake_bench.h"
+#include "tests/helpers/helper_files.h"
+#include "tests/helpers/helper_library.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define HEAD "record\tversion=1\tkernel=lies\tproblem=1x1x1:fp32\tworkspace=512\tnote=split 2\n"
+#define SHAPE                                                                                      \
+    "grid_x=8\tgrid_y=1\tgrid_z=1\tblock_x=128\tblock_y=1\tblock_z=1\tcluster_x=1\tcluster_y=1\t"  \
+    "cluster_z=1\tshared=0\tcooperative=0\tprogrammatic=0\tcarveout=-1\n"
+#define PARAMETERS                                                                                 \
+    "parameter\toffset=0\tbytes=0000000000000000\naddress\tat=0\tbuffer=c\toffset=0\n"
+
+static char *tell(const char *function)
+{
+    return xprintf(HEAD "launch\tfunction=%s\t" SHAPE PARAMETERS "end\n", function);
+}
+
+static struct bench_outcome record_of(struct fake_bench *fake, const char *library,
+                                      const char *told, const char *out)
+{
+    struct bench_outcome outcome = {.state = MEASURED_OK};
+    struct error err = {""};
+    char *path = library_path(library), *file = library_path(out);
+    const struct bench_series series = {.kernel = "kernel", .problem = &fake_problem, .head = path};
+    if (told)
+        fake_bench_write(fake, "record", told);
+    struct bench *bench = fake_bench_start(fake);
+    if (record_write(&outcome, file, bench, &series, &err))
+        fail_msg("%s", err.text);
+    bench_stop(bench);
+    free(path);
+    free(file);
+    return outcome;
+}
+
+static bool there(const char *name)
+{
+    char *path = library_path(name);
+    const bool is = helper_exists("/", path);
+    free(path);
+    return is;
+}
+
+static void the_code_is_the_files_and_the_name_is_ours(void **state)
+{
+    (void)state;
+    struct fake_bench fake = {.notes = 0};
+    struct cubin cubin;
+    struct record record;
+    struct arena arena = {0};
+    struct error err;
+    size_t size = 0;
+    fake_bench_make(&fake);
+    library_make_cuda("cuda", &library_usual_cubin);
+    cubin_make(&cubin, &library_usual_cubin);
+    char *told = tell(library_usual_cubin.kernel);
+    const struct bench_outcome outcome = record_of(&fake, "cuda.so", told, "whole.record");
+    if (outcome.state != MEASURED_OK)
+        fail_msg("%s", outcome.detail);
+    char *path = library_path("whole.record"), *bytes = helper_read(path, &size);
+    if (record_parse(&record, bytes, size, &arena, &err))
+        fail_msg("%s", err.text);
+    assert_string_equal(record.kernel, "kernel");
+    assert_true(problem_equal(&record.problem, &fake_problem));
+    assert_int_equal(record.workspace_bytes, 512);
+    assert_string_equal(record.note, "split 2");
+    assert_int_equal(record.launch_count, 1);
+    assert_int_equal(record.image_count, 1);
+    assert_int_equal(record.images[0].size, cubin.used);
+    assert_memory_equal(record.images[0].bytes, cubin.bytes, cubin.used);
+    arena_free(&arena);
+    free(bytes);
+    free(path);
+    free(told);
+    fake_bench_remove(&fake);
+}
+
+static void code_that_the_file_does_not_hold_is_refused(void **state)
+{
+    (void)state;
+    struct fake_bench fake = {.notes = 0};
+    unsigned char fat[4096];
+    fake_bench_make(&fake);
+    library_make_cuda("cuda", &library_usual_cubin);
+    library_make("ptx", fat, fatbin_make(fat, 1, ".target sm_90", 13));
+    library_compile("host", library_plain, "");
+    char *told = tell("another_function"), *right = tell(library_usual_cubin.kernel);
+    const struct {
+        const char *library, *told;
+    } cases[] = {{"cuda.so", told}, {"ptx.so", right}, {"host.so", right}};
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        const struct bench_outcome outcome =
+            record_of(&fake, cases[i].library, cases[i].told, "none.record");
+        assert_int_equal(outcome.state, MEASURED_UNSUPPORTED);
+        assert_non_null(strstr(outcome.detail, "no machine code of"));
+        assert_false(there("none.record"));
+    }
+    free(told);
+    free(right);
+    fake_bench_remove(&fake);
+}
+
+static void what_bench_refuses_says_why(void **state)
+{
+    (void)state;
+    struct fake_bench fake = {.notes = 0};
+    fake_bench_make(&fake);
+    library_make_cuda("cuda", &library_usual_cubin);
+    const struct bench_outcome outcome = record_of(&fake, "cuda.so", NULL, "refused.record");
+    assert_int_equal(outcome.state, MEASURED_UNSUPPORTED);
+    assert_non_null(strstr(outcome.detail, "queues a copy"));
+    assert_false(outcome.gone);
+    assert_false(there("refused.record"));
+    fake_bench_remove(&fake);
+}
+
+static void nonsense_leaves_no_file(void **state)
+{
+    (void)state;
+    static const char *const told[] = {
+        "end\n",
+        HEAD "end\n",
+        HEAD "launch\tfunction=f\t" SHAPE,
+        HEAD "launch\tfunction=f\t" SHAPE "end\nend\n",
+        HEAD HEAD,
+        HEAD "parameter\toffset=0\tbytes=00\n",
+        HEAD "launch\tfunction=../x\t" SHAPE "end\n",
+        HEAD "kernel\tname=x\n",
+        "record\tversion=9\tworkspace=0\n",
+    };
+    struct fake_bench fake = {.notes = 0};
+    fake_bench_make(&fake);
+    library_make_cuda("cuda", &library_usual_cubin);
+    for (size_t i = 0; i < ARRAY_COUNT(told); i++) {
+        const struct bench_outcome outcome = record_of(&fake, "cuda.so", told[i], "bad.record");
+        if (outcome.state != MEASURED_CRASHED)
+            fail_msg("%s: %s", told[i], measurement_state_name(outcome.state));
+        assert_false(there("bad.record"));
+    }
+    fake_bench_remove(&fake);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_code_is_the_files_and_the_name_is_ours),
+        cmocka_unit_test(code_that_the_file_does_not_hold_is_refused),
+        cmocka_unit_test(what_bench_refuses_says_why),
+        cmocka_unit_test(nonsense_leaves_no_file),
+    };
+    return cmocka_run_group_tests(tests, library_set_up, library_tear_down);
+}
