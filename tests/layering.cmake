@@ -39,7 +39,8 @@ set(walls
   "ci/history:           ci/settings others"
   "ci/study:             ci/settings ci/gate others"
   "ci/site:              ci/settings ci/history others"
-  "ci/commands:          ci ci/settings ci/gate ci/history ci/study ci/site others"
+  "ci/init:              ci/settings others"
+  "ci/commands:          ci ci/init ci/settings ci/gate ci/history ci/study ci/site others"
   "ci:                   ci/settings others")
 # What `others` stands for in ci/: every other room but kernels/.
 set(others "model model/* runner baselines baselines/kept reports reports/*")

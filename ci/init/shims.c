@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Fills the templates of ci/assets: a shim's body from a signature, a policy from `plumb init
+// --print`'s own text.
+#include "ci/init/shims.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern const unsigned char asset_policy[], asset_init_shim[], asset_init_cuda[], asset_init_host[];
+
+const char *const form_names[FORMS] = {"cuda-nn", "cuda-tn", "cuda-column", "host"};
+const char *const form_words[FORMS] = {
+    "CUDA, all matrices row by row (A m x k, B k x n)",
+    "CUDA, row by row, B given as n rows of k",
+    "CUDA, column by column as in BLAS, nothing transposed",
+    "C functions, row by row (A m x k, B k x n)",
+};
+
+// Every "@NAME@" of the template becomes its text.
+struct word {
+    const char *name, *text;
+};
+
+static void fill(struct buffer *out, const unsigned char *template, const struct word *words,
+                 size_t count)
+{
+    const char *at = (const char *)template;
+    while (*at) {
+        size_t i = 0, length = 0;
+        for (; *at == '@' && i < count; i++) {
+            length = strlen(words[i].name);
+            if (strncmp(at + 1, words[i].name, length) == 0 && at[length + 1] == '@')
+                break;
+        }
+        if (*at == '@' && i < count) {
+            buffer_puts(out, words[i].text);
+            at += length + 2;
+        } else {
+            buffer_add(out, at++, 1);
+        }
+    }
+}
+
+// ---- the example ----
+
+void shim_example(struct buffer *out, struct signature *signature, enum form form, const char *file)
+{
+    static const char *const products[FORMS] = {
+        "a[i * k + l] * b[l * n + j]", "a[i * k + l] * b[j * k + l]", "a[l * m + j] * b[i * k + l]",
+        "a[i * k + l] * b[l * n + j]"};
+    const bool column = form == FORM_CUDA_COLUMN;
+    const struct word words[] = {{"WHAT", form_words[form]},
+                                 {"PRODUCT", products[form]},
+                                 {"I", column ? "n" : "m"},
+                                 {"J", column ? "m" : "n"}};
+    fill(out, form == FORM_HOST ? asset_init_host : asset_init_cuda, words, ARRAY_COUNT(words));
+    *signature = (struct signature){
+        .callee = form == FORM_HOST ? CALLEE_HOST : CALLEE_KERNEL,
+        .file = file,
+        .name = "example_gemm",
+        .understood = true,
+        .arguments = {ARG_M, ARG_N, ARG_K, ARG_A, ARG_B, ARG_C},
+        .count = 6,
+        .in_type = "FP32",
+        .out_type = "FP32",
+        .in_spelled = "float",
+        .out_spelled = "float",
+    };
+}
+
+// ---- a shim ----
+
+// The value of each argument, row by row; and for column-major C, which is its transpose row by
+// row: (A B)^T = B^T A^T, so m and n change places, and A and B.
+static const char *value_of(enum argument argument, enum form form)
+{
+    static const char *const rows[ARGUMENT_KINDS] = {
+        [ARG_M] = "p->m",    [ARG_N] = "p->n",    [ARG_K] = "p->k",
+        [ARG_A] = "args->a", [ARG_B] = "args->b", [ARG_C] = "args->c",
+        [ARG_ALPHA] = "1",   [ARG_BETA] = "0",    [ARG_LDA] = "p->k",
+        [ARG_LDB] = "p->n",  [ARG_LDC] = "p->n",  [ARG_STREAM] = "(cudaStream_t)stream"};
+    static const char *const columns[ARGUMENT_KINDS] = {
+        [ARG_M] = "p->n",    [ARG_N] = "p->m",   [ARG_A] = "args->b",
+        [ARG_B] = "args->a", [ARG_LDA] = "p->n", [ARG_LDB] = "p->k"};
+    if (form == FORM_CUDA_COLUMN && columns[argument])
+        return columns[argument];
+    return form == FORM_CUDA_TN && argument == ARG_LDB ? "p->k" : rows[argument];
+}
+
+static void add_call(struct buffer *out, const struct signature *s, enum form form)
+{
+    buffer_printf(out, "    %s%s(\n        ", s->name,
+                  s->callee == CALLEE_KERNEL ? "<<<grid, block, 0, (cudaStream_t)stream>>>" : "");
+    for (size_t i = 0; i < s->count; i++) {
+        const enum argument argument = s->arguments[i];
+        const char *value = value_of(argument, form);
+        const char *comma = i ? ", " : "";
+        if (argument == ARG_A || argument == ARG_B)
+            buffer_printf(out, "%s(%s *)%s", comma, s->in_spelled, value);
+        else if (argument == ARG_C)
+            buffer_printf(out, "%s(%s *)%s", comma, s->out_spelled, value);
+        else if (strncmp(value, "p->", 3) == 0)
+            buffer_printf(out, "%s(int)%s", comma, value);
+        else
+            buffer_printf(out, "%s%s", comma, value);
+    }
+    buffer_puts(out, ");\n");
+}
+
+static bool takes(const struct signature *s, enum argument argument)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        if (s->arguments[i] == argument)
+            return true;
+    }
+    return false;
+}
+
+static void add_body(struct buffer *out, const struct signature *s, enum form form)
+{
+    const bool host = form == FORM_HOST;
+    if (host || (s->callee == CALLEE_LAUNCHER && !takes(s, ARG_STREAM)))
+        buffer_printf(out, "    (void)stream;%s\n",
+                      host ? ""
+                           : " // the default stream waits for the stopwatch's, and it for that");
+    if (takes(s, ARG_BETA)) {
+        buffer_puts(out,
+                    "    // beta is 0, but 0 times the NaN that C holds before is NaN. This is "
+                    "timed too.\n");
+        buffer_printf(out,
+                      host ? "    memset(args->c, 0, (size_t)(p->m * p->n) * sizeof(%s));\n"
+                           : "    cudaMemsetAsync(args->c, 0, (size_t)(p->m * p->n) * "
+                             "sizeof(%s), (cudaStream_t)stream);\n",
+                      s->out_spelled);
+    }
+    if (s->callee == CALLEE_KERNEL)
+        buffer_puts(out,
+                    "    // A guess: one thread for each element of C. Say it as your own code "
+                    "launches it.\n"
+                    "    const dim3 block(16, 16);\n"
+                    "    const dim3 grid((unsigned)(p->n + 15) / 16, (unsigned)(p->m + 15) / "
+                    "16);\n");
+    add_call(out, s, form);
+    buffer_puts(out, host ? "    return 0;\n" : "    return (int)cudaGetLastError();\n");
+}
+
+void shim_write(struct buffer *out, const struct signature *s, enum form form, const char *kernel)
+{
+    struct buffer body = {0};
+    add_body(&body, s, form);
+    const struct word words[] = {
+        {"NAME", s->name},
+        {"FILE", s->file},
+        {"IN", s->in_type},
+        {"OUT", s->out_type},
+        {"LAYOUT", form == FORM_CUDA_TN ? "TN" : "NN"},
+        {"BODY", body.bytes},
+        {"KERNEL", kernel},
+        {"DEVICE", form == FORM_HOST ? "host" : "cuda"},
+    };
+    if (form == FORM_HOST)
+        buffer_puts(out, "#include <string.h>\n");
+    fill(out, asset_init_shim, words, ARRAY_COUNT(words));
+    buffer_free(&body);
+}
+
+// ---- the policy ----
+
+// One compiler per shim, as many at once as there are processors. Inside the quotes of a policy.
+static void add_command(struct buffer *out, const struct shim_policy *policy)
+{
+    const bool host = policy->form == FORM_HOST;
+    const char *folder = policy->outside ? "\\\"$PLUMB_OVERLAY\\\"" : "ci",
+               *kind = host ? "c" : "cu";
+    buffer_printf(out,
+                  "\tcommand = \"PATH=$PATH:/usr/local/cuda/bin; printf '%%s\\\\n' %s/shims/*.%s | "
+                  "xargs -d '\\\\n' -P $PLUMB_JOBS -n 1 sh -c '",
+                  folder, kind);
+    if (host)
+        buffer_puts(out, "cc -O3 -shared -fPIC");
+    else
+        buffer_printf(out,
+                      "nvcc -std=c++20 -O3 -gencode arch=compute_%s,code=sm_%s -shared -Xcompiler "
+                      "-fPIC -cudart shared -Xlinker -rpath=/usr/local/cuda/lib64 -Xfatbin "
+                      "-compress=false",
+                      policy->arch, policy->arch);
+    buffer_printf(
+        out, " -I. -I%s -o \\\"$PLUMB_OUT/$(basename \\\"$1\\\" .%s).so\\\" \\\"$1\\\"%s' -\"\n",
+        folder, kind, policy->libraries);
+}
+
+static void add_inputs(struct buffer *out, const struct shim_policy *policy)
+{
+    for (size_t i = 0; i < policy->input_count; i++)
+        buffer_printf(out, "\tinput = \"%s\"\n", policy->inputs[i]);
+    if (policy->input_count && !policy->outside)
+        buffer_puts(out, "\tinput = ci/shims\n\tinput = ci/plumb_kernel.h\n");
+    if (policy->outside)
+        buffer_puts(out, "\t# The shims, outside of every commit: $PLUMB_OVERLAY.\n"
+                         "\toverlay = overlay\n");
+}
+
+// A problem of the commented policy, of this form's size, type and layout.
+static void add_problem(struct buffer *out, const struct shim_policy *policy, const char *line)
+{
+    const char *shape = policy->form == FORM_HOST ? "256x256x256" : line;
+    buffer_printf(out, "\tproblem = %.*s:", (int)strcspn(shape, ":\n"), shape);
+    for (const char *c = policy->in_type; *c; c++)
+        buffer_printf(out, "%c", tolower((unsigned char)*c));
+    buffer_puts(out, policy->form == FORM_CUDA_TN ? "\n" : ":nn\n");
+}
+
+// Lines of the commented policy that depend on the form, and what stands there instead.
+enum { LINE_INPUT, LINE_COMMAND, LINE_KIND, LINE_PROBLEM, LINES };
+static const char *const lines[LINES] = {"\tinput = ", "\tcommand = ", "\tkind = ", "\tproblem = "};
+
+void shim_policy_write(struct buffer *out, const struct shim_policy *policy)
+{
+    const bool host = policy->form == FORM_HOST;
+    size_t seen[LINES + 1] = {0};
+    for (const char *line = (const char *)asset_policy; *line;) {
+        const size_t length = strcspn(line, "\n") + 1;
+        size_t i = 0;
+        while (i < LINES && strncmp(line, lines[i], strlen(lines[i])) != 0)
+            i++;
+        const bool first = seen[i]++ == 0;
+        if (i == LINE_INPUT && first)
+            add_inputs(out, policy);
+        else if (i == LINE_COMMAND)
+            add_command(out, policy);
+        else if (i == LINE_KIND)
+            buffer_printf(out, "\tkind = %s\n", host ? "host" : "cuda");
+        else if (i == LINE_PROBLEM && (first || !host))
+            add_problem(out, policy, line + strlen(lines[i]));
+        else if (i == LINES)
+            buffer_add(out, line, length);
+        line += length;
+    }
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What `plumb init` writes builds and gates as it is: for each form from an empty repository, and
+// for a history of one's own kernels without a line in it. CUDA forms are built and judged by their
+// machine code where nvcc is; without it they are skipped aloud.
+#include "tests/helpers/helper_plumb.h"
+#include "tests/helpers/helper_repo.h"
+
+#include "model/result.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <git2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct plumb_outcome outcome;
+
+static bool have_nvcc(void)
+{
+    return access("/usr/local/cuda/bin/nvcc", X_OK) == 0 ||
+           system("command -v nvcc >/dev/null 2>&1") == 0;
+}
+
+static char *empty_repository(void)
+{
+    char *directory = helper_directory();
+    git_repository *git = NULL;
+    git_repository_init_options options;
+    git_libgit2_init();
+    git_repository_init_options_init(&options, GIT_REPOSITORY_INIT_OPTIONS_VERSION);
+    options.initial_head = "main";
+    options.flags = GIT_REPOSITORY_INIT_MKPATH;
+    assert_int_equal(git_repository_init_ext(&git, directory, &options), 0);
+    git_repository_free(git);
+    return directory;
+}
+
+static void plumb(const char *directory, const char *a, const char *b, const char *c, const char *d,
+                  const char *e, const char *f)
+{
+    const char *argv[] = {a, b, c, d, e, f, NULL};
+    plumb_run(&outcome, directory, argv, 0);
+}
+
+// `git add ci && git commit`: every file that init said it wrote.
+static void commit_what_was_written(const char *directory)
+{
+    struct helper_file files[8];
+    char id[OBJECT_ID_TEXT];
+    size_t count = 0;
+    char *said = xstrdup(outcome.output), *rest = said;
+    for (char *line; (line = strsep(&rest, "\n"));) {
+        if (strncmp(line, "wrote ", 6) != 0)
+            continue;
+        assert_true(count < ARRAY_COUNT(files));
+        const char *path = strstr(line, "/ci/") + 1;
+        files[count++] = (struct helper_file){path, helper_read(line + 6, NULL), 0};
+    }
+    assert_int_equal(count, 4);
+    helper_repo_commit(id, directory, "main", NULL, 0, 1, "plumb", files, count);
+    for (size_t i = 0; i < count; i++)
+        free((char *)(uintptr_t)files[i].contents);
+    free(said);
+}
+
+static void host_form_is_measured_right_from_an_empty_repository(void **state)
+{
+    (void)state;
+    char *directory = empty_repository();
+    plumb(directory, "init", "--form", "host", NULL, NULL, NULL);
+    plumb_said(&outcome, CONCLUDE_OK, "plumb gate --base HEAD");
+    commit_what_was_written(directory);
+    plumb(directory, "run", NULL, NULL, NULL, NULL, NULL);
+    plumb_said(&outcome, CONCLUDE_OK, "OK: 1 new"); // so its result is right
+    plumb(directory, "gate", "--base", "HEAD", NULL, NULL, NULL);
+    plumb_said(&outcome, CONCLUDE_OK, "OK: 1 same");
+    plumb(directory, "init", "--form", "host", NULL, NULL, NULL);
+    plumb_said(&outcome, 4, "is there already; --force replaces it");
+    helper_discard(directory);
+    free(directory);
+}
+
+static void cuda_forms_build_and_gate_from_an_empty_repository(void **state)
+{
+    (void)state;
+    static const char *const forms[] = {"cuda-nn", "cuda-tn", "cuda-column"};
+    if (!have_nvcc()) {
+        print_message("there is no nvcc: the CUDA forms of init are not tried\n");
+        skip();
+    }
+    for (size_t i = 0; i < ARRAY_COUNT(forms); i++) {
+        char *directory = empty_repository();
+        plumb(directory, "init", "--form", forms[i], NULL, NULL, NULL);
+        plumb_said(&outcome, CONCLUDE_OK, "plumb gate --static");
+        commit_what_was_written(directory);
+        plumb(directory, "gate", "--static", "--base", "HEAD", NULL, NULL);
+        plumb_said(&outcome, CONCLUDE_OK, "OK: 3 same");
+        helper_discard(directory);
+        free(directory);
+    }
+}
+
+static const char source[] =
+    "#include <stdio.h>\n"
+    "__global__ void dgemm(int M, int N, int K, double alpha, const double *A, const double *B,\n"
+    "                      double beta, double *C)\n{\n"
+    "    const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 32 + threadIdx.y;\n"
+    "    double sum = 0;\n"
+    "    if (x >= M || y >= N)\n        return;\n"
+    "    for (int i = 0; i < K; i++)\n        sum += A[x * K + i] * B[i * N + y];\n"
+    "    C[x * N + y] = alpha * sum%s;\n}\n"
+    "void run_dgemm(int M, int N, int K, double alpha, double *A, double *B, double beta,\n"
+    "               double *C)\n{\n"
+    "    dgemm<<<dim3((M + 31) / 32, (N + 31) / 32), dim3(32, 32)>>>(M, N, K, alpha, A, B, beta, "
+    "C);\n}\n"
+    "int main(void)\n{\n    return puts(\"its own benchmark\");\n}\n";
+
+static void history_that_never_heard_of_plumb_is_gated_without_a_line_by_hand(void **state)
+{
+    (void)state;
+    char ids[2][OBJECT_ID_TEXT];
+    char *directory = empty_repository(), *outside = helper_directory();
+    char *policy = xprintf("%s/plumb.cfg", outside);
+    const char *parent = ids[0];
+    for (size_t i = 0; i < 2; i++) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+        char *text = xprintf(source, i ? " + beta * C[x * N + y]" : "");
+#pragma GCC diagnostic pop
+        const struct helper_file file = {"src/dgemm.cu", text, 0};
+        helper_repo_commit(ids[i], directory, "main", &parent, i, (int)i, "dgemm", &file, 1);
+        free(text);
+    }
+    plumb(directory, "init", "--outside", outside, NULL, NULL, NULL);
+    plumb_said(&outcome, CONCLUDE_OK, "/overlay/shims/run_dgemm.cu");
+    assert_null(strstr(outcome.output, "shims/dgemm.cu")); // its launcher knows the grid
+    if (have_nvcc()) {
+        plumb(directory, "gate", "--static", "-p", policy, NULL, NULL);
+        plumb_said(&outcome, CONCLUDE_UNDECIDED, "run_dgemm 4096x4096x4096:fp64");
+        assert_null(strstr(outcome.output, "does not build"));
+    } else {
+        print_message("there is no nvcc: the shim is not built\n");
+    }
+    free(policy);
+    helper_discard(outside);
+    helper_discard(directory);
+    free(outside);
+    free(directory);
+}
+
+static void forms_that_are_not_written_yet_say_so(void **state)
+{
+    (void)state;
+    char *directory = empty_repository();
+    plumb(directory, "init", "--form", "plan", NULL, NULL, NULL);
+    plumb_said(&outcome, 4, "--form=plan: is not written yet");
+    plumb(directory, "init", "--form", "fortran", NULL, NULL, NULL);
+    plumb_said(&outcome, 4, "--form=fortran: is cuda-nn, cuda-tn, cuda-column or host");
+    assert_false(helper_exists(directory, "ci"));
+    helper_discard(directory);
+    free(directory);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(host_form_is_measured_right_from_an_empty_repository),
+        cmocka_unit_test(cuda_forms_build_and_gate_from_an_empty_repository),
+        cmocka_unit_test(history_that_never_heard_of_plumb_is_gated_without_a_line_by_hand),
+        cmocka_unit_test(forms_that_are_not_written_yet_say_so),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

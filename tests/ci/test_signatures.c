@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which functions of a source look like a matrix product, and with what they are called.
+#include "ci/init/signatures.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct arena arena;
+
+static struct signature_list find(const char *file, const char *text)
+{
+    struct signature_list list = {0};
+    signatures_find(&list, file, text, &arena);
+    return list;
+}
+
+static void parameters_are_known_by_name_and_type(void **state)
+{
+    (void)state;
+    const struct signature_list list =
+        find("src/a.cu", "extern \"C\" __global__ void __launch_bounds__(256, 2)\n"
+                         "sgemm(int M, int N, int K, float alpha, const float *__restrict__ d_A,\n"
+                         "      const float* d_B, float beta, __half *C) { C[0] = 0; }\n");
+    static const enum argument arguments[] = {ARG_M, ARG_N, ARG_K,    ARG_ALPHA,
+                                              ARG_A, ARG_B, ARG_BETA, ARG_C};
+    assert_int_equal(list.count, 1);
+    const struct signature *s = &list.items[0];
+    assert_true(s->understood);
+    assert_int_equal(s->callee, CALLEE_KERNEL);
+    assert_string_equal(s->name, "sgemm");
+    assert_string_equal(s->in_type, "FP32");
+    assert_string_equal(s->out_type, "FP16");
+    assert_string_equal(s->out_spelled, "__half");
+    assert_int_equal(s->count, ARRAY_COUNT(arguments));
+    for (size_t i = 0; i < s->count; i++)
+        assert_int_equal(s->arguments[i], arguments[i]);
+}
+
+static void what_launches_a_kernel_is_a_launcher(void **state)
+{
+    (void)state;
+    const struct signature_list list =
+        find("a.cu", "static __device__ void helper(int m) {}\n"
+                     "void run(int m, int n, int k, double *a, double *b, double *c, int lda,\n"
+                     "         cudaStream_t s) { kernel<<<1, 2, 0, s>>>(a); }\n"
+                     "void print(int m) { puts(\"<<<\"); }\n");
+    assert_int_equal(list.count, 1);
+    assert_int_equal(list.items[0].callee, CALLEE_LAUNCHER);
+    assert_true(list.items[0].understood);
+    assert_int_equal(list.items[0].arguments[7], ARG_STREAM);
+    assert_string_equal(list.items[0].in_type, "FP64");
+}
+
+static void what_is_not_understood_is_told_apart(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "template <int BM> __global__ void g(int m, int n, int k, float *a, float *b, float *c) {}",
+        "__global__ void g(int m, int n, int k, float *a, float *b, float *c, int tiles) {}",
+        "__global__ void g(int m, int n, int k, float *a, half *b, float *c) {}",
+        "__global__ void g(int m, int n, float *a, float *b, float *c) {}",
+        "__global__ void g(int m, int m, int k, float *a, float *b, float *c) {}",
+        "__global__ void g(int m, int n, int k, struct x a, float *b, float *c) {}",
+        "__global__ void g(int m, int n, int k, const float4 *a, float4 *b, float *c) {}",
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(texts); i++) {
+        const struct signature_list list = find("a.cuh", texts[i]);
+        if (list.count != 1 || list.items[0].understood)
+            fail_msg("%s", texts[i]);
+    }
+}
+
+static void c_files_give_only_what_is_understood(void **state)
+{
+    (void)state;
+    const struct signature_list list = find(
+        "gemm.c", "// void no(int m, int n, int k, float *a, float *b, float *c) {}\n"
+                  "#define X void no(int m, int n, int k, \\\n float *a, float *b, float *c) {}\n"
+                  "void declared(int m, int n, int k, float *a, float *b, float *c);\n"
+                  "static void other(int x) {}\n"
+                  "void gemm(int m, int n, int k, float *a, float *b, float *c) {}\n");
+    assert_int_equal(list.count, 1);
+    assert_string_equal(list.items[0].name, "gemm");
+    assert_int_equal(list.items[0].callee, CALLEE_HOST);
+}
+
+static void hostile_sources_come_to_an_end(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "",
+        "void",
+        "void ",
+        "void f",
+        "void f(",
+        "void f(int m",
+        "void f(int m)",
+        "void f(){",
+        "/* void f(",
+        "\"void f(int m",
+        "'\\",
+        "#define x \\",
+        "#",
+        "void __launch_bounds__",
+        "void __launch_bounds__(",
+        "void f(,,,){}",
+        "void f(int){}",
+        "void f(* * *){}",
+        "}}}}void {",
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(texts); i++) {
+        const struct signature_list list = find("a.cu", texts[i]);
+        for (size_t j = 0; j < list.count; j++)
+            assert_false(list.items[j].understood);
+    }
+    char *deep = xcalloc(100000, 1);
+    memset(deep, '(', 99999);
+    memcpy(deep, "void f", 6);
+    find("a.cu", deep);
+    free(deep);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parameters_are_known_by_name_and_type),
+        cmocka_unit_test(what_launches_a_kernel_is_a_launcher),
+        cmocka_unit_test(what_is_not_understood_is_told_apart),
+        cmocka_unit_test(c_files_give_only_what_is_understood),
+        cmocka_unit_test(hostile_sources_come_to_an_end),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    arena_free(&arena);
+    return failed;
+}
