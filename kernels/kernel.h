@@ -15,6 +15,27 @@
 // of m. alpha = 1, beta = 0. Batched problems are `batch` such triples one after the other. With
 // the dual-silu epilogue B is two matrices, B1 then B2, and C = silu(A B1) * (A B2).
 //
+// What surprises people who bring kernels of their own:
+//   C      holds NaN before each checked launch. alpha = 1 and beta = 0 are meant, and a kernel
+//          that computes alpha*AB + beta*C makes NaN of 0 * NaN: it must not read C when beta is 0,
+//          or its shim clears C first, which is timed too.
+//   moves  a, b, c, scales and workspace are other addresses from one launch to the next, so that
+//          each finds cold memory. What is made of an address (a tensor map, a cached pointer) is
+//          made in launch(), or kept per address.
+//   stream launch() queues everything on the stream that it is given. Code that launches on the
+//          default stream is timed rightly all the same, since that stream and the given one wait
+//          for each other; on a stream of its own it is not, and neither can be recorded as data.
+//   column-major: what lies column by column is the transpose of what lies row by row, and
+//          (A B)^T = B^T A^T. Call a column-major kernel as f(n, m, k, B, A, C) on NN problems; a
+//          BLAS that transposes its first operand, f('T', 'N', n, m, k, B, A, C), on TN problems.
+//          Leading dimensions are then n, k, n, and k, k, n.
+//   linking: the CUDA runtime shared (nvcc -cudart shared) or static, nvcc's default; the stream is
+//          the driver's and serves both. -lcuda is fine: where kernels are only listed or compared
+//          without a GPU, a stand-in takes the driver's place, so plumb_library() and supports()
+//          must not call it. Name the architecture by -gencode arch=compute_90a,code=sm_90a:
+//          -arch=sm_90a goes by compute_90, where wgmma is refused. With -Xfatbin -compress=false
+//          machine code can be compared.
+//
 // Every struct begins with or is counted by a size, so that old libraries stay readable: a newer
 // tool reads only what an older library declared.
 #ifndef PLUMB_KERNEL_H
