@@ -66,7 +66,7 @@ static const char *unit_name(const char *key)
 static int parse_value(double *out, const char *key, const char *text)
 {
     char number[64];
-    size_t length = strcspn(text, " ");
+    size_t length = strspn(text, "0123456789.eE+-"); // no unit begins with one of these
     if (length == 0 || length >= sizeof(number))
         return -1;
     memcpy(number, text, length);

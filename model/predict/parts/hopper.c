@@ -92,7 +92,8 @@ static const char *refuse_resources(const struct hopper_breakdown *b, const stru
         return "the registers of the resident blocks do not fit in an SM";
     // FP32 accumulators of a warpgroup's share, beside addresses and loop state.
     double accumulators = (double)b->tile_m * b->tile_n * t->weights / (128.0 * t->warpgroups);
-    if (t->tensor && traits->registers <= 0 && accumulators + REGISTERS_KEPT > REGISTERS_MOST)
+    if (t->tensor && !t->blackwell && traits->registers <= 0 &&
+        accumulators + REGISTERS_KEPT > REGISTERS_MOST)
         return "the accumulators do not fit in a thread's 255 registers";
     return NULL;
 }
@@ -166,6 +167,12 @@ static void read_kernel(struct hopper_breakdown *b, struct hopper_terms *t)
     t->weights = p->epilogue == EPILOGUE_DUAL_SILU ? 2 : 1;
     t->bytes_in = dtype_bytes(p->in);
     t->bytes_out = dtype_bytes(p->out);
+    t->bytes_read = t->bytes_in;
+    if (t->in->scale_vector > 0)
+        t->bytes_read += dtype_bytes(t->in->scale_type) / t->in->scale_vector;
+    t->blackwell = t->tensor && !t->simt && t->gpu->compute_capability.value >= 10;
+    if (t->blackwell)
+        t->fit = &blackwell_fitted;
     t->flops_clk = t->simt ? simt_flops_clk(t->in) : gpu_flops_clk(t->gpu, p->in);
     b->tile_m = or_default(traits->tile_m, 128);
     b->tile_n = or_default(traits->tile_n, 128);
@@ -213,6 +220,8 @@ static double band_of(const struct hopper_breakdown *b, const struct hopper_term
     static const double split[] = {0.086, 0.070}, stream[] = {0.150, 0.125}, simt = 0.12;
     if (t->simt || !t->tensor)
         return simt;
+    if (t->blackwell) // of shapes left out of the fit, blackwell.c
+        return t->bytes_in < 1 ? 0.15 : 0.08;
     bool alone = t->together == 1 && t->in->traits->overlap != OVERLAP_PINGPONG;
     const double *band = t->in->traits->split_k < 0      ? stream
                          : t->split > 1                  ? split
@@ -229,7 +238,10 @@ static void add_main(struct hopper_breakdown *b, const struct hopper_terms *t)
         simt_main(b, t);
         return;
     }
-    hopper_blocks(b, t);
+    if (t->blackwell)
+        blackwell_blocks(b, t);
+    else
+        hopper_blocks(b, t);
     double chip_ns = hopper_soft_max(b->main_ns, b->limits_ns[HOPPER_L2], SOFT_L2);
     double all_ns = hopper_soft_max(chip_ns, b->limits_ns[HOPPER_DRAM], SOFT_DRAM);
     double share = all_ns / b->main_ns * hopper_soft_share(b->main_ns, chip_ns, SOFT_L2) *
@@ -273,7 +285,9 @@ static void add_ends(struct hopper_breakdown *b, const struct hopper_terms *t)
     const struct gpu *gpu = t->gpu;
     bool bulk = t->tensor && !t->simt;
     double fill_clk = t->simt ? gpu->dram_latency_clk.value : bulk ? t->fit->fill_clk : 0;
-    double store_clk = bulk ? t->fit->store_clk : simt_store_clk;
+    double store_clk = t->blackwell ? blackwell_store_clk(b, t)
+                       : bulk       ? t->fit->store_clk
+                                    : simt_store_clk;
     b->launch_ns = gpu->launch_s.value * 1e9;
     if (gpu->overhead_clk.value > 0 && gpu->clock_hz.value > 0) // not a matter of the SM clock
         b->launch_ns = gpu->overhead_clk.value / gpu->clock_hz.value * 1e9;

@@ -20,10 +20,8 @@ static double most(double a, double b)
 static double operand_bytes(const struct hopper_terms *t)
 {
     const struct problem *p = t->in->problem;
-    double bytes = ((double)p->m + t->weights * (double)p->n) * (double)p->k * p->batch;
-    double scales =
-        t->in->scale_vector > 0 ? dtype_bytes(t->in->scale_type) / t->in->scale_vector * bytes : 0;
-    return bytes * t->bytes_in + scales;
+    double rows = (double)p->m + t->weights * (double)p->n;
+    return rows * (double)p->k * p->batch * t->bytes_read;
 }
 
 // The raster walks bands of tile rows (or columns). An operand's rows along the bands are read
@@ -38,14 +36,17 @@ static double reread_bytes(const struct hopper_breakdown *b, const struct hopper
     double band = traits->raster == RASTER_HILBERT ? HILBERT_SIDE
                   : traits->raster_group > 1       ? traits->raster_group
                   : traits->raster_group == 1      ? along
+                  : t->blackwell                   ? along // CuTe's persistent scheduler
                                                    : BAND_DEFAULT;
     band = least(most(band, 1) * (by_columns ? t->cluster_n : t->cluster_m), along);
     double tiles = along * across * p->batch;
     double at_once = least(tiles, (double)b->resident / t->split);
-    double again = most(1, across * band / at_once), bands = ceil(along / band);
+    double bands = ceil(along / band), columns_once = by_columns ? t->cluster_m : t->cluster_n;
+    // A band that is higher than what runs at once is walked one column of clusters after another.
+    double again = least(across / columns_once, most(1, across * band / at_once));
     double rows = (double)p->m * (by_columns ? bands : again);
     double columns = t->weights * (double)p->n * (by_columns ? again : bands);
-    return (rows + columns) * (double)p->k * t->bytes_in * p->batch;
+    return (rows + columns) * (double)p->k * t->bytes_read * p->batch;
 }
 
 double hopper_last_stores(const struct hopper_breakdown *b, const struct hopper_terms *t)
@@ -79,14 +80,14 @@ static double asked_bytes(const struct hopper_terms *t)
         near_a = near_b = (1 + t->fit->l2_near) / 2;
     double a = near_a * (double)p->m * (double)t->grid_n / t->cluster_n;
     double b = near_b * t->weights * (double)p->n * (double)t->grid_m / t->cluster_m;
-    return (a + b) * t->k * t->split * t->bytes_in * p->batch;
+    return (a + b) * t->k * t->split * t->bytes_read * p->batch;
 }
 
 void hopper_chip(struct hopper_breakdown *b, const struct hopper_terms *t)
 {
     const struct gpu *gpu = t->gpu;
     b->dram_bytes = dram_bytes(b, t);
-    b->limits_ns[HOPPER_DRAM] = b->dram_bytes / gpu->dram_bytes_s.value * 1e9;
+    b->limits_ns[HOPPER_DRAM] = b->dram_bytes / (gpu->dram_bytes_s.value * t->fit->dram_rate) * 1e9;
     b->l2_bytes = asked_bytes(t);
     double clock = gpu->clock_max_hz.value > 0 ? gpu->clock_max_hz.value : gpu->clock_hz.value;
     double rate = gpu->l2_bytes_clk.value * clock * t->fit->l2_rate;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The fitted constants of the hopper model; the list stands in the header.
+// The fitted constants of the hopper model; the list stands in the header. Blackwell: see
+// blackwell.c.
 #include "model/predict/parts/hopper_constants.h"
 
 const struct hopper_constants hopper_fitted = {
@@ -8,3 +9,17 @@ const struct hopper_constants hopper_fitted = {
     HOPPER_CONSTANTS(X)
 #undef X
 };
+
+const struct hopper_constants blackwell_fitted = {.fill_clk = 6400,
+                                                  .dram_rate = 0.88,
+                                                  .store_rate = 0.341,
+                                                  .l2_rate = 0.444,
+                                                  .l2_near = 0.932,
+                                                  .l2_far = 0.3,
+                                                  .l2_near_share = 0.35,
+                                                  .l2_kept = 0.425,
+                                                  .line_64 = 1,
+                                                  .line_32 = 1,
+                                                  .line_16 = 1,
+                                                  .reduce_area_clk = 157,
+                                                  .transpose_rate = 0.73};

@@ -18,6 +18,7 @@
     X(fill_clk, 3332)           /* before the first slab, beside the launch */                     \
     X(cluster_s, 9.42e-07)      /* more, when blocks come in clusters */                           \
     X(store_clk, 2000)          /* from the last multiplication to the end */                      \
+    X(dram_rate, 1)             /* of the profile's, what kernels reach */                         \
     X(store_rate, 0.907)        /* of the DRAM rate: the last tiles' store */                      \
     X(alone_clk, 58.6)          /* least of an instruction of a warpgroup by itself */             \
     X(port_bytes_clk, 94.3)     /* into one SM */                                                  \
@@ -55,5 +56,7 @@ struct hopper_constants {
 };
 
 extern const struct hopper_constants hopper_fitted;
+// Of the same form, as far as blackwell.c does not have its own: from 800 times on a B200.
+extern const struct hopper_constants blackwell_fitted;
 
 #endif

@@ -2,7 +2,8 @@
 //
 // Between the parts of the hopper model: hopper.c sets up the terms and adds the parts,
 // hopper_block.c says what one block of a tensor-core kernel takes and the busiest SM with it,
-// simt.c the same of kernels that do without wgmma, hopper_chip.c what the whole chip moves.
+// simt.c the same of kernels that do without wgmma, blackwell.c on Blackwell, hopper_chip.c what
+// the whole chip moves.
 #ifndef PLUMB_HOPPER_TERMS_H
 #define PLUMB_HOPPER_TERMS_H
 
@@ -17,9 +18,11 @@ struct hopper_terms {
     const struct gpu *gpu;
     const struct hopper_constants *fit;
     double clock, bytes_in, bytes_out, flops_clk;
+    double bytes_read;      // of an element of an operand, with its block's scale
     double weights;         // 2 when two products share A and one C comes of them, else 1
     bool tensor;            // multiplied by tensor cores
     bool simt;              // simt_applies(): simt.c says what a block takes
+    bool blackwell;         // blackwell.c says what a block takes
     bool swapped;           // the instruction's 64 rows lie along N
     int64_t grid_m, grid_n; // tiles, padded to whole clusters
     int64_t sms;            // SMs that clusters of this size can fill
@@ -53,6 +56,10 @@ static inline double hopper_soft_share(double a, double soft_max, int exponent)
 // Tensor cores: fills turns, limits_ns, main_ns (what the busiest SM takes), overhead_ns and the
 // clocked_ns of both.
 void hopper_blocks(struct hopper_breakdown *breakdown, const struct hopper_terms *terms);
+// The same on Blackwell.
+void blackwell_blocks(struct hopper_breakdown *breakdown, const struct hopper_terms *terms);
+double blackwell_store_clk(const struct hopper_breakdown *breakdown,
+                           const struct hopper_terms *terms);
 // What the whole chip moves: fills dram_bytes, l2_bytes and their limits_ns. dram_bytes is without
 // the stores of the tiles that are last (hopper_last_stores()).
 void hopper_chip(struct hopper_breakdown *breakdown, const struct hopper_terms *terms);
