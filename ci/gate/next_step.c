@@ -43,6 +43,14 @@ static double enough_seconds(const struct run *run, const struct policy *policy)
     return round_up(policy->gate.seconds * (1 + missing_s / spent_s), 10);
 }
 
+// What a series needs that the time of the gate did not reach; 0 seconds: nothing was measured that
+// could tell.
+static const char *no_time(uint32_t now_s, double seconds, struct arena *arena)
+{
+    return seconds > 0 ? arena_printf(arena, "set gate.seconds = %.0f (now %u)", seconds, now_s)
+                       : arena_printf(arena, "set gate.seconds above %u", now_s);
+}
+
 static const char *next_step(const struct verdict *v, const struct policy_gate *gate,
                              double seconds, struct arena *arena)
 {
@@ -83,9 +91,12 @@ void say_next_steps(struct run *run, const struct plan *plan, const struct polic
     for (size_t i = 0; i < plan->count; i++) {
         struct verdict *v = &plan->tasks[i].result->verdict;
         const struct policy_gate gate = policy_gate_for(policy, plan->tasks[i].rule);
-        if (v->kind != VERDICT_UNDECIDED || !v->pairs)
+        if (v->kind != VERDICT_UNDECIDED)
             continue;
-        const char *next = next_step(v, &gate, seconds, &run->arena);
+        const char *next = had_no_time(plan->tasks[i].result)
+                               ? no_time(policy->gate.seconds, seconds, &run->arena)
+                           : v->pairs ? next_step(v, &gate, seconds, &run->arena)
+                                      : NULL;
         if (next)
             v->sentence = arena_printf(&run->arena, "%s; %s", v->sentence, next);
     }

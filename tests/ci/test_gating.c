@@ -208,6 +208,7 @@ static void series_without_time_are_undecided_not_new(void **state)
     // The hang lasts for the policy's 20 s, and then the second is long over.
     gate(head, 0);
     plumb_said(&outcome, 3, "BROKEN: 1 broken, 2 undecided");
+    assert_non_null(strstr(outcome.output, "set gate.seconds"));
     text_copy(base, sizeof(base), start);
 }
 
