@@ -176,7 +176,7 @@ struct history_query {
 };
 // Timed (state ok) head measurements of a series in order of commit time, then of measuring, newest
 // last, with what was in force at each. Points live in the arena. An unknown series has none.
-struct past_point {
+struct stored_point {
     char commit[OBJECT_ID_TEXT];
     int64_t time_s;              // of the commit; may go backwards between parents and children
     int64_t run_id, measurement; // keys of this file
@@ -187,13 +187,13 @@ struct past_point {
     // Equal texts are equal pointers. "" unknown.
     const char *model, *driver, *runtime; // model: name and version
 };
-struct past {
-    struct past_point *points;
+struct stored_points {
+    struct stored_point *points;
     size_t count;
     const char *newest_code; // id of the last point's; "" unknown
 };
-int store_past(struct past *out, struct store *store, const struct series *series,
-               const struct history_query *query, struct arena *arena, struct error *err);
+int store_points(struct stored_points *out, struct store *store, const struct series *series,
+                 const struct history_query *query, struct arena *arena, struct error *err);
 
 // Spread of the log ratio of one gate's pairs, per run, for the scale of the next gate's test.
 struct pair_scale {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which series and devices there are, and how the pairs of past gates scattered. The points of a
-// series are store_past.c's.
+// series are store_points.c's.
 #include "baselines/content.h"
 
 #include <math.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What was concluded of a series' past, kept from night to night. The points up to `settled` are
-// judged once; a later night reads and judges only those after them, unless one came among them.
+// What was concluded of a series' history, kept from one look at it to the next. The points up to
+// `settled` are judged once; a later look reads and judges only those after them, unless one came
+// among them.
 //
 // Whoever saves, merges or prunes marks the series concerned, so what is kept is never taken for
 // more than it knows: a judgement counts only with the marks it was made under.
@@ -13,17 +14,17 @@
 #include "model/history/changepoint.h"
 #include "model/history/creep.h"
 
-struct past_commit {
+struct history_commit {
     char id[OBJECT_ID_TEXT];
     int64_t time_s;
 };
-// A change of level in a series' past.
-struct past_change {
-    struct change change;                    // indices into the points
-    struct past_commit at, earliest, latest; // of change.index, .earliest and .latest
-    size_t commits;                          // in the credible set
-    const char *held;                        // their ids, oldest first, a space between
-    bool code_changed, model_changed;        // within the credible set
+// A change of level in a series' history.
+struct history_change {
+    struct change change;                       // indices into the points
+    struct history_commit at, earliest, latest; // of change.index, .earliest and .latest
+    size_t commits;                             // in the credible set
+    const char *held;                           // their ids, oldest first, a space between
+    bool code_changed, model_changed;           // within the credible set
     bool newest; // an alarm of online detection, always the last; the segmentation has it not yet
     enum attribution attribution;
     const char *what; // name of a break, or NULL
@@ -31,9 +32,9 @@ struct past_change {
 
 // A declared change: driver, CUDA runtime, model, device. It is not a change of level, but may be
 // why.
-struct past_break {
+struct history_break {
     size_t index; // first point after it
-    struct past_commit at;
+    struct history_commit at;
     const char *what; // "driver 570.86 -> 580.65"
     bool model;
     // Of a device that took another's place, whose series ends where this one begins (index 0): by
@@ -62,9 +63,9 @@ struct judgement {
     size_t since;           // first point of the accepted state; SIZE_MAX: not measured yet
     double level, level_se; // of the accepted state
     struct creep creep;     // without its evidence
-    struct past_change *changes;
+    struct history_change *changes;
     size_t change_count;
-    struct past_break *breaks;
+    struct history_break *breaks;
     size_t break_count;
 };
 
@@ -100,7 +101,7 @@ int store_half_width(double *out, struct store *store, int64_t measurement, stru
 
 // ---- models' accuracy, run by run ----
 
-struct night_row {
+struct kept_accuracy {
     int64_t run_id, time_s; // time of the commit
     char commit[OBJECT_ID_TEXT];
     char kernel[KERNEL_NAME_TEXT];
@@ -109,21 +110,22 @@ struct night_row {
     size_t count;
     double mape, bias, within, tau;
 };
-// Finished plain runs whose nights are not known, among the newest `limit` by commit time (0: all).
-int store_unknown_nights(int64_t **runs, size_t *count, struct store *store, size_t limit,
-                         struct arena *arena, struct error *err);
+// Finished plain runs whose accuracy is not known, among the newest `limit` by commit time (0:
+// all).
+int store_unknown_accuracy(int64_t **runs, size_t *count, struct store *store, size_t limit,
+                           struct arena *arena, struct error *err);
 // One timed and predicted head of a run.
-struct night_source {
+struct accuracy_source {
     struct series_entry series;
-    struct past_point point;
+    struct stored_point point;
 };
-int store_night_sources(struct night_source **out, size_t *count, struct store *store,
-                        int64_t run_id, struct arena *arena, struct error *err);
+int store_accuracy_sources(struct accuracy_source **out, size_t *count, struct store *store,
+                           int64_t run_id, struct arena *arena, struct error *err);
 // Saves the rows of these runs (whose rows stand together) and that the runs are known.
-int store_save_nights(struct store *store, const int64_t *runs, size_t run_count,
-                      const struct night_row *rows, size_t count, struct error *err);
+int store_save_accuracy(struct store *store, const int64_t *runs, size_t run_count,
+                        const struct kept_accuracy *rows, size_t count, struct error *err);
 // Of the newest `limit` runs by commit time (0: all); by device, kernel, type, then time.
-int store_load_nights(struct night_row **out, size_t *count, struct store *store, size_t limit,
-                      struct arena *arena, struct error *err);
+int store_load_accuracy(struct kept_accuracy **out, size_t *count, struct store *store,
+                        size_t limit, struct arena *arena, struct error *err);
 
 #endif

@@ -26,7 +26,7 @@ int store_newest_key(int64_t *out, struct store *store, struct error *err)
 
 // ---- reading ----
 
-static int read_change(struct past_change *out, struct store *store, sqlite3_stmt *row,
+static int read_change(struct history_change *out, struct store *store, sqlite3_stmt *row,
                        size_t points, struct arena *arena, struct error *err)
 {
     int64_t at = row_int(row, 0), earliest = row_int(row, 1), latest = row_int(row, 2);
@@ -62,7 +62,7 @@ static int read_change(struct past_change *out, struct store *store, sqlite3_stm
 static int read_changes(struct judgement *out, struct store *store, int64_t key,
                         struct arena *arena, struct error *err)
 {
-    struct past_change *all = NULL;
+    struct history_change *all = NULL;
     size_t used = 0, room = 0;
     int status;
     sqlite3_stmt *row = statement_bind(store, SQL_LOAD_CHANGES, CELLS(INT(key)));
@@ -85,13 +85,13 @@ static int read_changes(struct judgement *out, struct store *store, int64_t key,
 static int read_breaks(struct judgement *out, struct store *store, int64_t key, struct arena *arena,
                        struct error *err)
 {
-    struct past_break *all = NULL;
+    struct history_break *all = NULL;
     size_t used = 0, room = 0;
     int status;
     sqlite3_stmt *row = statement_bind(store, SQL_LOAD_BREAKS, CELLS(INT(key)));
     while ((status = statement_step(store, row, err)) > 0) {
         all = xgrow(all, used, &room, sizeof(*all));
-        struct past_break *b = &all[used++];
+        struct history_break *b = &all[used++];
         memset(b, 0, sizeof(*b));
         b->index = (size_t)row_int(row, 0);
         b->at.time_s = row_int(row, 2);
@@ -210,7 +210,7 @@ static int put_changes(struct store *store, int64_t key, const struct judgement 
     if (statement_run(store, err, SQL_DROP_CHANGES, CELLS(INT(key))))
         return -1;
     for (size_t i = 0; i < j->change_count; i++) {
-        const struct past_change *c = &j->changes[i];
+        const struct history_change *c = &j->changes[i];
         const struct change *d = &c->change;
         if (statement_run(store, err, SQL_ADD_CHANGE,
                           CELLS(INT(key), INT(i), INT(d->index), INT(d->earliest), INT(d->latest),
@@ -232,7 +232,7 @@ static int put_breaks(struct store *store, int64_t key, const struct judgement *
     if (statement_run(store, err, SQL_DROP_BREAKS, CELLS(INT(key))))
         return -1;
     for (size_t i = 0; i < j->break_count; i++) {
-        const struct past_break *b = &j->breaks[i];
+        const struct history_break *b = &j->breaks[i];
         if (statement_run(store, err, SQL_ADD_BREAK,
                           CELLS(INT(key), INT(i), INT(b->index), TEXT(b->at.id), INT(b->at.time_s),
                                 TEXT(b->what), INT(b->model))))

@@ -71,12 +71,12 @@ int judge_predict(struct run *run, const struct plan *plan, const struct context
     return 0;
 }
 
-static struct history history_of(const struct past *past, struct arena *arena)
+static struct history history_of(const struct stored_points *stored, struct arena *arena)
 {
-    struct history history = {.points = arena_alloc(arena, past->count * sizeof(*history.points)),
-                              .count = past->count};
-    for (size_t i = 0; i < past->count; i++) {
-        const struct past_point *p = &past->points[i];
+    struct history history = {.points = arena_alloc(arena, stored->count * sizeof(*history.points)),
+                              .count = stored->count};
+    for (size_t i = 0; i < stored->count; i++) {
+        const struct stored_point *p = &stored->points[i];
         struct history_point *out = &history.points[i];
         *out = (struct history_point){.time_s = p->time_s,
                                       .time_ns = p->time_ns,
@@ -85,7 +85,7 @@ static struct history history_of(const struct past *past, struct arena *arena)
                                       .same_code = i > 0 && p->code && p->code == p[-1].code};
         memcpy(out->commit, p->commit, sizeof(out->commit));
     }
-    text_copy(history.newest_code, sizeof(history.newest_code), past->newest_code);
+    text_copy(history.newest_code, sizeof(history.newest_code), stored->newest_code);
     return history;
 }
 
@@ -98,10 +98,10 @@ int judge_history(struct run *run, const struct plan *plan, struct context *cont
         const struct series series = {r->kernel, &r->problem, plan->tasks[i].station->device.uuid};
         const struct history_query query = {
             .limit = SHOWN, .except_run = run->id, .until = run->head.id};
-        struct past past;
-        if (store_past(&past, context->store, &series, &query, &run->arena, err))
+        struct stored_points stored;
+        if (store_points(&stored, context->store, &series, &query, &run->arena, err))
             return -1;
-        r->history = history_of(&past, &run->arena);
+        r->history = history_of(&stored, &run->arena);
     }
     return 0;
 }

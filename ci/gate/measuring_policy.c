@@ -23,15 +23,15 @@ int measuring_policy(struct gate_policy *out, struct context *context, int64_t r
         policy.margin = gate.margin;
     }
     const struct series series = {task->result->kernel, problem, station->device.uuid};
-    struct pair_scale *past = NULL;
+    struct pair_scale *stored = NULL;
     size_t runs = 0;
-    if (store_scale(&past, &runs, context->store, &series, 8, run_id, arena, err))
+    if (store_scale(&stored, &runs, context->store, &series, 8, run_id, arena, err))
         return -1;
     double sum = 0, pairs = 0;
     for (size_t i = 0; i < runs; i++) {
-        if (past[i].sd_mad > 0 && past[i].pairs >= 8) {
-            sum += log(past[i].sd_mad) * past[i].pairs;
-            pairs += past[i].pairs;
+        if (stored[i].sd_mad > 0 && stored[i].pairs >= 8) {
+            sum += log(stored[i].sd_mad) * stored[i].pairs;
+            pairs += stored[i].pairs;
         }
     }
     if (pairs > 0)

@@ -39,12 +39,12 @@ int pace_size(double *out, const struct task *task, struct context *context, str
     const struct series series = {r->kernel, &r->problem, device->uuid};
     const struct history_query newest = {.limit = 1, .comparisons = true};
     const double rate = strcmp(device->kind, "cuda") == 0 ? 1e14 : 1e10; // operations per second
-    struct past past = {0};
+    struct stored_points stored = {0};
     struct arena arena = {0};
-    int status = store_past(&past, context->store, &series, &newest, &arena, err);
+    int status = store_points(&stored, context->store, &series, &newest, &arena, err);
     if (status == 0)
-        *out = past.count ? past.points[past.count - 1].time_ns / 1e9
-                          : problem_flops(&r->problem) / rate;
+        *out = stored.count ? stored.points[stored.count - 1].time_ns / 1e9
+                            : problem_flops(&r->problem) / rate;
     arena_free(&arena);
     return status;
 }

@@ -38,7 +38,7 @@ static double percent(double log_ratio)
 
 // ---- table ----
 
-static void table_change(const struct past_change *c)
+static void table_change(const struct history_change *c)
 {
     char date[16], interval[64], where[72] = "this commit";
     snprintf(interval, sizeof(interval), "%+.2f .. %+.2f", percent(c->change.size_low),
@@ -53,7 +53,7 @@ static void table_change(const struct past_change *c)
     free(what);
 }
 
-static void table_now(const struct series_past *s)
+static void table_now(const struct series_history *s)
 {
     const struct creep *creep = &s->creep;
     if (!isfinite(creep->low))
@@ -66,7 +66,7 @@ static void table_now(const struct series_past *s)
     free(reason);
 }
 
-static void table_break(const struct past_break *b)
+static void table_break(const struct history_break *b)
 {
     char date[16], size[64] = "", *what = safe(b->what);
     if (b->device && isfinite(b->size))
@@ -76,13 +76,13 @@ static void table_break(const struct past_break *b)
     free(what);
 }
 
-static void table_series(const struct series_past *s)
+static void table_series(const struct series_history *s)
 {
     char problem[PROBLEM_TEXT];
     problem_format(problem, &s->series->problem);
     char *kernel = safe(s->series->kernel), *device = safe(s->series->device_name);
     printf("%s %s on %s: %zu %s, noise %.2f %%, %s%s: %zu %s%s\n", kernel, problem, device,
-           s->past.count, plural(s->past.count, "point", "points"), 100 * s->sigma,
+           s->stored.count, plural(s->stored.count, "point", "points"), 100 * s->sigma,
            s->against_model ? "actual / predicted" : "time",
            s->common_mode ? " less the controls" : "", s->change_count,
            plural(s->change_count, "change", "changes"), s->drift ? ", the level drifts" : "");
@@ -110,7 +110,7 @@ void history_print_table(const struct history_set *set)
 {
     size_t quiet = 0;
     for (size_t i = 0; i < set->count; i++) {
-        const struct series_past *s = &set->series[i];
+        const struct series_history *s = &set->series[i];
         if (set->count > 1 && s->change_count == 0 && s->break_count == 0 && !s->creep.moved)
             quiet++;
         else
@@ -148,7 +148,7 @@ static void number(double value, char end)
     putchar(end);
 }
 
-static void csv_start(const struct series_past *s, const char *kind, const char *commit,
+static void csv_start(const struct series_history *s, const char *kind, const char *commit,
                       int64_t time_s)
 {
     char problem[PROBLEM_TEXT];
@@ -162,10 +162,10 @@ static void csv_start(const struct series_past *s, const char *kind, const char 
     putchar(',');
 }
 
-static void csv_series(const struct series_past *s)
+static void csv_series(const struct series_history *s)
 {
     for (size_t i = 0; i < s->change_count; i++) {
-        const struct past_change *c = &s->changes[i];
+        const struct history_change *c = &s->changes[i];
         csv_start(s, c->newest ? "alarm" : "change", c->at.id, c->at.time_s);
         printf("%s,%s,%zu,", c->earliest.id, c->latest.id, c->commits);
         number(c->change.size, ',');
@@ -177,7 +177,7 @@ static void csv_series(const struct series_past *s)
     }
     for (size_t i = 0; i < s->break_count; i++) {
         csv_start(s, "break", s->breaks[i].at.id, s->breaks[i].at.time_s);
-        const struct past_break *b = &s->breaks[i];
+        const struct history_break *b = &s->breaks[i];
         fputs(",,,", stdout);
         number(b->device ? b->size : NAN, ',');
         number(b->device ? b->low : NAN, ',');
@@ -205,7 +205,7 @@ void history_print_csv(const struct history_set *set)
 
 // ---- JSON ----
 
-static void json_commit(struct json *json, const char *name, const struct past_commit *commit)
+static void json_commit(struct json *json, const char *name, const struct history_commit *commit)
 {
     json_begin(json, name, '{');
     json_string(json, "id", commit->id);
@@ -213,7 +213,7 @@ static void json_commit(struct json *json, const char *name, const struct past_c
     json_end(json, '}');
 }
 
-static void json_change(struct json *json, const struct past_change *c)
+static void json_change(struct json *json, const struct history_change *c)
 {
     json_newline(json);
     json_begin(json, NULL, '{');
@@ -232,7 +232,7 @@ static void json_change(struct json *json, const struct past_change *c)
     json_end(json, '}');
 }
 
-static void json_now(struct json *json, const struct series_past *s)
+static void json_now(struct json *json, const struct series_history *s)
 {
     json_begin(json, "now", '{');
     json_string(json, "commit", s->newest.commit);
@@ -246,7 +246,7 @@ static void json_now(struct json *json, const struct series_past *s)
     json_end(json, '}');
 }
 
-static void json_series(struct json *json, const struct series_past *s)
+static void json_series(struct json *json, const struct series_history *s)
 {
     char problem[PROBLEM_TEXT];
     problem_format(problem, &s->series->problem);
@@ -255,7 +255,7 @@ static void json_series(struct json *json, const struct series_past *s)
     json_string(json, "kernel", s->series->kernel);
     json_string(json, "problem", problem);
     json_string(json, "device", s->series->device_uuid);
-    json_integer(json, "points", (int64_t)s->past.count);
+    json_integer(json, "points", (int64_t)s->stored.count);
     json_string(json, "value", s->against_model ? "log actual / predicted" : "log time");
     json_bool(json, "common_mode_removed", s->common_mode);
     json_number(json, "noise", s->sigma);

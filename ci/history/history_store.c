@@ -10,15 +10,15 @@
 static const struct {
     const char *name;
     void (*print)(const struct history_set *set);
-    void (*print_accuracy)(const struct nights *nights);
-} formats[] = {{"table", history_print_table, nights_print_table},
-               {"csv", history_print_csv, nights_print_csv},
-               {"json", history_print_json, nights_print_json}};
+    void (*print_accuracy)(const struct accuracy_history *accuracy);
+} formats[] = {{"table", history_print_table, accuracy_history_print_table},
+               {"csv", history_print_csv, accuracy_history_print_csv},
+               {"json", history_print_json, accuracy_history_print_json}};
 
-static int print(const struct history_set *set, const struct nights *nights, const char *format,
-                 const char *path, struct error *err)
+static int print(const struct history_set *set, const struct accuracy_history *accuracy,
+                 const char *format, const char *path, struct error *err)
 {
-    if (set->count == 0 && !(nights && nights->count))
+    if (set->count == 0 && !(accuracy && accuracy->count))
         return error_set(err,
                          set->known ? "%s: none of its %zu series matches"
                                     : "%s: no series yet (%zu); `plumb run` measures some",
@@ -26,8 +26,8 @@ static int print(const struct history_set *set, const struct nights *nights, con
     for (size_t i = 0; i < ARRAY_COUNT(formats); i++) {
         if (strcmp(format, formats[i].name) != 0)
             continue;
-        if (nights)
-            formats[i].print_accuracy(nights);
+        if (accuracy)
+            formats[i].print_accuracy(accuracy);
         else
             formats[i].print(set);
     }
@@ -39,26 +39,27 @@ static bool is_filtered(const struct history_wanted *w)
     return w->kernel || w->problem || w->device;
 }
 
-// A night's accuracy follows from its run alone and is kept: no series need be read for it, unless
+// A run's accuracy follows from it alone and is kept: no series need be read for it, unless
 // some are asked for.
-static int load(struct history_set *set, struct nights *nights, const struct history_wanted *wanted,
-                struct store *store, const char *epochs, struct error *err)
+static int load(struct history_set *set, struct accuracy_history *accuracy,
+                const struct history_wanted *wanted, struct store *store, const char *epochs,
+                struct error *err)
 {
     struct history_wanted now = *wanted;
-    if (nights && now.keeps && !is_filtered(wanted)) {
-        if (nights_kept(nights, store, 0, err))
+    if (accuracy && now.keeps && !is_filtered(wanted)) {
+        if (accuracy_history_kept(accuracy, store, 0, err))
             return -1;
-        if (nights->count)
+        if (accuracy->count)
             return 0;
     }
-    now.nights = nights;
-    now.keeps &= nights == NULL;
+    now.accuracy = accuracy;
+    now.keeps &= accuracy == NULL;
     return history_load(set, store, &now, epochs, err);
 }
 
 int history_store(struct context *context, const struct history_request *request, struct error *err)
 {
-    struct nights nights = {0}, *accuracy = request->accuracy ? &nights : NULL;
+    struct accuracy_history collected = {0}, *accuracy = request->accuracy ? &collected : NULL;
     struct history_wanted wanted = request->wanted;
     struct history_set set = {0};
     int status = store_option_open_kept(context, context->options,
@@ -73,6 +74,6 @@ int history_store(struct context *context, const struct history_request *request
     if (status == 0)
         status = print(&set, accuracy, request->format, store_path(context->store), err);
     history_free(&set);
-    nights_free(&nights);
+    accuracy_history_free(&collected);
     return status;
 }

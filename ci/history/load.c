@@ -35,7 +35,7 @@ struct loading {
     const struct history_wanted *wanted;
     const struct series_entry *entries;
     int64_t newest_key;
-    struct past_kept waiting[SAVED_AT_ONCE]; // to be saved
+    struct history_kept waiting[SAVED_AT_ONCE]; // to be saved
     const struct series_entry *waiting_for[SAVED_AT_ONCE];
     size_t waiting_count;
     struct arena arena; // of what waits
@@ -49,7 +49,7 @@ static int save_waiting(struct loading *l, struct error *err)
     for (size_t i = 0; i < l->waiting_count; i++) {
         const struct series_entry *e = l->waiting_for[i];
         const struct series series = {e->kernel, &e->problem, e->device_uuid};
-        const struct past_kept *k = &l->waiting[i];
+        const struct history_kept *k = &l->waiting[i];
         if (store_save_judgement(l->store, &series, &k->judgement, k->chart, k->chart_count, err)) {
             store_cancel_batch(l->store);
             return -1;
@@ -81,20 +81,21 @@ static int common_mode_of(const struct common_mode **out, struct loading *l, con
             return 0;
         }
     }
-    if (past_common_mode(&set->common[set->device_count], l->store, l->entries, set->known, uuid,
-                         l->wanted->points, &set->arena, err))
+    if (history_common_mode(&set->common[set->device_count], l->store, l->entries, set->known, uuid,
+                            l->wanted->points, &set->arena, err))
         return -1;
     *out = &set->common[set->device_count++];
     return 0;
 }
 
 // The set's changes are attributed later; what is kept is the series' own.
-static void keep(struct loading *l, const struct past_kept *kept, const struct series_entry *entry)
+static void keep(struct loading *l, const struct history_kept *kept,
+                 const struct series_entry *entry)
 {
-    struct past_kept *now = &l->waiting[l->waiting_count];
+    struct history_kept *now = &l->waiting[l->waiting_count];
     *now = *kept;
     struct judgement *j = &now->judgement;
-    struct past_change *own = arena_alloc(&l->arena, j->change_count * sizeof(*own));
+    struct history_change *own = arena_alloc(&l->arena, j->change_count * sizeof(*own));
     if (j->change_count)
         memcpy(own, j->changes, j->change_count * sizeof(*own));
     j->changes = own;
@@ -103,14 +104,14 @@ static void keep(struct loading *l, const struct past_kept *kept, const struct s
         save(l);
 }
 
-static int judge(struct series_past *s, struct past_kept *kept, struct loading *l,
-                 const struct series_entry *entry, const struct past_options *options,
+static int judge(struct series_history *s, struct history_kept *kept, struct loading *l,
+                 const struct series_entry *entry, const struct history_options *options,
                  struct arena *scratch, struct error *err)
 {
     const struct common_mode *common;
     if (common_mode_of(&common, l, entry->device_uuid, err) ||
-        past_kept_judge(s, kept, l->store, entry, common, options, l->newest_key, scratch,
-                        &l->set->arena, err))
+        history_kept_judge(s, kept, l->store, entry, common, options, l->newest_key, scratch,
+                           &l->set->arena, err))
         return -1;
     if (options->keeps)
         keep(l, kept, entry);
@@ -121,9 +122,9 @@ static int load_one(struct loading *l, size_t index, struct error *err)
 {
     struct history_set *set = l->set;
     const struct series_entry *entry = &l->entries[index];
-    struct series_past *s = &set->series[set->count];
-    struct past_options options = past_defaults;
-    struct past_kept kept = {0};
+    struct series_history *s = &set->series[set->count];
+    struct history_options options = history_defaults;
+    struct history_kept kept = {0};
     struct arena scratch = {0};
     bool found = false;
     int status = 0;
@@ -132,14 +133,14 @@ static int load_one(struct loading *l, size_t index, struct error *err)
     options.query =
         (struct history_query){.limit = l->wanted->points, .comparisons = l->wanted->comparisons};
     if (options.keeps)
-        status =
-            past_kept_find(s, &kept, &found, l->store, entry, &options, &scratch, &set->arena, err);
+        status = history_kept_find(s, &kept, &found, l->store, entry, &options, &scratch,
+                                   &set->arena, err);
     if (status == 0 && !found)
         status = judge(s, &kept, l, entry, &options, &scratch, err);
     if (status == 0) {
-        if (l->wanted->nights)
-            nights_add(l->wanted->nights, s->series, &s->past);
-        past_forget(s);
+        if (l->wanted->accuracy)
+            accuracy_history_add(l->wanted->accuracy, s->series, &s->stored);
+        history_forget(s);
         if (set->judgements)
             set->judgements[set->count] = kept.judgement;
         set->count++;
@@ -184,10 +185,10 @@ static int load_all(struct loading *l, const char *epochs_path, struct error *er
             return -1;
     }
     save(l);
-    past_attribute(set->series, set->count);
-    if (l->wanted->nights)
-        nights_settle(l->wanted->nights);
-    return past_devices(set->series, set->count, l->store, &set->arena, err);
+    history_attribute(set->series, set->count);
+    if (l->wanted->accuracy)
+        accuracy_history_settle(l->wanted->accuracy);
+    return history_devices(set->series, set->count, l->store, &set->arena, err);
 }
 
 int history_load(struct history_set *out, struct store *store, const struct history_wanted *wanted,
@@ -230,8 +231,8 @@ int history_marks(struct report_change **out, size_t *count, struct store *store
         return -1;
     *out = arena_alloc(arena, (kept.change_count + 1) * sizeof(**out));
     *count = 0;
-    for (size_t i = 0; past_kept_believed(&kept) && i < kept.change_count; i++) {
-        const struct past_change *c = &kept.changes[i];
+    for (size_t i = 0; history_kept_believed(&kept) && i < kept.change_count; i++) {
+        const struct history_change *c = &kept.changes[i];
         const size_t at = place_of(shown, c->at.id);
         if (!c->newest && at > 0 && at < shown->count)
             (*out)[(*count)++] = (struct report_change){at, c->change.size, c->change.evidence};

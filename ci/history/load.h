@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one way from a store to the past of its series: which series, each read, judged (judge.h) and
-// dropped again, then all of them looked at together. `history`, `site` and the report of a run say
-// the same of a series because they all ask here.
+// The one way from a store to the history of its series: which series, each read, judged (judge.h)
+// and dropped again, then all of them looked at together. `history`, `site` and the report of a run
+// say the same of a series because they all ask here.
 #ifndef PLUMB_HISTORY_LOAD_H
 #define PLUMB_HISTORY_LOAD_H
 
-#include "ci/history/nights.h"
-#include "ci/history/past_kept.h"
+#include "ci/history/accuracy_history.h"
+#include "ci/history/history_kept.h"
 #include "reports/report.h"
 
 struct history_wanted {
@@ -18,13 +18,13 @@ struct history_wanted {
     // Needs all points and no comparisons. A store that takes nothing (full, or busy for long) is
     // complained of on standard error and does not stop it.
     bool keeps;
-    struct nights
-        *nights; // NULL, or collects the models' accuracy of what was read; not with keeps
+    struct accuracy_history
+        *accuracy; // NULL, or collects the models' accuracy of what was read; not with keeps
 };
 
 // Every series that is wanted, with its changes; points and values are gone (NULL).
 struct history_set {
-    struct series_past *series;
+    struct series_history *series;
     struct judgement *judgements; // one per series; without `keeps` NULL
     size_t count, known;          // known: in the store
     struct epoch_list epochs;

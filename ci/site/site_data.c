@@ -10,7 +10,7 @@
 
 enum {
     ALARMS_SHOWN = 100,
-    NIGHTS_SHOWN = 1000, // newest runs whose accuracy is shown
+    ACCURACY_SHOWN = 1000, // newest runs whose accuracy is shown
 };
 
 enum cause site_cause(enum attribution attribution)
@@ -27,7 +27,7 @@ enum cause site_cause(enum attribution attribution)
     }
 }
 
-static const char *site_sentence(const struct past_change *c, struct arena *arena)
+static const char *site_sentence(const struct history_change *c, struct arena *arena)
 {
     const char *direction = c->change.size > 0 ? "slower" : "faster";
     const char *why = c->what ? c->what : attribution_name(c->attribution);
@@ -41,10 +41,10 @@ static const char *site_sentence(const struct past_change *c, struct arena *aren
 }
 
 // The change that brought the series to where it is against the accepted state; NULL: none did.
-static const struct past_change *change_since(const struct series_past *s)
+static const struct history_change *change_since(const struct series_history *s)
 {
     for (size_t i = s->change_count; i-- > 0;) {
-        const struct past_change *c = &s->changes[i];
+        const struct history_change *c = &s->changes[i];
         if (c->change.index > s->since && (c->change.size > 0) == (s->creep.size > 0))
             return c;
     }
@@ -58,9 +58,9 @@ uint64_t site_mix(uint64_t hash, uint64_t value)
 }
 
 // All that `load` gives follows from the points, the epochs and the changes.
-static uint64_t revision_of(const struct series_past *s)
+static uint64_t revision_of(const struct series_history *s)
 {
-    uint64_t hash = site_mix(s->past.count, (uint64_t)s->newest.run_id);
+    uint64_t hash = site_mix(s->stored.count, (uint64_t)s->newest.run_id);
     hash = site_mix(hash, s->since);
     hash = site_mix(hash, s->epoch ? (uint64_t)s->epoch->when_s : 0);
     for (size_t i = 0; i < s->change_count; i++)
@@ -80,11 +80,11 @@ static uint64_t revision_of(const struct series_past *s)
 static const double widest = 0.06;
 
 // The sum of the confirmed changes since the accepted state.
-static double found_since(const struct series_past *s)
+static double found_since(const struct series_history *s)
 {
     double sum = 0;
     for (size_t i = 0; i < s->change_count; i++) {
-        const struct past_change *c = &s->changes[i];
+        const struct history_change *c = &s->changes[i];
         if (c->change.index > s->since && !c->newest)
             sum += c->change.size;
     }
@@ -93,28 +93,29 @@ static double found_since(const struct series_past *s)
 
 // Ten scattered points may not say where a series is now while the segmentation of all of them is
 // sure that it moved, and they do not contradict it: then it moved.
-static enum verdict_kind kind_of(const struct series_past *s)
+static enum verdict_kind kind_of(const struct series_history *s)
 {
     double size = s->creep.size, found = found_since(s);
     if (!isfinite(s->creep.low))
         return VERDICT_NEW;
     bool wide = s->creep.high - s->creep.low > widest;
-    bool agree = fmin(fabs(size), fabs(found)) > past_defaults.margin && (size > 0) == (found > 0);
+    bool agree =
+        fmin(fabs(size), fabs(found)) > history_defaults.margin && (size > 0) == (found > 0);
     if (!s->creep.moved && !(wide && agree))
         return wide ? VERDICT_UNDECIDED : VERDICT_SAME;
     return size > 0 ? VERDICT_SLOWER : VERDICT_FASTER;
 }
 
-static void fill_series(struct site_series *out, const struct series_past *s, size_t device,
+static void fill_series(struct site_series *out, const struct series_history *s, size_t device,
                         struct arena *arena)
 {
     *out = (struct site_series){.kernel = s->series->kernel,
                                 .problem = s->series->problem,
                                 .device = device,
                                 .revision = revision_of(s),
-                                .points = s->past.count,
+                                .points = s->stored.count,
                                 .newest_s = s->newest.time_s,
-                                .time_ns = s->past.count ? s->newest.time_ns : NAN,
+                                .time_ns = s->stored.count ? s->newest.time_ns : NAN,
                                 .clock_hz = s->newest.clock_hz,
                                 .predicted_ns = s->newest.predicted_ns,
                                 .bound = s->newest.bound,
@@ -122,7 +123,7 @@ static void fill_series(struct site_series *out, const struct series_past *s, si
                                 .log_ratio = NAN,
                                 .lower = NAN,
                                 .upper = NAN};
-    if (s->past.count && isfinite(s->creep.low)) {
+    if (s->stored.count && isfinite(s->creep.low)) {
         out->log_ratio = s->creep.size;
         out->lower = s->creep.low;
         out->upper = s->creep.high;
@@ -130,7 +131,7 @@ static void fill_series(struct site_series *out, const struct series_past *s, si
     memcpy(out->spark, s->recent, sizeof(out->spark));
     out->spark_count = s->recent_count;
     if (out->kind == VERDICT_NEW)
-        out->sentence = arena_printf(arena, "%zu measured so far, too few to say", s->past.count);
+        out->sentence = arena_printf(arena, "%zu measured so far, too few to say", s->stored.count);
     if (out->kind == VERDICT_UNDECIDED)
         out->sentence = "its newest times scatter too much to say";
     if (s->replaced_by)
@@ -138,7 +139,7 @@ static void fill_series(struct site_series *out, const struct series_past *s, si
             arena_printf(arena, "no more measured: %s took its device's place", s->replaced_by);
     if (out->kind != VERDICT_SLOWER && out->kind != VERDICT_FASTER)
         return;
-    const struct past_change *c = change_since(s);
+    const struct history_change *c = change_since(s);
     if (c) {
         out->cause = site_cause(c->attribution);
         out->since = c->at.id;
@@ -193,9 +194,9 @@ static void fill_alarms(struct site_data *data)
     struct site_alarm *alarms = arena_alloc(arena, total * sizeof(*alarms));
     total = 0;
     for (size_t i = 0; i < data->set.count; i++) {
-        const struct series_past *s = &data->set.series[i];
+        const struct series_history *s = &data->set.series[i];
         for (size_t k = 0; k < s->change_count; k++) {
-            const struct past_change *c = &s->changes[k];
+            const struct history_change *c = &s->changes[k];
             struct site_alarm *a = &alarms[total++];
             *a = (struct site_alarm){.series = i,
                                      .kind = c->change.size > 0 ? VERDICT_SLOWER : VERDICT_FASTER,
@@ -210,7 +211,7 @@ static void fill_alarms(struct site_data *data)
     data->site.alarm_count = total < ALARMS_SHOWN ? total : ALARMS_SHOWN;
     data->site.alarms = alarms;
     for (size_t i = 0; i < data->site.alarm_count; i++) {
-        const struct series_past *s = &data->set.series[alarms[i].series];
+        const struct series_history *s = &data->set.series[alarms[i].series];
         for (size_t k = 0; k < s->change_count; k++) {
             if (strcmp(s->changes[k].at.id, alarms[i].commit) == 0)
                 alarms[i].sentence = site_sentence(&s->changes[k], arena);
@@ -224,10 +225,10 @@ static int load_series(struct site_data *out, const char *epochs_path, bool keep
                        struct error *err)
 {
     const struct history_wanted wanted = {
-        .points = out->points, .keeps = keeps, .nights = keeps ? NULL : &out->nights};
+        .points = out->points, .keeps = keeps, .accuracy = keeps ? NULL : &out->accuracy};
     if (history_load(&out->set, out->store, &wanted, epochs_path, err))
         return -1;
-    return keeps ? nights_kept(&out->nights, out->store, NIGHTS_SHOWN, err) : 0;
+    return keeps ? accuracy_history_kept(&out->accuracy, out->store, ACCURACY_SHOWN, err) : 0;
 }
 
 int site_data_load(struct site_data *out, struct store *store, const char *epochs_path,
@@ -241,7 +242,7 @@ int site_data_load(struct site_data *out, struct store *store, const char *epoch
     struct device *devices = find_devices(out);
     struct site_series *series = arena_alloc(arena, out->set.count * sizeof(*series));
     for (size_t i = 0; i < out->set.count; i++) {
-        const struct series_past *s = &out->set.series[i];
+        const struct series_history *s = &out->set.series[i];
         fill_series(&series[i], s, site_device_index(&out->site, s->series->device_uuid), arena);
         if (out->set.judgements)
             series[i].revision =
@@ -265,5 +266,5 @@ int site_data_load(struct site_data *out, struct store *store, const char *epoch
 void site_data_free(struct site_data *data)
 {
     history_free(&data->set);
-    nights_free(&data->nights);
+    accuracy_history_free(&data->accuracy);
 }

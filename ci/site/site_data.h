@@ -5,9 +5,9 @@
 #ifndef PLUMB_SITE_DATA_H
 #define PLUMB_SITE_DATA_H
 
+#include "ci/history/accuracy_history.h"
+#include "ci/history/history_kept.h"
 #include "ci/history/load.h"
-#include "ci/history/nights.h"
-#include "ci/history/past_kept.h"
 #include "reports/site/site.h"
 
 struct site_place { // of the series with this key in the store
@@ -18,7 +18,7 @@ struct site_data {
     struct store *store;
     struct site site; // ready for site_write() as long as this struct stays where it is
     struct history_set set;
-    struct nights nights;
+    struct accuracy_history accuracy;
     struct site_place *places; // all series by key
     size_t points;
 };
@@ -38,7 +38,7 @@ uint64_t site_mix(uint64_t hash, uint64_t value);
 // One series for its page (site->load).
 int site_detail_load(struct site_detail *out, size_t index, void *context, struct arena *arena,
                      struct error *err);
-void site_fill_accuracy(struct site_data *data); // data->site.accuracy, of data->nights
+void site_fill_accuracy(struct site_data *data); // data->site.accuracy, of data->accuracy
 size_t site_device_index(const struct site *site, const char *uuid); // SIZE_MAX: unknown
 enum cause site_cause(enum attribution attribution);
 #endif

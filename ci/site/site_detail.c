@@ -39,29 +39,29 @@ static void fill_points(struct site_detail *out, const struct chart_point *point
 
 // The newest data->points of them, thinned before their samples are read.
 static int read_points(struct chart_point **out, size_t *count, struct site_data *data,
-                       const struct series_past *s, struct arena *arena, struct error *err)
+                       const struct series_history *s, struct arena *arena, struct error *err)
 {
     const struct series_entry *e = s->series;
     const struct series series = {e->kernel, &e->problem, e->device_uuid};
     const struct history_query query = {.limit = data->points};
-    struct past past;
+    struct stored_points stored;
     struct history all = {0};
     int status = 0;
-    if (store_past(&past, data->store, &series, &query, arena, err))
+    if (store_points(&stored, data->store, &series, &query, arena, err))
         return -1;
-    if (past.count < s->past.count)
+    if (stored.count < s->stored.count)
         return error_set(err,
                          "%s: points of %s are gone while the site was written; write it again",
                          store_path(data->store), e->kernel);
-    past.count = s->past.count; // a run may have been saved since
-    all.points = arena_alloc(arena, past.count * sizeof(*all.points));
-    all.count = past.count;
-    for (size_t i = 0; i < past.count; i++)
-        all.points[i].time_ns = past.points[i].time_ns;
+    stored.count = s->stored.count; // a run may have been saved since
+    all.points = arena_alloc(arena, stored.count * sizeof(*all.points));
+    all.count = stored.count;
+    for (size_t i = 0; i < stored.count; i++)
+        all.points[i].time_ns = stored.points[i].time_ns;
     size_t *shown = series_thin(&all, SERIES_CHART_POINTS, count);
     *out = arena_alloc(arena, *count * sizeof(**out));
     for (size_t i = 0; status == 0 && i < *count; i++) {
-        const struct past_point *p = &past.points[shown[i]];
+        const struct stored_point *p = &stored.points[shown[i]];
         struct chart_point *to = &(*out)[i];
         *to = (struct chart_point){.index = shown[i],
                                    .time_s = p->time_s,
@@ -77,7 +77,7 @@ static int read_points(struct chart_point **out, size_t *count, struct site_data
 // ---- changes ------------------------------------------------------------------------------------
 
 // What the cause alone does not say.
-static const char *why(const struct past_change *c)
+static const char *why(const struct history_change *c)
 {
     const char *name = attribution_name(c->attribution);
     if (c->what)
@@ -85,11 +85,12 @@ static const char *why(const struct past_change *c)
     return strcmp(name, cause_name(site_cause(c->attribution))) == 0 ? NULL : name;
 }
 
-static void fill_breaks(struct site_detail *out, const struct series_past *s, struct arena *arena)
+static void fill_breaks(struct site_detail *out, const struct series_history *s,
+                        struct arena *arena)
 {
     struct site_break *breaks = arena_alloc(arena, s->break_count * sizeof(*breaks));
     for (size_t i = 0; i < s->break_count; i++) {
-        const struct past_break *b = &s->breaks[i];
+        const struct history_break *b = &s->breaks[i];
         breaks[i] = (struct site_break){.index = b->index,
                                         .time_s = b->at.time_s,
                                         .what = b->what,
@@ -103,11 +104,12 @@ static void fill_breaks(struct site_detail *out, const struct series_past *s, st
 }
 
 // As they were attributed among all series.
-static void fill_changes(struct site_detail *out, const struct series_past *s, struct arena *arena)
+static void fill_changes(struct site_detail *out, const struct series_history *s,
+                         struct arena *arena)
 {
     struct site_change *changes = arena_alloc(arena, s->change_count * sizeof(*changes));
     for (size_t i = 0; i < s->change_count; i++) {
-        const struct past_change *c = &s->changes[i];
+        const struct history_change *c = &s->changes[i];
         changes[i] = (struct site_change){.index = c->change.index,
                                           .first = c->change.earliest,
                                           .last = c->change.latest,
@@ -171,8 +173,8 @@ static void fill_spans(struct site_detail *out, const struct ws_pipeline *w,
 }
 
 // Kernels that buffer no stages have no pipeline, devices without a shipped profile none we know.
-static void fill_pipeline(struct site_detail *out, const struct series_past *s, const char *profile,
-                          struct arena *arena)
+static void fill_pipeline(struct site_detail *out, const struct series_history *s,
+                          const char *profile, struct arena *arena)
 {
     struct error ignored;
     struct ws_pipeline w;
@@ -194,16 +196,16 @@ int site_detail_load(struct site_detail *out, size_t index, void *context, struc
                      struct error *err)
 {
     struct site_data *data = context;
-    const struct series_past *s = &data->set.series[index];
+    const struct series_history *s = &data->set.series[index];
     const struct series_entry *e = s->series;
     const struct series series = {e->kernel, &e->problem, e->device_uuid};
-    struct site_detail detail = {.total = s->past.count};
+    struct site_detail detail = {.total = s->stored.count};
     struct chart_point *points = NULL;
     struct result result;
     size_t count = 0;
     bool found;
-    int status = data->set.judgements ? past_kept_chart(&points, &count, data->store, e,
-                                                        &data->set.judgements[index], arena, err)
+    int status = data->set.judgements ? history_kept_chart(&points, &count, data->store, e,
+                                                           &data->set.judgements[index], arena, err)
                                       : read_points(&points, &count, data, s, arena, err);
     if (status ||
         store_find_result(&result, &found, data->store, s->newest.run_id, &series, arena, err))

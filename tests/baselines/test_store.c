@@ -117,10 +117,10 @@ static void newer_version_of_a_model_wins_and_the_older_stays(void **state)
     assert_true(is_there);
     assert_string_equal(found.verdict.version, "2");
     assert_string_equal(found.prediction.version, "2");
-    struct past past;
+    struct stored_points stored;
     const struct history_query query = {.comparisons = true};
-    assert_ok(store_past(&past, f->store, &series, &query, &f->arena, &err), &err);
-    assert_true(past.points[0].predicted_ns == 4321);
+    assert_ok(store_points(&stored, f->store, &series, &query, &f->arena, &err), &err);
+    assert_true(stored.points[0].predicted_ns == 4321);
     run_free(&run);
 }
 

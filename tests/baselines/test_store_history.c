@@ -125,52 +125,52 @@ static void history_is_in_order_of_commits_not_of_runs(void **state)
     // 2 is measured again, 101 is back-filled late.
     const unsigned numbers[] = {1, 3, 2, 102, 101, 2, 100};
     int64_t ids[ARRAY_COUNT(numbers)];
-    struct past past;
+    struct stored_points stored;
     struct series series = save_history(f, numbers, ARRAY_COUNT(numbers), ids);
     struct history_query query = {0};
-    assert_ok(store_past(&past, f->store, &series, &query, &f->arena, &err), &err);
+    assert_ok(store_points(&stored, f->store, &series, &query, &f->arena, &err), &err);
     const unsigned order[] = {1, 2, 2, 3, 100, 101, 102};
-    assert_int_equal(past.count, ARRAY_COUNT(order));
+    assert_int_equal(stored.count, ARRAY_COUNT(order));
     for (size_t i = 0; i < ARRAY_COUNT(order); i++) {
-        assert_int_equal(past.points[i].time_s, 1700000000 + 3600 * (int64_t)order[i]);
-        const int64_t code = past.points[i].code;
-        assert_int_equal(i > 0 && code && code == past.points[i - 1].code, i == 2 || i > 4);
-        assert_true(past.points[i].time_ns > 0 && past.points[i].predicted_ns > 0);
+        assert_int_equal(stored.points[i].time_s, 1700000000 + 3600 * (int64_t)order[i]);
+        const int64_t code = stored.points[i].code;
+        assert_int_equal(i > 0 && code && code == stored.points[i - 1].code, i == 2 || i > 4);
+        assert_true(stored.points[i].time_ns > 0 && stored.points[i].predicted_ns > 0);
     }
     query = (struct history_query){.limit = 2};
-    assert_ok(store_past(&past, f->store, &series, &query, &f->arena, &err), &err);
-    assert_int_equal(past.count, 2);
-    assert_int_equal(past.points[1].time_s, 1700000000 + 3600 * 102);
+    assert_ok(store_points(&stored, f->store, &series, &query, &f->arena, &err), &err);
+    assert_int_equal(stored.count, 2);
+    assert_int_equal(stored.points[1].time_s, 1700000000 + 3600 * 102);
     query = (struct history_query){.until_s = 1700000000 + 3600 * 3, .except_run = ids[1]};
-    assert_ok(store_past(&past, f->store, &series, &query, &f->arena, &err), &err);
-    assert_int_equal(past.count, 3);
+    assert_ok(store_points(&stored, f->store, &series, &query, &f->arena, &err), &err);
+    assert_int_equal(stored.count, 3);
 }
 
 static void history_leaves_out_comparisons_failures_and_other_series(void **state)
 {
     struct open_store *f = *state;
     struct error err = {0};
-    struct past past;
+    struct stored_points stored;
     struct run run;
     make_run(&run, RUN_GATE, 5, 1, 1);
     save_whole_run(f->store, &run);
     const struct series series = {arena_strdup(&f->arena, run.results[0].kernel),
                                   &run.results[0].problem, "GPU-00000000-0001"};
     struct history_query query = {0};
-    assert_ok(store_past(&past, f->store, &series, &query, &f->arena, &err), &err);
-    assert_int_equal(past.count, 0);
+    assert_ok(store_points(&stored, f->store, &series, &query, &f->arena, &err), &err);
+    assert_int_equal(stored.count, 0);
     query.comparisons = true;
-    assert_ok(store_past(&past, f->store, &series, &query, &f->arena, &err), &err);
-    assert_int_equal(past.count, 1);
+    assert_ok(store_points(&stored, f->store, &series, &query, &f->arena, &err), &err);
+    assert_int_equal(stored.count, 1);
     struct run wrong;
     make_run(&wrong, RUN_MEASURE, 6, 1, 1);
     wrong.results[0].head.state = MEASURED_WRONG;
     save_whole_run(f->store, &wrong);
-    assert_ok(store_past(&past, f->store, &series, &query, &f->arena, &err), &err);
-    assert_int_equal(past.count, 1);
+    assert_ok(store_points(&stored, f->store, &series, &query, &f->arena, &err), &err);
+    assert_int_equal(stored.count, 1);
     const struct series unknown = {"nothing", &run.results[0].problem, "GPU-00000000-0001"};
-    assert_ok(store_past(&past, f->store, &unknown, &query, &f->arena, &err), &err);
-    assert_int_equal(past.count, 0);
+    assert_ok(store_points(&stored, f->store, &unknown, &query, &f->arena, &err), &err);
+    assert_int_equal(stored.count, 0);
     run_free(&run);
     run_free(&wrong);
 }

@@ -22,16 +22,16 @@ static void smallest_table_imports_as_a_history(void **state)
                                "gemm,64x64x64,aaaaaaa,100,9999,again\n"
                                "other,8x8x8,ccccccc,200,5,\n";
     struct problem problem;
-    struct past past;
+    struct stored_points stored;
     const struct history_query query = {0};
     assert_ok(import_text(f->store, text, strlen(text), IMPORT_CSV, NULL, &err), &err);
     assert_ok(problem_parse(&problem, "64x64x64", &err), &err);
     const struct series series = {"gemm", &problem, "imported"};
-    assert_ok(store_past(&past, f->store, &series, &query, &f->arena, &err), &err);
-    assert_int_equal(past.count, 3);
+    assert_ok(store_points(&stored, f->store, &series, &query, &f->arena, &err), &err);
+    assert_int_equal(stored.count, 3);
     const double times[] = {1000.5, 1020, 1010};
     for (size_t i = 0; i < 3; i++)
-        assert_true(past.points[i].time_ns == times[i]);
+        assert_true(stored.points[i].time_ns == times[i]);
 }
 
 static void bad_tables_are_refused_with_their_line(void **state)
@@ -184,12 +184,12 @@ static void nvbench_file_imports_as_series(void **state)
     assert_string_equal(series[0].device_name, "NVIDIA H200");
     const struct series one = {series[1].kernel, &series[1].problem, series[1].device_uuid};
     const struct history_query query = {0};
-    struct past past;
-    assert_ok(store_past(&past, f->store, &one, &query, &f->arena, &err), &err);
-    assert_int_equal(past.count, 1);
+    struct stored_points stored;
+    assert_ok(store_points(&stored, f->store, &one, &query, &f->arena, &err), &err);
+    assert_int_equal(stored.count, 1);
     assert_int_equal(series[1].problem.m, 512); // in order of text: 1024, 512
-    assert_true(fabs(past.points[0].time_ns - 250000) < 1e-6);
-    assert_true(past.points[0].clock_hz == 1.7e9);
+    assert_true(fabs(stored.points[0].time_ns - 250000) < 1e-6);
+    assert_true(stored.points[0].clock_hz == 1.7e9);
 }
 
 static void bad_nvbench_files_are_refused(void **state)

@@ -42,28 +42,29 @@ static struct store *scene_store(const char *name, const struct scene *scene)
 }
 
 // The past of every series, attributed together.
-static struct series_past *look(struct store *store, const struct epoch_list *epochs)
+static struct series_history *look(struct store *store, const struct epoch_list *epochs)
 {
     size_t count;
     struct series_entry *entries;
     struct common_mode around;
-    struct past_options options = past_defaults;
+    struct history_options options = history_defaults;
     options.epochs = epochs;
     assert_int_equal(store_list_series(&entries, &count, store, &arena, &err), 0);
-    assert_int_equal(past_common_mode(&around, store, entries, count, "GPU-1", 0, &arena, &err), 0);
+    assert_int_equal(history_common_mode(&around, store, entries, count, "GPU-1", 0, &arena, &err),
+                     0);
     assert_int_equal(count, KERNELS);
-    struct series_past *all = arena_alloc(&arena, count * sizeof(*all));
+    struct series_history *all = arena_alloc(&arena, count * sizeof(*all));
     for (size_t i = 0; i < count; i++) {
-        struct past_kept kept = {0};
-        assert_int_equal(past_kept_judge(&all[i], &kept, store, &entries[i], &around, &options,
-                                         INT64_MAX, &arena, &arena, &err),
+        struct history_kept kept = {0};
+        assert_int_equal(history_kept_judge(&all[i], &kept, store, &entries[i], &around, &options,
+                                            INT64_MAX, &arena, &arena, &err),
                          0);
     }
-    past_attribute(all, count);
+    history_attribute(all, count);
     return all;
 }
 
-static const struct series_past *kernel_of(const struct series_past *all)
+static const struct series_history *kernel_of(const struct series_history *all)
 {
     for (size_t i = 0; i < KERNELS; i++) {
         if (strcmp(all[i].series->kernel, "kernel") == 0)
@@ -73,18 +74,18 @@ static const struct series_past *kernel_of(const struct series_past *all)
     return NULL;
 }
 
-static const struct series_past *kernel_in(const char *name, const struct scene *scene)
+static const struct series_history *kernel_in(const char *name, const struct scene *scene)
 {
     struct store *store = scene_store(name, scene);
-    const struct series_past *s = kernel_of(look(store, NULL));
+    const struct series_history *s = kernel_of(look(store, NULL));
     store_close(store);
     return s;
 }
 
-static void expect_step(const struct series_past *s, const char *commit, double size)
+static void expect_step(const struct series_history *s, const char *commit, double size)
 {
     assert_int_equal(s->change_count, 1);
-    const struct past_change *c = &s->changes[0];
+    const struct history_change *c = &s->changes[0];
     assert_true(strcmp(c->earliest.id, commit) <= 0 && strcmp(commit, c->latest.id) <= 0);
     assert_true(fabs(c->change.size - size) < 0.004);
     assert_true(c->change.size_low < size && size < c->change.size_high);
@@ -96,7 +97,7 @@ static const char *step_id = "aaaa000000000000000000000000000000000040";
 static void step_of_a_kernel_is_its_own(void **state)
 {
     (void)state;
-    const struct series_past *s = kernel_in("step.db", &(struct scene){.step = 0.03});
+    const struct series_history *s = kernel_in("step.db", &(struct scene){.step = 0.03});
     expect_step(s, step_id, 0.03);
     assert_true(s->against_model && s->common_mode && s->creep.moved);
     assert_true(fabs(s->creep.size - 0.03) < 0.005);
@@ -118,8 +119,8 @@ static void what_the_controls_show_is_taken_off(void **state)
 }
 
 // All series of a store, devices included; the caller frees and closes.
-static struct series_past *with_devices(struct history_set *set, const char *name,
-                                        const struct scene *scene, const char *uuid)
+static struct series_history *with_devices(struct history_set *set, const char *name,
+                                           const struct scene *scene, const char *uuid)
 {
     struct store *store = scene_store(name, scene);
     const struct history_wanted all = {0};
@@ -139,8 +140,8 @@ static void card_that_took_anothers_place_is_a_break(void **state)
     (void)state;
     struct history_set set;
     const struct scene scene = {.common = 0.02, .step = 0.01, .card = "GPU-2", .driver = true};
-    const struct series_past *s = with_devices(&set, "card.db", &scene, "GPU-2");
-    assert_int_equal(s->past.count, COMMITS - STEP);
+    const struct series_history *s = with_devices(&set, "card.db", &scene, "GPU-2");
+    assert_int_equal(s->stored.count, COMMITS - STEP);
     assert_int_equal(s->change_count, 0);
     assert_int_equal(s->break_count, 1);
     assert_true(s->breaks[0].device && s->breaks[0].index == 0);
@@ -170,7 +171,7 @@ static void what_the_old_card_did_before_is_not_the_new_ones(void **state)
     store_close(store);
     size_t found = 0;
     for (size_t i = 0; i < set.count; i++) {
-        const struct series_past *s = &set.series[i];
+        const struct series_history *s = &set.series[i];
         if (strcmp(s->series->device_uuid, "GPU-2") != 0)
             continue;
         assert_int_equal(s->break_count, 1);
@@ -187,7 +188,7 @@ static void cards_that_take_turns_replace_nobody(void **state)
     (void)state;
     struct history_set set;
     const struct scene turns = {.card = "GPU-2", .turns = true};
-    const struct series_past *s = with_devices(&set, "turns.db", &turns, "GPU-2");
+    const struct series_history *s = with_devices(&set, "turns.db", &turns, "GPU-2");
     assert_int_equal(s->break_count, 0);
     assert_null(s->replaced_by);
     history_free(&set);
@@ -202,7 +203,7 @@ static void a_step_of_all_kernels_is_the_devices(void **state)
 {
     (void)state;
     const struct scene scene = {.common = 0.05, .no_controls = true};
-    const struct series_past *s = kernel_in("all.db", &scene);
+    const struct series_history *s = kernel_in("all.db", &scene);
     expect_step(s, step_id, 0.05);
     assert_false(s->common_mode);
     assert_int_equal(s->changes[0].attribution, ATTRIBUTION_ENVIRONMENT);
@@ -211,7 +212,7 @@ static void a_step_of_all_kernels_is_the_devices(void **state)
 static void steps_at_a_new_driver_are_the_drivers(void **state)
 {
     (void)state;
-    const struct series_past *s =
+    const struct series_history *s =
         kernel_in("driver.db", &(struct scene){.step = 0.03, .driver = true});
     expect_step(s, step_id, 0.03);
     assert_int_equal(s->changes[0].attribution, ATTRIBUTION_BREAK);
@@ -224,7 +225,7 @@ static void step_at_a_new_version_of_the_model_is_the_models(void **state)
 {
     (void)state;
     const struct scene scene = {.remodel = true, .keep_code = true};
-    const struct series_past *s = kernel_in("model.db", &scene);
+    const struct series_history *s = kernel_in("model.db", &scene);
     expect_step(s, step_id, log(1.2 / 1.25));
     assert_int_equal(s->changes[0].attribution, ATTRIBUTION_MODEL);
     assert_true(s->changes[0].model_changed && !s->changes[0].code_changed);
@@ -234,7 +235,7 @@ static void step_at_a_new_version_of_the_model_is_the_models(void **state)
 static void the_same_code_cannot_be_the_cause(void **state)
 {
     (void)state;
-    const struct series_past *s =
+    const struct series_history *s =
         kernel_in("code.db", &(struct scene){.step = 0.03, .keep_code = true});
     assert_int_equal(s->changes[0].attribution, ATTRIBUTION_ENVIRONMENT);
 }
@@ -243,12 +244,12 @@ static void gaps_and_repeated_measurements_hide_no_step(void **state)
 {
     (void)state;
     const struct scene gaps = {.step = 0.03, .gaps = true};
-    const struct series_past *s = kernel_in("gaps.db", &gaps); // 40 % 3 == 1: it is not measured
+    const struct series_history *s = kernel_in("gaps.db", &gaps); // 40 % 3 == 1: it is not measured
     assert_int_equal(s->change_count, 1);
     assert_string_equal(s->changes[0].at.id, "aaaa000000000000000000000000000000000041");
     const struct scene repeated = {.step = 0.03, .repeat = 2};
     s = kernel_in("repeated.db", &repeated);
-    assert_int_equal(s->past.count, 3 * COMMITS);
+    assert_int_equal(s->stored.count, 3 * COMMITS);
     expect_step(s, step_id, 0.03);
     assert_true(s->changes[0].commits <= 2); // commits, not measurements
 }
@@ -269,7 +270,7 @@ static void clocks_that_stand_or_go_back_hide_no_step(void **state)
     (void)state;
     expect_step(kernel_in("stand.db", &(struct scene){.step = 0.03, .time = no_clock}), step_id,
                 0.03);
-    const struct series_past *s =
+    const struct series_history *s =
         kernel_in("back.db", &(struct scene){.step = 0.03, .time = clock_that_goes_back});
     expect_step(s, step_id, 0.03);
     assert_string_equal(s->changes[0].at.id, step_id);
@@ -279,11 +280,11 @@ static void clocks_that_stand_or_go_back_hide_no_step(void **state)
 static void history_follows_ancestry_not_clocks(void **state)
 {
     (void)state;
-    const struct series_past *s = kernel_in(
+    const struct series_history *s = kernel_in(
         "parents.db", &(struct scene){.step = 0.03, .time = clock_that_goes_back, .parents = true});
-    assert_int_equal(s->past.count, COMMITS);
+    assert_int_equal(s->stored.count, COMMITS);
     for (int i = 1; i < COMMITS; i++)
-        assert_true(strcmp(s->past.points[i - 1].commit, s->past.points[i].commit) < 0);
+        assert_true(strcmp(s->stored.points[i - 1].commit, s->stored.points[i].commit) < 0);
     assert_string_equal(s->changes[0].at.id, step_id);
 }
 
@@ -294,15 +295,15 @@ static void the_past_of_a_commit_is_its_ancestors(void **state)
     (void)state;
     const struct scene scene = {.step = 0.03, .time = clock_that_goes_back, .parents = true};
     struct store *store = scene_store("until.db", &scene);
-    const struct series_past *s = kernel_of(look(store, NULL));
+    const struct series_history *s = kernel_of(look(store, NULL));
     const struct series series = {s->series->kernel, &s->series->problem, s->series->device_uuid};
-    const struct history_query query = {.until = s->past.points[45].commit};
-    struct past past;
-    assert_int_equal(store_past(&past, store, &series, &query, &arena, &err), 0);
-    assert_int_equal(past.count, 46);
+    const struct history_query query = {.until = s->stored.points[45].commit};
+    struct stored_points stored;
+    assert_int_equal(store_points(&stored, store, &series, &query, &arena, &err), 0);
+    assert_int_equal(stored.count, 46);
     const struct history_query unknown = {.until = "ffff"};
-    assert_int_equal(store_past(&past, store, &series, &unknown, &arena, &err), 0);
-    assert_int_equal(past.count, COMMITS);
+    assert_int_equal(store_points(&stored, store, &series, &unknown, &arena, &err), 0);
+    assert_int_equal(stored.count, COMMITS);
     store_close(store);
 }
 
@@ -312,9 +313,9 @@ static void rewritten_history_counts_as_measured_again(void **state)
     const struct scene scene = {.step = 0.03}, rewritten = {.step = 0.03, .ids = "bbbb"};
     struct store *store = scene_store("rewritten.db", &scene);
     scene_save(store, &rewritten, 30, COMMITS, 9); // the newest half under other ids, same times
-    const struct series_past *s = kernel_of(look(store, NULL));
+    const struct series_history *s = kernel_of(look(store, NULL));
     store_close(store);
-    assert_int_equal(s->past.count, COMMITS + 30);
+    assert_int_equal(s->stored.count, COMMITS + 30);
     assert_int_equal(s->change_count, 1);
     assert_string_equal(s->changes[0].at.id + 4, step_id + 4);
 }
@@ -326,7 +327,7 @@ static void accepted_step_is_no_creep(void **state)
     struct epoch_list epochs = {&epoch, 1};
     text_copy(epoch.commit, sizeof(epoch.commit), step_id);
     struct store *store = scene_store("epoch.db", &(struct scene){.step = 0.03});
-    const struct series_past *s = kernel_of(look(store, &epochs));
+    const struct series_history *s = kernel_of(look(store, &epochs));
     store_close(store);
     assert_ptr_equal(s->epoch, &epoch);
     assert_int_equal(s->since, STEP);
@@ -344,7 +345,7 @@ static void epoch_of_a_commit_that_was_not_measured_begins_when_it_was_accepted(
     text_copy(epoch.commit, sizeof(epoch.commit), "0123456789abcdef");
     epoch.when_s = 1700000000 + 3600 * STEP - 60;
     struct store *store = scene_store("unmeasured.db", &(struct scene){.step = 0.03});
-    const struct series_past *s = kernel_of(look(store, &epochs));
+    const struct series_history *s = kernel_of(look(store, &epochs));
     assert_int_equal(s->since, STEP);
     assert_true(s->since_known && !s->creep.moved);
     epoch.when_s += 3600 * COMMITS;
@@ -360,9 +361,9 @@ static void reading_while_another_writes_gives_whole_runs(void **state)
     struct store *reader = scratch_store(scratch_path(&arena, folder, "shared.db"), STORE_READ);
     assert_int_equal(store_begin_batch(writer, &err), 0);
     scene_save(writer, &scene, COMMITS, COMMITS + 1, 3);
-    assert_int_equal(kernel_of(look(reader, NULL))->past.count, COMMITS);
+    assert_int_equal(kernel_of(look(reader, NULL))->stored.count, COMMITS);
     assert_int_equal(store_commit_batch(writer, &err), 0);
-    assert_int_equal(kernel_of(look(reader, NULL))->past.count, COMMITS + 1);
+    assert_int_equal(kernel_of(look(reader, NULL))->stored.count, COMMITS + 1);
     store_close(reader);
     store_close(writer);
 }

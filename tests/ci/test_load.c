@@ -60,7 +60,7 @@ static void kept_or_not_the_answer_is_one(void **state)
     struct history_set set, fresh;
     load(&set, true);
     load(&fresh, false);
-    const struct series_past *a = &set.series[0], *b = &fresh.series[0];
+    const struct series_history *a = &set.series[0], *b = &fresh.series[0];
     assert_int_equal(a->change_count, b->change_count);
     for (size_t i = 0; i < a->change_count; i++) {
         assert_memory_equal(&a->changes[i].change, &b->changes[i].change, sizeof(struct change));
@@ -81,19 +81,19 @@ static void reports_mark_the_changes_that_are_kept(void **state)
     struct history_set set;
     struct arena arena = {0};
     struct report_change *marks;
-    struct past past;
+    struct stored_points stored;
     size_t count;
     load(&set, true);
     const struct series_entry *e = set.series[0].series;
     const struct series series = {e->kernel, &e->problem, e->device_uuid};
     const struct history_query newest = {.limit = 400};
-    ok(store_past(&past, store, &series, &newest, &arena, &err));
-    struct history_point *points = arena_alloc(&arena, past.count * sizeof(*points));
-    for (size_t i = 0; i < past.count; i++)
-        memcpy(points[i].commit, past.points[i].commit, sizeof(points[i].commit));
-    const struct history shown = {.points = points, .count = past.count};
+    ok(store_points(&stored, store, &series, &newest, &arena, &err));
+    struct history_point *points = arena_alloc(&arena, stored.count * sizeof(*points));
+    for (size_t i = 0; i < stored.count; i++)
+        memcpy(points[i].commit, stored.points[i].commit, sizeof(points[i].commit));
+    const struct history shown = {.points = points, .count = stored.count};
     ok(history_marks(&marks, &count, store, &series, &shown, &arena, &err));
-    const struct past_change *last = &set.series[0].changes[set.series[0].change_count - 1];
+    const struct history_change *last = &set.series[0].changes[set.series[0].change_count - 1];
     assert_int_equal(count, 1); // of three, two lie before the points shown
     assert_string_equal(points[marks[0].index].commit, last->at.id);
     assert_true(marks[0].log_ratio == last->change.size);

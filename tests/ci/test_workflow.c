@@ -166,7 +166,7 @@ static void no_text_from_outside_reaches_a_shell(void **state)
 }
 
 // As the runner does: bash -e, the step's environment, files for output and summary.
-static int run_night(void)
+static int run_accuracy_one(void)
 {
     char *script = xprintf("%s/step.sh", repo.directory);
     FILE *file = fopen(script, "w");
@@ -200,7 +200,7 @@ static bool has(const char *name, const char *text)
 static void the_nights_step_makes_site_output_and_summary(void **state)
 {
     (void)state;
-    assert_int_equal(run_night(), 0);
+    assert_int_equal(run_accuracy_one(), 0);
     assert_true(has("output.txt", "code="));
     assert_true(has("summary.txt", "series"));
     assert_true(has("nightly/site/index.html", "https://example.org/commit/"));
@@ -215,7 +215,7 @@ static void the_next_night_goes_on_from_the_store_it_is_given(void **state)
     char *command = xprintf("cd '%s' && rm -rf nightly output.txt .plumb/cache", repo.directory);
     assert_int_equal(system(command), 0);
     free(command);
-    assert_int_equal(run_night(), 0);
+    assert_int_equal(run_accuracy_one(), 0);
     assert_true(has("step.log", "nothing to do"));
     assert_true(has("nightly/site/index.html", "series"));
 }
@@ -226,7 +226,7 @@ static void a_night_that_cannot_work_fails_the_step(void **state)
     char *command = xprintf("cd '%s' && rm ci/plumb.cfg", repo.directory);
     assert_int_equal(system(command), 0);
     free(command);
-    assert_int_not_equal(run_night(), 0);
+    assert_int_not_equal(run_accuracy_one(), 0);
     assert_true(has("output.txt", "code=4"));
 }
 

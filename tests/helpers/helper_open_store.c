@@ -89,8 +89,8 @@ int load_everything(struct store *store, struct error *err)
             const struct series s = {run.results[k].kernel, &run.results[k].problem,
                                      run.devices[run.results[k].device].uuid};
             const struct history_query query = {.comparisons = true};
-            struct past past;
-            status = store_past(&past, store, &s, &query, &run.arena, err);
+            struct stored_points stored;
+            status = store_points(&stored, store, &s, &query, &run.arena, err);
         }
         if (loaded)
             run_free(&run);

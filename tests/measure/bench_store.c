@@ -89,13 +89,13 @@ static void add_nights(struct store *store, unsigned nights)
     for (unsigned s = 0; s < GROWN_SERIES; s++) {
         struct arena arena = {0};
         struct result r;
-        struct past past;
+        struct stored_points stored;
         grown_result(&r, s, &walks[s], NULL);
         const struct series series = {r.kernel, &r.problem, "GPU-0"};
         const struct history_query query = {.limit = 1};
-        must(store_past(&past, store, &series, &query, &arena, &err), &err);
-        walks[s] = (struct grown){.log_level = log(past.points[0].time_ns),
-                                  .predicted_ns = past.points[0].predicted_ns,
+        must(store_points(&stored, store, &series, &query, &arena, &err), &err);
+        walks[s] = (struct grown){.log_level = log(stored.points[0].time_ns),
+                                  .predicted_ns = stored.points[0].predicted_ns,
                                   .code = 1u << 20};
         arena_free(&arena);
     }
@@ -157,11 +157,11 @@ static void time_gate_history(struct store *store, const char *how)
     for (unsigned s = 0; s < GROWN_SERIES; s++) {
         struct arena arena = {0};
         struct result r;
-        struct past past;
+        struct stored_points stored;
         const struct series series = series_of(s, &r);
         const struct history_query query = {.limit = GATE_POINTS};
-        must(store_past(&past, store, &series, &query, &arena, &err), &err);
-        points += past.count;
+        must(store_points(&stored, store, &series, &query, &arena, &err), &err);
+        points += stored.count;
         arena_free(&arena);
     }
     print_lap(how, start, points, "points");
@@ -172,12 +172,12 @@ static void time_full_history(struct store *store, unsigned s, const char *how)
     struct error err;
     struct arena arena = {0};
     struct result r;
-    struct past past;
+    struct stored_points stored;
     const struct series series = series_of(s, &r);
     const struct history_query query = {0};
     struct stopwatch start = start_watch();
-    must(store_past(&past, store, &series, &query, &arena, &err), &err);
-    print_lap(how, start, past.count, "points");
+    must(store_points(&stored, store, &series, &query, &arena, &err), &err);
+    print_lap(how, start, stored.count, "points");
     arena_free(&arena);
 }
 

@@ -43,8 +43,8 @@ static void drift_without_history_is_new(void **state)
 static void drift_of_one_earlier_run_finds_only_large_changes(void **state)
 {
     (void)state;
-    const double past[] = {1000};
-    struct history h = history_of(past, NULL, 1);
+    const double stored[] = {1000};
+    struct history h = history_of(stored, NULL, 1);
     assert_int_equal(judge(&h, 1000).kind, VERDICT_UNDECIDED);
     assert_int_equal(judge(&h, 1050).kind, VERDICT_UNDECIDED); // 2 % between processes is normal
     assert_int_equal(judge(&h, 1300).kind, VERDICT_SLOWER);
@@ -54,35 +54,35 @@ static void drift_of_one_earlier_run_finds_only_large_changes(void **state)
 static void drift_learns_the_noise_from_identical_code(void **state)
 {
     (void)state;
-    double past[40];
+    double stored[40];
     bool same[40];
     for (int i = 0; i < 40; i++) {
-        past[i] = 1000 * (1 + (i % 2 ? 0.001 : -0.001));
+        stored[i] = 1000 * (1 + (i % 2 ? 0.001 : -0.001));
         same[i] = i > 0;
     }
-    struct history quiet = history_of(past, same, 40);
+    struct history quiet = history_of(stored, same, 40);
     assert_int_equal(judge(&quiet, 1050).kind, VERDICT_SLOWER);
     assert_int_equal(judge(&quiet, 1001).kind, VERDICT_SAME);
     for (int i = 0; i < 40; i++)
-        past[i] = 1000 * (1 + (i % 2 ? 0.04 : -0.04));
-    struct history loud = history_of(past, same, 40);
+        stored[i] = 1000 * (1 + (i % 2 ? 0.04 : -0.04));
+    struct history loud = history_of(stored, same, 40);
     assert_int_equal(judge(&loud, 1050).kind, VERDICT_UNDECIDED);
 }
 
 static void drift_level_is_that_of_the_newest_code(void **state)
 {
     (void)state;
-    const double past[] = {2000, 2000, 1000, 1000};
+    const double stored[] = {2000, 2000, 1000, 1000};
     const bool same[] = {false, true, false, true};
-    struct history h = history_of(past, same, 4);
+    struct history h = history_of(stored, same, 4);
     assert_true(fabs(judge(&h, 1000).log_ratio) < 1e-12);
 }
 
 static void drift_ignores_times_that_cannot_be(void **state)
 {
     (void)state;
-    const double past[] = {NAN, -1, 0, INFINITY};
-    struct history h = history_of(past, NULL, 4);
+    const double stored[] = {NAN, -1, 0, INFINITY};
+    struct history h = history_of(stored, NULL, 4);
     assert_int_equal(judge(&h, 1000).kind, VERDICT_NEW);
     assert_int_equal(judge(&h, 0).kind, VERDICT_NEW);
 }

@@ -2,7 +2,7 @@
 //
 // Joins what was judged of a series before with what is judged of its new points, and says what to
 // keep. It judges anew from the beginning when something other than new points has changed.
-#include "ci/history/past_kept.h"
+#include "ci/history/history_kept.h"
 
 #include "model/text.h"
 
@@ -11,10 +11,10 @@
 #include <string.h>
 
 // Raised when this file would conclude something else from the same points.
-enum { PAST_KEPT_VERSION = 4 };
+enum { HISTORY_KEPT_VERSION = 4 };
 
 // What the judgements are made by: settings and the accepted epoch of the series.
-static void maker_of(char out[JUDGEMENT_MAKER_TEXT], const struct past_options *options,
+static void maker_of(char out[JUDGEMENT_MAKER_TEXT], const struct history_options *options,
                      const struct epoch *epoch)
 {
     uint64_t hash = hash_bytes(HASH_START, &options->margin, sizeof(options->margin));
@@ -24,14 +24,14 @@ static void maker_of(char out[JUDGEMENT_MAKER_TEXT], const struct past_options *
         hash = hash_bytes(hash, &epoch->level, sizeof(epoch->level));
         hash = hash_bytes(hash, &epoch->when_s, sizeof(epoch->when_s));
     }
-    snprintf(out, JUDGEMENT_MAKER_TEXT, "%d.%d/%016llx", CHANGEPOINT_VERSION, PAST_KEPT_VERSION,
+    snprintf(out, JUDGEMENT_MAKER_TEXT, "%d.%d/%016llx", CHANGEPOINT_VERSION, HISTORY_KEPT_VERSION,
              (unsigned long long)hash);
 }
 
-bool past_kept_believed(const struct judgement *judgement)
+bool history_kept_believed(const struct judgement *judgement)
 {
     char begin[JUDGEMENT_MAKER_TEXT];
-    snprintf(begin, sizeof(begin), "%d.%d/", CHANGEPOINT_VERSION, PAST_KEPT_VERSION);
+    snprintf(begin, sizeof(begin), "%d.%d/", CHANGEPOINT_VERSION, HISTORY_KEPT_VERSION);
     return strncmp(judgement->maker, begin, strlen(begin)) == 0;
 }
 
@@ -39,34 +39,35 @@ bool past_kept_believed(const struct judgement *judgement)
 static size_t settled_of(size_t count, const struct series_entry *series)
 {
     char problem[PROBLEM_TEXT];
-    if (count < PAST_CONTEXT + 2 * PAST_BLOCK)
+    if (count < HISTORY_CONTEXT + 2 * HISTORY_BLOCK)
         return 0;
     problem_format(problem, &series->problem);
     uint64_t hash = hash_text(hash_text(HASH_START, series->kernel), problem);
-    size_t offset = (size_t)(hash_text(hash, series->device_uuid) >> 20) % PAST_BLOCK;
-    return (count - offset) / PAST_BLOCK * PAST_BLOCK + offset;
+    size_t offset = (size_t)(hash_text(hash, series->device_uuid) >> 20) % HISTORY_BLOCK;
+    return (count - offset) / HISTORY_BLOCK * HISTORY_BLOCK + offset;
 }
 
 // ---- reading ----
 
-static int read_points(struct past *out, struct store *store, const struct series_entry *entry,
-                       const struct history_query *query, struct arena *arena, struct error *err)
+static int read_points(struct stored_points *out, struct store *store,
+                       const struct series_entry *entry, const struct history_query *query,
+                       struct arena *arena, struct error *err)
 {
     const struct series series = {entry->kernel, &entry->problem, entry->device_uuid};
-    return store_past(out, store, &series, query, arena, err);
+    return store_points(out, store, &series, query, arena, err);
 }
 
-static void begin(struct series_past *out, const struct series_entry *entry,
-                  const struct past_options *options)
+static void begin(struct series_history *out, const struct series_entry *entry,
+                  const struct history_options *options)
 {
-    *out = (struct series_past){.series = entry};
+    *out = (struct series_history){.series = entry};
     if (options->epochs)
         out->epoch =
             epoch_find(options->epochs, entry->kernel, &entry->problem, entry->device_uuid);
 }
 
 // The series' own part of a judgement, into it and out of it.
-static void say(struct judgement *j, const struct series_past *s)
+static void say(struct judgement *j, const struct series_history *s)
 {
     j->against_model = s->against_model;
     j->common_mode = s->common_mode;
@@ -83,7 +84,7 @@ static void say(struct judgement *j, const struct series_past *s)
     j->break_count = s->break_count;
 }
 
-static void repeat(struct series_past *s, const struct judgement *j)
+static void repeat(struct series_history *s, const struct judgement *j)
 {
     s->against_model = j->against_model;
     s->common_mode = j->common_mode;
@@ -101,14 +102,14 @@ static void repeat(struct series_past *s, const struct judgement *j)
     s->break_count = j->break_count;
 }
 
-int past_kept_find(struct series_past *out, struct past_kept *kept, bool *found,
-                   struct store *store, const struct series_entry *entry,
-                   const struct past_options *options, struct arena *scratch, struct arena *keep,
-                   struct error *err)
+int history_kept_find(struct series_history *out, struct history_kept *kept, bool *found,
+                      struct store *store, const struct series_entry *entry,
+                      const struct history_options *options, struct arena *scratch,
+                      struct arena *keep, struct error *err)
 {
     const struct series series = {entry->kernel, &entry->problem, entry->device_uuid};
     char maker[JUDGEMENT_MAKER_TEXT];
-    *kept = (struct past_kept){0};
+    *kept = (struct history_kept){0};
     *found = false;
     begin(out, entry, options);
     maker_of(maker, options, out->epoch);
@@ -120,16 +121,16 @@ int past_kept_find(struct series_past *out, struct past_kept *kept, bool *found,
     memcpy(kept->judgement.maker, maker, sizeof(maker));
     if (!ours || kept->judgement.changed)
         return 0;
-    const struct history_query newest = {.limit = PAST_RECENT,
+    const struct history_query newest = {.limit = HISTORY_RECENT,
                                          .until_key = kept->judgement.newest_key};
-    if (kept->judgement.points && read_points(&out->past, store, entry, &newest, scratch, err))
+    if (kept->judgement.points && read_points(&out->stored, store, entry, &newest, scratch, err))
         return -1;
-    if (kept->judgement.points && out->past.count == 0)
+    if (kept->judgement.points && out->stored.count == 0)
         return 0; // gone without a mark: another program's doing
-    if (out->past.count)
-        past_remember(out);
+    if (out->stored.count)
+        history_remember(out);
     repeat(out, &kept->judgement);
-    out->past.count = kept->judgement.points;
+    out->stored.count = kept->judgement.points;
     *found = true;
     return 0;
 }
@@ -137,11 +138,11 @@ int past_kept_find(struct series_past *out, struct past_kept *kept, bool *found,
 // ---- judging ----
 
 // A stretch of the points and values, as a series of its own.
-static struct series_past stretch(const struct series_past *s, size_t first, size_t end)
+static struct series_history stretch(const struct series_history *s, size_t first, size_t end)
 {
-    struct series_past out = *s;
-    out.past.points += first;
-    out.past.count = end - first;
+    struct series_history out = *s;
+    out.stored.points += first;
+    out.stored.count = end - first;
     out.values += first;
     out.changes = NULL;
     out.change_count = 0;
@@ -150,10 +151,11 @@ static struct series_past stretch(const struct series_past *s, size_t first, siz
     return out;
 }
 
-static bool is_known(const struct past_change *changes, size_t count, const struct past_change *c)
+static bool is_known(const struct history_change *changes, size_t count,
+                     const struct history_change *c)
 {
     for (size_t i = 0; i < count; i++) {
-        const struct past_change *k = &changes[i];
+        const struct history_change *k = &changes[i];
         if (k->change.latest >= c->change.earliest && k->change.earliest <= c->change.latest &&
             (k->change.size > 0) == (c->change.size > 0))
             return true;
@@ -162,10 +164,11 @@ static bool is_known(const struct past_change *changes, size_t count, const stru
 }
 
 // Settled changes before `seam`, and those of the newer points, whose first has index `base`.
-static void join(struct series_past *out, const struct past_change *settled, size_t settled_count,
-                 const struct series_past *newer, size_t base, size_t seam, struct arena *keep)
+static void join(struct series_history *out, const struct history_change *settled,
+                 size_t settled_count, const struct series_history *newer, size_t base, size_t seam,
+                 struct arena *keep)
 {
-    struct past_change *all =
+    struct history_change *all =
         arena_alloc(keep, (settled_count + newer->change_count) * sizeof(*all));
     size_t count = 0, before;
     for (size_t i = 0; i < settled_count; i++) {
@@ -174,7 +177,7 @@ static void join(struct series_past *out, const struct past_change *settled, siz
     }
     before = count;
     for (size_t i = 0; i < newer->change_count; i++) {
-        struct past_change c = newer->changes[i];
+        struct history_change c = newer->changes[i];
         c.change.index += base;
         c.change.earliest += base;
         c.change.latest += base;
@@ -186,11 +189,12 @@ static void join(struct series_past *out, const struct past_change *settled, siz
 }
 
 // A break lies between two points: those up to `base` are known, later ones are the newer points'.
-static void join_breaks(struct series_past *out, const struct past_break *settled,
-                        size_t settled_count, const struct series_past *newer, size_t base,
+static void join_breaks(struct series_history *out, const struct history_break *settled,
+                        size_t settled_count, const struct series_history *newer, size_t base,
                         struct arena *keep)
 {
-    struct past_break *all = arena_alloc(keep, (settled_count + newer->break_count) * sizeof(*all));
+    struct history_break *all =
+        arena_alloc(keep, (settled_count + newer->break_count) * sizeof(*all));
     size_t count = 0;
     for (size_t i = 0; i < settled_count && settled[i].index <= base; i++)
         all[count++] = settled[i];
@@ -203,57 +207,57 @@ static void join_breaks(struct series_past *out, const struct past_break *settle
 }
 
 // All points are there.
-static void judge_whole(struct series_past *s, size_t settled, const struct past_options *options,
-                        struct arena *keep)
+static void judge_whole(struct series_history *s, size_t settled,
+                        const struct history_options *options, struct arena *keep)
 {
     if (settled == 0) {
-        past_find(s, true, keep);
+        history_find(s, true, keep);
     } else {
-        struct series_past older = stretch(s, 0, settled);
-        struct series_past newer = stretch(s, settled - PAST_CONTEXT, s->past.count);
-        past_find(&older, false, keep);
-        past_find(&newer, true, keep);
+        struct series_history older = stretch(s, 0, settled);
+        struct series_history newer = stretch(s, settled - HISTORY_CONTEXT, s->stored.count);
+        history_find(&older, false, keep);
+        history_find(&newer, true, keep);
         s->sigma = older.sigma;
         s->correlation = older.correlation;
         s->drift = older.drift;
-        join(s, older.changes, older.change_count, &newer, settled - PAST_CONTEXT,
-             settled - PAST_CONTEXT / 2, keep);
-        join_breaks(s, older.breaks, older.break_count, &newer, settled - PAST_CONTEXT, keep);
+        join(s, older.changes, older.change_count, &newer, settled - HISTORY_CONTEXT,
+             settled - HISTORY_CONTEXT / 2, keep);
+        join_breaks(s, older.breaks, older.break_count, &newer, settled - HISTORY_CONTEXT, keep);
     }
-    past_accepted(s);
-    past_recent(s, s->values, 0, s->past.count, options);
+    history_accepted(s);
+    history_recent(s, s->values, 0, s->stored.count, options);
 }
 
-static int judge_anew(struct series_past *s, struct past_kept *kept, struct store *store,
-                      const struct common_mode *common, const struct past_options *options,
+static int judge_anew(struct series_history *s, struct history_kept *kept, struct store *store,
+                      const struct common_mode *common, const struct history_options *options,
                       int64_t newest_key, struct arena *scratch, struct arena *keep,
                       struct error *err)
 {
     struct judgement *j = &kept->judgement;
     struct history_query query = options->query;
     query.until_key = newest_key;
-    if (read_points(&s->past, store, s->series, &query, scratch, err))
+    if (read_points(&s->stored, store, s->series, &query, scratch, err))
         return -1;
-    s->against_model = past_predicted(&s->past);
-    past_values(s, common, scratch);
-    j->points = s->past.count;
-    j->settled = settled_of(s->past.count, s->series);
+    s->against_model = history_predicted(&s->stored);
+    history_values(s, common, scratch);
+    j->points = s->stored.count;
+    j->settled = settled_of(s->stored.count, s->series);
     j->settled_s = j->settled_key = j->context_s = 0;
-    if (s->past.count == 0)
+    if (s->stored.count == 0)
         return 0;
-    past_remember(s);
+    history_remember(s);
     judge_whole(s, j->settled, options, keep);
     if (j->settled == 0 || !options->keeps)
         return 0;
-    j->settled_s = s->past.points[j->settled - 1].time_s;
-    j->settled_key = s->past.points[j->settled - 1].measurement;
-    j->context_s = s->past.points[j->settled - PAST_CONTEXT].time_s;
-    return past_kept_settle(kept, store, &s->past, keep, err);
+    j->settled_s = s->stored.points[j->settled - 1].time_s;
+    j->settled_key = s->stored.points[j->settled - 1].measurement;
+    j->context_s = s->stored.points[j->settled - HISTORY_CONTEXT].time_s;
+    return history_kept_settle(kept, store, &s->stored, keep, err);
 }
 
 // The points after the settled ones and the context before them; false: what was settled no longer
 // stands as it was, or has to grow.
-static bool newer_points(struct past *out, const struct judgement *j,
+static bool newer_points(struct stored_points *out, const struct judgement *j,
                          const struct series_entry *entry)
 {
     size_t before = 0;
@@ -262,29 +266,29 @@ static bool newer_points(struct past *out, const struct judgement *j,
             return false;
     }
     before++; // the last settled point too
-    if (before > out->count || before < PAST_CONTEXT)
+    if (before > out->count || before < HISTORY_CONTEXT)
         return false;
-    out->points += before - PAST_CONTEXT;
-    out->count -= before - PAST_CONTEXT;
-    return settled_of(j->settled + out->count - PAST_CONTEXT, entry) == j->settled;
+    out->points += before - HISTORY_CONTEXT;
+    out->count -= before - HISTORY_CONTEXT;
+    return settled_of(j->settled + out->count - HISTORY_CONTEXT, entry) == j->settled;
 }
 
 // The epoch's commit was measured only now, or is still to come: where the accepted state begins is
 // looked for among all points.
-static bool begins_anew(const struct series_past *s, const struct judgement *j)
+static bool begins_anew(const struct series_history *s, const struct judgement *j)
 {
     if (!s->epoch)
         return false;
-    for (size_t i = 0; i < s->past.count; i++) {
-        if (s->past.points[i].measurement > j->newest_key &&
-            strcmp(s->past.points[i].commit, s->epoch->commit) == 0)
+    for (size_t i = 0; i < s->stored.count; i++) {
+        if (s->stored.points[i].measurement > j->newest_key &&
+            strcmp(s->stored.points[i].commit, s->epoch->commit) == 0)
             return true;
     }
     return j->since == SIZE_MAX;
 }
 
 // The accepted state begins where it did; its level is measured again while it may still change.
-static void accept_newer(struct series_past *s, const struct judgement *j, size_t base)
+static void accept_newer(struct series_history *s, const struct judgement *j, size_t base)
 {
     s->since_known = true;
     s->since = j->since;
@@ -292,7 +296,7 @@ static void accept_newer(struct series_past *s, const struct judgement *j, size_
     s->level_se = j->level_se;
     if (s->since < base)
         return;
-    struct series_past tail = stretch(s, 0, s->past.count);
+    struct series_history tail = stretch(s, 0, s->stored.count);
     tail.changes = xcalloc(s->change_count + 1, sizeof(*tail.changes));
     for (size_t i = 0; i < s->change_count; i++) {
         if (s->changes[i].change.index < base)
@@ -300,16 +304,16 @@ static void accept_newer(struct series_past *s, const struct judgement *j, size_
         tail.changes[tail.change_count] = s->changes[i];
         tail.changes[tail.change_count++].change.index -= base;
     }
-    past_accepted(&tail);
+    history_accepted(&tail);
     free(tail.changes);
     s->since = tail.since + base;
     s->level = tail.level;
     s->level_se = tail.level_se;
 }
 
-static int judge_newer(struct series_past *s, struct past_kept *kept, bool *done,
+static int judge_newer(struct series_history *s, struct history_kept *kept, bool *done,
                        struct store *store, const struct common_mode *common,
-                       const struct past_options *options, int64_t newest_key,
+                       const struct history_options *options, int64_t newest_key,
                        struct arena *scratch, struct arena *keep, struct error *err)
 {
     struct judgement *j = &kept->judgement;
@@ -317,34 +321,34 @@ static int judge_newer(struct series_past *s, struct past_kept *kept, bool *done
     *done = false;
     if (j->settled == 0 || (j->changed && j->changed_s <= j->settled_s))
         return 0;
-    if (read_points(&s->past, store, s->series, &query, scratch, err))
+    if (read_points(&s->stored, store, s->series, &query, scratch, err))
         return -1;
-    if (!newer_points(&s->past, j, s->series) || begins_anew(s, j) ||
-        (j->against_model && !past_predicted(&s->past)))
+    if (!newer_points(&s->stored, j, s->series) || begins_anew(s, j) ||
+        (j->against_model && !history_predicted(&s->stored)))
         return 0;
-    size_t base = j->settled - PAST_CONTEXT;
+    size_t base = j->settled - HISTORY_CONTEXT;
     s->against_model = j->against_model;
     s->drift = j->drift;
     s->sigma = j->sigma;
     s->correlation = j->correlation;
-    past_remember(s);
-    past_values(s, common, scratch);
-    struct series_past newer = stretch(s, 0, s->past.count);
-    past_find(&newer, true, keep);
-    join(s, j->changes, j->change_count, &newer, base, j->settled - PAST_CONTEXT / 2, keep);
+    history_remember(s);
+    history_values(s, common, scratch);
+    struct series_history newer = stretch(s, 0, s->stored.count);
+    history_find(&newer, true, keep);
+    join(s, j->changes, j->change_count, &newer, base, j->settled - HISTORY_CONTEXT / 2, keep);
     join_breaks(s, j->breaks, j->break_count, &newer, base, keep);
     accept_newer(s, j, base);
-    past_recent(s, s->values, base, s->past.count, options);
-    s->past.count += base;
-    j->points = s->past.count;
+    history_recent(s, s->values, base, s->stored.count, options);
+    s->stored.count += base;
+    j->points = s->stored.count;
     *done = true;
     return 0;
 }
 
-int past_kept_judge(struct series_past *out, struct past_kept *kept, struct store *store,
-                    const struct series_entry *entry, const struct common_mode *common,
-                    const struct past_options *options, int64_t newest_key, struct arena *scratch,
-                    struct arena *keep, struct error *err)
+int history_kept_judge(struct series_history *out, struct history_kept *kept, struct store *store,
+                       const struct series_entry *entry, const struct common_mode *common,
+                       const struct history_options *options, int64_t newest_key,
+                       struct arena *scratch, struct arena *keep, struct error *err)
 {
     bool done;
     begin(out, entry, options);

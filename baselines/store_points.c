@@ -21,7 +21,7 @@ struct reading {
     struct arena *arena;
     struct name names[NAMES];
     size_t name_count;
-    struct past_point *points;
+    struct stored_point *points;
     size_t used, room;
 };
 
@@ -61,14 +61,14 @@ static double known(double value)
 static int read_point(struct reading *r, sqlite3_stmt *row, struct error *err)
 {
     r->points = xgrow(r->points, r->used, &r->room, sizeof(*r->points));
-    struct past_point *p = &r->points[r->used];
-    *p = (struct past_point){.time_s = row_int(row, 1),
-                             .run_id = row_int(row, 5),
-                             .time_ns = row_real(row, 2),
-                             .clock_hz = known(row_real(row, 3)),
-                             .code = row_int(row, 4),
-                             .measurement = row_int(row, 8),
-                             .model = ""};
+    struct stored_point *p = &r->points[r->used];
+    *p = (struct stored_point){.time_s = row_int(row, 1),
+                               .run_id = row_int(row, 5),
+                               .time_ns = row_real(row, 2),
+                               .clock_hz = known(row_real(row, 3)),
+                               .code = row_int(row, 4),
+                               .measurement = row_int(row, 8),
+                               .model = ""};
     if (!row_copy(p->commit, sizeof(p->commit), row, 0) || known(p->time_ns) == 0)
         return store_damaged(r->store, "a measurement's time or commit", err);
     if (name_of(&p->driver, r, SQL_PAST_NAME, row_int(row, 6), err) ||
@@ -149,7 +149,7 @@ static int by_run(const void *left, const void *right)
 static int join(struct reading *r, const struct predicted *all, size_t count, struct error *err)
 {
     for (size_t i = 0; count && i < r->used; i++) {
-        struct past_point *p = &r->points[i];
+        struct stored_point *p = &r->points[i];
         const struct predicted key = {.run = p->run_id};
         const struct predicted *found = bsearch(&key, all, count, sizeof(*all), by_run);
         if (!found)
@@ -163,14 +163,14 @@ static int join(struct reading *r, const struct predicted *all, size_t count, st
 }
 
 // Points are read newest first, unless the oldest were asked for.
-static const struct past_point *newest_of(const struct reading *r,
-                                          const struct history_query *query)
+static const struct stored_point *newest_of(const struct reading *r,
+                                            const struct history_query *query)
 {
     return &r->points[query->oldest ? r->used - 1 : 0];
 }
 
-int store_past(struct past *out, struct store *store, const struct series *series,
-               const struct history_query *query, struct arena *arena, struct error *err)
+int store_points(struct stored_points *out, struct store *store, const struct series *series,
+                 const struct history_query *query, struct arena *arena, struct error *err)
 {
     struct reading r = {.store = store, .arena = arena};
     struct predicted *predicted = NULL;
@@ -183,7 +183,7 @@ int store_past(struct past *out, struct store *store, const struct series *serie
         join(&r, predicted, count, err) ||
         (r.used && name_of(&newest, &r, SQL_PAST_CODE, newest_of(&r, query)->code, err)))
         goto done;
-    *out = (struct past){.count = r.used, .newest_code = newest};
+    *out = (struct stored_points){.count = r.used, .newest_code = newest};
     out->points = arena_alloc(arena, r.used * sizeof(*r.points));
     for (size_t i = 0; i < r.used; i++)
         out->points[i] = r.points[query->oldest ? i : r.used - 1 - i];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The models' accuracy, night by night, as the site shows it.
+// The models' accuracy, run by run, as the site shows it.
 #include "ci/site/site_data.h"
 
 #include <math.h>
@@ -36,14 +36,14 @@ static void find_moves(struct site_accuracy *a, struct arena *arena)
 void site_fill_accuracy(struct site_data *data)
 {
     struct arena *arena = &data->set.arena;
-    const struct nights *nights = &data->nights;
-    struct site_accuracy *all = arena_alloc(arena, nights->count * sizeof(*all));
-    for (size_t i = 0; i < nights->count; i++) {
-        const struct night_series *s = &nights->series[i];
+    const struct accuracy_history *accuracy = &data->accuracy;
+    struct site_accuracy *all = arena_alloc(arena, accuracy->count * sizeof(*all));
+    for (size_t i = 0; i < accuracy->count; i++) {
+        const struct accuracy_series *s = &accuracy->series[i];
         const char *space = strchr(s->model, ' ');
         struct site_accuracy_point *points = arena_alloc(arena, s->count * sizeof(*points));
         for (size_t k = 0; k < s->count; k++) {
-            const struct night *n = &s->nights[k];
+            const struct run_accuracy *n = &s->runs[k];
             points[k] = (struct site_accuracy_point){.time_s = n->time_s,
                                                      .count = n->count,
                                                      .mape = n->mape,
@@ -63,5 +63,5 @@ void site_fill_accuracy(struct site_data *data)
         find_moves(&all[i], arena);
     }
     data->site.accuracy = all;
-    data->site.accuracy_count = nights->count;
+    data->site.accuracy_count = accuracy->count;
 }

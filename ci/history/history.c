@@ -2,7 +2,7 @@
 //
 // Judges one series from the points of its history: its levels, its changes, and whose they are.
 // Where the points come from is not its business, nor what is kept of the judgement.
-#include "ci/history/past.h"
+#include "ci/history/history.h"
 #include "model/history/focus.h"
 #include "model/robust.h"
 
@@ -12,24 +12,25 @@
 
 enum { CONTROLS_MOST = 8 };
 
-const struct past_options past_defaults = {.margin = 0.01, .confidence = 0.99};
+const struct history_options history_defaults = {.margin = 0.01, .confidence = 0.99};
 
 // ---- values ----
 
-bool past_predicted(const struct past *past)
+bool history_predicted(const struct stored_points *stored)
 {
-    for (size_t i = 0; i < past->count; i++) {
-        if (!(past->points[i].predicted_ns > 0))
+    for (size_t i = 0; i < stored->count; i++) {
+        if (!(stored->points[i].predicted_ns > 0))
             return false;
     }
-    return past->count > 0;
+    return stored->count > 0;
 }
 
-static double *values_of(const struct past *past, bool against_model, struct arena *arena)
+static double *values_of(const struct stored_points *stored, bool against_model,
+                         struct arena *arena)
 {
-    double *values = arena_alloc(arena, past->count * sizeof(*values));
-    for (size_t i = 0; i < past->count; i++) {
-        const struct past_point *p = &past->points[i];
+    double *values = arena_alloc(arena, stored->count * sizeof(*values));
+    for (size_t i = 0; i < stored->count; i++) {
+        const struct stored_point *p = &stored->points[i];
         values[i] = log(against_model ? p->time_ns / p->predicted_ns : p->time_ns);
     }
     return values;
@@ -59,15 +60,15 @@ static int add_control(struct shifts *all, struct store *store, const struct ser
     const struct series series = {entry->kernel, &entry->problem, entry->device_uuid};
     struct arena arena = {0};
     const struct history_query query = {.limit = limit};
-    struct past past;
-    int status = store_past(&past, store, &series, &query, &arena, err);
-    if (status == 0 && past.count) {
-        double *values = values_of(&past, past_predicted(&past), &arena);
-        double *work = arena_copy(&arena, values, past.count * sizeof(*work));
-        double level = robust_median(work, past.count);
-        all->items = xrealloc(all->items, all->count + past.count, sizeof(*all->items));
-        for (size_t i = 0; i < past.count; i++)
-            all->items[all->count++] = (struct shift){past.points[i].run_id, values[i] - level};
+    struct stored_points stored;
+    int status = store_points(&stored, store, &series, &query, &arena, err);
+    if (status == 0 && stored.count) {
+        double *values = values_of(&stored, history_predicted(&stored), &arena);
+        double *work = arena_copy(&arena, values, stored.count * sizeof(*work));
+        double level = robust_median(work, stored.count);
+        all->items = xrealloc(all->items, all->count + stored.count, sizeof(*all->items));
+        for (size_t i = 0; i < stored.count; i++)
+            all->items[all->count++] = (struct shift){stored.points[i].run_id, values[i] - level};
     }
     arena_free(&arena);
     return status;
@@ -91,9 +92,9 @@ static void settle(struct common_mode *out, struct shifts *all, struct arena *ar
     free(work);
 }
 
-int past_common_mode(struct common_mode *out, struct store *store,
-                     const struct series_entry *series, size_t count, const char *device_uuid,
-                     size_t limit, struct arena *arena, struct error *err)
+int history_common_mode(struct common_mode *out, struct store *store,
+                        const struct series_entry *series, size_t count, const char *device_uuid,
+                        size_t limit, struct arena *arena, struct error *err)
 {
     struct common_mode made = {.device_uuid = device_uuid};
     struct shifts all = {0};
@@ -118,12 +119,13 @@ static int compare_runs(const void *left, const void *right)
     return *a < *b ? -1 : *a > *b;
 }
 
-static bool take_off(double *values, const struct past *past, const struct common_mode *s)
+static bool take_off(double *values, const struct stored_points *stored,
+                     const struct common_mode *s)
 {
     bool any = false;
-    for (size_t i = 0; s && s->count && i < past->count; i++) {
+    for (size_t i = 0; s && s->count && i < stored->count; i++) {
         const int64_t *run =
-            bsearch(&past->points[i].run_id, s->runs, s->count, sizeof(*s->runs), compare_runs);
+            bsearch(&stored->points[i].run_id, s->runs, s->count, sizeof(*s->runs), compare_runs);
         if (!run)
             continue;
         values[i] -= s->shifts[run - s->runs];
@@ -134,31 +136,31 @@ static bool take_off(double *values, const struct past *past, const struct commo
 
 // ---- breaks ----
 
-static struct past_commit commit_of(const struct past_point *point)
+static struct history_commit commit_of(const struct stored_point *point)
 {
-    struct past_commit out = {.time_s = point->time_s};
+    struct history_commit out = {.time_s = point->time_s};
     memcpy(out.id, point->commit, sizeof(out.id));
     return out;
 }
 
-static void add_break(struct series_past *out, size_t index, const char *what, bool model,
+static void add_break(struct series_history *out, size_t index, const char *what, bool model,
                       struct arena *keep)
 {
     if ((out->break_count & (out->break_count - 1)) == 0) {
         size_t room = out->break_count ? 2 * out->break_count : 1;
-        struct past_break *grown = arena_alloc(keep, room * sizeof(*grown));
+        struct history_break *grown = arena_alloc(keep, room * sizeof(*grown));
         if (out->break_count)
             memcpy(grown, out->breaks, out->break_count * sizeof(*grown));
         out->breaks = grown;
     }
-    out->breaks[out->break_count++] = (struct past_break){
-        .index = index, .at = commit_of(&out->past.points[index]), .what = what, .model = model};
+    out->breaks[out->break_count++] = (struct history_break){
+        .index = index, .at = commit_of(&out->stored.points[index]), .what = what, .model = model};
 }
 
-static void find_breaks(struct series_past *out, struct arena *keep)
+static void find_breaks(struct series_history *out, struct arena *keep)
 {
-    for (size_t i = 1; i < out->past.count; i++) {
-        const struct past_point *a = &out->past.points[i - 1], *b = &out->past.points[i];
+    for (size_t i = 1; i < out->stored.count; i++) {
+        const struct stored_point *a = &out->stored.points[i - 1], *b = &out->stored.points[i];
         const struct {
             const char *name, *from, *to;
         } kinds[] = {{"driver", a->driver, b->driver},
@@ -176,11 +178,11 @@ static void find_breaks(struct series_past *out, struct arena *keep)
 
 // ---- changes ----
 
-static void attribute_alone(struct past_change *c, const struct series_past *s)
+static void attribute_alone(struct history_change *c, const struct series_history *s)
 {
     c->attribution = c->code_changed ? ATTRIBUTION_KERNEL : ATTRIBUTION_ENVIRONMENT;
     for (size_t i = 0; i < s->break_count; i++) {
-        const struct past_break *b = &s->breaks[i];
+        const struct history_break *b = &s->breaks[i];
         if (b->index < c->change.earliest || b->index > c->change.latest ||
             (b->model && !s->against_model))
             continue;
@@ -191,7 +193,7 @@ static void attribute_alone(struct past_change *c, const struct series_past *s)
 }
 
 // Each once where it comes again at once, as a commit does that was measured several times.
-static const char *held_by(const struct past_point *points, const struct change *change,
+static const char *held_by(const struct stored_point *points, const struct change *change,
                            struct arena *keep)
 {
     size_t length = 0, used = 0;
@@ -211,18 +213,18 @@ static const char *held_by(const struct past_point *points, const struct change 
     return text;
 }
 
-static void add_change(struct series_past *s, const struct change *change, struct arena *keep)
+static void add_change(struct series_history *s, const struct change *change, struct arena *keep)
 {
-    const struct past_point *points = s->past.points;
-    struct past_change *c = &s->changes[s->change_count++];
-    *c = (struct past_change){.change = *change,
-                              .at = commit_of(&points[change->index]),
-                              .earliest = commit_of(&points[change->earliest]),
-                              .latest = commit_of(&points[change->latest]),
-                              .commits = 1,
-                              .held = held_by(points, change, keep)};
+    const struct stored_point *points = s->stored.points;
+    struct history_change *c = &s->changes[s->change_count++];
+    *c = (struct history_change){.change = *change,
+                                 .at = commit_of(&points[change->index]),
+                                 .earliest = commit_of(&points[change->earliest]),
+                                 .latest = commit_of(&points[change->latest]),
+                                 .commits = 1,
+                                 .held = held_by(points, change, keep)};
     for (size_t i = change->earliest; i <= change->latest; i++) {
-        const struct past_point *before = &points[i ? i - 1 : 0];
+        const struct stored_point *before = &points[i ? i - 1 : 0];
         c->code_changed |= points[i].code == 0 || points[i].code != before->code;
         c->commits += i > change->earliest && strcmp(points[i].commit, before->commit) != 0;
     }
@@ -230,31 +232,33 @@ static void add_change(struct series_past *s, const struct change *change, struc
 }
 
 // What the segmentation found and, last, an alarm of online detection about the newest points.
-static void find_changes(struct series_past *s, bool ends_now, struct arena *keep)
+static void find_changes(struct series_history *s, bool ends_now, struct arena *keep)
 {
     struct changepoints found;
     struct change newest;
-    changepoints_find(&found, s->values, s->past.count, NULL);
+    changepoints_find(&found, s->values, s->stored.count, NULL);
     s->sigma = found.sigma;
     s->correlation = found.correlation;
     s->drift = found.drift;
     s->changes = arena_alloc(keep, (found.count + 1) * sizeof(*s->changes));
     for (size_t i = 0; i < found.count; i++)
         add_change(s, &found.changes[i], keep);
-    if (ends_now && focus_newest(&newest, s->values, s->past.count, &found, NULL) == FOCUS_ALARM) {
+    if (ends_now &&
+        focus_newest(&newest, s->values, s->stored.count, &found, NULL) == FOCUS_ALARM) {
         add_change(s, &newest, keep);
         s->changes[s->change_count - 1].newest = true;
     }
     changepoints_free(&found);
 }
 
-void past_values(struct series_past *out, const struct common_mode *common, struct arena *scratch)
+void history_values(struct series_history *out, const struct common_mode *common,
+                    struct arena *scratch)
 {
-    out->values = values_of(&out->past, out->against_model, scratch);
-    out->common_mode = take_off(out->values, &out->past, common);
+    out->values = values_of(&out->stored, out->against_model, scratch);
+    out->common_mode = take_off(out->values, &out->stored, common);
 }
 
-void past_find(struct series_past *out, bool newest, struct arena *keep)
+void history_find(struct series_history *out, bool newest, struct arena *keep)
 {
     find_breaks(out, keep);
     find_changes(out, newest, keep);
@@ -263,26 +267,27 @@ void past_find(struct series_past *out, bool newest, struct arena *keep)
 // ---- against the accepted state ----
 
 // The first point of the accepted state; false: it was not measured yet, and *out is 0.
-static bool epoch_begins(size_t *out, const struct epoch *epoch, const struct past *past)
+static bool epoch_begins(size_t *out, const struct epoch *epoch, const struct stored_points *stored)
 {
-    for (*out = 0; *out < past->count; ++*out) {
-        if (strcmp(past->points[*out].commit, epoch->commit) == 0)
+    for (*out = 0; *out < stored->count; ++*out) {
+        if (strcmp(stored->points[*out].commit, epoch->commit) == 0)
             return true;
     }
-    for (*out = 0; *out < past->count; ++*out) { // accepted at a commit that was not measured
-        if (past->points[*out].time_s >= epoch->when_s)
+    for (*out = 0; *out < stored->count; ++*out) { // accepted at a commit that was not measured
+        if (stored->points[*out].time_s >= epoch->when_s)
             return true;
     }
     *out = 0;
     return false;
 }
 
-void past_accepted(struct series_past *out)
+void history_accepted(struct series_history *out)
 {
-    const size_t count = out->past.count;
+    const size_t count = out->stored.count;
     out->since = 0;
-    out->since_known = !out->epoch || epoch_begins(&out->since, out->epoch, &out->past);
-    size_t end = out->since + PAST_LEVEL_POINTS < count ? out->since + PAST_LEVEL_POINTS : count;
+    out->since_known = !out->epoch || epoch_begins(&out->since, out->epoch, &out->stored);
+    size_t end =
+        out->since + HISTORY_LEVEL_POINTS < count ? out->since + HISTORY_LEVEL_POINTS : count;
     for (size_t i = out->change_count; i-- > 0;) {
         size_t index = out->changes[i].change.index;
         if (index > out->since && index < end)
@@ -296,10 +301,10 @@ void past_accepted(struct series_past *out)
     free(work);
 }
 
-void past_recent(struct series_past *out, const double *values, size_t first, size_t count,
-                 const struct past_options *options)
+void history_recent(struct series_history *out, const double *values, size_t first, size_t count,
+                    const struct history_options *options)
 {
-    size_t skip = count > PAST_LEVEL_POINTS ? count - PAST_LEVEL_POINTS : 0;
+    size_t skip = count > HISTORY_LEVEL_POINTS ? count - HISTORY_LEVEL_POINTS : 0;
     size_t from = first + skip;
     if (out->change_count && out->changes[out->change_count - 1].change.index > from)
         from = out->changes[out->change_count - 1].change.index;
@@ -310,18 +315,18 @@ void past_recent(struct series_past *out, const double *values, size_t first, si
                             options->confidence);
 }
 
-void past_remember(struct series_past *s)
+void history_remember(struct series_history *s)
 {
-    size_t first = s->past.count > PAST_RECENT ? s->past.count - PAST_RECENT : 0;
-    s->newest = s->past.points[s->past.count - 1];
+    size_t first = s->stored.count > HISTORY_RECENT ? s->stored.count - HISTORY_RECENT : 0;
+    s->newest = s->stored.points[s->stored.count - 1];
     s->recent_count = 0;
-    for (size_t i = first; i < s->past.count; i++)
-        s->recent[s->recent_count++] = (float)s->past.points[i].time_ns;
+    for (size_t i = first; i < s->stored.count; i++)
+        s->recent[s->recent_count++] = (float)s->stored.points[i].time_ns;
 }
 
-void past_forget(struct series_past *past)
+void history_forget(struct series_history *stored)
 {
-    past->past.points = NULL;
-    past->values = NULL;
-    past->newest.model = past->newest.driver = past->newest.runtime = NULL;
+    stored->stored.points = NULL;
+    stored->values = NULL;
+    stored->newest.model = stored->newest.driver = stored->newest.runtime = NULL;
 }

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-int store_unknown_nights(int64_t **runs, size_t *count, struct store *store, size_t limit,
-                         struct arena *arena, struct error *err)
+int store_unknown_accuracy(int64_t **runs, size_t *count, struct store *store, size_t limit,
+                           struct arena *arena, struct error *err)
 {
     int64_t *all = NULL;
     size_t used = 0, room = 0;
@@ -29,7 +29,7 @@ int store_unknown_nights(int64_t **runs, size_t *count, struct store *store, siz
     return status;
 }
 
-static int read_source(struct night_source *out, struct store *store, sqlite3_stmt *row,
+static int read_source(struct accuracy_source *out, struct store *store, sqlite3_stmt *row,
                        int64_t run_id, struct arena *arena, struct error *err)
 {
     struct error ignored;
@@ -37,23 +37,23 @@ static int read_source(struct night_source *out, struct store *store, sqlite3_st
     const char *problem = (const char *)sqlite3_column_text(row, 1);
     out->series.device_uuid = row_text(row, 2, arena);
     out->series.device_name = "";
-    out->point = (struct past_point){.run_id = run_id,
-                                     .time_s = row_int(row, 4),
-                                     .time_ns = row_real(row, 5),
-                                     .predicted_ns = row_real(row, 6),
-                                     .model = row_text(row, 7, arena),
-                                     .driver = "",
-                                     .runtime = ""};
+    out->point = (struct stored_point){.run_id = run_id,
+                                       .time_s = row_int(row, 4),
+                                       .time_ns = row_real(row, 5),
+                                       .predicted_ns = row_real(row, 6),
+                                       .model = row_text(row, 7, arena),
+                                       .driver = "",
+                                       .runtime = ""};
     bool sound = row_copy(out->series.kernel, sizeof(out->series.kernel), row, 0) && problem &&
                  problem_parse(&out->series.problem, problem, &ignored) == 0 &&
                  row_copy(out->point.commit, sizeof(out->point.commit), row, 3);
     return sound ? 0 : store_damaged(store, "a series", err);
 }
 
-int store_night_sources(struct night_source **out, size_t *count, struct store *store,
-                        int64_t run_id, struct arena *arena, struct error *err)
+int store_accuracy_sources(struct accuracy_source **out, size_t *count, struct store *store,
+                           int64_t run_id, struct arena *arena, struct error *err)
 {
-    struct night_source *all = NULL;
+    struct accuracy_source *all = NULL;
     size_t used = 0, room = 0;
     int status;
     sqlite3_stmt *row = statement_bind(store, SQL_NIGHT_SOURCES, CELLS(INT(run_id)));
@@ -73,8 +73,8 @@ int store_night_sources(struct night_source **out, size_t *count, struct store *
     return status;
 }
 
-static int put_nights(struct store *store, const int64_t *runs, size_t run_count,
-                      const struct night_row *rows, size_t count, struct error *err)
+static int put_kept(struct store *store, const int64_t *runs, size_t run_count,
+                    const struct kept_accuracy *rows, size_t count, struct error *err)
 {
     for (size_t i = 0; i < run_count; i++) {
         if (statement_run(store, err, SQL_DROP_NIGHTS, CELLS(INT(runs[i]))) ||
@@ -82,7 +82,7 @@ static int put_nights(struct store *store, const int64_t *runs, size_t run_count
             return -1;
     }
     for (size_t i = 0; i < count; i++) {
-        const struct night_row *n = &rows[i];
+        const struct kept_accuracy *n = &rows[i];
         if (statement_run(store, err, SQL_ADD_NIGHT,
                           CELLS(INT(n->run_id), TEXT(n->kernel), TEXT(dtype_name(n->dtype)),
                                 TEXT(n->device_uuid), TEXT(n->model), INT(n->count), REAL(n->mape),
@@ -93,12 +93,12 @@ static int put_nights(struct store *store, const int64_t *runs, size_t run_count
     return 0;
 }
 
-int store_save_nights(struct store *store, const int64_t *runs, size_t run_count,
-                      const struct night_row *rows, size_t count, struct error *err)
+int store_save_accuracy(struct store *store, const int64_t *runs, size_t run_count,
+                        const struct kept_accuracy *rows, size_t count, struct error *err)
 {
     if (transaction_begin(store, err))
         return -1;
-    return transaction_end(store, put_nights(store, runs, run_count, rows, count, err), err);
+    return transaction_end(store, put_kept(store, runs, run_count, rows, count, err), err);
 }
 
 // The same few devices and models stand in every row: the last row's text is most often this one's.
@@ -108,8 +108,8 @@ static const char *shared_text(const char *last, sqlite3_stmt *row, int column, 
     return last && text && strcmp(last, text) == 0 ? last : row_text(row, column, arena);
 }
 
-static int read_night(struct night_row *out, const struct night_row *last, struct store *store,
-                      sqlite3_stmt *row, struct arena *arena, struct error *err)
+static int read_kept(struct kept_accuracy *out, const struct kept_accuracy *last,
+                     struct store *store, sqlite3_stmt *row, struct arena *arena, struct error *err)
 {
     const char *dtype = (const char *)sqlite3_column_text(row, 4);
     memset(out, 0, sizeof(*out));
@@ -128,17 +128,17 @@ static int read_night(struct night_row *out, const struct night_row *last, struc
     return sound ? 0 : store_damaged(store, "a night's accuracy", err);
 }
 
-int store_load_nights(struct night_row **out, size_t *count, struct store *store, size_t limit,
-                      struct arena *arena, struct error *err)
+int store_load_accuracy(struct kept_accuracy **out, size_t *count, struct store *store,
+                        size_t limit, struct arena *arena, struct error *err)
 {
-    struct night_row *all = NULL;
+    struct kept_accuracy *all = NULL;
     size_t used = 0, room = 0;
     int status;
     sqlite3_stmt *row =
         statement_bind(store, SQL_LOAD_NIGHTS, CELLS(INT(limit ? (int64_t)limit : -1)));
     while ((status = statement_step(store, row, err)) > 0) {
         all = xgrow(all, used, &room, sizeof(*all));
-        if (read_night(&all[used], used ? &all[used - 1] : NULL, store, row, arena, err)) {
+        if (read_kept(&all[used], used ? &all[used - 1] : NULL, store, row, arena, err)) {
             status = -1;
             break;
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Accuracy over runs as a table, CSV or JSON. The figures are made in nights.c.
-#include "ci/history/nights.h"
+// Accuracy over runs as a table, CSV or JSON. The figures are made in accuracy_history.c.
+#include "ci/history/accuracy_history.h"
 #include "reports/text/clean.h"
 #include "reports/text/json.h"
 
@@ -19,7 +19,8 @@ static char *safe(const char *text)
     return out.bytes;
 }
 
-static void table_night(const struct night_series *s, const struct night *n, const char *what)
+static void table_run(const struct accuracy_series *s, const struct run_accuracy *n,
+                      const char *what)
 {
     char *model = safe(s->model), *kernel = safe(s->kernel);
     printf("%-20s %-24s %-5s %5zu %8.2f %+8.2f %8.1f %6.2f  %.10s  %s\n", model, kernel,
@@ -29,18 +30,18 @@ static void table_night(const struct night_series *s, const struct night *n, con
     free(kernel);
 }
 
-static const struct change *change_at(const struct changepoints *changes, size_t night)
+static const struct change *change_at(const struct changepoints *changes, size_t run)
 {
     for (size_t i = 0; i < changes->count; i++) {
-        if (changes->changes[i].index == night)
+        if (changes->changes[i].index == run)
             return &changes->changes[i];
     }
     return NULL;
 }
 
-static void table_changes(const struct night_series *s, size_t night)
+static void table_changes(const struct accuracy_series *s, size_t run)
 {
-    const struct change *bias = change_at(&s->bias, night), *error = change_at(&s->error, night);
+    const struct change *bias = change_at(&s->bias, run), *error = change_at(&s->error, run);
     char what[96];
     size_t used = 0;
     if (!bias && !error)
@@ -51,18 +52,18 @@ static void table_changes(const struct night_series *s, size_t night)
     if (error)
         snprintf(what + used, sizeof(what) - used, "MAPE went from %.2f %% to %.2f %%",
                  100 * exp(error->before) - 0.1, 100 * exp(error->after) - 0.1);
-    table_night(s, &s->nights[night], what);
+    table_run(s, &s->runs[run], what);
 }
 
-void nights_print_table(const struct nights *nights)
+void accuracy_history_print_table(const struct accuracy_history *accuracy)
 {
     printf("%-20s %-24s %-5s %5s %8s %8s %8s %6s\n", "model", "kernel", "type", "rows", "MAPE %",
            "bias %", "in 10 %", "tau");
-    for (size_t i = 0; i < nights->count; i++) {
-        const struct night_series *s = &nights->series[i];
+    for (size_t i = 0; i < accuracy->count; i++) {
+        const struct accuracy_series *s = &accuracy->series[i];
         for (size_t k = 0; k < s->count; k++)
             table_changes(s, k);
-        table_night(s, &s->nights[s->count - 1], "newest");
+        table_run(s, &s->runs[s->count - 1], "newest");
     }
 }
 
@@ -79,14 +80,14 @@ static void cell(const char *text)
     free(clean);
 }
 
-void nights_print_csv(const struct nights *nights)
+void accuracy_history_print_csv(const struct accuracy_history *accuracy)
 {
     puts("model,kernel,dtype,device,commit,time_s,rows,mape,bias,within_10,tau,bias_moved,mape_"
          "moved");
-    for (size_t i = 0; i < nights->count; i++) {
-        const struct night_series *s = &nights->series[i];
+    for (size_t i = 0; i < accuracy->count; i++) {
+        const struct accuracy_series *s = &accuracy->series[i];
         for (size_t k = 0; k < s->count; k++) {
-            const struct night *n = &s->nights[k];
+            const struct run_accuracy *n = &s->runs[k];
             cell(s->model);
             cell(s->kernel);
             printf("%s,", dtype_name(s->dtype));
@@ -100,16 +101,16 @@ void nights_print_csv(const struct nights *nights)
     }
 }
 
-void nights_print_json(const struct nights *nights)
+void accuracy_history_print_json(const struct accuracy_history *accuracy)
 {
     struct buffer out = {0};
     struct json json = {.out = &out};
     json_begin(&json, NULL, '{');
     json_begin(&json, "accuracy", '[');
-    for (size_t i = 0; i < nights->count; i++) {
-        const struct night_series *s = &nights->series[i];
+    for (size_t i = 0; i < accuracy->count; i++) {
+        const struct accuracy_series *s = &accuracy->series[i];
         for (size_t k = 0; k < s->count; k++) {
-            const struct night *n = &s->nights[k];
+            const struct run_accuracy *n = &s->runs[k];
             json_newline(&json);
             json_begin(&json, NULL, '{');
             json_string(&json, "model", s->model);

@@ -12,7 +12,7 @@
 // the other device, each without what lies beyond a change of level. Its interval is three standard
 // errors (99 % for ten points on either side), widened for serial correlation r as for an AR(1)
 // process by (1 + r) / (1 - r). A commit between the two, and the time that passed, are in it too.
-#include "ci/history/past.h"
+#include "ci/history/history.h"
 #include "model/robust.h"
 
 #include <math.h>
@@ -42,8 +42,8 @@ static const struct device_entry *taken_over(const struct device_entry *devices,
     return found;
 }
 
-static struct series_past *find_series(struct series_past *all, size_t count, const char *uuid,
-                                       const struct series_entry *like)
+static struct series_history *find_series(struct series_history *all, size_t count,
+                                          const char *uuid, const struct series_entry *like)
 {
     for (size_t i = 0; i < count; i++) {
         const struct series_entry *e = all[i].series;
@@ -56,21 +56,21 @@ static struct series_past *find_series(struct series_past *all, size_t count, co
 
 // ---- the two levels ----
 
-static int read_end(struct past *out, struct store *store, const struct series_entry *like,
+static int read_end(struct stored_points *out, struct store *store, const struct series_entry *like,
                     const char *uuid, bool oldest, struct arena *arena, struct error *err)
 {
     const struct series series = {like->kernel, &like->problem, uuid};
     const struct history_query query = {.limit = POINTS, .oldest = oldest};
-    return store_past(out, store, &series, &query, arena, err);
+    return store_points(out, store, &series, &query, arena, err);
 }
 
-static struct robust_mean level_of(const struct past *past, size_t first, size_t end,
+static struct robust_mean level_of(const struct stored_points *stored, size_t first, size_t end,
                                    double correlation)
 {
     double work[POINTS];
     double r = correlation > 0 ? fmin(correlation, 0.9) : 0;
     for (size_t i = first; i < end; i++)
-        work[i - first] = log(past->points[i].time_ns);
+        work[i - first] = log(stored->points[i].time_ns);
     struct robust_mean level = robust_mean(work, end - first);
     level.se *= sqrt((1 + r) / (1 - r));
     return level;
@@ -78,14 +78,14 @@ static struct robust_mean level_of(const struct past *past, size_t first, size_t
 
 // The newest points on the other device after its last change, the first here before the first.
 // `before` NULL: the other series' changes are not known.
-static void measure(struct past_break *out, const struct series_past *before,
-                    const struct past *last, const struct series_past *after,
-                    const struct past *first)
+static void measure(struct history_break *out, const struct series_history *before,
+                    const struct stored_points *last, const struct series_history *after,
+                    const struct stored_points *first)
 {
     size_t from = 0, end = first->count;
     if (before && before->change_count) {
         size_t index = before->changes[before->change_count - 1].change.index;
-        size_t skipped = before->past.count - last->count;
+        size_t skipped = before->stored.count - last->count;
         from = index > skipped ? index - skipped : 0;
     }
     if (after->change_count && after->changes[0].change.index < end)
@@ -103,9 +103,10 @@ static void measure(struct past_break *out, const struct series_past *before,
 // ---- the break ----
 
 // Before all others: it lies before the first point.
-static void put_first(struct series_past *s, const struct past_break *first, struct arena *keep)
+static void put_first(struct series_history *s, const struct history_break *first,
+                      struct arena *keep)
 {
-    struct past_break *breaks = arena_alloc(keep, (s->break_count + 1) * sizeof(*breaks));
+    struct history_break *breaks = arena_alloc(keep, (s->break_count + 1) * sizeof(*breaks));
     breaks[0] = *first;
     if (s->break_count)
         memcpy(breaks + 1, s->breaks, s->break_count * sizeof(*breaks));
@@ -114,8 +115,8 @@ static void put_first(struct series_past *s, const struct past_break *first, str
 }
 
 // A new card often comes with a new driver.
-static const char *name_of(const struct series_past *after, const char *uuid,
-                           const struct past_point *last, const struct past_point *first,
+static const char *name_of(const struct series_history *after, const char *uuid,
+                           const struct stored_point *last, const struct stored_point *first,
                            struct arena *keep)
 {
     const char *what = arena_printf(keep, "device %s %s -> %s", after->series->device_name, uuid,
@@ -127,21 +128,22 @@ static const char *name_of(const struct series_past *after, const char *uuid,
     return what;
 }
 
-static int add_takeover(struct series_past *after, const char *uuid, struct series_past *before,
-                        struct store *store, struct arena *keep, struct error *err)
+static int add_takeover(struct series_history *after, const char *uuid,
+                        struct series_history *before, struct store *store, struct arena *keep,
+                        struct error *err)
 {
     struct arena scratch = {0};
-    struct past last, first;
+    struct stored_points last, first;
     int status = -1;
     if (read_end(&last, store, after->series, uuid, false, &scratch, err) ||
         read_end(&first, store, after->series, after->series->device_uuid, true, &scratch, err))
         goto done;
     status = 0;
     if (last.count && first.count) {
-        const struct past_point *newest = &last.points[last.count - 1], *oldest = first.points;
-        struct past_break b = {.device = true,
-                               .at = {.time_s = oldest->time_s},
-                               .what = name_of(after, uuid, newest, oldest, keep)};
+        const struct stored_point *newest = &last.points[last.count - 1], *oldest = first.points;
+        struct history_break b = {.device = true,
+                                  .at = {.time_s = oldest->time_s},
+                                  .what = name_of(after, uuid, newest, oldest, keep)};
         memcpy(b.at.id, oldest->commit, sizeof(b.at.id));
         measure(&b, before, &last, after, &first);
         put_first(after, &b, keep);
@@ -153,8 +155,8 @@ done:
     return status;
 }
 
-int past_devices(struct series_past *all, size_t count, struct store *store, struct arena *keep,
-                 struct error *err)
+int history_devices(struct series_history *all, size_t count, struct store *store,
+                    struct arena *keep, struct error *err)
 {
     struct device_entry *devices;
     size_t device_count;

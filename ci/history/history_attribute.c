@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // All series together: whose a change is that several of them share.
-#include "ci/history/past.h"
+#include "ci/history/history.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 struct place {
-    const struct past_change *change;
+    const struct history_change *change;
     size_t series, index;
 };
 
@@ -18,7 +18,7 @@ static int by_commit(const void *left, const void *right)
     return order ? order : a->series < b->series ? -1 : a->series > b->series;
 }
 
-static struct place *all_places(size_t *count, const struct series_past *all, size_t series)
+static struct place *all_places(size_t *count, const struct series_history *all, size_t series)
 {
     size_t total = 0;
     for (size_t i = 0; i < series; i++)
@@ -35,7 +35,7 @@ static struct place *all_places(size_t *count, const struct series_past *all, si
     return places;
 }
 
-static size_t device_number(const struct series_past *all, size_t i)
+static size_t device_number(const struct series_history *all, size_t i)
 {
     size_t d = 0;
     while (d < i && strcmp(all[d].series->device_uuid, all[i].series->device_uuid) != 0)
@@ -43,7 +43,7 @@ static size_t device_number(const struct series_past *all, size_t i)
     return d;
 }
 
-static bool holds(const struct past_change *change, const char *commit)
+static bool holds(const struct history_change *change, const char *commit)
 {
     const size_t length = strlen(commit);
     for (const char *at = change->held; (at = strstr(at, commit)); at++) {
@@ -55,7 +55,7 @@ static bool holds(const struct past_change *change, const char *commit)
 }
 
 // The change of a series that may have begun with this commit.
-static const struct past_change *change_at(const struct series_past *s, const char *commit)
+static const struct history_change *change_at(const struct series_history *s, const char *commit)
 {
     for (size_t i = 0; i < s->change_count; i++) {
         if (holds(&s->changes[i], commit))
@@ -64,13 +64,13 @@ static const struct past_change *change_at(const struct series_past *s, const ch
     return NULL;
 }
 
-static void attribute_commit(struct series_past *all, size_t count, const size_t *devices,
+static void attribute_commit(struct series_history *all, size_t count, const size_t *devices,
                              const struct place *places, size_t place_count)
 {
     struct attribution_series *input = xcalloc(count, sizeof(*input));
     struct attributed *output = xcalloc(count, sizeof(*output));
     for (size_t i = 0; i < count; i++) {
-        const struct past_change *c = change_at(&all[i], places->change->at.id);
+        const struct history_change *c = change_at(&all[i], places->change->at.id);
         input[i] = (struct attribution_series){.device = devices[i],
                                                .bound = all[i].newest.bound,
                                                .changed = c != NULL,
@@ -81,7 +81,7 @@ static void attribute_commit(struct series_past *all, size_t count, const size_t
     }
     attribution_find(output, input, count, NULL, 0);
     for (size_t i = 0; i < place_count; i++) {
-        struct past_change *c = &all[places[i].series].changes[places[i].index];
+        struct history_change *c = &all[places[i].series].changes[places[i].index];
         enum attribution found = output[places[i].series].attribution;
         if (c->attribution != ATTRIBUTION_BREAK && found != ATTRIBUTION_NONE &&
             found != ATTRIBUTION_KERNEL)
@@ -91,7 +91,7 @@ static void attribute_commit(struct series_past *all, size_t count, const size_t
     free(output);
 }
 
-void past_attribute(struct series_past *all, size_t count)
+void history_attribute(struct series_history *all, size_t count)
 {
     size_t place_count;
     struct place *places = all_places(&place_count, all, count);

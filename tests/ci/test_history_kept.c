@@ -59,7 +59,7 @@ static struct judgement judge(struct history_set *set, struct store *store, cons
     return set->judgements[0];
 }
 
-static struct judgement night(struct store *store)
+static struct judgement run(struct store *store)
 {
     struct history_set set;
     struct judgement j = judge(&set, store, NULL);
@@ -93,8 +93,8 @@ static void same(struct store *a, struct store *b)
     assert_true(p.creep.size == q.creep.size && p.creep.low == q.creep.low);
     assert_int_equal(x.series[0].recent_count, y.series[0].recent_count);
     assert_memory_equal(x.series[0].recent, y.series[0].recent, sizeof(x.series[0].recent));
-    ok(past_kept_chart(&c, &m, a, x.series[0].series, &p, &arena, &err));
-    ok(past_kept_chart(&d, &n, b, y.series[0].series, &q, &arena, &err));
+    ok(history_kept_chart(&c, &m, a, x.series[0].series, &p, &arena, &err));
+    ok(history_kept_chart(&d, &n, b, y.series[0].series, &q, &arena, &err));
     assert_int_equal(m, n);
     for (size_t i = 0; i < m; i++)
         assert_true(c[i].index == d[i].index && c[i].time_ns == d[i].time_ns &&
@@ -106,19 +106,19 @@ static void same(struct store *a, struct store *b)
 
 // ---- tests ----
 
-static void nights_do_not_matter_only_points_do(void **state)
+static void accuracy_history_do_not_matter_only_points_do(void **state)
 {
-    static const unsigned nights[] = {0,   5,   419, 425, 700,  749,  750,  751,  800,
-                                      899, 905, 906, 960, 1000, 1099, 1101, 1130, 1300};
+    static const unsigned accuracy[] = {0,   5,   419, 425, 700,  749,  750,  751,  800,
+                                        899, 905, 906, 960, 1000, 1099, 1101, 1130, 1300};
     (void)state;
     struct store *once = stepped_store(in_folder("once.db"), 0, 1300);
     struct store *often = stepped_store(in_folder("often.db"), 0, 0);
-    for (size_t i = 1; i < ARRAY_COUNT(nights); i++) {
-        stepped_commits(often, nights[i - 1], nights[i]);
-        (void)night(often);
+    for (size_t i = 1; i < ARRAY_COUNT(accuracy); i++) {
+        stepped_commits(often, accuracy[i - 1], accuracy[i]);
+        (void)run(often);
     }
     same(once, often);
-    struct judgement j = night(once);
+    struct judgement j = run(once);
     assert_int_equal(j.points, 1300);
     assert_true(j.settled > 1000 && j.settled <= 1300 && !j.changed);
     store_close(once);
@@ -140,7 +140,7 @@ static void steps_are_found_where_they_are(void **state)
     assert_int_equal(j.breaks[0].index, 300);
     assert_int_equal(j.breaks[1].index, 1050);
     assert_string_equal(j.breaks[1].what, "driver 2 -> 3");
-    assert_int_equal(set.series[0].past.count, 1300);
+    assert_int_equal(set.series[0].stored.count, 1300);
     history_free(&set);
     store_close(store);
 }
@@ -149,11 +149,11 @@ static void nothing_new_is_not_judged_again(void **state)
 {
     (void)state;
     struct store *store = scratch_store(in_folder("often.db"), STORE_WRITE);
-    struct judgement a = night(store), b = night(store);
+    struct judgement a = run(store), b = run(store);
     assert_int_equal(a.marks, b.marks);
     assert_int_equal(a.newest_key, b.newest_key);
     stepped_commit(store, 1300, 0);
-    struct judgement c = night(store);
+    struct judgement c = run(store);
     assert_true(c.marks > b.marks && c.points == 1301 && c.newest_key > b.newest_key);
     store_close(store);
 }
@@ -164,10 +164,10 @@ static void a_point_among_the_settled_ones_is_noticed(void **state)
     struct store *filled = stepped_store(in_folder("filled.db"), 0, 300),
                  *whole = stepped_store(in_folder("whole.db"), 0, 1200);
     stepped_commits(filled, 301, 1200);
-    assert_int_equal(night(filled).points, 1199);
+    assert_int_equal(run(filled).points, 1199);
     stepped_commits(filled, 300, 301); // a gap that is filled
     same(filled, whole);
-    assert_int_equal(night(filled).points, 1200);
+    assert_int_equal(run(filled).points, 1200);
     stepped_commit(filled, 100, 0.2); // measured twice
     stepped_commit(whole, 100, 0.2);
     same(filled, whole);
@@ -183,7 +183,7 @@ static void times_that_repeat_or_go_back_change_nothing(void **state)
     struct store *often = stepped_store(in_folder("unsteady-often.db"), 0, 0);
     for (unsigned i = 0; i < 1210; i += i < 1000 ? 100 : 7) {
         stepped_commits(often, i, i < 1000 ? i + 100 : i + 7);
-        (void)night(often);
+        (void)run(often);
     }
     stepped_unsteady = false;
     same(once, often);
@@ -192,7 +192,7 @@ static void times_that_repeat_or_go_back_change_nothing(void **state)
 }
 
 // Each night sees whole commits, never fewer than the night before, and the last sees all.
-static void nights_while_another_process_writes(void **state)
+static void accuracy_history_while_another_process_writes(void **state)
 {
     (void)state;
     enum { BEFORE = 800, MORE = 120 };
@@ -212,7 +212,7 @@ static void nights_while_another_process_writes(void **state)
     bool ended = false;
     while (!ended) {
         ended = waitpid(writer, &status, WNOHANG) == writer;
-        struct judgement j = night(store);
+        struct judgement j = run(store);
         assert_true(j.points >= points && j.points <= BEFORE + MORE);
         points = j.points;
     }
@@ -240,7 +240,7 @@ static void an_accepted_change_is_judged_against(void **state)
     (void)state;
     struct history_set set;
     struct store *store = scratch_store(in_folder("whole.db"), STORE_WRITE);
-    assert_true(night(store).creep.size > 0.01); // 1.5 % above the beginning
+    assert_true(run(store).creep.size > 0.01); // 1.5 % above the beginning
     const char *epochs = in_folder("epochs.txt");
     write_epoch(epochs, "0000000000000000000000000000000000001150");
     struct judgement j = judge(&set, store, epochs);
@@ -259,13 +259,13 @@ static void merged_and_pruned_points_are_noticed(void **state)
     struct store *all = stepped_store(in_folder("all.db"), 0, 1000),
                  *some = stepped_store(in_folder("some.db"), 0, 900);
     store_close(stepped_store(in_folder("shard.db"), 900, 1000));
-    assert_int_equal(night(some).points, 900);
+    assert_int_equal(run(some).points, 900);
     ok(store_merge(some, in_folder("shard.db"), NULL, &err));
     same(some, all);
     struct store_counts removed;
     const struct prune_rule rule = {.before_s = 1700000000 + 60 * 50, .runs = true};
     ok(store_prune(some, &rule, &removed, &err));
-    assert_int_equal(night(some).points, 950);
+    assert_int_equal(run(some).points, 950);
     store_close(all);
     store_close(some);
 }
@@ -279,13 +279,13 @@ static void what_came_meanwhile_stays_marked(void **state)
     const struct series series = {"kernel", &problem, "GPU-0"};
     struct arena arena = {0};
     struct judgement before, after;
-    (void)night(store);
+    (void)run(store);
     ok(store_load_judgement(&before, store, &series, &arena, &err));
     stepped_commit(store, 1000, 0);
     ok(store_save_judgement(store, &series, &before, NULL, 0, &err)); // it knew nothing of it
     ok(store_load_judgement(&after, store, &series, &arena, &err));
     assert_true(after.changed && after.points == 1000);
-    assert_int_equal(night(store).points, 1001);
+    assert_int_equal(run(store).points, 1001);
     arena_free(&arena);
     store_close(store);
 }
@@ -299,7 +299,7 @@ static void what_is_kept_is_checked(void **state)
     const struct series series = {"kernel", &problem, "GPU-0"};
     store_close(stepped_store(in_folder("bad.db"), 0, 800));
     struct store *store = scratch_store(in_folder("bad.db"), STORE_WRITE);
-    (void)night(store);
+    (void)run(store);
     store_close(store);
     sqlite3 *db = NULL;
     assert_int_equal(sqlite3_open(in_folder("bad.db"), &db), SQLITE_OK);
@@ -333,9 +333,9 @@ static void burst_before_the_seam_is_no_step(void **state)
     (void)state;
     enum { COUNT = FIRST_STEP - 1, MOST = 8 };
     struct store *calm = stepped_store(in_folder("calm.db"), 0, COUNT);
-    const size_t settled = night(calm).settled;
+    const size_t settled = run(calm).settled;
     store_close(calm);
-    assert_in_range(settled, PAST_CONTEXT, COUNT - 10);
+    assert_in_range(settled, HISTORY_CONTEXT, COUNT - 10);
     for (size_t length = 2; length <= MOST; length++) {
         char name[16];
         snprintf(name, sizeof(name), "burst%zu.db", length);
@@ -359,12 +359,12 @@ static void burst_before_the_seam_is_no_step(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nights_do_not_matter_only_points_do),
+        cmocka_unit_test(accuracy_history_do_not_matter_only_points_do),
         cmocka_unit_test(steps_are_found_where_they_are),
         cmocka_unit_test(nothing_new_is_not_judged_again),
         cmocka_unit_test(a_point_among_the_settled_ones_is_noticed),
         cmocka_unit_test(times_that_repeat_or_go_back_change_nothing),
-        cmocka_unit_test(nights_while_another_process_writes),
+        cmocka_unit_test(accuracy_history_while_another_process_writes),
         cmocka_unit_test(an_accepted_change_is_judged_against),
         cmocka_unit_test(merged_and_pruned_points_are_noticed),
         cmocka_unit_test(what_came_meanwhile_stays_marked),
