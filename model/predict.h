@@ -22,15 +22,9 @@ struct model {
     const char *name;    // "ws-persistent"
     const char *version; // raised whenever its numbers change
     const char *why;     // one line: what it knows that others do not
-    // A model that does not know the problem's epilogue says so (predict_no_epilogue).
+    // A model that does not know an epilogue, a layout or block scales says so (parts/claims.h).
     struct prediction (*predict)(const struct predict_input *input);
 };
-
-// Why a model of plain products has no time for this problem; NULL if it is one.
-static inline const char *predict_no_epilogue(const struct problem *problem)
-{
-    return problem->epilogue ? "the model knows plain products only, no epilogue" : NULL;
-}
 
 extern const struct model *const models[];
 extern const size_t model_count;

@@ -2,6 +2,7 @@
 //
 // The model `deepgemm` as the table of models knows it. Its arithmetic is parts/deepgemm.c.
 #include "model/predict/parts/deepgemm.h"
+#include "model/predict/parts/claims.h"
 
 #include "model/predict.h"
 
@@ -15,8 +16,7 @@ static struct prediction predict(const struct predict_input *in)
                                            .cluster_n = t->cluster_n ? t->cluster_n : 1,
                                            .stages = t->stages};
     struct deepgemm_score s;
-    out.why = predict_no_epilogue(in->problem);
-    if (out.why)
+    if ((out.why = claims_refuse(in, CLAIM_PLAIN)))
         return out;
     out.why = deepgemm_score(&s, in->problem, &layout, false, (int32_t)in->gpu->sm_count.value);
     if (out.why)

@@ -2,6 +2,7 @@
 //
 // The model `origami` as the table of models knows it. Its arithmetic is in parts/origami*.c.
 #include "model/predict/parts/origami.h"
+#include "model/predict/parts/claims.h"
 
 #include <math.h>
 
@@ -46,8 +47,7 @@ static struct prediction predict(const struct predict_input *in)
     struct origami_config c = config_of(in->traits);
     double clock = in->clock_hz > 0 ? in->clock_hz : in->gpu->clock_hz.value;
     struct origami_latency l;
-    out.why = predict_no_epilogue(in->problem);
-    if (out.why)
+    if ((out.why = claims_refuse(in, CLAIM_NN)))
         return out;
     out.why = origami_latency(&l, in->gpu, in->problem, &c, clock);
     if (out.why)

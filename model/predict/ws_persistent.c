@@ -4,6 +4,8 @@
 // parts/ws_persistent.c.
 #include "model/predict/parts/ws_persistent.h"
 
+#include "model/predict/parts/claims.h"
+
 static enum bound bound_of(const struct ws_wave *wave)
 {
     static const enum bound bounds[] = {
@@ -15,8 +17,7 @@ static struct prediction predict(const struct predict_input *in)
 {
     struct ws_breakdown b;
     struct prediction out = {.model = "ws-persistent", .version = "1"};
-    out.why = predict_no_epilogue(in->problem);
-    if (out.why)
+    if ((out.why = claims_refuse(in, CLAIM_SCALES)))
         return out;
     out.why = ws_persistent(&b, in);
     if (out.why)

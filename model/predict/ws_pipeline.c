@@ -8,6 +8,7 @@
 // The document fits these to one kernel; taken from a profile they know neither L2 nor partial
 // waves.
 #include "model/predict/parts/ws_pipeline.h"
+#include "model/predict/parts/claims.h"
 #include "model/predict/parts/pipeline.h"
 
 #include <math.h>
@@ -69,8 +70,7 @@ static struct prediction predict(const struct predict_input *in)
 {
     struct prediction out = {.model = "ws-pipeline", .version = "1"};
     struct ws_pipeline w;
-    out.why = predict_no_epilogue(in->problem);
-    if (out.why)
+    if ((out.why = claims_refuse(in, CLAIM_PLAIN)))
         return out;
     out.why = ws_pipeline(&w, in);
     if (out.why)
