@@ -14,7 +14,7 @@ static bool same_code(const struct task *task)
 // Side by side, as pairs.
 static bool is_paired(const struct task *task)
 {
-    return task->base && task->head && !task->station->away && !same_code(task);
+    return task->base && task->head && !task->device->away && !same_code(task);
 }
 
 struct gating {
@@ -40,7 +40,7 @@ static int gate_unpaired(const struct task *task, struct run *run, struct measur
                          struct error *err)
 {
     bool found = false;
-    if (!task->head || task->station->away)
+    if (!task->head || task->device->away)
         return 0;
     if (!task->base)
         return measure_solo(measuring, task, ROLE_HEAD, &run->arena, err);
@@ -124,7 +124,7 @@ static const struct task *self_candidate(const struct plan *plan, size_t wanted,
     const size_t stride = (plan->count + wanted - 1) / wanted;
     const size_t at = turn % wanted * stride + turn / wanted;
     const struct task *task = at < plan->count ? &plan->tasks[at] : NULL;
-    return task && task->head && !task->station->away ? task : NULL;
+    return task && task->head && !task->device->away ? task : NULL;
 }
 
 // Whether any verdict of the run hangs on pairs, those of an interrupted run too.

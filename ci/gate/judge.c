@@ -59,7 +59,7 @@ int judge_predict(struct run *run, const struct plan *plan, const struct context
     for (size_t i = 0; i < run->count; i++) {
         struct result *r = &run->results[i];
         const struct predict_input input = {
-            .gpu = &plan->tasks[i].station->gpu,
+            .gpu = &plan->tasks[i].device->gpu,
             .traits = &r->traits,
             .problem = &r->problem,
             .clock_hz = measurement_clock_hz(&r->head),
@@ -95,7 +95,7 @@ int judge_history(struct run *run, const struct plan *plan, struct context *cont
     enum { SHOWN = 400 };
     for (size_t i = 0; i < run->count; i++) {
         struct result *r = &run->results[i];
-        const struct series series = {r->kernel, &r->problem, plan->tasks[i].station->device.uuid};
+        const struct series series = {r->kernel, &r->problem, plan->tasks[i].device->unit.uuid};
         const struct history_query query = {
             .limit = SHOWN, .except_run = run->id, .until = run->head.id};
         struct stored_points stored;
@@ -151,7 +151,7 @@ static void stand(struct run *run, const struct task *task, const struct standin
                   const struct standing_input *input)
 {
     struct result *r = task->result;
-    const char *device = task->station->policy->name;
+    const char *device = task->device->policy->name;
     const char *words = standing_words(standing, input, device, &run->arena);
     // One line of the detail is enough for the sentence; the rest is in the report.
     const char *detail = standing->kind == VERDICT_BROKEN ? r->head.detail : NULL;
@@ -211,10 +211,10 @@ static int judge_one(struct run *run, const struct task *task, struct context *c
     const struct standing_input input = {.base = r->base.state,
                                          .head = r->head.state,
                                          .same_code = same_code(r),
-                                         .away = task->station->away};
+                                         .away = task->device->away};
     const struct standing *standing = standing_of(&input);
     const bool differs = task->base && task->head && !input.same_code;
-    if (task->station->is_static && differs)
+    if (task->device->is_static && differs)
         static_judge(run, task, context, base, head);
     else if (standing)
         stand(run, task, standing, &input);
@@ -321,7 +321,7 @@ static void sentence_of_drift(struct run *run, struct result *r)
 // A kernel is to blame only for what its own code changed: same code, same kernel.
 static void judge_drift(struct run *run, const struct task *task)
 {
-    const struct drift_policy policy = drift_policy_default(task->station->policy->kind);
+    const struct drift_policy policy = drift_policy_default(task->device->policy->kind);
     struct result *r = task->result;
     const bool same = r->head_code[0] && strcmp(r->history.newest_code, r->head_code) == 0;
     drift_judge(&r->verdict, &r->history, &r->head, same, &policy);

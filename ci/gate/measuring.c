@@ -48,15 +48,15 @@ int measuring_record(bool *made, struct measuring *m, const struct task *task,
     return 0;
 }
 
-// A live child on the task's station.
+// A live child on the task's device.
 static int ready(struct measuring *m, const struct task *task, struct error *err)
 {
     recording_pause(&m->recording);
-    if (m->bench && m->station == task->station)
+    if (m->bench && m->device == task->device)
         return 0;
     stop_bench(m);
-    m->station = task->station;
-    return context_bench(&m->bench, m->context, m->station, m->directories, m->directory_count, 0,
+    m->device = task->device;
+    return context_bench(&m->bench, m->context, m->device, m->directories, m->directory_count, 0,
                          err);
 }
 
@@ -135,10 +135,10 @@ struct trouble {
     struct bench_outcome outcome;
 };
 
-// The gate's work on one station.
+// The gate's work on one device.
 struct session {
     struct measuring *m;
-    const struct station *station;
+    const struct context_device *device;
     const struct gate_work *work;
     double share; // of the time that is left
     struct trouble *troubles;
@@ -155,7 +155,7 @@ struct seat {
 static int start(struct bench **out, void *context, uint16_t process, struct error *err)
 {
     const struct session *s = context;
-    return context_bench(out, s->m->context, s->station, s->m->directories, s->m->directory_count,
+    return context_bench(out, s->m->context, s->device, s->m->directories, s->m->directory_count,
                          process, err);
 }
 
@@ -319,7 +319,7 @@ static double deadline_of(const struct session *s)
     return s->m->deadline_s > 0 ? now_s + s->share * (s->m->deadline_s - now_s) : 0;
 }
 
-static int measure_station(struct session *s, struct error *err)
+static int measure_device(struct session *s, struct error *err)
 {
     const struct gate_work *work = s->work;
     const size_t most = work->count + work->self_count;
@@ -337,7 +337,7 @@ static int measure_station(struct session *s, struct error *err)
     for (size_t i = 0; i < most; i++) {
         const bool self = i >= work->count;
         const struct task *task = self ? work->self[i - work->count] : work->tasks[i];
-        if (task->station != s->station)
+        if (task->device != s->device)
             continue;
         seat_task(&duets.items[duets.count], &seats[duets.count], s, task,
                   self ? &work->verdicts[i - work->count] : NULL);
@@ -362,11 +362,11 @@ static int measure_station(struct session *s, struct error *err)
     return status;
 }
 
-static bool has_work(const struct gate_work *work, const struct station *station)
+static bool has_work(const struct gate_work *work, const struct context_device *device)
 {
     for (size_t i = 0; i < work->count + work->self_count; i++) {
         const bool self = i >= work->count;
-        if ((self ? work->self[i - work->count] : work->tasks[i])->station == station)
+        if ((self ? work->self[i - work->count] : work->tasks[i])->device == device)
             return true;
     }
     return false;
@@ -376,14 +376,14 @@ static bool has_work(const struct gate_work *work, const struct station *station
 int measure_gate(struct measuring *m, const struct gate_work *work, struct error *err)
 {
     size_t left = 0;
-    for (size_t i = 0; i < m->context->station_count; i++)
-        left += has_work(work, &m->context->stations[i]);
-    for (size_t i = 0; i < m->context->station_count; i++) {
-        struct session session = {.m = m, .station = &m->context->stations[i], .work = work};
-        if (!has_work(work, session.station))
+    for (size_t i = 0; i < m->context->device_count; i++)
+        left += has_work(work, &m->context->devices[i]);
+    for (size_t i = 0; i < m->context->device_count; i++) {
+        struct session session = {.m = m, .device = &m->context->devices[i], .work = work};
+        if (!has_work(work, session.device))
             continue;
         session.share = 1 / (double)left--;
-        if (measure_station(&session, err))
+        if (measure_device(&session, err))
             return -1;
     }
     return 0;

@@ -10,10 +10,10 @@
 #include "ci/gate/recording.h"
 #include "model/gate/gate.h"
 
-// One bench child at a time; alone, it is kept while tasks share a station.
+// One bench child at a time; alone, it is kept while tasks share a device.
 struct measuring {
     struct context *context;
-    const struct station *station;
+    const struct context_device *device;
     const char *directories[3]; // of the libraries and the records, shown in the sandbox
     size_t directory_count;
     struct recording recording;

@@ -36,10 +36,10 @@ static void run_begin(struct run *run, enum run_kind kind, const struct context 
     if (base)
         run->base = *base;
     run->head = *head;
-    run->device_count = context->station_count;
+    run->device_count = context->device_count;
     run->devices = arena_alloc(&run->arena, run->device_count * sizeof(*run->devices));
     for (size_t i = 0; i < run->device_count; i++)
-        run->devices[i] = context->stations[i].device;
+        run->devices[i] = context->devices[i].unit;
 }
 
 // The store's id for this run: a new one, or that of the same run that was interrupted.
@@ -124,11 +124,11 @@ static int measure_tasks(struct run *run, const struct plan *plan, struct measur
 static const char *away_text(struct run *run, const struct context *context)
 {
     const char *text = "";
-    for (size_t i = 0; i < context->station_count; i++) {
-        const struct station *station = &context->stations[i];
-        if (station->away && !station->is_static)
+    for (size_t i = 0; i < context->device_count; i++) {
+        const struct context_device *device = &context->devices[i];
+        if (device->away && !device->is_static)
             text = arena_printf(&run->arena, "%s; nothing was measured on %s, which is not here",
-                                text, station->policy->name);
+                                text, device->policy->name);
     }
     return text;
 }
@@ -210,15 +210,14 @@ done:
 static int plan_comparison(struct plan *plan, struct run *run, struct context *context,
                            const struct comparison *what, struct error *err)
 {
-    const char *kind = what->station->policy->kind;
+    const char *kind = what->device->policy->kind;
     struct task *task = arena_alloc(&run->arena, sizeof(*task));
     struct result *r = arena_alloc(&run->arena, sizeof(*r));
-    *task =
-        (struct task){.result = r,
-                      .rule = policy_rule(&context->policy, what->kernel, what->station->policy),
-                      .station = what->station,
-                      .base = built_find(what->base, what->kernel, kind),
-                      .head = built_find(what->head, what->kernel, kind)};
+    *task = (struct task){.result = r,
+                          .rule = policy_rule(&context->policy, what->kernel, what->device->policy),
+                          .device = what->device,
+                          .base = built_find(what->base, what->kernel, kind),
+                          .head = built_find(what->head, what->kernel, kind)};
     if (!task->rule || !task->base)
         return error_set(err, "%s: %s", what->kernel,
                          task->rule ? "the commit it is compared with has no such kernel"
@@ -296,16 +295,16 @@ done:
     return status;
 }
 
-static int station_measured(bool *measured, struct context *context, const struct commit *head,
-                            const struct station *station, const struct policy_kernel *rule,
-                            const char *kernel, bool any_driver, struct error *err)
+static int device_measured(bool *measured, struct context *context, const struct commit *head,
+                           const struct context_device *device, const struct policy_kernel *rule,
+                           const char *kernel, bool any_driver, struct error *err)
 {
     *measured = true;
     for (size_t s = 0; *measured && s < rule->set_count; s++) {
         const struct policy_set *set = policy_set_find(&context->policy, rule->sets[s]);
         const struct demand demand = {.recipe = built_recipe(context),
-                                      .device_uuid = station->device.uuid,
-                                      .driver = any_driver ? NULL : station->device.driver,
+                                      .device_uuid = device->unit.uuid,
+                                      .driver = any_driver ? NULL : device->unit.driver,
                                       .problems = set->problems,
                                       .problem_count = set->count,
                                       .kernels = &kernel,
@@ -317,16 +316,16 @@ static int station_measured(bool *measured, struct context *context, const struc
 }
 
 // Every series of one kernel is stored for this commit. The record of a build does not say which
-// kind of device a kernel is for, so one station that has them all is enough.
+// kind of device a kernel is for, so one device that has them all is enough.
 static int kernel_measured(bool *measured, struct context *context, const struct commit *head,
                            const char *kernel, bool any_driver, struct error *err)
 {
     bool wanted = false, here = false;
-    for (size_t s = 0; !here && s < context->station_count; s++) {
-        const struct station *station = &context->stations[s];
-        const struct policy_kernel *rule = policy_rule(&context->policy, kernel, station->policy);
+    for (size_t s = 0; !here && s < context->device_count; s++) {
+        const struct context_device *device = &context->devices[s];
+        const struct policy_kernel *rule = policy_rule(&context->policy, kernel, device->policy);
         wanted |= rule != NULL;
-        if (rule && station_measured(&here, context, head, station, rule, kernel, any_driver, err))
+        if (rule && device_measured(&here, context, head, device, rule, kernel, any_driver, err))
             return -1;
     }
     *measured = here || !wanted;

@@ -15,7 +15,7 @@ struct recording {
     char folder[64]; // of the records; "" before the first
     // A bench that runs the library's host code and times nothing: one for each side.
     struct bench *bench[2];
-    const struct station *station; // they are on
+    const struct context_device *device; // they are on
 };
 
 // The policy wants this task replayed from records.
