@@ -2,6 +2,7 @@
 //
 // The commands predict and select as scripts use them: arguments in, text and exit code out.
 #include "ci/command.h"
+#include "ci/commands/problem_rows.h"
 #include "ci/settings/rows.h"
 #include "model/result.h"
 #include "tests/helpers/helper_table.h"
@@ -277,16 +278,15 @@ static void a_sweep_covers_all_combinations_and_its_parts_add_up(void **state)
     }
     csv_free(&csv);
     free(text);
-    static const char *const refused[] = {
-        "predict --tile 64x64,,1x1 4x4x4", "predict --tile 64x 4x4x4",
-        "predict --tile 64x64x64x64 4x4x4", "predict --cluster 2x2x2 4x4x4",
-        "predict --tile 64x64,32x32 --csv /dev/null"};
-    for (size_t i = 0; i < ARRAY_COUNT(refused); i++) {
-        char *line = xstrdup(refused[i]);
-        assert_int_equal(run(&command_predict, line, &text), 4);
-        free(text);
-        free(line);
-    }
+    static const char *const refused[] = {"64x64,,1x1",  "64x",     "x64",    "64",
+                                          "64x64x64x64", "0x4",     "64x64,", "-1x4",
+                                          "64x 64",      "70000x2", ""};
+    struct sides_list list;
+    for (size_t i = 0; i < ARRAY_COUNT(refused); i++)
+        assert_int_equal(sides_parse(&list, refused[i], true), -1);
+    assert_int_equal(sides_parse(&list, "2x2x2", false), -1);
+    assert_int_equal(sides_parse(&list, "128x256x64,64x64", true), 0);
+    assert_true(list.count == 2 && list.items[0].k == 64 && list.items[1].k == 0);
 }
 
 static void select_prints_the_published_choices(void **state)
