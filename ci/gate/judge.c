@@ -190,7 +190,7 @@ static int judge_pairs(struct run *run, const struct task *task, struct context 
     if (measuring_policy(&policy, context, run->id, task, r->base.samples, r->base.count,
                          &run->arena, err))
         return -1;
-    gate_judge(&r->verdict, &r->base, &r->head, &policy, &run->arena);
+    gate_replay(&r->verdict, &r->base, &r->head, &policy, &run->arena);
     if (!r->verdict.sentence)
         r->verdict.sentence = name_of(run, r);
     else

@@ -7,7 +7,7 @@
 //
 // Policy and commits are opened by context.c and the command; builds and kernel lists are built.c;
 // the series that follow from them plan.c; the bench child measuring.c, a gate's many series in it
-// gating.c and duets.c; predictions, history and verdicts judge.c, the one line of the run
+// gate_measure.c and duets.c; predictions, history and verdicts judge.c, the one line of the run
 // conclude.c, and what the change itself says that it accepts accepting.c. History is read without
 // this run, so a run never judges itself. Each result is stored as soon as it is measured: a run
 // that is killed goes on where it was, and measures nothing twice. Reports are written by the
@@ -16,7 +16,7 @@
 #include "ci/gate/accepting.h"
 #include "ci/gate/built.h"
 #include "ci/gate/conclude.h"
-#include "ci/gate/gating.h"
+#include "ci/gate/gate_measure.h"
 #include "ci/gate/judge.h"
 #include "ci/gate/pace.h"
 #include "model/gate/study.h"
@@ -190,8 +190,8 @@ int pipeline_gate(struct run *run, struct context *context, const struct commit 
     measuring_begin(&measuring, context, &base_built, &head_built);
     const double begun_s = monotonic_s();
     measuring.deadline_s = begun_s + context->policy.gate.seconds;
-    struct gating_self self = {0};
-    if (run_enter(run, context, err) || gating_measure(&self, run, &plan, &measuring, err))
+    struct gate_self self = {0};
+    if (run_enter(run, context, err) || gate_measure(&self, run, &plan, &measuring, err))
         goto done;
     const double wall_s = monotonic_s() - begun_s;
     run->self_test = study_self_test(self.verdicts, self.count, context->policy.gate.alpha);
@@ -241,7 +241,7 @@ int pipeline_compare(struct run *run, struct context *context, const struct comp
         return -1;
     measuring_begin(&measuring, context, what->base, what->head);
     measuring.deadline_s = monotonic_s() + context->policy.gate.seconds;
-    if (run_enter(run, context, err) || gating_measure(NULL, run, &plan, &measuring, err) ||
+    if (run_enter(run, context, err) || gate_measure(NULL, run, &plan, &measuring, err) ||
         judge_predict(run, &plan, context, err) ||
         judge_gate(run, &plan, context, what->base, what->head, NULL, 0, err))
         goto done;
