@@ -21,7 +21,7 @@ struct arguments {
     struct gpu_option gpu;
     struct gpu_profile profile;
     enum format format;
-    bool explain, parts, sweep;
+    bool explain, parts, sweep, without_launch;
     struct sides_list tiles, clusters;
     struct row defaults; // traits, clock and L2 rate given as options
 };
@@ -107,6 +107,9 @@ static const struct command_option own_options[] = {
     OPTION_OWN("format", 0, "csv|json|table", "Output [csv for --csv, else table]", take_format,
                "is no format: csv, json or table"),
     OPTION_FLAG("explain", 0, "Print each prediction's parts instead", explain),
+    OPTION_FLAG("warm", 0, "The same launch came just before [cold: operands in DRAM]",
+                defaults.input.warm),
+    OPTION_FLAG("no-launch", 0, "Leave the launch out of the time", without_launch),
     OPTION_FLAG("parts", 0,
                 "Columns of each prediction's parts, waves, and the ratio to measured_us", parts),
     OPTION_FLAG("sweep", 0, "Each problem with the usual tiles and clusters, or those given",
@@ -174,6 +177,17 @@ static int draw(const struct arguments *a, const struct predict_input *in, struc
     return result;
 }
 
+// What a timer inside the kernel would see.
+static void leave_launch_out(struct prediction *p)
+{
+    for (size_t i = 0; i < p->part_count; i++) {
+        if (strcmp(p->parts[i].name, "launch") && strcmp(p->parts[i].name, "overhead"))
+            continue;
+        p->time_ns -= p->parts[i].time_ns;
+        p->parts[i].time_ns = 0;
+    }
+}
+
 static int predict_rows(struct buffer *out, const struct arguments *a, const struct csv *csv,
                         const struct model *model, const struct bias_table *biases,
                         const char *path, struct error *err)
@@ -195,6 +209,8 @@ static int predict_rows(struct buffer *out, const struct arguments *a, const str
                 continue;
             struct prediction prediction = model->predict(in);
             bias_apply(&prediction, biases, row.kernel);
+            if (a->without_launch)
+                leave_launch_out(&prediction);
             if (a->explain)
                 explain_prediction(out, model, in, &prediction, measured_us);
             else
