@@ -83,7 +83,11 @@ static int gate_recorded(bool *made, const struct task *task, struct run *run,
                                                     &task->result->head, &run->arena, err)))
         return -1;
     *made = base && head;
-    return *made ? 0 : save(run, task, measuring->context, err);
+    if (*made)
+        return 0;
+    if (head && measure_solo(measuring, task, ROLE_HEAD, &run->arena, err))
+        return -1;
+    return save(run, task, measuring->context, err);
 }
 
 // Sets `work` to the tasks that are to be compared, and does all others.

@@ -6,6 +6,7 @@
 #include "ci/gate/explain.h"
 #include "ci/gate/measuring.h"
 #include "ci/gate/next_step.h"
+#include "ci/gate/recording.h"
 #include "ci/gate/static_gate.h"
 #include "ci/settings/bias_file.h"
 #include "model/gate/cause.h"
@@ -204,6 +205,18 @@ static bool same_code(const struct result *r)
     return r->base_code[0] && strcmp(r->base_code, r->head_code) == 0;
 }
 
+// A kernel that cannot be recorded, where the policy trusts device code alone. If the base's can,
+// the head took that away.
+static void refused(struct run *run, const struct task *task)
+{
+    struct result *r = task->result;
+    const bool by_head = task->base && !recording_refused(&r->base) && !same_code(r);
+    r->verdict = without_ratio(by_head ? VERDICT_BROKEN : VERDICT_NOT_MEASURED,
+                               by_head ? CAUSE_KERNEL : CAUSE_NONE);
+    r->verdict.sentence = arena_printf(&run->arena, "%s %.400s%s", name_of(run, r), r->head.detail,
+                                       by_head ? "; the base's can be" : "");
+}
+
 static int judge_one(struct run *run, const struct task *task, struct context *context,
                      const struct built *base, const struct built *head, struct error *err)
 {
@@ -214,7 +227,9 @@ static int judge_one(struct run *run, const struct task *task, struct context *c
                                          .away = task->device->away};
     const struct standing *standing = standing_of(&input);
     const bool differs = task->base && task->head && !input.same_code;
-    if (task->device->is_static && differs)
+    if (recording_refused(&r->head))
+        refused(run, task);
+    else if (task->device->is_static && differs)
         static_judge(run, task, context, base, head);
     else if (standing)
         stand(run, task, standing, &input);

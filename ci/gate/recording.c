@@ -13,6 +13,14 @@
 #include <string.h>
 #include <unistd.h>
 
+// How such a measurement would have been timed; it is stored, so it tells one after the fact.
+static const char refused_regime[] = "not recorded";
+
+bool recording_refused(const struct measurement *m)
+{
+    return m->state == MEASURED_UNSUPPORTED && m->regime && strcmp(m->regime, refused_regime) == 0;
+}
+
 bool recording_wanted(const struct task *task)
 {
     return task->rule->device_code && strcmp(task->device->policy->kind, "cuda") == 0;
@@ -69,7 +77,7 @@ static void refuse(struct measurement *out, const struct bench_outcome *why, str
 {
     *out = (struct measurement){
         .state = MEASURED_UNSUPPORTED,
-        .regime = "",
+        .regime = refused_regime,
         .detail = arena_printf(arena,
                                "cannot be recorded, and the policy trusts device code "
                                "alone: %s",
