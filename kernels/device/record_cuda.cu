@@ -2,9 +2,9 @@
 //
 // Recording a kernel: launch() is called while the stream is captured, for buffers at made-up
 // addresses, and the graph's nodes are the record's launches. Nothing is mapped at those addresses
-// and nothing runs. One capture is made for nothing, since a first call may set things up, and three
-// more: two at different addresses tell which words are addresses, and a third like the first tells
-// whether launch() does the same each time it is called.
+// and nothing runs. One capture is made for nothing, since a first call may set things up, and
+// three more: two at different addresses tell which words are addresses, and a third like the first
+// tells whether launch() does the same each time it is called.
 //
 // What cannot be recorded is refused by name: anything but kernels and memsets one after the other,
 // a parameter that points to memory of the library's own, an L2 window.
