@@ -122,7 +122,7 @@ static int open_overlay(struct context *context, struct error *err)
         return -1;
     policy->recipe.overlay = &context->overlay;
     const char *name = strrchr(context->overlay.directory, '/') + 1;
-    policy->text = arena_printf(&policy->arena, "%s\n# built with the overlay %s, content %.12s\n",
+    policy->text = arena_printf(&policy->arena, "%s\n" RUN_OVERLAY_NOTE "%s, content %.12s\n",
                                 policy->text, name, context->overlay.id);
     return 0;
 }
