@@ -173,6 +173,19 @@ bool view_commit_link(struct buffer *out, const char *url, const char *id)
     return true;
 }
 
+void view_commit(struct markup *m, const char *url, const char *id)
+{
+    char shown[VIEW_TEXT];
+    struct buffer href = {0};
+    const bool linked = view_commit_link(&href, url, id);
+    view_short_id(shown, id);
+    markup_open(m, linked ? "a" : "span", "mono");
+    markup_attr(m, "href", href.bytes);
+    markup_text(m, shown);
+    markup_end(m);
+    buffer_free(&href);
+}
+
 void view_reason(struct buffer *out, const struct view *view)
 {
     struct buffer sentence = {0}, name = {0};

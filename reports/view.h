@@ -6,6 +6,7 @@
 #define PLUMB_REPORTS_VIEW_H
 
 #include "reports/report.h"
+#include "reports/text/markup.h"
 
 // How a verdict counts for a machine that knows pass, fail, error and skip.
 enum outcome {
@@ -41,6 +42,8 @@ void view_sentence(struct buffer *out, const struct view *view);
 // Where a commit is shown: `url` with the id behind it, appended to `out`. False, with nothing
 // appended, when there is no http(s) address or the id is not hexadecimal.
 bool view_commit_link(struct buffer *out, const char *url, const char *id);
+// The short id as HTML, linked where view_commit_link() has a link.
+void view_commit(struct markup *m, const char *url, const char *id);
 // The same without the series' name in front, for places that show it beside.
 void view_reason(struct buffer *out, const struct view *view);
 // Base and head run the same machine code.

@@ -243,3 +243,12 @@ void chart_curve_accuracy(struct markup *m, struct curve_point *points, size_t c
     curve_caption(m, used);
     svg_end(m);
 }
+
+void chart_figure(struct markup *m, const char *caption, struct curve_point *points, size_t count,
+                  void (*draw)(struct markup *, struct curve_point *, size_t))
+{
+    markup_open(m, "figure", "card");
+    markup_element(m, "figcaption", NULL, caption);
+    draw(m, points, count);
+    markup_end(m);
+}

@@ -32,6 +32,9 @@ struct curve_point {
 };
 void chart_curve_change(struct markup *m, struct curve_point *points, size_t count);
 void chart_curve_accuracy(struct markup *m, struct curve_point *points, size_t count);
+// One of them as a figure with its caption.
+void chart_figure(struct markup *m, const char *caption, struct curve_point *points, size_t count,
+                  void (*draw)(struct markup *, struct curve_point *, size_t));
 
 // A line for a table cell, at least `span` (relative) from bottom to top, so that noise does not
 // look like an earthquake. Nothing is drawn without values > 0.

@@ -18,20 +18,6 @@ void html_tag(struct markup *m, const struct view *view)
     page_tag(m, chart_class(view), view_symbol(kind), verdict_kind_name(kind));
 }
 
-// The short id, linked when the context knows where commits are shown.
-static void html_commit(const struct html *html, const char *id)
-{
-    char shown[VIEW_TEXT];
-    struct buffer href = {0};
-    bool linked = view_commit_link(&href, html->context->commit_url, id);
-    view_short_id(shown, id);
-    markup_open(html->m, linked ? "a" : "span", "mono");
-    markup_attr(html->m, "href", href.bytes);
-    markup_text(html->m, shown);
-    markup_end(html->m);
-    buffer_free(&href);
-}
-
 static void commit_line(const struct html *html, const char *term, const struct commit *commit)
 {
     struct buffer summary = {0};
@@ -42,7 +28,7 @@ static void commit_line(const struct html *html, const char *term, const struct 
     view_date(when, commit->time_s);
     markup_element(html->m, "dt", NULL, term);
     markup_start(html->m, "dd");
-    html_commit(html, commit->id);
+    view_commit(html->m, html->context->commit_url, commit->id);
     markup_textf(html->m, " %s ", summary.bytes ? summary.bytes : "");
     markup_element(html->m, "span", "muted", when);
     markup_end(html->m);
@@ -143,7 +129,7 @@ static void write_since(const struct html *html, const struct view *view)
     if (view->is_environment)
         markup_element(html->m, "span", "muted", "not this change");
     else if (since)
-        html_commit(html, since);
+        view_commit(html->m, html->context->commit_url, since);
     else
         markup_text(html->m, "-");
 }

@@ -9,17 +9,6 @@
 
 enum { FOREST_WIDTH = 180 };
 
-static void text_cell(struct markup *m, const char *label, const char *class, double value,
-                      const char *text)
-{
-    bool empty = text[0] == '-' && text[1] == '\0';
-    char joined[64];
-    snprintf(joined, sizeof(joined), "%s%s", class ? class : "", empty ? " empty" : "");
-    page_cell(m, label, joined, value, false);
-    markup_text(m, text);
-    markup_end(m);
-}
-
 static void name_cell(struct markup *m, const struct view *view)
 {
     char anchor[32];
@@ -39,7 +28,7 @@ static void change_cells(struct markup *m, const struct view *view, const struct
     char change[VIEW_TEXT], interval[VIEW_TEXT];
     view_percent(change, view->change);
     view_interval(interval, view->lower, view->upper);
-    text_cell(m, "change", "right nowrap", view->change, change);
+    page_text_cell(m, "change", "right nowrap", view->change, change);
     bool identical = isnan(view->change) && view_same_code(view);
     page_cell(m, "interval", isnan(view->change) && !identical ? "empty" : NULL, NAN, false);
     if (identical)
@@ -83,18 +72,18 @@ static void figure_cells(struct markup *m, const struct view *view, const struct
     if (c->accuracy) {
         if (isfinite(view->actual_predicted))
             snprintf(text, sizeof(text), "%.2f", view->actual_predicted);
-        text_cell(m, "actual/predicted", "right nowrap", view->actual_predicted, text);
+        page_text_cell(m, "actual/predicted", "right nowrap", view->actual_predicted, text);
     }
     if (c->bound)
-        text_cell(m, "bound", NULL, NAN, p->feasible ? bound_name(p->bound) : "-");
+        page_text_cell(m, "bound", NULL, NAN, p->feasible ? bound_name(p->bound) : "-");
     if (c->clock) {
         view_clock(text, view->head_hz);
-        text_cell(m, "clock", "right nowrap", view->head_hz, text);
+        page_text_cell(m, "clock", "right nowrap", view->head_hz, text);
     }
     if (c->why) {
         struct buffer sentence = {0};
         view_reason(&sentence, view);
-        text_cell(m, "why", "wrap", NAN, sentence.bytes);
+        page_text_cell(m, "why", "wrap", NAN, sentence.bytes);
         buffer_free(&sentence);
     }
 }
@@ -110,7 +99,7 @@ static void write_row(const struct html *html, const struct view *view, const st
     markup_attr(m, "data-device", view->device->name);
     markup_attr(m, "data-bound", p->feasible ? bound_name(p->bound) : NULL);
     name_cell(m, view);
-    text_cell(m, "problem", "mono nowrap", NAN, view->shape);
+    page_text_cell(m, "problem", "mono nowrap", NAN, view->shape);
     page_cell(m, "verdict", "nowrap", NAN, false);
     html_tag(m, view);
     if (view->is_environment)
@@ -120,11 +109,11 @@ static void write_row(const struct html *html, const struct view *view, const st
         change_cells(m, view, x);
     if (c->base) {
         view_time(text, view->base_ns);
-        text_cell(m, "base", "right nowrap", view->base_ns, text);
+        page_text_cell(m, "base", "right nowrap", view->base_ns, text);
     }
     if (c->head) {
         view_time(text, view->head_ns);
-        text_cell(m, "head", "right nowrap", view->head_ns, text);
+        page_text_cell(m, "head", "right nowrap", view->head_ns, text);
     }
     figure_cells(m, view, c);
     markup_end(m);
@@ -213,12 +202,8 @@ static void curve_figure(const struct html *html, bool accuracy, const char *cap
     size_t used = 0;
     for (size_t i = 0; i < html->count; i++)
         used += isfinite(points[i].value);
-    if (used >= 2) {
-        markup_open(html->m, "figure", "card");
-        markup_element(html->m, "figcaption", NULL, caption);
-        draw(html->m, points, html->count);
-        markup_end(html->m);
-    }
+    if (used >= 2)
+        chart_figure(html->m, caption, points, html->count, draw);
     free(points);
 }
 

@@ -48,10 +48,8 @@ static void write_finding(struct site_page *p, const struct finding *f)
 {
     struct markup *m = p->m;
     const struct site_series *s = &p->map->site->series[f->worst];
-    char change[VIEW_TEXT], when[VIEW_TEXT], shape[PROBLEM_TEXT];
+    char change[VIEW_TEXT], shape[PROBLEM_TEXT];
     view_percent(change, expm1(s->log_ratio));
-    view_date(when, s->since_s);
-    when[10] = '\0';
     view_shape(shape, &s->problem);
     page_row_begin(m, NULL);
     page_cell(m, "state", NULL, NAN, false);
@@ -69,12 +67,7 @@ static void write_finding(struct site_page *p, const struct finding *f)
     markup_textf(m, "%s%s", f->series > 1 && isfinite(s->log_ratio) ? "up to " : "", change);
     markup_end(m);
     page_cell(m, "since", "nowrap", NAN, false);
-    if (s->since) {
-        site_commit(p, s->since);
-        markup_elementf(m, "span", "muted small", " %s", when);
-    } else {
-        markup_text(m, "-");
-    }
+    site_since(p, s);
     markup_end(m);
     page_cell(m, "why", "wrap", NAN, false);
     markup_text(m, s->sentence ? s->sentence : s->cause == CAUSE_NONE ? "" : cause_name(s->cause));
@@ -134,12 +127,8 @@ static void curve(struct site_page *p, const size_t *series, size_t count, bool 
             points[i].value = site_ratio(s);
         used += isfinite(points[i].value);
     }
-    if (used >= 2) {
-        markup_open(p->m, "figure", "card");
-        markup_element(p->m, "figcaption", NULL, caption);
-        draw(p->m, points, count);
-        markup_end(p->m);
-    }
+    if (used >= 2)
+        chart_figure(p->m, caption, points, count, draw);
     free(points);
 }
 

@@ -68,15 +68,7 @@ double site_ratio(const struct site_series *s)
 
 void site_commit(struct site_page *p, const char *id)
 {
-    char shown[VIEW_TEXT];
-    struct buffer href = {0};
-    bool linked = view_commit_link(&href, p->map->site->commit_url, id);
-    view_short_id(shown, id);
-    markup_open(p->m, linked ? "a" : "span", "mono");
-    markup_attr(p->m, "href", href.bytes);
-    markup_text(p->m, shown);
-    markup_end(p->m);
-    buffer_free(&href);
+    view_commit(p->m, p->map->site->commit_url, id);
 }
 
 void site_anchor(char out[SITE_ANCHOR], const struct site *site, size_t series)
@@ -111,30 +103,24 @@ void site_counts(struct site_page *p, const size_t *series, size_t count)
 
 // ---- the table of series ------------------------------------------------------------------------
 
-static void text_cell(struct markup *m, const char *label, const char *class, double value,
-                      const char *text)
-{
-    bool empty = text[0] == '-' && text[1] == '\0';
-    char joined[64];
-    snprintf(joined, sizeof(joined), "%s%s", class ? class : "", empty ? " empty" : "");
-    page_cell(m, label, joined, value, false);
-    markup_text(m, text);
-    markup_end(m);
-}
-
-static void since_cell(struct site_page *p, const struct site_series *s)
+void site_since(struct site_page *p, const struct site_series *s)
 {
     char when[VIEW_TEXT];
     view_date(when, s->since_s);
     when[10] = '\0';
-    page_cell(p->m, "since", s->since ? "nowrap" : "empty", s->since ? (double)s->since_s : NAN,
-              false);
     if (s->since) {
         site_commit(p, s->since);
         markup_elementf(p->m, "span", "muted small", " %s", when);
     } else {
         markup_text(p->m, "-");
     }
+}
+
+static void since_cell(struct site_page *p, const struct site_series *s)
+{
+    page_cell(p->m, "since", s->since ? "nowrap" : "empty", s->since ? (double)s->since_s : NAN,
+              false);
+    site_since(p, s);
     markup_end(p->m);
 }
 
@@ -147,14 +133,14 @@ static void names(struct site_page *p, size_t index, unsigned columns)
         page_cell(p->m, "kernel", NULL, NAN, true);
         site_series_link(p, index, s->kernel);
         markup_end(p->m);
-        text_cell(p->m, "problem", "mono nowrap", NAN, shape);
+        page_text_cell(p->m, "problem", "mono nowrap", NAN, shape);
     } else {
         page_cell(p->m, "problem", "mono nowrap", NAN, true);
         site_series_link(p, index, shape);
         markup_end(p->m);
     }
     if (columns & SITE_WITH_DEVICE)
-        text_cell(p->m, "device", NULL, NAN, p->map->site->devices[s->device].name);
+        page_text_cell(p->m, "device", NULL, NAN, p->map->site->devices[s->device].name);
 }
 
 static void spark(struct markup *m, const struct site_series *s)
@@ -172,15 +158,16 @@ static void figures(struct site_page *p, const struct site_series *s, bool trend
     view_time(time, s->time_ns);
     if (isfinite(site_ratio(s)))
         snprintf(ratio, sizeof(ratio), "%.2f", site_ratio(s));
-    text_cell(p->m, "change", "right nowrap", expm1(s->log_ratio), change);
+    page_text_cell(p->m, "change", "right nowrap", expm1(s->log_ratio), change);
     since_cell(p, s);
-    text_cell(p->m, "newest", "right nowrap", s->time_ns, time);
+    page_text_cell(p->m, "newest", "right nowrap", s->time_ns, time);
     page_cell(p->m, "trend", trend && s->spark_count > 1 ? NULL : "empty", NAN, false);
     if (trend)
         spark(p->m, s);
     markup_end(p->m);
-    text_cell(p->m, "act./pred.", "right", site_ratio(s), ratio);
-    text_cell(p->m, "bound", NULL, NAN, s->bound == BOUND_UNKNOWN ? "-" : bound_name(s->bound));
+    page_text_cell(p->m, "act./pred.", "right", site_ratio(s), ratio);
+    page_text_cell(p->m, "bound", NULL, NAN,
+                   s->bound == BOUND_UNKNOWN ? "-" : bound_name(s->bound));
 }
 
 // Sparklines are a third of a row; in a long table only the first rows, the worst, have one.

@@ -52,6 +52,8 @@ void site_curves(struct site_page *p, const size_t *series, size_t count);
 bool site_is_environment(const struct site_series *s);
 double site_ratio(const struct site_series *s); // actual / predicted, NaN if unknown
 void site_commit(struct site_page *p, const char *id);
+// The commit and day that the series' change began with, "-" when there is none.
+void site_since(struct site_page *p, const struct site_series *series);
 void site_heading(struct markup *m, const char *text);
 // The id of a series' part of its kernel's page: the same every night.
 enum { SITE_ANCHOR = 24 };

@@ -228,3 +228,14 @@ void page_cell(struct markup *m, const char *label, const char *class, double va
     if (!isnan(value))
         markup_attrf(m, "data-v", "%.9g", value);
 }
+
+void page_text_cell(struct markup *m, const char *label, const char *class, double value,
+                    const char *text)
+{
+    bool empty = text[0] == '-' && text[1] == '\0';
+    char joined[64];
+    snprintf(joined, sizeof(joined), "%s%s", class ? class : "", empty ? " empty" : "");
+    page_cell(m, label, joined, value, false);
+    markup_text(m, text);
+    markup_end(m);
+}

@@ -49,5 +49,8 @@ void page_row_begin(struct markup *m, const char *class);
 // A cell left open; `label` is repeated beside the value on narrow screens. `value` NaN: the text
 // sorts. The first cell of a row is its header.
 void page_cell(struct markup *m, const char *label, const char *class, double value, bool header);
+// A whole cell with a text; "-" counts as empty.
+void page_text_cell(struct markup *m, const char *label, const char *class, double value,
+                    const char *text);
 
 #endif
