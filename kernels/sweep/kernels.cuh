@@ -98,10 +98,9 @@ __global__ void compare(plumb_problem p, const void *a, const void *b, const voi
             const double gate = first.sum / (1 + exp(-first.sum));
             wanted = gate * second.sum;
             spread = first.spread * fabs(second.sum) + fabs(gate) * second.spread;
-            allowed = 1.1 * (tolerance * first.spread + between * fabs(first.sum)) *
-                          (fabs(second.sum) + tolerance * second.spread) +
-                      fabs(gate) * (tolerance * second.spread + between * fabs(second.sum)) +
-                      0x1p-20 * fabs(wanted);
+            const double each = tolerance + between;
+            allowed = 1.1 * each * first.spread * (fabs(second.sum) + each * second.spread) +
+                      fabs(gate) * each * second.spread + 0x1p-20 * fabs(wanted);
         }
         if (threadIdx.x % 32)
             continue;

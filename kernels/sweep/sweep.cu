@@ -85,12 +85,13 @@ static int list(char **paths, int count)
 static int check(const std::vector<const plumb_kernel *> &kernels)
 {
     static const long sizes[][3] = {
-        {128, 256, 64},    {1, 8, 16},         {64, 64, 64},     {127, 129, 48},
-        {1, 4096, 7168},   {257, 263, 1040},   {4096, 576, 512}, {1000, 2112, 784},
-        {17, 7168, 2048},  {128, 130, 16384},  {769, 3001, 272}, {2048, 2048, 96},
-        {33, 1536, 4096},  {3840, 4224, 176},  {777, 3072, 768}, {1, 2113, 7184},
-        {64, 2112, 7168},  {2056, 6008, 1040}, {1, 77, 1040},    {2200, 2200, 64},
-        {16, 16384, 4096}, {4096, 4096, 2064}};
+        {128, 256, 64},    {1, 8, 16},         {64, 64, 64},       {127, 129, 48},
+        {1, 4096, 7168},   {257, 263, 1040},   {4096, 576, 512},   {1000, 2112, 784},
+        {17, 7168, 2048},  {128, 130, 16384},  {769, 3001, 272},   {2048, 2048, 96},
+        {33, 1536, 4096},  {3840, 4224, 176},  {777, 3072, 768},   {1, 2113, 7184},
+        {64, 2112, 7168},  {2056, 6008, 1040}, {1, 77, 1040},      {2200, 2200, 64},
+        {16, 16384, 4096}, {4096, 4096, 2064}, {1009, 1013, 1021}, {1, 513, 1037},
+        {17, 300, 4099},   {130, 77, 65},      {1, 3001, 30001}};
     const device_memory d = allocate(256 << 20, 256 << 20, 128 << 20, 128 << 20);
     int wrong = 0, done = 0;
     for (const plumb_kernel *kernel : kernels)
@@ -132,7 +133,8 @@ static int soak(long count, long m, long n, long k,
         if (!kernel->supports(&p))
             continue;
         make_inputs(d, p);
-        if (!launch_once(d, kernel, p) || !verify(d, p, kernel, false)) {
+        if (!prepared(d, kernel, args) || !launch_once(d, kernel, p) ||
+            !verify(d, p, kernel, false)) {
             ++wrong;
             continue;
         }
@@ -190,7 +192,10 @@ static int run(long m, long n, long k, const std::vector<const plumb_kernel *> &
         if (strcmp(kernel->name, name) || !kernel->supports(&p))
             continue;
         make_inputs(d, p);
-        return launch_once(d, kernel, p) && verify(d, p, kernel, true) ? 0 : 3;
+        return prepared(d, kernel, make_args(d, p)) && launch_once(d, kernel, p) &&
+                       verify(d, p, kernel, true)
+                   ? 0
+                   : 3;
     }
     fprintf(stderr, "%s: no such kernel for this problem\n", name);
     return 4;

@@ -208,7 +208,7 @@ static void time_problem(const device_memory &d, const std::vector<const plumb_k
                                                 : "cublaslt");
     for (arm &a : arms)
         a.blas = &blas;
-    if (fp8)
+    if (fp8 && p.epilogue == PLUMB_NO_EPILOGUE)
         for (arm &a : best_blas(d, args, exact, "cublaslt-exact")) {
             a.blas = &exact;
             arms.push_back(a);

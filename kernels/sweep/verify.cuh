@@ -53,7 +53,7 @@ static bool verify(const device_memory &d, const plumb_problem &p, const plumb_k
     CHECK(cudaMemsetAsync(d.bad, 0, sizeof *d.bad, d.stream));
     CHECK(cudaMemsetAsync(d.worst, 0, sizeof *d.worst, d.stream));
     compare<<<2048, 256, 0, d.stream>>>(p, d.a, d.b, d.c, scale, tolerance(p), rounding(p),
-                                        is_control(kernel) ? 0x1p-6 : 0, count, 7, d.bad, d.worst);
+                                        is_control(kernel) ? 0x1p-7 : 0, count, 7, d.bad, d.worst);
     unsigned long long bad;
     float worst;
     CHECK(cudaMemcpyAsync(&bad, d.bad, sizeof bad, cudaMemcpyDeviceToHost, d.stream));

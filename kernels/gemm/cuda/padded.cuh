@@ -4,8 +4,8 @@
 // of 16 bytes only, so both operands are copied into the workspace first, each row to a line of L2
 // of its own (128 bytes) and filled up with zeros, and the product is then one of a longer K.
 //
-// Reading and writing both operands once costs less than loading them without the copy engine,
-// unless m or n is small.
+// Reading and writing both operands once costs less than loading them without the copy engine. At m
+// = 1 it would be most of the time: there gemv_ragged.cuh takes rows as they are.
 #ifndef PLUMB_PADDED_CUH
 #define PLUMB_PADDED_CUH
 
@@ -36,6 +36,41 @@ DEVICE uint4 load_chunk(const uint8_t *from, int64_t at, int64_t bytes)
     return make_uint4(words[0], words[1], words[2], words[3]);
 }
 
+template <int count> DEVICE void drop_words(uint32_t (&words)[9], bool drop)
+{
+#pragma unroll
+    for (int i = 0; i + count < 9; ++i)
+        words[i] = drop ? words[i + count] : words[i];
+}
+
+// The 16 bytes that begin `shift` bytes (0 to 16) into x and y, one behind the other.
+DEVICE uint4 bytes_at(const uint4 &x, const uint4 &y, int shift)
+{
+    uint32_t words[9] = {x.x, x.y, x.z, x.w, y.x, y.y, y.z, y.w, 0};
+    drop_words<4>(words, shift / 16);
+    drop_words<2>(words, shift / 8 % 2);
+    drop_words<1>(words, shift / 4 % 2);
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+        words[i] = __funnelshift_r(words[i], words[i + 1], shift % 4 * 8);
+    return make_uint4(words[0], words[1], words[2], words[3]);
+}
+
+// Zeros before byte `from` and from byte `to` on.
+DEVICE uint4 clip_bytes(const uint4 &x, int from, int to)
+{
+    uint32_t words[4] = {x.x, x.y, x.z, x.w};
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+        const int before = from - 4 * i, valid = to - 4 * i; // bytes of this word
+        if (before > 0)
+            words[i] &= before < 4 ? ~0u << before * 8 : 0;
+        if (valid < 4)
+            words[i] &= valid > 0 ? (1u << valid * 8) - 1 : 0;
+    }
+    return make_uint4(words[0], words[1], words[2], words[3]);
+}
+
 // A thread makes 16 bytes of a row from the two chunks that they lie in.
 static __global__ void __launch_bounds__(pad_threads) pad_rows(const __grid_constant__ pad_params p)
 {
@@ -46,28 +81,13 @@ static __global__ void __launch_bounds__(pad_threads) pad_rows(const __grid_cons
     const int which = row >= p.rows_a;
     const int64_t begin = (int64_t)(which ? row - p.rows_a : row) * p.row_bytes + at;
     const int shift = (int)(begin % chunk_bytes), left = p.row_bytes - at;
-    uint32_t words[9] = {};
+    uint4 made = make_uint4(0, 0, 0, 0);
     if (left > 0) {
         const uint4 x = load_chunk(p.from[which], begin - shift, p.bytes[which]);
         const uint4 y = load_chunk(p.from[which], begin - shift + chunk_bytes, p.bytes[which]);
-        words[0] = x.x, words[1] = x.y, words[2] = x.z, words[3] = x.w;
-        words[4] = y.x, words[5] = y.y, words[6] = y.z, words[7] = y.w;
+        made = clip_bytes(bytes_at(x, y, shift), 0, left);
     }
-#pragma unroll
-    for (int step = 2; step; --step) // shift / 4 words, by two and by one
-        if (shift / 4 & step)
-#pragma unroll
-            for (int i = 0; i + step < 9; ++i)
-                words[i] = words[i + step];
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-        words[i] = __funnelshift_r(words[i], words[i + 1], shift % 4 * 8);
-        const int valid = left - 4 * i; // bytes of this word
-        if (valid < 4)
-            words[i] &= valid > 0 ? (1u << valid * 8) - 1 : 0;
-    }
-    *reinterpret_cast<uint4 *>(p.to + (int64_t)row * p.pitch + at) =
-        make_uint4(words[0], words[1], words[2], words[3]);
+    *reinterpret_cast<uint4 *>(p.to + (int64_t)row * p.pitch + at) = made;
 }
 
 // ---- host ----

@@ -2,7 +2,7 @@
 //
 // Selector kernels: one name, a table of configurations with their costs (costs_*.cuh), and per
 // problem the one that the cost model (cost.h) ranks first, with no trial run. A K that no
-// configuration takes is padded first (padded.cuh).
+// configuration takes is padded first (padded.cuh), or at m = 1 read as it is (gemv_ragged.cuh).
 #ifndef PLUMB_SELECT_CUH
 #define PLUMB_SELECT_CUH
 
@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "cost.h"
-#include "padded.cuh"
+#include "gemv_ragged.cuh"
 #include "space.cuh"
 
 struct candidate {
@@ -51,6 +51,8 @@ static const candidate *select_candidate(const candidate (&candidates)[count],
 template <class type, int count>
 static size_t selector_workspace(const candidate (&candidates)[count], const plumb_problem *problem)
 {
+    if (takes_ragged_row<type>(*problem))
+        return 0;
     const plumb_problem p = padded<type>(*problem);
     const candidate *c = select_candidate(candidates, p);
     return padding_bytes<type>(*problem) + (c && c->row.workspace ? c->row.workspace(&p) : 0);
@@ -62,9 +64,12 @@ static int prepare_selector(const candidate (&candidates)[count], const plumb_ar
                             const char *pin, char *note, size_t note_size)
 {
     const candidate *c = select_candidate(candidates, padded<type>(args->problem));
-    if (!c || (pin && strcmp(pin, c->row.name)))
+    const char *name = takes_ragged_row<type>(args->problem) ? "gemv-ragged"
+                       : c                                   ? c->row.name
+                                                             : nullptr;
+    if (!name || (pin && strcmp(pin, name)))
         return cudaErrorInvalidValue;
-    snprintf(note, note_size, "%s", c->row.name);
+    snprintf(note, note_size, "%s", name);
     return 0;
 }
 
@@ -72,6 +77,8 @@ template <class type, int count>
 static int launch_selected(const candidate (&candidates)[count], const plumb_args *args,
                            void *stream)
 {
+    if (takes_ragged_row<type>(args->problem))
+        return launch_ragged_row<type>(args, stream);
     plumb_args inner;
     const int code = pad_operands<type>(&inner, args, (cudaStream_t)stream);
     if (code)
