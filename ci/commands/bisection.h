@@ -15,7 +15,7 @@ struct search {
     double confidence;
     char kernel[KERNEL_NAME_TEXT];
     struct problem problem;
-    const struct context_device *device;
+    const struct station *station;
     struct commit *commits;
     size_t count;
     struct built **built;     // of each commit, NULL: not yet

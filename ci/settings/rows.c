@@ -111,7 +111,11 @@ static int read_epilogue(struct problem *p, const struct field *f)
             return 0;
         }
     }
-    return text[0] ? refuse(f, "epilogue", "none or dual-silu") : 0;
+    if (text[0])
+        return refuse(f, "epilogue", "none or dual-silu");
+    if (csv_column(f->csv, "in_type") >= 0 && space_says_dual(field_text(f, "kernel")))
+        p->epilogue = EPILOGUE_DUAL_SILU;
+    return 0;
 }
 
 static int read_problem(struct problem *p, const struct field *f)

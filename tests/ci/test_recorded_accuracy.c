@@ -7,6 +7,7 @@
 #include "kernels/sweep/rows.h"
 #include "model/predict/parts/bias.h"
 #include "model/predict/parts/space_name.h"
+#include "model/robust.h"
 #include "tests/helpers/helper_table.h"
 
 #include <fcntl.h>
@@ -243,10 +244,10 @@ static void a_bias_learns_from_few_problems(void **state)
 static void the_names_of_all_recorded_rows_say_their_traits(void **state)
 {
     (void)state;
+    static const char *const lists[] = {"unseen.bf16", "unseen.tf32", "unseen.e4m3", "mlp.first"};
     size_t known = 0, library = 0;
-    for (size_t f = 0; f < ARRAY_COUNT(types); f++) {
-        char *path =
-            xprintf("%s/baselines/recorded/h200/ladder/unseen.%s.csv", TEST_SOURCE, types[f]);
+    for (size_t f = 0; f < ARRAY_COUNT(lists); f++) {
+        char *path = xprintf("%s/baselines/recorded/h200/ladder/%s.csv", TEST_SOURCE, lists[f]);
         struct csv csv;
         struct error err;
         assert_int_equal(rows_open(&csv, path, &err), 0);
@@ -268,12 +269,45 @@ static void the_names_of_all_recorded_rows_say_their_traits(void **state)
             assert_int_equal(t.split_k, swept.traits.split_k);
             assert_int_equal(t.cluster_m, swept.traits.cluster_m);
             assert_int_equal(t.blocks_per_sm, swept.traits.blocks_per_sm);
+            assert_int_equal(space_says_dual(name), swept.dual);
             assert_true(t.smem_bytes <= 232448 && t.threads >= 256);
         }
         csv_free(&csv);
         free(path);
     }
     assert_true(known > 10000 && library > 400);
+}
+
+// A sweep's rows do not say that they are of dual GEMMs, whose time is that of two products.
+static void a_sweep_of_dual_gemms_is_read_as_one(void **state)
+{
+    (void)state;
+    char *path = xprintf("%s/baselines/recorded/h200/ladder/mlp.first.csv", TEST_SOURCE);
+    struct csv csv;
+    struct error err;
+    assert_int_equal(rows_open(&csv, path, &err), 0);
+    double *errors = xcalloc(csv.count, sizeof(*errors));
+    size_t used = 0;
+    for (size_t i = 0; i < csv.count; i++) {
+        struct row row;
+        const struct row defaults = {.input.gpu = gpu_find("h200-sxm")};
+        double us;
+        assert_int_equal(row_read(&row, &csv, i, path, &defaults, &err), 0);
+        assert_int_equal(row_measured(&us, &csv, i, path, &err), 0);
+        assert_int_equal(row.problem.epilogue, EPILOGUE_DUAL_SILU);
+        struct prediction p = model_find("hopper")->predict(row_input(&row));
+        if (p.feasible)
+            errors[used++] = fabs(p.time_ns / (us * 1e3) - 1);
+    }
+    const double median = robust_median(errors, used);
+    print_message("%zu rows of dual GEMMs, none of them fitted to: median error %.3f\n", used,
+                  median);
+    assert_true(used > 1400 && median < 0.08);
+    assert_true(space_says_dual("dual-2-fused") && space_says_dual("cublaslt_dual_fast"));
+    assert_false(space_says_dual("individual-kernel") || space_says_dual("bf16-gemv"));
+    free(errors);
+    csv_free(&csv);
+    free(path);
 }
 
 static void what_is_no_row_of_the_space_says_nothing(void **state)
@@ -305,6 +339,7 @@ int main(void)
         cmocka_unit_test(the_band_holds_what_it_promises_on_unseen_rows),
         cmocka_unit_test(a_bias_learns_from_few_problems),
         cmocka_unit_test(the_names_of_all_recorded_rows_say_their_traits),
+        cmocka_unit_test(a_sweep_of_dual_gemms_is_read_as_one),
         cmocka_unit_test(what_is_no_row_of_the_space_says_nothing),
     };
     return cmocka_run_group_tests_name("recorded_accuracy", tests, NULL, NULL);

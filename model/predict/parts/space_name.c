@@ -15,7 +15,7 @@ struct row {
     struct traits traits;
     int32_t groups_m, groups_n, pieces;
     char raster, mode[16];
-    bool swapped, split;
+    bool swapped, split, dual;
 };
 
 static bool read_type(struct traits *t, const char *text)
@@ -38,16 +38,17 @@ static bool read_type(struct traits *t, const char *text)
     return false;
 }
 
-// m = 1: the lanes of a warp lie along K, a warp has two columns of C.
-static void read_gemv(struct traits *t, bool promote)
+// m = 1: the lanes of a warp lie along K, a warp has two columns of C, or one of a dual GEMM.
+static void read_gemv(struct traits *t, const char *rest)
 {
+    bool dual = rest && strcmp(rest, "dual") == 0;
     t->tile_m = 1;
-    t->tile_n = 16;
+    t->tile_n = dual ? 8 : 16;
     t->tile_k = (int32_t)(8 * SLAB_BYTES / dtype_bytes(t->in));
     t->stages = t->cluster_m = t->cluster_n = t->raster_group = t->split_k = 1;
     t->threads = 256;
     t->blocks_per_sm = 4;
-    t->promote_k = promote;
+    t->promote_k = rest && !dual;
     t->multiply = MULTIPLY_FMA;
 }
 
@@ -70,6 +71,8 @@ static bool read_part(struct row *r, const char *part)
         return r->swapped = true;
     if (strcmp(part, "split") == 0)
         return r->split = true;
+    if (strcmp(part, "dual") == 0)
+        return r->dual = true;
     if (strcmp(part, "stream") == 0) {
         t->split_k = -1;
         return true;
@@ -89,11 +92,18 @@ static bool sane(const struct row *r)
     return r->raster && t->split_k >= -1 && t->split_k <= 64 && r->pieces >= 0 && r->pieces <= 64;
 }
 
+// Rows of B in a stage: of both matrices of a dual GEMM, whose tile is C's.
+static int32_t rows_of_b(const struct row *r)
+{
+    return r->traits.tile_n * (r->dual ? 2 : 1);
+}
+
 // Width of one matrix instruction, and how many of them down a warpgroup's rows.
 static void instruction(int32_t *width, int32_t *down, const struct row *r)
 {
     const struct traits *t = &r->traits;
-    int32_t rows = r->swapped ? t->tile_n : t->tile_m, columns = r->swapped ? t->tile_m : t->tile_n;
+    int32_t rows = r->swapped ? rows_of_b(r) : t->tile_m;
+    int32_t columns = r->swapped ? t->tile_m : rows_of_b(r);
     *width = columns / (r->swapped ? r->groups_m : r->groups_n);
     *down = rows / (r->swapped ? r->groups_n : r->groups_m) / ROWS;
 }
@@ -108,7 +118,8 @@ static int32_t overlap_of(const struct row *r, int32_t groups)
     if (strcmp(r->mode, "pingpong") == 0)
         return OVERLAP_PINGPONG;
     bool shared = groups == 2 && (strcmp(r->mode, "coop") == 0 || strcmp(r->mode, "wide") == 0);
-    int32_t held = down * (width / 2 + (narrow ? width / 4 : width / 2));
+    int32_t results = r->dual ? width / 2 : width; // per row, of two sums each
+    int32_t held = down * (width / 2 + (narrow ? results / 4 : results / 2));
     bool hidden = down * width <= 192 || held <= (narrow && down == 1 ? 192 : 128);
     return shared && hidden ? OVERLAP_NEXT_TILE : OVERLAP_NONE;
 }
@@ -120,9 +131,9 @@ static int32_t shared_bytes(const struct row *r, int32_t groups, int32_t boxes)
     instruction(&width, &down, r);
     int32_t turned = t->out == DTYPE_FP32 ? 0 : (width < ROWS ? width : ROWS) * 32;
     int32_t piece = r->swapped ? turned : (r->pieces ? r->pieces : 2) * PIECE_BYTES;
-    int32_t bytes = t->stages * ((t->tile_m + t->tile_n) * boxes * SLAB_BYTES + BARRIER_BYTES);
-    bytes += warps * piece;
-    if (r->split) { // partial sums that the other blocks of the cluster send
+    int32_t slab = (t->tile_m + rows_of_b(r)) * boxes * SLAB_BYTES;
+    int32_t bytes = t->stages * (slab + BARRIER_BYTES) + warps * piece;
+    if (r->split && !r->dual) { // partial sums that the other blocks of the cluster send
         int32_t share = (warps + t->split_k - 1) / t->split_k;
         bytes += 1024 + share * (t->split_k - 1) * (t->tile_m * t->tile_n / warps) * 4;
     }
@@ -146,6 +157,12 @@ static void derive(struct row *r)
     t->blocks_per_sm = strcmp(r->mode, "twin") == 0 || (r->split && groups == 1 && room) ? 2 : 1;
 }
 
+bool space_says_dual(const char *name)
+{
+    const char *at = strstr(name, "dual");
+    return at && (at == name || strchr("-_", at[-1])) && strchr("-_", at[4]);
+}
+
 bool space_traits(struct traits *out, const char *name)
 {
     struct row r = {.traits = {.cluster_m = 1, .cluster_n = 1, .split_k = 1}};
@@ -154,7 +171,7 @@ bool space_traits(struct traits *out, const char *name)
         return false;
     const char *tile = strsep(&at, "-");
     if (strcmp(tile, "gemv") == 0) {
-        read_gemv(&r.traits, at != NULL);
+        read_gemv(&r.traits, at);
         *out = r.traits;
         return true;
     }

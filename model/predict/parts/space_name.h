@@ -11,5 +11,8 @@
 
 // False when `name` is none of them; `out` is then untouched. Registers are left unknown.
 bool space_traits(struct traits *out, const char *name);
+// Whether "dual" is one of the name's words: the kernel makes dual GEMMs, and a sweep's rows with
+// it, which do not say so otherwise, are of these.
+bool space_says_dual(const char *name);
 
 #endif

@@ -2,8 +2,7 @@
 //
 // A gate's measuring, from its plan: what needs no pairs is settled, the rest becomes duets, and
 // every result is stored when it is known.
-#include "ci/gate/gate_measure.h"
-#include "ci/gate/side_by_side.h"
+#include "ci/gate/gating.h"
 
 #include <string.h>
 
@@ -15,11 +14,10 @@ static bool same_code(const struct task *task)
 // Side by side, as pairs.
 static bool is_paired(const struct task *task)
 {
-    return task->base && task->head && !task->device->away && !same_code(task);
+    return task->base && task->head && !task->station->away && !same_code(task);
 }
 
-// What save_compared() needs.
-struct saving {
+struct gating {
     struct run *run;
     struct measuring *measuring;
 };
@@ -32,9 +30,9 @@ static int save(struct run *run, const struct task *task, struct context *contex
 
 static int save_compared(void *context, const struct task *task, struct error *err)
 {
-    const struct saving *s = context;
-    task_show(task, s->measuring->context);
-    return save(s->run, task, s->measuring->context, err);
+    const struct gating *g = context;
+    task_show(task, g->measuring->context);
+    return save(g->run, task, g->measuring->context, err);
 }
 
 // What there is no pair to measure of: nothing here, the same code, or no base.
@@ -42,7 +40,7 @@ static int gate_unpaired(const struct task *task, struct run *run, struct measur
                          struct error *err)
 {
     bool found = false;
-    if (!task->head || task->device->away)
+    if (!task->head || task->station->away)
         return 0;
     if (!task->base)
         return measure_solo(measuring, task, ROLE_HEAD, &run->arena, err);
@@ -83,11 +81,7 @@ static int gate_recorded(bool *made, const struct task *task, struct run *run,
                                                     &task->result->head, &run->arena, err)))
         return -1;
     *made = base && head;
-    if (*made)
-        return 0;
-    if (head && measure_solo(measuring, task, ROLE_HEAD, &run->arena, err))
-        return -1;
-    return save(run, task, measuring->context, err);
+    return *made ? 0 : save(run, task, measuring->context, err);
 }
 
 // Sets `work` to the tasks that are to be compared, and does all others.
@@ -130,7 +124,7 @@ static const struct task *self_candidate(const struct plan *plan, size_t wanted,
     const size_t stride = (plan->count + wanted - 1) / wanted;
     const size_t at = turn % wanted * stride + turn / wanted;
     const struct task *task = at < plan->count ? &plan->tasks[at] : NULL;
-    return task && task->head && !task->device->away ? task : NULL;
+    return task && task->head && !task->station->away ? task : NULL;
 }
 
 // Whether any verdict of the run hangs on pairs, those of an interrupted run too.
@@ -149,7 +143,7 @@ struct selection {
     size_t wanted, turn; // candidates seen
 };
 
-static int choose_self(struct gate_work *work, struct selection *s, const struct gate_self *self,
+static int choose_self(struct gate_work *work, struct selection *s, const struct gating_self *self,
                        struct measuring *measuring, struct error *err)
 {
     const size_t wanted = s->wanted;
@@ -168,16 +162,16 @@ static int choose_self(struct gate_work *work, struct selection *s, const struct
     return 0;
 }
 
-int gate_measure(struct gate_self *out, struct run *run, const struct plan *plan,
-                 struct measuring *measuring, struct error *err)
+int gating_measure(struct gating_self *out, struct run *run, const struct plan *plan,
+                   struct measuring *measuring, struct error *err)
 {
     struct context *context = measuring->context;
-    struct saving saving = {run, measuring};
+    struct gating gating = {run, measuring};
     struct gate_work work = {
-        .arena = &run->arena, .run_id = run->id, .context = &saving, .done = save_compared};
+        .arena = &run->arena, .run_id = run->id, .context = &gating, .done = save_compared};
     struct selection selection = {
         .plan = plan, .wanted = out && any_paired(plan) ? context->policy.gate.self_test : 0};
-    struct gate_self self = {0};
+    struct gating_self self = {0};
     self.verdicts = arena_alloc(&run->arena, (selection.wanted + 1) * sizeof(*self.verdicts));
     selection.tasks = arena_alloc(&run->arena, (selection.wanted + 1) * sizeof(struct task *));
     progress_begin(&context->progress);
@@ -185,7 +179,7 @@ int gate_measure(struct gate_self *out, struct run *run, const struct plan *plan
         return -1;
     do {
         if (choose_self(&work, &selection, &self, measuring, err) ||
-            measure_side_by_side(measuring, &work, err))
+            measure_gate(measuring, &work, err))
             return -1;
         for (size_t i = 0; i < work.self_count; i++) {
             if (work.verdicts[i].pairs)
