@@ -58,7 +58,7 @@ limit() { # SECONDS WHAT: sets `seconds`, what may be spent on it
 singles=
 for file in "$modules"/lib*.so; do
 	case ${file##*/} in
-	libtf32_* | libbf16_* | libfp16_* | libe4m3_* | libnaive_fp32.so | libtiled_fp32.so | libdual_*) singles="$singles $file" ;;
+	libtf32_* | libbf16_* | libfp16_* | libe4m3_* | libnaive_fp32.so | libtiled_fp32.so | libdual_[!1]*) singles="$singles $file" ;;
 	esac
 done
 of_type() { ls "$modules"/libspace_"$1"_*.so "$modules"/libselect_"$1"*.so 2>/dev/null | grep -v _dual; }
