@@ -31,6 +31,9 @@ enum { STORE_ALL_RUNS = RUN_KINDS }; // as a kind: any
 
 struct store;
 
+// The version of SQLite that is loaded.
+const char *store_library(void);
+
 // STORE_READ never changes the file. STORE_WRITE creates it (and its folder) when missing, and
 // brings an older store up to this program's version, one transaction per migration.
 enum store_mode { STORE_READ, STORE_WRITE };

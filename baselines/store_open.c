@@ -14,6 +14,11 @@
 // No row of ours comes near this; a hostile one is refused instead of filling the memory.
 enum { STORE_LENGTH_LIMIT = 64 << 20 };
 
+const char *store_library(void)
+{
+    return sqlite3_libversion();
+}
+
 static int make_folder(const char *path, struct error *err)
 {
     const char *slash = strrchr(path, '/');

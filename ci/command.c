@@ -42,6 +42,18 @@ static const struct command_option shared[] = {
 static const size_t shared_counts[] = {
     [SHARED_NONE] = 0, [SHARED_STORE] = 2, [SHARED_MEASURE] = ARRAY_COUNT(shared)};
 
+const struct command_option *command_option(const struct command *command, size_t index)
+{
+    const size_t count = shared_counts[command->shared];
+    if (index < count)
+        return &shared[index];
+    for (const struct command_option *o = command->options; o && o->name; o++) {
+        if (index-- == count)
+            return o;
+    }
+    return NULL;
+}
+
 enum { OPTIONS_MOST = 40, FIRST_KEY = 1000 };
 
 // One command line on its way into the command's arguments.
@@ -143,10 +155,9 @@ static void parse_arguments(struct call *call, int argc, char **argv)
     const struct command *command = call->command;
     const struct argp argp = {
         .options = call->table, .parser = parse, .args_doc = command->words, .doc = command->doc};
-    for (size_t i = 0; i < shared_counts[command->shared]; i++)
-        add_option(call, &shared[i], 0);
-    for (const struct command_option *o = command->options; o && o->name; o++)
-        add_option(call, o, command->shared == SHARED_NONE ? 0 : 1);
+    const struct command_option *o;
+    for (size_t i = 0; (o = command_option(command, i)); i++)
+        add_option(call, o, i >= shared_counts[command->shared] && i > 0);
     argp_err_exit_status = CONCLUDE_FAILED;
     argv[0] = xprintf("plumb %s", argv[0]); // argp keeps the pointer: not freed
     if (argp_parse(&argp, argc, argv, 0, NULL, call))

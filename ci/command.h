@@ -77,6 +77,9 @@ struct command {
 };
 enum { WORDS_ANY = 1 << 20 };
 
+// The options that the command takes, shared ones first; NULL behind the last.
+const struct command_option *command_option(const struct command *command, size_t index);
+
 // Whoever read standard output has gone (`| head`), so that nobody misses the rest.
 bool reader_left(void);
 

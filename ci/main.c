@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The program: finds the command and runs it. Start reading at pipeline.c.
+#include "baselines/store.h"
 #include "ci/command.h"
 #include "model/base.h"
 #include "model/result.h"
@@ -32,6 +33,15 @@ static void print_help(FILE *out)
     fputs("\nExit: 0 no regression, 1 regression, 2 undecided or void, 3 a kernel is broken,\n"
           "4 the tool could not do its work.\n",
           out);
+}
+
+static void print_version(void)
+{
+    static const char commit[] =
+#include "ci/commit.inc"
+        ;
+    printf("plumb %s\ncommit  %s\nCUDA    %s\nlibgit2 %s\nSQLite  %s\n", PLUMB_VERSION, commit,
+           PLUMB_CUDA_VERSION, repository_library(), store_library());
 }
 
 // The children need no word from here: their keepers end them when we are gone (runner/process.h).
@@ -112,7 +122,7 @@ static int run_command(int argc, char **argv)
         return argc > 1 ? CONCLUDE_OK : CONCLUDE_FAILED;
     }
     if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
-        puts("plumb " PLUMB_VERSION);
+        print_version();
         return CONCLUDE_OK;
     }
     for (size_t i = 0; i < ARRAY_COUNT(commands); i++) {

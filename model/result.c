@@ -4,6 +4,7 @@
 #include "model/result.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -116,4 +117,16 @@ void run_count_verdicts(const struct run *run, size_t counts[VERDICT_KINDS])
     memset(counts, 0, VERDICT_KINDS * sizeof(*counts));
     for (size_t i = 0; i < run->count; i++)
         counts[run->results[i].verdict.kind]++;
+}
+
+bool run_overlay(char *out, size_t size, const struct run *run)
+{
+    static const char note[] = "\n" RUN_OVERLAY_NOTE;
+    const char *found = NULL;
+    for (const char *at = run->policy; at && (at = strstr(at, note)); at += strlen(note))
+        found = at + strlen(note);
+    const size_t length = found ? strcspn(found, "\n") : 0;
+    const bool last = found && !found[length + (found[length] == '\n')];
+    snprintf(out, size, "%.*s", last ? (int)length : 0, last ? found : "");
+    return last;
 }

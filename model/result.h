@@ -279,6 +279,10 @@ struct run {
     struct arena arena;
 };
 void run_free(struct run *run);
+// A run whose builds saw an overlay says so in the last line of its policy: this, and which.
+#define RUN_OVERLAY_NOTE "# built with the overlay "
+// That, cut to the room there is; false: they saw none, and `out` is "".
+bool run_overlay(char *out, size_t size, const struct run *run);
 // The verdict that decides: broken > slower > undecided > the rest; and how many of each there are.
 void run_count_verdicts(const struct run *run, size_t counts[VERDICT_KINDS]);
 

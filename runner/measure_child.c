@@ -32,17 +32,29 @@ static const char *const *child_environment(struct arena *arena)
     return env;
 }
 
+// Where the program's own bench is: below its prefix when it is installed, else beside it. In a
+// folder such as /usr/bin another program may be called bench.
+static void own_bench(char out[PATH_MAX])
+{
+    static const char *const places[] = {"/../libexec/plumbline/bench", "/bench"};
+    ssize_t length = readlink("/proc/self/exe", out, PATH_MAX - 40);
+    out[length > 0 ? length : 0] = '\0';
+    char *slash = strrchr(out, '/');
+    for (size_t i = 0; slash && i < ARRAY_COUNT(places); i++) {
+        text_copy(slash, 40, places[i]);
+        if (access(out, X_OK) == 0)
+            return;
+    }
+}
+
 // Absolute path of the program: the sandbox shows it where it is.
 static int find_bench(char out[PATH_MAX], const struct bench_plan *plan, struct error *err)
 {
-    char beside[PATH_MAX] = "";
+    char own[PATH_MAX];
     const char *program = plan->program;
     if (!program) {
-        ssize_t length = readlink("/proc/self/exe", beside, sizeof(beside) - 8);
-        char *slash = length > 0 ? strrchr(beside, '/') : NULL;
-        if (slash)
-            memcpy(slash, "/bench", sizeof("/bench"));
-        program = beside;
+        own_bench(own);
+        program = own;
     }
     if (!realpath(program, out) || access(out, X_OK))
         return error_set(err, "%s: there is no bench program; is plumb installed whole?", program);

@@ -6,6 +6,7 @@
 
 #include "runner/graph.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,15 @@ const char *git_words(void)
 {
     const git_error *error = git_error_last();
     return error && error->message ? error->message : "unknown failure";
+}
+
+const char *repository_library(void)
+{
+    static char text[48];
+    int major, minor, revision;
+    git_libgit2_version(&major, &minor, &revision);
+    snprintf(text, sizeof(text), "%d.%d.%d", major, minor, revision);
+    return text;
 }
 
 static char *without_slash(const char *path)

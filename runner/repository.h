@@ -13,6 +13,9 @@
 
 struct repository;
 
+// The version of libgit2 that is loaded.
+const char *repository_library(void);
+
 // Finds the repository that `directory` lies in, like git does. Caller closes.
 int repository_open(struct repository **out, const char *directory, struct error *err);
 void repository_close(struct repository *repository);

@@ -40,13 +40,14 @@ set(walls
   "ci/study:             ci/settings ci/gate others"
   "ci/site:              ci/settings ci/history others"
   "ci/init:              ci/settings others"
+  "ci/manual:            ci others"
   "ci/commands:          ci ci/init ci/settings ci/gate ci/history ci/study ci/site others"
   "ci:                   ci/settings others")
 # What `others` stands for in ci/: every other room but kernels/.
 set(others "model model/* runner baselines baselines/kept reports reports/*")
 
 # 2. Headers that the build writes stand in these folders.
-set(written "ci/commands.inc ci" "baselines/migrations.inc baselines" "kernels/devices.inc kernels"
+set(written "ci/commands.inc ci" "ci/commit.inc ci" "baselines/migrations.inc baselines" "kernels/devices.inc kernels"
             "model/predict.inc model" "model/gpu.inc model" "reports/formats.inc reports"
             "reports/assets.inc reports/text")
 

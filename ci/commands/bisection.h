@@ -15,7 +15,7 @@ struct search {
     double confidence;
     char kernel[KERNEL_NAME_TEXT];
     struct problem problem;
-    const struct station *station;
+    const struct context_device *device;
     struct commit *commits;
     size_t count;
     struct built **built;     // of each commit, NULL: not yet

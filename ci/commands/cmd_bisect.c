@@ -98,15 +98,15 @@ static int build(const struct built **out, struct search *s, size_t i, struct er
 
 static const struct built_kernel *kernel_of(const struct search *s, const struct built *built)
 {
-    return built->state == MEASURED_OK ? built_find(built, s->kernel, s->station->policy->kind)
+    return built->state == MEASURED_OK ? built_find(built, s->kernel, s->device->policy->kind)
                                        : NULL;
 }
 
-// The first station that the good commit has the kernel for; --device names another.
-static int find_station(struct search *s, const struct built *good, struct error *err)
+// The first device that the good commit has the kernel for; --device names another.
+static int find_device(struct search *s, const struct built *good, struct error *err)
 {
-    for (size_t i = 0; i < s->context->station_count; i++) {
-        s->station = &s->context->stations[i];
+    for (size_t i = 0; i < s->context->device_count; i++) {
+        s->device = &s->context->devices[i];
         if (kernel_of(s, good))
             return 0;
     }
@@ -121,7 +121,7 @@ static int find_station(struct search *s, const struct built *good, struct error
 static int stored_duet(bool *found, struct result *out, struct search *s, size_t i,
                        struct error *err)
 {
-    const struct series series = {s->kernel, &s->problem, s->station->device.uuid};
+    const struct series series = {s->kernel, &s->problem, s->device->unit.uuid};
     *found = false;
     for (size_t k = s->stored_count; k-- > 0 && !*found;) {
         const struct run_entry *e = &s->stored[k];
@@ -191,7 +191,7 @@ static int play(struct duet *out, struct search *s, size_t i, struct error *err)
     if (!found) {
         if (build(&good, s, 0, err) || build(&head, s, i, err))
             return -1;
-        const struct comparison what = {good, head, s->station, s->kernel, &s->problem};
+        const struct comparison what = {good, head, s->device, s->kernel, &s->problem};
         if (pipeline_compare(&run, s->context, &what, err))
             goto done;
         r = &run.results[0];
@@ -271,9 +271,9 @@ static int same_code(bool *same, struct search *s, struct error *err)
 
 // Between fresh processes a build differs from itself: h200-anchors, section 5 (0.04 and 0.2 %);
 // on a shared host by about the gate's margin there.
-static double between_processes(const struct station *station)
+static double between_processes(const struct context_device *device)
 {
-    return strcmp(station->policy->kind, "cuda") == 0 ? 0.002 : 0.01;
+    return strcmp(device->policy->kind, "cuda") == 0 ? 0.002 : 0.01;
 }
 
 static int search(struct bisect_step *out, struct search *s, struct error *err)
@@ -295,7 +295,7 @@ static int search(struct bisect_step *out, struct search *s, struct error *err)
     const struct bisect_options options = {.confidence = s->confidence,
                                            .effect = ends.mean,
                                            .effect_se = ends.se,
-                                           .between_sd = between_processes(s->station),
+                                           .between_sd = between_processes(s->device),
                                            .expected_se = ends.se};
     if (bisect_start(&s->bisect, s->count, &options, err) || learn_code(&able, s, 0, err) ||
         learn_code(&able, s, s->count - 1, err))
@@ -322,13 +322,13 @@ static int bisect(enum conclusion *out, struct search *s, const struct arguments
     if (read_series(s, a->series, err) || context_open(context, &a->options, err) ||
         find_commits(s, err) || context_policy(context, "", err) ||
         context_store(context, STORE_WRITE, err) || context_builder(context, err) ||
-        context_stations(context, err))
+        context_devices(context, err))
         return -1;
     if (a->options.dry_run) {
         *out = CONCLUDE_OK;
         return bisection_plan(s, err);
     }
-    if (build(&good, s, 0, err) || find_station(s, good, err) ||
+    if (build(&good, s, 0, err) || find_device(s, good, err) ||
         store_list_runs(&s->stored, &s->stored_count, context->store, RUN_BISECT, 0,
                         &context->arena, err))
         return -1;

@@ -19,28 +19,28 @@ static const struct command_option own_options[] = {
     {0},
 };
 
-static int write_profile(const char *path, const struct station *station, struct error *err)
+static int write_profile(const char *path, const struct context_device *device, struct error *err)
 {
     struct buffer text = {0};
-    struct gpu gpu = station->gpu;
-    gpu.summary = station->device.name;
+    struct gpu gpu = device->gpu;
+    gpu.summary = device->unit.name;
     gpu_file_write(&text, &gpu);
     int status = text_file_write(path, &text, err);
     buffer_free(&text);
     return status;
 }
 
-static int calibrate_station(struct context *context, struct station *station,
-                             const struct arguments *a, struct error *err)
+static int calibrate_device(struct context *context, struct context_device *device,
+                            const struct arguments *a, struct error *err)
 {
     struct bench *bench = NULL;
-    if (context_bench(&bench, context, station, NULL, 0, 0, err))
+    if (context_bench(&bench, context, device, NULL, 0, 0, err))
         return -1;
-    printf("%s: %s\n", station->policy->name, station->device.name);
-    int status = profile_measure(station, context, bench, a->only, stdout, err);
+    printf("%s: %s\n", device->policy->name, device->unit.name);
+    int status = profile_measure(device, context, bench, a->only, stdout, err);
     bench_stop(bench);
     if (status == 0 && a->options.out)
-        status = write_profile(a->options.out, station, err);
+        status = write_profile(a->options.out, device, err);
     return status;
 }
 
@@ -50,16 +50,16 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
     (void)out;
     if (context_open(context, &a->options, err) || context_policy(context, "", err) ||
         context_store(context, STORE_WRITE, err) || context_builder(context, err) ||
-        context_stations(context, err))
+        context_devices(context, err))
         return -1;
-    if (a->options.out && context->station_count > 1)
+    if (a->options.out && context->device_count > 1)
         return error_set(err, "--out takes one device; choose it with --device");
-    for (size_t i = 0; i < context->station_count; i++) {
-        const struct station *station = &context->stations[i];
+    for (size_t i = 0; i < context->device_count; i++) {
+        const struct context_device *device = &context->devices[i];
         if (a->options.dry_run)
-            printf("dry run: %s: %s would be calibrated\n", station->policy->name,
-                   station->device.name);
-        else if (calibrate_station(context, &context->stations[i], a, err))
+            printf("dry run: %s: %s would be calibrated\n", device->policy->name,
+                   device->unit.name);
+        else if (calibrate_device(context, &context->devices[i], a, err))
             return -1;
     }
     return 0;

@@ -54,7 +54,7 @@ static int gate(struct run *run, struct context *context, const struct arguments
     if ((!a->options.dry_run && report_directory(out, err)) ||
         context_open(context, &a->options, err) || find_commits(&base, &head, context, a, err) ||
         context_policy(context, base.id, err) || context_store(context, STORE_WRITE, err) ||
-        context_builder(context, err) || context_stations(context, err))
+        context_builder(context, err) || context_devices(context, err))
         return -1;
     int status = pipeline_gate(run, context, &base, &head, err);
     if (a->options.dry_run)

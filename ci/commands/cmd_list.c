@@ -47,14 +47,14 @@ static int list_gpus(const char *name, struct error *err)
 static int list_devices(struct context *context, struct error *err)
 {
     if (context_policy(context, "", err) || context_store(context, STORE_WRITE, err) ||
-        context_builder(context, err) || context_stations(context, err))
+        context_builder(context, err) || context_devices(context, err))
         return -1;
-    for (size_t i = 0; i < context->station_count; i++) {
-        const struct station *station = &context->stations[i];
-        printf("%s: %s, %s, driver %s, runtime %s, profile %s\n", station->policy->name,
-               station->device.name, station->device.uuid, station->device.driver,
-               station->device.runtime, station->device.profile);
-        profile_print(stdout, &station->gpu);
+    for (size_t i = 0; i < context->device_count; i++) {
+        const struct context_device *device = &context->devices[i];
+        printf("%s: %s, %s, driver %s, runtime %s, profile %s\n", device->policy->name,
+               device->unit.name, device->unit.uuid, device->unit.driver, device->unit.runtime,
+               device->unit.profile);
+        profile_print(stdout, &device->gpu);
     }
     return 0;
 }
@@ -66,7 +66,7 @@ static int build(struct built *out, struct context *context, const char *revisio
     if (repository_commit(&commit, context->repository, revision ? revision : "HEAD",
                           &context->arena, err) ||
         context_policy(context, "", err) || context_store(context, STORE_WRITE, err) ||
-        context_builder(context, err) || context_stations(context, err) ||
+        context_builder(context, err) || context_devices(context, err) ||
         built_make(out, context, &commit, NULL, &context->arena, err))
         return -1;
     progress_end(&context->progress);
@@ -98,7 +98,7 @@ static void print_series(const struct coverage *coverage)
         const struct task *task = &coverage->plan.tasks[i];
         char problem[PROBLEM_TEXT];
         problem_format(problem, &task->result->problem);
-        printf("%-28s %-28s %s%s%s\n", task->result->kernel, problem, task->station->policy->name,
+        printf("%-28s %-28s %s%s%s\n", task->result->kernel, problem, task->device->policy->name,
                task->rule->control ? ", control" : "",
                coverage->supports[i] ? "" : ", not supported");
     }

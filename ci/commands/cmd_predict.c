@@ -2,6 +2,7 @@
 //
 // plumb predict: what a model says of problems, given as words or as CSV. No GPU is needed.
 #include "ci/command.h"
+#include "ci/commands/problem_rows.h"
 #include "ci/commands/rows_print.h"
 #include "ci/settings/bias_file.h"
 #include "ci/settings/gpu_file.h"
@@ -20,7 +21,8 @@ struct arguments {
     struct gpu_option gpu;
     struct gpu_profile profile;
     enum format format;
-    bool explain;
+    bool explain, parts, sweep, without_launch;
+    struct sides_list tiles, clusters;
     struct row defaults; // traits, clock and L2 rate given as options
 };
 
@@ -35,31 +37,25 @@ static int take_format(void *arguments, const char *text)
     return a->format == FORMAT_DEFAULT ? -1 : 0;
 }
 
-static int parse_sides(int32_t *const sides[], int least, int most, const char *text)
-{
-    const char *at = text;
-    int count = 0;
-    for (; count < most && *at; count++) {
-        char *end = NULL;
-        long value = strtol(at, &end, 10);
-        if (end == at || value < 1 || value > 65536 || (*end && *end != 'x'))
-            return -1;
-        *sides[count] = (int32_t)value;
-        at = *end ? end + 1 : end;
-    }
-    return count < least || *at ? -1 : 0;
-}
-
 static int take_tile(void *arguments, const char *text)
 {
-    struct traits *t = &((struct arguments *)arguments)->defaults.traits;
-    return parse_sides((int32_t *[]){&t->tile_m, &t->tile_n, &t->tile_k}, 2, 3, text);
+    struct arguments *a = arguments;
+    if (sides_parse(&a->tiles, text, true))
+        return -1;
+    a->defaults.traits.tile_m = a->tiles.items[0].m;
+    a->defaults.traits.tile_n = a->tiles.items[0].n;
+    a->defaults.traits.tile_k = a->tiles.items[0].k;
+    return 0;
 }
 
 static int take_cluster(void *arguments, const char *text)
 {
-    struct traits *t = &((struct arguments *)arguments)->defaults.traits;
-    return parse_sides((int32_t *[]){&t->cluster_m, &t->cluster_n}, 2, 2, text);
+    struct arguments *a = arguments;
+    if (sides_parse(&a->clusters, text, false))
+        return -1;
+    a->defaults.traits.cluster_m = a->clusters.items[0].m;
+    a->defaults.traits.cluster_n = a->clusters.items[0].n;
+    return 0;
 }
 
 static int parse_up_to_64(int32_t *out, const char *text)
@@ -103,7 +99,7 @@ static int take_set(void *arguments, const char *text)
     return gpu_option_set(&((struct arguments *)arguments)->gpu, text);
 }
 
-#define SIDES "sizes are whole numbers joined by x, e.g. 128x256x64"
+#define SIDES "sizes are whole numbers joined by x, e.g. 128x256x64; several by commas"
 static const struct command_option own_options[] = {
     OPTION_TEXT("model", 'm', "NAME", "Model [hopper]; `plumb list models`", model),
     GPU_OPTIONS(gpu, take_set),
@@ -111,8 +107,15 @@ static const struct command_option own_options[] = {
     OPTION_OWN("format", 0, "csv|json|table", "Output [csv for --csv, else table]", take_format,
                "is no format: csv, json or table"),
     OPTION_FLAG("explain", 0, "Print each prediction's parts instead", explain),
-    OPTION_OWN("tile", 0, "MxN[xK]", "Output tile of a thread block", take_tile, SIDES),
-    OPTION_OWN("cluster", 0, "MxN", "Thread-block cluster", take_cluster, SIDES),
+    OPTION_FLAG("warm", 0, "The same launch came just before [cold: operands in DRAM]",
+                defaults.input.warm),
+    OPTION_FLAG("no-launch", 0, "Leave the launch out of the time", without_launch),
+    OPTION_FLAG("parts", 0,
+                "Columns of each prediction's parts, waves, and the ratio to measured_us", parts),
+    OPTION_FLAG("sweep", 0, "Each problem with the usual tiles and clusters, or those given",
+                sweep),
+    OPTION_OWN("tile", 0, "MxN[xK],...", "Output tiles of a thread block", take_tile, SIDES),
+    OPTION_OWN("cluster", 0, "MxN,...", "Thread-block clusters", take_cluster, SIDES),
     OPTION_OWN("stages", 0, "N", "K slabs in flight", take_stages,
                "needs a whole number from 1 to 64"),
     OPTION_OWN("split-k", 0, "N", "Pieces of K, -1 for stream-K", take_split,
@@ -131,7 +134,13 @@ static const struct arguments usual = {.model = "hopper", .gpu.name = "h200-sxm"
 
 static int check(void *arguments, struct error *err)
 {
-    const struct arguments *a = arguments;
+    struct arguments *a = arguments;
+    if (a->sweep && !a->tiles.count)
+        a->tiles = sides_usual_tiles;
+    if (a->sweep && !a->clusters.count)
+        a->clusters = sides_usual_clusters;
+    if (a->csv && (a->tiles.count > 1 || a->clusters.count > 1))
+        return error_set(err, "lists of tiles and clusters are for problems given as words");
     return !a->csv == !a->options.words.count
                ? error_set(err, "give problems (MxNxK:TYPE) or --csv FILE, and not both")
                : 0;
@@ -143,39 +152,6 @@ static void print(struct buffer *text)
     if (text->length)
         fwrite(text->bytes, 1, text->length, stdout);
     text->length = 0;
-}
-
-static const char *const own_columns[] = {"m",         "n",         "k",     "in_dtype",
-                                          "out_dtype", "cta_m",     "cta_n", "cta_k",
-                                          "cluster_m", "cluster_n", "stages"};
-
-// Problems given as words become a CSV like any other, so that there is one way from here on.
-static int words_to_csv(struct csv *out, const struct arguments *a, struct error *err)
-{
-    struct buffer text = {0};
-    for (size_t i = 0; i < ARRAY_COUNT(own_columns); i++)
-        buffer_printf(&text, "%s%s", i ? "," : "", own_columns[i]);
-    buffer_puts(&text, ",batch,layout,epilogue\n");
-    int result = 0;
-    for (size_t i = 0; i < a->options.words.count && result == 0; i++) {
-        struct problem p;
-        const struct traits *t = &a->defaults.traits;
-        result = problem_parse(&p, a->options.words.items[i], err);
-        if (result)
-            break;
-        buffer_printf(&text, "%lld,%lld,%lld,%s,%s", (long long)p.m, (long long)p.n, (long long)p.k,
-                      dtype_name(p.in), dtype_name(p.out));
-        const int32_t traits[] = {t->tile_m,    t->tile_n,    t->tile_k,
-                                  t->cluster_m, t->cluster_n, t->stages};
-        for (size_t j = 0; j < ARRAY_COUNT(traits); j++)
-            traits[j] ? buffer_printf(&text, ",%d", traits[j]) : buffer_puts(&text, ",");
-        buffer_printf(&text, ",%d,%s,%s\n", p.batch, layout_name(p.layout),
-                      epilogue_name(p.epilogue));
-    }
-    if (result == 0)
-        result = csv_parse(out, text.bytes, text.length, "arguments", err);
-    buffer_free(&text);
-    return result;
 }
 
 static int draw(const struct arguments *a, const struct predict_input *in, struct error *err)
@@ -201,11 +177,22 @@ static int draw(const struct arguments *a, const struct predict_input *in, struc
     return result;
 }
 
+// What a timer inside the kernel would see.
+static void leave_launch_out(struct prediction *p)
+{
+    for (size_t i = 0; i < p->part_count; i++) {
+        if (strcmp(p->parts[i].name, "launch") && strcmp(p->parts[i].name, "overhead"))
+            continue;
+        p->time_ns -= p->parts[i].time_ns;
+        p->parts[i].time_ns = 0;
+    }
+}
+
 static int predict_rows(struct buffer *out, const struct arguments *a, const struct csv *csv,
                         const struct model *model, const struct bias_table *biases,
                         const char *path, struct error *err)
 {
-    struct rows_printer printer = {.out = out, .csv = csv, .format = a->format};
+    struct rows_printer printer = {.out = out, .csv = csv, .format = a->format, .parts = a->parts};
     if (!printer.format)
         printer.format = a->csv ? FORMAT_CSV : FORMAT_TABLE;
     for (size_t pass = 0; pass < 2; pass++) { // all rows are read before one is printed
@@ -215,17 +202,19 @@ static int predict_rows(struct buffer *out, const struct arguments *a, const str
             struct row row;
             double measured_us = 0;
             if (row_read(&row, csv, i, path, &a->defaults, err) ||
-                row_number(&measured_us, csv, i, "measured_us", path, err))
+                row_measured(&measured_us, csv, i, path, err))
                 return -1;
             const struct predict_input *in = row_input(&row);
             if (pass == 0)
                 continue;
             struct prediction prediction = model->predict(in);
             bias_apply(&prediction, biases, row.kernel);
+            if (a->without_launch)
+                leave_launch_out(&prediction);
             if (a->explain)
                 explain_prediction(out, model, in, &prediction, measured_us);
             else
-                rows_print_row(&printer, i, &prediction);
+                rows_print_row(&printer, i, in, &prediction, measured_us);
             print(out);
             if (i == 0 && (a->trace || a->svg) && draw(a, in, err))
                 return -1;
@@ -250,7 +239,10 @@ static int predict(struct arguments *a, struct error *err)
     if (gpu_option_resolve(&a->profile, &a->gpu, err))
         return -1;
     a->defaults.input.gpu = &a->profile.gpu;
-    if (a->csv ? rows_open(&csv, a->csv, err) : words_to_csv(&csv, a, err))
+    if (a->csv ? rows_open(&csv, a->csv, err)
+               : problem_rows(&csv, (const char *const *)a->options.words.items,
+                              a->options.words.count, &a->tiles, &a->clusters, &a->defaults.traits,
+                              err))
         return -1;
     struct bias_table biases = {0};
     int result = a->bias ? bias_file_read(&biases, a->bias, model, err) : 0;
@@ -286,8 +278,10 @@ const struct command command_predict = {
     .size = sizeof(struct arguments),
     .run = run,
     .doc =
-        "Predicts the time of problems, e.g. 4096x7168x512:bf16, or of the rows of a CSV file with "
-        "the columns m,n,k,in_dtype[,out_dtype,sf_dtype,sf_vec_size,cta_m,cta_n,cta_k,cluster_m,"
-        "cluster_n,stages,split_k,l2_hit_rate,clock_mhz]; other columns are passed through. Adds "
-        "the columns predicted_us and bound.",
+        "Predicts the time of problems, e.g. 4096x7168x512:bf16, or of the rows of a CSV file; "
+        "other "
+        "columns are passed through. Adds the columns predicted_us and bound, and with --parts "
+        "fixed_us (launch and set-up), first_load_us, main_loop_us, epilogue_us, waves and ratio "
+        "(predicted over measured).\v"
+        "Columns of a CSV: " ROWS_COLUMNS ". What bin/sweep prints is read as it is.",
 };

@@ -135,7 +135,7 @@ static int open_and_run(struct run *last, struct context *context, const struct 
     const char *out = a->options.dry_run ? NULL : a->options.out;
     if ((out && report_directory(out, err)) || context_open(context, &a->options, err) ||
         context_policy(context, "", err) || context_store(context, STORE_WRITE, err) ||
-        context_builder(context, err) || context_stations(context, err))
+        context_builder(context, err) || context_devices(context, err))
         return -1;
     return run_commits(last, context, a, err);
 }

@@ -131,10 +131,10 @@ static int record(const struct built *built, const char *key, struct context *co
 
 static bool has_kind(const struct context *context, const char *kind)
 {
-    for (size_t i = 0; i < context->station_count; i++) {
-        const struct station *station = &context->stations[i];
-        const bool built_for = !station->away || station->is_static;
-        if (built_for && strcmp(station->policy->kind, kind) == 0)
+    for (size_t i = 0; i < context->device_count; i++) {
+        const struct context_device *device = &context->devices[i];
+        const bool built_for = !device->away || device->is_static;
+        if (built_for && strcmp(device->policy->kind, kind) == 0)
             return true;
     }
     return false;

@@ -34,7 +34,7 @@ struct built {
 
 // base: what a gate trusts, when `commit` is its head (runner/build.h); NULL: `commit` is trusted.
 // Everything lives in `arena`. -1 only when the tool could not do its work. Needs context_builder,
-// context_stations and context_store; records the build in the store. A dry run builds and records
+// context_devices and context_store; records the build in the store. A dry run builds and records
 // nothing: a commit whose build is not kept is printed as one to build.
 int built_make(struct built *out, struct context *context, const struct commit *commit,
                const struct commit *base, struct arena *arena, struct error *err);

@@ -3,6 +3,7 @@
 // Counts the verdicts of a run, and says in one line and one exit code what follows. It changes no
 // verdict.
 #include "ci/gate/conclude.h"
+#include "ci/gate/recording.h"
 
 #include "model/gate/cause.h"
 
@@ -55,7 +56,8 @@ static bool is_open(const struct verdict *v)
 }
 
 // The first series that nothing is known of, where that goes for all that changed, or for all; with
-// no series at all there is none to name. A README's commit is judged by its machine code.
+// no series at all there is none to name. A README's commit is judged by its machine code. A
+// changed kernel that the policy does not trust unless it can be recorded is enough by itself.
 static bool nothing_judged(const struct result **which, const struct run *run)
 {
     size_t judged = 0, judged_changed = 0;
@@ -63,6 +65,10 @@ static bool nothing_judged(const struct result **which, const struct run *run)
     for (size_t i = 0; i < run->count; i++) {
         const struct result *r = &run->results[i];
         const bool changed = !r->base_code[0] || strcmp(r->base_code, r->head_code) != 0;
+        if (changed && recording_refused(&r->head)) {
+            *which = r;
+            return true;
+        }
         if (is_open(&r->verdict)) {
             open = open ? open : r;
             open_changed = !open_changed && changed ? r : open_changed;
@@ -112,7 +118,8 @@ void conclude_unbuilt(struct run *run, const char *detail)
 
 static bool is_unsupported(const struct result *r)
 {
-    return r->head.state == MEASURED_UNSUPPORTED && r->verdict.kind == VERDICT_NOT_MEASURED;
+    return r->head.state == MEASURED_UNSUPPORTED && r->verdict.kind == VERDICT_NOT_MEASURED &&
+           !recording_refused(&r->head);
 }
 
 // Does a kernel of the run do the problem of result `at` on its device? Where none does, does an

@@ -108,7 +108,7 @@ static bool done_by_none(const struct covering *c, const struct policy_set *set,
         if (c->out->supports[t])
             return false;
     }
-    return asked || c->context->station_count == c->context->policy.device_count;
+    return asked || c->context->device_count == c->context->policy.device_count;
 }
 
 static void find_undone(struct covering *c)

@@ -55,7 +55,7 @@ static void number(struct text *t, const char *what, int64_t base, int64_t head)
 static void explain_occupancy(struct text *t, const struct function_pair *p,
                               const struct task *task)
 {
-    const struct gpu *gpu = &task->station->gpu;
+    const struct gpu *gpu = &task->device->gpu;
     const struct occupancy b = function_occupancy(p->base, &task->base->traits, gpu);
     const struct occupancy h = function_occupancy(p->head, &task->head->traits, gpu);
     if (b.limit == OCCUPANCY_UNKNOWN || h.limit == OCCUPANCY_UNKNOWN)
@@ -190,7 +190,7 @@ static void explain_prediction(struct text *t, const struct task *task,
 {
     const struct model *model = model_find(context->policy.model);
     const struct result *r = task->result;
-    struct predict_input input = {.gpu = &task->station->gpu,
+    struct predict_input input = {.gpu = &task->device->gpu,
                                   .problem = &r->problem,
                                   .traits = &task->base->traits,
                                   .clock_hz = measurement_clock_hz(&r->head)};

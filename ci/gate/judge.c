@@ -6,6 +6,7 @@
 #include "ci/gate/explain.h"
 #include "ci/gate/measuring.h"
 #include "ci/gate/next_step.h"
+#include "ci/gate/recording.h"
 #include "ci/gate/static_gate.h"
 #include "ci/settings/bias_file.h"
 #include "model/gate/cause.h"
@@ -59,7 +60,7 @@ int judge_predict(struct run *run, const struct plan *plan, const struct context
     for (size_t i = 0; i < run->count; i++) {
         struct result *r = &run->results[i];
         const struct predict_input input = {
-            .gpu = &plan->tasks[i].station->gpu,
+            .gpu = &plan->tasks[i].device->gpu,
             .traits = &r->traits,
             .problem = &r->problem,
             .clock_hz = measurement_clock_hz(&r->head),
@@ -95,7 +96,7 @@ int judge_history(struct run *run, const struct plan *plan, struct context *cont
     enum { SHOWN = 400 };
     for (size_t i = 0; i < run->count; i++) {
         struct result *r = &run->results[i];
-        const struct series series = {r->kernel, &r->problem, plan->tasks[i].station->device.uuid};
+        const struct series series = {r->kernel, &r->problem, plan->tasks[i].device->unit.uuid};
         const struct history_query query = {
             .limit = SHOWN, .except_run = run->id, .until = run->head.id};
         struct stored_points stored;
@@ -151,7 +152,7 @@ static void stand(struct run *run, const struct task *task, const struct standin
                   const struct standing_input *input)
 {
     struct result *r = task->result;
-    const char *device = task->station->policy->name;
+    const char *device = task->device->policy->name;
     const char *words = standing_words(standing, input, device, &run->arena);
     // One line of the detail is enough for the sentence; the rest is in the report.
     const char *detail = standing->kind == VERDICT_BROKEN ? r->head.detail : NULL;
@@ -190,7 +191,7 @@ static int judge_pairs(struct run *run, const struct task *task, struct context 
     if (measuring_policy(&policy, context, run->id, task, r->base.samples, r->base.count,
                          &run->arena, err))
         return -1;
-    gate_judge(&r->verdict, &r->base, &r->head, &policy, &run->arena);
+    gate_replay(&r->verdict, &r->base, &r->head, &policy, &run->arena);
     if (!r->verdict.sentence)
         r->verdict.sentence = name_of(run, r);
     else
@@ -204,6 +205,18 @@ static bool same_code(const struct result *r)
     return r->base_code[0] && strcmp(r->base_code, r->head_code) == 0;
 }
 
+// A kernel that cannot be recorded, where the policy trusts device code alone. If the base's can,
+// the head took that away.
+static void refused(struct run *run, const struct task *task)
+{
+    struct result *r = task->result;
+    const bool by_head = task->base && !recording_refused(&r->base) && !same_code(r);
+    r->verdict = without_ratio(by_head ? VERDICT_BROKEN : VERDICT_NOT_MEASURED,
+                               by_head ? CAUSE_KERNEL : CAUSE_NONE);
+    r->verdict.sentence = arena_printf(&run->arena, "%s %.400s%s", name_of(run, r), r->head.detail,
+                                       by_head ? "; the base's can be" : "");
+}
+
 static int judge_one(struct run *run, const struct task *task, struct context *context,
                      const struct built *base, const struct built *head, struct error *err)
 {
@@ -211,10 +224,12 @@ static int judge_one(struct run *run, const struct task *task, struct context *c
     const struct standing_input input = {.base = r->base.state,
                                          .head = r->head.state,
                                          .same_code = same_code(r),
-                                         .away = task->station->away};
+                                         .away = task->device->away};
     const struct standing *standing = standing_of(&input);
     const bool differs = task->base && task->head && !input.same_code;
-    if (task->station->is_static && differs)
+    if (recording_refused(&r->head))
+        refused(run, task);
+    else if (task->device->is_static && differs)
         static_judge(run, task, context, base, head);
     else if (standing)
         stand(run, task, standing, &input);
@@ -321,7 +336,7 @@ static void sentence_of_drift(struct run *run, struct result *r)
 // A kernel is to blame only for what its own code changed: same code, same kernel.
 static void judge_drift(struct run *run, const struct task *task)
 {
-    const struct drift_policy policy = drift_policy_default(task->station->policy->kind);
+    const struct drift_policy policy = drift_policy_default(task->device->policy->kind);
     struct result *r = task->result;
     const bool same = r->head_code[0] && strcmp(r->history.newest_code, r->head_code) == 0;
     drift_judge(&r->verdict, &r->history, &r->head, same, &policy);

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Measures the tasks of a plan on one device, alone or beside their baselines. A kernel that fails
-// is a result; only a lost device or a full disk is an error.
+// Measures one side of a task alone, with a bench child that is kept while tasks share a device. A
+// kernel that fails is a result; only a lost device or a full disk is an error.
 #include "ci/gate/measuring.h"
-#include "ci/gate/duets.h"
-#include "ci/gate/pace.h"
-#include "model/gate/standing.h"
-
-#include <math.h>
-#include <string.h>
 
 void measuring_begin(struct measuring *m, struct context *context, const struct built *base,
                      const struct built *head)
@@ -22,7 +16,7 @@ void measuring_begin(struct measuring *m, struct context *context, const struct 
         .context = context, .directories = m->directories, .directory_count = m->directory_count};
 }
 
-static void stop_bench(struct measuring *m)
+void measuring_fresh(struct measuring *m)
 {
     bench_stop(m->bench);
     m->bench = NULL;
@@ -30,7 +24,7 @@ static void stop_bench(struct measuring *m)
 
 void measuring_end(struct measuring *m)
 {
-    stop_bench(m);
+    measuring_fresh(m);
     recording_end(&m->recording);
 }
 
@@ -48,22 +42,22 @@ int measuring_record(bool *made, struct measuring *m, const struct task *task,
     return 0;
 }
 
-// A live child on the task's station.
+// A live child on the task's device.
 static int ready(struct measuring *m, const struct task *task, struct error *err)
 {
     recording_pause(&m->recording);
-    if (m->bench && m->station == task->station)
+    if (m->bench && m->device == task->device)
         return 0;
-    stop_bench(m);
-    m->station = task->station;
-    return context_bench(&m->bench, m->context, m->station, m->directories, m->directory_count, 0,
+    measuring_fresh(m);
+    m->device = task->device;
+    return context_bench(&m->bench, m->context, m->device, m->directories, m->directory_count, 0,
                          err);
 }
 
 static void lost(struct measuring *m, const struct bench_outcome *outcome)
 {
     if (outcome->gone)
-        stop_bench(m);
+        measuring_fresh(m);
 }
 
 static int open_alone(struct bench_outcome *out, struct measuring *m, const struct task *task,
@@ -81,9 +75,9 @@ static int open_alone(struct bench_outcome *out, struct measuring *m, const stru
     return status;
 }
 
-static void fill(struct measurement *out, struct measuring *m, const struct task *task,
-                 const struct bench_outcome *outcome, const struct sample_list *samples,
-                 struct arena *arena)
+void measuring_fill(struct measurement *out, struct measuring *m, const struct task *task,
+                    const struct bench_outcome *outcome, const struct sample_list *samples,
+                    struct arena *arena)
 {
     measurement_fill(out, outcome, samples, arena);
     out->seed = m->context->policy.seed;
@@ -120,271 +114,9 @@ int measure_solo(struct measuring *m, const struct task *task, enum sample_role 
     }
     for (size_t i = 0; i < samples.count; i++)
         samples.items[i].role = (uint8_t)role;
-    fill(role == ROLE_BASE ? &r->base : &r->head, m, task, &outcome, &samples, arena);
+    measuring_fill(role == ROLE_BASE ? &r->base : &r->head, m, task, &outcome, &samples, arena);
     status = 0;
 done:
     sample_list_free(&samples);
     return status;
-}
-
-// ---- side by side ----
-
-// A task whose base is not known to work, and what went wrong beside the head.
-struct trouble {
-    const struct task *task;
-    struct bench_outcome outcome;
-};
-
-// The gate's work on one station.
-struct session {
-    struct measuring *m;
-    const struct station *station;
-    const struct gate_work *work;
-    double share; // of the time that is left
-    struct trouble *troubles;
-    size_t trouble_count;
-};
-
-// Which task a duet belongs to: those of the work come first, then the self tests.
-struct seat {
-    const struct task *task;
-    double size;          // pace_size()
-    struct verdict *self; // NULL: base against head
-};
-
-static int start(struct bench **out, void *context, uint16_t process, struct error *err)
-{
-    const struct session *s = context;
-    return context_bench(out, s->m->context, s->station, s->m->directories, s->m->directory_count,
-                         process, err);
-}
-
-static int ask_policy(struct gate_policy *out, void *context, const struct duet *d,
-                      struct error *err)
-{
-    const struct session *s = context;
-    const struct seat *seat = d->owner;
-    return measuring_policy(out, s->m->context, s->work->run_id, seat->task, d->base_samples.items,
-                            d->base_samples.count, s->work->arena, err);
-}
-
-static void fill_verdict(struct verdict *out, const struct duet *d)
-{
-    *out = (struct verdict){.kind = VERDICT_UNDECIDED, .log_ratio = NAN};
-    if (!d->judged)
-        return;
-    out->kind = d->decision.kind;
-    out->log_ratio = d->decision.log_ratio;
-    out->log_evidence = d->decision.log_evidence;
-    out->pairs = d->decision.pairs;
-    out->processes = d->decision.processes;
-    gate_series_interval(&d->gate, &out->lower, &out->upper);
-}
-
-// False: something must be run alone, or there was no time for it.
-static bool fill_result(struct session *s, const struct task *task, const struct duet *d)
-{
-    const struct sample_list none = {0};
-    const struct bench_outcome fine = {.state = MEASURED_OK};
-    const bool by_base = d->outcome.role == ROLE_BASE;
-    struct result *result = task->result;
-    struct arena *arena = s->work->arena;
-    if (d->outcome.state == MEASURED_OK || d->outcome.state == MEASURED_NOT_TAKEN) {
-        fill(&result->base, s->m, task, &d->outcome, &d->base_samples, arena);
-        fill(&result->head, s->m, task, &d->outcome, &d->head_samples, arena);
-        return d->judged;
-    }
-    if (by_base)
-        fill(&result->base, s->m, task, &d->outcome, &none, arena);
-    else
-        fill(&result->base, s->m, task, &fine, &d->base_samples, arena);
-    if (!by_base)
-        fill(&result->head, s->m, task, &d->outcome, &d->head_samples, arena);
-    if (result->base.state == MEASURED_OK)
-        return true;
-    s->troubles[s->trouble_count++] = (struct trouble){task, d->outcome};
-    return false;
-}
-
-static int is_over(void *context, struct duet *d, struct error *err)
-{
-    struct session *s = context;
-    const struct seat *seat = d->owner;
-    int status = 0;
-    if (seat->self)
-        fill_verdict(seat->self, d);
-    else if (fill_result(s, seat->task, d))
-        status = s->work->done(s->work->context, seat->task, err);
-    sample_list_free(&d->base_samples);
-    sample_list_free(&d->head_samples);
-    return status;
-}
-
-static void seat_task(struct duet *d, struct seat *seat, const struct session *s,
-                      const struct task *task, struct verdict *self)
-{
-    *seat = (struct seat){.task = task, .self = self};
-    *d = (struct duet){.kernel = task->result->kernel,
-                       .problem = &task->result->problem,
-                       .base = recording_file(&s->m->recording, task, self ? ROLE_HEAD : ROLE_BASE,
-                                              s->work->arena),
-                       .head = recording_file(&s->m->recording, task, ROLE_HEAD, s->work->arena),
-                       .seed = s->m->context->policy.seed,
-                       .owner = seat};
-}
-
-// Those that have played say what they still take; the others are as their sizes are to these.
-static double left_s(const struct duets *duets)
-{
-    struct pace pace = {0};
-    double sum_s = 0;
-    for (size_t i = 0; i < duets->count; i++) {
-        const struct duet *d = &duets->items[i];
-        const struct seat *seat = d->owner;
-        const double own_s = duet_left_s(d);
-        if (isnan(own_s))
-            continue;
-        pace_add(&pace, seat->size, d->wall_s + own_s);
-        sum_s += own_s;
-    }
-    for (size_t i = 0; i < duets->count; i++) {
-        const struct seat *seat = duets->items[i].owner;
-        if (isnan(duet_left_s(&duets->items[i])))
-            sum_s += pace_expect(&pace, seat->size);
-    }
-    return duets->deadline_s > 0 ? fmin(sum_s, fmax(0, duets->deadline_s - monotonic_s())) : sum_s;
-}
-
-static void has_played(void *context, const struct duets *duets, const struct duet *duet)
-{
-    const struct session *s = context;
-    const struct seat *seat = duet->owner;
-    if (!progress_due(&s->m->context->progress))
-        return;
-    progress_left(&s->m->context->progress, left_s(duets));
-    task_show(seat->task, s->m->context);
-}
-
-static int alone(struct session *s, const struct task *task, enum sample_role role,
-                 struct error *err)
-{
-    stop_bench(s->m);
-    return measure_solo(s->m, task, role, s->work->arena, err);
-}
-
-// The base works alone and did not beside the head: that is the head's doing.
-static void blame_head(struct session *s, const struct trouble *t)
-{
-    const enum measurement_state seen = t->outcome.state;
-    const bool ran = seen == MEASURED_WRONG || seen == MEASURED_TIMEOUT;
-    t->task->result->head = (struct measurement){
-        .state = ran ? seen : MEASURED_CRASHED,
-        .regime = "",
-        .detail = arena_printf(s->work->arena, "beside it the base, which works alone, %s: %.300s",
-                               standing_text(seen), t->outcome.detail),
-    };
-}
-
-// The two have shared an address space and a device's memory: only what fails alone in a fresh
-// process is the base's own fault. That a base cannot do the problem costs nothing to ask.
-static int resolve(struct session *s, const struct trouble *t, struct error *err)
-{
-    struct result *r = t->task->result;
-    const bool late = s->m->deadline_s > 0 && monotonic_s() > s->m->deadline_s;
-    if (late && t->outcome.state != MEASURED_UNSUPPORTED)
-        return 0;
-    if (alone(s, t->task, ROLE_BASE, err))
-        return -1;
-    if (r->base.state != MEASURED_OK)
-        return alone(s, t->task, ROLE_HEAD, err); // whoever seemed to fail beside it
-    if (t->outcome.role == ROLE_BASE)
-        blame_head(s, t);
-    return 0;
-}
-
-static int resolve_all(struct session *s, struct error *err)
-{
-    for (size_t i = 0; i < s->trouble_count; i++) {
-        if (resolve(s, &s->troubles[i], err) ||
-            s->work->done(s->work->context, s->troubles[i].task, err))
-            return -1;
-    }
-    return 0;
-}
-
-// 0: none.
-static double deadline_of(const struct session *s)
-{
-    const double now_s = monotonic_s();
-    return s->m->deadline_s > 0 ? now_s + s->share * (s->m->deadline_s - now_s) : 0;
-}
-
-static int measure_station(struct session *s, struct error *err)
-{
-    const struct gate_work *work = s->work;
-    const size_t most = work->count + work->self_count;
-    struct arena arena = {0};
-    struct seat *seats = arena_alloc(&arena, most * sizeof(*seats));
-    struct duets duets = {.items = arena_alloc(&arena, most * sizeof(*duets.items)),
-                          .deadline_s = deadline_of(s),
-                          .arena = &arena,
-                          .context = s,
-                          .start = start,
-                          .policy = ask_policy,
-                          .played = has_played,
-                          .over = is_over};
-    s->troubles = arena_alloc(&arena, most * sizeof(*s->troubles));
-    for (size_t i = 0; i < most; i++) {
-        const bool self = i >= work->count;
-        const struct task *task = self ? work->self[i - work->count] : work->tasks[i];
-        if (task->station != s->station)
-            continue;
-        seat_task(&duets.items[duets.count], &seats[duets.count], s, task,
-                  self ? &work->verdicts[i - work->count] : NULL);
-        if (pace_size(&seats[duets.count].size, task, s->m->context, err)) {
-            arena_free(&arena);
-            return -1;
-        }
-        duets.count++;
-    }
-    recording_pause(&s->m->recording);
-    stop_bench(s->m); // one child on a device at a time
-    progress_begin(&s->m->context->progress);
-    int status = duets_play(&duets, err);
-    for (size_t i = 0; i < duets.count; i++) {
-        sample_list_free(&duets.items[i].base_samples);
-        sample_list_free(&duets.items[i].head_samples);
-    }
-    s->m->processes += duets.processes;
-    if (status == 0)
-        status = resolve_all(s, err);
-    arena_free(&arena);
-    return status;
-}
-
-static bool has_work(const struct gate_work *work, const struct station *station)
-{
-    for (size_t i = 0; i < work->count + work->self_count; i++) {
-        const bool self = i >= work->count;
-        if ((self ? work->self[i - work->count] : work->tasks[i])->station == station)
-            return true;
-    }
-    return false;
-}
-
-// Each device gets its share of the time that is left: the first must not spend it for all.
-int measure_gate(struct measuring *m, const struct gate_work *work, struct error *err)
-{
-    size_t left = 0;
-    for (size_t i = 0; i < m->context->station_count; i++)
-        left += has_work(work, &m->context->stations[i]);
-    for (size_t i = 0; i < m->context->station_count; i++) {
-        struct session session = {.m = m, .station = &m->context->stations[i], .work = work};
-        if (!has_work(work, session.station))
-            continue;
-        session.share = 1 / (double)left--;
-        if (measure_station(&session, err))
-            return -1;
-    }
-    return 0;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Measuring the tasks of a plan with the bench child: alone (a plain run) or all side by side with
-// their baselines (a gate; ci/gate/duets.h says how). A kernel that is wrong, hangs or crashes is
-// data in its result; -1 is kept for a device that disappears or a disk that is full.
+// Measuring a task of a plan with the bench child, alone; side_by_side.h measures many with their
+// baselines. A kernel that is wrong, hangs or crashes is data in its result; -1 is kept for a
+// device that disappears or a disk that is full.
 #ifndef PLUMB_MEASURING_H
 #define PLUMB_MEASURING_H
 
@@ -10,10 +10,10 @@
 #include "ci/gate/recording.h"
 #include "model/gate/gate.h"
 
-// One bench child at a time; alone, it is kept while tasks share a station.
+// One bench child at a time; alone, it is kept while tasks share a device.
 struct measuring {
     struct context *context;
-    const struct station *station;
+    const struct context_device *device;
     const char *directories[3]; // of the libraries and the records, shown in the sandbox
     size_t directory_count;
     struct recording recording;
@@ -26,6 +26,12 @@ struct measuring {
 void measuring_begin(struct measuring *measuring, struct context *context, const struct built *base,
                      const struct built *head);
 void measuring_end(struct measuring *measuring);
+// Ends the child, so that the next task has a fresh one.
+void measuring_fresh(struct measuring *measuring);
+// A task's measurement from what its series came to: samples, state, seed and regime, in the arena.
+void measuring_fill(struct measurement *out, struct measuring *measuring, const struct task *task,
+                    const struct bench_outcome *outcome, const struct sample_list *samples,
+                    struct arena *arena);
 
 // Makes what one side is timed from where that is a record; see ci/gate/recording.h.
 int measuring_record(bool *made, struct measuring *measuring, const struct task *task,
@@ -34,23 +40,6 @@ int measuring_record(bool *made, struct measuring *measuring, const struct task 
 // One side alone: policy->samples samples in result->base or ->head.
 int measure_solo(struct measuring *measuring, const struct task *task, enum sample_role role,
                  struct arena *arena, struct error *err);
-
-// What a gate measures side by side, until each series decides, its alarm is confirmed or refuted
-// in fresh processes, or the time is spent.
-struct gate_work {
-    const struct task *const *tasks; // base against head
-    size_t count;
-    const struct task *const *self; // the head as its own baseline: a difference that cannot be
-    size_t self_count;
-    struct verdict *verdicts; // of those, made here; pairs is 0 where none could be measured
-    struct arena *arena;      // of the results
-    int64_t run_id;
-    void *context;
-    // Told of each task as soon as its result->base and head are filled; not told of one that had
-    // no time: its two measurements are not taken. Its verdict is made by judge_gate().
-    int (*done)(void *context, const struct task *task, struct error *err);
-};
-int measure_gate(struct measuring *measuring, const struct gate_work *work, struct error *err);
 
 // The gate's numbers for a task: the defaults for its device and size (gate_size_ns() of the base's
 // samples, so that measuring and judging again agree), the policy's on top, and the scale

@@ -11,10 +11,10 @@ int measuring_policy(struct gate_policy *out, struct context *context, int64_t r
                      struct arena *arena, struct error *err)
 {
     const struct policy_gate gate = policy_gate_for(&context->policy, task->rule);
-    const struct station *station = task->station;
+    const struct context_device *device = task->device;
     const struct problem *problem = &task->result->problem;
-    struct gate_policy policy = gate_policy_default(
-        station->policy->kind, gate_size_ns(base, count, problem, &station->gpu));
+    struct gate_policy policy =
+        gate_policy_default(device->policy->kind, gate_size_ns(base, count, problem, &device->gpu));
     policy.alpha = gate.alpha;
     policy.processes = gate.processes;
     policy.max_pairs = gate.max_pairs;
@@ -22,7 +22,7 @@ int measuring_policy(struct gate_policy *out, struct context *context, int64_t r
         policy.floor *= gate.margin / policy.margin;
         policy.margin = gate.margin;
     }
-    const struct series series = {task->result->kernel, problem, station->device.uuid};
+    const struct series series = {task->result->kernel, problem, device->unit.uuid};
     struct pair_scale *stored = NULL;
     size_t runs = 0;
     if (store_scale(&stored, &runs, context->store, &series, 8, run_id, arena, err))

@@ -35,7 +35,7 @@ double pace_expect(const struct pace *p, double size)
 int pace_size(double *out, const struct task *task, struct context *context, struct error *err)
 {
     const struct result *r = task->result;
-    const struct device *device = &task->station->device;
+    const struct device *device = &task->device->unit;
     const struct series series = {r->kernel, &r->problem, device->uuid};
     const struct history_query newest = {.limit = 1, .comparisons = true};
     const double rate = strcmp(device->kind, "cuda") == 0 ? 1e14 : 1e10; // operations per second

@@ -7,7 +7,7 @@
 //
 // Policy and commits are opened by context.c and the command; builds and kernel lists are built.c;
 // the series that follow from them plan.c; the bench child measuring.c, a gate's many series in it
-// gating.c and duets.c; predictions, history and verdicts judge.c, the one line of the run
+// gate_measure.c and duets.c; predictions, history and verdicts judge.c, the one line of the run
 // conclude.c, and what the change itself says that it accepts accepting.c. History is read without
 // this run, so a run never judges itself. Each result is stored as soon as it is measured: a run
 // that is killed goes on where it was, and measures nothing twice. Reports are written by the
@@ -16,7 +16,7 @@
 #include "ci/gate/accepting.h"
 #include "ci/gate/built.h"
 #include "ci/gate/conclude.h"
-#include "ci/gate/gating.h"
+#include "ci/gate/gate_measure.h"
 #include "ci/gate/judge.h"
 #include "ci/gate/pace.h"
 #include "model/gate/study.h"
@@ -36,10 +36,10 @@ static void run_begin(struct run *run, enum run_kind kind, const struct context 
     if (base)
         run->base = *base;
     run->head = *head;
-    run->device_count = context->station_count;
+    run->device_count = context->device_count;
     run->devices = arena_alloc(&run->arena, run->device_count * sizeof(*run->devices));
     for (size_t i = 0; i < run->device_count; i++)
-        run->devices[i] = context->stations[i].device;
+        run->devices[i] = context->devices[i].unit;
 }
 
 // The store's id for this run: a new one, or that of the same run that was interrupted.
@@ -124,11 +124,11 @@ static int measure_tasks(struct run *run, const struct plan *plan, struct measur
 static const char *away_text(struct run *run, const struct context *context)
 {
     const char *text = "";
-    for (size_t i = 0; i < context->station_count; i++) {
-        const struct station *station = &context->stations[i];
-        if (station->away && !station->is_static)
+    for (size_t i = 0; i < context->device_count; i++) {
+        const struct context_device *device = &context->devices[i];
+        if (device->away && !device->is_static)
             text = arena_printf(&run->arena, "%s; nothing was measured on %s, which is not here",
-                                text, station->policy->name);
+                                text, device->policy->name);
     }
     return text;
 }
@@ -190,8 +190,8 @@ int pipeline_gate(struct run *run, struct context *context, const struct commit 
     measuring_begin(&measuring, context, &base_built, &head_built);
     const double begun_s = monotonic_s();
     measuring.deadline_s = begun_s + context->policy.gate.seconds;
-    struct gating_self self = {0};
-    if (run_enter(run, context, err) || gating_measure(&self, run, &plan, &measuring, err))
+    struct gate_self self = {0};
+    if (run_enter(run, context, err) || gate_measure(&self, run, &plan, &measuring, err))
         goto done;
     const double wall_s = monotonic_s() - begun_s;
     run->self_test = study_self_test(self.verdicts, self.count, context->policy.gate.alpha);
@@ -210,15 +210,14 @@ done:
 static int plan_comparison(struct plan *plan, struct run *run, struct context *context,
                            const struct comparison *what, struct error *err)
 {
-    const char *kind = what->station->policy->kind;
+    const char *kind = what->device->policy->kind;
     struct task *task = arena_alloc(&run->arena, sizeof(*task));
     struct result *r = arena_alloc(&run->arena, sizeof(*r));
-    *task =
-        (struct task){.result = r,
-                      .rule = policy_rule(&context->policy, what->kernel, what->station->policy),
-                      .station = what->station,
-                      .base = built_find(what->base, what->kernel, kind),
-                      .head = built_find(what->head, what->kernel, kind)};
+    *task = (struct task){.result = r,
+                          .rule = policy_rule(&context->policy, what->kernel, what->device->policy),
+                          .device = what->device,
+                          .base = built_find(what->base, what->kernel, kind),
+                          .head = built_find(what->head, what->kernel, kind)};
     if (!task->rule || !task->base)
         return error_set(err, "%s: %s", what->kernel,
                          task->rule ? "the commit it is compared with has no such kernel"
@@ -242,7 +241,7 @@ int pipeline_compare(struct run *run, struct context *context, const struct comp
         return -1;
     measuring_begin(&measuring, context, what->base, what->head);
     measuring.deadline_s = monotonic_s() + context->policy.gate.seconds;
-    if (run_enter(run, context, err) || gating_measure(NULL, run, &plan, &measuring, err) ||
+    if (run_enter(run, context, err) || gate_measure(NULL, run, &plan, &measuring, err) ||
         judge_predict(run, &plan, context, err) ||
         judge_gate(run, &plan, context, what->base, what->head, NULL, 0, err))
         goto done;
@@ -296,16 +295,16 @@ done:
     return status;
 }
 
-static int station_measured(bool *measured, struct context *context, const struct commit *head,
-                            const struct station *station, const struct policy_kernel *rule,
-                            const char *kernel, bool any_driver, struct error *err)
+static int device_measured(bool *measured, struct context *context, const struct commit *head,
+                           const struct context_device *device, const struct policy_kernel *rule,
+                           const char *kernel, bool any_driver, struct error *err)
 {
     *measured = true;
     for (size_t s = 0; *measured && s < rule->set_count; s++) {
         const struct policy_set *set = policy_set_find(&context->policy, rule->sets[s]);
         const struct demand demand = {.recipe = built_recipe(context),
-                                      .device_uuid = station->device.uuid,
-                                      .driver = any_driver ? NULL : station->device.driver,
+                                      .device_uuid = device->unit.uuid,
+                                      .driver = any_driver ? NULL : device->unit.driver,
                                       .problems = set->problems,
                                       .problem_count = set->count,
                                       .kernels = &kernel,
@@ -317,16 +316,16 @@ static int station_measured(bool *measured, struct context *context, const struc
 }
 
 // Every series of one kernel is stored for this commit. The record of a build does not say which
-// kind of device a kernel is for, so one station that has them all is enough.
+// kind of device a kernel is for, so one device that has them all is enough.
 static int kernel_measured(bool *measured, struct context *context, const struct commit *head,
                            const char *kernel, bool any_driver, struct error *err)
 {
     bool wanted = false, here = false;
-    for (size_t s = 0; !here && s < context->station_count; s++) {
-        const struct station *station = &context->stations[s];
-        const struct policy_kernel *rule = policy_rule(&context->policy, kernel, station->policy);
+    for (size_t s = 0; !here && s < context->device_count; s++) {
+        const struct context_device *device = &context->devices[s];
+        const struct policy_kernel *rule = policy_rule(&context->policy, kernel, device->policy);
         wanted |= rule != NULL;
-        if (rule && station_measured(&here, context, head, station, rule, kernel, any_driver, err))
+        if (rule && device_measured(&here, context, head, device, rule, kernel, any_driver, err))
             return -1;
     }
     *measured = here || !wanted;

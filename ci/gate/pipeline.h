@@ -7,7 +7,7 @@
 #include "ci/gate/built.h"
 
 // Base and head side by side. Fills `run`, also when kernels are broken; saves it unless it is a
-// dry run. Needs context_policy, _store, _builder and _stations. The caller run_free()s `run`.
+// dry run. Needs context_policy, _store, _builder and _devices. The caller run_free()s `run`.
 int pipeline_gate(struct run *run, struct context *context, const struct commit *base,
                   const struct commit *head, struct error *err);
 
@@ -19,7 +19,7 @@ int pipeline_measure(struct run *run, struct context *context, const struct comm
 // run->results[0], saved as a run of its own. A head that cannot be measured is data.
 struct comparison {
     const struct built *base, *head;
-    const struct station *station;
+    const struct context_device *device;
     const char *kernel;
     const struct problem *problem;
 };

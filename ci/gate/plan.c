@@ -29,7 +29,7 @@ static struct task *new_task(struct planning *p)
 }
 
 // The kernel's problems on one device, from every set its rule names, each once.
-static void add_problems(struct planning *p, const struct station *station,
+static void add_problems(struct planning *p, const struct context_device *device,
                          const struct policy_kernel *rule, const struct built_kernel *base,
                          const struct built_kernel *head)
 {
@@ -43,7 +43,7 @@ static void add_problems(struct planning *p, const struct station *station,
             if (twice)
                 continue;
             struct task *task = new_task(p);
-            *task = (struct task){.rule = rule, .station = station, .base = base, .head = head};
+            *task = (struct task){.rule = rule, .device = device, .base = base, .head = head};
             task->result = arena_alloc(&p->run->arena, sizeof(*task->result));
             task->result->problem = set->problems[i];
         }
@@ -67,7 +67,7 @@ void task_fill(struct task *task, const struct context *context, const struct bu
     struct result *r = task->result;
     text_copy(r->kernel, sizeof(r->kernel), known->name);
     r->traits = known->traits;
-    r->device = (size_t)(task->station - context->stations);
+    r->device = (size_t)(task->device - context->devices);
     r->control = task->rule->control;
     if (task->base)
         text_copy(r->base_code, sizeof(r->base_code), task->base->code);
@@ -77,10 +77,10 @@ void task_fill(struct task *task, const struct context *context, const struct bu
     fill_state(&r->head, head, task->head);
 }
 
-static void add_kernel(struct planning *p, const struct station *station,
+static void add_kernel(struct planning *p, const struct context_device *device,
                        const struct built_kernel *kernel, bool from_base)
 {
-    if (strcmp(kernel->device, station->policy->kind))
+    if (strcmp(kernel->device, device->policy->kind))
         return;
     const struct built_kernel *base = NULL, *head = NULL;
     if (p->base)
@@ -89,9 +89,9 @@ static void add_kernel(struct planning *p, const struct station *station,
     if (from_base && head)
         return; // planned when the head's kernels were
     const struct policy_kernel *rule =
-        policy_rule(&p->context->policy, kernel->name, station->policy);
+        policy_rule(&p->context->policy, kernel->name, device->policy);
     if (rule)
-        add_problems(p, station, rule, base, head);
+        add_problems(p, device, rule, base, head);
 }
 
 // Results become one array, as reports and the store want them.
@@ -134,12 +134,12 @@ int plan_make(struct plan *out, struct run *run, struct context *context, const 
     struct plan plan = {0};
     struct planning p = {.plan = &plan, .run = run, .context = context, .base = base, .head = head};
     const size_t unnamed = count_unnamed(context, head);
-    for (size_t s = 0; s < context->station_count; s++) {
-        const struct station *station = &context->stations[s];
+    for (size_t s = 0; s < context->device_count; s++) {
+        const struct context_device *device = &context->devices[s];
         for (size_t i = 0; i < head->count; i++)
-            add_kernel(&p, station, &head->kernels[i], false);
+            add_kernel(&p, device, &head->kernels[i], false);
         for (size_t i = 0; base && head->state == MEASURED_OK && i < base->count; i++)
-            add_kernel(&p, station, &base->kernels[i], true);
+            add_kernel(&p, device, &base->kernels[i], true);
     }
     if (unnamed)
         progress_note(&context->progress, "%zu %s named by no section of %s", unnamed,
@@ -165,7 +165,7 @@ int task_resumed(bool *found, const struct task *task, struct run *run, struct c
                  struct error *err)
 {
     struct result *r = task->result, stored;
-    const struct series series = {r->kernel, &r->problem, task->station->device.uuid};
+    const struct series series = {r->kernel, &r->problem, task->device->unit.uuid};
     *found = false;
     if (store_find_result(&stored, found, context->store, run->id, &series, &run->arena, err))
         return -1;
@@ -201,8 +201,8 @@ int task_reuse(bool *found, const struct task *task, struct run *run, struct con
                struct error *err)
 {
     struct result *r = task->result;
-    const struct series series = {r->kernel, &r->problem, task->station->device.uuid};
-    const struct measured_how how = {.driver = task->station->device.driver,
+    const struct series series = {r->kernel, &r->problem, task->device->unit.uuid};
+    const struct measured_how how = {.driver = task->device->unit.driver,
                                      .failure = plan_failure_regime(context)};
     if (store_find_measurement(&r->head, found, context->store, &series, r->head_code, &how,
                                &run->arena, err))
@@ -218,8 +218,8 @@ static int known_to_fail(bool *out, struct measurement *side, const char *code,
                          struct error *err)
 {
     const struct result *r = task->result;
-    const struct series series = {r->kernel, &r->problem, task->station->device.uuid};
-    const struct measured_how how = {.driver = task->station->device.driver,
+    const struct series series = {r->kernel, &r->problem, task->device->unit.uuid};
+    const struct measured_how how = {.driver = task->device->unit.driver,
                                      .failure = plan_failure_regime(context)};
     struct measurement known;
     bool found = false;

@@ -10,7 +10,7 @@
 struct task {
     struct result *result;
     const struct policy_kernel *rule;
-    const struct station *station;
+    const struct context_device *device;
     const struct built_kernel *base, *head; // NULL: this build has no such kernel
 };
 
@@ -28,7 +28,7 @@ int plan_make(struct plan *out, struct run *run, struct context *context, const 
 bool plan_names(const struct context *context, const struct built_kernel *kernel);
 
 // A task's result before anything is measured: its names, codes and what is known of its states. Of
-// the task, result, rule, station and kernels are filled. `base` may be NULL.
+// the task, result, rule, device and kernels are filled. `base` may be NULL.
 void task_fill(struct task *task, const struct context *context, const struct built *base,
                const struct built *head);
 

@@ -13,9 +13,17 @@
 #include <string.h>
 #include <unistd.h>
 
+// How such a measurement would have been timed; it is stored, so it tells one after the fact.
+static const char refused_regime[] = "not recorded";
+
+bool recording_refused(const struct measurement *m)
+{
+    return m->state == MEASURED_UNSUPPORTED && m->regime && strcmp(m->regime, refused_regime) == 0;
+}
+
 bool recording_wanted(const struct task *task)
 {
-    return task->rule->device_code && strcmp(task->station->policy->kind, "cuda") == 0;
+    return task->rule->device_code && strcmp(task->device->policy->kind, "cuda") == 0;
 }
 
 static const struct built_kernel *side(const struct task *task, enum sample_role role)
@@ -55,21 +63,21 @@ static int make_folder(struct recording *r, struct error *err)
 static int ready(struct recording *r, const struct task *task, enum sample_role role,
                  struct error *err)
 {
-    if (r->station != task->station)
+    if (r->device != task->device)
         recording_pause(r);
-    r->station = task->station;
+    r->device = task->device;
     if (make_folder(r, err))
         return -1;
     return r->bench[role] ? 0
-                          : context_bench(&r->bench[role], r->context, task->station,
-                                          r->directories, r->directory_count, 0, err);
+                          : context_bench(&r->bench[role], r->context, task->device, r->directories,
+                                          r->directory_count, 0, err);
 }
 
 static void refuse(struct measurement *out, const struct bench_outcome *why, struct arena *arena)
 {
     *out = (struct measurement){
         .state = MEASURED_UNSUPPORTED,
-        .regime = "",
+        .regime = refused_regime,
         .detail = arena_printf(arena,
                                "cannot be recorded, and the policy trusts device code "
                                "alone: %s",

@@ -15,7 +15,7 @@ struct recording {
     char folder[64]; // of the records; "" before the first
     // A bench that runs the library's host code and times nothing: one for each side.
     struct bench *bench[2];
-    const struct station *station; // they are on
+    const struct context_device *device; // they are on
 };
 
 // The policy wants this task replayed from records.
@@ -26,6 +26,8 @@ bool recording_wanted(const struct task *task);
 int recording_make(bool *made, struct recording *recording, const struct task *task,
                    enum sample_role role, struct measurement *instead, struct arena *arena,
                    struct error *err);
+// A measurement that was not taken because its kernel cannot be recorded.
+bool recording_refused(const struct measurement *measurement);
 // The file to open for one side, in the arena; it is there once recording_make() has made it.
 const char *recording_file(const struct recording *recording, const struct task *task,
                            enum sample_role role, struct arena *arena);

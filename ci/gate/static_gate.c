@@ -22,7 +22,7 @@ static uint32_t sum_notes(const struct code_facts *facts)
 static void compare_pair(struct static_change *change, const struct function_pair *p,
                          const struct task *task)
 {
-    const struct gpu *gpu = &task->station->gpu;
+    const struct gpu *gpu = &task->device->gpu;
     change->spill += function_spill(p->head) - function_spill(p->base);
     if (!p->base || !p->head)
         return;
@@ -36,7 +36,7 @@ static void compare_pair(struct static_change *change, const struct function_pai
 static void compare_predictions(struct static_change *change, const struct task *task,
                                 const struct model *model)
 {
-    struct predict_input input = {.gpu = &task->station->gpu,
+    struct predict_input input = {.gpu = &task->device->gpu,
                                   .problem = &task->result->problem,
                                   .traits = &task->base->traits};
     const struct prediction base = model->predict(&input);

@@ -122,7 +122,7 @@ static int open_overlay(struct context *context, struct error *err)
         return -1;
     policy->recipe.overlay = &context->overlay;
     const char *name = strrchr(context->overlay.directory, '/') + 1;
-    policy->text = arena_printf(&policy->arena, "%s\n# built with the overlay %s, content %.12s\n",
+    policy->text = arena_printf(&policy->arena, "%s\n" RUN_OVERLAY_NOTE "%s, content %.12s\n",
                                 policy->text, name, context->overlay.id);
     return 0;
 }
@@ -170,13 +170,13 @@ static void note_bench(void *data, const char *text)
 }
 
 static int start_bench(struct bench **out, struct context *context,
-                       const struct policy_device *device, const char *const *directories,
+                       const struct policy_device *wanted, const char *const *directories,
                        size_t directory_count, uint16_t process, struct error *err)
 {
     const struct bench_plan plan = {
         .program = context->options->bench,
-        .kind = device->kind,
-        .index = device->index,
+        .kind = wanted->kind,
+        .index = wanted->index,
         .sandbox = &context->sandbox,
         .read_only = directories,
         .read_only_count = directory_count,
@@ -196,11 +196,11 @@ int context_lister(struct bench **out, struct context *context, const char *cons
     return start_bench(out, context, &none, directories, directory_count, 0, err);
 }
 
-int context_bench(struct bench **out, struct context *context, const struct station *station,
+int context_bench(struct bench **out, struct context *context, const struct context_device *device,
                   const char *const *directories, size_t directory_count, uint16_t process,
                   struct error *err)
 {
-    return start_bench(out, context, station->policy, directories, directory_count, process, err);
+    return start_bench(out, context, device->policy, directories, directory_count, process, err);
 }
 
 // The toolchain's line says "nvcc: -" where there is none.
@@ -210,37 +210,37 @@ static bool has_nvcc(const struct context *context)
     return line && line[6] != '-' && line[6] != '\n';
 }
 
-static bool wants_static(const struct context *context, const struct policy_device *device)
+static bool wants_static(const struct context *context, const struct policy_device *wanted)
 {
     const enum static_use use = context->options->static_use;
-    if (strcmp(device->kind, "cuda") != 0 || use == STATIC_NEVER)
+    if (strcmp(wanted->kind, "cuda") != 0 || use == STATIC_NEVER)
         return false;
     if (use == STATIC_LIST)
-        return device->required || context->options->device;
+        return wanted->required || context->options->device;
     return use == STATIC_ONLY ||
-           (!device->required && !context->policy.gate.static_off && has_nvcc(context));
+           (!wanted->required && !context->policy.gate.static_off && has_nvcc(context));
 }
 
-static int add_away_station(struct context *context, const struct policy_device *device,
-                            bool is_static, struct error *err)
+static int add_away_device(struct context *context, const struct policy_device *wanted,
+                           bool is_static, struct error *err)
 {
-    const char *profile = device->profile ? device->profile : "h200-sxm";
+    const char *profile = wanted->profile ? wanted->profile : "h200-sxm";
     const struct gpu *gpu = gpu_find(profile);
     struct arena *arena = &context->arena;
     if (!gpu)
         return error_set(err,
                          "%s: [device \"%.60s\"] profile = %.60s: `plumb list gpus` names those "
                          "there are",
-                         context->policy.label, device->name, profile);
-    struct station *station = &context->stations[context->station_count++];
-    *station =
-        (struct station){.away = true, .is_static = is_static, .policy = device, .gpu = *gpu};
-    station->device = (struct device){
-        .kind = device->kind,
+                         context->policy.label, wanted->name, profile);
+    struct context_device *device = &context->devices[context->device_count++];
+    *device = (struct context_device){
+        .away = true, .is_static = is_static, .policy = wanted, .gpu = *gpu};
+    device->unit = (struct device){
+        .kind = wanted->kind,
         .uuid = is_static ? arena_printf(arena, "static:%s", gpu->name)
-                          : arena_printf(arena, "away:%s", device->name),
+                          : arena_printf(arena, "away:%s", wanted->name),
         .name = is_static ? arena_printf(arena, "no device (static, %s)", gpu->name)
-                          : arena_printf(arena, "no device (%s is not here)", device->name),
+                          : arena_printf(arena, "no device (%s is not here)", wanted->name),
         .driver = "",
         .runtime = "",
         .profile = gpu->name,
@@ -252,33 +252,33 @@ static int add_away_station(struct context *context, const struct policy_device 
                 ? "device %s is not here; its kernels are listed all the same"
                 : "device %s: kernels are judged by their code alone (static), nothing is "
                   "measured",
-            device->name);
+            wanted->name);
     return 0;
 }
 
-static int add_station(struct context *context, const struct policy_device *device,
-                       struct error *err)
+static int add_device(struct context *context, const struct policy_device *wanted,
+                      struct error *err)
 {
     struct bench *bench = NULL;
     struct error why;
     if (context->options->static_use == STATIC_ONLY)
-        return wants_static(context, device) ? add_away_station(context, device, true, err) : 0;
-    if (start_bench(&bench, context, device, NULL, 0, 0, &why)) {
-        if (wants_static(context, device))
-            return add_away_station(context, device, true, err);
-        if (device->required || context->options->device)
-            return error_set(err, "device %s: %s", device->name, why.text);
+        return wants_static(context, wanted) ? add_away_device(context, wanted, true, err) : 0;
+    if (start_bench(&bench, context, wanted, NULL, 0, 0, &why)) {
+        if (wants_static(context, wanted))
+            return add_away_device(context, wanted, true, err);
+        if (wanted->required || context->options->device)
+            return error_set(err, "device %s: %s", wanted->name, why.text);
         progress_note(&context->progress, "device %s is not here, its kernels are not measured: %s",
-                      device->name, why.text);
+                      wanted->name, why.text);
         return context->options->static_use == STATIC_NEVER
                    ? 0
-                   : add_away_station(context, device, false, err);
+                   : add_away_device(context, wanted, false, err);
     }
     struct arena *arena = &context->arena;
-    struct station *station = &context->stations[context->station_count];
+    struct context_device *device = &context->devices[context->device_count];
     const struct device *seen = bench_device(bench);
-    *station = (struct station){.policy = device};
-    station->device = (struct device){
+    *device = (struct context_device){.policy = wanted};
+    device->unit = (struct device){
         .kind = arena_strdup(arena, seen->kind),
         .uuid = arena_strdup(arena, seen->uuid),
         .name = arena_strdup(arena, seen->name),
@@ -289,32 +289,32 @@ static int add_station(struct context *context, const struct policy_device *devi
     // Who only lists needs no figures, and waits for none.
     int status = context->options->static_use == STATIC_LIST
                      ? 0
-                     : profile_resolve(station, context, bench, err);
+                     : profile_resolve(device, context, bench, err);
     bench_stop(bench);
     if (status == 0)
-        context->station_count++;
+        context->device_count++;
     return status;
 }
 
-int context_stations(struct context *context, struct error *err)
+int context_devices(struct context *context, struct error *err)
 {
     const struct policy *policy = &context->policy;
     const char *only = context->options->device;
     bool known = !only;
-    context->stations =
-        arena_alloc(&context->arena, policy->device_count * sizeof(*context->stations));
+    context->devices =
+        arena_alloc(&context->arena, policy->device_count * sizeof(*context->devices));
     for (size_t i = 0; i < policy->device_count; i++) {
         if (only && strcmp(only, policy->devices[i].name))
             continue;
         known = true;
-        if (add_station(context, &policy->devices[i], err))
+        if (add_device(context, &policy->devices[i], err))
             return -1;
     }
     if (!known)
         return error_set(err, "%s: there is no [device \"%.60s\"]", policy->label, only);
     bool useful = false;
-    for (size_t i = 0; i < context->station_count; i++)
-        useful |= !context->stations[i].away || context->stations[i].is_static;
+    for (size_t i = 0; i < context->device_count; i++)
+        useful |= !context->devices[i].away || context->devices[i].is_static;
     if (!useful)
         return error_set(err, "%s: none of the policy's devices is on this machine%s",
                          policy->label,

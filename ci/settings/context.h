@@ -46,12 +46,12 @@ struct options {
 };
 
 // A device of the policy. Where it is away nothing is measured and its profile is a shipped one.
-struct station {
+struct context_device {
     bool away;      // not on this machine, though the policy names it
     bool is_static; // away, and its kernels are built and judged by their code alone
     const struct policy_device *policy;
-    struct device device;
-    struct gpu gpu; // profile: driver's figures, shipped ones, calibrated ones
+    struct device unit; // the concrete one; where it is away, only what the policy says
+    struct gpu gpu;     // profile: driver's figures, shipped ones, calibrated ones
 };
 
 struct context {
@@ -65,8 +65,8 @@ struct context {
     struct overlay overlay; // when policy.recipe.overlay points here
     const char *state;      // directory of store, cache and logs
     const char *bench_log;  // stderr of the bench children
-    struct station *stations;
-    size_t station_count;
+    struct context_device *devices;
+    size_t device_count;
     struct progress progress;
     size_t unbuilt;     // commits that a dry run would have to build
     struct arena arena; // strings of all of these
@@ -86,18 +86,18 @@ int context_store(struct context *context, enum store_mode mode, struct error *e
 // the end of policy.text, so that every run says what it was built with.
 int context_builder(struct context *context, struct error *err);
 // Starts a bench on each device of the policy, once, to learn what is there; calibrates a host that
-// has no profile yet and keeps it in the store (a dry run does not). A gate has a station too for
+// has no profile yet and keeps it in the store (a dry run does not). A gate has a device too for
 // each device that is away and not required: a static one as options->static_use says.
-int context_stations(struct context *context, struct error *err);
+int context_devices(struct context *context, struct error *err);
 void context_close(struct context *context);
 
 // A fresh bench without a device that sees `directories`: it lists libraries, the same on every
 // machine.
 int context_lister(struct bench **out, struct context *context, const char *const *directories,
                    size_t directory_count, struct error *err);
-// A fresh bench on a station, which is no static one, that sees `directories`. `process` numbers
+// A fresh bench on a device, which is no static one, that sees `directories`. `process` numbers
 // the fresh processes.
-int context_bench(struct bench **out, struct context *context, const struct station *station,
+int context_bench(struct bench **out, struct context *context, const struct context_device *device,
                   const char *const *directories, size_t directory_count, uint16_t process,
                   struct error *err);
 

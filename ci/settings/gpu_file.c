@@ -179,37 +179,44 @@ static int read_figure(struct reader *r, const struct config_entry *e)
     return 0;
 }
 
-int gpu_file_read(struct gpu_profile *out, const char *path, struct error *err)
+int gpu_file_parse(struct gpu_profile *out, const char *text, size_t size, const char *label,
+                   struct error *err)
 {
-    char *text = NULL;
-    size_t length;
     struct config config = {0};
     *out = (struct gpu_profile){0};
-    if (text_file_read(&text, &length, path, err))
-        return -1;
     struct reader r = {.out = out, .err = err};
-    int status = config_parse(&config, text, length, path, err);
+    int status = config_parse(&config, text, size, label, err);
     for (size_t i = 0; i < config.count && status == 0; i++) {
         const struct config_entry *e = &config.entries[i];
-        snprintf(r.where, sizeof(r.where), "%.200s:%u", path, e->line);
+        snprintf(r.where, sizeof(r.where), "%.200s:%u", label, e->line);
         if (strcmp(e->section, "gpu") == 0)
             status = read_gpu(&r, e);
         else if (strcmp(e->section, "figure") == 0 && r.named)
             status = read_figure(&r, e);
         else
             status = error_set(err,
-                               "%s: [%.40s]: a profile begins with [gpu \"NAME\"] and has "
-                               "sections [figure \"KEY\"]",
+                               "%s: [%.40s]: a profile begins with [gpu \"NAME\"] and has sections "
+                               "[figure \"KEY\"]",
                                r.where, e->section);
     }
     if (status == 0)
         status = finish_figure(&r);
     if (status == 0 && !r.named)
-        status = error_set(err, "%s: no section [gpu \"NAME\"]", path);
+        status = error_set(err, "%s: no section [gpu \"NAME\"]", label);
     config_free(&config);
-    free(text);
     if (status)
         gpu_profile_free(out);
+    return status;
+}
+
+int gpu_file_read(struct gpu_profile *out, const char *path, struct error *err)
+{
+    char *text = NULL;
+    size_t length;
+    if (text_file_read(&text, &length, path, err))
+        return -1;
+    int status = gpu_file_parse(out, text, length, path, err);
+    free(text);
     return status;
 }
 

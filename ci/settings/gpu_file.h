@@ -26,6 +26,9 @@ struct gpu_profile {
     struct arena arena; // owns its texts
 };
 
+// label is what errors are prefixed with, with the line.
+int gpu_file_parse(struct gpu_profile *out, const char *text, size_t size, const char *label,
+                   struct error *err);
 int gpu_file_read(struct gpu_profile *out, const char *path, struct error *err);
 // Writes what is known of `gpu`, so that gpu_file_read() gives it back.
 void gpu_file_write(struct buffer *out, const struct gpu *gpu);

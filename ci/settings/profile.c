@@ -29,9 +29,10 @@ static const char *unit_of(const char *key)
     return "(shown, not used)";
 }
 
-static void take(struct station *station, struct context *context, const struct bench_figure *f)
+static void take(struct context_device *device, struct context *context,
+                 const struct bench_figure *f)
 {
-    struct figure *target = gpu_figure(&station->gpu, f->key);
+    struct figure *target = gpu_figure(&device->gpu, f->key);
     if (!target || !f->stable)
         return;
     *target = (struct figure){f->value, ORIGIN_CALIBRATED,
@@ -40,7 +41,7 @@ static void take(struct station *station, struct context *context, const struct 
                                            f->cv * 100)};
 }
 
-int profile_measure(struct station *station, struct context *context, struct bench *bench,
+int profile_measure(struct context_device *device, struct context *context, struct bench *bench,
                     const char *only, FILE *table, struct error *err)
 {
     struct bench_outcome outcome;
@@ -48,7 +49,7 @@ int profile_measure(struct station *station, struct context *context, struct ben
     if (bench_calibrate(&outcome, &figures, bench, only, &context->arena, err))
         return -1;
     if (outcome.state != MEASURED_OK)
-        return error_set(err, "device %s: %s", station->policy->name, outcome.detail);
+        return error_set(err, "device %s: %s", device->policy->name, outcome.detail);
     progress_end(&context->progress);
     for (size_t i = 0; i < figures.count; i++) {
         const struct bench_figure *f = &figures.items[i];
@@ -58,9 +59,9 @@ int profile_measure(struct station *station, struct context *context, struct ben
                     f->stable ? "" : "REFUSED: ", f->stable ? unit_of(f->key) : f->note);
         else if (!f->stable)
             progress_note(&context->progress, "profile: %s refused: %s", f->key, f->note);
-        take(station, context, f);
+        take(device, context, f);
     }
-    return store_save_profile(context->store, &station->device, &station->gpu, err);
+    return store_save_profile(context->store, &device->unit, &device->gpu, err);
 }
 
 void profile_shipped(struct gpu *out, const struct bench *bench, struct arena *arena)
@@ -78,23 +79,23 @@ void profile_shipped(struct gpu *out, const struct bench *bench, struct arena *a
         gpu_overlay(out, shipped);
 }
 
-int profile_resolve(struct station *station, struct context *context, struct bench *bench,
+int profile_resolve(struct context_device *device, struct context *context, struct bench *bench,
                     struct error *err)
 {
     struct arena *arena = &context->arena;
     struct gpu calibrated = {0};
     bool found = false;
-    profile_shipped(&station->gpu, bench, arena);
-    station->device.profile = station->gpu.name;
-    if (store_load_profile(&calibrated, &found, context->store, station->device.uuid, arena, err))
+    profile_shipped(&device->gpu, bench, arena);
+    device->unit.profile = device->gpu.name;
+    if (store_load_profile(&calibrated, &found, context->store, device->unit.uuid, arena, err))
         return -1;
     if (found)
-        gpu_overlay(&station->gpu, &calibrated);
+        gpu_overlay(&device->gpu, &calibrated);
     // A host has no shipped profile. One whose peak was refused (a busy moment) is tried again.
-    const bool unknown = !(station->gpu.flops_clk_fp32.value > 0);
-    if (strcmp(station->device.kind, "host") == 0 && unknown && !context->options->dry_run) {
+    const bool unknown = !(device->gpu.flops_clk_fp32.value > 0);
+    if (strcmp(device->unit.kind, "host") == 0 && unknown && !context->options->dry_run) {
         progress_note(&context->progress, "measuring the profile of this machine");
-        return profile_measure(station, context, bench, NULL, NULL, err);
+        return profile_measure(device, context, bench, NULL, NULL, err);
     }
     return 0;
 }

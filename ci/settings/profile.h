@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A station's profile: driver's figures < shipped < calibrated. What is measured is kept in the
+// A device's profile: driver's figures < shipped < calibrated. What is measured is kept in the
 // store; a reading that does not repeat is refused by name and changes nothing.
 #ifndef PLUMB_PROFILE_H
 #define PLUMB_PROFILE_H
@@ -11,12 +11,12 @@
 
 // The first two of these, for the device of this bench, on top of a zeroed `out`.
 void profile_shipped(struct gpu *out, const struct bench *bench, struct arena *arena);
-// Fills station->gpu; measures a host that has no profile yet.
-int profile_resolve(struct station *station, struct context *context, struct bench *bench,
+// Fills device->gpu; measures a host that has no profile yet.
+int profile_resolve(struct context_device *device, struct context *context, struct bench *bench,
                     struct error *err);
 // Runs the micro-benchmarks (`only`: one figure, NULL: all), takes what is stable, keeps it. Prints
 // a line per figure to `table` unless it is NULL; refusals become notes otherwise.
-int profile_measure(struct station *station, struct context *context, struct bench *bench,
+int profile_measure(struct context_device *device, struct context *context, struct bench *bench,
                     const char *only, FILE *table, struct error *err);
 void profile_print(FILE *out, const struct gpu *gpu);
 

@@ -15,15 +15,15 @@
 
 struct study_start {
     struct studied *studied;
-    const struct station *station; // NULL: by the plan
+    const struct context_device *device; // NULL: by the plan
 };
 
 static int start_bench(struct bench **out, void *context, uint16_t process, struct error *err)
 {
     const struct study_start *start = context;
     const struct studied *s = start->studied;
-    if (start->station)
-        return context_bench(out, s->context, start->station, s->directories, s->directory_count,
+    if (start->device)
+        return context_bench(out, s->context, start->device, s->directories, s->directory_count,
                              process, err);
     struct bench_plan plan = s->plan;
     plan.process = process;
@@ -199,7 +199,7 @@ static int add_tasks(struct studied *s, const struct study_request *request,
     for (size_t i = 0; i < plan->count; i++) {
         const struct task *task = &plan->tasks[i];
         const struct result *r = task->result;
-        if (!task->base || task->station->is_static || !wanted(request, problems, &r->problem))
+        if (!task->base || task->device->is_static || !wanted(request, problems, &r->problem))
             continue;
         const bool differs = task->head && strcmp(r->base_code, r->head_code) != 0;
         add_pair(&s->studies[r->device], request, r->kernel, task->base->library,
@@ -240,18 +240,18 @@ int study_of_commits(struct studied *out, const struct study_request *request,
     if (repository_commit(&base, context->repository, request->base, &context->arena, err) ||
         repository_commit(&head, context->repository, other, &context->arena, err) ||
         context_policy(context, base.id, err) || context_store(context, STORE_WRITE, err) ||
-        context_builder(context, err) || context_stations(context, err))
+        context_builder(context, err) || context_devices(context, err))
         return -1;
-    begin(out, context->station_count);
+    begin(out, context->device_count);
     out->run.base = base;
     out->run.head = head;
     out->run.repository = arena_strdup(&out->run.arena, repository_name(context->repository));
     out->run.policy = arena_strdup(&out->run.arena, context->policy.text);
-    for (size_t i = 0; i < context->station_count; i++) {
-        out->run.devices[i] = context->stations[i].device;
-        out->starts[i].station = &context->stations[i];
-        out->studies[i].kind = context->stations[i].policy->kind;
-        out->studies[i].gpu = context->stations[i].gpu;
+    for (size_t i = 0; i < context->device_count; i++) {
+        out->run.devices[i] = context->devices[i].unit;
+        out->starts[i].device = &context->devices[i];
+        out->studies[i].kind = context->devices[i].policy->kind;
+        out->studies[i].gpu = context->devices[i].gpu;
     }
     if (build(out, &base_built, &head_built, request, err) ||
         plan_make(&plan, &out->run, context, &base_built, &head_built, err))

@@ -2,9 +2,9 @@
 //
 // Recording a kernel: launch() is called while the stream is captured, for buffers at made-up
 // addresses, and the graph's nodes are the record's launches. Nothing is mapped at those addresses
-// and nothing runs. Three captures are made: two at different addresses tell which words are
-// addresses, and a third like the first tells whether launch() does the same each time it is
-// called.
+// and nothing runs. One capture is made for nothing, since a first call may set things up, and
+// three more: two at different addresses tell which words are addresses, and a third like the first
+// tells whether launch() does the same each time it is called.
 //
 // What cannot be recorded is refused by name: anything but kernels and memsets one after the other,
 // a parameter that points to memory of the library's own, an L2 window.
@@ -233,6 +233,15 @@ static struct plumb_args args_at(const struct record_places *places,
     return args;
 }
 
+// What a library leaves unset in its parameters (the gaps of its structs) is what lay on the stack
+// before. So that it is the same each time, the stack below is cleared.
+static void __attribute__((noinline)) clear_stack()
+{
+    char room[256 << 10];
+    memset(room, 0, sizeof(room));
+    asm volatile("" ::"r"(room) : "memory");
+}
+
 static int capture(struct capture *out, const struct recorder *r, const struct record_request *what,
                    const struct record_places *places, struct error *err)
 {
@@ -240,6 +249,7 @@ static int capture(struct capture *out, const struct recorder *r, const struct r
     cudaGraph_t graph = NULL;
     CUDA_TRY(r->cuda, cudaStreamBeginCapture(r->cuda->stream, cudaStreamCaptureModeThreadLocal),
              err);
+    clear_stack();
     const int code = what->kernel->launch(&args, r->cuda->stream);
     const cudaError_t ended = cudaStreamEndCapture(r->cuda->stream, &graph);
     int status = 0;
@@ -286,6 +296,9 @@ extern "C" int cuda_record(struct record *out, struct device_base *device,
                              "recorded",
                              code);
     }
+    // The first call may set up what later ones find.
+    if (capture(&captures[0], &r, what, &places[0], err))
+        return -1;
     for (int i = 0; i < 3; i++) {
         if (capture(&captures[i], &r, what, &places[i % 2], err))
             return -1;

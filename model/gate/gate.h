@@ -21,7 +21,7 @@
 //         measure a block of policy.block_pairs pairs;
 //         gate_series_add(&series, log_ratios, count);
 //     }
-// gate_judge() gives the same verdict from stored samples.
+// gate_replay() gives the same verdict from stored samples.
 #ifndef PLUMB_GATE_H
 #define PLUMB_GATE_H
 
@@ -122,7 +122,7 @@ void gate_series_init(struct gate_series *series, const struct gate_policy *poli
 // were taken. The split into calls does not matter.
 size_t gate_series_add(struct gate_series *series, const double *log_ratios, size_t count);
 // The same from samples as they were measured, pair by pair (base[i] belongs to head[i]), by the
-// rule that gate_judge() applies to stored ones: both samples usable, or the pair does not count.
+// rule that gate_replay() applies to stored ones: both samples usable, or the pair does not count.
 size_t gate_series_add_samples(struct gate_series *series, const struct sample *base,
                                const struct sample *head, size_t count);
 // The pairs that follow come from a fresh process. At most policy.processes in all.
@@ -182,7 +182,8 @@ size_t gate_pairs(struct gate_pair *out, const struct measurement *base,
 // counts only if both samples are present, not excluded, and have a positive finite time. Fills
 // every field of `out` but `cause` (set to placement or none) and the explanation. The sentence
 // lives in the arena. Both measurements are ok; what other states say is in standing.h.
-void gate_judge(struct verdict *out, const struct measurement *base, const struct measurement *head,
-                const struct gate_policy *policy, struct arena *arena);
+void gate_replay(struct verdict *out, const struct measurement *base,
+                 const struct measurement *head, const struct gate_policy *policy,
+                 struct arena *arena);
 
 #endif

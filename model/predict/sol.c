@@ -23,7 +23,11 @@ static struct prediction predict(const struct predict_input *in)
         bytes += ((double)p->m + weights * (double)p->n) * (double)p->k / in->scale_vector *
                  dtype_bytes(in->scale_type) * p->batch;
     double math_ns = problem_flops(p) / rate * 1e9;
-    double dram_ns = bytes / gpu->dram_bytes_s.value * 1e9;
+    double rate_s = gpu->dram_bytes_s.value;
+    double l2_s = gpu->l2_bytes_clk.value * gpu->clock_hz.value;
+    if (in->warm && bytes <= gpu->l2_bytes.value && l2_s > rate_s)
+        rate_s = 2 * l2_s; // a floor: reads and writes side by side
+    double dram_ns = bytes / rate_s * 1e9;
     out.time_ns = math_ns > dram_ns ? math_ns : dram_ns;
     out.bound = math_ns > dram_ns ? BOUND_COMPUTE : BOUND_MEMORY;
     out.clock_exponent = math_ns > dram_ns ? -1.0 : 0.0;

@@ -82,10 +82,13 @@ static void write_property(struct markup *m, const char *name, const char *value
 
 static void write_properties(struct markup *m, const struct run *run)
 {
+    char overlay[200];
     markup_start(m, "properties");
     write_property(m, "tool", run->tool_version);
     write_property(m, "base", run->base.id);
     write_property(m, "head", run->head.id);
+    if (run_overlay(overlay, sizeof(overlay), run))
+        write_property(m, "overlay", overlay);
     write_property(m, "conclusion", view_conclusion(run->conclusion));
     markup_end(m);
 }

@@ -144,6 +144,8 @@ void html_origin(const struct html *html)
              run->tool_version ? run->tool_version : "", run_kind_name(run->kind),
              (long long)run->id);
     html_fact(m, "tool", text);
+    if (run_overlay(text, sizeof(text), run))
+        html_fact(m, "overlay", text);
     html_fact(m, "started", started);
     html_fact(m, "finished", run->finished_s ? finished : "interrupted");
     html_fact(m, "series charts", page_has_dygraphs ? "dygraphs, embedded" : "static SVG");

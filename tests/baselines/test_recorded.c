@@ -97,7 +97,7 @@ static void judge_again(const char *name, size_t slower, size_t faster)
             gate_policy_default("cuda", gate_size_ns(r->base.samples, r->base.count, &r->problem,
                                                      gpu_find("h200-sxm")));
         struct verdict verdict;
-        gate_judge(&verdict, &r->base, &r->head, &policy, &run.arena);
+        gate_replay(&verdict, &r->base, &r->head, &policy, &run.arena);
         counts[verdict.kind]++;
         differ += verdict.kind != r->verdict.kind;
         if (verdict.kind == VERDICT_SLOWER || verdict.kind == VERDICT_FASTER) {

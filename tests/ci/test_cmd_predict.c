@@ -2,6 +2,7 @@
 //
 // The commands predict and select as scripts use them: arguments in, text and exit code out.
 #include "ci/command.h"
+#include "ci/commands/problem_rows.h"
 #include "ci/settings/rows.h"
 #include "model/result.h"
 #include "tests/helpers/helper_table.h"
@@ -251,6 +252,43 @@ static void every_model_takes_words_and_writes_json(void **state)
     }
 }
 
+// Every problem with every tile and cluster; parts add up to the prediction.
+static void a_sweep_covers_all_combinations_and_its_parts_add_up(void **state)
+{
+    (void)state;
+    char *text;
+    assert_int_equal(run(&command_predict,
+                         "predict --sweep --tile 64x64,128x256x64 --cluster 1x1,2x1 --parts "
+                         "--format csv 4096x4096x4096:BF16 512x4096x7168:fp8",
+                         &text),
+                     CONCLUDE_OK);
+    struct csv csv;
+    struct error err;
+    assert_int_equal(csv_parse(&csv, text, strlen(text), "sweep", &err), 0);
+    assert_int_equal(csv.count, 2 * 2 * 2);
+    static const char *const parts[] = {"fixed_us", "first_load_us", "main_loop_us", "epilogue_us"};
+    for (size_t i = 0; i < csv.count; i++) {
+        double sum = 0, part, all = 0;
+        for (size_t j = 0; j < ARRAY_COUNT(parts); j++) {
+            assert_int_equal(row_number(&part, &csv, i, parts[j], "sweep", &err), 0);
+            sum += part;
+        }
+        assert_int_equal(row_number(&all, &csv, i, "predicted_us", "sweep", &err), 0);
+        assert_true(all > 0 && sum > all * (1 - 1e-9) && sum < all * (1 + 1e-9));
+    }
+    csv_free(&csv);
+    free(text);
+    static const char *const refused[] = {"64x64,,1x1",  "64x",     "x64",    "64",
+                                          "64x64x64x64", "0x4",     "64x64,", "-1x4",
+                                          "64x 64",      "70000x2", ""};
+    struct sides_list list;
+    for (size_t i = 0; i < ARRAY_COUNT(refused); i++)
+        assert_int_equal(sides_parse(&list, refused[i], true), -1);
+    assert_int_equal(sides_parse(&list, "2x2x2", false), -1);
+    assert_int_equal(sides_parse(&list, "128x256x64,64x64", true), 0);
+    assert_true(list.count == 2 && list.items[0].k == 64 && list.items[1].k == 0);
+}
+
 static void select_prints_the_published_choices(void **state)
 {
     (void)state;
@@ -283,6 +321,7 @@ int main(void)
         cmocka_unit_test(bad_input_ends_with_4_and_prints_no_rows),
         cmocka_unit_test(explanation_shows_the_seeds_breakdown),
         cmocka_unit_test(every_model_takes_words_and_writes_json),
+        cmocka_unit_test(a_sweep_covers_all_combinations_and_its_parts_add_up),
         cmocka_unit_test(select_prints_the_published_choices),
     };
     return cmocka_run_group_tests_name("cmd_predict", tests, NULL, NULL);

@@ -46,7 +46,7 @@ static void judging_again_agrees_after_a_death(void **state)
                                      .count = d->head_samples.count};
     const struct gate_policy again = gate_policy_default("host", 1e3);
     struct verdict verdict;
-    gate_judge(&verdict, &base, &head, &again, &p->fake.arena);
+    gate_replay(&verdict, &base, &head, &again, &p->fake.arena);
     assert_int_equal(verdict.kind, VERDICT_SLOWER);
     assert_int_equal(verdict.pairs, d->decision.pairs);
     assert_int_equal(verdict.processes, 5); // 8 pairs of the first are from the one that died

@@ -22,9 +22,9 @@ static int predict(double times_ns[2], const struct policy *policy, struct error
 {
     const struct options options = {.repository = "/nowhere"};
     struct context context = {.options = &options, .policy = *policy};
-    struct station station = {.gpu = *gpu_find("h200-sxm")};
+    struct context_device device = {.gpu = *gpu_find("h200-sxm")};
     struct result results[2] = {{.kernel = "biased"}, {.kernel = "plain"}};
-    struct task tasks[2] = {{.station = &station}, {.station = &station}};
+    struct task tasks[2] = {{.device = &device}, {.device = &device}};
     struct run run = {.results = results, .count = 2};
     const struct plan plan = {.tasks = tasks, .count = 2};
     for (int i = 0; i < 2; i++)
@@ -77,8 +77,8 @@ static struct verdict judge_now(const char *code, double time_ns)
     for (size_t i = 0; i < RUNS; i++)
         points[i] = (struct history_point){.time_ns = 1e5 * (1 + 1e-3 * (double)(i % 3)),
                                            .same_code = i > 0};
-    struct policy_device device = {.name = "gpu", .kind = "cuda"};
-    struct station station = {.policy = &device};
+    struct policy_device named = {.name = "gpu", .kind = "cuda"};
+    struct context_device device = {.policy = &named};
     struct sample sample = {.time_ns = time_ns, .launches = 1};
     struct result result = {
         .kernel = "k",
@@ -87,7 +87,7 @@ static struct verdict judge_now(const char *code, double time_ns)
         .history = {.points = points, .count = RUNS, .newest_code = "old"},
     };
     text_copy(result.head_code, sizeof(result.head_code), code);
-    struct task task = {.result = &result, .station = &station};
+    struct task task = {.result = &result, .device = &device};
     struct run run = {.results = &result, .count = 1};
     const struct plan plan = {.tasks = &task, .count = 1};
     judge_run(&run, &plan);

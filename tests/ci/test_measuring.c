@@ -35,9 +35,9 @@ static void scale_comes_from_other_runs_only(void **state)
     make_run(&run, RUN_GATE, 1, 1, 7);
     save_whole_run(context.store, &run);
     struct result *r = &run.results[0];
-    const struct station station = {.policy = &context.policy.devices[0],
-                                    .device = run.devices[r->device]};
-    const struct task task = {.result = r, .rule = &context.policy.kernels[0], .station = &station};
+    const struct context_device device = {.policy = &context.policy.devices[0],
+                                          .unit = run.devices[r->device]};
+    const struct task task = {.result = r, .rule = &context.policy.kernels[0], .device = &device};
     assert_int_equal(measuring_policy(&own, &context, run.id, &task, r->base.samples, r->base.count,
                                       &arena, &err),
                      0);
@@ -71,11 +71,11 @@ static void margin_does_not_go_by_how_hot_the_gpu_is(void **state)
     assert_int_equal(policy_parse(&context.policy, text, strlen(text), "p", &err), 0);
     struct result result = {.kernel = "k"};
     assert_int_equal(problem_parse(&result.problem, "4096x4096x4096:e4m3", &err), 0);
-    const struct station station = {.policy = &context.policy.devices[0],
-                                    .device = {.kind = "cuda", .uuid = "GPU-0"},
-                                    .gpu = *gpu_find("h200-sxm")};
+    const struct context_device device = {.policy = &context.policy.devices[0],
+                                          .unit = {.kind = "cuda", .uuid = "GPU-0"},
+                                          .gpu = *gpu_find("h200-sxm")};
     const struct task task = {
-        .result = &result, .rule = &context.policy.kernels[0], .station = &station};
+        .result = &result, .rule = &context.policy.kernels[0], .device = &device};
     const struct {
         double time_us, clock_ghz, margin;
     } days[] = {{94, 1.64, 0.005}, {118, 1.31, 0.005}, {150, 1.64, 0.003}, {118, 0, 0.003}};

@@ -148,7 +148,10 @@ static void changed_overlay_is_another_build_and_is_said(void **state)
     plumb_run(&outcome, repo, argv, 0);
     assert_in_range(outcome.code, 0, 2);
     char *page = xprintf("%s/index.html", outside);
-    assert_true(helper_says(page, "# built with the overlay shims, content "));
+    assert_true(helper_says(page, "<dt>overlay</dt><dd>shims, content "));
+    free(page);
+    page = xprintf("%s/junit.xml", outside);
+    assert_true(helper_says(page, "<property name=\"overlay\" value=\"shims, content "));
     free(page);
 }
 

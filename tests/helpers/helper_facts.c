@@ -21,8 +21,8 @@ int two_builds_set_up(void **state)
     f->base.functions = (struct code_function_list){f->base_functions, 1, true};
     f->head.functions = (struct code_function_list){f->head_functions, 1, true};
     f->base_kernel.traits.threads = f->head_kernel.traits.threads = 256;
-    f->station.gpu = *gpu_find("h200-sxm");
-    f->task = (struct task){.station = &f->station,
+    f->device.gpu = *gpu_find("h200-sxm");
+    f->task = (struct task){.device = &f->device,
                             .base = &f->base_kernel,
                             .head = &f->head_kernel,
                             .result = &f->result};

@@ -13,7 +13,7 @@ struct two_builds {
     struct code_function base_functions[2], head_functions[2];
     struct code_facts base, head;
     struct built_kernel base_kernel, head_kernel;
-    struct station station;
+    struct context_device device;
     struct result result;
     struct task task;
     struct arena arena;

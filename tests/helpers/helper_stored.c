@@ -59,6 +59,6 @@ void store_duet(struct stored *s, double log_ratio, uint32_t pairs, uint32_t pro
 struct verdict stored_judge(struct stored *s, const struct gate_policy *policy)
 {
     struct verdict verdict;
-    gate_judge(&verdict, &s->base, &s->head, policy, &s->arena);
+    gate_replay(&verdict, &s->base, &s->head, policy, &s->arena);
     return verdict;
 }

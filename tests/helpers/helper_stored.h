@@ -24,7 +24,7 @@ void store_pair(struct stored *s, double base_ns, double head_ns, bool head_firs
 // Adds `pairs` of each of so many processes: noise of 0.3 % a launch about this log ratio.
 void store_duet(struct stored *s, double log_ratio, uint32_t pairs, uint32_t processes);
 
-// gate_judge() of what is stored; its texts live as long as `s`.
+// gate_replay() of what is stored; its texts live as long as `s`.
 struct verdict stored_judge(struct stored *s, const struct gate_policy *policy);
 
 #endif

@@ -95,9 +95,9 @@ static void bench_selection(void)
 
 // Loads faster than maths, slower, on a par.
 static const struct pipeline_machine machines[] = {
-    {1680, 100, 5, 50, 400, 900, 20, 96, 84, 4, 1},
-    {1680, 300, 500, 10, 3, 900, 20, 96, 84, 4, 1},
-    {1680, 100, 40, 20, 40, 900, 20, 96, 84, 4, 2},
+    {1680, 100, 5, 50, 400, 900, 20, 96, 84, 4, 1, 1},
+    {1680, 300, 500, 10, 3, 900, 20, 96, 84, 4, 1, 1},
+    {1680, 100, 40, 20, 40, 900, 20, 96, 84, 4, 2, 1},
 };
 
 static double bench_ours(const struct pipeline_machine *m, const int64_t mnk[3],

@@ -70,6 +70,7 @@ static struct predict_input any_input(struct random *r, const struct problem *p,
 {
     struct predict_input in = {.gpu = gpus[below(r, (int)gpu_count)], .traits = t, .problem = p};
     in.clock_hz = below(r, 2) ? 0 : 1e9 * (1 + random_uniform(r));
+    in.warm = !below(r, 3);
     if (!below(r, 6)) {
         in.scale_vector = 16 << below(r, 4);
         in.scale_type = DTYPE_E8M0;

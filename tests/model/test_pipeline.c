@@ -2,8 +2,8 @@
 //
 // The model `ws-pipeline` equals seed 1, simulated and in closed form.
 #include "model/predict/parts/pipeline.h"
+#include "model/predict/parts/pipeline_optimise.h"
 #include "model/predict/parts/ws_pipeline.h"
-#include "tests/helpers/helper_pipeline.h"
 #include "tests/helpers/helper_table.h"
 
 #include <math.h>
@@ -120,13 +120,16 @@ static void estimation_inverts_the_linear_model(void **state)
     struct pipeline_rate rate;
     struct error err;
     // 2 us to start, 3 bytes per us.
-    assert_int_equal(pipeline_estimate(&rate, 30, 12, 90, 32, &err), 0);
-    assert_true(close_to(rate.throughput, 3, 1e-15));
-    assert_true(close_to(rate.startup, 2, 1e-15));
-    assert_true(close_to(pipeline_duration(&rate, 300), 102, 1e-15));
-    assert_int_equal(pipeline_estimate(&rate, 30, 12, 30, 12, &err), -1);
-    assert_int_equal(pipeline_estimate(&rate, 30, 12, 90, 11, &err), -1);
-    assert_int_equal(pipeline_estimate(&rate, 30, NAN, 90, 11, &err), -1);
+    const struct pipeline_point line[] = {{30, 12}, {90, 32}, {60, 22}};
+    for (size_t count = 2; count <= 3; count++) {
+        assert_int_equal(pipeline_estimate(&rate, line, count, &err), 0);
+        assert_true(close_to(rate.throughput, 3, 1e-12) && close_to(rate.startup, 2, 1e-12));
+    }
+    const struct pipeline_point bad[][2] = {
+        {{30, 12}, {30, 12}}, {{30, 12}, {90, 11}}, {{30, NAN}, {90, 11}}};
+    for (size_t i = 0; i < ARRAY_COUNT(bad); i++)
+        assert_int_equal(pipeline_estimate(&rate, bad[i], 2, &err), -1);
+    assert_int_equal(pipeline_estimate(&rate, line, 1, &err), -1);
 }
 
 static size_t count_of(const char *text, const char *what)

@@ -13,9 +13,9 @@
 
 // Loads much faster than maths, much slower, and on a par (seed 1, section 3.3).
 static const struct pipeline_machine machines[] = {
-    {1680, 100, 5, 50, 400, 900, 20, 96, 84, 4, 1},
-    {1680, 300, 500, 10, 3, 900, 20, 96, 84, 4, 1},
-    {1680, 100, 40, 20, 40, 900, 20, 96, 84, 4, 2},
+    {1680, 100, 5, 50, 400, 900, 20, 96, 84, 4, 1, 1},
+    {1680, 300, 500, 10, 3, 900, 20, 96, 84, 4, 1, 1},
+    {1680, 100, 40, 20, 40, 900, 20, 96, 84, 4, 2, 1},
 };
 
 // Simulates every tiling: neither the closed form nor the pruning of the depths.
@@ -90,7 +90,7 @@ static void the_largest_costs_do_not_overflow(void **state)
 {
     (void)state;
     struct pipeline_machine m = {100000, 100000,  100000, 100000, 100000, 100000,
-                                 100000, 1 << 20, 1,      8,      1};
+                                 100000, 1 << 20, 1,      8,      1,      1};
     const int64_t mnk[3] = {65536, 65536, 65536};
     struct pipeline_choice c;
     struct error err;
@@ -121,9 +121,33 @@ static void z3_agrees(void **state)
 }
 #endif
 
+// More warps never take longer, and by hand: A of 4 blocks and B of 16 on five loading warps are
+// one and four, so 100 + 4 x 40 ticks a stage; maths of 8 blocks on three warps 20 + 107.
+static void more_warps_share_a_stage(void **state)
+{
+    (void)state;
+    struct pipeline_machine m = machines[2];
+    const int64_t mnk[3] = {64, 256, 64};
+    struct pipeline_choice c = {64, 256, 64, 1, 0, 0};
+    m.dma_warps = 5, m.math_warps = 3;
+    pipeline_evaluate(&c, &m, mnk);
+    int64_t load = 100 + 4 * 40, math = 20 + (40 * 2 * 8 * 2 + 2) / 3, epilogue = 900 + 20 * 16;
+    assert_int_equal(c.time, 1680 + load + math + epilogue);
+    int64_t before = INT64_MAX;
+    for (m.dma_warps = 1; m.dma_warps <= 16; m.dma_warps++) {
+        pipeline_evaluate(&c, &m, mnk);
+        assert_true(c.time <= before);
+        before = c.time;
+    }
+    m.dma_warps = 65;
+    struct error err;
+    assert_int_equal(pipeline_optimise(&c, &m, mnk, PIPELINE_LEAST_TIME, &err), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(more_warps_share_a_stage),
         cmocka_unit_test(search_finds_the_simulated_optimum),
         cmocka_unit_test(bad_questions_are_refused),
         cmocka_unit_test(the_largest_costs_do_not_overflow),

@@ -285,6 +285,10 @@ static void add_ends(struct hopper_breakdown *b, const struct hopper_terms *t)
     const struct gpu *gpu = t->gpu;
     bool bulk = t->tensor && !t->simt;
     double fill_clk = t->simt ? gpu->dram_latency_clk.value : bulk ? t->fit->fill_clk : 0;
+    // The first loads come from L2.
+    double nearer_clk = gpu->dram_latency_clk.value - gpu->l2_latency_clk.value;
+    if (hopper_in_l2(t) && nearer_clk > 0)
+        fill_clk = most(0, fill_clk - nearer_clk);
     double store_clk = t->blackwell ? blackwell_store_clk(b, t)
                        : bulk       ? t->fit->store_clk
                                     : simt_store_clk;
@@ -296,6 +300,8 @@ static void add_ends(struct hopper_breakdown *b, const struct hopper_terms *t)
     if (bulk && t->cluster > 1)
         b->fill_ns += t->fit->cluster_s * 1e9;
     double rate = gpu->dram_bytes_s.value * t->fit->store_rate;
+    if (hopper_in_l2(t) && gpu->l2_bytes_clk.value > 0)
+        rate = most(rate, gpu->l2_bytes_clk.value * gpu->clock_hz.value * t->fit->store_rate);
     b->store_ns = (store_clk / t->clock + hopper_last_stores(b, t) / rate) * 1e9;
     b->transpose_ns = transpose_ns(t);
     add_split(b, t);

@@ -57,10 +57,19 @@ double hopper_last_stores(const struct hopper_breakdown *b, const struct hopper_
     return least(all, ending * b->tile_m * b->tile_n * t->bytes_out);
 }
 
+bool hopper_in_l2(const struct hopper_terms *t)
+{
+    const struct problem *p = t->in->problem;
+    double stored = (double)p->m * (double)p->n * p->batch * t->bytes_out;
+    return t->in->warm && operand_bytes(t) + stored <= t->gpu->l2_bytes.value;
+}
+
 static double dram_bytes(const struct hopper_breakdown *b, const struct hopper_terms *t)
 {
     const struct problem *p = t->in->problem;
     double once = operand_bytes(t), l2 = t->gpu->l2_bytes.value;
+    if (hopper_in_l2(t))
+        return 0;
     double kept = l2 > 0 ? least(1, t->fit->l2_kept * l2 / once) : 0;
     double read = once * kept + most(once, reread_bytes(b, t)) * (1 - kept);
     double all = (double)p->m * (double)p->n * p->batch * t->bytes_out;

@@ -63,6 +63,8 @@ double blackwell_store_clk(const struct hopper_breakdown *breakdown,
 // What the whole chip moves: fills dram_bytes, l2_bytes and their limits_ns. dram_bytes is without
 // the stores of the tiles that are last (hopper_last_stores()).
 void hopper_chip(struct hopper_breakdown *breakdown, const struct hopper_terms *terms);
+// Warm, and all of the problem fits in L2: a launch just before left it there.
+bool hopper_in_l2(const struct hopper_terms *terms);
 double hopper_last_stores(const struct hopper_breakdown *breakdown,
                           const struct hopper_terms *terms);
 

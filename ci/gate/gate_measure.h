@@ -3,21 +3,21 @@
 // The measuring of a gate: each task's base and head side by side, all together, with a few builds
 // against themselves among them. What needs no pairs (the same code, a new kernel, a resumed run's
 // results) is done first. Every result is stored as soon as it is known.
-#ifndef PLUMB_GATING_H
-#define PLUMB_GATING_H
+#ifndef PLUMB_GATE_MEASURE_H
+#define PLUMB_GATE_MEASURE_H
 
 #include "ci/gate/measuring.h"
 
 // Verdicts of A/A series, policy.gate.self_test of them or as many as can be measured; in the run's
 // arena.
-struct gating_self {
+struct gate_self {
     struct verdict *verdicts;
     size_t count;
 };
 
 // Fills the results of the plan's tasks. `self` NULL: no self test. A candidate of it whose problem
 // turns out to be none of its kernel's is replaced by another.
-int gating_measure(struct gating_self *self, struct run *run, const struct plan *plan,
-                   struct measuring *measuring, struct error *err);
+int gate_measure(struct gate_self *self, struct run *run, const struct plan *plan,
+                 struct measuring *measuring, struct error *err);
 
 #endif

@@ -2,7 +2,8 @@
 //
 // A gate's measuring, from its plan: what needs no pairs is settled, the rest becomes duets, and
 // every result is stored when it is known.
-#include "ci/gate/gating.h"
+#include "ci/gate/gate_measure.h"
+#include "ci/gate/side_by_side.h"
 
 #include <string.h>
 
@@ -14,10 +15,11 @@ static bool same_code(const struct task *task)
 // Side by side, as pairs.
 static bool is_paired(const struct task *task)
 {
-    return task->base && task->head && !task->station->away && !same_code(task);
+    return task->base && task->head && !task->device->away && !same_code(task);
 }
 
-struct gating {
+// What save_compared() needs.
+struct saving {
     struct run *run;
     struct measuring *measuring;
 };
@@ -30,9 +32,9 @@ static int save(struct run *run, const struct task *task, struct context *contex
 
 static int save_compared(void *context, const struct task *task, struct error *err)
 {
-    const struct gating *g = context;
-    task_show(task, g->measuring->context);
-    return save(g->run, task, g->measuring->context, err);
+    const struct saving *s = context;
+    task_show(task, s->measuring->context);
+    return save(s->run, task, s->measuring->context, err);
 }
 
 // What there is no pair to measure of: nothing here, the same code, or no base.
@@ -40,7 +42,7 @@ static int gate_unpaired(const struct task *task, struct run *run, struct measur
                          struct error *err)
 {
     bool found = false;
-    if (!task->head || task->station->away)
+    if (!task->head || task->device->away)
         return 0;
     if (!task->base)
         return measure_solo(measuring, task, ROLE_HEAD, &run->arena, err);
@@ -81,7 +83,11 @@ static int gate_recorded(bool *made, const struct task *task, struct run *run,
                                                     &task->result->head, &run->arena, err)))
         return -1;
     *made = base && head;
-    return *made ? 0 : save(run, task, measuring->context, err);
+    if (*made)
+        return 0;
+    if (head && measure_solo(measuring, task, ROLE_HEAD, &run->arena, err))
+        return -1;
+    return save(run, task, measuring->context, err);
 }
 
 // Sets `work` to the tasks that are to be compared, and does all others.
@@ -124,7 +130,7 @@ static const struct task *self_candidate(const struct plan *plan, size_t wanted,
     const size_t stride = (plan->count + wanted - 1) / wanted;
     const size_t at = turn % wanted * stride + turn / wanted;
     const struct task *task = at < plan->count ? &plan->tasks[at] : NULL;
-    return task && task->head && !task->station->away ? task : NULL;
+    return task && task->head && !task->device->away ? task : NULL;
 }
 
 // Whether any verdict of the run hangs on pairs, those of an interrupted run too.
@@ -143,7 +149,7 @@ struct selection {
     size_t wanted, turn; // candidates seen
 };
 
-static int choose_self(struct gate_work *work, struct selection *s, const struct gating_self *self,
+static int choose_self(struct gate_work *work, struct selection *s, const struct gate_self *self,
                        struct measuring *measuring, struct error *err)
 {
     const size_t wanted = s->wanted;
@@ -162,16 +168,16 @@ static int choose_self(struct gate_work *work, struct selection *s, const struct
     return 0;
 }
 
-int gating_measure(struct gating_self *out, struct run *run, const struct plan *plan,
-                   struct measuring *measuring, struct error *err)
+int gate_measure(struct gate_self *out, struct run *run, const struct plan *plan,
+                 struct measuring *measuring, struct error *err)
 {
     struct context *context = measuring->context;
-    struct gating gating = {run, measuring};
+    struct saving saving = {run, measuring};
     struct gate_work work = {
-        .arena = &run->arena, .run_id = run->id, .context = &gating, .done = save_compared};
+        .arena = &run->arena, .run_id = run->id, .context = &saving, .done = save_compared};
     struct selection selection = {
         .plan = plan, .wanted = out && any_paired(plan) ? context->policy.gate.self_test : 0};
-    struct gating_self self = {0};
+    struct gate_self self = {0};
     self.verdicts = arena_alloc(&run->arena, (selection.wanted + 1) * sizeof(*self.verdicts));
     selection.tasks = arena_alloc(&run->arena, (selection.wanted + 1) * sizeof(struct task *));
     progress_begin(&context->progress);
@@ -179,7 +185,7 @@ int gating_measure(struct gating_self *out, struct run *run, const struct plan *
         return -1;
     do {
         if (choose_self(&work, &selection, &self, measuring, err) ||
-            measure_gate(measuring, &work, err))
+            measure_side_by_side(measuring, &work, err))
             return -1;
         for (size_t i = 0; i < work.self_count; i++) {
             if (work.verdicts[i].pairs)

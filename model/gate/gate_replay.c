@@ -263,8 +263,9 @@ static void judge_replayed(struct verdict *out, const struct gate_pair *pairs, s
     out->sentence = sentence(out, reservation, &clock, arena);
 }
 
-void gate_judge(struct verdict *out, const struct measurement *base, const struct measurement *head,
-                const struct gate_policy *policy, struct arena *arena)
+void gate_replay(struct verdict *out, const struct measurement *base,
+                 const struct measurement *head, const struct gate_policy *policy,
+                 struct arena *arena)
 {
     *out = (struct verdict){
         .kind = VERDICT_UNDECIDED,

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The exact search for the best tiling under seed 1's model, and its parameters from two transfers.
-// helper_pipeline_z3.c does the search by other means, where Z3 is installed.
-#include "tests/helpers/helper_pipeline.h"
+// The exact search for the best tiling under seed 1's model, and its parameters from measured
+// transfers. The tests do the search by other means too, with Z3.
+#include "model/predict/parts/pipeline_optimise.h"
 
 #include <math.h>
+
+enum { WARPS_MOST = 64 };
 
 static int64_t most(int64_t a, int64_t b)
 {
@@ -21,8 +23,12 @@ int pipeline_machine_check(const struct pipeline_machine *m, const int64_t mnk[3
             return error_set(err, "cost %zu of the machine is %lld ticks; 0 to %d are handled", i,
                              (long long)costs[i], PIPELINE_TICKS_MAX);
     }
-    if (m->sms < 1 || m->depth_max < 1 || m->depth_max > 8 || m->dma_warps < 1 || m->dma_warps > 2)
-        return error_set(err, "a machine has SMs, a depth of 1 to 8 and 1 or 2 DMA warps");
+    if (m->sms < 1 || m->depth_max < 1 || m->depth_max > 8 || m->dma_warps < 1 ||
+        m->dma_warps > WARPS_MOST || m->math_warps < 1 || m->math_warps > WARPS_MOST)
+        return error_set(err,
+                         "a machine has SMs, a depth of 1 to 8, and 1 to %d loading and "
+                         "computing warps each",
+                         WARPS_MOST);
     for (int i = 0; i < 3; i++) {
         if (mnk[i] < PIPELINE_UNIT || mnk[i] > PIPELINE_SIZE_MAX || mnk[i] % PIPELINE_UNIT)
             return error_set(err, "size %lld: sizes are multiples of %d up to %d",
@@ -31,16 +37,32 @@ int pipeline_machine_check(const struct pipeline_machine *m, const int64_t mnk[3
     return 0;
 }
 
+static int64_t shared(int64_t ticks, int32_t warps)
+{
+    return (ticks + warps - 1) / warps;
+}
+
+// Of a stage with so many blocks of A and of B.
+static int64_t load_ticks(const struct pipeline_machine *m, int64_t blocks_a, int64_t blocks_b)
+{
+    int64_t a = m->load_block * blocks_a, b = m->load_block * blocks_b, best = INT64_MAX;
+    if (m->dma_warps == 1)
+        return 2 * m->load_startup + a + b;
+    for (int32_t on_a = 1; on_a < m->dma_warps; on_a++) {
+        int64_t longer = most(shared(a, on_a), shared(b, m->dma_warps - on_a));
+        best = longer < best ? longer : best;
+    }
+    return m->load_startup + best;
+}
+
 void pipeline_evaluate(struct pipeline_choice *c, const struct pipeline_machine *m,
                        const int64_t mnk[3])
 {
     int64_t tm = c->tile_m / PIPELINE_UNIT, tn = c->tile_n / PIPELINE_UNIT;
     int64_t tk = c->tile_k / PIPELINE_UNIT;
-    int64_t load_a = m->load_startup + m->load_block * tm * tk;
-    int64_t load_b = m->load_startup + m->load_block * tk * tn;
-    int64_t math = m->math_startup + m->math_block * tm * tn * tk;
+    int64_t math = m->math_startup + shared(m->math_block * tm * tn * tk, m->math_warps);
     int64_t epilogue = m->epilogue_startup + m->epilogue_block * tm * tn;
-    int64_t load = m->dma_warps == 1 ? load_a + load_b : most(load_a, load_b);
+    int64_t load = load_ticks(m, tm * tk, tk * tn);
     int64_t step = c->depth == 1 ? load + math : most(load, math);
     int64_t steps = mnk[2] / c->tile_k - 1;
     int64_t tiles = (mnk[0] / c->tile_m) * (mnk[1] / c->tile_n);
@@ -106,21 +128,22 @@ int pipeline_optimise(struct pipeline_choice *out, const struct pipeline_machine
     return 0;
 }
 
-int pipeline_estimate(struct pipeline_rate *out, double bytes_1, double time_1, double bytes_2,
-                      double time_2, struct error *err)
+int pipeline_estimate(struct pipeline_rate *out, const struct pipeline_point *points, size_t count,
+                      struct error *err)
 {
-    double throughput = (bytes_2 - bytes_1) / (time_2 - time_1);
-    if (!isfinite(throughput) || throughput <= 0)
-        return error_set(err,
-                         "%g bytes in %g and %g in %g give no throughput; measure two sizes, "
-                         "the larger taking longer",
-                         bytes_1, time_1, bytes_2, time_2);
-    *out =
-        (struct pipeline_rate){.startup = time_1 - bytes_1 / throughput, .throughput = throughput};
+    double bytes = 0, time = 0, covariance = 0, variance = 0;
+    for (size_t i = 0; i < count; i++) {
+        bytes += points[i].bytes / (double)count;
+        time += points[i].time / (double)count;
+    }
+    for (size_t i = 0; i < count; i++) {
+        covariance += (points[i].bytes - bytes) * (points[i].time - time);
+        variance += (points[i].bytes - bytes) * (points[i].bytes - bytes);
+    }
+    double throughput = variance / covariance;
+    if (count < 2 || !isfinite(throughput) || throughput <= 0)
+        return error_set(err, "these times give no throughput; measure two sizes and more, the "
+                              "larger taking longer");
+    *out = (struct pipeline_rate){.startup = time - bytes / throughput, .throughput = throughput};
     return 0;
-}
-
-double pipeline_duration(const struct pipeline_rate *rate, double bytes)
-{
-    return fmax(rate->startup, 0) + bytes / rate->throughput;
 }

@@ -1,0 +1,50 @@
+# What `cmake --install` puts below the prefix, and the Debian package that `cpack` makes of it.
+include(GNUInstallDirs)
+install(TARGETS plumb DESTINATION ${CMAKE_INSTALL_BINDIR})
+# Not on the PATH: others may have a program of that name.
+install(TARGETS bench DESTINATION libexec/plumbline)
+install(FILES ${CMAKE_SOURCE_DIR}/kernels/kernel.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  RENAME plumb_kernel.h)
+install(DIRECTORY ${CMAKE_BINARY_DIR}/share/ DESTINATION share PATTERN written EXCLUDE)
+
+# pkg-config --cflags plumbline: the header alone, and wherever the prefix is moved to.
+file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/plumbline.pc @ONLY CONTENT
+"prefix=\${pcfiledir}/../..
+Name: plumbline
+Description: The ABI by which plumb measures a library's kernels
+Version: @PROJECT_VERSION@
+Cflags: -I\${prefix}/@CMAKE_INSTALL_INCLUDEDIR@
+")
+install(FILES ${CMAKE_BINARY_DIR}/plumbline.pc DESTINATION share/pkgconfig)
+
+set(doc share/doc/plumbline)
+install(FILES ${CMAKE_SOURCE_DIR}/ci/assets/copyright.txt DESTINATION ${doc}
+  RENAME copyright)
+set(script ${CMAKE_SOURCE_DIR}/ci/cmake/debian_changelog.sh)
+set(contact "The authors of plumbline <maintainers@example.org>")
+find_program(GZIP gzip)
+if(GZIP)
+  add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/changelog.gz VERBATIM
+    COMMAND sh -c "sh '${script}' ${PROJECT_VERSION} '${contact}' CHANGELOG.md | '${GZIP}' -9nc \
+>'${CMAKE_BINARY_DIR}/changelog.gz'"
+    WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} DEPENDS ${CMAKE_SOURCE_DIR}/CHANGELOG.md ${script})
+  add_custom_target(changelog ALL DEPENDS ${CMAKE_BINARY_DIR}/changelog.gz)
+  install(FILES ${CMAKE_BINARY_DIR}/changelog.gz DESTINATION ${doc})
+endif()
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME plumbline)
+set(CPACK_PACKAGE_CONTACT "${contact}")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "performance regressions of GPU kernels, found per commit")
+set(CPACK_PACKAGE_DESCRIPTION
+"plumb builds the kernels of each commit, measures them side by side with their
+baseline on the same device memory, and says which kernel got slower, on which
+shape, since which commit, how sure it is, and why.")
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION devel)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "bubblewrap, gcc")
+set(CPACK_STRIP_FILES ON)
+set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE
+  GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+include(CPack)

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// plumb estimate: startup latency and throughput from measured transfers, as seed 1 takes the
+// parameters of its model.
+#include "ci/command.h"
+#include "model/predict/parts/pipeline_optimise.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct arguments {
+    struct options options;
+};
+
+// BYTES:TIME
+static int parse_point(struct pipeline_point *out, const char *text, struct error *err)
+{
+    char copy[128];
+    char *colon = text_copy(copy, sizeof(copy), text) ? strchr(copy, ':') : NULL;
+    if (colon)
+        *colon = '\0';
+    if (!colon || parse_double(&out->bytes, copy) || parse_double(&out->time, colon + 1) ||
+        !(out->bytes > 0) || !(out->time > 0))
+        return error_set(err, "%.60s: a measured transfer is BYTES:TIME, two positive numbers",
+                         text);
+    return 0;
+}
+
+static int run(enum conclusion *out, struct context *context, void *arguments, struct error *err)
+{
+    const struct arguments *a = arguments;
+    const size_t count = a->options.words.count;
+    (void)out;
+    (void)context;
+    struct pipeline_point *points = xcalloc(count, sizeof(*points));
+    struct pipeline_rate rate;
+    int status = 0;
+    for (size_t i = 0; i < count && status == 0; i++)
+        status = parse_point(&points[i], a->options.words.items[i], err);
+    if (status == 0)
+        status = pipeline_estimate(&rate, points, count, err);
+    if (status == 0)
+        printf("startup %.9g time units, throughput %.9g bytes per time unit%s\n", rate.startup,
+               rate.throughput, rate.startup < 0 ? " (a startup below zero is noise)" : "");
+    for (size_t i = 0; i < count && status == 0; i++)
+        printf("%.9g bytes: measured %.9g, the line says %.9g\n", points[i].bytes, points[i].time,
+               rate.startup + points[i].bytes / rate.throughput);
+    free(points);
+    return status;
+}
+
+const struct command command_estimate = {
+    .name = "estimate",
+    .summary = "Startup and throughput from measured transfers (seed 1's parameters)",
+    .words = "BYTES:TIME BYTES:TIME...",
+    .words_least = 2,
+    .words_most = WORDS_ANY,
+    .size = sizeof(struct arguments),
+    .run = run,
+    .doc =
+        "Two transfers give the document's equations 4 and 5, more the line of least squares. For "
+        "computing warps (equations 6 and 7) give multiply-adds for bytes.",
+};

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// plumb optimise: the tiling and buffer depth that are best on a machine described by a file, under
+// seed 1's model of a warp-specialised kernel. Every tiling is tried.
+#include "ci/command.h"
+#include "ci/settings/text_file.h"
+#include "model/predict/parts/pipeline_optimise.h"
+#include "runner/config.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct arguments {
+    struct options options;
+    const char *machine;
+    enum pipeline_goal goal;
+};
+
+static int take_goal(void *arguments, const char *text)
+{
+    struct arguments *a = arguments;
+    a->goal = strcmp(text, "wait") == 0 ? PIPELINE_LEAST_WAIT : PIPELINE_LEAST_TIME;
+    return strcmp(text, "wait") && strcmp(text, "time") ? -1 : 0;
+}
+
+static const struct command_option own_options[] = {
+    OPTION_TEXT("machine", 'f', "FILE", "The machine, in ticks; see below", machine),
+    OPTION_OWN("goal", 0, "time|wait", "Least time, or least waiting of computing warps [time]",
+               take_goal, "is no goal: time or wait"),
+    {0},
+};
+
+static const struct {
+    const char *key;
+    size_t offset;
+    bool small; // int32_t
+} keys[] = {
+    {"launch", offsetof(struct pipeline_machine, launch), false},
+    {"load-startup", offsetof(struct pipeline_machine, load_startup), false},
+    {"load-block", offsetof(struct pipeline_machine, load_block), false},
+    {"math-startup", offsetof(struct pipeline_machine, math_startup), false},
+    {"math-block", offsetof(struct pipeline_machine, math_block), false},
+    {"epilogue-startup", offsetof(struct pipeline_machine, epilogue_startup), false},
+    {"epilogue-block", offsetof(struct pipeline_machine, epilogue_block), false},
+    {"smem-blocks", offsetof(struct pipeline_machine, smem_blocks), false},
+    {"sms", offsetof(struct pipeline_machine, sms), true},
+    {"depth", offsetof(struct pipeline_machine, depth_max), true},
+    {"load-warps", offsetof(struct pipeline_machine, dma_warps), true},
+    {"math-warps", offsetof(struct pipeline_machine, math_warps), true},
+};
+
+static int read_key(struct pipeline_machine *out, bool seen[], const struct config_entry *e,
+                    const char *path, struct error *err)
+{
+    int64_t value;
+    if (strcmp(e->section, "machine"))
+        return error_set(err, "%s:%u: [%.40s]: a machine has one section, [machine]", path, e->line,
+                         e->section);
+    if (e->key[0] == '\0')
+        return 0;
+    for (size_t i = 0; i < ARRAY_COUNT(keys); i++) {
+        if (strcmp(keys[i].key, e->key))
+            continue;
+        if (!e->value || config_int(&value, e->value) || value < 0 || value > INT32_MAX)
+            return error_set(err, "%s:%u: %s must be a whole number, not negative", path, e->line,
+                             e->key);
+        if (keys[i].small)
+            *(int32_t *)(void *)((char *)out + keys[i].offset) = (int32_t)value;
+        else
+            *(int64_t *)(void *)((char *)out + keys[i].offset) = value;
+        seen[i] = true;
+        return 0;
+    }
+    return error_set(err, "%s:%u: unknown key machine.%.40s", path, e->line, e->key);
+}
+
+static int read_machine(struct pipeline_machine *out, const char *path, struct error *err)
+{
+    char *text = NULL;
+    size_t length;
+    struct config config = {0};
+    bool seen[ARRAY_COUNT(keys)] = {0};
+    *out = (struct pipeline_machine){.dma_warps = 1, .math_warps = 1};
+    if (text_file_read(&text, &length, path, err))
+        return -1;
+    int status = config_parse(&config, text, length, path, err);
+    for (size_t i = 0; i < config.count && status == 0; i++)
+        status = read_key(out, seen, &config.entries[i], path, err);
+    for (size_t i = 0; i < ARRAY_COUNT(keys) && status == 0; i++) {
+        if (!seen[i] && strcmp(keys[i].key, "load-warps") && strcmp(keys[i].key, "math-warps"))
+            status = error_set(err, "%s: no machine.%s", path, keys[i].key);
+    }
+    config_free(&config);
+    free(text);
+    return status;
+}
+
+static int run(enum conclusion *out, struct context *context, void *arguments, struct error *err)
+{
+    const struct arguments *a = arguments;
+    struct pipeline_machine machine;
+    (void)out;
+    (void)context;
+    if (!a->machine)
+        return error_set(err, "which machine? --machine FILE");
+    if (read_machine(&machine, a->machine, err))
+        return -1;
+    for (size_t i = 0; i < a->options.words.count; i++) {
+        struct problem p;
+        struct pipeline_choice c;
+        if (problem_parse(&p, a->options.words.items[i], err) ||
+            pipeline_optimise(&c, &machine, (const int64_t[]){p.m, p.n, p.k}, a->goal, err))
+            return -1;
+        printf("%lldx%lldx%lld tile %dx%dx%d depth %d ticks %lld wait %lld\n", (long long)p.m,
+               (long long)p.n, (long long)p.k, c.tile_m, c.tile_n, c.tile_k, c.depth,
+               (long long)c.time, (long long)c.wait);
+    }
+    return 0;
+}
+
+const struct command command_optimise = {
+    .name = "optimise",
+    .summary = "The best tiling on a machine described by a file (seed 1's model)",
+    .words = "MxNxK...",
+    .words_least = 1,
+    .words_most = WORDS_ANY,
+    .options = own_options,
+    .size = sizeof(struct arguments),
+    .run = run,
+    .doc = "Tries every tiling of multiples of 32 that divide the problem and fit in shared "
+           "memory, and "
+           "prints the best, its buffer depth, its time and the waiting of all computing warps.\v"
+           "The file, in ticks of any length and blocks of 32 x 32 elements:\n\n"
+           "  [machine]\n"
+           "    launch = 1680\n"
+           "    load-startup = 100\n"
+           "    load-block = 40          ; per block of A or B\n"
+           "    math-startup = 20\n"
+           "    math-block = 40          ; per block of a product\n"
+           "    epilogue-startup = 900\n"
+           "    epilogue-block = 20\n"
+           "    smem-blocks = 96         ; that shared memory holds\n"
+           "    sms = 84\n"
+           "    depth = 4                ; the deepest buffer\n"
+           "    load-warps = 2           ; [1] and\n"
+           "    math-warps = 1           ; [1] share a stage",
+};

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Measuring the tasks of a gate, all side by side with their baselines (ci/gate/duets.h says how).
+// Which tasks these are is gate_measure.h's to say.
+#ifndef PLUMB_SIDE_BY_SIDE_H
+#define PLUMB_SIDE_BY_SIDE_H
+
+#include "ci/gate/measuring.h"
+
+// What a gate measures side by side, until each series decides, its alarm is confirmed or refuted
+// in fresh processes, or the time is spent.
+struct gate_work {
+    const struct task *const *tasks; // base against head
+    size_t count;
+    const struct task *const *self; // the head as its own baseline: a difference that cannot be
+    size_t self_count;
+    struct verdict *verdicts; // of those, made here; pairs is 0 where none could be measured
+    struct arena *arena;      // of the results
+    int64_t run_id;
+    void *context;
+    // Told of each task as soon as its result->base and head are filled; not told of one that had
+    // no time: its two measurements are not taken. Its verdict is made by judge_gate().
+    int (*done)(void *context, const struct task *task, struct error *err);
+};
+int measure_side_by_side(struct measuring *measuring, const struct gate_work *work,
+                         struct error *err);
+
+#endif

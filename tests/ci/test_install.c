@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `cmake --install`: what is below the prefix works from there, and its pages and completions say
+// what the program says.
+#include "model/base.h"
+#include "tests/helpers/helper_files.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static char *folder; // holds the prefix, in it/
+
+static int shell(const char *script)
+{
+    char *command = xprintf("cd '%s' && exec >said 2>&1; %s", folder, script);
+    int status = system(command);
+    free(command);
+    return status;
+}
+
+// Runs it, and returns what it said. Caller frees.
+static char *ran(const char *script)
+{
+    char *path = xprintf("%s/said", folder);
+    const int status = shell(script);
+    char *said = helper_read(path, NULL);
+    if (status)
+        fail_msg("%s: %s", script, said);
+    free(path);
+    return said;
+}
+
+static void says(const char *script, const char *part)
+{
+    char *said = ran(script);
+    if (!strstr(said, part))
+        fail_msg("%s: no '%s' in: %s", script, part, said);
+    free(said);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    folder = helper_directory();
+    return shell("DESTDIR= cmake --install '" TEST_BIN "/..' --prefix \"$PWD/it\"");
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    helper_discard(folder);
+    free(folder);
+    return 0;
+}
+
+static void installed_program_finds_its_bench_and_says_what_it_is(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {"plumb ", "\ncommit ", "\nCUDA ", "\nlibgit2 ",
+                                        "\nSQLite  3."};
+    for (size_t i = 0; i < ARRAY_COUNT(lines); i++)
+        says("it/bin/plumb --version", lines[i]);
+    says("it/bin/plumb list models", "sol");
+    // Another program of that name beside it is not ours.
+    free(ran("printf '#!/bin/sh\\nexit 1\\n' >it/bin/bench && chmod +x it/bin/bench"));
+    says("git init -q repo && cd repo && ../it/bin/plumb init --form host >/dev/null && git add . "
+         "&& git -c user.name=n -c user.email=e commit -qm one && ../it/bin/plumb list kernels",
+         "example_gemm");
+}
+
+static void header_is_found_by_pkg_config(void **state)
+{
+    (void)state;
+    if (system("command -v pkg-config >/dev/null")) {
+        print_message("there is no pkg-config\n");
+        skip();
+    }
+    says("export PKG_CONFIG_PATH=\"$PWD/it/share/pkgconfig\" && echo '#include <plumb_kernel.h>' "
+         ">a.c && cc -fsyntax-only $(pkg-config --cflags plumbline) a.c && echo compiles",
+         "compiles");
+}
+
+// Each option of each command's own help.
+static void man_pages_have_every_option(void **state)
+{
+    (void)state;
+    says("for c in $(it/bin/plumb --help | sed -n 's/^  \\([a-z]*\\) .*/\\1/p'); do\n"
+         "  it/bin/plumb $c --help | grep -oE -- '--[a-z][a-z-]+' | grep -vE '^--(usage|no)$' |\n"
+         "    sort -u >options\n"
+         "  zcat -f it/share/man/man1/plumb-$c.1* | sed 's/\\\\-/-/g' >page\n"
+         "  while read -r o; do grep -q -e \"$o\" page || echo \"$c lacks $o\"; done <options\n"
+         "done >lacking; cat lacking; [ -s options ] && [ ! -s lacking ] && echo complete",
+         "complete");
+}
+
+static void man_pages_are_without_warnings(void **state)
+{
+    (void)state;
+    if (system("command -v man >/dev/null && command -v groff >/dev/null")) {
+        print_message("there is no man\n");
+        skip();
+    }
+    char *said = ran("LC_ALL=C.UTF-8 MANWIDTH=80 man -l --warnings it/share/man/man1/plumb*.1* "
+                     "2>&1 >/dev/null");
+    assert_string_equal(said, "");
+    free(said);
+}
+
+static void bash_completes_commands_options_and_words(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line, *reply;
+    } rows[] = {
+        {"plumb ga", "gate"},         {"plumb gate --bas", "--base"}, {"plumb list ker", "kernels"},
+        {"plumb help bis", "bisect"}, {"plumb store pr", "prune"},    {"plumb gate --policy ", ""},
+        {"plumb run --steps ", ""},
+    };
+    if (system("command -v bash >/dev/null")) {
+        print_message("there is no bash\n");
+        skip();
+    }
+    for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
+        char *script =
+            xprintf("bash -c '. it/share/bash-completion/completions/plumb; line=\"%s\"; "
+                    "read -ra COMP_WORDS <<<\"$line\"; [ \"${line%% }\" = \"$line\" ] || "
+                    "COMP_WORDS+=(\"\"); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _plumb; "
+                    "echo \"[${COMPREPLY[*]}]\"'",
+                    rows[i].line);
+        char *reply = xprintf("[%s]\n", rows[i].reply);
+        says(script, reply);
+        free(reply);
+        free(script);
+    }
+}
+
+static void other_shells_read_theirs(void **state)
+{
+    (void)state;
+    says("if command -v zsh >/dev/null; then zsh -n it/share/zsh/vendor-completions/_plumb; fi && "
+         "if command -v fish >/dev/null; then fish -n "
+         "it/share/fish/vendor_completions.d/plumb.fish; fi && echo read",
+         "read");
+    says("cat it/share/fish/vendor_completions.d/plumb.fish", "-l base -x -d 'Baseline");
+    says("cat it/share/zsh/vendor-completions/_plumb", "'--base=[Baseline \\[");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(installed_program_finds_its_bench_and_says_what_it_is),
+        cmocka_unit_test(header_is_found_by_pkg_config),
+        cmocka_unit_test(man_pages_have_every_option),
+        cmocka_unit_test(man_pages_are_without_warnings),
+        cmocka_unit_test(bash_completes_commands_options_and_words),
+        cmocka_unit_test(other_shells_read_theirs),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

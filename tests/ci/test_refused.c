@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A kernel that cannot be recorded, where the policy trusts device code alone, is no kernel that
+// does not do its problem: its row stays, and a change of it does not pass unseen.
+#include "ci/gate/conclude.h"
+#include "ci/gate/recording.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct result result_of(const char *kernel, enum measurement_state state, const char *regime,
+                               enum verdict_kind kind, const char *base, const char *head)
+{
+    struct result r = {.head = {.state = state, .regime = regime, .detail = ""},
+                       .verdict = {.kind = kind, .sentence = kernel}};
+    text_copy(r.kernel, sizeof(r.kernel), kernel);
+    text_copy(r.base_code, sizeof(r.base_code), base);
+    text_copy(r.head_code, sizeof(r.head_code), head);
+    r.problem =
+        (struct problem){.m = 4, .n = 4, .k = 4, .in = DTYPE_BF16, .out = DTYPE_BF16, .batch = 1};
+    return r;
+}
+
+static enum conclusion concluded(struct run *run, struct result *results, size_t count)
+{
+    const struct policy_gate gate = {0};
+    *run = (struct run){.results = results, .count = count};
+    drop_unsupported(run);
+    conclude_run(run, &gate, "");
+    return run->conclusion;
+}
+
+static void changed_kernel_that_cannot_be_recorded_does_not_pass(void **state)
+{
+    (void)state;
+    struct run run;
+    struct result results[] = {
+        result_of("works", MEASURED_OK, "", VERDICT_FASTER, "a", "b"),
+        result_of("refused", MEASURED_UNSUPPORTED, "not recorded", VERDICT_NOT_MEASURED, "c", "d")};
+    assert_true(recording_refused(&results[1].head));
+    assert_int_equal(concluded(&run, results, 2), CONCLUDE_UNDECIDED);
+    assert_int_equal(run.count, 2);
+    assert_non_null(strstr(run.headline, "refused"));
+    arena_free(&run.arena);
+}
+
+static void unchanged_one_does(void **state)
+{
+    (void)state;
+    struct run run;
+    struct result results[] = {
+        result_of("works", MEASURED_OK, "", VERDICT_FASTER, "a", "b"),
+        result_of("refused", MEASURED_UNSUPPORTED, "not recorded", VERDICT_NOT_MEASURED, "c", "c")};
+    assert_int_equal(concluded(&run, results, 2), CONCLUDE_OK);
+    assert_int_equal(run.count, 2);
+    arena_free(&run.arena);
+}
+
+// As before: where another kernel does the problem, one that does not says nothing.
+static void kernel_that_does_not_do_its_problem_has_no_row(void **state)
+{
+    (void)state;
+    struct run run;
+    struct result results[] = {
+        result_of("works", MEASURED_OK, "", VERDICT_FASTER, "a", "b"),
+        result_of("cannot", MEASURED_UNSUPPORTED, "cold", VERDICT_NOT_MEASURED, "c", "d")};
+    assert_int_equal(concluded(&run, results, 2), CONCLUDE_OK);
+    assert_int_equal(run.count, 1);
+    arena_free(&run.arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(changed_kernel_that_cannot_be_recorded_does_not_pass),
+        cmocka_unit_test(unchanged_one_does),
+        cmocka_unit_test(kernel_that_does_not_do_its_problem_has_no_row),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A fuzz target: fuzz_<what>.c defines fuzz_one(), which takes any bytes and must neither crash nor
+// leak, and may hold what it reads to what it writes. The build makes two programs of it: one
+// driven by driver.c, that mutates seed files for a while in every test run, and with clang and the
+// preset `fuzz` one by libFuzzer.
+#ifndef PLUMB_TESTS_FUZZ_H
+#define PLUMB_TESTS_FUZZ_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+void fuzz_one(const uint8_t *bytes, size_t size);
+
+#endif

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A CSV file of anyone's.
+#include "model/csv.h"
+#include "tests/fuzz/fuzz.h"
+
+void fuzz_one(const uint8_t *bytes, size_t size)
+{
+    struct csv csv;
+    struct error err;
+    if (csv_parse(&csv, (const char *)bytes, size, "fuzz", &err) == 0)
+        csv_free(&csv);
+}

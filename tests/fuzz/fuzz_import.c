@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A file of results for `plumb import`, in its own form, into a store of its own.
+#include "baselines/store.h"
+#include "tests/fuzz/fuzz.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/plumb-fuzz-XXXXXX", path[64];
+static struct store *store;
+
+static void end(void)
+{
+    static const char *const files[] = {"store.db", "store.db-wal", "store.db-shm"};
+    store_close(store);
+    for (size_t i = 0; i < ARRAY_COUNT(files); i++) {
+        snprintf(path, sizeof(path), "%s/%s", folder, files[i]);
+        unlink(path);
+    }
+    rmdir(folder);
+}
+
+static void begin(void)
+{
+    struct error err;
+    if (!mkdtemp(folder))
+        abort();
+    snprintf(path, sizeof(path), "%s/store.db", folder);
+    if (store_open(&store, path, STORE_WRITE, &err) || atexit(end))
+        abort();
+}
+
+void fuzz_one(const uint8_t *bytes, size_t size)
+{
+    const struct import_source from = {.name = "fuzz", .format = IMPORT_JSON};
+    struct store_counts added;
+    struct error err;
+    if (!store)
+        begin();
+    FILE *file = size ? fmemopen((void *)(uintptr_t)bytes, size, "r") : NULL;
+    if (!file)
+        return;
+    store_import(store, file, &from, &added, &err);
+    fclose(file);
+}
