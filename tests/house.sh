@@ -13,7 +13,7 @@ cd "$1"
 rooms="ci runner model kernels baselines reports"
 
 # Words that stand for something that has another one: "word its-word", looked for in headers.
-words="seat:task station:device surroundings:environment card:device workload:problem speedup:ratio"
+words="seat:task station:device night:run surroundings:environment card:device workload:problem speedup:ratio"
 
 sources() { # sources FOLDER...
     find "$@" -path tests/data -prune -o -type f \

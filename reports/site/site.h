@@ -6,7 +6,7 @@
 //     index.html      what changed since the last accepted state; every series, to search and sort
 //     kernel/*.html   one page per kernel: each series with its chart, changes, epochs, prediction
 //     device/*.html   one page per device: every series on it, and its sorted accuracy
-//     accuracy.html   how good each model is, night by night
+//     accuracy.html   how good each model is, run by run
 //     runs.html       the newest runs;  compare.html  any two of all side by side
 //     compare/        what compare.html loads when it is asked for: the list of all runs, and their
 //                     times in files of SITE_RUNS_PER_FILE runs
@@ -97,7 +97,7 @@ struct site_series {
     size_t spark_count;
 };
 
-// How good a model was in one night (one run): over all problems of a kernel, type and device.
+// How good a model was in one run: over all problems of a kernel, type and device.
 struct site_accuracy_point {
     int64_t time_s;
     char commit[OBJECT_ID_TEXT];

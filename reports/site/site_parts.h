@@ -55,7 +55,7 @@ void site_commit(struct site_page *p, const char *id);
 // The commit and day that the series' change began with, "-" when there is none.
 void site_since(struct site_page *p, const struct site_series *series);
 void site_heading(struct markup *m, const char *text);
-// The id of a series' part of its kernel's page: the same every night.
+// The id of a series' part of its kernel's page: the same whenever it is made.
 enum { SITE_ANCHOR = 24 };
 void site_anchor(char out[SITE_ANCHOR], const struct site *site, size_t series);
 // Link to a series on its kernel's page.
