@@ -8,6 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+// No source that people write has more, and hostile ones then cost little: a file has at most so
+// many functions that are looked at, and what one reads, before it and in it, is bounded.
+enum { LOOKS_MOST = 1000, REACH_MOST = 1 << 18 };
+
 // A text between two places, not ended by NUL.
 struct span {
     const char *at, *end;
@@ -78,10 +82,11 @@ static bool span_has(struct span span, const char *word)
     return false;
 }
 
-// The matching bracket of the one at `at`, or NULL.
+// The matching bracket of the one at `at`, or NULL: none, or too far away.
 static const char *match(const char *at, char open, char close)
 {
-    for (int depth = 0; *at; at++) {
+    const char *begin = at;
+    for (int depth = 0; *at && at - begin < REACH_MOST; at++) {
         depth += (*at == open) - (*at == close);
         if (depth == 0)
             return at;
@@ -224,7 +229,7 @@ static bool read_definition(struct definition *out, const char *text, const char
 {
     static const char bounds[] = "__launch_bounds__";
     const char *before = at;
-    while (before > text && !strchr(";{}", before[-1]))
+    while (before > text && at - before < REACH_MOST && !strchr(";{}", before[-1]))
         before--;
     out->before = (struct span){before, at};
     at = skip_blanks(at + strlen("void"));
@@ -272,10 +277,13 @@ void signatures_find(struct signature_list *list, const char *file, const char *
 {
     const bool cuda = ends_with(file, ".cu") || ends_with(file, ".cuh");
     char *plain = blanked(text);
-    for (char *at = plain; (at = strstr(at, "void")); at += strlen("void")) {
+    size_t looks = 0;
+    for (char *at = plain; looks < LOOKS_MOST && (at = strstr(at, "void")); at += strlen("void")) {
         struct definition definition;
-        if ((at == plain || !in_word(at[-1])) && isspace((unsigned char)at[4]) &&
-            read_definition(&definition, plain, at))
+        if ((at > plain && in_word(at[-1])) || !isspace((unsigned char)at[4]))
+            continue;
+        looks++;
+        if (read_definition(&definition, plain, at))
             add(list, &definition, file, cuda, arena);
     }
     free(plain);

@@ -126,6 +126,16 @@ static void hostile_sources_come_to_an_end(void **state)
     memcpy(deep, "void f", 6);
     find("a.cu", deep);
     free(deep);
+    // As many beginnings as a file of 1 MiB holds: each is looked at once, not to the file's end.
+    static const char *const begins[] = {"void f(", "void f(){", "void f(int m){}"};
+    for (size_t i = 0; i < ARRAY_COUNT(begins); i++) {
+        const size_t length = strlen(begins[i]), count = ((size_t)1 << 20) / length;
+        char *many = xcalloc(count * length + 1, 1);
+        for (size_t j = 0; j < count; j++)
+            memcpy(many + j * length, begins[i], length);
+        find("a.cu", many);
+        free(many);
+    }
 }
 
 int main(void)

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sources as `plumb init` reads them. What it says that it understood can be written as a shim.
+#include "ci/init/shims.h"
+#include "tests/fuzz/fuzz.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void fuzz_one(const uint8_t *bytes, size_t size)
+{
+    static const char *const files[] = {"a.cu", "a.c"};
+    char *text = xcalloc(size + 1, 1);
+    memcpy(text, bytes, size);
+    for (size_t f = 0; f < ARRAY_COUNT(files); f++) {
+        struct signature_list list = {0};
+        struct arena arena = {0};
+        signatures_find(&list, files[f], text, &arena);
+        for (size_t i = 0; i < list.count; i++) {
+            struct buffer shim = {0};
+            if (list.items[i].understood)
+                shim_write(&shim, &list.items[i], (enum form)(i % FORMS), "kernel");
+            if (list.items[i].understood && !strstr(shim.bytes, "PLUMB_LIBRARY("))
+                abort();
+            buffer_free(&shim);
+        }
+        arena_free(&arena);
+    }
+    free(text);
+}
