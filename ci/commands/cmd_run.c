@@ -4,6 +4,7 @@
 #include "ci/command.h"
 #include "ci/commands/output.h"
 #include "ci/gate/conclude.h"
+#include "ci/gate/known.h"
 #include "ci/gate/pipeline.h"
 
 #include <stdio.h>
@@ -31,7 +32,7 @@ static int keep_new(struct commit_list *commits, struct context *context, struct
     size_t first = commits->count;
     while (first > 0) {
         bool measured;
-        if (pipeline_measured(&measured, context, &commits->items[first - 1], true, err))
+        if (run_known(&measured, context, &commits->items[first - 1], true, err))
             return -1;
         if (measured)
             break;
@@ -106,7 +107,7 @@ static int run_commits(struct run *last, struct context *context, const struct a
     for (size_t i = 0; i < commits.count; i++) {
         const struct commit *commit = &commits.items[i];
         known = false;
-        if (!a->again && pipeline_measured(&known, context, commit, false, err))
+        if (!a->again && run_known(&known, context, commit, false, err))
             return -1;
         if (known)
             continue;

@@ -4,7 +4,7 @@
 #ifndef PLUMB_PIPELINE_H
 #define PLUMB_PIPELINE_H
 
-#include "ci/gate/built.h"
+#include "ci/gate/plan.h"
 
 // Base and head side by side. Fills `run`, also when kernels are broken; saves it unless it is a
 // dry run. Needs context_policy, _store, _builder and _devices. The caller run_free()s `run`.
@@ -17,18 +17,7 @@ int pipeline_measure(struct run *run, struct context *context, const struct comm
 
 // One series of two commits side by side, as one step of a bisection: the result is
 // run->results[0], saved as a run of its own. A head that cannot be measured is data.
-struct comparison {
-    const struct built *base, *head;
-    const struct context_device *device;
-    const char *kernel;
-    const struct problem *problem;
-};
 int pipeline_compare(struct run *run, struct context *context, const struct comparison *what,
                      struct error *err);
-
-// True when pipeline_measure would find nothing to do; with `any_driver`, when it had been so under
-// one of the drivers that the device has had.
-int pipeline_measured(bool *measured, struct context *context, const struct commit *head,
-                      bool any_driver, struct error *err);
 
 #endif

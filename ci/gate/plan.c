@@ -246,3 +246,26 @@ int task_known_to_fail(struct task_failure *out, const struct task *task, struct
     *out = failure;
     return 0;
 }
+
+int plan_comparison(struct plan *plan, struct run *run, struct context *context,
+                    const struct comparison *what, struct error *err)
+{
+    const char *kind = what->device->policy->kind;
+    struct task *task = arena_alloc(&run->arena, sizeof(*task));
+    struct result *r = arena_alloc(&run->arena, sizeof(*r));
+    *task = (struct task){.result = r,
+                          .rule = policy_rule(&context->policy, what->kernel, what->device->policy),
+                          .device = what->device,
+                          .base = built_find(what->base, what->kernel, kind),
+                          .head = built_find(what->head, what->kernel, kind)};
+    if (!task->rule || !task->base)
+        return error_set(err, "%s: %s", what->kernel,
+                         task->rule ? "the commit it is compared with has no such kernel"
+                                    : "no section of the policy names this kernel");
+    r->problem = *what->problem;
+    task_fill(task, context, what->base, what->head);
+    *plan = (struct plan){.tasks = task, .count = 1};
+    run->results = r;
+    run->count = 1;
+    return 0;
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whether a commit is measured already, from the store alone: nothing is built for it.
+#include "ci/gate/known.h"
+#include "ci/gate/built.h"
+
+static int device_measured(bool *measured, struct context *context, const struct commit *head,
+                           const struct context_device *device, const struct policy_kernel *rule,
+                           const char *kernel, bool any_driver, struct error *err)
+{
+    *measured = true;
+    for (size_t s = 0; *measured && s < rule->set_count; s++) {
+        const struct policy_set *set = policy_set_find(&context->policy, rule->sets[s]);
+        const struct demand demand = {.recipe = built_recipe(context),
+                                      .device_uuid = device->unit.uuid,
+                                      .driver = any_driver ? NULL : device->unit.driver,
+                                      .problems = set->problems,
+                                      .problem_count = set->count,
+                                      .kernels = &kernel,
+                                      .kernel_count = 1};
+        if (store_commit_measured(measured, context->store, head, &demand, err))
+            return -1;
+    }
+    return 0;
+}
+
+// Every series of one kernel is stored for this commit. The record of a build does not say which
+// kind of device a kernel is for, so one device that has them all is enough.
+static int kernel_measured(bool *measured, struct context *context, const struct commit *head,
+                           const char *kernel, bool any_driver, struct error *err)
+{
+    bool wanted = false, here = false;
+    for (size_t s = 0; !here && s < context->device_count; s++) {
+        const struct context_device *device = &context->devices[s];
+        const struct policy_kernel *rule = policy_rule(&context->policy, kernel, device->policy);
+        wanted |= rule != NULL;
+        if (rule && device_measured(&here, context, head, device, rule, kernel, any_driver, err))
+            return -1;
+    }
+    *measured = here || !wanted;
+    return 0;
+}
+
+int run_known(bool *known, struct context *context, const struct commit *head, bool any_driver,
+              struct error *err)
+{
+    struct build_record record;
+    struct arena arena = {0};
+    bool found = false, all = true;
+    int status = store_find_commit_build(&record, &found, context->store, head,
+                                         built_recipe(context), &arena, err);
+    // A commit that is known not to build has no kernels here, and nothing left to do.
+    for (size_t i = 0; status == 0 && found && all && i < record.count; i++)
+        status = kernel_measured(&all, context, head, record.kernels[i].name, any_driver, err);
+    arena_free(&arena);
+    if (status == 0)
+        *known = found && all;
+    return status;
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What needs no run any more.
+#ifndef PLUMB_KNOWN_H
+#define PLUMB_KNOWN_H
+
+#include "ci/settings/context.h"
+
+// True when pipeline_measure() would find nothing to do; with `any_driver`, when it had been so
+// under one of the drivers that the device has had.
+int run_known(bool *known, struct context *context, const struct commit *head, bool any_driver,
+              struct error *err);
+
+#endif

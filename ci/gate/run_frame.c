@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How every run begins and ends: its head is filled in, its place in the store is found or made,
+// and at its end it is concluded and finished there. What lies between is pipeline.c's line.
+#include "ci/gate/run_frame.h"
+#include "ci/gate/conclude.h"
+
+#include <string.h>
+#include <time.h>
+
+void run_begin(struct run *run, enum run_kind kind, const struct context *context,
+               const struct commit *base, const struct commit *head)
+{
+    memset(run, 0, sizeof(*run));
+    run->kind = kind;
+    run->started_s = (int64_t)time(NULL);
+    run->tool_version = PLUMB_VERSION;
+    run->repository = arena_strdup(&run->arena, repository_name(context->repository));
+    run->policy = arena_strdup(&run->arena, context->policy.text);
+    if (base)
+        run->base = *base;
+    run->head = *head;
+    run->device_count = context->device_count;
+    run->devices = arena_alloc(&run->arena, run->device_count * sizeof(*run->devices));
+    for (size_t i = 0; i < run->device_count; i++)
+        run->devices[i] = context->devices[i].unit;
+}
+
+int run_enter(struct run *run, struct context *context, struct error *err)
+{
+    int64_t id = 0;
+    bool found = false;
+    if (context->options->dry_run)
+        return 0;
+    if (store_find_unfinished(&id, &found, context->store, run, err))
+        return -1;
+    if (!found)
+        return store_begin_run(context->store, run, err);
+    run->id = id;
+    progress_note(&context->progress, "going on with the run that was interrupted");
+    return 0;
+}
+
+// The devices that the policy names and that are not here.
+static const char *away_text(struct run *run, const struct context *context)
+{
+    const char *text = "";
+    for (size_t i = 0; i < context->device_count; i++) {
+        const struct context_device *device = &context->devices[i];
+        if (device->away && !device->is_static)
+            text = arena_printf(&run->arena, "%s; nothing was measured on %s, which is not here",
+                                text, device->policy->name);
+    }
+    return text;
+}
+
+int run_leave(struct run *run, struct context *context, const struct built *head, struct error *err)
+{
+    run->finished_s = (int64_t)time(NULL);
+    drop_unsupported(run);
+    conclude_run(run, &context->policy.gate, away_text(run, context));
+    if (head->state != MEASURED_OK)
+        conclude_unbuilt(run, head->detail);
+    if (!run->id)
+        return 0;
+    for (size_t i = 0; i < run->count; i++) {
+        if (store_save_result(context->store, run, &run->results[i], err))
+            return -1;
+    }
+    return store_finish_run(context->store, run, err);
+}
+
+void run_tell_cost(const struct run *run, const struct measuring *measuring, double wall_s)
+{
+    double kernels_s = 0;
+    size_t measured = 0;
+    for (size_t i = 0; i < run->count; i++) {
+        measured += run->results[i].verdict.pairs > 0;
+        kernels_s += run->results[i].verdict.gpu_s;
+    }
+    if (measured)
+        progress_note(&measuring->context->progress,
+                      "%zu series side by side in %u %s, %.1f s, of it %.1f s of kernels", measured,
+                      measuring->processes, plural(measuring->processes, "process", "processes"),
+                      wall_s, kernels_s);
+}

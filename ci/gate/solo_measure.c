@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A plain run's measuring: its tasks one after the other, each stored as soon as it is known.
+#include "ci/gate/solo_measure.h"
+#include "ci/gate/pace.h"
+
+// The tasks of a plain run, what they took so far and what those after `next` will.
+struct course {
+    const struct plan *plan;
+    double *sizes;
+    struct pace pace;
+};
+
+static int course_begin(struct course *out, const struct plan *plan, struct run *run,
+                        struct context *context, struct error *err)
+{
+    *out = (struct course){.plan = plan};
+    out->sizes = arena_alloc(&run->arena, plan->count * sizeof(*out->sizes));
+    for (size_t i = 0; i < plan->count; i++) {
+        if (pace_size(&out->sizes[i], &plan->tasks[i], context, err))
+            return -1;
+    }
+    return 0;
+}
+
+static double course_left_s(const struct course *course, size_t next)
+{
+    double left_s = 0;
+    for (size_t i = next; i < course->plan->count; i++)
+        left_s += pace_expect(&course->pace, course->sizes[i]);
+    return left_s;
+}
+
+static int measure_one(const struct task *task, struct run *run, struct measuring *measuring,
+                       bool again, struct error *err)
+{
+    bool found = false;
+    if (!again && task_reuse(&found, task, run, measuring->context, err))
+        return -1;
+    return found ? 0 : measure_solo(measuring, task, ROLE_HEAD, &run->arena, err);
+}
+
+int solo_measure(struct run *run, const struct plan *plan, struct measuring *measuring, bool again,
+                 struct error *err)
+{
+    struct context *context = measuring->context;
+    struct course course;
+    progress_begin(&context->progress);
+    if (course_begin(&course, plan, run, context, err))
+        return -1;
+    for (size_t i = 0; i < plan->count; i++) {
+        const struct task *task = &plan->tasks[i];
+        bool known = false;
+        progress_left(&context->progress, course_left_s(&course, i));
+        task_show(task, context);
+        if (run->id && task_resumed(&known, task, run, context, err))
+            return -1;
+        if (known)
+            continue;
+        const double begun_s = monotonic_s();
+        if (measure_one(task, run, measuring, again, err))
+            return -1;
+        if (run->id && store_save_result(context->store, run, task->result, err))
+            return -1;
+        if (!task->result->reused)
+            pace_add(&course.pace, course.sizes[i], monotonic_s() - begun_s);
+    }
+    progress_end(&context->progress);
+    return 0;
+}
