@@ -60,8 +60,10 @@ static void fill_state(struct measurement *out, const struct built *built,
         *out = (struct measurement){.state = MEASURED_MISSING, .detail = "", .regime = ""};
 }
 
-void task_fill(struct task *task, const struct context *context, const struct built *base,
-               const struct built *head)
+// A task's result before anything is measured: its names, codes and what is known of its states. Of
+// the task, result, rule, device and kernels are filled. `base` may be NULL.
+static void task_fill(struct task *task, const struct context *context, const struct built *base,
+                      const struct built *head)
 {
     const struct built_kernel *known = task->head ? task->head : task->base;
     struct result *r = task->result;

@@ -27,11 +27,6 @@ int plan_make(struct plan *out, struct run *run, struct context *context, const 
 // The policy has a section for the kernel on some device of its kind, or leaves it out on purpose.
 bool plan_names(const struct context *context, const struct built_kernel *kernel);
 
-// A task's result before anything is measured: its names, codes and what is known of its states. Of
-// the task, result, rule, device and kernels are filled. `base` may be NULL.
-void task_fill(struct task *task, const struct context *context, const struct built *base,
-               const struct built *head);
-
 // Says which series is being done.
 void task_show(const struct task *task, struct context *context);
 // *found: the interrupted run that `run` goes on with had measured this series; result is filled.
