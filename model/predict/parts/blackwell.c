@@ -18,21 +18,13 @@
 // figures.
 #include "model/predict/parts/hopper_terms.h"
 
+#include "model/predict/parts/arithmetic.h"
+
 static const double narrow_factor = 1, half_factor = 1.034, fp4_factor = 1.396;
 static const double fp4_least_clk = 304, port_bytes_clk = 101.7, latency_s = 0.667e-6;
 static const double turn_clk = 636, drain_clk = 361, drain_bytes_clk = 38.6;
 static const double buffer_bytes = 200000, buffers_most = 8; // slabs in flight, where not stated
 enum { SOFT_SLAB = 8, SOFT_TURN = 4 };
-
-static double least(double a, double b)
-{
-    return a < b ? a : b;
-}
-
-static double most(double a, double b)
-{
-    return a > b ? a : b;
-}
 
 static double math_clk(const struct hopper_breakdown *b, const struct hopper_terms *t)
 {

@@ -3,10 +3,7 @@
 // DeepGEMM's score of a tile and the group of tiles it walks. It ranks tiles and predicts no time.
 #include "model/predict/parts/deepgemm.h"
 
-static int64_t ceil_div(int64_t a, int64_t b)
-{
-    return (a + b - 1) / b;
-}
+#include "model/predict/parts/arithmetic.h"
 
 static const char *refuse(const struct problem *p, const struct deepgemm_layout *l, int32_t sms)
 {

@@ -3,6 +3,7 @@
 // The model `hopper` from problem and traits to time: what fits, the main loop's parts together,
 // and both ends. What a block takes is hopper_block.c or simt.c, what the chip moves hopper_chip.c,
 // the clock hopper_clock.c.
+#include "model/predict/parts/arithmetic.h"
 #include "model/predict/parts/hopper_terms.h"
 
 #include "model/predict/parts/candidates.h"
@@ -16,21 +17,6 @@ static const double shared_reserve = 1024; // of each block, taken by the system
 enum { ROWS = 64, CLUSTER_MOST = 16, REGISTERS_MOST = 255, REGISTERS_KEPT = 24 };
 enum { SOFT_L2 = 8, SOFT_DRAM = 4 }; // exponents of the soft maxima
 enum { LINE_BYTES = 128, STORE_BYTES = 16 };
-
-static double least(double a, double b)
-{
-    return a < b ? a : b;
-}
-
-static double most(double a, double b)
-{
-    return a > b ? a : b;
-}
-
-static int64_t ceil_div(int64_t a, int64_t b)
-{
-    return (a + b - 1) / b;
-}
 
 static int32_t or_default(int32_t value, int32_t otherwise)
 {

@@ -4,20 +4,12 @@
 // in hopper.h.
 #include "model/predict/parts/hopper_terms.h"
 
+#include "model/predict/parts/arithmetic.h"
+
 enum { ROWS = 64, STEP_BYTES = 32, STORE_BYTES = 16, SOFT = 8 };
 // Shares of less than three slabs cost more than they save, and so does sharing out more than three
 // quarters of a wave: the rule of this project's stream-K (kernels/gemm/cuda/cost.h).
 static const double least_slabs = 3, most_rest = 0.75;
-
-static double least(double a, double b)
-{
-    return a < b ? a : b;
-}
-
-static double most(double a, double b)
-{
-    return a > b ? a : b;
-}
 
 // One block's slab of K, in clocks unless the name says otherwise.
 struct slab {

@@ -4,17 +4,9 @@
 // and k; prose in hopper.h.
 #include "model/predict/parts/hopper_terms.h"
 
+#include "model/predict/parts/arithmetic.h"
+
 enum { HILBERT_SIDE = 16, BAND_DEFAULT = 8 }; // as CUTLASS bands tiles at the widest
-
-static double least(double a, double b)
-{
-    return a < b ? a : b;
-}
-
-static double most(double a, double b)
-{
-    return a > b ? a : b;
-}
 
 // Bytes of both operands.
 static double operand_bytes(const struct hopper_terms *t)

@@ -3,22 +3,9 @@
 // Names and order of operations follow seed 3, so that the two can be read side by side.
 #include "model/predict/parts/origami.h"
 
+#include "model/predict/parts/arithmetic.h"
+
 #include <math.h>
-
-static int64_t ceil_div(int64_t a, int64_t b)
-{
-    return (a + b - 1) / b;
-}
-
-static double least(double a, double b)
-{
-    return a < b ? a : b;
-}
-
-static double most(double a, double b)
-{
-    return a > b ? a : b;
-}
 
 static struct origami_config filled_in(const struct origami_config *c, const struct gpu *gpu)
 {

@@ -4,14 +4,11 @@
 // in pipeline_draw.c.
 #include "model/predict/parts/pipeline.h"
 
+#include "model/predict/parts/arithmetic.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
-
-static double most(double a, double b)
-{
-    return a > b ? a : b;
-}
 
 static void check(const struct pipeline *p)
 {

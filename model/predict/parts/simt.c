@@ -42,6 +42,7 @@
 // Bank conflicts are not in the traits, and so not here: kernels without them are meant.
 #include "model/predict/parts/simt.h"
 
+#include "model/predict/parts/arithmetic.h"
 #include "model/predict/parts/occupancy.h"
 
 #include <math.h>
@@ -53,16 +54,6 @@ static const double shared_latency_clk = 23, l1_latency_clk = 40;
 static const double copy_instructions = 4, vector = 4, unrolled = 4;
 static const double kept_registers = 24; // addresses and loop state, as in hopper.c
 enum { THREADS_DEFAULT = 256, REGISTERS_MOST = 255 };
-
-static double least(double a, double b)
-{
-    return a < b ? a : b;
-}
-
-static double most(double a, double b)
-{
-    return a > b ? a : b;
-}
 
 // Tensor cores from registers: by the traits, and before Hopper whatever they say.
 static bool by_mma(const struct predict_input *in)

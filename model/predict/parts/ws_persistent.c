@@ -4,6 +4,8 @@
 // come out to the last digit.
 #include "model/predict/parts/ws_persistent.h"
 
+#include "model/predict/parts/arithmetic.h"
+
 static const char *const limiters[] = {"DMA", "MATH", "EPILOG"};
 
 const char *ws_limiter_name(enum ws_limiter limiter)
@@ -19,11 +21,6 @@ double ws_wave_ns(const struct ws_wave *w)
 static int32_t or_default(int32_t value, int32_t otherwise)
 {
     return value ? value : otherwise;
-}
-
-static int64_t ceil_div(int64_t a, int64_t b)
-{
-    return (a + b - 1) / b;
 }
 
 // What every wave shares, in the seed's own terms.

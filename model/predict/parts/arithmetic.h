@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The few operations that every predictor is full of. least() and most() give their second argument
+// when either is NaN; fmin() and fmax() would hide one and are slower.
+#ifndef PLUMB_ARITHMETIC_H
+#define PLUMB_ARITHMETIC_H
+
+#include <stdint.h>
+
+static inline double least(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+static inline double most(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+// a >= 0, b > 0
+static inline int64_t ceil_div(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+#endif
