@@ -43,7 +43,9 @@ static char *accuracy_of_words(char **argv, int argc)
     char *text = file_read(path, &length);
     unlink(path);
     assert_int_equal(code, 0);
-    free(first); // the option parser puts its own text in argv[0]
+    if (argv[0] != first) // the option parser has put a text of its own there
+        free(argv[0]);
+    free(first);
     for (int i = 1; i < argc; i++)
         free(argv[i]);
     return text;
