@@ -25,6 +25,10 @@ static void ladder_records_every_part(void **state)
     script_said("check: 5 of 5 processes found nothing wrong, 70 products of 10 kernels");
     script_said("dsv3.bf16: 40 of 40 problems");
     script_said("wide.more.tf32: 20 of 20 problems");
+    script_said("dual: 4 of 4 problems");
+    script_said("mlp: 20 of 20 problems");
+    script_said("dual-unseen: 24 of 24 problems");
+    script_said("ragged.bf16: 12 of 12 problems");
     script_said("soak: 19 of 19 without a difference");
     // Five single kernels and four rows, three tools, two sizes; tf32-nn says no to all six. For
     // m = 1 one size.
