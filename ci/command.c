@@ -5,6 +5,7 @@
 #include "ci/command.h"
 
 #include <argp.h>
+#include <assert.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,8 +68,11 @@ struct call {
 
 static void add_option(struct call *call, const struct command_option *o, int group)
 {
-    if (call->count == OPTIONS_MOST)
-        abort(); // raise OPTIONS_MOST
+    assert(call->count < OPTIONS_MOST);
+    for (size_t i = 0; i < call->count; i++) { // argp would take the first of two silently
+        assert(strcmp(call->options[i]->name, o->name) != 0);
+        assert(!o->letter || call->options[i]->letter != o->letter);
+    }
     call->table[call->count] = (struct argp_option){
         .name = o->name,
         .key = o->letter ? o->letter : FIRST_KEY + (int)call->count,

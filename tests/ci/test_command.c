@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The frame around every command: its options reach their members, what is wrong ends with 4 before
+// anything is done, and the tables of all commands are sound.
+#include "ci/command.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define X(name) extern const struct command command_##name;
+#include "ci/commands.inc"
+#undef X
+
+struct arguments {
+    struct options options;
+    bool flag;
+    const char *text;
+    uint32_t count;
+    int64_t run_id;
+    int taken;
+};
+
+static int take_twice(void *arguments, const char *text)
+{
+    struct arguments *a = arguments;
+    a->taken += 2 * (int)strlen(text);
+    return strcmp(text, "no") == 0 ? -1 : 0;
+}
+
+static const struct command_option own_options[] = {
+    OPTION_FLAG("flag", 'f', "", flag),
+    OPTION_TEXT("text", 't', "TEXT", "", text),
+    OPTION_COUNT("count", "N", "", count, 3, 7),
+    OPTION_RUN("run", "", run_id),
+    OPTION_OWN("own", 0, "TEXT", "", take_twice, "anything but no"),
+    {0},
+};
+static const struct arguments usual = {.text = "usual", .count = 5};
+
+static int check(void *arguments, struct error *err)
+{
+    const struct arguments *a = arguments;
+    return a->flag && a->taken ? error_set(err, "--flag and --own do not go together") : 0;
+}
+
+static struct arguments seen;
+static char word[16];
+
+static int run(enum conclusion *out, struct context *context, void *arguments, struct error *err)
+{
+    const struct arguments *a = arguments;
+    assert_ptr_equal(context->options, &a->options);
+    seen = *a;
+    text_copy(word, sizeof(word), a->options.words.count ? a->options.words.items[0] : "");
+    *out = CONCLUDE_UNDECIDED;
+    return strcmp(word, "fail") == 0 ? error_set(err, "it failed") : 0;
+}
+
+static const struct command tried = {.name = "tried",
+                                     .summary = "",
+                                     .words_most = 1,
+                                     .shared = SHARED_STORE,
+                                     .options = own_options,
+                                     .size = sizeof(struct arguments),
+                                     .defaults = &usual,
+                                     .check = check,
+                                     .run = run};
+
+// At most 8 words behind the command's name; ends with NULL.
+static int call(const struct command *command, const char *const *words)
+{
+    char *argv[10] = {(char[]){"tried"}}, *owned[10] = {0};
+    int argc = 1;
+    for (; words[argc - 1]; argc++)
+        argv[argc] = owned[argc] = xstrdup(words[argc - 1]);
+    const int code = command_call(command, argc, argv);
+    for (int i = 1; i < argc; i++)
+        free(owned[i]);
+    free(argv[0]);
+    return code;
+}
+
+// The same in a process of its own, for what ends the program; nothing is shown.
+static int call_apart(const struct command *command, const char *const *words)
+{
+    int status;
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        const int nowhere = open("/dev/null", O_WRONLY);
+        dup2(nowhere, STDOUT_FILENO);
+        dup2(nowhere, STDERR_FILENO);
+        _exit(call(command, words));
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void options_and_words_reach_their_members(void **state)
+{
+    (void)state;
+    const char *const none[] = {NULL};
+    assert_int_equal(call(&tried, none), CONCLUDE_UNDECIDED);
+    assert_string_equal(seen.text, "usual");
+    assert_int_equal(seen.count, 5);
+    assert_false(seen.flag);
+    const char *const all[] = {"--count=7", "word", "-f", "--run=12", "-s", "db", NULL};
+    assert_int_equal(call(&tried, all), CONCLUDE_UNDECIDED);
+    assert_true(seen.flag);
+    assert_int_equal(seen.count, 7);
+    assert_int_equal(seen.run_id, 12);
+    assert_string_equal(word, "word");
+    const char *const own[] = {"--own=ab", "--own=c", NULL};
+    assert_int_equal(call(&tried, own), CONCLUDE_UNDECIDED);
+    assert_int_equal(seen.taken, 6);
+}
+
+static void what_is_wrong_ends_with_4(void **state)
+{
+    (void)state;
+    static const char *const wrong[][4] = {
+        {"--count=2"}, {"--count=8"},       {"--count=x"}, {"--run=0"},    {"--own=no"},
+        {"a", "b"},    {"-f", "--own=yes"}, {"--none"},    {"--policy=x"}, // shared by others
+        {"fail"}};
+    for (size_t i = 0; i < ARRAY_COUNT(wrong); i++) {
+        if (call_apart(&tried, wrong[i]) != CONCLUDE_FAILED)
+            fail_msg("%s %s", wrong[i][0], wrong[i][1] ? wrong[i][1] : "");
+    }
+}
+
+static void every_commands_table_is_sound(void **state)
+{
+    (void)state;
+    const char *const help[] = {"--help", NULL};
+#define X(name) &command_##name,
+    static const struct command *const commands[] = {
+#include "ci/commands.inc"
+    };
+#undef X
+    for (size_t i = 0; i < ARRAY_COUNT(commands); i++) {
+        assert_true(commands[i]->size >= sizeof(struct options));
+        assert_true(commands[i]->run && commands[i]->summary && commands[i]->doc);
+        if (call_apart(commands[i], help) != 0)
+            fail_msg("plumb %s --help: two options of one name or letter?", commands[i]->name);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(options_and_words_reach_their_members),
+        cmocka_unit_test(what_is_wrong_ends_with_4),
+        cmocka_unit_test(every_commands_table_is_sound),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
