@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Levels: the log time of every code of one series on one device, from paired comparisons of two
+// codes each, as surveyors carry a height from mark to mark (the maths is on top of levels.c).
+//
+// Use:
+//     struct levels *levels = levels_new();
+//     levels_add(levels, &link);                 // any number, in any order, at any time
+//     if (levels_solve(levels, &err)) ...        // level and mark of every code
+//     levels_close(levels, &prior, &err)         // how well the loops close; then solved again
+//     levels_between(&size, &error, levels, a, b);
+//     levels_free(levels);
+#ifndef PLUMB_LEVELS_H
+#define PLUMB_LEVELS_H
+
+#include "model/robust.h"
+
+// Codes are numbered by the caller, from 0, in the order in which they came.
+struct level_link {
+    size_t from, to;  // two different codes
+    double log_ratio; // log(time of `to` / time of `from`), finite
+    double error;     // standard error of it, by its own pairs; > 0, finite
+};
+
+enum link_fit {
+    LINK_FITS,
+    LINK_DOUBTED, // a loop does not close, and this link is as likely the reason as another
+    LINK_ASIDE    // it alone does not fit: the levels are without it
+};
+
+// What is found stands here; all of it is the handle's. Everything else is in levels.c.
+struct levels {
+    size_t codes;       // 1 + the largest number in any link
+    double *level;      // log time of a code less that of its mark, 0 for the mark; after a solve
+    size_t *mark;       // where a code's level is measured from: one mark per component
+    size_t links;       // added
+    enum link_fit *fit; // of each link, in the order of adding; after levels_close()
+    size_t components;
+    size_t loops;      // independent ones: links in use - codes + components
+    double misclosure; // SD of what a link's pairs cannot see, log ratio; 0 until it is closed
+    double degrees;    // of freedom that it is known with, the prior's among them
+    struct level_factor *factor;
+};
+
+// What is known of the misclosure of such links before any loop: 0.1 % as if from four loops.
+// Identical kernels in other places of a process were off by up to 0.18 %, process after process
+// (baselines/recorded/h200/README.md, "Other binaries").
+extern const struct moderation levels_prior;
+
+// Never NULL. The caller: levels_free.
+struct levels *levels_new(void);
+void levels_free(struct levels *levels); // NULL is no harm
+// The values must be in range (asserted).
+void levels_add(struct levels *levels, const struct level_link *link);
+// Measures the levels of the code's component from this code; without it, from its first code.
+void levels_set_mark(struct levels *levels, size_t code);
+
+// Brings level, mark, components and loops up to what was added. After one link more only the part
+// of the equations behind the link's older code is factored again. -1: the links are tangled so
+// much that it would take too long (LEVELS_ROOM); the levels stay as they were.
+enum { LEVELS_ROOM = 1 << 23 }; // numbers in the factor
+int levels_solve(struct levels *levels, struct error *err);
+
+// Estimates the misclosure from all loops, sets aside what does not fit, and solves again with
+// weights by both kinds of error. The same links give the same answer, whatever was asked before.
+int levels_close(struct levels *levels, const struct moderation *prior, struct error *err);
+
+// Level of `to` less that of `from` and its standard error; infinite where no link leads from one
+// to the other. Needs a solve, and a close for an error that knows the misclosure.
+void levels_between(double *size, double *error, const struct levels *levels, size_t from,
+                    size_t to);
+// The standard error of every level against its mark; `out` has room for all codes.
+void levels_errors(double *out, const struct levels *levels);
+// Half the width of an interval in standard errors: Student's t with levels->degrees.
+double levels_reach(const struct levels *levels, double confidence);
+
+#endif
