@@ -178,6 +178,11 @@ struct gate_pair {
 size_t gate_pairs(struct gate_pair *out, const struct measurement *base,
                   const struct measurement *head, struct arena *arena);
 
+// Mean log ratio of the pairs and its standard error, > 0: per process, then over processes. False:
+// no usable pairs.
+bool gate_ratio(double *log_ratio, double *error, const struct measurement *base,
+                const struct measurement *head, struct arena *arena);
+
 // The whole judgement from stored samples: pairs are matched by (process, block, pair), and a pair
 // counts only if both samples are present, not excluded, and have a positive finite time. Fills
 // every field of `out` but `cause` (set to placement or none) and the explanation. The sentence

@@ -11,9 +11,8 @@ struct level_factor {
     struct level_link *links;
     size_t *next, *first;
     size_t link_room, code_room, next_room;
-    // Components: a code's parent in its tree; of a root, its mark, and whether it was asked for.
+    // Components: a code's parent in its tree; of a root, its mark.
     size_t *parent, *root_mark;
-    bool *chosen;
     // Order of the equations.
     size_t *at, *code; // position of a code, code at a position
     bool *hub;         // linked from far behind: last in the order
@@ -28,9 +27,6 @@ struct level_factor {
 double level_weight(const struct levels *levels, size_t link);
 // A code's mark is not among the unknowns.
 bool level_known(const struct levels *levels, size_t code);
-// The inverse of the equations, where the factor has room for it: same layout as factor->value, the
-// lower half. The caller frees.
-double *level_inverse(const struct levels *levels);
 double level_dot(const double *a, const double *b, size_t count);
 
 #endif

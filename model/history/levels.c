@@ -6,8 +6,9 @@
 // e has the variance s^2 + t^2: s is the standard error of the link's own pairs, t the misclosure,
 // what pairs cannot see (levels_close.c). The levels are the x that make sum w (y - x_b + x_a)^2
 // least, w = 1 / (s^2 + t^2): normal equations A x = c, where A is the graph's Laplacian.
-// Only differences are seen, so each component has one code, its mark, whose level is 0 and which
-// is taken out of the equations. Between components nothing is known, and nothing is said.
+// Only differences are seen, so each component has one code, its mark (the first), whose level is 0
+// and which is taken out of the equations. Between components nothing is known, and nothing is
+// said.
 //
 // Factor. A = L L', row by row, each row from its first column that is not zero (its envelope; a
 // row's fill never leaves it, George and Liu 1981, chapter 4). In the order in which codes came, a
@@ -48,9 +49,9 @@ void levels_free(struct levels *levels)
     if (!levels)
         return;
     struct level_factor *f = levels->factor;
-    void *const all[] = {f->links, f->next, f->first,      f->parent,    f->root_mark, f->chosen,
-                         f->at,    f->code, f->hub,        f->begin,     f->offset,    f->value,
-                         f->right, f,       levels->level, levels->mark, levels->fit,  levels};
+    void *const all[] = {f->links, f->next,       f->first,     f->parent,   f->root_mark, f->at,
+                         f->code,  f->hub,        f->begin,     f->offset,   f->value,     f->right,
+                         f,        levels->level, levels->mark, levels->fit, levels};
     for (size_t i = 0; i < ARRAY_COUNT(all); i++)
         free(all[i]);
 }
@@ -67,7 +68,6 @@ static void make_room(struct levels *levels, size_t codes)
                               &f->code,  &f->begin,  &f->offset,    &levels->mark};
     for (size_t i = 0; i < ARRAY_COUNT(sizes); i++)
         *sizes[i] = xrealloc(*sizes[i], room + 1, sizeof(**sizes[i]));
-    f->chosen = xrealloc(f->chosen, room, sizeof(*f->chosen));
     f->hub = xrealloc(f->hub, room, sizeof(*f->hub));
     f->right = xrealloc(f->right, room, sizeof(*f->right));
     levels->level = xrealloc(levels->level, room, sizeof(*levels->level));
@@ -81,7 +81,7 @@ static void add_codes(struct levels *levels, size_t codes)
     for (size_t i = levels->codes; i < codes; i++) {
         f->first[i] = NO_LINK;
         f->parent[i] = f->root_mark[i] = i;
-        f->chosen[i] = f->hub[i] = false;
+        f->hub[i] = false;
         f->at[i] = f->code[i] = i;
         levels->level[i] = 0;
         levels->mark[i] = i;
@@ -114,9 +114,7 @@ static void join(struct levels *levels, size_t a, size_t b)
     size_t kept = root_of(f, a), lost = root_of(f, b);
     if (kept == lost)
         return;
-    const bool swap = f->chosen[kept] == f->chosen[lost] ? f->root_mark[lost] < f->root_mark[kept]
-                                                         : f->chosen[lost];
-    if (swap) {
+    if (f->root_mark[lost] < f->root_mark[kept]) {
         const size_t other = kept;
         kept = lost;
         lost = other;
@@ -138,10 +136,10 @@ static void make_hub(struct level_factor *f, size_t code)
 void levels_add(struct levels *levels, const struct level_link *link)
 {
     struct level_factor *f = levels->factor;
-    const size_t old = link->from < link->to ? link->from : link->to;
-    const size_t new = link->from < link->to ? link->to : link->from;
-    assert(old != new &&isfinite(link->log_ratio) && link->error > 0 && isfinite(link->error));
-    add_codes(levels, new + 1);
+    const size_t older = link->from < link->to ? link->from : link->to;
+    const size_t newer = link->from < link->to ? link->to : link->from;
+    assert(older != newer && isfinite(link->log_ratio) && link->error > 0 && isfinite(link->error));
+    add_codes(levels, newer + 1);
     size_t fit_room = f->link_room;
     levels->fit = xgrow(levels->fit, levels->links, &fit_room, sizeof(*levels->fit));
     f->links = xgrow(f->links, levels->links, &f->link_room, sizeof(*f->links));
@@ -153,24 +151,11 @@ void levels_add(struct levels *levels, const struct level_link *link)
     f->first[link->from] = 2 * at;
     f->next[2 * at + 1] = f->first[link->to];
     f->first[link->to] = 2 * at + 1;
-    join(levels, old, new);
-    if (new - old > FAR && f->root_mark[root_of(f, old)] != old)
-        make_hub(f, old);
-    dirty_from(f, f->at[old]);
-    dirty_from(f, f->at[new]);
-}
-
-void levels_set_mark(struct levels *levels, size_t code)
-{
-    struct level_factor *f = levels->factor;
-    add_codes(levels, code + 1);
-    const size_t root = root_of(f, code);
-    f->chosen[root] = true;
-    if (f->root_mark[root] == code)
-        return;
-    dirty_from(f, f->at[f->root_mark[root]]);
-    dirty_from(f, f->at[code]);
-    f->root_mark[root] = code;
+    join(levels, older, newer);
+    if (newer - older > FAR && f->root_mark[root_of(f, older)] != older)
+        make_hub(f, older);
+    dirty_from(f, f->at[older]);
+    dirty_from(f, f->at[newer]);
 }
 
 bool level_known(const struct levels *levels, size_t code)

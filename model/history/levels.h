@@ -32,7 +32,7 @@ enum link_fit {
 struct levels {
     size_t codes;       // 1 + the largest number in any link
     double *level;      // log time of a code less that of its mark, 0 for the mark; after a solve
-    size_t *mark;       // where a code's level is measured from: one mark per component
+    size_t *mark;       // where a code's level is measured from: the first code of its component
     size_t links;       // added
     enum link_fit *fit; // of each link, in the order of adding; after levels_close()
     size_t components;
@@ -52,9 +52,6 @@ struct levels *levels_new(void);
 void levels_free(struct levels *levels); // NULL is no harm
 // The values must be in range (asserted).
 void levels_add(struct levels *levels, const struct level_link *link);
-// Measures the levels of the code's component from this code; without it, from its first code.
-void levels_set_mark(struct levels *levels, size_t code);
-
 // Brings level, mark, components and loops up to what was added. After one link more only the part
 // of the equations behind the link's older code is factored again. -1: the links are tangled so
 // much that it would take too long (LEVELS_ROOM); the levels stay as they were.

@@ -111,7 +111,7 @@ static void invert_column(struct column *c, size_t i, size_t codes)
     c->inverse[f->offset[i] + i - f->begin[i]] = (pivot - own) * pivot;
 }
 
-double *level_inverse(const struct levels *levels)
+static double *inverse_of(const struct levels *levels)
 {
     const struct level_factor *f = levels->factor;
     const size_t codes = levels->codes, plain = codes - f->hubs;
@@ -168,7 +168,7 @@ struct closing {
 
 static void look(struct closing *c, const struct levels *levels)
 {
-    double *inverse = level_inverse(levels);
+    double *inverse = inverse_of(levels);
     c->square = c->seen = c->unseen = c->score = 0;
     c->tested = c->worst = 0;
     for (size_t i = 0; i < levels->links; i++) {
@@ -275,7 +275,7 @@ void levels_errors(double *out, const struct levels *levels)
 {
     if (levels->codes == 0)
         return;
-    double *inverse = level_inverse(levels);
+    double *inverse = inverse_of(levels);
     for (size_t i = 0; i < levels->codes; i++)
         out[i] = deviation(inverse_at(levels, inverse, i, i));
     free(inverse);
