@@ -19,6 +19,10 @@ typedef void export_run(FILE *file, const struct export_filter *filter, const st
 int export_runs(struct store *store, const struct export_filter *filter, FILE *file,
                 export_run *put, struct error *err);
 void export_traits(FILE *file, bool *first, const struct traits *traits);
+// "name": the commit; null when its id is "".
+void export_commit(FILE *file, bool *first, const char *name, const struct commit *commit);
+int export_links(struct store *store, const struct export_filter *filter, FILE *file,
+                 struct error *err);
 int export_profiles(struct store *store, const struct export_filter *filter, FILE *file,
                     struct error *err);
 int export_epochs(struct store *store, const struct export_filter *filter, FILE *file,

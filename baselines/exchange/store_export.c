@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void put_commit(FILE *file, bool *outer, const char *name, const struct commit *c)
+void export_commit(FILE *file, bool *outer, const char *name, const struct commit *c)
 {
     bool first = true;
     jsonl_name(file, outer, name);
@@ -82,8 +82,8 @@ static void put_run(FILE *file, const struct run *run, const char *uid)
     jsonl_text_member(file, &first, "tool_version", run->tool_version);
     jsonl_text_member(file, &first, "repository", run->repository);
     jsonl_text_member(file, &first, "policy", run->policy);
-    put_commit(file, &first, "base", &run->base);
-    put_commit(file, &first, "head", &run->head);
+    export_commit(file, &first, "base", &run->base);
+    export_commit(file, &first, "head", &run->head);
     jsonl_name(file, &first, "devices");
     for (size_t i = 0; i < run->device_count; i++) {
         fputc(i ? ',' : '[', file);
@@ -314,5 +314,8 @@ int store_export_json(struct store *store, const struct export_filter *filter, F
     if (export_profiles(store, filter, file, err) || export_epochs(store, filter, file, err) ||
         export_builds(store, filter, file, err))
         return -1;
-    return export_runs(store, filter, file, put_whole_run, err);
+    return export_runs(store, filter, file, put_whole_run, err) ||
+                   export_links(store, filter, file, err)
+               ? -1
+               : 0;
 }

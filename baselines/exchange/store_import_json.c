@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool read_commit(struct commit *out, const struct node *node, struct arena *arena)
+bool import_commit(struct commit *out, const struct node *node, struct arena *arena)
 {
     *out = (struct commit){.summary = "", .author = ""};
     if (!node || node->type != NODE_OBJECT)
@@ -69,8 +69,8 @@ static int read_run(struct import *in, const struct node *node, struct error *er
     bool sound = strlen(uid) == STORE_UID_TEXT - 1 && strspn(uid, "0123456789abcdef") == 32 &&
                  run_kind_parse(&run.kind, node_text(node, "kind", "")) == 0 &&
                  conclusion >= CONCLUDE_OK && conclusion <= CONCLUDE_FAILED &&
-                 read_commit(&run.base, node_member(node, "base"), &run.arena) &&
-                 read_commit(&run.head, node_member(node, "head"), &run.arena) &&
+                 import_commit(&run.base, node_member(node, "base"), &run.arena) &&
+                 import_commit(&run.head, node_member(node, "head"), &run.arena) &&
                  node_int(node, "started_s", 0) > 0 && node_int(node, "finished_s", -1) >= 0;
     run.started_s = node_int(node, "started_s", 0);
     run.finished_s = node_int(node, "finished_s", 0);
@@ -254,9 +254,11 @@ static int read_line(struct import *in, const struct node *line, struct arena *a
         return import_profile(in, node, err);
     if (strcmp(node->name, "epoch") == 0)
         return import_epoch(in, node, err);
+    if (strcmp(node->name, "link") == 0)
+        return import_link(in, node, arena, err);
     if (strcmp(node->name, "plumb") != 0)
-        return import_refuse(in, "neither plumb, run, result, study, build, profile nor epoch",
-                             err);
+        return import_refuse(
+            in, "neither plumb, run, result, study, link, build, profile nor epoch", err);
     if (node_int(node, "export", 0) != 1)
         return import_refuse(in, "an export of another version; install a newer plumb", err);
     return 0;

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Links as lines of JSON, written and read. A line stands for itself: the run that measured the
+// link may have been pruned.
+#include "baselines/content.h"
+#include "baselines/exchange/export.h"
+#include "baselines/exchange/import.h"
+#include "baselines/link.h"
+
+#include <math.h>
+#include <string.h>
+
+struct owner { // whose link it is
+    const char *kernel, *problem;
+    struct device device;
+};
+
+static void put_link(FILE *file, const struct owner *owner, const struct link *l)
+{
+    bool first = true;
+    fputs("{\"link\":{", file);
+    jsonl_text_member(file, &first, "run", l->uid);
+    jsonl_text_member(file, &first, "kernel", owner->kernel);
+    jsonl_text_member(file, &first, "problem", owner->problem);
+    jsonl_text_member(file, &first, "kind", owner->device.kind);
+    jsonl_text_member(file, &first, "uuid", owner->device.uuid);
+    jsonl_text_member(file, &first, "device", owner->device.name);
+    jsonl_text_member(file, &first, "base_code", l->base_code);
+    jsonl_text_member(file, &first, "head_code", l->head_code);
+    export_commit(file, &first, "base", &l->base);
+    export_commit(file, &first, "head", &l->head);
+    jsonl_text_member(file, &first, "tool_version", l->tool_version);
+    jsonl_int_member(file, &first, "made_s", l->made_s);
+    jsonl_int_member(file, &first, "back", l->back);
+    jsonl_text_member(file, &first, "verdict", verdict_kind_name(l->kind));
+    jsonl_real_member(file, &first, "log_ratio", l->log_ratio);
+    jsonl_real_member(file, &first, "error", l->error);
+    jsonl_real_member(file, &first, "log_evidence", l->log_evidence);
+    jsonl_int_member(file, &first, "pairs", l->pairs);
+    jsonl_int_member(file, &first, "processes", l->processes);
+    fputs("}}\n", file);
+}
+
+static int put_series(struct store *store, FILE *file, const char *uid, const struct owner *owner,
+                      struct arena *arena, struct error *err)
+{
+    struct problem problem;
+    struct error ignored;
+    struct link *links;
+    size_t count;
+    if (problem_parse(&problem, owner->problem, &ignored))
+        return store_damaged(store, "a problem", err);
+    const struct series series = {owner->kernel, &problem, owner->device.uuid};
+    if (store_links(&links, &count, store, &series, arena, err))
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        if (!uid[0] || strcmp(links[i].uid, uid) == 0)
+            put_link(file, owner, &links[i]);
+    }
+    return 0;
+}
+
+int export_links(struct store *store, const struct export_filter *filter, FILE *file,
+                 struct error *err)
+{
+    struct arena arena = {0};
+    const char *uid = "";
+    sqlite3_stmt *row;
+    int status = 0;
+    if (filter->run_id) {
+        row = statement_bind(store, SQL_RUN_UID, CELLS(INT(filter->run_id)));
+        if (statement_step(store, row, err) < 0)
+            return -1;
+        uid = row_text(row, 0, &arena);
+        sqlite3_reset(row);
+    }
+    row = statement_bind(store, SQL_LINKED_SERIES, NULL, 0);
+    while (status == 0 && (status = statement_step(store, row, err)) > 0) {
+        const struct owner owner = {row_text(row, 0, &arena),
+                                    row_text(row, 1, &arena),
+                                    {.kind = row_text(row, 2, &arena),
+                                     .uuid = row_text(row, 3, &arena),
+                                     .name = row_text(row, 4, &arena)}};
+        status = filter->kernel && strcmp(filter->kernel, owner.kernel) != 0
+                     ? 0
+                     : put_series(store, file, uid, &owner, &arena, err);
+        if (status == 0)
+            continue;
+        sqlite3_reset(row);
+        break;
+    }
+    arena_free(&arena);
+    return status < 0 ? -1 : 0;
+}
+
+static bool whole(uint32_t *out, const struct node *node, const char *name, int64_t most)
+{
+    const int64_t value = node_int(node, name, -1);
+    *out = (uint32_t)value;
+    return value >= 1 && value <= most;
+}
+
+int import_link(struct import *in, const struct node *node, struct arena *arena, struct error *err)
+{
+    const struct device device = {.kind = node_text(node, "kind", ""),
+                                  .uuid = node_text(node, "uuid", ""),
+                                  .name = node_text(node, "device", "")};
+    const char *base = node_text(node, "base_code", ""), *head = node_text(node, "head_code", "");
+    struct link link = {.tool_version = node_text(node, "tool_version", ""),
+                        .made_s = node_int(node, "made_s", 0),
+                        .log_ratio = node_real(node, "log_ratio", NAN),
+                        .error = node_real(node, "error", NAN),
+                        .log_evidence = node_real(node, "log_evidence", NAN)};
+    struct problem problem;
+    struct error ignored;
+    char kernel[KERNEL_NAME_TEXT];
+    int64_t key;
+    const bool sound =
+        device.uuid[0] && text_copy(kernel, sizeof(kernel), node_text(node, "kernel", "")) &&
+        kernel[0] && problem_parse(&problem, node_text(node, "problem", ""), &ignored) == 0 &&
+        import_is_code(base) && import_is_code(head) &&
+        text_copy(link.base_code, sizeof(link.base_code), base) &&
+        text_copy(link.head_code, sizeof(link.head_code), head) &&
+        text_copy(link.uid, sizeof(link.uid), node_text(node, "run", "")) &&
+        import_commit(&link.base, node_member(node, "base"), arena) &&
+        import_commit(&link.head, node_member(node, "head"), arena) &&
+        verdict_kind_parse(&link.kind, node_text(node, "verdict", "")) == 0 &&
+        whole(&link.back, node, "back", LINK_BACK_MOST) &&
+        whole(&link.pairs, node, "pairs", UINT32_MAX) &&
+        whole(&link.processes, node, "processes", 65535) && link_sound(&link);
+    if (!sound)
+        return import_refuse(in,
+                             "a link has a run, kernel, problem, uuid, two codes and commits, a "
+                             "verdict and figures in range",
+                             err);
+    const struct series series = {kernel, &problem, device.uuid};
+    if (content_device(&key, in->store, &device, err) ||
+        store_save_link(in->store, &series, &link, err))
+        return import_blame(in, err);
+    return 0;
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Links in the store: saved once, and checked when they are read as if a stranger had written them.
+#include "baselines/content.h"
+#include "baselines/link.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool link_sound(const struct link *l)
+{
+    const bool judged = l->kind == VERDICT_SAME || l->kind == VERDICT_SLOWER ||
+                        l->kind == VERDICT_FASTER || l->kind == VERDICT_UNDECIDED;
+    return judged && strlen(l->uid) == STORE_UID_TEXT - 1 &&
+           strspn(l->uid, "0123456789abcdef") == STORE_UID_TEXT - 1 && l->base_code[0] &&
+           l->head_code[0] && strcmp(l->base_code, l->head_code) != 0 && l->base.id[0] &&
+           l->head.id[0] && strcmp(l->base.id, l->head.id) != 0 && l->made_s > 0 && l->back >= 1 &&
+           l->back <= LINK_BACK_MOST && l->log_ratio >= -50 && l->log_ratio <= 50 &&
+           l->error >= 1e-6 && l->error <= 50 && l->log_evidence >= -1e9 &&
+           l->log_evidence <= 1e9 && l->pairs >= 1 && l->processes >= 1 && l->processes <= 65535;
+}
+
+static int save(struct store *store, const struct series *series, const struct link *l,
+                struct error *err)
+{
+    int64_t kernel, key, base_code, head_code, base, head, tool;
+    if (content_kernel(&kernel, store, series->kernel, err) ||
+        content_series(&key, store, series, kernel, err) ||
+        content_code(&base_code, store, kernel, l->base_code, NULL, err) ||
+        content_code(&head_code, store, kernel, l->head_code, NULL, err) ||
+        content_commit(&base, store, &l->base, err) ||
+        content_commit(&head, store, &l->head, err) ||
+        content_text(&tool, store, l->tool_version, err))
+        return -1;
+    return statement_run(store, err, SQL_ADD_LINK,
+                         CELLS(TEXT(l->uid), INT(key), INT(base_code), INT(head_code), INT(base),
+                               INT(head), INT(tool), INT(l->made_s), INT(l->back),
+                               TEXT(verdict_kind_name(l->kind)), REAL(l->log_ratio), REAL(l->error),
+                               REAL(l->log_evidence), INT(l->pairs), INT(l->processes)));
+}
+
+int store_save_link(struct store *store, const struct series *series, const struct link *link,
+                    struct error *err)
+{
+    if (!link_sound(link))
+        return error_set(err, "store %s: refused a link of %s that cannot be one", store->path,
+                         series->kernel);
+    if (transaction_begin(store, err))
+        return -1;
+    return transaction_end(store, save(store, series, link, err), err);
+}
+
+int store_run_uid(char out[STORE_UID_TEXT], struct store *store, int64_t run_id, struct error *err)
+{
+    sqlite3_stmt *row = statement_bind(store, SQL_RUN_UID, CELLS(INT(run_id)));
+    const int status = statement_step(store, row, err);
+    if (status <= 0)
+        return status < 0 ? -1 : store_damaged(store, "a run is missing", err);
+    const bool fits = row_copy(out, STORE_UID_TEXT, row, 0);
+    sqlite3_reset(row);
+    return fits ? 0 : store_damaged(store, "a run's uid", err);
+}
+
+static int read_row(struct link *out, struct store *store, sqlite3_stmt *row, struct arena *arena,
+                    struct error *err)
+{
+    struct link l = {.tool_version = row_text(row, 5, arena),
+                     .made_s = row_int(row, 6),
+                     .back = (uint32_t)row_int(row, 7),
+                     .log_ratio = row_real(row, 9),
+                     .error = row_real(row, 10),
+                     .log_evidence = row_real(row, 11),
+                     .pairs = (uint32_t)row_int(row, 12),
+                     .processes = (uint32_t)row_int(row, 13)};
+    const bool sound = row_copy(l.uid, sizeof(l.uid), row, 0) &&
+                       row_copy(l.base_code, sizeof(l.base_code), row, 1) &&
+                       row_copy(l.head_code, sizeof(l.head_code), row, 2) &&
+                       verdict_kind_parse(&l.kind, row_text(row, 8, arena)) == 0;
+    if (content_load_commit(&l.base, store, row_int(row, 3), arena, err) ||
+        content_load_commit(&l.head, store, row_int(row, 4), arena, err))
+        return -1;
+    if (!sound || !link_sound(&l))
+        return store_damaged(store, "a link", err);
+    *out = l;
+    return 0;
+}
+
+int store_links(struct link **out, size_t *count, struct store *store, const struct series *series,
+                struct arena *arena, struct error *err)
+{
+    struct link *found = NULL;
+    size_t used = 0, room = 0;
+    int64_t key;
+    int status;
+    if (content_find_series(&key, store, series, err))
+        return -1;
+    sqlite3_stmt *row = statement_bind(store, SQL_LOAD_LINKS, CELLS(INT(key)));
+    while ((status = statement_step(store, row, err)) > 0) {
+        found = xgrow(found, used, &room, sizeof(*found));
+        if ((status = read_row(&found[used], store, row, arena, err)))
+            break;
+        used++;
+    }
+    sqlite3_reset(row);
+    if (status == 0) {
+        *out = arena_copy(arena, found, used * sizeof(*found));
+        *count = used;
+    }
+    free(found);
+    return status < 0 ? -1 : 0;
+}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Links in the store: they come back, through merging and JSON too, outlive the run that measured
+// them, and what cannot be one is refused wherever it comes from.
+#include "baselines/link.h"
+#include "tests/helpers/helper_open_store.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct problem problem;
+
+static struct series series_in(const struct run *run)
+{
+    struct error err;
+    assert_int_equal(problem_parse(&problem, "64x64x128:fp32", &err), 0);
+    return (struct series){"alpha", &problem, run->devices[0].uuid};
+}
+
+static struct link sound_link(unsigned number)
+{
+    struct link l = {.tool_version = "0.1",
+                     .made_s = 1700000000 + number,
+                     .back = number,
+                     .kind = VERDICT_SLOWER,
+                     .log_ratio = 0.0123456789012345,
+                     .error = 0.00045,
+                     .log_evidence = 12.5,
+                     .pairs = 64,
+                     .processes = 2};
+    snprintf(l.uid, sizeof(l.uid), "%032x", number);
+    snprintf(l.base_code, sizeof(l.base_code), "%040x", 100 + number);
+    snprintf(l.head_code, sizeof(l.head_code), "%040x", 200 + number);
+    l.base = (struct commit){.summary = "base", .author = "A", .time_s = 1000 + number};
+    l.head = (struct commit){.summary = "head", .author = "B", .time_s = 2000 + number};
+    snprintf(l.base.id, sizeof(l.base.id), "%040x", 300 + number);
+    snprintf(l.head.id, sizeof(l.head.id), "%040x", 400 + number);
+    return l;
+}
+
+// A run of the device, and `count` links of one of its series.
+static void save_links(struct store *store, struct run *run, unsigned count)
+{
+    struct error err;
+    make_run(run, RUN_MEASURE, 1, 0, 5);
+    assert_ok(store_begin_run(store, run, &err), &err);
+    assert_ok(store_finish_run(store, run, &err), &err);
+    const struct series series = series_in(run);
+    for (unsigned i = count; i > 0; i--) {
+        const struct link l = sound_link(i);
+        for (int again = 0; again < 2; again++)
+            assert_ok(store_save_link(store, &series, &l, &err), &err);
+    }
+}
+
+static void expect_links(struct store *store, const struct run *run, unsigned count)
+{
+    struct arena arena = {0};
+    struct link *links;
+    struct error err;
+    size_t found;
+    const struct series series = series_in(run);
+    assert_ok(store_links(&links, &found, store, &series, &arena, &err), &err);
+    assert_int_equal(found, count);
+    for (unsigned i = 0; i < count; i++) {
+        const struct link expected = sound_link(i + 1), *l = &links[i];
+        assert_string_equal(l->uid, expected.uid);
+        assert_string_equal(l->base_code, expected.base_code);
+        assert_string_equal(l->head_code, expected.head_code);
+        assert_string_equal(l->base.id, expected.base.id);
+        assert_string_equal(l->head.summary, "head");
+        assert_string_equal(l->tool_version, "0.1");
+        assert_true(l->made_s == expected.made_s && l->back == expected.back &&
+                    l->kind == expected.kind && l->pairs == 64 && l->processes == 2);
+        assert_true(l->log_ratio == expected.log_ratio && l->error == expected.error &&
+                    l->log_evidence == expected.log_evidence);
+    }
+    arena_free(&arena);
+}
+
+static char *exported(struct store *store, size_t *size)
+{
+    struct error err;
+    FILE *file = tmpfile();
+    assert_ok(store_export_json(store, &(struct export_filter){0}, file, &err), &err);
+    *size = (size_t)ftell(file);
+    rewind(file);
+    char *text = xcalloc(*size + 1, 1);
+    assert_int_equal(fread(text, 1, *size, file), *size);
+    fclose(file);
+    return text;
+}
+
+static void links_come_back_through_merging_and_json(void **state)
+{
+    struct open_store *f = *state;
+    struct run run;
+    struct error err;
+    size_t size;
+    save_links(f->store, &run, 3);
+    expect_links(f->store, &run, 3);
+    struct store *merged = scratch_store(scratch_path(&f->arena, f->folder, "b.db"), STORE_WRITE);
+    for (int again = 0; again < 2; again++)
+        assert_ok(store_merge(merged, store_path(f->store), NULL, &err), &err);
+    expect_links(merged, &run, 3);
+    store_close(merged);
+    struct store *read = scratch_store(scratch_path(&f->arena, f->folder, "c.db"), STORE_WRITE);
+    char *text = exported(f->store, &size);
+    for (int again = 0; again < 2; again++)
+        assert_ok(import_text(read, text, size, IMPORT_JSON, NULL, &err), &err);
+    expect_links(read, &run, 3);
+    sound_counts(read);
+    free(text);
+    store_close(read);
+    run_free(&run);
+}
+
+static void links_outlive_their_runs(void **state)
+{
+    struct open_store *f = *state;
+    struct run run;
+    struct error err;
+    struct store_counts removed;
+    save_links(f->store, &run, 2);
+    const struct prune_rule all = {.before_s = INT64_MAX, .runs = true};
+    assert_ok(store_prune(f->store, &all, &removed, &err), &err);
+    assert_int_equal(removed.runs, 1);
+    expect_links(f->store, &run, 2);
+    sound_counts(f->store);
+    run_free(&run);
+}
+
+static void what_cannot_be_a_link_is_not_saved(void **state)
+{
+    struct open_store *f = *state;
+    struct run run;
+    struct error err;
+    save_links(f->store, &run, 1);
+    const struct series series = series_in(&run);
+    struct link bad[9];
+    for (size_t i = 0; i < ARRAY_COUNT(bad); i++)
+        bad[i] = sound_link(2);
+    bad[0].error = 0;
+    bad[1].error = NAN;
+    bad[2].log_ratio = INFINITY;
+    bad[3].pairs = 0;
+    bad[4].kind = VERDICT_BROKEN;
+    text_copy(bad[5].head_code, OBJECT_ID_TEXT, bad[5].base_code);
+    text_copy(bad[6].uid, STORE_UID_TEXT, "short");
+    bad[7].back = 0;
+    bad[8].log_evidence = NAN;
+    for (size_t i = 0; i < ARRAY_COUNT(bad); i++)
+        assert_int_equal(store_save_link(f->store, &series, &bad[i], &err), -1);
+    expect_links(f->store, &run, 1);
+    run_free(&run);
+}
+
+static void hostile_links_of_a_file_are_refused(void **state)
+{
+    struct open_store *f = *state;
+    static const char *const changes[][2] = {
+        {"\"error\":0.00045", "\"error\":0"},
+        {"\"error\":0.00045", "\"error\":null"},
+        {"\"log_ratio\":0.0123456789012345", "\"log_ratio\":1e9"},
+        {"\"pairs\":64", "\"pairs\":-1"},
+        {"\"processes\":2", "\"processes\":70000"},
+        {"\"verdict\":\"slower\"", "\"verdict\":\"broken\""},
+        {"\"kernel\":\"alpha\"", "\"kernel\":\"\""},
+        {"\"problem\":\"64x64x128", "\"problem\":\"64x-4x128"},
+        {"\"back\":1", "\"back\":0"},
+        {"\"run\":\"0000", "\"run\":\"xyz0"},
+    };
+    struct run run;
+    struct error err;
+    size_t size;
+    save_links(f->store, &run, 1);
+    char *text = exported(f->store, &size);
+    char *line = strstr(text, "{\"link\"");
+    assert_non_null(line);
+    for (size_t i = 0; i < ARRAY_COUNT(changes); i++) {
+        struct store *read = scratch_store(scratch_path(&f->arena, f->folder, "h.db"), STORE_WRITE);
+        char *at = strstr(line, changes[i][0]);
+        assert_non_null(at);
+        char *changed =
+            xprintf("%.*s%s%s", (int)(at - line), line, changes[i][1], at + strlen(changes[i][0]));
+        assert_int_equal(import_text(read, changed, strlen(changed), IMPORT_JSON, NULL, &err), -1);
+        assert_non_null(strstr(err.text, "file:1: "));
+        free(changed);
+        store_close(read);
+    }
+    free(text);
+    run_free(&run);
+}
+
+static void hostile_links_of_a_store_are_refused(void **state)
+{
+    struct open_store *f = *state;
+    struct run run;
+    struct error err;
+    struct arena arena = {0};
+    struct link *links;
+    size_t count;
+    save_links(f->store, &run, 1);
+    run_sql(f->path, "UPDATE links SET uid = 'ZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZ'");
+    const struct series series = series_in(&run);
+    assert_int_equal(store_links(&links, &count, f->store, &series, &arena, &err), -1);
+    assert_non_null(strstr(err.text, "damaged, a link"));
+    arena_free(&arena);
+    run_free(&run);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_store_set_up, open_store_tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(links_come_back_through_merging_and_json), TEST(links_outlive_their_runs),
+        TEST(what_cannot_be_a_link_is_not_saved),       TEST(hostile_links_of_a_file_are_refused),
+        TEST(hostile_links_of_a_store_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
