@@ -136,32 +136,6 @@ static int stored_duet(bool *found, struct result *out, struct search *s, size_t
     return 0;
 }
 
-// Mean log ratio of the pairs, per process and then over processes. False: no usable pairs.
-static bool ratio_of(double *mean, double *se, const struct result *r, struct arena *arena)
-{
-    enum { PROCESSES = 32 };
-    size_t most = r->base.count < r->head.count ? r->base.count : r->head.count;
-    struct gate_pair *pairs = arena_alloc(arena, most * sizeof(*pairs));
-    double *work = arena_alloc(arena, most * sizeof(*work));
-    double means[PROCESSES], errors[PROCESSES];
-    size_t count = gate_pairs(pairs, &r->base, &r->head, arena), groups = 0;
-    for (size_t first = 0, end; first < count && groups < PROCESSES; first = end) {
-        for (end = first; end < count && pairs[end].process == pairs[first].process; end++)
-            work[end - first] = pairs[end].log_ratio;
-        struct robust_mean m = robust_mean(work, end - first);
-        if (!isfinite(m.se))
-            continue;
-        means[groups] = m.mean;
-        errors[groups++] = fmax(m.se, 1e-5);
-    }
-    if (groups == 0)
-        return false;
-    struct pooled pooled = pool_random_effects(means, errors, groups);
-    *mean = pooled.mean;
-    *se = pooled.se;
-    return true;
-}
-
 struct duet {
     bool usable;
     double mean, se;
@@ -191,7 +165,8 @@ static int play(struct duet *out, struct search *s, size_t i, struct error *err)
     if (!found) {
         if (build(&good, s, 0, err) || build(&head, s, i, err))
             return -1;
-        const struct comparison what = {good, head, s->device, s->kernel, &s->problem};
+        const struct compared series = {s->device, s->kernel, &s->problem};
+        const struct comparison what = {good, head, &series, 1};
         if (pipeline_compare(&run, s->context, &what, err))
             goto done;
         r = &run.results[0];
@@ -202,8 +177,8 @@ static int play(struct duet *out, struct search *s, size_t i, struct error *err)
                   measurement_state_name(r->base.state));
         goto done;
     }
-    out->usable =
-        r->head.state == MEASURED_OK && ratio_of(&out->mean, &out->se, r, &s->context->arena);
+    out->usable = r->head.state == MEASURED_OK &&
+                  gate_ratio(&out->mean, &out->se, &r->base, &r->head, &s->context->arena);
     say(s, i, out, r);
     status = 0;
 done:

@@ -8,11 +8,12 @@
 // Policy and commits are opened by context.c and the command; builds and kernel lists are built.c;
 // the series that follow from them plan.c; how a run begins and ends run_frame.c; the bench child
 // measuring.c, a plain run's series in it solo_measure.c, a gate's many series in it gate_measure.c
-// and duets.c; predictions, history and verdicts judge.c, the one line of the run conclude.c, and
-// what the change itself says that it accepts accepting.c. History is read without this run, so a
-// run never judges itself. Each result is stored as soon as it is measured: a run that is killed
-// goes on where it was, and measures nothing twice. Reports are written by the command, from the
-// same struct run that the store gives back.
+// and duets.c; predictions, history and verdicts judge.c, the one line of the run conclude.c, what
+// the change itself says that it accepts accepting.c, and a plain run's new codes beside those
+// before them pipeline_link.c. History is read without this run, so a run never judges itself. Each
+// result is stored as soon as it is measured: a run that is killed goes on where it was, and
+// measures nothing twice. Reports are written by the command, from the same struct run that the
+// store gives back.
 #include "ci/gate/pipeline.h"
 #include "ci/gate/accepting.h"
 #include "ci/gate/built.h"
@@ -106,7 +107,8 @@ int pipeline_measure(struct run *run, struct context *context, const struct comm
         judge_predict(run, &plan, context, err) || judge_history(run, &plan, context, err))
         goto done;
     judge_run(run, &plan);
-    status = run_leave(run, context, &built, err);
+    measuring_end(&measuring); // the comparisons have the device to themselves
+    status = pipeline_link(run, context, &built, err) ? -1 : run_leave(run, context, &built, err);
 done:
     measuring_end(&measuring);
     return status;

@@ -11,13 +11,19 @@
 int pipeline_gate(struct run *run, struct context *context, const struct commit *base,
                   const struct commit *head, struct error *err);
 
-// One commit alone, against the history of each series. `again`: measure even what is known.
+// One commit alone, against the history of each series; a new code is linked with those before it
+// (linking.h). `again`: measure even what is known.
 int pipeline_measure(struct run *run, struct context *context, const struct commit *head,
                      bool again, struct error *err);
 
-// One series of two commits side by side, as one step of a bisection: the result is
-// run->results[0], saved as a run of its own. A head that cannot be measured is data.
+// Series of two commits side by side, as a step of a bisection or as links: the results, in the
+// order of the series, saved as a run of its own. A head that cannot be measured is data.
 int pipeline_compare(struct run *run, struct context *context, const struct comparison *what,
                      struct error *err);
+
+// Links the new codes of a plain run, whose results are there, with those before them. Each
+// comparison is a run of its own; what was linked before an interruption is not measured again.
+int pipeline_link(struct run *run, struct context *context, const struct built *head,
+                  struct error *err);
 
 #endif

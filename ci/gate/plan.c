@@ -249,25 +249,35 @@ int task_known_to_fail(struct task_failure *out, const struct task *task, struct
     return 0;
 }
 
+static int plan_compared(struct task *task, struct result *r, struct context *context,
+                         const struct comparison *what, const struct compared *series,
+                         struct error *err)
+{
+    const char *kind = series->device->policy->kind;
+    *task =
+        (struct task){.result = r,
+                      .rule = policy_rule(&context->policy, series->kernel, series->device->policy),
+                      .device = series->device,
+                      .base = built_find(what->base, series->kernel, kind),
+                      .head = built_find(what->head, series->kernel, kind)};
+    if (!task->rule || !task->base)
+        return error_set(err, "%s: %s", series->kernel,
+                         task->rule ? "the commit it is compared with has no such kernel"
+                                    : "no section of the policy names this kernel");
+    r->problem = *series->problem;
+    task_fill(task, context, what->base, what->head);
+    return 0;
+}
+
 int plan_comparison(struct plan *plan, struct run *run, struct context *context,
                     const struct comparison *what, struct error *err)
 {
-    const char *kind = what->device->policy->kind;
-    struct task *task = arena_alloc(&run->arena, sizeof(*task));
-    struct result *r = arena_alloc(&run->arena, sizeof(*r));
-    *task = (struct task){.result = r,
-                          .rule = policy_rule(&context->policy, what->kernel, what->device->policy),
-                          .device = what->device,
-                          .base = built_find(what->base, what->kernel, kind),
-                          .head = built_find(what->head, what->kernel, kind)};
-    if (!task->rule || !task->base)
-        return error_set(err, "%s: %s", what->kernel,
-                         task->rule ? "the commit it is compared with has no such kernel"
-                                    : "no section of the policy names this kernel");
-    r->problem = *what->problem;
-    task_fill(task, context, what->base, what->head);
-    *plan = (struct plan){.tasks = task, .count = 1};
-    run->results = r;
-    run->count = 1;
+    plan->tasks = arena_alloc(&run->arena, what->count * sizeof(*plan->tasks));
+    plan->count = run->count = what->count;
+    run->results = arena_alloc(&run->arena, what->count * sizeof(*run->results));
+    for (size_t i = 0; i < what->count; i++) {
+        if (plan_compared(&plan->tasks[i], &run->results[i], context, what, &what->series[i], err))
+            return -1;
+    }
     return 0;
 }

@@ -48,14 +48,18 @@ struct task_failure {
 int task_known_to_fail(struct task_failure *out, const struct task *task, struct run *run,
                        struct context *context, struct error *err);
 
-// What a step of a bisection compares: one series of two commits.
-struct comparison {
-    const struct built *base, *head;
+// What a step of a bisection compares, or a link: series of two commits.
+struct compared {
     const struct context_device *device;
     const char *kernel;
     const struct problem *problem;
 };
-// A plan of that one task; its result becomes run->results[0].
+struct comparison {
+    const struct built *base, *head;
+    const struct compared *series;
+    size_t count; // at least 1
+};
+// A plan of them; their results become run->results, in the same order.
 int plan_comparison(struct plan *out, struct run *run, struct context *context,
                     const struct comparison *what, struct error *err);
 

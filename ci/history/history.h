@@ -10,6 +10,7 @@
 #define PLUMB_CI_HISTORY_H
 
 #include "baselines/kept/judgement.h"
+#include "ci/history/history_links.h"
 #include "model/history/attribution.h"
 #include "model/history/changepoint.h"
 #include "model/history/creep.h"
@@ -54,6 +55,7 @@ struct series_history {
     size_t change_count;
     struct history_break *breaks;
     size_t break_count;
+    struct linked_history linked; // side by side; empty without links
     const char *replaced_by;      // uuid of the device that took this one's place; NULL: none
     const struct epoch *epoch;    // the last that covers it; NULL: the beginning counts as accepted
     size_t since;                 // index of the first point of the accepted state

@@ -53,6 +53,26 @@ static void table_change(const struct history_change *c)
     free(what);
 }
 
+static void table_linked(const struct linked_change *c)
+{
+    char date[16];
+    printf("  %s  %-10.10s %+8.2f %%  (%+.2f .. %+.2f)  evidence %.1f  side by side with %.10s%s\n",
+           date_of(date, c->at.time_s), c->at.id, percent(c->size), percent(c->low),
+           percent(c->high), c->evidence, c->base.id,
+           c->misfit ? "  does not fit its loops: measure it again" : "");
+}
+
+// Found side by side too, and said there.
+static bool is_linked(const struct series_history *s, const struct history_change *c)
+{
+    for (size_t i = 0; i < s->linked.change_count; i++) {
+        const char *commit = s->linked.changes[i].at.id;
+        if (strcmp(commit, c->at.id) == 0 || (c->held && strstr(c->held, commit)))
+            return true;
+    }
+    return false;
+}
+
 static void table_now(const struct series_history *s)
 {
     const struct creep *creep = &s->creep;
@@ -79,13 +99,18 @@ static void table_break(const struct history_break *b)
 static void table_series(const struct series_history *s)
 {
     char problem[PROBLEM_TEXT];
+    size_t listed = s->linked.change_count;
+    for (size_t i = 0; i < s->change_count; i++)
+        listed += !is_linked(s, &s->changes[i]);
     problem_format(problem, &s->series->problem);
     char *kernel = safe(s->series->kernel), *device = safe(s->series->device_name);
     printf("%s %s on %s: %zu %s, noise %.2f %%, %s%s: %zu %s%s\n", kernel, problem, device,
            s->stored.count, plural(s->stored.count, "point", "points"), 100 * s->sigma,
            s->against_model ? "actual / predicted" : "time",
-           s->common_mode ? " less the controls" : "", s->change_count,
-           plural(s->change_count, "change", "changes"), s->drift ? ", the level drifts" : "");
+           s->common_mode ? " less the controls" : "", listed, plural(listed, "change", "changes"),
+           s->drift ? ", the level drifts" : "");
+    for (size_t i = 0; i < s->linked.change_count; i++)
+        table_linked(&s->linked.changes[i]);
     size_t b = 0;
     for (size_t i = 0; i <= s->change_count; i++) {
         for (; b < s->break_count &&
@@ -93,7 +118,7 @@ static void table_series(const struct series_history *s)
              b++) {
             table_break(&s->breaks[b]);
         }
-        if (i < s->change_count)
+        if (i < s->change_count && !is_linked(s, &s->changes[i]))
             table_change(&s->changes[i]);
     }
     table_now(s);
@@ -111,7 +136,8 @@ void history_print_table(const struct history_set *set)
     size_t quiet = 0;
     for (size_t i = 0; i < set->count; i++) {
         const struct series_history *s = &set->series[i];
-        if (set->count > 1 && s->change_count == 0 && s->break_count == 0 && !s->creep.moved)
+        if (set->count > 1 && s->change_count == 0 && s->linked.change_count == 0 &&
+            s->break_count == 0 && !s->creep.moved)
             quiet++;
         else
             table_series(s);
@@ -162,8 +188,22 @@ static void csv_start(const struct series_history *s, const char *kind, const ch
     putchar(',');
 }
 
+static void csv_linked(const struct series_history *s, const struct linked_change *c)
+{
+    csv_start(s, "linked", c->at.id, c->at.time_s);
+    printf("%s,%s,1,", c->base.id, c->at.id);
+    number(c->size, ',');
+    number(c->low, ',');
+    number(c->high, ',');
+    number(c->evidence, ',');
+    cell("kernel", ',');
+    cell(c->misfit ? "does not fit its loops" : "", '\n');
+}
+
 static void csv_series(const struct series_history *s)
 {
+    for (size_t i = 0; i < s->linked.change_count; i++)
+        csv_linked(s, &s->linked.changes[i]);
     for (size_t i = 0; i < s->change_count; i++) {
         const struct history_change *c = &s->changes[i];
         csv_start(s, c->newest ? "alarm" : "change", c->at.id, c->at.time_s);
@@ -232,6 +272,41 @@ static void json_change(struct json *json, const struct history_change *c)
     json_end(json, '}');
 }
 
+static void json_linked(struct json *json, const struct linked_history *linked)
+{
+    json_begin(json, "linked", '{');
+    json_integer(json, "links", (int64_t)linked->links);
+    json_integer(json, "loops", (int64_t)linked->loops);
+    json_number(json, "misclosure", linked->misclosure);
+    json_begin(json, "changes", '[');
+    for (size_t i = 0; i < linked->change_count; i++) {
+        const struct linked_change *c = &linked->changes[i];
+        json_begin(json, NULL, '{');
+        json_commit(json, "commit", &c->at);
+        json_commit(json, "base", &c->base);
+        json_number(json, "log_ratio", c->size);
+        json_number(json, "low", c->low);
+        json_number(json, "high", c->high);
+        json_number(json, "evidence", c->evidence);
+        json_bool(json, "fits", !c->misfit);
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+    json_begin(json, "levels", '[');
+    for (size_t i = 0; i < linked->level_count; i++) {
+        const struct linked_level *l = &linked->levels[i];
+        json_begin(json, NULL, '{');
+        json_commit(json, "commit", &l->at);
+        json_integer(json, "mark", (int64_t)l->mark);
+        json_number(json, "level", l->level);
+        json_number(json, "low", l->low);
+        json_number(json, "high", l->high);
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+    json_end(json, '}');
+}
+
 static void json_now(struct json *json, const struct series_history *s)
 {
     json_begin(json, "now", '{');
@@ -277,6 +352,7 @@ static void json_series(struct json *json, const struct series_history *s)
         json_end(json, '}');
     }
     json_end(json, ']');
+    json_linked(json, &s->linked);
     json_now(json, s);
     json_end(json, '}');
 }

@@ -20,6 +20,7 @@
 //     [library "GLOB"]   skip = BOOL (libraries of these file names are neither listed nor loaded)
 //     [measure]          samples = N   timeout = SECONDS   model = NAME   seed = N
 //                        bias = FILE   (of `plumb accuracy --fit`; from the repository's directory)
+//     [history]          link = on|off (ci/gate/linking.h)
 #ifndef PLUMB_POLICY_H
 #define PLUMB_POLICY_H
 
@@ -92,6 +93,7 @@ struct policy {
     const char *model; // used for predictions
     const char *bias;  // file of the model's calibrated biases, or NULL
     uint64_t seed;
+    const char *link;       // "on" or "off": `plumb run` links new codes; NULL: on CUDA devices
     const char *commit_url; // of a commit, its id in place of %s or behind; or NULL
     const char *site_url;   // where the nightly site is published, or NULL
     struct arena arena;     // owns everything above

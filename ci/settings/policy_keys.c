@@ -114,6 +114,8 @@ static const struct key {
     {"measure", "model", OWN_POLICY, TYPE_TEXT, AT(policy, model), 0, 0, {0}},
     {"measure", "bias", OWN_POLICY, TYPE_TEXT, AT(policy, bias), 0, 0, {0}},
     {"measure", "seed", OWN_POLICY, TYPE_SEED, AT(policy, seed), 0, 0, {0}},
+    {"history", "", OWN_NOTHING, TYPE_HEADER, 0, 0, 0, {0}},
+    {"history", "link", OWN_POLICY, TYPE_WORD, AT(policy, link), 0, 0, {"off", "on"}},
     {"report", "", OWN_NOTHING, TYPE_HEADER, 0, 0, 0, {0}},
     {"report", "commit-url", OWN_POLICY, TYPE_URL, AT(policy, commit_url), 0, 0, {0}},
     {"report", "site-url", OWN_POLICY, TYPE_URL, AT(policy, site_url), 0, 0, {0}},

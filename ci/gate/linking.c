@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which links a new code gets: with the code before it, and with the codes 8 and 64 before it, so
+// that errors of many short links do not add up (model/history/levels.c).
+//
+// The code before is looked for along first parents, among commits whose build the store knows: a
+// commit that was never measured is passed over, and so is a code that did not work in this series.
+#include "ci/gate/linking.h"
+
+#include "baselines/link.h"
+#include "model/gate/gate.h"
+
+#include <string.h>
+
+// A history is looked through so far. More codes than the farthest mark seldom take so many.
+enum { COMMITS_MOST = 1024 };
+static const uint32_t marks[] = {1, 8, 64};
+
+struct walker { // one series on its way back
+    const struct result *result;
+    char code[OBJECT_ID_TEXT]; // the one seen last
+    uint32_t back;             // codes so far
+    bool over;
+};
+
+static bool wanted(const struct result *r, const struct context *context)
+{
+    const struct context_device *device = &context->devices[r->device];
+    const char *link = context->policy.link;
+    const bool on = link ? strcmp(link, "on") == 0 : strcmp(device->policy->kind, "cuda") == 0;
+    return on && !device->away && !r->control && r->head.state == MEASURED_OK && r->head_code[0];
+}
+
+static struct series series_of(const struct result *r, const struct context *context)
+{
+    return (struct series){r->kernel, &r->problem, context->devices[r->device].unit.uuid};
+}
+
+// This code worked in this series.
+static int works(bool *out, const struct walker *w, const char *code, struct context *context,
+                 struct error *err)
+{
+    struct measurement m;
+    struct arena arena = {0};
+    const struct series series = series_of(w->result, context);
+    const struct measured_how any = {0};
+    const int status =
+        store_find_measurement(&m, out, context->store, &series, code, &any, &arena, err);
+    *out = status == 0 && *out && m.state == MEASURED_OK;
+    arena_free(&arena);
+    return status;
+}
+
+static int linked(bool *out, const struct walker *w, const char *code, const struct commit *base,
+                  const struct commit *head, struct context *context, struct error *err)
+{
+    struct link *links;
+    struct arena arena = {0};
+    size_t count = 0;
+    const struct series series = series_of(w->result, context);
+    const int status = store_links(&links, &count, context->store, &series, &arena, err);
+    *out = false;
+    for (size_t i = 0; status == 0 && i < count; i++)
+        *out |= !strcmp(links[i].base_code, code) &&
+                !strcmp(links[i].head_code, w->result->head_code) &&
+                !strcmp(links[i].base.id, base->id) && !strcmp(links[i].head.id, head->id);
+    arena_free(&arena);
+    return status;
+}
+
+static void add(struct linking *l, struct run *run, const struct commit *base, uint32_t back,
+                size_t series)
+{
+    struct linking_group *g = NULL;
+    for (size_t i = 0; i < l->count && !g; i++) {
+        if (l->groups[i].back == back && strcmp(l->groups[i].base.id, base->id) == 0)
+            g = &l->groups[i];
+    }
+    if (!g) {
+        struct linking_group *grown = arena_alloc(&run->arena, (l->count + 1) * sizeof(*l->groups));
+        if (l->count)
+            memcpy(grown, l->groups, l->count * sizeof(*grown));
+        l->groups = grown;
+        g = &l->groups[l->count++];
+        *g = (struct linking_group){.base = *base, .back = back};
+        g->series = arena_alloc(&run->arena, run->count * sizeof(*g->series));
+    }
+    g->series[g->count++] = series;
+}
+
+// One commit further back, of which the store knows the build.
+static int step(struct linking *l, struct walker *w, struct run *run, const struct commit *base,
+                const struct build_record *build, struct context *context, struct error *err)
+{
+    const char *code = NULL;
+    bool ok = false, known = false, mark = false;
+    for (size_t i = 0; i < build->count && !code; i++) {
+        if (strcmp(build->kernels[i].name, w->result->kernel) == 0)
+            code = build->kernels[i].code;
+    }
+    if (!code || (w->back && strcmp(code, w->code) == 0))
+        return 0;
+    if (works(&ok, w, code, context, err))
+        return -1;
+    if (!ok)
+        return 0;
+    w->over = strcmp(code, w->code) == 0; // the head's: it is no new one
+    if (w->over)
+        return 0;
+    text_copy(w->code, sizeof(w->code), code);
+    w->back++;
+    w->over = w->back == marks[ARRAY_COUNT(marks) - 1];
+    for (size_t i = 0; i < ARRAY_COUNT(marks); i++)
+        mark |= w->back == marks[i];
+    if (!mark || strcmp(code, w->result->head_code) == 0)
+        return 0;
+    if (linked(&known, w, code, base, &run->head, context, err))
+        return -1;
+    if (!known)
+        add(l, run, base, w->back, (size_t)(w->result - run->results));
+    return 0;
+}
+
+int linking_plan(struct linking *out, struct run *run, struct context *context, struct error *err)
+{
+    struct linking plan = {0};
+    struct walker *walkers = arena_alloc(&run->arena, (run->count + 1) * sizeof(*walkers));
+    struct commit at = run->head;
+    size_t count = 0, left;
+    for (size_t i = 0; i < run->count; i++) {
+        const struct result *r = &run->results[i];
+        if (!wanted(r, context))
+            continue;
+        walkers[count].result = r;
+        text_copy(walkers[count++].code, OBJECT_ID_TEXT, r->head_code);
+    }
+    left = count;
+    for (size_t n = 0; left && n < COMMITS_MOST && at.parent[0]; n++) {
+        struct build_record build;
+        struct error edge; // of a shallow clone: there the history begins
+        bool found = false;
+        if (repository_parent(&at, context->repository, &at, &run->arena, &edge))
+            break;
+        if (store_find_commit_build(&build, &found, context->store, &at, built_recipe(context),
+                                    &run->arena, err))
+            return -1;
+        left = 0;
+        for (size_t i = 0; i < count; i++) {
+            if (found && !walkers[i].over &&
+                step(&plan, &walkers[i], run, &at, &build, context, err))
+                return -1;
+            left += !walkers[i].over;
+        }
+    }
+    *out = plan;
+    return 0;
+}
+
+static bool judged(const struct result *r)
+{
+    return r->verdict.pairs && r->base.state == MEASURED_OK && r->head.state == MEASURED_OK &&
+           (r->verdict.kind == VERDICT_SAME || r->verdict.kind == VERDICT_SLOWER ||
+            r->verdict.kind == VERDICT_FASTER || r->verdict.kind == VERDICT_UNDECIDED);
+}
+
+int linking_save(struct context *context, const struct run *compared, uint32_t back,
+                 struct error *err)
+{
+    struct arena arena = {0};
+    int status = 0;
+    for (size_t i = 0; status == 0 && i < compared->count; i++) {
+        const struct result *r = &compared->results[i];
+        const struct series series = series_of(r, context);
+        struct link link = {.base = compared->base,
+                            .head = compared->head,
+                            .tool_version = compared->tool_version,
+                            .made_s = compared->finished_s,
+                            .back = back,
+                            .kind = r->verdict.kind,
+                            .log_evidence = r->verdict.log_evidence,
+                            .pairs = r->verdict.pairs,
+                            .processes = r->verdict.processes};
+        text_copy(link.base_code, sizeof(link.base_code), r->base_code);
+        text_copy(link.head_code, sizeof(link.head_code), r->head_code);
+        if (!judged(r) || !gate_ratio(&link.log_ratio, &link.error, &r->base, &r->head, &arena))
+            continue;
+        status = store_run_uid(link.uid, context->store, compared->id, err);
+        if (status == 0)
+            status = store_save_link(context->store, &series, &link, err);
+    }
+    arena_free(&arena);
+    return status;
+}

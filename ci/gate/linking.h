@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Links of a new code with those before it: which comparisons a plain run owes the history of its
+// series, and what is kept of them. The comparing itself is pipeline.c's, by the gate's rule.
+#ifndef PLUMB_LINKING_H
+#define PLUMB_LINKING_H
+
+#include "ci/gate/built.h"
+
+// Series whose code at the head follows, or follows by so many codes, what `base` has.
+struct linking_group {
+    struct commit base;
+    uint32_t back;  // codes; 1: the one before
+    size_t *series; // results of the run
+    size_t count;
+};
+struct linking {
+    struct linking_group *groups;
+    size_t count;
+};
+
+// Looks along the first parents of the run's head for codes that were measured. Only series whose
+// code is another than the last one's are linked, and none twice between the same commits. Lives in
+// the run's arena.
+int linking_plan(struct linking *out, struct run *run, struct context *context, struct error *err);
+// Keeps what a comparison says as links. What has no pairs gives none.
+int linking_save(struct context *context, const struct run *compared, uint32_t back,
+                 struct error *err);
+
+#endif

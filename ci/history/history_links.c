@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A series levelled from the links in the store. A change is a link with the code before that the
+// gate's rule called slower or faster; its size is the difference of the two levels, so that marks
+// count too, and its interval knows what the loops of links do not add up to.
+#include "ci/history/history_links.h"
+
+#include "model/history/levels.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CONFIDENCE 0.95
+
+struct node { // a code, and where it was first met
+    const char *code;
+    const struct commit *at;
+    size_t order; // of meeting it
+};
+
+static int by_code(const void *a, const void *b)
+{
+    const struct node *x = a, *y = b;
+    const int code = strcmp(x->code, y->code);
+    return code ? code : (x->order > y->order) - (x->order < y->order);
+}
+
+static int by_order(const void *a, const void *b)
+{
+    const struct node *x = a, *y = b;
+    return (x->order > y->order) - (x->order < y->order);
+}
+
+// Each code once, in the order in which the links name them; `nodes` has room for two per link.
+static size_t number_codes(struct node *nodes, const struct link *links, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        nodes[2 * i] = (struct node){links[i].base_code, &links[i].base, 2 * i};
+        nodes[2 * i + 1] = (struct node){links[i].head_code, &links[i].head, 2 * i + 1};
+    }
+    qsort(nodes, 2 * count, sizeof(*nodes), by_code);
+    for (size_t i = 0; i < 2 * count; i++) {
+        if (kept == 0 || strcmp(nodes[kept - 1].code, nodes[i].code) != 0)
+            nodes[kept++] = nodes[i];
+    }
+    qsort(nodes, kept, sizeof(*nodes), by_order);
+    for (size_t i = 0; i < kept; i++)
+        nodes[i].order = i;
+    qsort(nodes, kept, sizeof(*nodes), by_code);
+    return kept;
+}
+
+static size_t number_of(const struct node *nodes, size_t count, const char *code)
+{
+    size_t low = 0, high = count;
+    while (high - low > 1) {
+        const size_t middle = (low + high) / 2;
+        *(strcmp(nodes[middle].code, code) <= 0 ? &low : &high) = middle;
+    }
+    return nodes[low].order;
+}
+
+static struct history_commit place(const struct commit *commit)
+{
+    struct history_commit at = {.time_s = commit->time_s};
+    text_copy(at.id, sizeof(at.id), commit->id);
+    return at;
+}
+
+static void take_changes(struct linked_history *out, const struct levels *levels,
+                         const struct node *nodes, const struct link *links, size_t count)
+{
+    const double reach = levels_reach(levels, CONFIDENCE);
+    for (size_t i = 0; i < count; i++) {
+        const struct link *l = &links[i];
+        struct linked_change *c = &out->changes[out->change_count];
+        double error;
+        if (l->back != 1 || (l->kind != VERDICT_SLOWER && l->kind != VERDICT_FASTER))
+            continue;
+        *c = (struct linked_change){.at = place(&l->head),
+                                    .base = place(&l->base),
+                                    .evidence = l->log_evidence,
+                                    .misfit = levels->fit[i] != LINK_FITS};
+        levels_between(&c->size, &error, levels, number_of(nodes, out->level_count, l->base_code),
+                       number_of(nodes, out->level_count, l->head_code));
+        c->low = c->size - reach * error;
+        c->high = c->size + reach * error;
+        out->change_count++;
+    }
+}
+
+static void take_levels(struct linked_history *out, const struct levels *levels,
+                        const struct node *nodes)
+{
+    const double reach = levels_reach(levels, CONFIDENCE);
+    double *errors = xcalloc(levels->codes, sizeof(*errors));
+    levels_errors(errors, levels);
+    for (size_t i = 0; i < out->level_count; i++) {
+        const size_t n = nodes[i].order;
+        out->levels[n] = (struct linked_level){.at = place(nodes[i].at),
+                                               .level = levels->level[n],
+                                               .low = levels->level[n] - reach * errors[n],
+                                               .high = levels->level[n] + reach * errors[n],
+                                               .mark = levels->mark[n]};
+    }
+    free(errors);
+}
+
+int history_links(struct linked_history *out, struct store *store, const struct series *series,
+                  struct arena *arena, struct error *err)
+{
+    struct linked_history found = {0};
+    struct link *links;
+    size_t count;
+    if (store_links(&links, &count, store, series, arena, err))
+        return -1;
+    if (count == 0) {
+        *out = found;
+        return 0;
+    }
+    struct levels *levels = levels_new();
+    struct node *nodes = arena_alloc(arena, 2 * count * sizeof(*nodes));
+    found.links = count;
+    found.level_count = number_codes(nodes, links, count);
+    for (size_t i = 0; i < count; i++)
+        levels_add(levels,
+                   &(struct level_link){number_of(nodes, found.level_count, links[i].base_code),
+                                        number_of(nodes, found.level_count, links[i].head_code),
+                                        links[i].log_ratio, links[i].error});
+    const int status = levels_close(levels, &levels_prior, err);
+    if (status == 0) {
+        found.changes = arena_alloc(arena, count * sizeof(*found.changes));
+        found.levels = arena_alloc(arena, found.level_count * sizeof(*found.levels));
+        found.loops = levels->loops;
+        found.misclosure = levels->misclosure;
+        take_changes(&found, levels, nodes, links, count);
+        take_levels(&found, levels, nodes);
+        *out = found;
+    }
+    levels_free(levels);
+    return status;
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What links say of a series: the commits at which its code got slower or faster, measured side by
+// side, and the level of every code. Nothing here is guessed from absolute times, and what was
+// found stays found: links are never changed.
+#ifndef PLUMB_HISTORY_LINKS_H
+#define PLUMB_HISTORY_LINKS_H
+
+#include "baselines/kept/judgement.h"
+#include "baselines/link.h"
+
+// A code that the gate's rule calls slower or faster than the one before it.
+struct linked_change {
+    struct history_commit at, base; // the commit with the new code, and the one it was held against
+    double size, low, high;         // log ratio by all links, with its 95 % interval
+    double evidence;                // of the link itself, nats
+    bool misfit;                    // the link does not fit the others: it should be measured again
+};
+struct linked_level { // of a code, where it came first
+    struct history_commit at;
+    double level, low, high; // log time against the first code that is linked with it
+    size_t mark;             // index of that code's level
+};
+struct linked_history {
+    struct linked_change *changes; // in order of their commits
+    size_t change_count;
+    struct linked_level *levels;
+    size_t level_count;
+    size_t links, loops;
+    double misclosure; // SD of what a link's pairs cannot see, log ratio
+};
+// In the arena. A series without links has nothing.
+int history_links(struct linked_history *out, struct store *store, const struct series *series,
+                  struct arena *arena, struct error *err);
+
+#endif

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A backfill of a real history on the host device, one point per code: links name the commit of
+// each step, though the points are too few for anything else to say so, and stay when more comes.
+#include "baselines/link.h"
+#include "tests/helpers/helper_plumb.h"
+#include "tests/helpers/helper_repo.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct helper_repo repo;
+static struct plumb_outcome outcome;
+static char linked_policy[320], plain_policy[320];
+
+static int set_up(void **state)
+{
+    (void)state;
+    helper_repo_create(&repo);
+    snprintf(linked_policy, sizeof(linked_policy), "%s/linked.cfg", repo.directory);
+    snprintf(plain_policy, sizeof(plain_policy), "%s/plain.cfg", repo.directory);
+    helper_repo_policy(linked_policy, "\tproblem = 96x64x128:fp32\n",
+                       "\tmargin = 4%\n[gate]\n\tseconds = 60\n\tprocesses = 2\n"
+                       "\tmax-pairs = 400\n[measure]\n\tsamples = 12\n\ttimeout = 20\n"
+                       "[history]\n\tlink = on\n");
+    helper_repo_policy(plain_policy, "\tproblem = 96x64x128:fp32\n",
+                       "\tmargin = 4%\n[measure]\n\tsamples = 12\n\ttimeout = 20\n");
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    helper_repo_remove(&repo);
+    return 0;
+}
+
+static void run(const char *policy, const char *store, enum helper_commit from,
+                enum helper_commit to)
+{
+    char range[2 * OBJECT_ID_TEXT + 2];
+    snprintf(range, sizeof(range), "%s..%s", repo.ids[from], repo.ids[to]);
+    const char *argv[] = {"run", range, "--first-parent", "--policy", policy, "--store",
+                          store, NULL};
+    plumb_run(&outcome, repo.directory, argv, 0);
+    print_message("%d in %.1f s\n", outcome.code, outcome.wall_s);
+}
+
+static void history(const char *store, const char *format)
+{
+    const char *argv[] = {"history", "--store",  store,  "--kernel",
+                          "simple",  "--format", format, NULL};
+    plumb_run(&outcome, repo.directory, argv, 0);
+}
+
+// Links of a kernel; those of the last call stay until the next.
+static size_t links_of(const struct link **out, const char *path, const char *kernel)
+{
+    static struct arena arena;
+    char file[400];
+    struct store *store;
+    struct error err;
+    struct series_entry *series;
+    struct link *links = NULL;
+    size_t count, found = 0;
+    arena_free(&arena);
+    snprintf(file, sizeof(file), "%s/%s", repo.directory, path);
+    assert_int_equal(store_open(&store, file, STORE_READ, &err), 0);
+    assert_int_equal(store_list_series(&series, &count, store, &arena, &err), 0);
+    for (size_t i = 0; i < count; i++) {
+        const struct series one = {series[i].kernel, &series[i].problem, series[i].device_uuid};
+        if (strcmp(series[i].kernel, kernel) == 0)
+            assert_int_equal(store_links(&links, &found, store, &one, &arena, &err), 0);
+    }
+    store_close(store);
+    *out = links;
+    return found;
+}
+
+static void history_names_the_commit_of_each_step_after_one_point_per_code(void **state)
+{
+    (void)state;
+    const struct link *links;
+    char line[128];
+    // COMMENT and RENAME have one code, and MERGE changes nothing that the build reads.
+    run(linked_policy, "a.db", REPO_COMMENT, REPO_SLOWER);
+    assert_int_equal(links_of(&links, "a.db", "simple"), 1);
+    assert_int_equal(links_of(&links, "a.db", "blocked"), 0);
+    history("a.db", "table");
+    snprintf(line, sizeof(line), "%.10s", repo.ids[REPO_SLOWER]);
+    plumb_said(&outcome, 0, line);
+    snprintf(line, sizeof(line), "side by side with %.10s", repo.ids[REPO_RENAME]);
+    plumb_said(&outcome, 0, line);
+    plumb_said(&outcome, 0, ": 1 change");
+}
+
+static void what_was_found_stays_when_more_comes(void **state)
+{
+    (void)state;
+    const struct link *links;
+    char line[128];
+    run(linked_policy, "a.db", REPO_COMMENT, REPO_REVERT);
+    assert_int_equal(links_of(&links, "a.db", "simple"), 2);
+    assert_int_equal(links[0].kind, VERDICT_SLOWER);
+    assert_int_equal(links[1].kind, VERDICT_FASTER);
+    assert_string_equal(links[0].head.id, repo.ids[REPO_SLOWER]);
+    assert_string_equal(links[1].head.id, repo.ids[REPO_REVERT]);
+    assert_true(links[0].error > 0 && links[0].pairs > 0 && links[0].log_ratio > 0.04);
+    history("a.db", "csv");
+    snprintf(line, sizeof(line), "linked,%s", repo.ids[REPO_SLOWER]);
+    plumb_said(&outcome, 0, line);
+    snprintf(line, sizeof(line), "linked,%s", repo.ids[REPO_REVERT]);
+    plumb_said(&outcome, 0, line);
+    history("a.db", "json");
+    plumb_said(&outcome, 0, "\"links\":2");
+}
+
+static void what_is_linked_is_not_linked_again(void **state)
+{
+    (void)state;
+    const struct link *links;
+    run(linked_policy, "a.db", REPO_COMMENT, REPO_REVERT);
+    plumb_said(&outcome, outcome.code, "nothing to do");
+    assert_int_equal(links_of(&links, "a.db", "simple"), 2);
+}
+
+static void hosts_link_only_when_the_policy_says_so(void **state)
+{
+    (void)state;
+    const struct link *links;
+    run(plain_policy, "b.db", REPO_COMMENT, REPO_SLOWER);
+    assert_int_equal(links_of(&links, "b.db", "simple"), 0);
+    history("b.db", "table");
+    plumb_said(&outcome, 0, ": 0 changes");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(history_names_the_commit_of_each_step_after_one_point_per_code),
+        cmocka_unit_test(what_was_found_stays_when_more_comes),
+        cmocka_unit_test(what_is_linked_is_not_linked_again),
+        cmocka_unit_test(hosts_link_only_when_the_policy_says_so),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
