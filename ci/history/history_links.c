@@ -7,6 +7,7 @@
 
 #include "model/history/levels.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,10 +69,19 @@ static struct history_commit place(const struct commit *commit)
     return at;
 }
 
+// A link that counts alone: its own size, and an error that knows how such links close.
+static void alone(struct linked_change *c, const struct link *l)
+{
+    const double reach = normal_quantile(0.5 + 0.5 * CONFIDENCE);
+    c->size = l->log_ratio;
+    c->low = l->log_ratio - reach * hypot(l->error, levels_prior.sd);
+    c->high = l->log_ratio + reach * hypot(l->error, levels_prior.sd);
+}
+
 static void take_changes(struct linked_history *out, const struct levels *levels,
                          const struct node *nodes, const struct link *links, size_t count)
 {
-    const double reach = levels_reach(levels, CONFIDENCE);
+    const double reach = out->trouble ? 0 : levels_reach(levels, CONFIDENCE);
     for (size_t i = 0; i < count; i++) {
         const struct link *l = &links[i];
         struct linked_change *c = &out->changes[out->change_count];
@@ -81,12 +91,16 @@ static void take_changes(struct linked_history *out, const struct levels *levels
         *c = (struct linked_change){.at = place(&l->head),
                                     .base = place(&l->base),
                                     .evidence = l->log_evidence,
-                                    .misfit = levels->fit[i] != LINK_FITS};
+                                    .misfit = !out->trouble && levels->fit[i] != LINK_FITS};
+        out->change_count++;
+        if (out->trouble) {
+            alone(c, l);
+            continue;
+        }
         levels_between(&c->size, &error, levels, number_of(nodes, out->level_count, l->base_code),
                        number_of(nodes, out->level_count, l->head_code));
         c->low = c->size - reach * error;
         c->high = c->size + reach * error;
-        out->change_count++;
     }
 }
 
@@ -128,16 +142,19 @@ int history_links(struct linked_history *out, struct store *store, const struct 
                    &(struct level_link){number_of(nodes, found.level_count, links[i].base_code),
                                         number_of(nodes, found.level_count, links[i].head_code),
                                         links[i].log_ratio, links[i].error});
-    const int status = levels_close(levels, &levels_prior, err);
-    if (status == 0) {
-        found.changes = arena_alloc(arena, count * sizeof(*found.changes));
+    struct error why;
+    found.changes = arena_alloc(arena, count * sizeof(*found.changes));
+    if (levels_close(levels, &levels_prior, &why))
+        found.trouble = arena_strdup(arena, why.text);
+    take_changes(&found, levels, nodes, links, count);
+    if (!found.trouble) {
         found.levels = arena_alloc(arena, found.level_count * sizeof(*found.levels));
         found.loops = levels->loops;
         found.misclosure = levels->misclosure;
-        take_changes(&found, levels, nodes, links, count);
         take_levels(&found, levels, nodes);
-        *out = found;
     }
+    found.level_count = found.trouble ? 0 : found.level_count;
+    *out = found;
     levels_free(levels);
-    return status;
+    return 0;
 }

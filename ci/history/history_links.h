@@ -27,7 +27,8 @@ struct linked_history {
     struct linked_level *levels;
     size_t level_count;
     size_t links, loops;
-    double misclosure; // SD of what a link's pairs cannot see, log ratio
+    const char *trouble; // why there are no levels and each link counts alone; NULL: there are
+    double misclosure;   // SD of what a link's pairs cannot see, log ratio
 };
 // In the arena. A series without links has nothing.
 int history_links(struct linked_history *out, struct store *store, const struct series *series,

@@ -111,6 +111,8 @@ static void table_series(const struct series_history *s)
            s->drift ? ", the level drifts" : "");
     for (size_t i = 0; i < s->linked.change_count; i++)
         table_linked(&s->linked.changes[i]);
+    if (s->linked.trouble)
+        printf("  %s; each link counts alone\n", s->linked.trouble);
     size_t b = 0;
     for (size_t i = 0; i <= s->change_count; i++) {
         for (; b < s->break_count &&
@@ -278,6 +280,7 @@ static void json_linked(struct json *json, const struct linked_history *linked)
     json_integer(json, "links", (int64_t)linked->links);
     json_integer(json, "loops", (int64_t)linked->loops);
     json_number(json, "misclosure", linked->misclosure);
+    json_string(json, "trouble", linked->trouble);
     json_begin(json, "changes", '[');
     for (size_t i = 0; i < linked->change_count; i++) {
         const struct linked_change *c = &linked->changes[i];

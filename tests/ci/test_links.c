@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -140,12 +141,55 @@ static void hosts_link_only_when_the_policy_says_so(void **state)
     plumb_said(&outcome, 0, ": 0 changes");
 }
 
+// Ten codes that take the same time: eight codes back is a mark.
+static void codes_are_linked_with_those_eight_before_them_too(void **state)
+{
+    (void)state;
+    char ids[10][OBJECT_ID_TEXT], range[2 * OBJECT_ID_TEXT + 2];
+    const struct link *links;
+    struct repository *repository;
+    struct error err;
+    char *text;
+    size_t size, far = 0;
+    const char *parent = repo.ids[REPO_REVERT];
+    static const char end[] = "    return 0;\n";
+    assert_int_equal(repository_open(&repository, repo.directory, &err), 0);
+    assert_int_equal(repository_read(&text, &size, repository, parent, "kernels/plain.c", &err), 0);
+    repository_close(repository);
+    char *at = strstr(text, end);
+    assert_non_null(at);
+    for (int i = 0; i < 10; i++) {
+        char *changed = xprintf("%.*s    return args->problem.m == %d ? 1 : 0;\n%s",
+                                (int)(at - text), text, 1000000 + i, at + strlen(end));
+        const struct helper_file file = {"kernels/plain.c", changed, 0};
+        helper_repo_commit(ids[i], repo.directory, "codes", &parent, 1, 50 + i, "code\n", &file, 1);
+        parent = ids[i];
+        free(changed);
+    }
+    free(text);
+    snprintf(range, sizeof(range), "%s..%s", repo.ids[REPO_REVERT], ids[9]);
+    const char *argv[] = {"run", range, "--policy", linked_policy, "--store", "c.db", NULL};
+    plumb_run(&outcome, repo.directory, argv, 0);
+    print_message("%d in %.1f s\n", outcome.code, outcome.wall_s);
+    assert_int_equal(links_of(&links, "c.db", "simple"), 11);
+    for (size_t i = 0; i < 11; i++) {
+        if (links[i].back != 8)
+            continue;
+        assert_string_equal(links[i].base.id, ids[far]);
+        assert_string_equal(links[i].head.id, ids[8 + far++]);
+    }
+    assert_int_equal(far, 2);
+    history("c.db", "json");
+    plumb_said(&outcome, 0, "\"links\":11,\"loops\":2");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(history_names_the_commit_of_each_step_after_one_point_per_code),
         cmocka_unit_test(what_was_found_stays_when_more_comes),
         cmocka_unit_test(what_is_linked_is_not_linked_again),
+        cmocka_unit_test(codes_are_linked_with_those_eight_before_them_too),
         cmocka_unit_test(hosts_link_only_when_the_policy_says_so),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
