@@ -3,6 +3,10 @@
 // The dual GEMM as one kernel: a block multiplies 128 rows of A by 128 of B1 and the same of B2,
 // and what leaves it are results. Beside the reference that saves reading A twice, both products'
 // way to memory and back, and two launches.
+//
+// Measured on 512 x 4096 x 7168 (H200, cold, interleaved; kernels/README.md): 78.3 us, the
+// reference 90.0, one product of cuBLASLt and a pass 82.1. With half the tiles (m =
+// 256) 72.4, 57.4, 44.3.
 #include "dual.cuh"
 
 using shape = dual_config<config<bf16, 128, 256, 2, 1>>;

@@ -3,6 +3,9 @@
 // The dual GEMM with K divided among four blocks that leave their sums in global memory, FP32, and
 // a second kernel that adds them and makes the results: as the ladder's document did it, and as
 // there slower than the kernel without (four times 2 m n sums are written and read).
+//
+// Measured on 512 x 4096 x 7168: 118 us, without 78; at m = 256, where without half the SMs have no
+// tile, 63 and 72.
 #include "dual.cuh"
 
 // BF16 whose sums leave as they are.

@@ -4,6 +4,9 @@
 // half as many tiles as SMs. Their sums meet in each other's shared memory, where the slabs were,
 // so there is no workspace and no second launch; each block finishes half the rows (split.cuh).
 // This is what the ladder's document could not do on its device.
+//
+// Measured on 256 x 4096 x 7168: 49.0 us, without 72.4 (on 64 SMs), over global memory 63.2; tiles
+// of half the width, 128 x 64, which fill the device without dividing K, 42.8.
 #include "dual.cuh"
 
 using shape = dual_config<config<bf16, 128, 256, 2, 1>, true>;
