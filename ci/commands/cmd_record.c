@@ -3,6 +3,7 @@
 // plumb record: one kernel on one problem as data. `make` writes a record from a library, `show`
 // says what one holds. Needs no repository.
 #include "ci/command.h"
+#include "ci/settings/text_file.h"
 #include "model/record/record.h"
 #include "runner/record.h"
 
@@ -11,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 struct arguments {
     struct options options;
@@ -91,28 +91,6 @@ static int make(enum conclusion *out, const struct arguments *a, struct error *e
 
 // ---- show ----
 
-static int read_file(char **out, size_t *size, const char *path, struct error *err)
-{
-    FILE *file = fopen(path, "re");
-    struct stat info;
-    int status = -1;
-    if (!file || fstat(fileno(file), &info)) {
-        error_set(err, "%s: %s", path, strerror(errno));
-    } else if (!S_ISREG(info.st_mode) || info.st_size > INT_MAX) {
-        error_set(err, "%s: not a file of at most 2 GiB", path);
-    } else {
-        *size = (size_t)info.st_size;
-        *out = xcalloc(*size + 1, 1);
-        if (fread(*out, 1, *size, file) == *size)
-            status = 0;
-        else
-            error_set(err, "%s: it became shorter while it was read", path);
-    }
-    if (file)
-        fclose(file);
-    return status;
-}
-
 static void show_launch(const struct record_launch *l, size_t index)
 {
     if (l->kind == RECORD_MEMSET) {
@@ -143,7 +121,7 @@ static int show(const struct arguments *a, struct error *err)
     struct error why;
     char *bytes = NULL, problem[PROBLEM_TEXT];
     size_t size = 0;
-    int status = read_file(&bytes, &size, a->file, err);
+    int status = text_file_read(&bytes, &size, a->file, err);
     if (status == 0 && record_parse(&record, bytes, size, &arena, &why))
         status = error_set(err, "%s: %.900s", a->file, why.text);
     if (status == 0) {

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FILE_MOST = 1 << 30 }; // a larger CSV is a mistake
+enum { FILE_MOST = 1 << 30 }; // a larger CSV or record is a mistake
 
 static int read_all(struct buffer *out, FILE *file, const char *path, struct error *err)
 {
@@ -20,7 +20,7 @@ static int read_all(struct buffer *out, FILE *file, const char *path, struct err
     while ((got = fread(piece, 1, sizeof(piece), file)) > 0) {
         buffer_add(out, piece, got);
         if (out->length > FILE_MOST)
-            return error_set(err, "%s: larger than 1 GiB; split it", path);
+            return error_set(err, "%s: larger than 1 GiB", path);
     }
     return ferror(file) ? error_set(err, "%s: %s", path, strerror(errno)) : 0;
 }

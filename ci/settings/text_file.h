@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-// Refuses more than 1 GiB. NUL-terminated; the caller frees *text.
+// Any bytes, at most 1 GiB. NUL-terminated; the caller frees *text.
 int text_file_read(char **text, size_t *length, const char *path, struct error *err);
 int text_file_write(const char *path, const struct buffer *text, struct error *err);
 
