@@ -151,6 +151,7 @@ int history_links(struct linked_history *out, struct store *store, const struct 
         found.levels = arena_alloc(arena, found.level_count * sizeof(*found.levels));
         found.loops = levels->loops;
         found.misclosure = levels->misclosure;
+        found.newest = number_of(nodes, found.level_count, links[count - 1].head_code);
         take_levels(&found, levels, nodes);
     }
     found.level_count = found.trouble ? 0 : found.level_count;

@@ -26,6 +26,7 @@ struct linked_history {
     size_t change_count;
     struct linked_level *levels;
     size_t level_count;
+    size_t newest; // index of the level of the newest code; its mark says since when
     size_t links, loops;
     const char *trouble; // why there are no levels and each link counts alone; NULL: there are
     double misclosure;   // SD of what a link's pairs cannot see, log ratio

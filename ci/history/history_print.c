@@ -73,6 +73,19 @@ static bool is_linked(const struct series_history *s, const struct history_chang
     return false;
 }
 
+// However many steps it took: each of them may be too small to be one.
+static void table_level(const struct linked_history *linked)
+{
+    if (linked->level_count == 0)
+        return;
+    const struct linked_level *now = &linked->levels[linked->newest];
+    printf("  level %+.2f %% (%+.2f .. %+.2f) since %.10s, by %zu %s with %zu %s, misclosure %.2f "
+           "%%\n",
+           percent(now->level), percent(now->low), percent(now->high),
+           linked->levels[now->mark].at.id, linked->links, plural(linked->links, "link", "links"),
+           linked->loops, plural(linked->loops, "loop", "loops"), 100 * linked->misclosure);
+}
+
 static void table_now(const struct series_history *s)
 {
     const struct creep *creep = &s->creep;
@@ -123,6 +136,7 @@ static void table_series(const struct series_history *s)
         if (i < s->change_count && !is_linked(s, &s->changes[i]))
             table_change(&s->changes[i]);
     }
+    table_level(&s->linked);
     table_now(s);
     if (s->replaced_by) {
         char *by = safe(s->replaced_by);
@@ -295,6 +309,7 @@ static void json_linked(struct json *json, const struct linked_history *linked)
         json_end(json, '}');
     }
     json_end(json, ']');
+    json_integer(json, "newest", linked->level_count ? (int64_t)linked->newest : -1);
     json_begin(json, "levels", '[');
     for (size_t i = 0; i < linked->level_count; i++) {
         const struct linked_level *l = &linked->levels[i];

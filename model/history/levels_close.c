@@ -18,8 +18,11 @@
 // exactly, whatever the weights (the method of moments, as DerSimonian and Laird 1986 have it for
 // means). So t^2 = (sum w r^2 - sum w s^2 (1 - h)) / sum w (1 - h), twice: with weights by the
 // prior, then with weights by the first answer. It is moderated by the prior as by some loops more,
-// and never below 0. Without any loop it is the prior. Intervals are Student's, with the loops and
-// the prior's weight as degrees of freedom: few loops widen them.
+// and never below 0. A loop tells of t only as far as t makes it: where the pairs' own errors are
+// larger, as on a busy host, it counts for share^2 of one, share being the part of E sum w r^2 that
+// is t's (the variance of the estimate says so). Without any loop t is the prior. Intervals are
+// Student's, with the loops so counted and the prior's weight as degrees of freedom: few widen
+// them.
 //
 // A link that does not fit. Its residual over its own standard deviation, sqrt((1 - h) / w), is
 // held against those of all others (externally studentised, so that neither a wrong link nor a
@@ -230,11 +233,13 @@ static bool set_aside(struct levels *levels, const struct closing *c)
 
 static void update(struct levels *levels, const struct closing *c, const struct moderation *prior)
 {
-    const double loops = (double)levels->loops;
+    const double known = prior->sd * prior->sd;
     const double found = c->unseen > 0 ? (c->square - c->seen) / c->unseen : 0;
-    const double variance =
-        (prior->weight * prior->sd * prior->sd + loops * found) / (prior->weight + loops);
-    levels->misclosure = c->unseen > 0 ? sqrt(fmax(variance, 0)) : prior->sd;
+    const double unseen = c->unseen * fmax(known, found);
+    const double share = unseen > 0 ? unseen / (c->seen + unseen) : 0;
+    const double loops = (double)levels->loops * share * share;
+    const double variance = (prior->weight * known + loops * found) / (prior->weight + loops);
+    levels->misclosure = sqrt(fmax(variance, 0));
     levels->degrees = prior->weight + loops;
     levels->factor->dirty = 0;
 }

@@ -113,6 +113,10 @@ static void what_was_found_stays_when_more_comes(void **state)
     assert_string_equal(links[0].head.id, repo.ids[REPO_SLOWER]);
     assert_string_equal(links[1].head.id, repo.ids[REPO_REVERT]);
     assert_true(links[0].error > 0 && links[0].pairs > 0 && links[0].log_ratio > 0.04);
+    history("a.db", "table");
+    snprintf(line, sizeof(line), "since %.10s, by 2 links with 1 loop, misclosure",
+             repo.ids[REPO_RENAME]);
+    plumb_said(&outcome, 0, line);
     history("a.db", "csv");
     snprintf(line, sizeof(line), "linked,%s", repo.ids[REPO_SLOWER]);
     plumb_said(&outcome, 0, line);
