@@ -97,11 +97,12 @@ template <class type> bool is_ragged(const plumb_problem &problem)
     return problem.k * type::bytes % chunk_bytes != 0;
 }
 
-// The problem as it is computed: with rows of whole lines if those it has are ragged.
+// The problem as it is computed: with rows of whole lines if those it has are ragged. (As it is if
+// they are longer than can be counted here; no kernel takes it then.)
 template <class type> plumb_problem padded(const plumb_problem &problem)
 {
     plumb_problem p = problem;
-    if (is_ragged<type>(problem))
+    if (is_ragged<type>(problem) && problem.k * type::bytes <= INT32_MAX - line_bytes)
         p.k = (problem.k * type::bytes + line_bytes - 1) / line_bytes * line_bytes / type::bytes;
     return p;
 }
