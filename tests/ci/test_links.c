@@ -42,6 +42,8 @@ static int tear_down(void **state)
     return 0;
 }
 
+static double kill_after_s; // the next run; 0: it ends by itself
+
 static void run(const char *policy, const char *store, enum helper_commit from,
                 enum helper_commit to)
 {
@@ -49,7 +51,7 @@ static void run(const char *policy, const char *store, enum helper_commit from,
     snprintf(range, sizeof(range), "%s..%s", repo.ids[from], repo.ids[to]);
     const char *argv[] = {"run", range, "--first-parent", "--policy", policy, "--store",
                           store, NULL};
-    plumb_run(&outcome, repo.directory, argv, 0);
+    plumb_run(&outcome, repo.directory, argv, kill_after_s);
     print_message("%d in %.1f s\n", outcome.code, outcome.wall_s);
 }
 
@@ -135,6 +137,19 @@ static void what_is_linked_is_not_linked_again(void **state)
     assert_int_equal(links_of(&links, "a.db", "simple"), 2);
 }
 
+static void links_of_a_run_that_is_killed_come_when_it_goes_on(void **state)
+{
+    (void)state;
+    const struct link *links;
+    for (kill_after_s = 0.4; kill_after_s < 4; kill_after_s += 0.45)
+        run(linked_policy, "d.db", REPO_COMMENT, REPO_REVERT);
+    kill_after_s = 0;
+    run(linked_policy, "d.db", REPO_COMMENT, REPO_REVERT);
+    assert_int_equal(links_of(&links, "d.db", "simple"), 2);
+    assert_string_equal(links[0].head.id, repo.ids[REPO_SLOWER]);
+    assert_string_equal(links[1].head.id, repo.ids[REPO_REVERT]);
+}
+
 static void hosts_link_only_when_the_policy_says_so(void **state)
 {
     (void)state;
@@ -194,6 +209,7 @@ int main(void)
         cmocka_unit_test(what_was_found_stays_when_more_comes),
         cmocka_unit_test(what_is_linked_is_not_linked_again),
         cmocka_unit_test(codes_are_linked_with_those_eight_before_them_too),
+        cmocka_unit_test(links_of_a_run_that_is_killed_come_when_it_goes_on),
         cmocka_unit_test(hosts_link_only_when_the_policy_says_so),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
