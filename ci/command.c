@@ -157,11 +157,14 @@ static error_t parse(int key, char *text, struct argp_state *state)
 static void parse_arguments(struct call *call, int argc, char **argv)
 {
     const struct command *command = call->command;
-    const struct argp argp = {
-        .options = call->table, .parser = parse, .args_doc = command->words, .doc = command->doc};
     const struct command_option *o;
     for (size_t i = 0; (o = command_option(command, i)); i++)
         add_option(call, o, i >= shared_counts[command->shared] && i > 0);
+    // An empty table would leak in glibc's --help; none at all does not.
+    const struct argp argp = {.options = call->count ? call->table : NULL,
+                              .parser = parse,
+                              .args_doc = command->words,
+                              .doc = command->doc};
     argp_err_exit_status = CONCLUDE_FAILED;
     argv[0] = xprintf("plumb %s", argv[0]); // argp keeps the pointer: not freed
     if (argp_parse(&argp, argc, argv, 0, NULL, call))
