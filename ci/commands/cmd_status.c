@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// plumb status: the first thing to run in a repository: what plumb finds there, what it has
+// measured, and what it would do next. It builds nothing, measures nothing and writes nothing; what
+// is missing or damaged is a line of the table, with what to do about it.
+#include "ci/command.h"
+#include "ci/gate/known.h"
+#include "model/buffer.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+struct arguments {
+    struct options options;
+    bool json;
+};
+
+static int take_format(void *arguments, const char *text)
+{
+    struct arguments *a = arguments;
+    a->json = strcmp(text, "json") == 0;
+    return a->json || strcmp(text, "text") == 0 ? 0 : -1;
+}
+
+static const struct command_option own_options[] = {
+    OPTION_OWN("format", 0, "NAME", "text or json [text]", take_format, "is text or json"), {0}};
+
+enum { LINES_MOST = 64, RUNS_SHOWN = 3 };
+
+// The table as it grows: a topic, and a sentence about it.
+struct status {
+    struct context *context;
+    struct {
+        const char *topic, *text;
+    } lines[LINES_MOST];
+    size_t count;
+    struct commit head, parent;
+    bool has_head, has_parent, has_policy, has_devices;
+    const char *next; // what to do; NULL until something decides it
+};
+
+static void say(struct status *s, const char *topic, const char *text)
+{
+    if (s->count == LINES_MOST)
+        return;
+    s->lines[s->count].topic = topic;
+    s->lines[s->count++].text = text;
+}
+
+#define SAY(s, topic, ...) say((s), (topic), arena_printf(&(s)->context->arena, __VA_ARGS__))
+
+static void decide(struct status *s, const char *next)
+{
+    if (!s->next)
+        s->next = next;
+}
+
+static void add_repository(struct status *s)
+{
+    struct context *context = s->context;
+    struct error err;
+    SAY(s, "repository", "%s", repository_directory(context->repository));
+    if (repository_commit(&s->head, context->repository, "HEAD", &context->arena, &err)) {
+        SAY(s, "commit", "%s", err.text);
+        decide(s, "commit something first");
+        return;
+    }
+    s->has_head = true;
+    SAY(s, "commit", "HEAD is %.10s %.60s", s->head.id, s->head.summary);
+    s->has_parent =
+        repository_parent(&s->parent, context->repository, &s->head, &context->arena, &err) == 0;
+}
+
+static void add_policy(struct status *s)
+{
+    const struct policy *policy = &s->context->policy;
+    struct error err;
+    if (context_policy(s->context, "", &err)) {
+        SAY(s, "policy", "%s", err.text);
+        decide(s, "a policy first: `plumb init` writes one that builds, `--print` shows every key");
+        return;
+    }
+    s->has_policy = true;
+    size_t problems = 0;
+    for (size_t i = 0; i < policy->set_count; i++)
+        problems += policy->sets[i].count;
+    SAY(s, "policy", "%s: %zu %s for kernels, %zu %s in %zu %s, %s", policy->label,
+        policy->kernel_count, plural(policy->kernel_count, "section", "sections"), problems,
+        plural(problems, "problem", "problems"), policy->set_count,
+        plural(policy->set_count, "set", "sets"),
+        policy->gate.margin > 0
+            ? arena_printf(&s->context->arena, "margin %g %%", 100 * policy->gate.margin)
+            : "margins by device and size");
+}
+
+static void add_run(struct status *s, const struct run_entry *run)
+{
+    char date[32] = "";
+    const time_t when = (time_t)run->started_s;
+    struct tm utc;
+    if (gmtime_r(&when, &utc))
+        strftime(date, sizeof(date), "%Y-%m-%d %H:%M", &utc);
+    SAY(s, "verdict", "%s %s %.10s%s%.10s: %s", date, run_kind_name(run->kind), run->base,
+        *run->base ? ".." : "", run->head, run->finished_s ? run->headline : "interrupted");
+}
+
+static void add_store(struct status *s)
+{
+    struct context *context = s->context;
+    const char *path = context->options->store
+                           ? context->options->store
+                           : arena_printf(&context->arena, "%s/store.db", context->state);
+    struct store_report report;
+    struct run_entry *runs = NULL;
+    size_t count = 0;
+    struct error err;
+    if (access(path, F_OK) && errno == ENOENT) {
+        SAY(s, "store", "%s: not there yet; the first `plumb gate` or `plumb run` makes it", path);
+        return;
+    }
+    if (context_store(context, STORE_READ, &err) || store_info(&report, context->store, &err) ||
+        store_list_runs(&runs, &count, context->store, STORE_ALL_RUNS, RUNS_SHOWN, &context->arena,
+                        &err)) {
+        SAY(s, "store", "%s", err.text);
+        return;
+    }
+    SAY(s, "store", "%s: %.1f MB, %lld %s, %lld measurements of %lld series", path,
+        (double)report.bytes / 1e6, (long long)report.counts.runs,
+        plural((uint64_t)report.counts.runs, "run", "runs"), (long long)report.counts.measurements,
+        (long long)report.counts.series);
+    for (size_t i = 0; i < count; i++)
+        add_run(s, &runs[i]);
+}
+
+static void add_devices(struct status *s)
+{
+    struct context *context = s->context;
+    struct error err;
+    if (!s->has_policy)
+        return;
+    if (sandbox_probe(&context->sandbox, context->policy.sandbox, &err)) {
+        SAY(s, "sandbox", "%s", err.text);
+        return;
+    }
+    context->bench_log = "/dev/null";
+    SAY(s, "sandbox", "%s",
+        context->sandbox.active
+            ? "bubblewrap confines builds and kernels"
+            : arena_printf(&context->arena, "none: %s", context->sandbox.reason));
+    if (context_devices(context, &err)) {
+        SAY(s, "device", "%s", err.text);
+        return;
+    }
+    s->has_devices = true;
+    for (size_t i = 0; i < context->device_count; i++) {
+        const struct context_device *d = &context->devices[i];
+        if (d->away)
+            SAY(s, "device", "%s: not on this machine; its kernels are built and listed only",
+                d->policy->name);
+        else
+            SAY(s, "device", "%s: %s, %s, driver %s", d->policy->name, d->unit.name, d->unit.uuid,
+                d->unit.driver);
+    }
+}
+
+// Whether the commit differs from its parent in what the build reads.
+static int changes_inputs(bool *out, const struct status *s, struct error *err)
+{
+    const struct recipe *recipe = &s->context->policy.recipe;
+    const char *const whole[] = {""};
+    const char *const *paths = recipe->input_count ? recipe->inputs : whole;
+    const size_t count = recipe->input_count ? recipe->input_count : 1;
+    *out = false;
+    for (size_t i = 0; i < count && !*out; i++) {
+        char before[OBJECT_ID_TEXT], now[OBJECT_ID_TEXT];
+        if (repository_path_id(before, s->context->repository, s->parent.id, paths[i], err) ||
+            repository_path_id(now, s->context->repository, s->head.id, paths[i], err))
+            return -1;
+        *out = strcmp(before, now) != 0;
+    }
+    return 0;
+}
+
+static void add_work(struct status *s)
+{
+    struct error err;
+    bool changed = true, known = false;
+    if (!s->has_head || !s->has_policy)
+        return;
+    if (s->has_parent && changes_inputs(&changed, s, &err)) {
+        SAY(s, "work", "%s", err.text);
+        return;
+    }
+    if (s->context->store && s->has_devices &&
+        run_known(&known, s->context, &s->head, true, &err)) {
+        SAY(s, "work", "%s", err.text);
+        return;
+    }
+    SAY(s, "work", "HEAD %s; its own times are %s",
+        !s->has_parent ? "has no parent here"
+        : changed      ? "changes what the build reads"
+                       : "changes nothing that the build reads",
+        known ? "measured" : "not all measured");
+    if (s->has_parent && changed)
+        decide(s, "`plumb gate` judges HEAD against its parent");
+    else if (!known)
+        decide(s, "`plumb run` measures HEAD");
+    else
+        decide(s, "nothing is to be done for HEAD; `plumb history` shows what there was");
+}
+
+static void print_json(const struct status *s)
+{
+    struct buffer text = {0};
+    buffer_puts(&text, "[");
+    for (size_t i = 0; i < s->count; i++) {
+        buffer_puts(&text, i ? ",\n {\"topic\":\"" : "{\"topic\":\"");
+        buffer_json(&text, s->lines[i].topic, "");
+        buffer_puts(&text, "\",\"text\":\"");
+        buffer_json(&text, s->lines[i].text, "");
+        buffer_puts(&text, "\"}");
+    }
+    buffer_puts(&text, "]\n");
+    fwrite(text.bytes, 1, text.length, stdout);
+    buffer_free(&text);
+}
+
+static int check(void *arguments, struct error *err)
+{
+    struct options *options = &((struct arguments *)arguments)->options;
+    (void)err;
+    options->dry_run = true; // nothing is calibrated or tidied
+    options->quiet = true;
+    options->static_use = STATIC_LIST;
+    return 0;
+}
+
+static int run(enum conclusion *out, struct context *context, void *arguments, struct error *err)
+{
+    const struct arguments *a = arguments;
+    struct status s = {.context = context};
+    (void)out;
+    if (context_open(context, &a->options, err))
+        return -1;
+    add_repository(&s);
+    add_policy(&s);
+    add_store(&s);
+    add_devices(&s);
+    add_work(&s);
+    if (s.next)
+        say(&s, "next", s.next);
+    if (a->json) {
+        print_json(&s);
+        return 0;
+    }
+    for (size_t i = 0; i < s.count; i++) {
+        const bool again = i && strcmp(s.lines[i].topic, s.lines[i - 1].topic) == 0;
+        printf("%-11s %s\n", again ? "" : s.lines[i].topic, s.lines[i].text);
+    }
+    return 0;
+}
+
+const struct command command_status = {
+    .name = "status",
+    .summary = "What is here, what was measured, and what to do next",
+    .shared = SHARED_MEASURE,
+    .options = own_options,
+    .size = sizeof(struct arguments),
+    .check = check,
+    .run = run,
+    .doc = "Shows the repository, the policy, the devices, the store with its last verdicts, and "
+           "what to run next.\vIt builds, measures and writes nothing. What is missing is said in "
+           "the table; the exit code is 4 only where there is no repository.",
+};

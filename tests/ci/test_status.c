@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `plumb status` says what is here in any state of a repository, leaves nothing behind, and names
+// the command that helps.
+#include "tests/helpers/helper_plumb.h"
+#include "tests/helpers/helper_repo.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static struct helper_repo repo;
+static struct plumb_outcome outcome;
+static char *policy;
+
+static int set_up(void **state)
+{
+    (void)state;
+    helper_repo_create(&repo);
+    policy = xprintf("%s/policy.cfg", repo.directory);
+    helper_repo_policy(policy, "\tproblem = 8x8x8:fp32\n",
+                       "[gate]\n\tself-test = 0\n[measure]\n\tsamples = 4\n");
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    helper_repo_remove(&repo);
+    free(policy);
+    return 0;
+}
+
+static void ask(const char *format)
+{
+    const char *argv[] = {"status", "--policy", policy, "--format", format, NULL};
+    plumb_run(&outcome, repo.directory, argv, 0);
+}
+
+static void before_anything_ran_it_names_the_gate_and_writes_nothing(void **state)
+{
+    (void)state;
+    char *left = xprintf("%s/.plumb", repo.directory);
+    ask("text");
+    plumb_said(&outcome, 0, "store.db: not there yet");
+    plumb_said(&outcome, 0, "1 problem in 1 set");
+    plumb_said(&outcome, 0, "HEAD changes what the build reads; its own times are not all");
+    plumb_said(&outcome, 0, "`plumb gate` judges HEAD against its parent");
+    assert_int_equal(access(left, F_OK), -1);
+    free(left);
+}
+
+static void without_a_policy_it_names_init(void **state)
+{
+    (void)state;
+    plumb_run(&outcome, repo.directory, (const char *[]){"status", NULL}, 0);
+    plumb_said(&outcome, 0, "`plumb init` writes");
+}
+
+static void after_a_gate_it_shows_the_verdict(void **state)
+{
+    (void)state;
+    plumb_run(&outcome, repo.directory,
+              (const char *[]){"run", "HEAD", "--policy", policy, "--quiet", NULL}, 0);
+    ask("text");
+    plumb_said(&outcome, 0, " measure ");
+    plumb_said(&outcome, 0, "its own times are measured");
+}
+
+static void a_damaged_store_is_a_line_and_not_the_end(void **state)
+{
+    (void)state;
+    char *path = xprintf("%s/broken.db", repo.directory);
+    helper_write_text(path, "this is no store");
+    plumb_run(&outcome, repo.directory,
+              (const char *[]){"status", "--policy", policy, "--store", path, NULL}, 0);
+    plumb_said(&outcome, 0, "broken.db");
+    plumb_said(&outcome, 0, "next");
+    free(path);
+}
+
+static void as_json_it_is_the_same_table(void **state)
+{
+    (void)state;
+    ask("json");
+    plumb_said(&outcome, 0, "{\"topic\":\"repository\",\"text\":\"");
+    ask("yaml");
+    plumb_said(&outcome, 4, "--format=yaml: is text or json");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(before_anything_ran_it_names_the_gate_and_writes_nothing),
+        cmocka_unit_test(without_a_policy_it_names_init),
+        cmocka_unit_test(after_a_gate_it_shows_the_verdict),
+        cmocka_unit_test(a_damaged_store_is_a_line_and_not_the_end),
+        cmocka_unit_test(as_json_it_is_the_same_table),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
