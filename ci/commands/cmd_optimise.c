@@ -4,8 +4,8 @@
 // seed 1's model of a warp-specialised kernel. Every tiling is tried.
 #include "ci/command.h"
 #include "ci/settings/text_file.h"
+#include "model/config.h"
 #include "model/predict/parts/pipeline_optimise.h"
-#include "runner/config.h"
 
 #include <stddef.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include "ci/settings/gpu_file.h"
 
 #include "ci/settings/text_file.h"
-#include "runner/config.h"
+#include "model/config.h"
 
 #include <math.h>
 #include <stdio.h>

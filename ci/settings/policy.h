@@ -24,9 +24,9 @@
 #ifndef PLUMB_POLICY_H
 #define PLUMB_POLICY_H
 
+#include "model/config.h"
 #include "model/result.h"
 #include "runner/build.h"
-#include "runner/config.h"
 
 struct policy_device {
     const char *name;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Git's configuration syntax, held against libgit2's parser.
-#include "runner/config.h"
+#include "model/config.h"
 #include "tests/helpers/helper_repo.h"
 
 #include <setjmp.h>

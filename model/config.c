@@ -2,7 +2,7 @@
 //
 // Parses git's configuration syntax into entries with their lines. What keys there are is
 // ci/settings/policy_keys.c.
-#include "runner/config.h"
+#include "model/config.h"
 
 #include "model/text.h"
 
