@@ -151,9 +151,7 @@ static int load_verdict(struct verdict *out, struct store *store, int64_t series
     v.version = row_text(row, 1, arena);
     bool sound = verdict_kind_parse(&v.kind, column_text(row, 2)) == 0 &&
                  cause_parse(&v.cause, column_text(row, 3)) == 0;
-    v.log_ratio = row_real(row, 4);
-    v.lower = row_real(row, 5);
-    v.upper = row_real(row, 6);
+    v.log_ratio = (struct interval){row_real(row, 4), row_real(row, 5), row_real(row, 6)};
     v.confidence = known(row_real(row, 7));
     v.log_evidence = known(row_real(row, 8));
     v.margin = known(row_real(row, 9));

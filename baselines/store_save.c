@@ -280,10 +280,10 @@ static int save_verdict(struct store *store, const struct place *place, const st
     return statement_run(store, err, SQL_PUT_VERDICT,
                          CELLS(INT(place->series), INT(place->run), INT(model), INT(time(NULL)),
                                TEXT(verdict_kind_name(v->kind)), TEXT(cause_name(v->cause)),
-                               REAL(v->log_ratio), REAL(v->lower), REAL(v->upper),
-                               REAL(v->confidence), REAL(v->log_evidence), REAL(v->margin),
-                               INT(v->pairs), INT(v->processes), REAL(v->gpu_s), TEXT(v->sentence),
-                               v->explanation ? TEXT(v->explanation) : NOTHING,
+                               REAL(v->log_ratio.value), REAL(v->log_ratio.low),
+                               REAL(v->log_ratio.high), REAL(v->confidence), REAL(v->log_evidence),
+                               REAL(v->margin), INT(v->pairs), INT(v->processes), REAL(v->gpu_s),
+                               TEXT(v->sentence), v->explanation ? TEXT(v->explanation) : NOTHING,
                                v->detectable > 0 ? REAL(v->detectable) : NOTHING));
 }
 

@@ -10,6 +10,7 @@
 #define PLUMB_RESULT_H
 
 #include "model/gpu.h"
+#include "model/interval.h"
 #include "model/traits.h"
 
 enum { OBJECT_ID_TEXT = 65 }; // room for a hexadecimal git object id, SHA-1 or SHA-256
@@ -151,14 +152,13 @@ enum verdict_limit {
 struct verdict {
     enum verdict_kind kind;
     enum cause cause;
-    double log_ratio;    // log(head / base), point estimate; NaN if none
-    double lower, upper; // its confidence interval at `confidence`
-    double confidence;   // e.g. 0.95
-    double log_evidence; // natural log of the e-value against "same"; 0 = none
-    double margin;       // relative size below which a change does not count, e.g. 0.003
-    uint32_t pairs;      // pairs used
-    uint32_t processes;  // fresh processes used
-    double gpu_s;        // device seconds spent on it
+    struct interval log_ratio; // log(head / base), with its interval at `confidence`
+    double confidence;         // e.g. 0.95
+    double log_evidence;       // natural log of the e-value against "same"; 0 = none
+    double margin;             // relative size below which a change does not count, e.g. 0.003
+    uint32_t pairs;            // pairs used
+    uint32_t processes;        // fresh processes used
+    double gpu_s;              // device seconds spent on it
     // Smallest log ratio that such a gate finds with 90 % power, by its own policy and the noise of
     // these pairs: within its budget, or within `pairs` where it ended undecided. Not above 0: not
     // known.

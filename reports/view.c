@@ -88,13 +88,11 @@ static struct view view_one(const struct run *run, size_t index,
     view_shape(view.shape, &result->problem);
     view.base_ns = measured_ns(&result->base);
     view.head_ns = measured_ns(&result->head);
-    view.change = expm1(v->log_ratio);
-    view.lower = expm1(v->lower);
-    view.upper = expm1(v->upper);
-    bool compared = v->pairs > 0 || v->log_ratio != 0 || v->upper > v->lower;
+    view.change = interval_relative(v->log_ratio);
+    bool compared = v->pairs > 0 || v->log_ratio.value != 0 || v->log_ratio.high > v->log_ratio.low;
     if (!compared || v->kind == VERDICT_BROKEN || v->kind == VERDICT_NEW ||
         v->kind == VERDICT_NOT_MEASURED)
-        view.change = view.lower = view.upper = NAN;
+        view.change = interval_none;
     const struct prediction *p = &result->prediction;
     view.actual_predicted = p->feasible && p->time_ns > 0 ? view.head_ns / p->time_ns : NAN;
     view_clocks(&view);
@@ -125,8 +123,8 @@ static int by_importance(const void *left, const void *right)
     int rank = verdict_rank(a->result->verdict.kind) - verdict_rank(b->result->verdict.kind);
     if (rank)
         return rank;
-    double size_a = isnan(a->change) ? 0 : fabs(a->change);
-    double size_b = isnan(b->change) ? 0 : fabs(b->change);
+    double size_a = isnan(a->change.value) ? 0 : fabs(a->change.value);
+    double size_b = isnan(b->change.value) ? 0 : fabs(b->change.value);
     if (size_a != size_b)
         return size_a > size_b ? -1 : 1;
     return (a->index > b->index) - (a->index < b->index);
@@ -152,10 +150,10 @@ void view_sentence(struct buffer *out, const struct view *view)
     buffer_puts(out, verdict_kind_name(v->kind));
     if (v->kind == VERDICT_BROKEN)
         buffer_printf(out, ": %s", measurement_state_name(view->result->head.state));
-    if (isnan(view->change))
+    if (isnan(view->change.value))
         return;
-    view_percent(change, view->change);
-    view_interval(interval, view->lower, view->upper);
+    view_percent(change, view->change.value);
+    view_interval(interval, view->change);
     buffer_printf(out, ": %s, %g %% interval %s, margin %.2g %%", change, v->confidence * 100,
                   interval, v->margin * 100);
 }
@@ -277,15 +275,15 @@ void view_percent(char out[VIEW_TEXT], double relative)
     snprintf(out + length, VIEW_TEXT - (size_t)length, " %%");
 }
 
-void view_interval(char out[VIEW_TEXT], double lower, double upper)
+void view_interval(char out[VIEW_TEXT], struct interval relative)
 {
     char low[VIEW_TEXT / 2], high[VIEW_TEXT / 2];
-    if (isnan(lower) || isnan(upper)) {
+    if (isnan(relative.low) || isnan(relative.high)) {
         snprintf(out, VIEW_TEXT, "-");
         return;
     }
-    signed_percent(low, sizeof(low), lower);
-    signed_percent(high, sizeof(high), upper);
+    signed_percent(low, sizeof(low), relative.low);
+    signed_percent(high, sizeof(high), relative.high);
     snprintf(out, VIEW_TEXT, "[%.24s, %.24s] %%", low, high);
 }
 

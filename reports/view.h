@@ -25,7 +25,7 @@ struct view {
     char shape[PROBLEM_TEXT];          // the same without what follows by default, for people
     double base_ns, head_ns;           // NaN when there is no time
     double base_hz, head_hz;           // SM clock, NaN when unknown
-    double change, lower, upper;       // head / base - 1 and its interval, NaN when none
+    struct interval change;            // head / base - 1, NaN when none
     double actual_predicted;           // NaN when there is no prediction or no time
     double throttled;                  // share of the head's samples with a throttle reason, 0..1
     uint8_t throttle;                  // the reasons seen, enum throttle bits
@@ -58,13 +58,13 @@ void view_shape(char out[PROBLEM_TEXT], const struct problem *problem); // as vi
 void view_time(char out[VIEW_TEXT], double time_ns);                    // "182.4 µs"; "-" for NaN
 // The unit that suits an axis up to this time, with a space in front, and what to multiply by.
 const char *view_unit(double time_ns, double *factor);
-void view_percent(char out[VIEW_TEXT], double relative); // "+3.21 %"
-void view_interval(char out[VIEW_TEXT], double lower, double upper);
-void view_clock(char out[VIEW_TEXT], double clock_hz);   // "1.583 GHz"
-void view_date(char out[VIEW_TEXT], int64_t time_s);     // "2026-11-21 03:04 UTC"
-void view_short_id(char out[VIEW_TEXT], const char *id); // first 10 digits
-const char *view_symbol(enum verdict_kind kind);         // a sign that needs no colour
-const char *view_conclusion(enum conclusion conclusion); // "regression"
-void view_throttle(char out[VIEW_TEXT], uint8_t bits);   // "power, thermal" or "none"
+void view_percent(char out[VIEW_TEXT], double relative);           // "+3.21 %"
+void view_interval(char out[VIEW_TEXT], struct interval relative); // its bounds; "-" for NaN
+void view_clock(char out[VIEW_TEXT], double clock_hz);             // "1.583 GHz"
+void view_date(char out[VIEW_TEXT], int64_t time_s);               // "2026-11-21 03:04 UTC"
+void view_short_id(char out[VIEW_TEXT], const char *id);           // first 10 digits
+const char *view_symbol(enum verdict_kind kind);                   // a sign that needs no colour
+const char *view_conclusion(enum conclusion conclusion);           // "regression"
+void view_throttle(char out[VIEW_TEXT], uint8_t bits);             // "power, thermal" or "none"
 
 #endif

@@ -206,9 +206,9 @@ static void put_verdict(FILE *file, bool *outer, const struct verdict *v)
     jsonl_text_member(file, &first, "version", v->version);
     jsonl_text_member(file, &first, "kind", verdict_kind_name(v->kind));
     jsonl_text_member(file, &first, "cause", cause_name(v->cause));
-    jsonl_real_member(file, &first, "log_ratio", v->log_ratio);
-    jsonl_real_member(file, &first, "lower", v->lower);
-    jsonl_real_member(file, &first, "upper", v->upper);
+    jsonl_real_member(file, &first, "log_ratio", v->log_ratio.value);
+    jsonl_real_member(file, &first, "lower", v->log_ratio.low);
+    jsonl_real_member(file, &first, "upper", v->log_ratio.high);
     jsonl_real_member(file, &first, "confidence", v->confidence);
     jsonl_real_member(file, &first, "log_evidence", v->log_evidence);
     jsonl_real_member(file, &first, "margin", v->margin);

@@ -35,9 +35,9 @@ static void put_conclusions(struct buffer *out, const struct result *r)
     put_real(out, r->prediction.time_ns, r->prediction.model && r->prediction.feasible);
     put_text(out, r->prediction.model ? r->prediction.model : "");
     put_text(out, r->prediction.version ? r->prediction.version : "");
-    put_real(out, v->log_ratio, judged);
-    put_real(out, v->lower, judged);
-    put_real(out, v->upper, judged);
+    put_real(out, v->log_ratio.value, judged);
+    put_real(out, v->log_ratio.low, judged);
+    put_real(out, v->log_ratio.high, judged);
     buffer_puts(out, judged ? verdict_kind_name(v->kind) : "");
 }
 

@@ -182,9 +182,8 @@ static bool read_prediction(struct prediction *out, const struct node *node)
 
 static bool read_verdict(struct verdict *out, const struct node *node)
 {
-    struct verdict v = {.log_ratio = node_real(node, "log_ratio", NAN),
-                        .lower = node_real(node, "lower", NAN),
-                        .upper = node_real(node, "upper", NAN),
+    struct verdict v = {.log_ratio = {node_real(node, "log_ratio", NAN),
+                                      node_real(node, "lower", NAN), node_real(node, "upper", NAN)},
                         .confidence = node_real(node, "confidence", 0),
                         .log_evidence = node_real(node, "log_evidence", 0),
                         .margin = node_real(node, "margin", 0),

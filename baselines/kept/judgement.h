@@ -41,7 +41,7 @@ struct history_break {
     // how much times moved, log ratio, NaN when there were too few points. Not kept: the other
     // series may go on.
     bool device;
-    double size, low, high;
+    struct interval size;
 };
 
 enum { JUDGEMENT_MAKER_TEXT = 33 };

@@ -37,9 +37,7 @@ static int read_change(struct history_change *out, struct store *store, sqlite3_
                                   .latest = (size_t)latest,
                                   .before = row_real(row, 3),
                                   .after = row_real(row, 4),
-                                  .size = row_real(row, 5),
-                                  .size_low = row_real(row, 6),
-                                  .size_high = row_real(row, 7),
+                                  .size = {row_real(row, 5), row_real(row, 6), row_real(row, 7)},
                                   .evidence = row_real(row, 8)};
     out->at.time_s = row_int(row, 10);
     out->earliest.time_s = row_int(row, 12);
@@ -115,27 +113,26 @@ static int read_judgement(struct judgement *out, struct store *store, sqlite3_st
                           struct error *err)
 {
     int64_t points = row_int(row, 4), settled = row_int(row, 5);
-    *out = (struct judgement){.marks = row_int(row, 1),
-                              .changed = !row_null(row, 2),
-                              .changed_s = row_int(row, 2),
-                              .newest_key = row_int(row, 3),
-                              .points = (size_t)points,
-                              .settled = (size_t)settled,
-                              .settled_s = row_int(row, 6),
-                              .settled_key = row_int(row, 19),
-                              .context_s = row_int(row, 20),
-                              .against_model = row_int(row, 7) != 0,
-                              .common_mode = row_int(row, 8) != 0,
-                              .drift = row_int(row, 9) != 0,
-                              .sigma = row_real(row, 10),
-                              .correlation = row_real(row, 11),
-                              .since = row_null(row, 12) ? SIZE_MAX : (size_t)row_int(row, 12),
-                              .level = row_real(row, 13),
-                              .level_se = row_real(row, 14),
-                              .creep = {.moved = row_int(row, 15) != 0,
-                                        .size = row_real(row, 16),
-                                        .low = row_real(row, 17),
-                                        .high = row_real(row, 18)}};
+    *out = (struct judgement){
+        .marks = row_int(row, 1),
+        .changed = !row_null(row, 2),
+        .changed_s = row_int(row, 2),
+        .newest_key = row_int(row, 3),
+        .points = (size_t)points,
+        .settled = (size_t)settled,
+        .settled_s = row_int(row, 6),
+        .settled_key = row_int(row, 19),
+        .context_s = row_int(row, 20),
+        .against_model = row_int(row, 7) != 0,
+        .common_mode = row_int(row, 8) != 0,
+        .drift = row_int(row, 9) != 0,
+        .sigma = row_real(row, 10),
+        .correlation = row_real(row, 11),
+        .since = row_null(row, 12) ? SIZE_MAX : (size_t)row_int(row, 12),
+        .level = row_real(row, 13),
+        .level_se = row_real(row, 14),
+        .creep = {.moved = row_int(row, 15) != 0,
+                  .size = {row_real(row, 16), row_real(row, 17), row_real(row, 18)}}};
     bool sound = row_copy(out->maker, sizeof(out->maker), row, 0) && settled >= 0 &&
                  points >= settled && (out->since == SIZE_MAX || out->since <= out->points);
     return sound ? 0 : store_damaged(store, "a judgement that was kept", err);
@@ -214,8 +211,8 @@ static int put_changes(struct store *store, int64_t key, const struct judgement 
         const struct change *d = &c->change;
         if (statement_run(store, err, SQL_ADD_CHANGE,
                           CELLS(INT(key), INT(i), INT(d->index), INT(d->earliest), INT(d->latest),
-                                REAL(d->before), REAL(d->after), REAL(d->size),
-                                real_or_null(d->size_low), real_or_null(d->size_high),
+                                REAL(d->before), REAL(d->after), REAL(d->size.value),
+                                real_or_null(d->size.low), real_or_null(d->size.high),
                                 REAL(d->evidence), TEXT(c->at.id), INT(c->at.time_s),
                                 TEXT(c->earliest.id), INT(c->earliest.time_s), TEXT(c->latest.id),
                                 INT(c->latest.time_s), INT(c->commits), INT(c->code_changed),
@@ -269,9 +266,9 @@ static int put_judgement(struct store *store, int64_t key, const struct judgemen
               INT(j->settled), INT(j->settled_s), INT(j->against_model), INT(j->common_mode),
               INT(j->drift), real_or_null(j->sigma), real_or_null(j->correlation),
               j->since == SIZE_MAX ? NOTHING : INT(j->since), real_or_null(j->level),
-              real_or_null(j->level_se), INT(j->creep.moved), real_or_null(j->creep.size),
-              real_or_null(j->creep.low), real_or_null(j->creep.high), INT(j->settled_key),
-              INT(j->context_s)));
+              real_or_null(j->level_se), INT(j->creep.moved), real_or_null(j->creep.size.value),
+              real_or_null(j->creep.size.low), real_or_null(j->creep.size.high),
+              INT(j->settled_key), INT(j->context_s)));
 }
 
 int store_save_judgement(struct store *store, const struct series *series,

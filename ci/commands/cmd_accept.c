@@ -147,7 +147,7 @@ static int from_run(struct epoch_list *out, const struct arguments *a, struct co
         epoch.series = arena_printf(&context->arena, "%s %s %s", r->kernel, problem,
                                     run.devices[r->device].uuid);
         epoch.removed = is_gone(r);
-        epoch.level = epoch.removed ? 0 : r->verdict.log_ratio;
+        epoch.level = epoch.removed ? 0 : r->verdict.log_ratio.value;
         add_epoch(out, &epoch);
     }
     run_free(&run);

@@ -97,11 +97,11 @@ static void print_row(const struct view *view, const struct change *c)
 {
     char where[48], interval[64], relative[32] = "";
     snprintf(where, sizeof(where), "%zu..%zu", c->earliest, c->latest);
-    snprintf(interval, sizeof(interval), "%.4g..%.4g", c->size_low, c->size_high);
-    if (c->before != 0 && fabs(c->size / c->before) < 1000)
-        snprintf(relative, sizeof(relative), "%+.2f %%", 100 * c->size / fabs(c->before));
+    snprintf(interval, sizeof(interval), "%.4g..%.4g", c->size.low, c->size.high);
+    if (c->before != 0 && fabs(c->size.value / c->before) < 1000)
+        snprintf(relative, sizeof(relative), "%+.2f %%", 100 * c->size.value / fabs(c->before));
     printf("%7zu %16s %12.6g %12.6g %+12.4g %9s %27s %9.1f", c->index, where, c->before, c->after,
-           c->size, relative, interval, c->evidence);
+           c->size.value, relative, interval, c->evidence);
     print_label(view, c);
     puts(c == &view->alarm ? "  alarm: not confirmed yet" : "");
 }
@@ -167,9 +167,9 @@ static void print_csv(const struct view *view)
         printf("%zu,%zu,%zu,", c->index, c->earliest, c->latest);
         print_number(c->before, ',');
         print_number(c->after, ',');
-        print_number(c->size, ',');
-        print_number(c->size_low, ',');
-        print_number(c->size_high, ',');
+        print_number(c->size.value, ',');
+        print_number(c->size.low, ',');
+        print_number(c->size.high, ',');
         print_number(c->evidence, ',');
         print_cell(view->labels ? view->labels[c->index] : NULL);
         puts(c == &view->alarm ? ",0" : ",1");
@@ -185,9 +185,9 @@ static void json_change(struct json *json, const struct view *view, const struct
     json_integer(json, "latest", (int64_t)c->latest);
     json_number(json, "before", figures(c->before));
     json_number(json, "after", figures(c->after));
-    json_number(json, "size", figures(c->size));
-    json_number(json, "size_low", figures(c->size_low));
-    json_number(json, "size_high", figures(c->size_high));
+    json_number(json, "size", figures(c->size.value));
+    json_number(json, "size_low", figures(c->size.low));
+    json_number(json, "size_high", figures(c->size.high));
     json_number(json, "evidence", figures(c->evidence));
     if (view->labels)
         json_string(json, "label", view->labels[c->index]);

@@ -79,8 +79,8 @@ static bool covers(const struct epoch *e, const struct result *r)
         return e->removed && is_gone(r);
     if (!(e->level > 0) || !v->pairs)
         return false;
-    return v->kind == VERDICT_SLOWER ? v->lower <= most
-                                     : v->kind == VERDICT_UNDECIDED && v->upper <= most;
+    return v->kind == VERDICT_SLOWER ? v->log_ratio.low <= most
+                                     : v->kind == VERDICT_UNDECIDED && v->log_ratio.high <= most;
 }
 
 static const char *name_of(struct run *run, const struct result *r)

@@ -21,7 +21,7 @@ static const struct result *worst(const struct run *run, enum verdict_kind kind,
         const bool outside = kind == VERDICT_UNDECIDED && r->verdict.cause == CAUSE_ENVIRONMENT;
         if (r->verdict.kind != kind || outside || (fails && !cause_fails(&r->verdict)))
             continue;
-        if (!found || r->verdict.log_ratio > found->verdict.log_ratio)
+        if (!found || r->verdict.log_ratio.value > found->verdict.log_ratio.value)
             found = r;
     }
     return found;

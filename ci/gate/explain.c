@@ -225,7 +225,7 @@ static void explain_clock(struct text *t, const struct result *r)
     if (r->prediction.feasible)
         fit = clock_shrink(fit, r->prediction.clock_exponent, clock_model_sd);
     const struct clock_effect effect =
-        clock_explain(r->verdict.log_ratio, pairs, count, fit.exponent, t->arena);
+        clock_explain(r->verdict.log_ratio.value, pairs, count, fit.exponent, t->arena);
     if (effect.known)
         add(t,
             "clock: %+.2f %%; with time as clock^%.2f that explains %+.2f %%, %+.2f %% remain at "

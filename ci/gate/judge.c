@@ -134,8 +134,7 @@ static const char *against_model(struct run *run, const struct result *r)
 
 static struct verdict without_ratio(enum verdict_kind kind, enum cause cause)
 {
-    return (struct verdict){
-        .kind = kind, .cause = cause, .log_ratio = NAN, .lower = -INFINITY, .upper = INFINITY};
+    return (struct verdict){.kind = kind, .cause = cause, .log_ratio = interval_unknown};
 }
 
 static void is_new(struct run *run, struct result *r, const char *words)
@@ -163,7 +162,7 @@ static void stand(struct run *run, const struct task *task, const struct standin
     }
     r->verdict = without_ratio(standing->kind, standing->cause);
     if (standing->kind == VERDICT_SAME)
-        r->verdict.log_ratio = r->verdict.lower = r->verdict.upper = 0; // by identity
+        r->verdict.log_ratio = (struct interval){0}; // by identity
     r->verdict.sentence =
         arena_printf(&run->arena, "%s %s%s%.*s", name_of(run, r), words, length ? ": " : "",
                      (int)(length < 300 ? length : 300), detail ? detail : "");
@@ -282,9 +281,9 @@ static void release_alarms(struct run *run)
 // Kernel, environment or placement, by the code ids and what the A/A series did.
 static void find_causes(struct run *run, const struct verdict *self, size_t self_count)
 {
-    struct control *controls = xcalloc(self_count, sizeof(*controls));
+    struct interval *controls = xcalloc(self_count, sizeof(*controls));
     for (size_t i = 0; i < self_count; i++)
-        controls[i] = (struct control){self[i].log_ratio, self[i].lower, self[i].upper};
+        controls[i] = self[i].log_ratio;
     for (size_t i = 0; i < run->count; i++) {
         struct result *r = &run->results[i];
         if (!r->verdict.pairs)
@@ -327,8 +326,8 @@ static void sentence_of_drift(struct run *run, struct result *r)
     }
     v->sentence = arena_printf(
         &run->arena, "%s took %.4g us, %+.1f %% against its history (%.1f to %.1f %%)%s%s",
-        name_of(run, r), measurement_time_ns(&r->head) / 1e3, expm1(v->log_ratio) * 100,
-        expm1(v->lower) * 100, expm1(v->upper) * 100,
+        name_of(run, r), measurement_time_ns(&r->head) / 1e3, expm1(v->log_ratio.value) * 100,
+        expm1(v->log_ratio.low) * 100, expm1(v->log_ratio.high) * 100,
         v->cause == CAUSE_ENVIRONMENT ? ", on the same machine code: the environment" : "",
         against_model(run, r));
 }

@@ -51,15 +51,14 @@ static int ask_policy(struct gate_policy *out, void *context, const struct duet 
 
 static void fill_verdict(struct verdict *out, const struct duet *d)
 {
-    *out = (struct verdict){.kind = VERDICT_UNDECIDED, .log_ratio = NAN};
+    *out = (struct verdict){.kind = VERDICT_UNDECIDED, .log_ratio = {.value = NAN}};
     if (!d->judged)
         return;
     out->kind = d->decision.kind;
-    out->log_ratio = d->decision.log_ratio;
     out->log_evidence = d->decision.log_evidence;
     out->pairs = d->decision.pairs;
     out->processes = d->decision.processes;
-    gate_series_interval(&d->gate, &out->lower, &out->upper);
+    out->log_ratio = gate_series_interval(&d->gate);
 }
 
 // False: something must be run alone, or there was no time for it.

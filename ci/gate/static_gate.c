@@ -127,8 +127,7 @@ void static_judge(struct run *run, const struct task *task, const struct context
     problem_format(problem, &r->problem);
     const enum static_finding finding = static_find(&change, margin);
     const enum verdict_kind kind = static_verdict(finding);
-    r->verdict = (struct verdict){
-        .kind = kind, .log_ratio = NAN, .lower = -INFINITY, .upper = INFINITY, .margin = margin};
+    r->verdict = (struct verdict){.kind = kind, .log_ratio = interval_unknown, .margin = margin};
     if (kind == VERDICT_SLOWER)
         r->verdict.cause = CAUSE_KERNEL;
     why = static_reason(&change, finding, why, arena);

@@ -48,7 +48,7 @@ static void table_changes(const struct accuracy_series *s, size_t run)
         return;
     if (bias)
         used = (size_t)snprintf(what, sizeof(what), "bias moved by %+.2f %%%s",
-                                100 * expm1(bias->size), error ? ", " : "");
+                                100 * expm1(bias->size.value), error ? ", " : "");
     if (error)
         snprintf(what + used, sizeof(what) - used, "MAPE went from %.2f %% to %.2f %%",
                  100 * exp(error->before) - 0.1, 100 * exp(error->after) - 0.1);

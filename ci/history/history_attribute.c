@@ -74,7 +74,7 @@ static void attribute_commit(struct series_history *all, size_t count, const siz
         input[i] = (struct attribution_series){.device = devices[i],
                                                .bound = all[i].newest.bound,
                                                .changed = c != NULL,
-                                               .size = c ? c->change.size : 0,
+                                               .size = c ? c->change.size.value : 0,
                                                .code_changed = c && c->code_changed,
                                                .code_known = all[i].newest.code != 0,
                                                .model_changed = c && c->model_changed};

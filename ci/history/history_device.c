@@ -90,14 +90,12 @@ static void measure(struct history_break *out, const struct series_history *befo
     }
     if (after->change_count && after->changes[0].change.index < end)
         end = after->changes[0].change.index;
-    out->size = out->low = out->high = NAN;
+    out->size = interval_none;
     if (from > last->count || last->count - from < POINTS_FEWEST || end < POINTS_FEWEST)
         return;
     struct robust_mean a = level_of(last, from, last->count, before ? before->correlation : 0);
     struct robust_mean b = level_of(first, 0, end, after->correlation);
-    out->size = b.mean - a.mean;
-    out->low = out->size - 3 * hypot(a.se, b.se);
-    out->high = out->size + 3 * hypot(a.se, b.se);
+    out->size = interval_about(b.mean - a.mean, 3 * hypot(a.se, b.se));
 }
 
 // ---- the break ----

@@ -157,7 +157,7 @@ static bool is_known(const struct history_change *changes, size_t count,
     for (size_t i = 0; i < count; i++) {
         const struct history_change *k = &changes[i];
         if (k->change.latest >= c->change.earliest && k->change.earliest <= c->change.latest &&
-            (k->change.size > 0) == (c->change.size > 0))
+            (k->change.size.value > 0) == (c->change.size.value > 0))
             return true;
     }
     return false;

@@ -73,9 +73,7 @@ static struct history_commit place(const struct commit *commit)
 static void alone(struct linked_change *c, const struct link *l)
 {
     const double reach = normal_quantile(0.5 + 0.5 * CONFIDENCE);
-    c->size = l->log_ratio;
-    c->low = l->log_ratio - reach * hypot(l->error, levels_prior.sd);
-    c->high = l->log_ratio + reach * hypot(l->error, levels_prior.sd);
+    c->size = interval_about(l->log_ratio, reach * hypot(l->error, levels_prior.sd));
 }
 
 static void take_changes(struct linked_history *out, const struct levels *levels,
@@ -85,7 +83,7 @@ static void take_changes(struct linked_history *out, const struct levels *levels
     for (size_t i = 0; i < count; i++) {
         const struct link *l = &links[i];
         struct linked_change *c = &out->changes[out->change_count];
-        double error;
+        double size, error;
         if (l->back != 1 || (l->kind != VERDICT_SLOWER && l->kind != VERDICT_FASTER))
             continue;
         *c = (struct linked_change){.at = place(&l->head),
@@ -97,10 +95,9 @@ static void take_changes(struct linked_history *out, const struct levels *levels
             alone(c, l);
             continue;
         }
-        levels_between(&c->size, &error, levels, number_of(nodes, out->level_count, l->base_code),
+        levels_between(&size, &error, levels, number_of(nodes, out->level_count, l->base_code),
                        number_of(nodes, out->level_count, l->head_code));
-        c->low = c->size - reach * error;
-        c->high = c->size + reach * error;
+        c->size = interval_about(size, reach * error);
     }
 }
 
@@ -112,11 +109,10 @@ static void take_levels(struct linked_history *out, const struct levels *levels,
     levels_errors(errors, levels);
     for (size_t i = 0; i < out->level_count; i++) {
         const size_t n = nodes[i].order;
-        out->levels[n] = (struct linked_level){.at = place(nodes[i].at),
-                                               .level = levels->level[n],
-                                               .low = levels->level[n] - reach * errors[n],
-                                               .high = levels->level[n] + reach * errors[n],
-                                               .mark = levels->mark[n]};
+        out->levels[n] =
+            (struct linked_level){.at = place(nodes[i].at),
+                                  .level = interval_about(levels->level[n], reach * errors[n]),
+                                  .mark = levels->mark[n]};
     }
     free(errors);
 }

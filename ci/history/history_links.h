@@ -12,14 +12,14 @@
 // A code that the gate's rule calls slower or faster than the one before it.
 struct linked_change {
     struct history_commit at, base; // the commit with the new code, and the one it was held against
-    double size, low, high;         // log ratio by all links, with its 95 % interval
+    struct interval size;           // log ratio by all links, with its 95 % interval
     double evidence;                // of the link itself, nats
     bool misfit;                    // the link does not fit the others: it should be measured again
 };
 struct linked_level { // of a code, where it came first
     struct history_commit at;
-    double level, low, high; // log time against the first code that is linked with it
-    size_t mark;             // index of that code's level
+    struct interval level; // log time against the first code that is linked with it
+    size_t mark;           // index of that code's level
 };
 struct linked_history {
     struct linked_change *changes; // in order of their commits

@@ -41,14 +41,14 @@ static double percent(double log_ratio)
 static void table_change(const struct history_change *c)
 {
     char date[16], interval[64], where[72] = "this commit";
-    snprintf(interval, sizeof(interval), "%+.2f .. %+.2f", percent(c->change.size_low),
-             percent(c->change.size_high));
+    snprintf(interval, sizeof(interval), "%+.2f .. %+.2f", percent(c->change.size.low),
+             percent(c->change.size.high));
     if (c->commits > 1)
         snprintf(where, sizeof(where), "%zu commits, %.10s .. %.10s", c->commits, c->earliest.id,
                  c->latest.id);
     char *what = safe(c->what ? c->what : attribution_name(c->attribution));
     printf("  %s  %-10.10s %+8.2f %%  (%s)  evidence %.1f  %s  [%s]%s\n",
-           date_of(date, c->at.time_s), c->at.id, percent(c->change.size), interval,
+           date_of(date, c->at.time_s), c->at.id, percent(c->change.size.value), interval,
            c->change.evidence, what, where, c->newest ? "  alarm: not confirmed yet" : "");
     free(what);
 }
@@ -57,8 +57,8 @@ static void table_linked(const struct linked_change *c)
 {
     char date[16];
     printf("  %s  %-10.10s %+8.2f %%  (%+.2f .. %+.2f)  evidence %.1f  side by side with %.10s%s\n",
-           date_of(date, c->at.time_s), c->at.id, percent(c->size), percent(c->low),
-           percent(c->high), c->evidence, c->base.id,
+           date_of(date, c->at.time_s), c->at.id, percent(c->size.value), percent(c->size.low),
+           percent(c->size.high), c->evidence, c->base.id,
            c->misfit ? "  does not fit its loops: measure it again" : "");
 }
 
@@ -81,7 +81,7 @@ static void table_level(const struct linked_history *linked)
     const struct linked_level *now = &linked->levels[linked->newest];
     printf("  level %+.2f %% (%+.2f .. %+.2f) since %.10s, by %zu %s with %zu %s, misclosure %.2f "
            "%%\n",
-           percent(now->level), percent(now->low), percent(now->high),
+           percent(now->level.value), percent(now->level.low), percent(now->level.high),
            linked->levels[now->mark].at.id, linked->links, plural(linked->links, "link", "links"),
            linked->loops, plural(linked->loops, "loop", "loops"), 100 * linked->misclosure);
 }
@@ -89,11 +89,11 @@ static void table_level(const struct linked_history *linked)
 static void table_now(const struct series_history *s)
 {
     const struct creep *creep = &s->creep;
-    if (!isfinite(creep->low))
+    if (!isfinite(creep->size.low))
         return;
     char *reason = safe(s->epoch ? s->epoch->reason : "");
-    printf("  now %+.2f %% (%+.2f .. %+.2f) against %s%.10s%s%s%s\n", percent(creep->size),
-           percent(creep->low), percent(creep->high),
+    printf("  now %+.2f %% (%+.2f .. %+.2f) against %s%.10s%s%s%s\n", percent(creep->size.value),
+           percent(creep->size.low), percent(creep->size.high),
            s->epoch ? "the state accepted at " : "the beginning", s->epoch ? s->epoch->commit : "",
            *reason ? ": " : "", reason, creep->moved ? "" : ", within the margin or unsure");
     free(reason);
@@ -102,9 +102,9 @@ static void table_now(const struct series_history *s)
 static void table_break(const struct history_break *b)
 {
     char date[16], size[64] = "", *what = safe(b->what);
-    if (b->device && isfinite(b->size))
-        snprintf(size, sizeof(size), ": %+.2f %%  (%+.2f .. %+.2f)", percent(b->size),
-                 percent(b->low), percent(b->high));
+    if (b->device && isfinite(b->size.value))
+        snprintf(size, sizeof(size), ": %+.2f %%  (%+.2f .. %+.2f)", percent(b->size.value),
+                 percent(b->size.low), percent(b->size.high));
     printf("  %s  %-10.10s %s%s\n", date_of(date, b->at.time_s), b->at.id, what, size);
     free(what);
 }
@@ -190,6 +190,14 @@ static void number(double value, char end)
     putchar(end);
 }
 
+// Value, low and high.
+static void size_cells(struct interval size)
+{
+    number(size.value, ',');
+    number(size.low, ',');
+    number(size.high, ',');
+}
+
 static void csv_start(const struct series_history *s, const char *kind, const char *commit,
                       int64_t time_s)
 {
@@ -208,9 +216,7 @@ static void csv_linked(const struct series_history *s, const struct linked_chang
 {
     csv_start(s, "linked", c->at.id, c->at.time_s);
     printf("%s,%s,1,", c->base.id, c->at.id);
-    number(c->size, ',');
-    number(c->low, ',');
-    number(c->high, ',');
+    size_cells(c->size);
     number(c->evidence, ',');
     cell("kernel", ',');
     cell(c->misfit ? "does not fit its loops" : "", '\n');
@@ -224,9 +230,7 @@ static void csv_series(const struct series_history *s)
         const struct history_change *c = &s->changes[i];
         csv_start(s, c->newest ? "alarm" : "change", c->at.id, c->at.time_s);
         printf("%s,%s,%zu,", c->earliest.id, c->latest.id, c->commits);
-        number(c->change.size, ',');
-        number(c->change.size_low, ',');
-        number(c->change.size_high, ',');
+        size_cells(c->change.size);
         number(c->change.evidence, ',');
         cell(attribution_name(c->attribution), ',');
         cell(c->what, '\n');
@@ -235,17 +239,13 @@ static void csv_series(const struct series_history *s)
         csv_start(s, "break", s->breaks[i].at.id, s->breaks[i].at.time_s);
         const struct history_break *b = &s->breaks[i];
         fputs(",,,", stdout);
-        number(b->device ? b->size : NAN, ',');
-        number(b->device ? b->low : NAN, ',');
-        number(b->device ? b->high : NAN, ',');
+        size_cells(b->device ? b->size : interval_none);
         fputs(",,", stdout);
         cell(b->what, '\n');
     }
     csv_start(s, "now", s->newest.commit, s->newest.time_s);
     fputs(",,,", stdout);
-    number(s->creep.size, ',');
-    number(s->creep.low, ',');
-    number(s->creep.high, ',');
+    size_cells(s->creep.size);
     number(s->creep.evidence, ',');
     fputs(s->creep.moved ? "moved," : "same,", stdout);
     cell(s->epoch ? s->epoch->commit : NULL, '\n');
@@ -269,6 +269,13 @@ static void json_commit(struct json *json, const char *name, const struct histor
     json_end(json, '}');
 }
 
+static void json_size(struct json *json, const char *name, struct interval size)
+{
+    json_number(json, name, size.value);
+    json_number(json, "low", size.low);
+    json_number(json, "high", size.high);
+}
+
 static void json_change(struct json *json, const struct history_change *c)
 {
     json_newline(json);
@@ -278,9 +285,7 @@ static void json_change(struct json *json, const struct history_change *c)
     json_commit(json, "latest", &c->latest);
     json_integer(json, "commits", (int64_t)c->commits);
     json_integer(json, "index", (int64_t)c->change.index);
-    json_number(json, "log_ratio", c->change.size);
-    json_number(json, "low", c->change.size_low);
-    json_number(json, "high", c->change.size_high);
+    json_size(json, "log_ratio", c->change.size);
     json_number(json, "evidence", c->change.evidence);
     json_bool(json, "confirmed", !c->newest);
     json_string(json, "cause", attribution_name(c->attribution));
@@ -301,9 +306,7 @@ static void json_linked(struct json *json, const struct linked_history *linked)
         json_begin(json, NULL, '{');
         json_commit(json, "commit", &c->at);
         json_commit(json, "base", &c->base);
-        json_number(json, "log_ratio", c->size);
-        json_number(json, "low", c->low);
-        json_number(json, "high", c->high);
+        json_size(json, "log_ratio", c->size);
         json_number(json, "evidence", c->evidence);
         json_bool(json, "fits", !c->misfit);
         json_end(json, '}');
@@ -316,9 +319,7 @@ static void json_linked(struct json *json, const struct linked_history *linked)
         json_begin(json, NULL, '{');
         json_commit(json, "commit", &l->at);
         json_integer(json, "mark", (int64_t)l->mark);
-        json_number(json, "level", l->level);
-        json_number(json, "low", l->low);
-        json_number(json, "high", l->high);
+        json_size(json, "level", l->level);
         json_end(json, '}');
     }
     json_end(json, ']');
@@ -329,9 +330,7 @@ static void json_now(struct json *json, const struct series_history *s)
 {
     json_begin(json, "now", '{');
     json_string(json, "commit", s->newest.commit);
-    json_number(json, "log_ratio", s->creep.size);
-    json_number(json, "low", s->creep.low);
-    json_number(json, "high", s->creep.high);
+    json_size(json, "log_ratio", s->creep.size);
     json_number(json, "evidence", s->creep.evidence);
     json_bool(json, "moved", s->creep.moved);
     json_string(json, "accepted", s->epoch ? s->epoch->commit : NULL);
@@ -364,9 +363,7 @@ static void json_series(struct json *json, const struct series_history *s)
         json_commit(json, "commit", &s->breaks[i].at);
         json_string(json, "what", s->breaks[i].what);
         json_bool(json, "device", s->breaks[i].device);
-        json_number(json, "log_ratio", s->breaks[i].device ? s->breaks[i].size : NAN);
-        json_number(json, "low", s->breaks[i].device ? s->breaks[i].low : NAN);
-        json_number(json, "high", s->breaks[i].device ? s->breaks[i].high : NAN);
+        json_size(json, "log_ratio", s->breaks[i].device ? s->breaks[i].size : interval_none);
         json_end(json, '}');
     }
     json_end(json, ']');

@@ -238,7 +238,8 @@ int history_marks(struct report_change **out, size_t *count, struct store *store
         const struct history_change *c = &kept.changes[i];
         const size_t at = place_of(shown, c->at.id);
         if (!c->newest && at > 0 && at < shown->count)
-            (*out)[(*count)++] = (struct report_change){at, c->change.size, c->change.evidence};
+            (*out)[(*count)++] =
+                (struct report_change){at, c->change.size.value, c->change.evidence};
     }
     return 0;
 }

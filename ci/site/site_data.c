@@ -29,15 +29,15 @@ enum cause site_cause(enum attribution attribution)
 
 static const char *site_sentence(const struct history_change *c, struct arena *arena)
 {
-    const char *direction = c->change.size > 0 ? "slower" : "faster";
+    const char *direction = c->change.size.value > 0 ? "slower" : "faster";
     const char *why = c->what ? c->what : attribution_name(c->attribution);
     const char *sure = c->newest ? ", not confirmed yet" : "";
     if (c->commits == 1)
         return arena_printf(arena, "%s by %.2f %% at %.10s (%s%s)", direction,
-                            fabs(100 * expm1(c->change.size)), c->at.id, why, sure);
+                            fabs(100 * expm1(c->change.size.value)), c->at.id, why, sure);
     return arena_printf(arena, "%s by %.2f %% with one of %zu commits, %.10s to %.10s (%s%s)",
-                        direction, fabs(100 * expm1(c->change.size)), c->commits, c->earliest.id,
-                        c->latest.id, why, sure);
+                        direction, fabs(100 * expm1(c->change.size.value)), c->commits,
+                        c->earliest.id, c->latest.id, why, sure);
 }
 
 // The change that brought the series to where it is against the accepted state; NULL: none did.
@@ -45,7 +45,7 @@ static const struct history_change *change_since(const struct series_history *s)
 {
     for (size_t i = s->change_count; i-- > 0;) {
         const struct history_change *c = &s->changes[i];
-        if (c->change.index > s->since && (c->change.size > 0) == (s->creep.size > 0))
+        if (c->change.index > s->since && (c->change.size.value > 0) == (s->creep.size.value > 0))
             return c;
     }
     return NULL;
@@ -67,7 +67,7 @@ static uint64_t revision_of(const struct series_history *s)
         hash = site_mix(site_mix(hash, s->changes[i].change.index), s->changes[i].attribution);
     for (size_t i = 0; i < s->break_count && s->breaks[i].device; i++) { // may come and go
         uint64_t size;
-        memcpy(&size, &s->breaks[i].size, sizeof(size));
+        memcpy(&size, &s->breaks[i].size.value, sizeof(size));
         hash = site_mix(hash, size);
         for (const char *c = s->breaks[i].what; *c; c++)
             hash = site_mix(hash, (unsigned char)*c);
@@ -86,7 +86,7 @@ static double found_since(const struct series_history *s)
     for (size_t i = 0; i < s->change_count; i++) {
         const struct history_change *c = &s->changes[i];
         if (c->change.index > s->since && !c->newest)
-            sum += c->change.size;
+            sum += c->change.size.value;
     }
     return sum;
 }
@@ -95,10 +95,10 @@ static double found_since(const struct series_history *s)
 // sure that it moved, and they do not contradict it: then it moved.
 static enum verdict_kind kind_of(const struct series_history *s)
 {
-    double size = s->creep.size, found = found_since(s);
-    if (!isfinite(s->creep.low))
+    double size = s->creep.size.value, found = found_since(s);
+    if (!isfinite(s->creep.size.low))
         return VERDICT_NEW;
-    bool wide = s->creep.high - s->creep.low > widest;
+    bool wide = s->creep.size.high - s->creep.size.low > widest;
     bool agree =
         fmin(fabs(size), fabs(found)) > history_defaults.margin && (size > 0) == (found > 0);
     if (!s->creep.moved && !(wide && agree))
@@ -120,13 +120,9 @@ static void fill_series(struct site_series *out, const struct series_history *s,
                                 .predicted_ns = s->newest.predicted_ns,
                                 .bound = s->newest.bound,
                                 .kind = kind_of(s),
-                                .log_ratio = NAN,
-                                .lower = NAN,
-                                .upper = NAN};
-    if (s->stored.count && isfinite(s->creep.low)) {
+                                .log_ratio = interval_none};
+    if (s->stored.count && isfinite(s->creep.size.low)) {
         out->log_ratio = s->creep.size;
-        out->lower = s->creep.low;
-        out->upper = s->creep.high;
     }
     memcpy(out->spark, s->recent, sizeof(out->spark));
     out->spark_count = s->recent_count;
@@ -199,10 +195,11 @@ static void fill_alarms(struct site_data *data)
             const struct history_change *c = &s->changes[k];
             struct site_alarm *a = &alarms[total++];
             *a = (struct site_alarm){.series = i,
-                                     .kind = c->change.size > 0 ? VERDICT_SLOWER : VERDICT_FASTER,
+                                     .kind =
+                                         c->change.size.value > 0 ? VERDICT_SLOWER : VERDICT_FASTER,
                                      .cause = site_cause(c->attribution),
                                      .when_s = c->at.time_s,
-                                     .log_ratio = c->change.size};
+                                     .log_ratio = c->change.size.value};
             memcpy(a->commit, c->at.id, sizeof(a->commit));
         }
     }

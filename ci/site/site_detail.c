@@ -94,9 +94,7 @@ static void fill_breaks(struct site_detail *out, const struct series_history *s,
         breaks[i] = (struct site_break){.index = b->index,
                                         .time_s = b->at.time_s,
                                         .what = b->what,
-                                        .log_ratio = b->device ? b->size : NAN,
-                                        .lower = b->device ? b->low : NAN,
-                                        .upper = b->device ? b->high : NAN};
+                                        .log_ratio = b->device ? b->size : interval_none};
         memcpy(breaks[i].commit, b->at.id, sizeof(b->at.id));
     }
     out->breaks = breaks;
@@ -115,8 +113,6 @@ static void fill_changes(struct site_detail *out, const struct series_history *s
                                           .last = c->change.latest,
                                           .time_s = c->at.time_s,
                                           .log_ratio = c->change.size,
-                                          .lower = c->change.size_low,
-                                          .upper = c->change.size_high,
                                           .log_evidence = c->change.evidence,
                                           .cause = site_cause(c->attribution),
                                           .sentence = why(c)};

@@ -118,14 +118,15 @@ static void write_gate(const struct study *study, const struct duet *d, const ch
     const bool broken = is_broken(d);
     const struct measurement base = {.samples = d->base_samples.items,
                                      .count = d->base_samples.count};
-    double lower = -INFINITY, upper = INFINITY;
+    struct interval interval = interval_unknown;
     if (d->judged && !broken)
-        gate_series_interval(&d->gate, &lower, &upper);
+        interval = gate_series_interval(&d->gate);
     fprintf(study->csv, "%s,%s,%s,%u,%s,%d,%u,%u,%.3f,%.4f,%.4f,%.4f,%.4f,%.2f,%.4f,%.4f\n",
             study_kind_name(s->sum.kind), s->sum.kernel, problem, study->rounds_done,
             broken ? "broken" : verdict_kind_name(d->decision.kind), d->alarmed, d->decision.pairs,
             d->decision.processes, measurement_time_ns(&base) / 1e3, 100 * d->decision.log_ratio,
-            100 * lower, 100 * upper, 100 * sd, d->decision.log_evidence, gpu_s, d->wall_s);
+            100 * interval.low, 100 * interval.high, 100 * sd, d->decision.log_evidence, gpu_s,
+            d->wall_s);
 }
 
 static void conclude(struct study *study, const struct duet *d)

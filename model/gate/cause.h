@@ -7,18 +7,13 @@
 
 #include "model/result.h"
 
-// A control is a series that cannot have changed; what it shows, the environment did.
-struct control {
-    double log_ratio, lower, upper; // of its verdict
-};
-
-// What all controls share.
+// What all controls share: series that cannot have changed, so what they show, the environment did.
 struct common_mode {
     double shift;   // median of their log ratios; 0 without controls
     uint32_t count; // controls with a finite ratio
     bool moved; // shift >= floor in size, and more than half of the intervals exclude 0 on its side
 };
-struct common_mode common_mode_of(const struct control *controls, size_t count, double floor,
+struct common_mode common_mode_of(const struct interval *controls, size_t count, double floor,
                                   struct arena *arena);
 
 struct cause_input {

@@ -381,20 +381,20 @@ struct gate_decision gate_series_decide(const struct gate_series *s)
 }
 
 // The inverted e-processes take d as one constant; a spread between processes adds its own term.
-void gate_series_interval(const struct gate_series *s, double *lower, double *upper)
+struct interval gate_series_interval(const struct gate_series *s)
 {
     double tail = 0.5 * (1 - s->policy.confidence), limit = -log(tail);
-    double low = -INFINITY, high = INFINITY;
+    struct interval d = interval_unknown;
     if (s->pairs > 0) {
-        low = eprocess_bound(s->y, s->scale, s->pairs, limit, +1);
-        high = eprocess_bound(s->y, s->scale, s->pairs, limit, -1);
+        d.low = eprocess_bound(s->y, s->scale, s->pairs, limit, +1);
+        d.high = eprocess_bound(s->y, s->scale, s->pairs, limit, -1);
     }
     struct pooled pooled = estimate(s);
+    d.value = pooled.mean;
     if (pooled.between > 0) {
         double half = -normal_quantile(tail) * pooled.se;
-        low = fmin(low, pooled.mean - half);
-        high = fmax(high, pooled.mean + half);
+        d.low = fmin(d.low, pooled.mean - half);
+        d.high = fmax(d.high, pooled.mean + half);
     }
-    *lower = low;
-    *upper = high;
+    return d;
 }

@@ -132,9 +132,10 @@ void gate_series_fresh_process(struct gate_series *series);
 // when it had no pairs yet. `arena` is gate_series_init()'s.
 void gate_series_replace_process(struct gate_series *series, struct arena *arena);
 struct gate_decision gate_series_decide(const struct gate_series *series);
-// Interval for d at policy.confidence, valid whenever it is asked for; widened by the spread
-// between processes when there are several. Infinite where the data bound nothing.
-void gate_series_interval(const struct gate_series *series, double *lower, double *upper);
+// log_ratio as gate_series_decide() has it, and its interval at policy.confidence, valid whenever
+// it is asked for; widened by the spread between processes when there are several. Infinite where
+// the data bound nothing.
+struct interval gate_series_interval(const struct gate_series *series);
 
 // Verdicts that the next block of this series brings, as its pairs so far let one expect
 // (gate_next.c): about 1 / blocks until it is decided; 0: its budget will end before. `now` is what

@@ -136,11 +136,11 @@ static bool order_is_fixed(const struct gate_pair *pairs, size_t count)
 static const char *percent_text(const struct verdict *v, struct arena *arena)
 {
     double level = 100 * v->confidence;
-    if (!isfinite(v->lower) || !isfinite(v->upper))
-        return arena_printf(arena, "%+.2f %%, no interval yet", 100 * expm1(v->log_ratio));
+    if (!isfinite(v->log_ratio.low) || !isfinite(v->log_ratio.high))
+        return arena_printf(arena, "%+.2f %%, no interval yet", 100 * expm1(v->log_ratio.value));
     return arena_printf(arena, "%+.2f %% (%.0f %% interval %+.2f to %+.2f)",
-                        100 * expm1(v->log_ratio), level, 100 * expm1(v->lower),
-                        100 * expm1(v->upper));
+                        100 * expm1(v->log_ratio.value), level, 100 * expm1(v->log_ratio.low),
+                        100 * expm1(v->log_ratio.high));
 }
 
 static const char *effort_text(const struct verdict *v, struct arena *arena)
@@ -161,7 +161,8 @@ static const char *clock_text(const struct clock_effect *clock, struct arena *ar
 // Why the budget was not enough: the change is real but of about the margin's size, or noise.
 static const char *doubt_text(const struct verdict *v, struct arena *arena)
 {
-    if ((v->lower > 0 || v->upper < 0) && fabs(v->log_ratio) < 1.5 * v->margin)
+    if ((v->log_ratio.low > 0 || v->log_ratio.high < 0) &&
+        fabs(v->log_ratio.value) < 1.5 * v->margin)
         return arena_printf(arena, "; real, but near the margin of %.2f %%", 100 * v->margin);
     if (!isfinite(v->detectable))
         return "; too few pairs to say more";
@@ -243,13 +244,12 @@ static void judge_replayed(struct verdict *out, const struct gate_pair *pairs, s
 {
     struct gate_series series;
     replay(&series, policy, pairs, count, arena);
-    gate_series_interval(&series, &out->lower, &out->upper);
+    out->log_ratio = gate_series_interval(&series);
     series.policy = *policy; // it takes no more pairs: what would be next, by the gate's own policy
     series.capacity = UINT32_MAX;
     struct gate_decision d = gate_series_decide(&series);
     out->kind = d.kind;
     out->cause = d.placement ? CAUSE_PLACEMENT : CAUSE_NONE;
-    out->log_ratio = d.log_ratio;
     out->log_evidence = d.log_evidence;
     out->pairs = d.pairs;
     out->processes = count_processes(pairs, count);
@@ -269,9 +269,7 @@ void gate_replay(struct verdict *out, const struct measurement *base,
 {
     *out = (struct verdict){
         .kind = VERDICT_UNDECIDED,
-        .log_ratio = NAN,
-        .lower = -INFINITY,
-        .upper = INFINITY,
+        .log_ratio = interval_unknown,
         .detectable = NAN,
         .confidence = policy->confidence,
         .margin = policy->margin,

@@ -192,9 +192,8 @@ static void profile(double *log_mass, const struct segmentation *s, const struct
 static void restore(struct change *change, const struct segmentation *s, double half_width)
 {
     double size = change->after - change->before;
-    change->size = s->scale * size;
-    change->size_low = s->scale * (size - half_width);
-    change->size_high = s->scale * (size + half_width);
+    change->size = (struct interval){s->scale * size, s->scale * (size - half_width),
+                                     s->scale * (size + half_width)};
     change->before = s->centre + s->scale * change->before;
     change->after = s->centre + s->scale * change->after;
     change->index = s->where[change->index];

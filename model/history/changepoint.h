@@ -9,6 +9,8 @@
 #ifndef PLUMB_CHANGEPOINT_H
 #define PLUMB_CHANGEPOINT_H
 
+#include "model/interval.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -32,8 +34,7 @@ struct change {
     size_t index;            // first value at the new level
     size_t earliest, latest; // credible set: the first new value is one of earliest..latest
     double before, after;    // robust levels of the segments on both sides
-    double size;             // after - before
-    double size_low, size_high;
+    struct interval size;    // after - before
     double evidence; // log-likelihood ratio, in nats, change against none, correlation allowed for
 };
 

@@ -20,19 +20,17 @@ struct creep creep_test(double epoch_level, double epoch_se, const double *value
         if (isfinite(values[i]))
             kept[count++] = values[i];
     }
-    struct creep creep = {.size = 0, .low = -INFINITY, .high = INFINITY};
+    struct creep creep = {.size = {0, -INFINITY, INFINITY}};
     if (count >= 3) {
         struct series_noise noise = noise_estimate(kept, count);
         double inflation = noise_inflation(fmin(noise.correlation, 0.9));
         double variance = noise.sigma * noise.sigma * inflation / (double)count;
         double se = sqrt(variance + epoch_se * epoch_se);
         struct robust_mean robust = robust_mean(kept, count);
-        creep.size = robust.mean - epoch_level;
         double reach = se * normal_quantile(0.5 + 0.5 * confidence);
-        creep.low = creep.size - reach;
-        creep.high = creep.size + reach;
-        creep.moved = creep.low > margin || creep.high < -margin;
-        double excess = fmax(fabs(creep.size) - margin, 0);
+        creep.size = interval_about(robust.mean - epoch_level, reach);
+        creep.moved = creep.size.low > margin || creep.size.high < -margin;
+        double excess = fmax(fabs(creep.size.value) - margin, 0);
         creep.evidence = excess <= 0 ? 0 : se > 0 ? 0.5 * pow(excess / se, 2) : INFINITY;
     }
     free(kept);

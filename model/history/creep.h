@@ -4,15 +4,16 @@
 #ifndef PLUMB_CREEP_H
 #define PLUMB_CREEP_H
 
+#include "model/interval.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
 // How far the newest values are from an accepted level, whatever path they took there.
 struct creep {
-    double size; // mean of the values less the epoch's level
-    double low, high;
-    bool moved;      // the interval lies beyond the margin on one side
-    double evidence; // nats, normal, long-run variance
+    struct interval size; // mean of the values less the epoch's level
+    bool moved;           // the interval lies beyond the margin on one side
+    double evidence;      // nats, normal, long-run variance
 };
 // `epoch_se` is the standard error of the level, 0 if it is given. NaN are missing; with fewer than
 // three values nothing has moved. `margin` >= 0 in the unit of the values.

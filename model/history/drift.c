@@ -74,9 +74,7 @@ void drift_judge(struct verdict *out, const struct history *history, const struc
                  bool same_code, const struct drift_policy *policy)
 {
     *out = (struct verdict){.kind = VERDICT_NEW,
-                            .log_ratio = NAN,
-                            .lower = -INFINITY,
-                            .upper = INFINITY,
+                            .log_ratio = interval_unknown,
                             .confidence = policy->confidence,
                             .margin = policy->margin,
                             .detectable = NAN,
@@ -92,15 +90,14 @@ void drift_judge(struct verdict *out, const struct history *history, const struc
     double half = t_quantile(0.5 + policy->confidence / 2, freedom) *
                   sqrt(variance * (1 + 1 / (double)level.count));
     double margin = log1p(policy->margin);
-    out->log_ratio = log(time_ns) - level.mean;
-    out->lower = out->log_ratio - half;
-    out->upper = out->log_ratio + half;
-    if (out->lower > margin)
+    out->log_ratio = interval_about(log(time_ns) - level.mean, half);
+    const double low = out->log_ratio.low, high = out->log_ratio.high;
+    if (low > margin)
         out->kind = VERDICT_SLOWER;
-    else if (out->upper < -margin)
+    else if (high < -margin)
         out->kind = VERDICT_FASTER;
     else
-        out->kind = out->lower > -margin && out->upper < margin ? VERDICT_SAME : VERDICT_UNDECIDED;
+        out->kind = low > -margin && high < margin ? VERDICT_SAME : VERDICT_UNDECIDED;
     if (out->kind != VERDICT_SAME && same_code)
         out->cause = CAUSE_ENVIRONMENT;
     else if (out->kind == VERDICT_SLOWER || out->kind == VERDICT_FASTER)

@@ -157,9 +157,7 @@ static void describe(struct change *out, const struct stretch *s, const struct p
                            .latest = s->where[high],
                            .before = from,
                            .after = from + size,
-                           .size = size,
-                           .size_low = size - reach,
-                           .size_high = size + reach,
+                           .size = interval_about(size, reach),
                            .evidence = 0.5 * peak->statistic / past->inflation};
 }
 

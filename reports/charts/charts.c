@@ -74,9 +74,9 @@ struct scale chart_change_scale(const struct view *views, size_t count, double f
     struct scale x = {0, 0, from, to};
     for (size_t i = 0; i < count; i++) {
         double margin = views[i].result->verdict.margin;
-        widen(&x, views[i].change);
-        widen(&x, isnan(views[i].change) ? NAN : views[i].lower);
-        widen(&x, isnan(views[i].change) ? NAN : views[i].upper);
+        widen(&x, views[i].change.value);
+        widen(&x, isnan(views[i].change.value) ? NAN : views[i].change.low);
+        widen(&x, isnan(views[i].change.value) ? NAN : views[i].change.high);
         widen(&x, margin);
         widen(&x, -margin);
     }
@@ -112,15 +112,15 @@ void chart_interval(struct markup *m, const struct view *view, const struct scal
         svg_rect(m, "band", left, 0, right - left, height);
     }
     svg_line(m, "zero", scale_at(x, 0), 0, scale_at(x, 0), height);
-    if (isfinite(view->change)) {
+    if (isfinite(view->change.value)) {
         char line[48];
         snprintf(line, sizeof(line), "interval %s", class);
-        double low = clamp_bound(m, class, x, view->lower, y);
-        double high = clamp_bound(m, class, x, view->upper, y);
+        double low = clamp_bound(m, class, x, view->change.low, y);
+        double high = clamp_bound(m, class, x, view->change.high, y);
         svg_line(m, line, low, y, high, y);
-        if (scale_covers(x, view->change))
-            svg_marker(m, class, chart_shape(view->result->verdict.kind), scale_at(x, view->change),
-                       y, 4);
+        if (scale_covers(x, view->change.value))
+            svg_marker(m, class, chart_shape(view->result->verdict.kind),
+                       scale_at(x, view->change.value), y, 4);
     }
     svg_end(m);
 }
@@ -145,8 +145,8 @@ void chart_interval_axis(struct markup *m, const struct scale *x, double width)
 
 static int by_value(const void *left, const void *right)
 {
-    double a = ((const struct curve_point *)left)->value;
-    double b = ((const struct curve_point *)right)->value;
+    double a = ((const struct curve_point *)left)->y.value;
+    double b = ((const struct curve_point *)right)->y.value;
     return (a > b) - (a < b);
 }
 
@@ -155,7 +155,7 @@ static size_t sort_points(struct curve_point *points, size_t count)
 {
     size_t used = 0;
     for (size_t i = 0; i < count; i++) {
-        if (isfinite(points[i].value))
+        if (isfinite(points[i].y.value))
             points[used++] = points[i];
     }
     qsort(points, used, sizeof(*points), by_value);
@@ -181,9 +181,9 @@ void chart_curve_change(struct markup *m, struct curve_point *points, size_t cou
     size_t used = sort_points(points, count);
     struct scale x = curve_x(used), y = {-0.005, 0.005, CURVE_HEIGHT - BOTTOM, TOP};
     for (size_t i = 0; i < used; i++) {
-        widen(&y, points[i].value);
-        widen(&y, points[i].lower);
-        widen(&y, points[i].upper);
+        widen(&y, points[i].y.value);
+        widen(&y, points[i].y.low);
+        widen(&y, points[i].y.high);
     }
     y.low = fmax(y.low, -0.5);
     y.high = fmin(y.high, 1.0);
@@ -196,11 +196,11 @@ void chart_curve_change(struct markup *m, struct curve_point *points, size_t cou
         char class[48];
         double at = scale_at(&x, (double)i);
         snprintf(class, sizeof(class), "interval thin %s", p->class);
-        if (p->upper > p->lower)
-            svg_line(m, class, at, scale_at(&y, fmin(p->upper, y.high)), at,
-                     scale_at(&y, fmax(p->lower, y.low)));
-        if (scale_covers(&y, p->value))
-            svg_marker(m, p->class, p->shape, at, scale_at(&y, p->value), used > 120 ? 2 : 3.5);
+        if (p->y.high > p->y.low)
+            svg_line(m, class, at, scale_at(&y, fmin(p->y.high, y.high)), at,
+                     scale_at(&y, fmax(p->y.low, y.low)));
+        if (scale_covers(&y, p->y.value))
+            svg_marker(m, p->class, p->shape, at, scale_at(&y, p->y.value), used > 120 ? 2 : 3.5);
     }
     curve_caption(m, used);
     svg_end(m);
@@ -230,7 +230,7 @@ void chart_curve_accuracy(struct markup *m, struct curve_point *points, size_t c
     size_t used = sort_points(points, count);
     struct scale x = curve_x(used), y = {log(0.9), log(1.1), CURVE_HEIGHT - BOTTOM, TOP};
     for (size_t i = 0; i < used; i++)
-        widen(&y, log(points[i].value));
+        widen(&y, log(points[i].y.value));
     scale_pad(&y, 0.05);
     svg_begin(m, "chart", CURVE_WIDTH, CURVE_HEIGHT,
               "All series sorted by measured time over predicted time");
@@ -239,7 +239,7 @@ void chart_curve_accuracy(struct markup *m, struct curve_point *points, size_t c
     ratio_grid(m, &y);
     for (size_t i = 0; i < used; i++)
         svg_marker(m, "v-point", SHAPE_DOT, scale_at(&x, (double)i),
-                   scale_at(&y, log(points[i].value)), used > 120 ? 1.6 : 3);
+                   scale_at(&y, log(points[i].y.value)), used > 120 ? 1.6 : 3);
     curve_caption(m, used);
     svg_end(m);
 }

@@ -26,8 +26,8 @@ void chart_parts(struct markup *m, const struct prediction *prediction, double m
 
 // One series in a sorted curve; points whose value is NaN are left out. Both sort what they get.
 struct curve_point {
-    double value, lower, upper; // relative change, or actual / predicted (then no interval)
-    const char *class;          // of its verdict
+    struct interval y; // relative change, or actual / predicted (then no bounds)
+    const char *class; // of its verdict
     enum svg_shape shape;
 };
 void chart_curve_change(struct markup *m, struct curve_point *points, size_t count);

@@ -158,9 +158,9 @@ void chart_pairs(struct markup *m, const struct view *view)
     }
     if (d.length > 0)
         svg_path(m, "dots head", d.bytes);
-    if (scale_covers(&y, view->change))
-        svg_line(m, "mean head", x.from, scale_at(&y, view->change), x.to,
-                 scale_at(&y, view->change));
+    if (scale_covers(&y, view->change.value))
+        svg_line(m, "mean head", x.from, scale_at(&y, view->change.value), x.to,
+                 scale_at(&y, view->change.value));
     svg_text(m, "tick", (LEFT + WIDTH - RIGHT) / 2.0, HEIGHT - 12, "middle",
              "pairs in the order taken; dashed: a fresh process");
     svg_end(m);

@@ -10,6 +10,7 @@
 #include "reports/text/clean.h"
 #include "reports/view.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 enum { SHOWN = 10 };
@@ -54,9 +55,9 @@ static void put_annotation(struct buffer *out, const struct view *view, const ch
     put_escaped(out, title.bytes, true);
     buffer_puts(out, "::");
     put_escaped(out, message.bytes, false);
-    if (view->change == view->change) {
-        view_percent(change, view->change);
-        view_interval(interval, view->lower, view->upper);
+    if (!isnan(view->change.value)) {
+        view_percent(change, view->change.value);
+        view_interval(interval, view->change);
         buffer_puts(out, "%0Achange ");
         put_escaped(out, change, false);
         buffer_puts(out, ", interval ");

@@ -74,16 +74,16 @@ static void put_line(struct buffer *out, const struct line *line)
     const struct view *view = line->worst;
     const struct result *r = view->result;
     char change[VIEW_TEXT], interval[VIEW_TEXT];
-    view_percent(change, view->change);
-    view_interval(interval, view->lower, view->upper);
+    view_percent(change, view->change.value);
+    view_interval(interval, view->change);
     buffer_printf(out, "| %s %s%s | ", view_symbol(r->verdict.kind),
                   verdict_kind_name(r->verdict.kind), view->is_environment ? " (environment)" : "");
     markdown_text(out, r->kernel, NAME_LIMIT);
     buffer_printf(out, " | %s | %s", view->shape, change);
-    if (isfinite(view->change))
+    if (isfinite(view->change.value))
         buffer_printf(out, " %s", interval);
     buffer_puts(out, " | ");
-    if (isnan(view->change) || r->verdict.kind == VERDICT_ACCEPTED) {
+    if (isnan(view->change.value) || r->verdict.kind == VERDICT_ACCEPTED) {
         struct buffer reason = {0};
         view_reason(&reason, view);
         markdown_text(out, reason.bytes ? reason.bytes : "", WORDS_LIMIT);
@@ -121,7 +121,7 @@ static void put_next(struct buffer *out, const struct run *run, const struct lin
     buffer_puts(out, " --head ");
     put_id(out, run->head.id);
     buffer_puts(out, "</code>\n");
-    if (first && isfinite(first->worst->change)) {
+    if (first && isfinite(first->worst->change.value)) {
         buffer_puts(out, "- the commit that did it: <code>plumb bisect --good ");
         put_id(out, run->base.id);
         buffer_puts(out, " --bad ");

@@ -48,9 +48,9 @@ static void put_row(struct buffer *out, const struct view *view)
     put_text(out, cause_name(v->cause));
     put_number(out, view->base_ns);
     put_number(out, view->head_ns);
-    put_number(out, view->change);
-    put_number(out, view->lower);
-    put_number(out, view->upper);
+    put_number(out, view->change.value);
+    put_number(out, view->change.low);
+    put_number(out, view->change.high);
     put_number(out, v->confidence);
     put_number(out, v->log_evidence);
     put_number(out, v->margin);

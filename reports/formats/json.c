@@ -86,9 +86,7 @@ static void put_verdict(struct json *j, const struct view *view)
     json_begin(j, "verdict", '{');
     json_string(j, "kind", verdict_kind_name(v->kind));
     json_string(j, "cause", cause_name(v->cause));
-    json_number(j, "change", view->change);
-    json_number(j, "lower", view->lower);
-    json_number(j, "upper", view->upper);
+    json_interval(j, "change", view->change);
     json_number(j, "confidence", v->confidence);
     json_number(j, "log_evidence", v->log_evidence);
     json_number(j, "margin", v->margin);

@@ -42,14 +42,14 @@ static void put_row(struct buffer *out, const struct view *view)
     struct buffer sentence = {0};
     view_time(base, view->base_ns);
     view_time(head, view->head_ns);
-    view_percent(change, view->change);
-    view_interval(interval, view->lower, view->upper);
+    view_percent(change, view->change.value);
+    view_interval(interval, view->change);
     view_reason(&sentence, view);
     buffer_printf(out, "| %s %s%s | ", view_symbol(r->verdict.kind),
                   verdict_kind_name(r->verdict.kind), view->is_environment ? " (environment)" : "");
     markdown_text(out, r->kernel, NAME_LIMIT);
     buffer_printf(out, " | %s | %s | %s | %s %s | ", view->shape, base, head, change,
-                  isnan(view->change) ? "" : interval);
+                  isnan(view->change.value) ? "" : interval);
     if (isfinite(view->actual_predicted))
         buffer_printf(out, "%.2f | ", view->actual_predicted);
     else

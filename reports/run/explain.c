@@ -9,10 +9,10 @@ static void explain_change(struct buffer *out, const struct view *view)
 {
     const struct verdict *v = &view->result->verdict;
     char change[VIEW_TEXT], interval[VIEW_TEXT];
-    if (isnan(view->change))
+    if (isnan(view->change.value))
         return;
-    view_percent(change, view->change);
-    view_interval(interval, view->lower, view->upper);
+    view_percent(change, view->change.value);
+    view_interval(interval, view->change);
     buffer_printf(out, "change: %s, %g %% interval %s, margin %.2g %%\n", change,
                   v->confidence * 100, interval, v->margin * 100);
     buffer_printf(out, "evidence: 10^%.1f against no change, %u %s in %u %s\n",

@@ -67,11 +67,11 @@ static void control_fact(const struct html *html)
     char text[160], change[VIEW_TEXT];
     for (size_t i = 0; i < html->count; i++) {
         const struct view *view = &html->views[i];
-        if (!view->result->control || isnan(view->change))
+        if (!view->result->control || isnan(view->change.value))
             continue;
         controls++;
-        if (fabs(view->change) > fabs(most))
-            most = view->change;
+        if (fabs(view->change.value) > fabs(most))
+            most = view->change.value;
     }
     view_percent(change, most);
     snprintf(text, sizeof(text), "%zu series that cannot have changed; the largest moved by %s",

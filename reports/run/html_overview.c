@@ -140,7 +140,7 @@ static void write_finding(const struct html *html, const struct finding *finding
     const struct view *view = finding->worst;
     struct buffer sentence = {0};
     char change[VIEW_TEXT], anchor[32];
-    view_percent(change, view->change);
+    view_percent(change, view->change.value);
     view_reason(&sentence, view);
     html_anchor(anchor, view);
     page_row_begin(m, NULL);
@@ -159,7 +159,7 @@ static void write_finding(const struct html *html, const struct finding *finding
         markup_elementf(m, "span", "muted small", " %s", view->shape);
     markup_end(m);
     page_cell(m, "how much", "nowrap", NAN, false);
-    if (isnan(view->change))
+    if (isnan(view->change.value))
         markup_text(m, view->outcome == OUTCOME_BROKEN
                            ? measurement_state_name(view->result->head.state)
                            : "-");

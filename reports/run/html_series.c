@@ -40,9 +40,9 @@ static void change_facts(struct markup *m, const struct view *view)
 {
     const struct verdict *v = &view->result->verdict;
     char change[VIEW_TEXT], interval[VIEW_TEXT], text[VIEW_TEXT];
-    if (isfinite(view->change)) {
-        view_percent(change, view->change);
-        view_interval(interval, view->lower, view->upper);
+    if (isfinite(view->change.value)) {
+        view_percent(change, view->change.value);
+        view_interval(interval, view->change);
         html_factf(m, "change", "%s, %g %% interval %s, margin %.2g %%", change,
                    v->confidence * 100, interval, v->margin * 100);
         html_factf(m, "evidence", "10^%.1f against no change, from %u %s in %u %s (%.2g s)",
@@ -229,7 +229,7 @@ static void write_one(const struct html *html, const struct view *view, bool dra
     char anchor[32], change[VIEW_TEXT];
     html_anchor(anchor, view);
     view_reason(&sentence, view);
-    view_percent(change, view->change);
+    view_percent(change, view->change.value);
     markup_open(m, "details",
                 view->result->verdict.kind == VERDICT_SAME ? "series" : "series changed");
     markup_attr(m, "id", anchor);
@@ -237,7 +237,7 @@ static void write_one(const struct html *html, const struct view *view, bool dra
     markup_element(m, "h3", NULL, view->result->kernel);
     markup_element(m, "span", "mono", view->shape);
     html_tag(m, view);
-    if (isfinite(view->change))
+    if (isfinite(view->change.value))
         markup_element(m, "span", NULL, change);
     markup_end(m);
     markup_start(m, "div");

@@ -26,14 +26,14 @@ static void name_cell(struct markup *m, const struct view *view)
 static void change_cells(struct markup *m, const struct view *view, const struct scale *x)
 {
     char change[VIEW_TEXT], interval[VIEW_TEXT];
-    view_percent(change, view->change);
-    view_interval(interval, view->lower, view->upper);
-    page_text_cell(m, "change", "right nowrap", view->change, change);
-    bool identical = isnan(view->change) && view_same_code(view);
-    page_cell(m, "interval", isnan(view->change) && !identical ? "empty" : NULL, NAN, false);
+    view_percent(change, view->change.value);
+    view_interval(interval, view->change);
+    page_text_cell(m, "change", "right nowrap", view->change.value, change);
+    bool identical = isnan(view->change.value) && view_same_code(view);
+    page_cell(m, "interval", isnan(view->change.value) && !identical ? "empty" : NULL, NAN, false);
     if (identical)
         markup_element(m, "span", "muted small", "identical machine code");
-    if (!isnan(view->change)) {
+    if (!isnan(view->change.value)) {
         markup_start(m, "span");
         markup_attr(m, "title", interval);
         chart_interval(m, view, x, FOREST_WIDTH);
@@ -54,7 +54,7 @@ static struct columns columns_of(const struct html *html)
     struct columns c = {0};
     for (size_t i = 0; i < html->count; i++) {
         const struct view *v = &html->views[i];
-        c.change = c.change || isfinite(v->change);
+        c.change = c.change || isfinite(v->change.value);
         c.base = c.base || isfinite(v->base_ns);
         c.head = c.head || isfinite(v->head_ns);
         c.accuracy = c.accuracy || isfinite(v->actual_predicted);
@@ -187,10 +187,10 @@ static struct curve_point *points_of(const struct html *html, bool accuracy)
     struct curve_point *points = xcalloc(html->count ? html->count : 1, sizeof(*points));
     for (size_t i = 0; i < html->count; i++) {
         const struct view *v = &html->views[i];
-        points[i] = (struct curve_point){v->change, v->lower, v->upper, chart_class(v),
-                                         chart_shape(v->result->verdict.kind)};
+        points[i] =
+            (struct curve_point){v->change, chart_class(v), chart_shape(v->result->verdict.kind)};
         if (accuracy)
-            points[i].value = v->actual_predicted;
+            points[i].y.value = v->actual_predicted;
     }
     return points;
 }
@@ -201,7 +201,7 @@ static void curve_figure(const struct html *html, bool accuracy, const char *cap
     struct curve_point *points = points_of(html, accuracy);
     size_t used = 0;
     for (size_t i = 0; i < html->count; i++)
-        used += isfinite(points[i].value);
+        used += isfinite(points[i].y.value);
     if (used >= 2)
         chart_figure(html->m, caption, points, html->count, draw);
     free(points);

@@ -41,7 +41,7 @@ static int by_importance(const void *left, const void *right)
 {
     const struct ranked *a = left, *b = right;
     int rank = rank_of(a->series) - rank_of(b->series);
-    double size_a = fabs(a->series->log_ratio), size_b = fabs(b->series->log_ratio);
+    double size_a = fabs(a->series->log_ratio.value), size_b = fabs(b->series->log_ratio.value);
     if (rank)
         return rank;
     if (size_a != size_b && !isnan(size_a) && !isnan(size_b))

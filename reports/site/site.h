@@ -29,12 +29,11 @@ struct site_change {
     size_t index;       // the new level begins with this point of the series
     size_t first, last; // credible set: it began with one of these points
     char commit[OBJECT_ID_TEXT], first_commit[OBJECT_ID_TEXT], last_commit[OBJECT_ID_TEXT];
-    int64_t time_s;       // of `commit`
-    double log_ratio;     // log(after / before)
-    double lower, upper;  // its interval
-    double log_evidence;  // natural log of the evidence against "no change"
-    enum cause cause;     // kernel, environment, model
-    const char *sentence; // or NULL
+    int64_t time_s;            // of `commit`
+    struct interval log_ratio; // log(after / before)
+    double log_evidence;       // natural log of the evidence against "no change"
+    enum cause cause;          // kernel, environment, model
+    const char *sentence;      // or NULL
 };
 
 // An accepted change of baseline.
@@ -51,8 +50,8 @@ struct site_break {
     size_t index; // first point after it
     char commit[OBJECT_ID_TEXT];
     int64_t time_s;
-    const char *what;               // "driver 570.86 -> 580.65"
-    double log_ratio, lower, upper; // by how much times moved with it; NaN: not known
+    const char *what;          // "driver 570.86 -> 580.65"
+    struct interval log_ratio; // by how much times moved with it; NaN: not known
 };
 
 // All of one series, handed out by `load`.
@@ -89,11 +88,11 @@ struct site_series {
     // Against the last accepted state: the last epoch, or the beginning when there is none.
     enum verdict_kind kind; // not accepted: what is accepted is an epoch
     enum cause cause;
-    double log_ratio, lower, upper; // NaN if none
-    const char *since;              // commit id the change began with, or NULL
-    int64_t since_s;                // its time
-    const char *sentence;           // or NULL
-    float spark[SITE_SPARK];        // newest times in any unit, oldest first
+    struct interval log_ratio; // NaN if none
+    const char *since;         // commit id the change began with, or NULL
+    int64_t since_s;           // its time
+    const char *sentence;      // or NULL
+    float spark[SITE_SPARK];   // newest times in any unit, oldest first
     size_t spark_count;
 };
 

@@ -49,7 +49,7 @@ static void write_finding(struct site_page *p, const struct finding *f)
     struct markup *m = p->m;
     const struct site_series *s = &p->map->site->series[f->worst];
     char change[VIEW_TEXT], shape[PROBLEM_TEXT];
-    view_percent(change, expm1(s->log_ratio));
+    view_percent(change, expm1(s->log_ratio.value));
     view_shape(shape, &s->problem);
     page_row_begin(m, NULL);
     page_cell(m, "state", NULL, NAN, false);
@@ -64,7 +64,7 @@ static void write_finding(struct site_page *p, const struct finding *f)
         markup_elementf(m, "span", "muted small", " %s", shape);
     markup_end(m);
     page_cell(m, "how much", "nowrap", NAN, false);
-    markup_textf(m, "%s%s", f->series > 1 && isfinite(s->log_ratio) ? "up to " : "", change);
+    markup_textf(m, "%s%s", f->series > 1 && isfinite(s->log_ratio.value) ? "up to " : "", change);
     markup_end(m);
     page_cell(m, "since", "nowrap", NAN, false);
     site_since(p, s);
@@ -120,12 +120,12 @@ static void curve(struct site_page *p, const size_t *series, size_t count, bool 
     size_t used = 0;
     for (size_t i = 0; i < count; i++) {
         const struct site_series *s = &p->map->site->series[series[i]];
-        points[i] = (struct curve_point){expm1(s->log_ratio), expm1(s->lower), expm1(s->upper),
+        points[i] = (struct curve_point){interval_relative(s->log_ratio),
                                          chart_verdict_class(s->kind, site_is_environment(s)),
                                          chart_shape(s->kind)};
         if (accuracy)
-            points[i].value = site_ratio(s);
-        used += isfinite(points[i].value);
+            points[i].y.value = site_ratio(s);
+        used += isfinite(points[i].y.value);
     }
     if (used >= 2)
         chart_figure(p->m, caption, points, count, draw);

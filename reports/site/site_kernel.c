@@ -23,8 +23,8 @@ static int by_index(const void *left, const void *right)
 static void break_text(char out[VIEW_TEXT], const struct site_break *b)
 {
     char percent[VIEW_TEXT] = "";
-    if (isfinite(b->log_ratio))
-        view_percent(percent, expm1(b->log_ratio));
+    if (isfinite(b->log_ratio.value))
+        view_percent(percent, expm1(b->log_ratio.value));
     snprintf(out, VIEW_TEXT, "%.*s%s%.40s", (int)strcspn(b->what, " "), b->what,
              *percent ? " " : "", percent);
 }
@@ -39,7 +39,7 @@ static struct chart_mark *marks_of(const struct site_detail *d, size_t *marked,
     for (size_t i = 0; i < count; i++) {
         bool epoch = i >= d->change_count;
         const struct site_epoch *e = epoch ? &d->epochs[i - d->change_count] : NULL;
-        double size = epoch ? e->level : d->changes[i].log_ratio;
+        double size = epoch ? e->level : d->changes[i].log_ratio.value;
         char percent[VIEW_TEXT];
         view_percent(percent, expm1(size));
         snprintf((*texts)[i], VIEW_TEXT, "%s%.40s", epoch ? "accepted " : "", percent);
@@ -85,8 +85,8 @@ static void change_row(struct site_page *p, const struct site_change *c)
     struct markup *m = p->m;
     struct json *j = &p->json;
     char size[VIEW_TEXT], interval[VIEW_TEXT], when[VIEW_TEXT];
-    view_percent(size, expm1(c->log_ratio));
-    view_interval(interval, expm1(c->lower), expm1(c->upper));
+    view_percent(size, expm1(c->log_ratio.value));
+    view_interval(interval, interval_relative(c->log_ratio));
     view_date(when, c->time_s);
     when[10] = '\0';
     page_row_begin(m, NULL);
@@ -95,7 +95,7 @@ static void change_row(struct site_page *p, const struct site_change *c)
     markup_elementf(m, "span", "muted small", " %s", when);
     markup_end(m);
     page_cell(m, "size", "right nowrap", NAN, false);
-    markup_textf(m, "%s %s", size, isnan(c->lower) ? "" : interval);
+    markup_textf(m, "%s %s", size, isnan(c->log_ratio.low) ? "" : interval);
     markup_end(m);
     page_cell(m, "began in", "nowrap", NAN, false);
     if (c->last > c->first) {
@@ -119,9 +119,7 @@ static void change_row(struct site_page *p, const struct site_change *c)
     json_string(j, "commit", c->commit);
     json_string(j, "first", c->first_commit);
     json_string(j, "last", c->last_commit);
-    json_number(j, "change", expm1(c->log_ratio));
-    json_number(j, "lower", expm1(c->lower));
-    json_number(j, "upper", expm1(c->upper));
+    json_interval(j, "change", interval_relative(c->log_ratio));
     json_number(j, "log_evidence", c->log_evidence);
     json_string(j, "cause", cause_name(c->cause));
     json_end(j, '}');
@@ -181,18 +179,16 @@ static void write_breaks(struct site_page *p, const struct site_detail *d)
         markup_textf(p->m, "%s from ", b->what);
         site_commit(p, b->commit);
         markup_textf(p->m, " on %s", when);
-        if (isfinite(b->log_ratio)) {
-            view_percent(size, expm1(b->log_ratio));
-            view_interval(interval, expm1(b->lower), expm1(b->upper));
+        if (isfinite(b->log_ratio.value)) {
+            view_percent(size, expm1(b->log_ratio.value));
+            view_interval(interval, interval_relative(b->log_ratio));
             markup_textf(p->m, ": times moved by %s %s with it", size, interval);
         }
         markup_end(p->m);
         json_begin(j, NULL, '{');
         json_string(j, "commit", b->commit);
         json_string(j, "what", b->what);
-        json_number(j, "change", expm1(b->log_ratio));
-        json_number(j, "lower", expm1(b->lower));
-        json_number(j, "upper", expm1(b->upper));
+        json_interval(j, "change", interval_relative(b->log_ratio));
         json_end(j, '}');
     }
     if (d->break_count > 0)
@@ -213,12 +209,12 @@ static void write_facts(struct site_page *p, const struct site_series *s,
 {
     char text[VIEW_TEXT], more[200], predicted[VIEW_TEXT];
     markup_open(p->m, "dl", "facts");
-    if (isfinite(s->log_ratio)) {
+    if (isfinite(s->log_ratio.value)) {
         char interval[VIEW_TEXT];
-        view_percent(text, expm1(s->log_ratio));
-        view_interval(interval, expm1(s->lower), expm1(s->upper));
+        view_percent(text, expm1(s->log_ratio.value));
+        view_interval(interval, interval_relative(s->log_ratio));
         snprintf(more, sizeof(more), "%.40s %.60s against the last accepted state", text,
-                 isnan(s->lower) ? "" : interval);
+                 isnan(s->log_ratio.low) ? "" : interval);
         fact(p->m, "change", more);
     }
     view_time(text, s->time_ns);
@@ -293,7 +289,7 @@ static void write_series(struct site_page *p, size_t index, const struct site_de
     site_anchor(anchor, p->map->site, index);
     view_shape(shape, &s->problem);
     problem_format(problem, &s->problem);
-    view_percent(change, expm1(s->log_ratio));
+    view_percent(change, expm1(s->log_ratio.value));
     markup_open(m, "details", s->kind == VERDICT_SAME ? "series" : "series changed");
     markup_attrf(m, "id", "%s", anchor);
     markup_attr(m, "open", open ? "" : NULL);
@@ -302,7 +298,7 @@ static void write_series(struct site_page *p, size_t index, const struct site_de
     markup_element(m, "span", "muted", p->map->site->devices[s->device].name);
     page_tag(m, chart_verdict_class(s->kind, site_is_environment(s)), view_symbol(s->kind),
              verdict_kind_name(s->kind));
-    markup_element(m, "span", NULL, isfinite(s->log_ratio) ? change : "");
+    markup_element(m, "span", NULL, isfinite(s->log_ratio.value) ? change : "");
     markup_end(m);
     markup_start(m, "div");
     if (s->sentence)

@@ -154,11 +154,11 @@ static void spark(struct markup *m, const struct site_series *s)
 static void figures(struct site_page *p, const struct site_series *s, bool trend)
 {
     char change[VIEW_TEXT], time[VIEW_TEXT], ratio[VIEW_TEXT] = "-";
-    view_percent(change, expm1(s->log_ratio));
+    view_percent(change, expm1(s->log_ratio.value));
     view_time(time, s->time_ns);
     if (isfinite(site_ratio(s)))
         snprintf(ratio, sizeof(ratio), "%.2f", site_ratio(s));
-    page_text_cell(p->m, "change", "right nowrap", expm1(s->log_ratio), change);
+    page_text_cell(p->m, "change", "right nowrap", expm1(s->log_ratio.value), change);
     since_cell(p, s);
     page_text_cell(p->m, "newest", "right nowrap", s->time_ns, time);
     page_cell(p->m, "trend", trend && s->spark_count > 1 ? NULL : "empty", NAN, false);
@@ -206,9 +206,7 @@ static void row_json(struct site_page *p, size_t index)
     json_string(j, "device", p->map->site->devices[s->device].uuid);
     json_string(j, "verdict", verdict_kind_name(s->kind));
     json_string(j, "cause", cause_name(s->cause));
-    json_number(j, "change", expm1(s->log_ratio));
-    json_number(j, "lower", expm1(s->lower));
-    json_number(j, "upper", expm1(s->upper));
+    json_interval(j, "change", interval_relative(s->log_ratio));
     json_string(j, "since", s->since);
     json_number(j, "time_ns", s->time_ns);
     json_number(j, "clock_hz", s->clock_hz > 0 ? s->clock_hz : NAN);

@@ -99,6 +99,13 @@ static size_t format_rounded(char out[NUMBER_TEXT], double value, int digits)
     return (size_t)used;
 }
 
+void json_interval(struct json *json, const char *name, struct interval interval)
+{
+    json_number(json, name, interval.value);
+    json_number(json, "lower", interval.low);
+    json_number(json, "upper", interval.high);
+}
+
 void json_rounded(struct json *json, const char *name, double value, int digits)
 {
     char text[NUMBER_TEXT];

@@ -7,6 +7,7 @@
 #define PLUMB_REPORTS_JSON_H
 
 #include "model/buffer.h"
+#include "model/interval.h"
 #include "model/text.h"
 
 struct json {
@@ -19,6 +20,8 @@ void json_begin(struct json *json, const char *name, char bracket);       // '{'
 void json_end(struct json *json, char bracket);                           // '}' or ']'
 void json_string(struct json *json, const char *name, const char *value); // NULL becomes null
 void json_number(struct json *json, const char *name, double value);
+// Three members: its value as `name`, and "lower" and "upper".
+void json_interval(struct json *json, const char *name, struct interval interval);
 // With so many significant digits: 6 are 1 ppm, far below any noise, and a third of all 17.
 void json_rounded(struct json *json, const char *name, double value, int digits);
 void json_integer(struct json *json, const char *name, int64_t value);

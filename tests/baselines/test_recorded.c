@@ -101,8 +101,9 @@ static void judge_again(const char *name, size_t slower, size_t faster)
         counts[verdict.kind]++;
         differ += verdict.kind != r->verdict.kind;
         if (verdict.kind == VERDICT_SLOWER || verdict.kind == VERDICT_FASTER) {
-            assert_true(verdict.lower <= verdict.log_ratio && verdict.log_ratio <= verdict.upper);
-            assert_true(fabs(verdict.log_ratio) >= verdict.margin / 2);
+            assert_true(verdict.log_ratio.low <= verdict.log_ratio.value &&
+                        verdict.log_ratio.value <= verdict.log_ratio.high);
+            assert_true(fabs(verdict.log_ratio.value) >= verdict.margin / 2);
         }
     }
     print_message("%s: %zu slower, %zu faster, %zu undecided, %zu not as recorded\n", name,

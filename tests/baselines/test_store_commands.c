@@ -33,7 +33,7 @@ static int set_up(void **state)
         struct run run;
         make_run(&run, i % 2 ? RUN_GATE : RUN_MEASURE, i, 6, i);
         run.results[0].verdict.kind = VERDICT_SAME;
-        run.results[1].verdict.log_ratio = 0.0305;
+        run.results[1].verdict.log_ratio.value = 0.0305;
         save_whole_run(store, &run);
         run_free(&run);
     }

@@ -66,7 +66,7 @@ static void verdicts_of_older_stores_stay(void **state)
     assert_int_equal(v->cause, CAUSE_KERNEL);
     assert_string_equal(v->sentence, "k is slower");
     assert_string_equal(v->explanation, "why");
-    assert_true(v->log_ratio == 0.03 && v->detectable == 0.001 && v->pairs == 64);
+    assert_true(v->log_ratio.value == 0.03 && v->detectable == 0.001 && v->pairs == 64);
     assert_int_equal(run.results[0].head.state, MEASURED_NOT_TAKEN); // there is no row of it
     run_free(&run);
     assert_int_equal(sound_counts(store).epochs, 1);

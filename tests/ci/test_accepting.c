@@ -48,9 +48,7 @@ static void a_slowdown_is_accepted_up_to_the_epochs_size(void **state)
     struct epoch e = {.series = "k * *", .level = 0.03, .reason = "wider tiles", .who = "A"};
     const struct verdict slower = {.kind = VERDICT_SLOWER,
                                    .cause = CAUSE_KERNEL,
-                                   .log_ratio = 0.0305,
-                                   .lower = 0.0295,
-                                   .upper = 0.0315,
+                                   .log_ratio = {0.0305, 0.0295, 0.0315},
                                    .margin = 0.003,
                                    .pairs = 64};
     assert_int_equal(accepted_as(slower, MEASURED_OK, &e, false), VERDICT_ACCEPTED);
@@ -68,14 +66,10 @@ static void undecided_is_accepted_when_all_that_it_may_be_is(void **state)
 {
     (void)state;
     struct epoch e = {.series = "k * *", .level = 0.03, .reason = "r", .who = "A"};
-    struct verdict open = {.kind = VERDICT_UNDECIDED,
-                           .log_ratio = 0.01,
-                           .lower = -0.01,
-                           .upper = 0.029,
-                           .margin = 0.003,
-                           .pairs = 64};
+    struct verdict open = {
+        .kind = VERDICT_UNDECIDED, .log_ratio = {0.01, -0.01, 0.029}, .margin = 0.003, .pairs = 64};
     assert_int_equal(accepted_as(open, MEASURED_OK, &e, false), VERDICT_ACCEPTED);
-    open.upper = 0.05;
+    open.log_ratio.high = 0.05;
     assert_int_equal(accepted_as(open, MEASURED_OK, &e, false), VERDICT_UNDECIDED);
     open = (struct verdict){.kind = VERDICT_UNDECIDED}; // had no time
     assert_int_equal(accepted_as(open, MEASURED_NOT_TAKEN, &e, false), VERDICT_UNDECIDED);

@@ -47,7 +47,7 @@ static void model_that_shifts_moves_its_bias(void **state)
     assert_int_equal(accuracy.count, 1);
     assert_int_equal(accuracy.series[0].bias.count, 1);
     assert_int_equal(accuracy.series[0].bias.changes[0].index, STEP);
-    assert_true(fabs(accuracy.series[0].bias.changes[0].size - log(1.15 / 1.05)) < 0.01);
+    assert_true(fabs(accuracy.series[0].bias.changes[0].size.value - log(1.15 / 1.05)) < 0.01);
     accuracy_history_free(&accuracy);
 }
 
@@ -89,7 +89,7 @@ static void model_that_gets_worse_both_ways_moves_its_mape(void **state)
     assert_int_equal(accuracy.series[0].bias.count, 0);
     assert_int_equal(accuracy.series[0].error.count, 1);
     assert_int_equal(accuracy.series[0].error.changes[0].index, STEP);
-    assert_true(accuracy.series[0].error.changes[0].size > 1);
+    assert_true(accuracy.series[0].error.changes[0].size.value > 1);
     accuracy_history_free(&accuracy);
 }
 

@@ -208,8 +208,10 @@ static void alarm_of(struct two_builds *f, struct sample samples[2][PAIRS], cons
         (struct measurement){.state = MEASURED_OK, .samples = samples[0], .count = PAIRS};
     f->result.head =
         (struct measurement){.state = MEASURED_OK, .samples = samples[1], .count = PAIRS};
-    f->result.verdict = (struct verdict){
-        .kind = VERDICT_SLOWER, .log_ratio = 0.0488, .pairs = PAIRS, .sentence = "slower: +5 %"};
+    f->result.verdict = (struct verdict){.kind = VERDICT_SLOWER,
+                                         .log_ratio = {.value = 0.0488},
+                                         .pairs = PAIRS,
+                                         .sentence = "slower: +5 %"};
     f->base_kernel.library = f->head_kernel.library = library;
     f->base_kernel.traits = f->head_kernel.traits = (struct traits){
         .tile_m = 128, .tile_n = 256, .tile_k = 64, .stages = 4, .threads = 384, .persistent = 1};

@@ -87,8 +87,8 @@ static void expect_step(const struct series_history *s, const char *commit, doub
     assert_int_equal(s->change_count, 1);
     const struct history_change *c = &s->changes[0];
     assert_true(strcmp(c->earliest.id, commit) <= 0 && strcmp(commit, c->latest.id) <= 0);
-    assert_true(fabs(c->change.size - size) < 0.004);
-    assert_true(c->change.size_low < size && size < c->change.size_high);
+    assert_true(fabs(c->change.size.value - size) < 0.004);
+    assert_true(c->change.size.low < size && size < c->change.size.high);
     assert_true(c->change.evidence > 7);
 }
 
@@ -100,7 +100,7 @@ static void step_of_a_kernel_is_its_own(void **state)
     const struct series_history *s = kernel_in("step.db", &(struct scene){.step = 0.03});
     expect_step(s, step_id, 0.03);
     assert_true(s->against_model && s->common_mode && s->creep.moved);
-    assert_true(fabs(s->creep.size - 0.03) < 0.005);
+    assert_true(fabs(s->creep.size.value - 0.03) < 0.005);
     assert_int_equal(s->changes[0].attribution, ATTRIBUTION_KERNEL);
     assert_string_equal(s->changes[0].at.id, step_id);
     // Commits are numbered at the end of their ids.
@@ -147,8 +147,9 @@ static void card_that_took_anothers_place_is_a_break(void **state)
     assert_true(s->breaks[0].device && s->breaks[0].index == 0);
     assert_string_equal(s->breaks[0].what, "device H GPU-1 -> GPU-2, driver 570.1 -> 580.2");
     assert_string_equal(s->breaks[0].at.id, step_id);
-    assert_true(fabs(s->breaks[0].size - 0.03) < 0.004); // in time: the controls moved too
-    assert_true(s->breaks[0].low < 0.03 && 0.03 < s->breaks[0].high && s->breaks[0].low > 0.02);
+    assert_true(fabs(s->breaks[0].size.value - 0.03) < 0.004); // in time: the controls moved too
+    assert_true(s->breaks[0].size.low < 0.03 && 0.03 < s->breaks[0].size.high &&
+                s->breaks[0].size.low > 0.02);
     assert_null(s->replaced_by);
     for (size_t i = 0; i < set.count; i++) {
         if (strcmp(set.series[i].series->device_uuid, "GPU-1") == 0)
@@ -175,7 +176,7 @@ static void what_the_old_card_did_before_is_not_the_new_ones(void **state)
         if (strcmp(s->series->device_uuid, "GPU-2") != 0)
             continue;
         assert_int_equal(s->break_count, 1);
-        assert_true(fabs(s->breaks[0].size) < 0.004 && s->breaks[0].low < 0);
+        assert_true(fabs(s->breaks[0].size.value) < 0.004 && s->breaks[0].size.low < 0);
         found++;
     }
     assert_int_equal(found, KERNELS);
@@ -332,7 +333,7 @@ static void accepted_step_is_no_creep(void **state)
     assert_ptr_equal(s->epoch, &epoch);
     assert_int_equal(s->since, STEP);
     assert_false(s->creep.moved);
-    assert_true(fabs(s->creep.size) < 0.005);
+    assert_true(fabs(s->creep.size.value) < 0.005);
     assert_int_equal(s->change_count, 1); // it stays a change
 }
 

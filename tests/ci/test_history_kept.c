@@ -90,7 +90,7 @@ static void same(struct store *a, struct store *b)
                     strcmp(p.breaks[i].at.id, q.breaks[i].at.id) == 0);
     assert_int_equal(p.since, q.since);
     assert_true(p.level == q.level && p.level_se == q.level_se && p.sigma == q.sigma);
-    assert_true(p.creep.size == q.creep.size && p.creep.low == q.creep.low);
+    assert_true(p.creep.size.value == q.creep.size.value && p.creep.size.low == q.creep.size.low);
     assert_int_equal(x.series[0].recent_count, y.series[0].recent_count);
     assert_memory_equal(x.series[0].recent, y.series[0].recent, sizeof(x.series[0].recent));
     ok(history_kept_chart(&c, &m, a, x.series[0].series, &p, &arena, &err));
@@ -135,7 +135,7 @@ static void steps_are_found_where_they_are(void **state)
     assert_int_equal(j.change_count, 3);
     for (size_t i = 0; i < 3; i++)
         assert_in_range(j.changes[i].change.index, at[i] - 1, at[i] + 1);
-    assert_true(fabs(j.creep.size - 0.015) < 0.005 && j.creep.moved);
+    assert_true(fabs(j.creep.size.value - 0.015) < 0.005 && j.creep.moved);
     assert_int_equal(j.break_count, 2);
     assert_int_equal(j.breaks[0].index, 300);
     assert_int_equal(j.breaks[1].index, 1050);
@@ -240,15 +240,15 @@ static void an_accepted_change_is_judged_against(void **state)
     (void)state;
     struct history_set set;
     struct store *store = scratch_store(in_folder("whole.db"), STORE_WRITE);
-    assert_true(run(store).creep.size > 0.01); // 1.5 % above the beginning
+    assert_true(run(store).creep.size.value > 0.01); // 1.5 % above the beginning
     const char *epochs = in_folder("epochs.txt");
     write_epoch(epochs, "0000000000000000000000000000000000001150");
     struct judgement j = judge(&set, store, epochs);
-    assert_true(fabs(j.creep.size) < 0.005);
+    assert_true(fabs(j.creep.size.value) < 0.005);
     assert_in_range(j.since, 1150, 1151); // one commit before it was measured twice
     history_free(&set);
     j = judge(&set, store, epochs);
-    assert_true(!j.changed && fabs(j.creep.size) < 0.005);
+    assert_true(!j.changed && fabs(j.creep.size.value) < 0.005);
     history_free(&set);
     store_close(store);
 }
@@ -348,7 +348,7 @@ static void burst_before_the_seam_is_no_step(void **state)
         struct judgement j = judge(&set, store, NULL);
         double moved = 0;
         for (size_t i = 0; i < j.change_count; i++)
-            moved += j.changes[i].change.size;
+            moved += j.changes[i].change.size.value;
         if (!(fabs(moved) < 0.005))
             fail_msg("%zu high values: the level moved by %g", length, moved);
         history_free(&set);

@@ -68,7 +68,8 @@ static void kept_or_not_the_answer_is_one(void **state)
     }
     assert_int_equal(a->break_count, b->break_count);
     assert_true(a->sigma == b->sigma && a->level == b->level && a->since == b->since);
-    assert_true(a->creep.size == b->creep.size && a->creep.low == b->creep.low);
+    assert_true(a->creep.size.value == b->creep.size.value &&
+                a->creep.size.low == b->creep.size.low);
     history_free(&set);
     history_free(&fresh);
 }
@@ -96,7 +97,7 @@ static void reports_mark_the_changes_that_are_kept(void **state)
     const struct history_change *last = &set.series[0].changes[set.series[0].change_count - 1];
     assert_int_equal(count, 1); // of three, two lie before the points shown
     assert_string_equal(points[marks[0].index].commit, last->at.id);
-    assert_true(marks[0].log_ratio == last->change.size);
+    assert_true(marks[0].log_ratio == last->change.size.value);
     struct judgement old = set.judgements[0];
     memcpy(old.maker, "1.1/", 5);
     old.change_count = old.break_count = 0;

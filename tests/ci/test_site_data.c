@@ -108,7 +108,7 @@ static void step_that_was_found_counts_though_the_newest_scatter(void **state)
 {
     (void)state;
     const struct site_series *stepped = series_of("stepped", "HOST-2");
-    assert_true(stepped->lower < 0.01 && stepped->upper > 0.06);
+    assert_true(stepped->log_ratio.low < 0.01 && stepped->log_ratio.high > 0.06);
     assert_int_equal(stepped->kind, VERDICT_SLOWER);
     assert_int_equal(stepped->cause, CAUSE_KERNEL);
     assert_non_null(strstr(stepped->sentence, "slower by "));
@@ -153,7 +153,7 @@ static void device_that_was_replaced_says_so(void **state)
     assert_int_equal(detail.break_count, 1);
     assert_int_equal(detail.breaks[0].index, 0);
     assert_string_equal(detail.breaks[0].what, "device CPU HOST-1 -> HOST-2");
-    assert_true(fabs(detail.breaks[0].log_ratio) < 0.01);
+    assert_true(fabs(detail.breaks[0].log_ratio.value) < 0.01);
     arena_free(&arena);
 }
 

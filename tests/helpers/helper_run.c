@@ -173,13 +173,11 @@ static void make_verdict(struct result *r, const struct plan *plan)
     v->sentence = plan->sentence;
     v->model = "evalue";
     v->version = "0.1.0";
-    v->log_ratio = v->lower = v->upper = NAN;
+    v->log_ratio = interval_none;
     if (plan->kind == VERDICT_BROKEN || plan->kind == VERDICT_NEW)
         return;
     double half = plan->kind == VERDICT_UNDECIDED ? 0.0061 : 0.0009 + 0.05 * fabs(plan->log_ratio);
-    v->log_ratio = plan->log_ratio;
-    v->lower = plan->log_ratio - half;
-    v->upper = plan->log_ratio + half;
+    v->log_ratio = interval_about(plan->log_ratio, half);
     v->log_evidence = plan->kind == VERDICT_SAME ? 0.3 : 120 * fabs(plan->log_ratio) / half * 0.1;
     v->pairs = plan->kind == VERDICT_UNDECIDED ? 512 : 96;
     v->processes = 3;
@@ -326,9 +324,7 @@ struct run helper_run_hostile(void)
         errors[i] = (struct build_error){helper_hostile[i], (uint32_t)i, helper_hostile[i]};
     run.unbuilt[ROLE_BASE] =
         (struct build_failure){helper_hostile[1], helper_hostile[2], errors, helper_hostile_count};
-    run.results[3].verdict.log_ratio = NAN;
-    run.results[3].verdict.lower = -INFINITY;
-    run.results[3].verdict.upper = INFINITY;
+    run.results[3].verdict.log_ratio = interval_unknown;
     run.results[7].prediction.time_ns = NAN;
     run.results[8].head.samples[0].time_ns = NAN;
     return run;

@@ -105,9 +105,8 @@ static void make_break(const struct helper_site *h, struct site_detail *out, siz
                              .what = h->hostile ? helper_hostile[1]
                                      : device   ? "device NVIDIA H200 GPU-0 -> GPU-6f1d2c9a"
                                                 : "driver 570.86 -> 580.159.04",
-                             .log_ratio = device ? 0.012 : NAN,
-                             .lower = device ? 0.009 : NAN,
-                             .upper = device ? 0.015 : NAN};
+                             .log_ratio =
+                                 device ? (struct interval){0.012, 0.009, 0.015} : interval_none};
     b->time_s = out->history.points[b->index].time_s;
     make_commit_id(b->commit, b->index);
     out->breaks = b;
@@ -132,9 +131,7 @@ static int load(struct site_detail *out, size_t index, void *context, struct are
                                    .first = at > 2 ? at - 2 : 0,
                                    .last = at,
                                    .time_s = out->history.points[at].time_s,
-                                   .log_ratio = step_of(fate),
-                                   .lower = step_of(fate) - 0.002,
-                                   .upper = step_of(fate) + 0.002,
+                                   .log_ratio = interval_about(step_of(fate), 0.002),
                                    .log_evidence = 61,
                                    .cause = CAUSE_KERNEL,
                                    .sentence = h->hostile ? helper_hostile[1] : NULL};
@@ -192,9 +189,7 @@ static void make_series(struct helper_site *h, struct site_series *s, size_t ind
               : fate == FATE_FASTER                       ? VERDICT_FASTER
                                                           : VERDICT_SAME;
     s->cause = s->kind == VERDICT_SAME ? CAUSE_NONE : CAUSE_KERNEL;
-    s->log_ratio = s->kind == VERDICT_BROKEN ? NAN : change;
-    s->lower = s->log_ratio - 0.0015;
-    s->upper = s->log_ratio + 0.0015;
+    s->log_ratio = interval_about(s->kind == VERDICT_BROKEN ? NAN : change, 0.0015);
     if (s->kind != VERDICT_SAME) {
         char *since = arena_alloc(&h->arena, OBJECT_ID_TEXT);
         make_commit_id(since, h->commits * 7 / 10);
@@ -284,8 +279,8 @@ static void make_alarms(struct helper_site *h)
         const struct site_series *s = &h->site.series[i];
         if (s->kind == VERDICT_SAME)
             continue;
-        alarms[count] =
-            (struct site_alarm){i, s->kind, s->cause, "", s->since_s, s->log_ratio, s->sentence};
+        alarms[count] = (struct site_alarm){
+            i, s->kind, s->cause, "", s->since_s, s->log_ratio.value, s->sentence};
         text_copy(alarms[count].commit, OBJECT_ID_TEXT, s->since);
         count++;
     }

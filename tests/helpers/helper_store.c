@@ -126,9 +126,7 @@ void make_result(struct result *out, struct run *run, unsigned kernel, uint64_t 
     make_prediction(&out->prediction, out->head.samples[0].time_ns);
     out->verdict = (struct verdict){.kind = run->kind == RUN_GATE ? VERDICT_SLOWER : VERDICT_NEW,
                                     .cause = CAUSE_KERNEL,
-                                    .log_ratio = run->kind == RUN_GATE ? 0.02 : NAN,
-                                    .lower = 0.01,
-                                    .upper = 0.03,
+                                    .log_ratio = {run->kind == RUN_GATE ? 0.02 : NAN, 0.01, 0.03},
                                     .confidence = 0.95,
                                     .log_evidence = 12.5,
                                     .margin = 0.003,
@@ -242,11 +240,13 @@ static bool same_prediction(const struct prediction *a, const struct prediction 
 static bool same_verdict(const struct verdict *a, const struct verdict *b)
 {
     return (same_text(a->sentence, b->sentence) && same_text(a->explanation, b->explanation) &&
-            a->kind == b->kind && a->cause == b->cause && same_real(a->log_ratio, b->log_ratio) &&
-            same_real(a->lower, b->lower) && same_real(a->upper, b->upper) &&
-            a->detectable == b->detectable && a->confidence == b->confidence &&
-            a->log_evidence == b->log_evidence && a->margin == b->margin && a->pairs == b->pairs &&
-            a->processes == b->processes && a->gpu_s == b->gpu_s && same_text(a->model, b->model) &&
+            a->kind == b->kind && a->cause == b->cause &&
+            same_real(a->log_ratio.value, b->log_ratio.value) &&
+            same_real(a->log_ratio.low, b->log_ratio.low) &&
+            same_real(a->log_ratio.high, b->log_ratio.high) && a->detectable == b->detectable &&
+            a->confidence == b->confidence && a->log_evidence == b->log_evidence &&
+            a->margin == b->margin && a->pairs == b->pairs && a->processes == b->processes &&
+            a->gpu_s == b->gpu_s && same_text(a->model, b->model) &&
             same_text(a->version, b->version)) ||
            differ("verdict");
 }

@@ -12,10 +12,10 @@
 
 static struct verdict verdict_of(enum verdict_kind kind, double log_ratio)
 {
-    return (struct verdict){.kind = kind, .log_ratio = log_ratio, .margin = 0.003};
+    return (struct verdict){.kind = kind, .log_ratio = {.value = log_ratio}, .margin = 0.003};
 }
 
-static struct common_mode mode_of(const struct control *controls, size_t count)
+static struct common_mode mode_of(const struct interval *controls, size_t count)
 {
     struct arena arena = {0};
     struct common_mode mode = common_mode_of(controls, count, 0.0015, &arena);
@@ -63,12 +63,12 @@ static void contradicting_processes_are_placement(void **state)
 static void controls_that_moved_alike_are_the_environment(void **state)
 {
     (void)state;
-    const struct control moved[] = {{0.010, 0.008, 0.012}, {0.009, 0.007, 0.011}, {0, -1, 1}};
+    const struct interval moved[] = {{0.010, 0.008, 0.012}, {0.009, 0.007, 0.011}, {0, -1, 1}};
     struct verdict v = verdict_of(VERDICT_SLOWER, 0.011);
     struct cause_input input = {&v, true, false, 0, mode_of(moved, 3)};
     assert_true(input.controls.moved && fabs(input.controls.shift - 0.009) < 1e-15);
     assert_int_equal(cause_of(&input), CAUSE_ENVIRONMENT);
-    v.log_ratio = 0.03; // far more than the controls
+    v.log_ratio.value = 0.03; // far more than the controls
     assert_int_equal(cause_of(&input), CAUSE_KERNEL);
     v = verdict_of(VERDICT_FASTER, -0.01); // the other way
     assert_int_equal(cause_of(&input), CAUSE_KERNEL);
@@ -77,11 +77,12 @@ static void controls_that_moved_alike_are_the_environment(void **state)
 static void controls_count_only_if_most_are_sure(void **state)
 {
     (void)state;
-    const struct control unsure[] = {{0.01, -0.01, 0.03}, {0.01, -0.01, 0.03}, {0.01, 0.005, 0.02}};
+    const struct interval unsure[] = {
+        {0.01, -0.01, 0.03}, {0.01, -0.01, 0.03}, {0.01, 0.005, 0.02}};
     assert_false(mode_of(unsure, 3).moved);
-    const struct control small[] = {{0.001, 0.0009, 0.0011}};
+    const struct interval small[] = {{0.001, 0.0009, 0.0011}};
     assert_false(mode_of(small, 1).moved);
-    const struct control down[] = {{-0.01, -0.011, -0.009}, {NAN, NAN, NAN}};
+    const struct interval down[] = {{-0.01, -0.011, -0.009}, {NAN, NAN, NAN}};
     assert_true(mode_of(down, 2).moved && mode_of(down, 2).count == 1);
     assert_int_equal(mode_of(NULL, 0).count, 0);
     assert_false(mode_of(NULL, 0).moved);

@@ -23,7 +23,8 @@ static struct changepoints find(const double *values, size_t n)
         assert_true(c->index > 0 && c->index < n);
         assert_true(i == 0 || out.changes[i - 1].index < c->index);
         assert_true(c->earliest <= c->index && c->index <= c->latest && c->latest < n);
-        assert_true(isfinite(c->size) && c->size_low <= c->size && c->size <= c->size_high);
+        assert_true(isfinite(c->size.value) && c->size.low <= c->size.value &&
+                    c->size.value <= c->size.high);
         assert_true(c->evidence > 0);
     }
     return out;
@@ -146,7 +147,7 @@ static void changepoints_find_a_step_in_constants(void **state)
     assert_int_equal(out.changes[0].index, 25);
     assert_int_equal(out.changes[0].earliest, 25);
     assert_int_equal(out.changes[0].latest, 25);
-    assert_true(fabs(out.changes[0].size - 2) < 1e-9);
+    assert_true(fabs(out.changes[0].size.value - 2) < 1e-9);
     changepoints_free(&out);
 }
 
@@ -237,7 +238,7 @@ static void credible_sets_and_intervals_cover_the_truth(void **state)
                 found++;
                 where += c->earliest <= 90 && 90 <= c->latest;
                 double truth = kinds[k] == CP_AR5 ? 3.5 : 2;
-                size += c->size_low <= truth && truth <= c->size_high;
+                size += c->size.low <= truth && truth <= c->size.high;
             }
             changepoints_free(&out);
         }
@@ -272,8 +273,8 @@ static void changepoints_ignore_unit_and_origin(void **state)
             assert_int_equal(a.count, b.count);
             for (size_t i = 0; i < a.count; i++) {
                 assert_int_equal(a.changes[i].index, b.changes[i].index);
-                double size = scales[s] * a.changes[i].size;
-                assert_true(fabs(b.changes[i].size - size) <= 1e-6 * fabs(size));
+                double size = scales[s] * a.changes[i].size.value;
+                assert_true(fabs(b.changes[i].size.value - size) <= 1e-6 * fabs(size));
             }
             changepoints_free(&b);
         }
@@ -294,7 +295,7 @@ static void changepoints_are_the_same_backwards(void **state)
         for (size_t i = 0; i < a.count; i++) {
             const struct change *back = &b.changes[b.count - 1 - i];
             assert_true(llabs((long long)a.changes[i].index - (300 - (long long)back->index)) <= 1);
-            assert_true(fabs(a.changes[i].size + back->size) <= 0.2);
+            assert_true(fabs(a.changes[i].size.value + back->size.value) <= 0.2);
         }
         changepoints_free(&a);
         changepoints_free(&b);

@@ -27,7 +27,7 @@ static void creep_is_seen_against_the_epoch(void **state)
             values[i] += 0.04;
         struct creep creep = creep_test(0, 0.0005, values, 20, 0.003, 0.99);
         seen += creep.moved && creep.evidence > 7;
-        assert_true(creep.low < creep.size && creep.size < creep.high);
+        assert_true(creep.size.low < creep.size.value && creep.size.value < creep.size.high);
     }
     assert_true(seen >= 190);
     assert_true(false_alarms <= 4);

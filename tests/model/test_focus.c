@@ -40,8 +40,8 @@ static void focus_reports_the_newest_before_the_segmentation(void **state)
             continue;
         alarms++;
         right += change.earliest <= 45 && 45 <= change.latest &&
-                 change.size_low < (game % 4 < 2 ? 3 : -3) &&
-                 change.size_high > (game % 4 < 2 ? 3 : -3);
+                 change.size.low < (game % 4 < 2 ? 3 : -3) &&
+                 change.size.high > (game % 4 < 2 ? 3 : -3);
         assert_true(change.earliest <= change.index && change.index <= change.latest);
         assert_true(change.latest < 60 && change.evidence > 0);
     }

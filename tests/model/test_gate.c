@@ -190,7 +190,9 @@ static struct gate_decision decide(const double *y, size_t count, size_t *taken,
     gate_series_init(&series, &policy, &arena);
     *taken = gate_series_add(&series, y, count);
     struct gate_decision decision = gate_series_decide(&series);
-    gate_series_interval(&series, &interval[0], &interval[1]);
+    const struct interval d = gate_series_interval(&series);
+    interval[0] = d.low;
+    interval[1] = d.high;
     arena_free(&arena);
     return decision;
 }

@@ -81,7 +81,8 @@ static void no_usable_pair_is_undecided(void **state)
         s->base_samples[i].excluded = 1;
     struct verdict v = stored_judge(s, &policy);
     assert_int_equal(v.kind, VERDICT_UNDECIDED);
-    assert_true(v.pairs == 0 && v.processes == 0 && isinf(v.lower) && isinf(v.upper));
+    assert_true(v.pairs == 0 && v.processes == 0 && isinf(v.log_ratio.low) &&
+                isinf(v.log_ratio.high));
     assert_non_null(strstr(v.sentence, "no usable pair"));
     stored_free(s);
 }
@@ -128,8 +129,8 @@ static void hostile_samples_give_a_verdict_that_holds_together(void **state)
         s->head.count -= s->head.count / 5;
         struct verdict v = stored_judge(s, &policy);
         assert_true(v.pairs <= s->head.count && v.processes <= v.pairs);
-        assert_true(v.lower <= v.upper && isfinite(v.log_evidence) && v.sentence);
-        assert_true(v.pairs == 0 || isfinite(v.log_ratio));
+        assert_true(v.log_ratio.low <= v.log_ratio.high && isfinite(v.log_evidence) && v.sentence);
+        assert_true(v.pairs == 0 || isfinite(v.log_ratio.value));
         assert_true(v.gpu_s >= 0 && !isnan(v.gpu_s));
         stored_free(s);
     }

@@ -47,8 +47,11 @@ static struct gate_decision run_trial(const struct trial *trial, uint64_t seed, 
         gate_series_add(&series, block, trial->policy.block_pairs);
         decision = gate_series_decide(&series);
     }
-    if (interval)
-        gate_series_interval(&series, &interval[0], &interval[1]);
+    if (interval) {
+        const struct interval d = gate_series_interval(&series);
+        interval[0] = d.low;
+        interval[1] = d.high;
+    }
     arena_free(&arena);
     return decision;
 }

@@ -45,15 +45,13 @@ static void stored_samples_give_the_verdict_reached_while_measuring(void **state
             }
         }
         struct verdict v = stored_judge(s, &policy);
-        double lower, upper;
-        gate_series_interval(&series, &lower, &upper);
+        const struct interval expected = gate_series_interval(&series);
         assert_int_equal(v.kind, d.kind);
         assert_int_equal(v.pairs, d.pairs);
         assert_int_equal(v.processes, d.processes);
-        assert_memory_equal(&v.log_ratio, &d.log_ratio, sizeof(double));
+        assert_memory_equal(&v.log_ratio, &expected, sizeof(expected));
+        assert_memory_equal(&v.log_ratio.value, &d.log_ratio, sizeof(double));
         assert_memory_equal(&v.log_evidence, &d.log_evidence, sizeof(double));
-        assert_memory_equal(&v.lower, &lower, sizeof(double));
-        assert_memory_equal(&v.upper, &upper, sizeof(double));
         stored_free(s);
     }
 }
@@ -67,8 +65,9 @@ static void verdict_says_size_interval_evidence_and_effort(void **state)
     struct verdict v = stored_judge(s, &policy);
     assert_int_equal(v.kind, VERDICT_SLOWER);
     assert_int_equal(v.cause, CAUSE_NONE);
-    assert_true(v.lower < 0.01 && v.upper > 0.01 && v.upper - v.lower < 0.004);
-    assert_true(v.lower < v.log_ratio && v.log_ratio < v.upper);
+    assert_true(v.log_ratio.low < 0.01 && v.log_ratio.high > 0.01 &&
+                v.log_ratio.high - v.log_ratio.low < 0.004);
+    assert_true(v.log_ratio.low < v.log_ratio.value && v.log_ratio.value < v.log_ratio.high);
     assert_true(v.log_evidence > log(1e5) && v.confidence > 0.9 && v.margin > 0);
     assert_true(fabs(v.gpu_s - 4 * 48 * 2 * 2 * 1e-3) < 0.05 * v.gpu_s);
     assert_non_null(strstr(v.sentence, "slower: +"));
@@ -176,7 +175,7 @@ static void open_verdict_says_what_ended_it(void **state)
     assert_true(spent.more_pairs >= 8 && spent.more_pairs < 400);
     policy.max_pairs = 256;
     store_duet(margin, 0.0028, 250, 1);
-    const double off = stored_judge(margin, &policy).log_ratio - 0.00295;
+    const double off = stored_judge(margin, &policy).log_ratio.value - 0.00295;
     for (size_t i = 0; i < margin->head.count; i++)
         margin->head_samples[i].time_ns *= exp(-off);
     const struct verdict at_margin = stored_judge(margin, &policy);
@@ -264,7 +263,8 @@ static void contradicting_processes_are_placement(void **state)
     struct verdict v = stored_judge(s, &policy);
     assert_int_equal(v.kind, VERDICT_UNDECIDED);
     assert_int_equal(v.cause, CAUSE_PLACEMENT);
-    assert_true(v.lower < -0.003 && v.upper > 0.003); // the spread is in the interval
+    assert_true(v.log_ratio.low < -0.003 &&
+                v.log_ratio.high > 0.003); // the spread is in the interval
     stored_free(s);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Robust statistics against definitions and printed tables.
+#include "model/interval.h"
 #include "model/robust.h"
 #include "tests/helpers/helper_peers.h"
 #include "tests/helpers/helper_random.h"
@@ -100,6 +101,18 @@ static void tails_match_printed_tables(void **state)
     assert_true(near(incomplete_beta(1, 5000, 1e-3), 1 - pow(0.999, 5000), 1e-10));
 }
 
+static void an_interval_lies_about_its_value_and_keeps_its_order_as_relative_change(void **state)
+{
+    (void)state;
+    const struct interval log_ratio = interval_about(log(1.5), log(1.2));
+    const struct interval change = interval_relative(log_ratio);
+    assert_true(near(change.value, 0.5, 1e-12) && near(change.low, 0.25, 1e-12) &&
+                near(change.high, 0.8, 1e-12));
+    const struct interval unknown = interval_relative(interval_unknown);
+    assert_true(isnan(unknown.value) && unknown.low == -1 && isinf(unknown.high));
+    assert_true(isnan(interval_none.low) && isnan(interval_none.high));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -109,6 +122,7 @@ int main(void)
         cmocka_unit_test(moderation_weighs_prior_and_sample_by_their_degrees),
         cmocka_unit_test(random_effects_find_the_spread_between_groups),
         cmocka_unit_test(tails_match_printed_tables),
+        cmocka_unit_test(an_interval_lies_about_its_value_and_keeps_its_order_as_relative_change),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,7 +51,7 @@ static void view_puts_the_worst_first(void **state)
         assert_true(views[i - 1].outcome <= views[i].outcome);
     assert_int_equal(views[0].outcome, OUTCOME_BROKEN);
     assert_int_equal(views[2].outcome, OUTCOME_REGRESSED);
-    assert_true(views[2].change > views[3].change);
+    assert_true(views[2].change.value > views[3].change.value);
     free(views);
     run_free(&run);
 }
@@ -193,7 +193,7 @@ static void view_writes_numbers_for_people(void **state)
     assert_string_equal(text, "+3.21 %");
     view_percent(text, -0.5);
     assert_string_equal(text, "−50.0 %");
-    view_interval(text, -0.001, INFINITY);
+    view_interval(text, (struct interval){0, -0.001, INFINITY});
     assert_string_equal(text, "[−0.10, +inf] %");
 }
 
