@@ -23,7 +23,7 @@
         .member = SHARED(of)                                                                       \
     }
 
-// The first two are those of SHARED_STORE.
+// The first two are those of SHARED_STORE, the last two only those of SHARED_SELECT.
 static const struct command_option shared[] = {
     SHARED_TEXT("repo", 'C', "DIR", "Repository [the current directory]", repository),
     SHARED_TEXT("store", 's', "FILE", "Store [REPO/.plumb/store.db]", store),
@@ -39,9 +39,15 @@ static const struct command_option shared[] = {
     SHARED_TEXT("bench", 0, "PROGRAM", "The child that times kernels [beside plumb]", bench),
     SHARED_FLAG("dry-run", 'n', "Say what would be done", dry_run),
     SHARED_FLAG("quiet", 'q', "No progress", quiet),
+    SHARED_TEXT("kernel", 'k', "GLOB", "Only these kernels", kernel),
+    SHARED_TEXT("problem", 0, "GLOB", "Only these problems, e.g. '4096x*:bf16*'", problem),
 };
 static const size_t shared_counts[] = {
-    [SHARED_NONE] = 0, [SHARED_STORE] = 2, [SHARED_MEASURE] = ARRAY_COUNT(shared)};
+    [SHARED_NONE] = 0,
+    [SHARED_STORE] = 2,
+    [SHARED_MEASURE] = ARRAY_COUNT(shared) - 2,
+    [SHARED_SELECT] = ARRAY_COUNT(shared),
+};
 
 const struct command_option *command_option(const struct command *command, size_t index)
 {

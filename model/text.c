@@ -3,6 +3,7 @@
 // Numbers as text, UTF-8 and FNV-1a, each in one place.
 #include "model/text.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,12 @@ void number_text(char out[NUMBER_TEXT], double value)
         if (strtod(out, NULL) == value)
             return;
     }
+}
+
+void time_text(char out[NUMBER_TEXT], double time_ns)
+{
+    const double time_us = time_ns / 1e3;
+    snprintf(out, NUMBER_TEXT, fabs(time_us) < 1e4 ? "%.4g us" : "%.0f us", time_us);
 }
 
 size_t utf8_length(uint32_t *character, const char *text, size_t left)

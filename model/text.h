@@ -12,6 +12,9 @@ enum { NUMBER_TEXT = 32 };
 // decimal input, 17 for every double. NaN and infinities as printf writes them.
 void number_text(char out[NUMBER_TEXT], double value);
 
+// "31.35 us" of 31350 ns: four digits that count, and all of them before the point; no exponent.
+void time_text(char out[NUMBER_TEXT], double time_ns);
+
 // Length of the well-formed UTF-8 sequence at `text` (RFC 3629: no overlong forms, no surrogates,
 // nothing above U+10FFFF) and its character, which may be NULL; 0 if there is none within `left`
 // bytes. NUL and control bytes are characters of length 1.

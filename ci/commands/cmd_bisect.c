@@ -34,6 +34,9 @@ static const struct command_option own_options[] = {
     OPTION_TEXT("series", 0, "KERNEL/PROBLEM", "Which, e.g. tiled/4096x4096x4096:bf16", series),
     OPTION_OWN("confidence", 0, "P", "Stop when one commit holds this much [0.99]", take_confidence,
                "from 0.5 to less than 1"),
+    OPTION_COUNT("seconds", "N",
+                 "Of measuring each comparison, at most [the policy's gate.seconds]",
+                 options.seconds, 1, 86400),
     {0},
 };
 static const struct arguments usual = {.confidence = 0.99};
@@ -41,14 +44,22 @@ static const struct arguments usual = {.confidence = 0.99};
 static int check(void *arguments, struct error *err)
 {
     const struct arguments *a = arguments;
-    return a->good && a->series ? 0 : error_set(err, "give --good REV and --series KERNEL/PROBLEM");
+    return a->good && (a->series || (a->options.kernel && a->options.problem))
+               ? 0
+               : error_set(err, "give --good REV and --series KERNEL/PROBLEM, or --kernel and "
+                                "--problem");
 }
 
 // ---- what is searched ----
 
-static int read_series(struct search *s, const char *text, struct error *err)
+static int read_series(struct search *s, const struct arguments *a, struct error *err)
 {
-    const char *slash = strchr(text, '/');
+    const char *text = a->series, *slash = text ? strchr(text, '/') : NULL;
+    if (!text && !text_copy(s->kernel, sizeof(s->kernel), a->options.kernel))
+        return error_set(err, "--kernel=%.80s: bisect takes one kernel by its name",
+                         a->options.kernel);
+    if (!text)
+        return problem_parse(&s->problem, a->options.problem, err);
     if (!slash || slash == text || (size_t)(slash - text) >= sizeof(s->kernel))
         return error_set(err, "--series=%.80s: KERNEL/PROBLEM, e.g. tiled/4096x4096x4096:bf16",
                          text);
@@ -294,10 +305,9 @@ static int bisect(enum conclusion *out, struct search *s, const struct arguments
     struct context *context = s->context;
     const struct built *good;
     struct bisect_step step;
-    if (read_series(s, a->series, err) || context_open(context, &a->options, err) ||
-        find_commits(s, err) || context_policy(context, "", err) ||
-        context_store(context, STORE_WRITE, err) || context_builder(context, err) ||
-        context_devices(context, err))
+    if (read_series(s, a, err) || context_open(context, &a->options, err) || find_commits(s, err) ||
+        context_policy(context, "", err) || context_store(context, STORE_WRITE, err) ||
+        context_builder(context, err) || context_devices(context, err))
         return -1;
     if (a->options.dry_run) {
         *out = CONCLUDE_OK;
@@ -325,7 +335,7 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
 const struct command command_bisect = {
     .name = "bisect",
     .summary = "Find the commit that changed a series' time",
-    .shared = SHARED_MEASURE,
+    .shared = SHARED_SELECT,
     .options = own_options,
     .defaults = &usual,
     .check = check,

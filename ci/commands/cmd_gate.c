@@ -28,6 +28,8 @@ static const struct command_option own_options[] = {
     OPTION_OWN("static", 0, NULL,
                "Measure nothing: compare what the compiler says of the CUDA kernels", take_static,
                ""),
+    OPTION_COUNT("seconds", "N", "Of measuring, at most [the policy's gate.seconds]",
+                 options.seconds, 1, 86400),
     {0},
 };
 static const struct arguments usual = {.options.static_use = STATIC_AUTO};
@@ -58,7 +60,7 @@ static int gate(struct run *run, struct context *context, const struct arguments
         return -1;
     int status = pipeline_gate(run, context, &base, &head, err);
     if (a->options.dry_run)
-        return status ? status : output_plan(run, context);
+        return status ? status : output_plan(run, context, false, err);
     return output_measured(run, status, context, out, err);
 }
 
@@ -74,7 +76,7 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
 const struct command command_gate = {
     .name = "gate",
     .summary = "Compare two commits side by side; the exit code is the verdict",
-    .shared = SHARED_MEASURE,
+    .shared = SHARED_SELECT,
     .options = own_options,
     .defaults = &usual,
     .size = sizeof(struct arguments),

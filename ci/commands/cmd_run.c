@@ -22,6 +22,7 @@ static const struct command_option own_options[] = {
     OPTION_FLAG("first-parent", 0, "One commit per merge", selection.first_parent),
     OPTION_FLAG("all", 0, "Also commits that change nothing the build reads", all),
     OPTION_FLAG("again", 0, "Measure even what is known, e.g. every night", again),
+    OPTION_COUNT("seconds", "N", "Begin no commit after this time", options.seconds, 1, 86400),
     {0},
 };
 
@@ -104,6 +105,8 @@ static int run_commits(struct run *last, struct context *context, const struct a
     bool known = false; // the newest one
     if (select_commits(&commits, context, a, err))
         return -1;
+    bool late = false;
+    const double deadline_s = monotonic_s() + a->options.seconds;
     for (size_t i = 0; i < commits.count; i++) {
         const struct commit *commit = &commits.items[i];
         known = false;
@@ -111,18 +114,25 @@ static int run_commits(struct run *last, struct context *context, const struct a
             return -1;
         if (known)
             continue;
+        late = a->options.seconds && monotonic_s() >= deadline_s;
+        if (late) {
+            printf("--seconds: %zu of %zu commits are left; the same command goes on\n",
+                   commits.count - i, commits.count);
+            break;
+        }
         progress_note(&context->progress, "commit %zu of %zu: %.10s %.60s", i + 1, commits.count,
                       commit->id, commit->summary);
         run_free(last);
         context->unbuilt = 0;
         int status = pipeline_measure(last, context, commit, a->again, err);
         measured++;
-        if (a->options.dry_run && status == 0)
-            output_plan(last, context);
-        else if (output_measured(last, status, context, a->options.out, err))
+        if (a->options.dry_run && status == 0) {
+            if (output_plan(last, context, a->again, err))
+                return -1;
+        } else if (output_measured(last, status, context, a->options.out, err))
             return -1;
     }
-    if (!measured)
+    if (!measured && !late)
         printf("nothing to do: %zu %s measured already\n", commits.count,
                plural(commits.count, "commit is", "commits are"));
     if (known && !a->options.dry_run)
@@ -158,7 +168,7 @@ const struct command command_run = {
     .summary = "Measure a range of commits; what is known is skipped",
     .words = "[RANGE]",
     .words_most = 1,
-    .shared = SHARED_MEASURE,
+    .shared = SHARED_SELECT,
     .options = own_options,
     .size = sizeof(struct arguments),
     .run = run,

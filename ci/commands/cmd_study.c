@@ -46,11 +46,12 @@ static const struct command_option own_options[] = {
     OPTION_TEXT("base", 0, "DIR|REV", "Libraries as they should be, or a commit to build",
                 request.base),
     OPTION_TEXT("head", 0, "DIR|REV", "The same made slower: what is found?", request.head),
-    OPTION_OWN("problem", 'p', "PROBLEM", "MxNxK:TYPE; may be given again [commits: the policy's]",
+    OPTION_TEXT("kernel", 'k', "GLOB", "Only these kernels", options.kernel),
+    OPTION_OWN("problem", 0, "PROBLEM", "MxNxK:TYPE; may be given again [commits: the policy's]",
                take_problem, "too many problems"),
-    OPTION_TEXT("device", 'd', "DEVICE", "host or cuda [host]; commits: one of the policy's [all]",
+    OPTION_TEXT("device", 'd', "NAME", "host or cuda [host]; commits: one of the policy's [all]",
                 options.device),
-    OPTION_TEXT("policy", 0, "FILE", "Of commits [" POLICY_PATH " of the base]", options.policy),
+    OPTION_TEXT("policy", 'p', "FILE", "Of commits [" POLICY_PATH " of the base]", options.policy),
     OPTION_TEXT("sandbox", 0, "MODE", "Of commits: auto, require or off, not the policy's",
                 options.sandbox),
     OPTION_TEXT("out", 'o', "DIR", "Write reports there", options.out),
@@ -77,6 +78,7 @@ static int check(void *arguments, struct error *err)
     struct arguments *a = arguments;
     (void)err;
     a->request.device = a->options.device;
+    a->request.kernel = a->options.kernel;
     return 0;
 }
 

@@ -174,17 +174,37 @@ int output_measured(const struct run *run, int measured, const struct context *c
     return measured;
 }
 
-int output_plan(const struct run *run, const struct context *context)
+// A plain run need not measure what the store has of this code by this driver.
+static int find_known(bool *known, const struct run *run, const struct result *r,
+                      struct context *context, struct error *err)
+{
+    const struct device *device = &run->devices[r->device];
+    const struct series series = {r->kernel, &r->problem, device->uuid};
+    const struct measured_how how = {.driver = device->driver};
+    struct measurement unused;
+    *known = false;
+    return run->kind != RUN_MEASURE
+               ? 0
+               : store_find_measurement(&unused, known, context->store, &series, r->head_code, &how,
+                                        &context->arena, err);
+}
+
+int output_plan(const struct run *run, struct context *context, bool again, struct error *err)
 {
     size_t measured = 0;
     for (size_t i = 0; i < run->count; i++) {
         const struct result *r = &run->results[i];
         char problem[PROBLEM_TEXT];
         problem_format(problem, &r->problem);
-        bool same = r->base_code[0] && strcmp(r->base_code, r->head_code) == 0;
-        printf("%-10s %-24s %-32s %s\n", same ? "identical" : "measure", r->kernel, problem,
-               run->devices[r->device].name);
-        measured += !same;
+        bool same = r->base_code[0] && strcmp(r->base_code, r->head_code) == 0, known = false;
+        if (!again && find_known(&known, run, r, context, err))
+            return -1;
+        printf("%-10s %-24s %-32s %s\n",
+               same    ? "identical"
+               : known ? "known"
+                       : "measure",
+               r->kernel, problem, run->devices[r->device].name);
+        measured += !same && !known;
     }
     const size_t unbuilt = context->unbuilt;
     if (unbuilt)

@@ -23,7 +23,7 @@ void output_headline(const struct run *run);
 // verdict that was reached is told even when it could not be stored.
 int output_measured(const struct run *run, int measured, const struct context *context,
                     const char *directory, struct error *err);
-// What a dry run would build and measure. Always 0.
-int output_plan(const struct run *run, const struct context *context);
+// What a dry run would build and measure; with `again`, even what the store knows.
+int output_plan(const struct run *run, struct context *context, bool again, struct error *err);
 
 #endif

@@ -14,6 +14,7 @@
 #include "model/gate/standing.h"
 #include "model/history/drift.h"
 #include "model/predict.h"
+#include "model/text.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -137,10 +138,18 @@ static struct verdict without_ratio(enum verdict_kind kind, enum cause cause)
     return (struct verdict){.kind = kind, .cause = cause, .log_ratio = interval_unknown};
 }
 
+// Of the head.
+static const char *time_of(struct run *run, const struct result *r)
+{
+    char text[NUMBER_TEXT];
+    time_text(text, measurement_time_ns(&r->head));
+    return arena_strdup(&run->arena, text);
+}
+
 static void is_new(struct run *run, struct result *r, const char *words)
 {
     const double time_ns = measurement_time_ns(&r->head);
-    const char *time = time_ns > 0 ? arena_printf(&run->arena, ": %.4g us", time_ns / 1e3) : "";
+    const char *time = time_ns > 0 ? arena_printf(&run->arena, ": %s", time_of(run, r)) : "";
     r->verdict = without_ratio(VERDICT_NEW, CAUSE_NONE);
     r->verdict.sentence =
         arena_printf(&run->arena, "%s %s%s%s", name_of(run, r), words, time, against_model(run, r));
@@ -325,8 +334,8 @@ static void sentence_of_drift(struct run *run, struct result *r)
         return;
     }
     v->sentence = arena_printf(
-        &run->arena, "%s took %.4g us, %+.1f %% against its history (%.1f to %.1f %%)%s%s",
-        name_of(run, r), measurement_time_ns(&r->head) / 1e3, expm1(v->log_ratio.value) * 100,
+        &run->arena, "%s took %s, %+.1f %% against its history (%.1f to %.1f %%)%s%s",
+        name_of(run, r), time_of(run, r), expm1(v->log_ratio.value) * 100,
         expm1(v->log_ratio.low) * 100, expm1(v->log_ratio.high) * 100,
         v->cause == CAUSE_ENVIRONMENT ? ", on the same machine code: the environment" : "",
         against_model(run, r));
@@ -350,9 +359,9 @@ static void judge_alone(struct run *run, const struct task *task)
         stand(run, task, standing_of(&input), &input);
     } else if (r->reused) {
         r->verdict = (struct verdict){.kind = VERDICT_SAME};
-        r->verdict.sentence = arena_printf(
-            &run->arena, "%s runs machine code that is measured already: %.4g us%s",
-            name_of(run, r), measurement_time_ns(&r->head) / 1e3, against_model(run, r));
+        r->verdict.sentence =
+            arena_printf(&run->arena, "%s runs machine code that is measured already: %s%s",
+                         name_of(run, r), time_of(run, r), against_model(run, r));
     } else {
         judge_drift(run, task);
     }

@@ -4,6 +4,20 @@
 #include "ci/gate/known.h"
 #include "ci/gate/built.h"
 
+#include <stdlib.h>
+
+// Those of the set that --problem leaves in.
+static size_t wanted_problems(struct problem *out, const struct context *context,
+                              const struct policy_set *set)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < set->count; i++) {
+        if (context_selects(context, NULL, &set->problems[i]))
+            out[count++] = set->problems[i];
+    }
+    return count;
+}
+
 static int device_measured(bool *measured, struct context *context, const struct commit *head,
                            const struct context_device *device, const struct policy_kernel *rule,
                            const char *kernel, bool any_driver, struct error *err)
@@ -11,14 +25,17 @@ static int device_measured(bool *measured, struct context *context, const struct
     *measured = true;
     for (size_t s = 0; *measured && s < rule->set_count; s++) {
         const struct policy_set *set = policy_set_find(&context->policy, rule->sets[s]);
+        struct problem *problems = xcalloc(set->count, sizeof(*problems));
         const struct demand demand = {.recipe = built_recipe(context),
                                       .device_uuid = device->unit.uuid,
                                       .driver = any_driver ? NULL : device->unit.driver,
-                                      .problems = set->problems,
-                                      .problem_count = set->count,
+                                      .problems = problems,
+                                      .problem_count = wanted_problems(problems, context, set),
                                       .kernels = &kernel,
                                       .kernel_count = 1};
-        if (store_commit_measured(measured, context->store, head, &demand, err))
+        const int status = store_commit_measured(measured, context->store, head, &demand, err);
+        free(problems);
+        if (status)
             return -1;
     }
     return 0;
@@ -50,8 +67,11 @@ int run_known(bool *known, struct context *context, const struct commit *head, b
     int status = store_find_commit_build(&record, &found, context->store, head,
                                          built_recipe(context), &arena, err);
     // A commit that is known not to build has no kernels here, and nothing left to do.
-    for (size_t i = 0; status == 0 && found && all && i < record.count; i++)
+    for (size_t i = 0; status == 0 && found && all && i < record.count; i++) {
+        if (!context_selects(context, record.kernels[i].name, NULL))
+            continue;
         status = kernel_measured(&all, context, head, record.kernels[i].name, any_driver, err);
+    }
     arena_free(&arena);
     if (status == 0)
         *known = found && all;

@@ -40,7 +40,7 @@ static void add_problems(struct planning *p, const struct context_device *device
             bool twice = false;
             for (size_t t = first; t < p->plan->count; t++)
                 twice |= problem_equal(&p->plan->tasks[t].result->problem, &set->problems[i]);
-            if (twice)
+            if (twice || !context_selects(p->context, NULL, &set->problems[i]))
                 continue;
             struct task *task = new_task(p);
             *task = (struct task){.rule = rule, .device = device, .base = base, .head = head};
@@ -82,7 +82,8 @@ static void task_fill(struct task *task, const struct context *context, const st
 static void add_kernel(struct planning *p, const struct context_device *device,
                        const struct built_kernel *kernel, bool from_base)
 {
-    if (strcmp(kernel->device, device->policy->kind))
+    if (strcmp(kernel->device, device->policy->kind) ||
+        !context_selects(p->context, kernel->name, NULL))
         return;
     const struct built_kernel *base = NULL, *head = NULL;
     if (p->base)
@@ -148,9 +149,9 @@ int plan_make(struct plan *out, struct run *run, struct context *context, const 
                       plural(unnamed, "kernel is", "kernels are"), context->policy.label);
     bool built = head->state == MEASURED_OK && (!base || base->state == MEASURED_OK);
     if (!plan.count && built)
-        return error_set(err,
-                         "%s: nothing to measure: no kernel of %.10s matches a [kernel] section",
-                         context->policy.label, head->commit.id);
+        return error_set(
+            err, "%s: nothing to measure: no kernel of %.10s matches a [kernel] section%s",
+            context->policy.label, head->commit.id, context_selection(context, &run->arena));
     settle(&p);
     *out = plan;
     return 0;

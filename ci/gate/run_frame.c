@@ -41,10 +41,11 @@ int run_enter(struct run *run, struct context *context, struct error *err)
     return 0;
 }
 
-// The devices that the policy names and that are not here.
+// What the run left out: by request, and for the devices that the policy names and that are not
+// here.
 static const char *away_text(struct run *run, const struct context *context)
 {
-    const char *text = "";
+    const char *text = context_selection(context, &run->arena);
     for (size_t i = 0; i < context->device_count; i++) {
         const struct context_device *device = &context->devices[i];
         if (device->away && !device->is_static)

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +61,31 @@ int context_open(struct context *context, const struct options *options, struct 
     return 0;
 }
 
-int context_policy(struct context *context, const char *commit, struct error *err)
+bool context_selects(const struct context *context, const char *kernel,
+                     const struct problem *problem)
+{
+    const struct options *o = context->options;
+    char text[PROBLEM_TEXT];
+    if (o->kernel && kernel && fnmatch(o->kernel, kernel, 0) != 0)
+        return false;
+    if (!o->problem || !problem)
+        return true;
+    problem_format(text, problem);
+    return fnmatch(o->problem, text, 0) == 0;
+}
+
+const char *context_selection(const struct context *context, struct arena *arena)
+{
+    const struct options *o = context->options;
+    if (!o->kernel && !o->problem)
+        return "";
+    return arena_printf(arena, " (only%s%s%s%s%s%s%s)", o->kernel ? " kernels '" : "",
+                        o->kernel ? o->kernel : "", o->kernel ? "'" : "",
+                        o->kernel && o->problem ? "," : "", o->problem ? " problems '" : "",
+                        o->problem ? o->problem : "", o->problem ? "'" : "");
+}
+
+static int read_policy(struct context *context, const char *commit, struct error *err)
 {
     const struct options *options = context->options;
     if (options->policy)
@@ -84,6 +109,20 @@ int context_policy(struct context *context, const char *commit, struct error *er
     int status = policy_parse(&context->policy, text, size, label, err);
     free(text);
     return status;
+}
+
+int context_policy(struct context *context, const char *commit, struct error *err)
+{
+    struct policy *policy = &context->policy;
+    if (read_policy(context, commit, err))
+        return -1;
+    const char *only = context_selection(context, &policy->arena);
+    if (*only)
+        policy->text =
+            arena_printf(&policy->arena, "%s\n# measured by request%s\n", policy->text, only);
+    if (context->options->seconds)
+        policy->gate.seconds = context->options->seconds;
+    return 0;
 }
 
 int context_store(struct context *context, enum store_mode mode, struct error *err)

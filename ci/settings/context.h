@@ -19,8 +19,9 @@ enum static_use {
     STATIC_LIST   // kernels are only listed: a CUDA device that would be missed need not be here
 };
 
-// Which options a command shares with others: none, -C and --store, or all of struct options.
-enum shared_options { SHARED_NONE, SHARED_STORE, SHARED_MEASURE };
+// Which options a command shares with others: none, -C and --store, all that say what is measured
+// with, or those and --kernel and --problem.
+enum shared_options { SHARED_NONE, SHARED_STORE, SHARED_MEASURE, SHARED_SELECT };
 
 // What stands beside the options, in order.
 struct words {
@@ -40,6 +41,9 @@ struct options {
     const char *device;     // only this one of the policy's
     const char *out;        // reports; NULL: none (gate: "plumb-report")
     const char *sandbox;    // mode that overrides the policy's
+    const char *kernel;     // GLOB: only these kernels; NULL: all
+    const char *problem;    // GLOB: only problems written like this; NULL: all
+    uint32_t seconds;       // instead of the policy's gate.seconds; 0: not given
     enum static_use static_use;
     bool dry_run;
     bool quiet;
@@ -79,7 +83,14 @@ enum { POLICY_PATH_TEXT = 512 };
 // Repository and state directory. Every later step needs it. Caller: context_close, also after a
 // failure.
 int context_open(struct context *context, const struct options *options, struct error *err);
+// Whether --kernel and --problem leave it in; NULL stands for any.
+bool context_selects(const struct context *context, const char *kernel,
+                     const struct problem *problem);
+// " (only kernels 'GLOB', problems 'GLOB')" in `arena`, or "" where all are measured.
+const char *context_selection(const struct context *context, struct arena *arena);
 // options->policy; else the file at `commit` ("" = the checkout's, or HEAD's of a bare repository).
+// What --seconds, --kernel and --problem say becomes part of it, the last two as a comment at the
+// end of policy.text, so that every run says what it left out.
 int context_policy(struct context *context, const char *commit, struct error *err);
 int context_store(struct context *context, enum store_mode mode, struct error *err);
 // Sandbox, toolchain, overlay and cache. An overlay becomes part of policy.recipe, and a comment at

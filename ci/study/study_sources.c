@@ -8,6 +8,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -84,7 +85,8 @@ static int add_library(struct studied *s, const struct study_request *request, c
     if (outcome.state != MEASURED_OK)
         return error_set(err, "%s: %.300s", base, outcome.detail);
     for (size_t k = 0; k < kernels.count; k++) {
-        if (strcmp(kernels.items[k].device, s->plan.kind))
+        if (strcmp(kernels.items[k].device, s->plan.kind) ||
+            (request->kernel && fnmatch(request->kernel, kernels.items[k].name, 0)))
             continue;
         for (size_t i = 0; i < request->problem_count; i++) {
             struct problem problem;

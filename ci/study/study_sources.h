@@ -10,6 +10,7 @@
 struct study_request {
     const char *base, *head;     // two directories, or two revisions; head NULL: only A/A
     const char *device;          // directories: "host" or "cuda"; commits: one of the policy's
+    const char *kernel;          // GLOB: only these; NULL: all
     const char *const *problems; // commits: may be none, then the policy's
     size_t problem_count;
     bool faster; // also the other way round

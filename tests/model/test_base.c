@@ -3,6 +3,7 @@
 // The ground every room stands on: errors are one line, memory is what was asked for, and numbers
 // are whole strings.
 #include "model/base.h"
+#include "model/text.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -126,6 +127,21 @@ static void numbers_are_whole_strings(void **state)
     assert_true(number == -1500);
 }
 
+static void a_time_has_four_digits_and_no_exponent(void **state)
+{
+    (void)state;
+    static const struct {
+        double time_ns;
+        const char *text;
+    } times[] = {
+        {31350, "31.35 us"}, {2.058e6, "2058 us"}, {3.135e7, "31350 us"}, {12, "0.012 us"}};
+    for (size_t i = 0; i < ARRAY_COUNT(times); i++) {
+        char text[NUMBER_TEXT];
+        time_text(text, times[i].time_ns);
+        assert_string_equal(text, times[i].text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -136,6 +152,7 @@ int main(void)
         cmocka_unit_test(arena_texts_are_copies),
         cmocka_unit_test(bounded_copies_end_and_tell_what_they_lost),
         cmocka_unit_test(numbers_are_whole_strings),
+        cmocka_unit_test(a_time_has_four_digits_and_no_exponent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// --kernel, --problem and --seconds measure a part of what the policy says, say so in the verdict's
+// line, and leave the rest to be measured.
+#include "tests/helpers/helper_plumb.h"
+#include "tests/helpers/helper_repo.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static struct helper_repo repo;
+static struct plumb_outcome outcome;
+static char *policy;
+
+static int set_up(void **state)
+{
+    (void)state;
+    helper_repo_create(&repo);
+    policy = xprintf("%s/policy.cfg", repo.directory);
+    helper_repo_policy(policy, "\tproblem = 8x8x8:fp32\n\tproblem = 16x8x8:fp32\n",
+                       "[gate]\n\tself-test = 0\n[measure]\n\tsamples = 4\n");
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    helper_repo_remove(&repo);
+    free(policy);
+    return 0;
+}
+
+static void ask(const char *command, const char *a, const char *b, const char *c, const char *d)
+{
+    const char *argv[] = {command, "--policy", policy, "--quiet", a, b, c, d, NULL};
+    plumb_run(&outcome, repo.directory, argv, 0);
+}
+
+static void only_what_was_asked_for_is_measured(void **state)
+{
+    (void)state;
+    ask("run", "--kernel", "blo*", "--problem", "16x*");
+    plumb_said(&outcome, 0, "OK: 1 new (only kernels 'blo*', problems '16x*')");
+    ask("run", "--kernel", "blo*", "--problem", "16x*");
+    plumb_said(&outcome, 0, "nothing to do");
+    ask("run", "--dry-run", NULL, NULL, NULL);
+    plumb_said(&outcome, 0, "3 of 4 series would be measured");
+}
+
+static void a_gate_of_a_part_says_so(void **state)
+{
+    (void)state;
+    ask("gate", "--kernel", "blocked", "--seconds", "20");
+    plumb_said(&outcome, 0, "OK: 2 same (only kernels 'blocked')");
+}
+
+static void what_matches_nothing_is_an_error(void **state)
+{
+    (void)state;
+    ask("gate", "--kernel", "nobody", NULL, NULL);
+    plumb_said(&outcome, 4, "matches a [kernel] section (only kernels 'nobody')");
+}
+
+static void a_bisection_takes_kernel_and_problem(void **state)
+{
+    (void)state;
+    const char *argv[] = {"bisect", "--policy",  policy,      "--good",     "HEAD~1", "--kernel",
+                          "simple", "--dry-run", "--problem", "8x8x8:fp32", NULL};
+    plumb_run(&outcome, repo.directory, argv, 0);
+    plumb_said(&outcome, 0, "one of 1 commits is searched for");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_what_was_asked_for_is_measured),
+        cmocka_unit_test(a_gate_of_a_part_says_so),
+        cmocka_unit_test(what_matches_nothing_is_an_error),
+        cmocka_unit_test(a_bisection_takes_kernel_and_problem),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
