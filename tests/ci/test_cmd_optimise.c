@@ -36,6 +36,13 @@ static void the_best_tiling_is_printed_for_a_machine_from_a_file(void **state)
     // Held against simulation and Z3 in test_pipeline_optimise.
     optimised(out, MACHINE "load-warps = 2\n", "512x512x512");
     plumb_said(out, 0, "512x512x512 tile 64x64x64 depth 2 ticks 5640 wait 16640");
+#ifdef PLUMB_HAVE_Z3
+    plumb_said(out, 0, "\n  Z3: tile ");
+    plumb_said(out, 0, " ticks 5640 wait ");
+    plumb_said(out, 0, "there is nothing better");
+    optimised(out, MACHINE, "512x512x4096");
+    plumb_said(out, 0, "\n  Z3: not asked, K is above 1024");
+#endif
     optimised(out, MACHINE "load-warps = 2\n; comment\nmath-warps = 4\n", "512x512x512");
     plumb_said(out, 0, "512x512x512 tile ");
     static const char *const bad[][2] = {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The exact search for the best tiling under seed 1's model, and its parameters from measured
-// transfers. The tests do the search by other means too, with Z3.
+// transfers. pipeline_z3.c answers the same question.
 #include "model/predict/parts/pipeline_optimise.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 enum { WARPS_MOST = 64 };
 
@@ -42,33 +43,61 @@ static int64_t shared(int64_t ticks, int32_t warps)
     return (ticks + warps - 1) / warps;
 }
 
-// Of a stage with so many blocks of A and of B.
-static int64_t load_ticks(const struct pipeline_machine *m, int64_t blocks_a, int64_t blocks_b)
+// Blocks of A and of B of a stage, as its loading warps share them.
+static void share_loads(int64_t ticks[2], const struct pipeline_machine *m, int64_t blocks_a,
+                        int64_t blocks_b)
 {
     int64_t a = m->load_block * blocks_a, b = m->load_block * blocks_b, best = INT64_MAX;
-    if (m->dma_warps == 1)
-        return 2 * m->load_startup + a + b;
+    ticks[0] = a, ticks[1] = b;
     for (int32_t on_a = 1; on_a < m->dma_warps; on_a++) {
-        int64_t longer = most(shared(a, on_a), shared(b, m->dma_warps - on_a));
-        best = longer < best ? longer : best;
+        int64_t of_a = shared(a, on_a), of_b = shared(b, m->dma_warps - on_a);
+        if (most(of_a, of_b) >= best)
+            continue;
+        best = most(of_a, of_b);
+        ticks[0] = of_a, ticks[1] = of_b;
     }
-    return m->load_startup + best;
+}
+
+struct costs {
+    int64_t load_a, load_b, math, epilogue;
+};
+
+static struct costs costs_of(const struct pipeline_machine *m, const struct pipeline_choice *c)
+{
+    int64_t tm = c->tile_m / PIPELINE_UNIT, tn = c->tile_n / PIPELINE_UNIT;
+    int64_t tk = c->tile_k / PIPELINE_UNIT, loads[2];
+    share_loads(loads, m, tm * tk, tk * tn);
+    return (struct costs){.load_a = m->load_startup + loads[0],
+                          .load_b = m->load_startup + loads[1],
+                          .math =
+                              m->math_startup + shared(m->math_block * tm * tn * tk, m->math_warps),
+                          .epilogue = m->epilogue_startup + m->epilogue_block * tm * tn};
+}
+
+void pipeline_of_choice(struct pipeline *out, const struct pipeline_machine *m,
+                        const struct pipeline_choice *c, const int64_t mnk[3])
+{
+    struct costs costs = costs_of(m, c);
+    *out = (struct pipeline){.load_a = (double)costs.load_a,
+                             .load_b = (double)costs.load_b,
+                             .math = (double)costs.math,
+                             .epilogue = (double)costs.epilogue,
+                             .depth = c->depth,
+                             .dma_warps = m->dma_warps == 1 ? 1 : 2,
+                             .stages = mnk[2] / c->tile_k};
 }
 
 void pipeline_evaluate(struct pipeline_choice *c, const struct pipeline_machine *m,
                        const int64_t mnk[3])
 {
-    int64_t tm = c->tile_m / PIPELINE_UNIT, tn = c->tile_n / PIPELINE_UNIT;
-    int64_t tk = c->tile_k / PIPELINE_UNIT;
-    int64_t math = m->math_startup + shared(m->math_block * tm * tn * tk, m->math_warps);
-    int64_t epilogue = m->epilogue_startup + m->epilogue_block * tm * tn;
-    int64_t load = load_ticks(m, tm * tk, tk * tn);
-    int64_t step = c->depth == 1 ? load + math : most(load, math);
+    struct costs of = costs_of(m, c);
+    int64_t load = m->dma_warps == 1 ? of.load_a + of.load_b : most(of.load_a, of.load_b);
+    int64_t step = c->depth == 1 ? load + of.math : most(load, of.math);
     int64_t steps = mnk[2] / c->tile_k - 1;
     int64_t tiles = (mnk[0] / c->tile_m) * (mnk[1] / c->tile_n);
     int64_t last = load + steps * step; // start of the last MATH, see pipeline.h
-    c->time = m->launch + (tiles + m->sms - 1) / m->sms * (last + math + epilogue);
-    c->wait = tiles * (last - steps * math);
+    c->time = m->launch + (tiles + m->sms - 1) / m->sms * (last + of.math + of.epilogue);
+    c->wait = tiles * (last - steps * of.math);
 }
 
 struct divisors {
@@ -86,16 +115,38 @@ static struct divisors divisors_of(int64_t size)
     return out;
 }
 
+void pipeline_tilings(struct pipeline_tilings *out, const struct pipeline_machine *m,
+                      const int64_t mnk[3])
+{
+    const int64_t area = (int64_t)PIPELINE_UNIT * PIPELINE_UNIT;
+    struct divisors tile_m = divisors_of(mnk[0]), tile_n = divisors_of(mnk[1]);
+    struct divisors tile_k = divisors_of(mnk[2]);
+    size_t all = tile_m.count * tile_n.count * tile_k.count;
+    *out = (struct pipeline_tilings){.items = xcalloc(all, sizeof(*out->items))};
+    for (size_t i = 0; i < all; i++) {
+        struct pipeline_choice c = {.tile_m = tile_m.items[i / tile_k.count / tile_n.count],
+                                    .tile_n = tile_n.items[i / tile_k.count % tile_n.count],
+                                    .tile_k = tile_k.items[i % tile_k.count]};
+        int64_t fit = m->smem_blocks / (((int64_t)c.tile_m + c.tile_n) * c.tile_k / area);
+        c.depth = fit < m->depth_max ? (int32_t)fit : m->depth_max;
+        if (c.depth > 0)
+            out->items[out->count++] = c;
+    }
+}
+
+void pipeline_tilings_free(struct pipeline_tilings *tilings)
+{
+    free(tilings->items);
+    *tilings = (struct pipeline_tilings){0};
+}
+
 // Depths past 2 change nothing in the model, so 1 and 2 stand for all.
 static void try_depths(struct pipeline_choice *best, struct pipeline_choice c,
                        const struct pipeline_machine *m, const int64_t mnk[3],
                        enum pipeline_goal goal)
 {
-    const int64_t area = (int64_t)PIPELINE_UNIT * PIPELINE_UNIT;
-    int64_t stage = ((int64_t)c.tile_m + c.tile_n) * c.tile_k / area;
-    for (c.depth = 1; c.depth <= 2 && c.depth <= m->depth_max; c.depth++) {
-        if (c.depth * stage > m->smem_blocks)
-            return;
+    const int32_t deepest = c.depth;
+    for (c.depth = 1; c.depth <= 2 && c.depth <= deepest; c.depth++) {
         pipeline_evaluate(&c, m, mnk);
         int64_t value = goal == PIPELINE_LEAST_TIME ? c.time : c.wait;
         int64_t least = goal == PIPELINE_LEAST_TIME ? best->time : best->wait;
@@ -109,18 +160,12 @@ int pipeline_optimise(struct pipeline_choice *out, const struct pipeline_machine
 {
     if (pipeline_machine_check(m, mnk, err))
         return -1;
-    struct divisors tile_m = divisors_of(mnk[0]), tile_n = divisors_of(mnk[1]);
-    struct divisors tile_k = divisors_of(mnk[2]);
+    struct pipeline_tilings tilings;
     struct pipeline_choice best = {0};
-    for (size_t i = 0; i < tile_m.count; i++) {
-        for (size_t j = 0; j < tile_n.count; j++) {
-            for (size_t k = 0; k < tile_k.count; k++) {
-                struct pipeline_choice c = {
-                    tile_m.items[i], tile_n.items[j], tile_k.items[k], 0, 0, 0};
-                try_depths(&best, c, m, mnk, goal);
-            }
-        }
-    }
+    pipeline_tilings(&tilings, m, mnk);
+    for (size_t i = 0; i < tilings.count; i++)
+        try_depths(&best, tilings.items[i], m, mnk, goal);
+    pipeline_tilings_free(&tilings);
     if (best.depth == 0)
         return error_set(err, "not even a 32 x 32 x 32 tile fits in %lld blocks of shared memory",
                          (long long)m->smem_blocks);

@@ -61,6 +61,28 @@ struct pipeline_choice {
 int pipeline_optimise(struct pipeline_choice *out, const struct pipeline_machine *machine,
                       const int64_t mnk[3], enum pipeline_goal goal, struct error *err);
 
+// The same by Z3, independent of the closed form, where built with it. The optimum is equal; the
+// tiling may be another of equal value, at the deepest buffer that fits. K is bounded besides.
+// Fails when Z3 gives up within `timeout_ms`.
+enum { PIPELINE_Z3_K_MAX = 1024 };
+int pipeline_optimise_z3(struct pipeline_choice *out, const struct pipeline_machine *machine,
+                         const int64_t mnk[3], enum pipeline_goal goal, unsigned timeout_ms,
+                         struct error *err);
+
+// What both search: the tilings that divide the problem and fit, each at its deepest buffer. The
+// caller frees them.
+struct pipeline_tilings {
+    struct pipeline_choice *items;
+    size_t count;
+};
+void pipeline_tilings(struct pipeline_tilings *out, const struct pipeline_machine *machine,
+                      const int64_t mnk[3]);
+void pipeline_tilings_free(struct pipeline_tilings *tilings);
+
+// The pipeline of one tiling: its T_A, T_B, T_M and T_E in ticks.
+void pipeline_of_choice(struct pipeline *out, const struct pipeline_machine *machine,
+                        const struct pipeline_choice *choice, const int64_t mnk[3]);
+
 // The checks both solvers begin with, and the values of one tiling.
 int pipeline_machine_check(const struct pipeline_machine *machine, const int64_t mnk[3],
                            struct error *err);
