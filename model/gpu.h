@@ -62,7 +62,11 @@ struct figure {
     X(mma_units, "tensor cores per SM")                                                            \
     X(dram_sm_fraction, "DRAM bandwidth one SM can draw, fraction of all (Origami dram_bw_coeff)") \
     X(overhead_clk, "fixed launch and set-up cost, clocks (seed 0)")                               \
-    X(epilogue_min_clk, "least time of an epilogue, clocks (seed 0)")
+    X(epilogue_min_clk, "least time of an epilogue, clocks (seed 0)")                              \
+    X(epilogue_bytes_clk, "an epilogue's bytes per clock and SM beyond that, into L2")             \
+    X(load_startup_clk, "startup of a stage's load from L2, clocks (seed 1's T_A, T_B)")           \
+    X(load_bytes_clk, "its bytes per clock and SM beyond that, all SMs loading")                   \
+    X(math_startup_clk, "startup of a stage's products, clocks (seed 1's T_M)")
 
 struct gpu {
     const char *name;    // "h200-sxm"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The cuda device's micro-benchmarks of memory and launches; calibrate_compute.cu has the rest.
+// The cuda device's micro-benchmarks of memory and launches; the other .cu
+// files have the rest.
 //
 //   launch_s, graph_launch_s     the further cost of one more empty kernel behind another, in a
 //                                stream whose work is queued, and as a node of a graph
@@ -9,9 +10,7 @@
 //   l2_bytes_clk, l2_share_N     the same, re-reading 16 MiB
 //   *_latency_clk                one thread, each load's address is the one before's result
 //   transpose_bytes_s            a tiled transpose (read + written), its result checked
-#include "kernels/calibrate/calibrate.h"
-#include "kernels/device/device_cuda.h"
-#include "kernels/device/inputs.h"
+#include "kernels/calibrate/calibrate.cuh"
 
 enum {
     THREADS = 1024,
@@ -367,7 +366,9 @@ int cuda_calibrate(struct device_base *device, const char *only, calibration_sin
     struct memory_plan memory = {&plan, cuda, NULL, NULL};
     int failed = cuda_failed(cuda, cudaMalloc(&memory.big, BIG), "memory for 2 GiB", err) ||
                  cuda_failed(cuda, cudaMalloc(&memory.second, BIG), "memory for 2 GiB", err) ||
-                 memory_figures(&memory, err) || calibrate_cuda_compute(&plan, err);
+                 memory_figures(&memory, err) ||
+                 calibrate_cuda_pipeline(&plan, memory.big, BIG, err) ||
+                 calibrate_cuda_compute(&plan, err) || calibrate_cuda_wgmma(&plan, err);
     if (cuda->base.loss == DEVICE_OK) {
         cudaFree(memory.big);
         cudaFree(memory.second);
