@@ -4,7 +4,7 @@
 // read back is checked as if a stranger had written it.
 #include "baselines/content.h"
 
-#include "baselines/jsonl.h"
+#include "baselines/json_read.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -40,31 +40,37 @@ int content_kernel(int64_t *key, struct store *store, const char *name, struct e
     return statement_key_of(key, store, err, SQL_FIND_KERNEL, 1, SQL_ADD_KERNEL, CELLS(TEXT(name)));
 }
 
-void content_write_traits(FILE *file, const struct traits *traits)
+void content_write_traits(struct json *json, const char *name, const struct traits *traits)
 {
-    bool first = true;
-    fputc('{', file);
-    jsonl_text_member(file, &first, "in", dtype_name(traits->in));
-    jsonl_text_member(file, &first, "out", dtype_name(traits->out));
-    jsonl_text_member(file, &first, "acc", dtype_name(traits->acc));
+    json_begin(json, name, '{');
+    json_text(json, "in", dtype_name(traits->in));
+    json_text(json, "out", dtype_name(traits->out));
+    json_text(json, "acc", dtype_name(traits->acc));
 #define X(name)                                                                                    \
     if (traits->name)                                                                              \
-        jsonl_int_member(file, &first, #name, traits->name);
+        json_int(json, #name, traits->name);
     TRAITS(X)
 #undef X
-    fputc('}', file);
+    json_end(json, '}');
+}
+
+void content_write_parts(struct json *json, const char *name, const struct prediction *prediction)
+{
+    json_begin(json, name, '[');
+    for (size_t i = 0; i < prediction->part_count; i++) {
+        json_begin(json, NULL, '[');
+        json_text(json, NULL, prediction->parts[i].name);
+        json_number(json, NULL, prediction->parts[i].time_ns);
+        json_end(json, ']');
+    }
+    json_end(json, ']');
 }
 
 static char *traits_json(const struct traits *traits)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *file = open_memstream(&text, &size);
-    if (!file)
-        abort(); // out of memory
-    content_write_traits(file, traits);
-    fclose(file);
-    return text;
+    struct buffer text = {0};
+    content_write_traits(&(struct json){.out = &text}, NULL, traits);
+    return text.bytes;
 }
 
 int content_code(int64_t *key, struct store *store, int64_t kernel, const char *code,
@@ -179,20 +185,13 @@ int content_load_traits(struct traits *out, struct store *store, const char *jso
 char *content_json_list(size_t count, const char *(*get)(const void *list, size_t index),
                         const void *list)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *file = open_memstream(&text, &size);
-    if (!file)
-        abort(); // out of memory
-    fputc('[', file);
-    for (size_t i = 0; i < count; i++) {
-        if (i)
-            fputc(',', file);
-        jsonl_text(file, get(list, i));
-    }
-    fputc(']', file);
-    fclose(file);
-    return text;
+    struct buffer text = {0};
+    struct json json = {.out = &text};
+    json_begin(&json, NULL, '[');
+    for (size_t i = 0; i < count; i++)
+        json_text(&json, NULL, get(list, i));
+    json_end(&json, ']');
+    return text.bytes;
 }
 
 // Which pair a sample belongs to: numbers may start again in each process or block.

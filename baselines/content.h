@@ -6,8 +6,7 @@
 #define PLUMB_CONTENT_H
 
 #include "baselines/statement.h"
-
-#include <stdio.h>
+#include "model/json.h"
 
 int content_text(int64_t *key, struct store *store, const char *text, struct error *err);
 int content_commit(int64_t *key, struct store *store, const struct commit *commit,
@@ -32,7 +31,9 @@ int content_load_commit(struct commit *out, struct store *store, int64_t key, st
 int content_load_traits(struct traits *out, struct store *store, const char *json,
                         struct error *err);
 // The JSON object that content_load_traits() reads; what is 0 is left out.
-void content_write_traits(FILE *file, const struct traits *traits);
+void content_write_traits(struct json *json, const char *name, const struct traits *traits);
+// An array of names and times.
+void content_write_parts(struct json *json, const char *name, const struct prediction *prediction);
 
 // Lists as JSON arrays, to be bound as one parameter. The caller frees.
 char *content_json_list(size_t count, const char *(*get)(const void *list, size_t index),

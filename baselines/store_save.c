@@ -3,7 +3,6 @@
 // Saves a run: first the run, then each result in a transaction of its own, then its end. What was
 // saved before a kill is there afterwards.
 #include "baselines/content.h"
-#include "baselines/jsonl.h"
 #include "baselines/pack.h"
 #include "baselines/run_lock.h"
 #include "baselines/save.h"
@@ -233,22 +232,9 @@ static int save_facts(struct store *store, const struct place *place, const stru
 
 static char *parts_json(const struct prediction *p)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *file = open_memstream(&text, &size);
-    if (!file)
-        abort(); // out of memory
-    fputc('[', file);
-    for (size_t i = 0; i < p->part_count; i++) {
-        fputs(i ? ",[" : "[", file);
-        jsonl_text(file, p->parts[i].name);
-        fputc(',', file);
-        jsonl_real(file, p->parts[i].time_ns);
-        fputc(']', file);
-    }
-    fputc(']', file);
-    fclose(file);
-    return text;
+    struct buffer text = {0};
+    content_write_parts(&(struct json){.out = &text}, NULL, p);
+    return text.bytes;
 }
 
 static int save_prediction(struct store *store, const struct place *place,

@@ -6,6 +6,7 @@
 
 #include "baselines/pack.h"
 #include "baselines/statement.h"
+#include "model/json.h"
 
 // The fields of a sample as they stand in exported files, with the range a reader may accept.
 #define SAMPLE_COLUMNS(X)                                                                          \
@@ -18,9 +19,17 @@ typedef void export_run(FILE *file, const struct export_filter *filter, const st
                         const char *uid);
 int export_runs(struct store *store, const struct export_filter *filter, FILE *file,
                 export_run *put, struct error *err);
-void export_traits(FILE *file, bool *first, const struct traits *traits);
-// "name": the commit; null when its id is "".
-void export_commit(FILE *file, bool *first, const char *name, const struct commit *commit);
+// A line of a JSON export, {"what":{...}}, put together in memory and then written whole.
+struct export_line {
+    struct buffer text;
+    struct json json; // into `text`
+};
+struct json *export_begin(struct export_line *line, const char *what);
+void export_end(struct export_line *line, FILE *file);
+// As json_text(), but NULL is "".
+void export_text(struct json *json, const char *name, const char *text);
+// The commit; null when its id is "".
+void export_commit(struct json *json, const char *name, const struct commit *commit);
 int export_links(struct store *store, const struct export_filter *filter, FILE *file,
                  struct error *err);
 int export_profiles(struct store *store, const struct export_filter *filter, FILE *file,

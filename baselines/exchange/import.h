@@ -4,7 +4,7 @@
 #ifndef PLUMB_IMPORT_H
 #define PLUMB_IMPORT_H
 
-#include "baselines/jsonl.h"
+#include "baselines/json_read.h"
 #include "baselines/statement.h"
 
 // The file, whole, and who to blame. Strings of the current run live in run.arena.

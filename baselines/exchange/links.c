@@ -17,28 +17,28 @@ struct owner { // whose link it is
 
 static void put_link(FILE *file, const struct owner *owner, const struct link *l)
 {
-    bool first = true;
-    fputs("{\"link\":{", file);
-    jsonl_text_member(file, &first, "run", l->uid);
-    jsonl_text_member(file, &first, "kernel", owner->kernel);
-    jsonl_text_member(file, &first, "problem", owner->problem);
-    jsonl_text_member(file, &first, "kind", owner->device.kind);
-    jsonl_text_member(file, &first, "uuid", owner->device.uuid);
-    jsonl_text_member(file, &first, "device", owner->device.name);
-    jsonl_text_member(file, &first, "base_code", l->base_code);
-    jsonl_text_member(file, &first, "head_code", l->head_code);
-    export_commit(file, &first, "base", &l->base);
-    export_commit(file, &first, "head", &l->head);
-    jsonl_text_member(file, &first, "tool_version", l->tool_version);
-    jsonl_int_member(file, &first, "made_s", l->made_s);
-    jsonl_int_member(file, &first, "back", l->back);
-    jsonl_text_member(file, &first, "verdict", verdict_kind_name(l->kind));
-    jsonl_real_member(file, &first, "log_ratio", l->log_ratio);
-    jsonl_real_member(file, &first, "error", l->error);
-    jsonl_real_member(file, &first, "log_evidence", l->log_evidence);
-    jsonl_int_member(file, &first, "pairs", l->pairs);
-    jsonl_int_member(file, &first, "processes", l->processes);
-    fputs("}}\n", file);
+    struct export_line line;
+    struct json *json = export_begin(&line, "link");
+    export_text(json, "run", l->uid);
+    export_text(json, "kernel", owner->kernel);
+    export_text(json, "problem", owner->problem);
+    export_text(json, "kind", owner->device.kind);
+    export_text(json, "uuid", owner->device.uuid);
+    export_text(json, "device", owner->device.name);
+    export_text(json, "base_code", l->base_code);
+    export_text(json, "head_code", l->head_code);
+    export_commit(json, "base", &l->base);
+    export_commit(json, "head", &l->head);
+    export_text(json, "tool_version", l->tool_version);
+    json_int(json, "made_s", l->made_s);
+    json_int(json, "back", l->back);
+    export_text(json, "verdict", verdict_kind_name(l->kind));
+    json_number(json, "log_ratio", l->log_ratio);
+    json_number(json, "error", l->error);
+    json_number(json, "log_evidence", l->log_evidence);
+    json_int(json, "pairs", l->pairs);
+    json_int(json, "processes", l->processes);
+    export_end(&line, file);
 }
 
 static int put_series(struct store *store, FILE *file, const char *uid, const struct owner *owner,

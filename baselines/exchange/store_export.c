@@ -4,7 +4,6 @@
 // forms are described in README.md; store_import.c reads them back.
 #include "baselines/content.h"
 #include "baselines/exchange/export.h"
-#include "baselines/jsonl.h"
 #include "baselines/study.h"
 #include "baselines/unbuilt.h"
 
@@ -13,114 +12,120 @@
 #include <stdlib.h>
 #include <string.h>
 
-void export_commit(FILE *file, bool *outer, const char *name, const struct commit *c)
+struct json *export_begin(struct export_line *line, const char *what)
 {
-    bool first = true;
-    jsonl_name(file, outer, name);
+    line->text = (struct buffer){0};
+    line->json = (struct json){.out = &line->text};
+    json_begin(&line->json, NULL, '{');
+    json_begin(&line->json, what, '{');
+    return &line->json;
+}
+
+void export_end(struct export_line *line, FILE *file)
+{
+    json_end(&line->json, '}');
+    json_end(&line->json, '}');
+    json_newline(&line->json);
+    fwrite(line->text.bytes, 1, line->text.length, file);
+    buffer_free(&line->text);
+}
+
+void export_text(struct json *json, const char *name, const char *text)
+{
+    json_text(json, name, text ? text : "");
+}
+
+void export_commit(struct json *json, const char *name, const struct commit *c)
+{
     if (!c->id[0]) {
-        fputs("null", file);
+        json_text(json, name, NULL);
         return;
     }
-    fputc('{', file);
-    jsonl_text_member(file, &first, "id", c->id);
-    jsonl_text_member(file, &first, "tree", c->tree);
-    jsonl_text_member(file, &first, "parent", c->parent);
-    jsonl_text_member(file, &first, "summary", c->summary);
-    jsonl_text_member(file, &first, "author", c->author);
-    jsonl_int_member(file, &first, "time_s", c->time_s);
-    fputc('}', file);
+    json_begin(json, name, '{');
+    export_text(json, "id", c->id);
+    export_text(json, "tree", c->tree);
+    export_text(json, "parent", c->parent);
+    export_text(json, "summary", c->summary);
+    export_text(json, "author", c->author);
+    json_int(json, "time_s", c->time_s);
+    json_end(json, '}');
 }
 
-static void put_device(FILE *file, const struct device *d)
+static void put_device(struct json *json, const struct device *d)
 {
-    bool first = true;
-    fputc('{', file);
-    jsonl_text_member(file, &first, "kind", d->kind);
-    jsonl_text_member(file, &first, "uuid", d->uuid);
-    jsonl_text_member(file, &first, "name", d->name);
-    jsonl_text_member(file, &first, "driver", d->driver);
-    jsonl_text_member(file, &first, "runtime", d->runtime);
-    jsonl_text_member(file, &first, "profile", d->profile);
-    fputc('}', file);
+    json_begin(json, NULL, '{');
+    export_text(json, "kind", d->kind);
+    export_text(json, "uuid", d->uuid);
+    export_text(json, "name", d->name);
+    export_text(json, "driver", d->driver);
+    export_text(json, "runtime", d->runtime);
+    export_text(json, "profile", d->profile);
+    json_end(json, '}');
 }
 
-static void put_self_test(FILE *file, bool *outer, const struct self_test *t)
+static void put_self_test(struct json *json, const struct self_test *t)
 {
-    bool first = true;
-    jsonl_name(file, outer, "self_test");
-    fputc('{', file);
-    jsonl_int_member(file, &first, "series", t->series);
-    jsonl_int_member(file, &first, "alarms", t->alarms);
-    jsonl_real_member(file, &first, "worst_log_evidence", t->worst_log_evidence);
-    jsonl_bool_member(file, &first, "void", t->void_run);
-    fputc('}', file);
+    json_begin(json, "self_test", '{');
+    json_int(json, "series", t->series);
+    json_int(json, "alarms", t->alarms);
+    json_number(json, "worst_log_evidence", t->worst_log_evidence);
+    json_bool(json, "void", t->void_run);
+    json_end(json, '}');
 }
 
-static void put_unbuilt(FILE *file, bool *outer, const char *name, const struct build_failure *f)
+static void put_unbuilt(struct json *json, const char *name, const struct build_failure *f)
 {
-    bool first = true;
     if (!f->reason)
         return;
     char *errors = unbuilt_errors_text(f);
-    jsonl_name(file, outer, name);
-    fputc('{', file);
-    jsonl_text_member(file, &first, "reason", f->reason);
-    jsonl_text_member(file, &first, "log", f->log);
-    jsonl_text_member(file, &first, "errors", errors);
-    fputc('}', file);
+    json_begin(json, name, '{');
+    export_text(json, "reason", f->reason);
+    export_text(json, "log", f->log);
+    export_text(json, "errors", errors);
+    json_end(json, '}');
     free(errors);
 }
 
 static void put_run(FILE *file, const struct run *run, const char *uid)
 {
-    bool first = true;
-    fputs("{\"run\":{", file);
-    jsonl_text_member(file, &first, "uid", uid);
-    jsonl_text_member(file, &first, "kind", run_kind_name(run->kind));
-    jsonl_int_member(file, &first, "started_s", run->started_s);
-    jsonl_int_member(file, &first, "finished_s", run->finished_s);
-    jsonl_text_member(file, &first, "tool_version", run->tool_version);
-    jsonl_text_member(file, &first, "repository", run->repository);
-    jsonl_text_member(file, &first, "policy", run->policy);
-    export_commit(file, &first, "base", &run->base);
-    export_commit(file, &first, "head", &run->head);
-    jsonl_name(file, &first, "devices");
-    for (size_t i = 0; i < run->device_count; i++) {
-        fputc(i ? ',' : '[', file);
-        put_device(file, &run->devices[i]);
-    }
-    fputs(run->device_count ? "]" : "[]", file);
-    put_self_test(file, &first, &run->self_test);
-    put_unbuilt(file, &first, "base_unbuilt", &run->unbuilt[ROLE_BASE]);
-    put_unbuilt(file, &first, "head_unbuilt", &run->unbuilt[ROLE_HEAD]);
-    jsonl_int_member(file, &first, "conclusion", run->conclusion);
-    jsonl_text_member(file, &first, "headline", run->headline);
-    fputs("}}\n", file);
-}
-
-void export_traits(FILE *file, bool *outer, const struct traits *traits)
-{
-    jsonl_name(file, outer, "traits");
-    content_write_traits(file, traits);
+    struct export_line line;
+    struct json *json = export_begin(&line, "run");
+    export_text(json, "uid", uid);
+    export_text(json, "kind", run_kind_name(run->kind));
+    json_int(json, "started_s", run->started_s);
+    json_int(json, "finished_s", run->finished_s);
+    export_text(json, "tool_version", run->tool_version);
+    export_text(json, "repository", run->repository);
+    export_text(json, "policy", run->policy);
+    export_commit(json, "base", &run->base);
+    export_commit(json, "head", &run->head);
+    json_begin(json, "devices", '[');
+    for (size_t i = 0; i < run->device_count; i++)
+        put_device(json, &run->devices[i]);
+    json_end(json, ']');
+    put_self_test(json, &run->self_test);
+    put_unbuilt(json, "base_unbuilt", &run->unbuilt[ROLE_BASE]);
+    put_unbuilt(json, "head_unbuilt", &run->unbuilt[ROLE_HEAD]);
+    json_int(json, "conclusion", run->conclusion);
+    export_text(json, "headline", run->headline);
+    export_end(&line, file);
 }
 
 // A column: one number when all samples agree, else an array.
-static void put_column(FILE *file, bool *first, const char *name, const struct measurement *m,
+static void put_column(struct json *json, const char *name, const struct measurement *m,
                        double (*get)(const struct sample *))
 {
     bool equal = true;
-    jsonl_name(file, first, name);
     for (size_t i = 1; i < m->count; i++)
         equal = equal && get(&m->samples[i]) == get(&m->samples[0]);
     if (equal) {
-        jsonl_real(file, get(&m->samples[0]));
+        json_number(json, name, get(&m->samples[0]));
         return;
     }
-    for (size_t i = 0; i < m->count; i++) {
-        fputc(i ? ',' : '[', file);
-        jsonl_real(file, get(&m->samples[i]));
-    }
-    fputc(']', file);
+    json_begin(json, name, '[');
+    for (size_t i = 0; i < m->count; i++)
+        json_number(json, NULL, get(&m->samples[i]));
+    json_end(json, ']');
 }
 
 // Every field of a sample as a double: all are exact in one.
@@ -132,134 +137,118 @@ static void put_column(FILE *file, bool *first, const char *name, const struct m
 SAMPLE_COLUMNS(X)
 #undef X
 
-static void put_samples(FILE *file, bool *outer, const struct measurement *m)
+static void put_samples(struct json *json, const struct measurement *m)
 {
-    bool first = true;
-    jsonl_name(file, outer, "samples");
-    fputc('{', file);
-    jsonl_int_member(file, &first, "count", (int64_t)m->count);
-#define X(field, low, high) put_column(file, &first, #field, m, get_##field);
+    json_begin(json, "samples", '{');
+    json_int(json, "count", (int64_t)m->count);
+#define X(field, low, high) put_column(json, #field, m, get_##field);
     SAMPLE_COLUMNS(X)
 #undef X
-    fputc('}', file);
+    json_end(json, '}');
 }
 
-static void put_measurement(FILE *file, bool *outer, const char *name, const struct measurement *m)
+static void put_measurement(struct json *json, const char *name, const struct measurement *m)
 {
     char seed[24];
-    bool first = true;
-    jsonl_name(file, outer, name);
     if (m->state == MEASURED_NOT_TAKEN) {
-        fputs("null", file);
+        json_text(json, name, NULL);
         return;
     }
     snprintf(seed, sizeof(seed), "%" PRIu64, m->seed); // text: 64 bits do not fit JSON's habits
-    fputc('{', file);
-    jsonl_text_member(file, &first, "state", measurement_state_name(m->state));
-    jsonl_real_member(file, &first, "max_error", m->max_error);
-    jsonl_real_member(file, &first, "tolerance", m->tolerance);
-    jsonl_text_member(file, &first, "regime", m->regime);
-    jsonl_text_member(file, &first, "detail", m->detail);
-    jsonl_text_member(file, &first, "seed", seed);
+    json_begin(json, name, '{');
+    export_text(json, "state", measurement_state_name(m->state));
+    json_number(json, "max_error", m->max_error);
+    json_number(json, "tolerance", m->tolerance);
+    export_text(json, "regime", m->regime);
+    export_text(json, "detail", m->detail);
+    export_text(json, "seed", seed);
     if (m->count)
-        put_samples(file, &first, m);
-    fputc('}', file);
+        put_samples(json, m);
+    json_end(json, '}');
 }
 
-static void put_prediction(FILE *file, bool *outer, const struct prediction *p)
+static void put_prediction(struct json *json, const struct prediction *p)
 {
-    bool first = true;
     if (!p->model)
         return;
-    jsonl_name(file, outer, "prediction");
-    fputc('{', file);
-    jsonl_text_member(file, &first, "model", p->model);
-    jsonl_text_member(file, &first, "version", p->version);
-    jsonl_bool_member(file, &first, "feasible", p->feasible);
+    json_begin(json, "prediction", '{');
+    export_text(json, "model", p->model);
+    export_text(json, "version", p->version);
+    json_bool(json, "feasible", p->feasible);
     if (!p->feasible)
-        jsonl_text_member(file, &first, "why", p->why);
-    jsonl_real_member(file, &first, "time_ns", p->time_ns);
-    jsonl_real_member(file, &first, "clock_hz", p->clock_hz);
-    jsonl_real_member(file, &first, "clock_exponent", p->clock_exponent);
-    jsonl_real_member(file, &first, "band", p->band);
-    jsonl_text_member(file, &first, "bound", bound_name(p->bound));
-    jsonl_name(file, &first, "parts");
-    fputc('[', file);
-    for (size_t i = 0; i < p->part_count; i++) {
-        fputs(i ? ",[" : "[", file);
-        jsonl_text(file, p->parts[i].name);
-        fputc(',', file);
-        jsonl_real(file, p->parts[i].time_ns);
-        fputc(']', file);
-    }
-    fputs("]}", file);
+        export_text(json, "why", p->why);
+    json_number(json, "time_ns", p->time_ns);
+    json_number(json, "clock_hz", p->clock_hz);
+    json_number(json, "clock_exponent", p->clock_exponent);
+    json_number(json, "band", p->band);
+    export_text(json, "bound", bound_name(p->bound));
+    content_write_parts(json, "parts", p);
+    json_end(json, '}');
 }
 
-static void put_verdict(FILE *file, bool *outer, const struct verdict *v)
+static void put_verdict(struct json *json, const struct verdict *v)
 {
-    bool first = true;
     if (!v->sentence)
         return;
-    jsonl_name(file, outer, "verdict");
-    fputc('{', file);
-    jsonl_text_member(file, &first, "model", v->model);
-    jsonl_text_member(file, &first, "version", v->version);
-    jsonl_text_member(file, &first, "kind", verdict_kind_name(v->kind));
-    jsonl_text_member(file, &first, "cause", cause_name(v->cause));
-    jsonl_real_member(file, &first, "log_ratio", v->log_ratio.value);
-    jsonl_real_member(file, &first, "lower", v->log_ratio.low);
-    jsonl_real_member(file, &first, "upper", v->log_ratio.high);
-    jsonl_real_member(file, &first, "confidence", v->confidence);
-    jsonl_real_member(file, &first, "log_evidence", v->log_evidence);
-    jsonl_real_member(file, &first, "margin", v->margin);
-    jsonl_int_member(file, &first, "pairs", v->pairs);
-    jsonl_int_member(file, &first, "processes", v->processes);
-    jsonl_real_member(file, &first, "gpu_s", v->gpu_s);
-    jsonl_real_member(file, &first, "detectable", v->detectable > 0 ? v->detectable : NAN);
-    jsonl_text_member(file, &first, "sentence", v->sentence);
+    json_begin(json, "verdict", '{');
+    export_text(json, "model", v->model);
+    export_text(json, "version", v->version);
+    export_text(json, "kind", verdict_kind_name(v->kind));
+    export_text(json, "cause", cause_name(v->cause));
+    json_number(json, "log_ratio", v->log_ratio.value);
+    json_number(json, "lower", v->log_ratio.low);
+    json_number(json, "upper", v->log_ratio.high);
+    json_number(json, "confidence", v->confidence);
+    json_number(json, "log_evidence", v->log_evidence);
+    json_number(json, "margin", v->margin);
+    json_int(json, "pairs", v->pairs);
+    json_int(json, "processes", v->processes);
+    json_number(json, "gpu_s", v->gpu_s);
+    json_number(json, "detectable", v->detectable > 0 ? v->detectable : NAN);
+    export_text(json, "sentence", v->sentence);
     if (v->explanation)
-        jsonl_text_member(file, &first, "explanation", v->explanation);
-    fputc('}', file);
+        export_text(json, "explanation", v->explanation);
+    json_end(json, '}');
 }
 
 static void put_result(FILE *file, const struct result *r)
 {
     char problem[PROBLEM_TEXT];
-    bool first = true;
     problem_format(problem, &r->problem);
-    fputs("{\"result\":{", file);
-    jsonl_text_member(file, &first, "kernel", r->kernel);
-    jsonl_text_member(file, &first, "problem", problem);
-    jsonl_int_member(file, &first, "device", (int64_t)r->device);
-    export_traits(file, &first, &r->traits);
-    jsonl_text_member(file, &first, "base_code", r->base_code);
-    jsonl_text_member(file, &first, "head_code", r->head_code);
-    jsonl_bool_member(file, &first, "control", r->control);
-    jsonl_bool_member(file, &first, "reused", r->reused);
-    put_measurement(file, &first, "base", &r->base);
-    put_measurement(file, &first, "head", &r->head);
-    put_prediction(file, &first, &r->prediction);
-    put_verdict(file, &first, &r->verdict);
-    fputs("}}\n", file);
+    struct export_line line;
+    struct json *json = export_begin(&line, "result");
+    export_text(json, "kernel", r->kernel);
+    export_text(json, "problem", problem);
+    json_int(json, "device", (int64_t)r->device);
+    content_write_traits(json, "traits", &r->traits);
+    export_text(json, "base_code", r->base_code);
+    export_text(json, "head_code", r->head_code);
+    json_bool(json, "control", r->control);
+    json_bool(json, "reused", r->reused);
+    put_measurement(json, "base", &r->base);
+    put_measurement(json, "head", &r->head);
+    put_prediction(json, &r->prediction);
+    put_verdict(json, &r->verdict);
+    export_end(&line, file);
 }
 
 static void put_study(FILE *file, const struct study_result *s)
 {
     char problem[PROBLEM_TEXT];
-    bool first = true;
     problem_format(problem, &s->problem);
-    fputs("{\"study\":{", file);
-    jsonl_text_member(file, &first, "kind", study_kind_name(s->kind));
-    jsonl_text_member(file, &first, "kernel", s->kernel);
-    jsonl_text_member(file, &first, "problem", problem);
-    jsonl_int_member(file, &first, "device", (int64_t)s->device);
-#define X(name) jsonl_int_member(file, &first, #name, s->name);
+    struct export_line line;
+    struct json *json = export_begin(&line, "study");
+    export_text(json, "kind", study_kind_name(s->kind));
+    export_text(json, "kernel", s->kernel);
+    export_text(json, "problem", problem);
+    json_int(json, "device", (int64_t)s->device);
+#define X(name) json_int(json, #name, s->name);
     STUDY_COUNTS(X)
 #undef X
-#define X(name) jsonl_real_member(file, &first, #name, s->name);
+#define X(name) json_number(json, #name, s->name);
     STUDY_REALS(X)
 #undef X
-    fputs("}}\n", file);
+    export_end(&line, file);
 }
 
 static void put_whole_run(FILE *file, const struct export_filter *filter, const struct run *run,

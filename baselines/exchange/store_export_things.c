@@ -3,25 +3,20 @@
 // The exported lines that are not about runs: profiles, epochs and builds.
 #include "baselines/content.h"
 #include "baselines/exchange/export.h"
-#include "baselines/jsonl.h"
 #include "baselines/load.h"
 
 #include <stdlib.h>
 
-static int put_figures(FILE *file, struct store *store, int64_t profile, struct error *err)
+static int put_figures(struct json *json, struct store *store, int64_t profile, struct error *err)
 {
     sqlite3_stmt *row = statement_bind(store, SQL_LOAD_FIGURES, CELLS(INT(profile)));
     int status;
-    bool first = true;
     while ((status = statement_step(store, row, err)) > 0) {
-        fputs(first ? "[" : ",[", file);
-        first = false;
-        jsonl_text(file, (const char *)sqlite3_column_text(row, 0));
-        fputc(',', file);
-        jsonl_real(file, row_real(row, 1));
-        fputc(',', file);
-        jsonl_text(file, (const char *)sqlite3_column_text(row, 2));
-        fputc(']', file);
+        json_begin(json, NULL, '[');
+        export_text(json, NULL, (const char *)sqlite3_column_text(row, 0));
+        json_number(json, NULL, row_real(row, 1));
+        export_text(json, NULL, (const char *)sqlite3_column_text(row, 2));
+        json_end(json, ']');
     }
     return status;
 }
@@ -32,20 +27,21 @@ int export_profiles(struct store *store, const struct export_filter *filter, FIL
     sqlite3_stmt *row = statement_bind(store, SQL_LIST_PROFILES, CELLS(INT(filter->run_id)));
     int status;
     while ((status = statement_step(store, row, err)) > 0) {
-        bool first = true;
-        fputs("{\"profile\":{", file);
-        jsonl_text_member(file, &first, "name", (const char *)sqlite3_column_text(row, 1));
-        jsonl_int_member(file, &first, "measured_s", row_int(row, 2));
-        jsonl_text_member(file, &first, "kind", (const char *)sqlite3_column_text(row, 3));
-        jsonl_text_member(file, &first, "uuid", (const char *)sqlite3_column_text(row, 4));
-        jsonl_text_member(file, &first, "device", (const char *)sqlite3_column_text(row, 5));
-        jsonl_name(file, &first, "figures");
-        fputc('[', file);
-        if (put_figures(file, store, row_int(row, 0), err)) {
+        struct export_line line;
+        struct json *json = export_begin(&line, "profile");
+        export_text(json, "name", (const char *)sqlite3_column_text(row, 1));
+        json_int(json, "measured_s", row_int(row, 2));
+        export_text(json, "kind", (const char *)sqlite3_column_text(row, 3));
+        export_text(json, "uuid", (const char *)sqlite3_column_text(row, 4));
+        export_text(json, "device", (const char *)sqlite3_column_text(row, 5));
+        json_begin(json, "figures", '[');
+        if (put_figures(json, store, row_int(row, 0), err)) {
+            buffer_free(&line.text);
             sqlite3_reset(row);
             return -1;
         }
-        fputs("]}}\n", file);
+        json_end(json, ']');
+        export_end(&line, file);
     }
     return status;
 }
@@ -56,46 +52,45 @@ int export_epochs(struct store *store, const struct export_filter *filter, FILE 
     sqlite3_stmt *row = statement_bind(store, SQL_LIST_EPOCHS, CELLS(INT(filter->run_id)));
     int status;
     while ((status = statement_step(store, row, err)) > 0) {
-        bool first = true;
-        fputs("{\"epoch\":{", file);
-        jsonl_text_member(file, &first, "series", (const char *)sqlite3_column_text(row, 0));
-        jsonl_text_member(file, &first, "commit", (const char *)sqlite3_column_text(row, 1));
-        jsonl_real_member(file, &first, "level", row_real(row, 2));
+        struct export_line line;
+        struct json *json = export_begin(&line, "epoch");
+        export_text(json, "series", (const char *)sqlite3_column_text(row, 0));
+        export_text(json, "commit", (const char *)sqlite3_column_text(row, 1));
+        json_number(json, "level", row_real(row, 2));
         if (row_int(row, 6))
-            jsonl_bool_member(file, &first, "removed", true);
-        jsonl_text_member(file, &first, "reason", (const char *)sqlite3_column_text(row, 3));
-        jsonl_text_member(file, &first, "who", (const char *)sqlite3_column_text(row, 4));
-        jsonl_int_member(file, &first, "when_s", row_int(row, 5));
-        fputs("}}\n", file);
+            json_bool(json, "removed", true);
+        export_text(json, "reason", (const char *)sqlite3_column_text(row, 3));
+        export_text(json, "who", (const char *)sqlite3_column_text(row, 4));
+        json_int(json, "when_s", row_int(row, 5));
+        export_end(&line, file);
     }
     return status;
 }
 
 static void put_build(FILE *file, const struct commit *commit, const struct build_record *build)
 {
-    bool first = true;
-    fputs("{\"build\":{", file);
-    jsonl_text_member(file, &first, "commit", commit->id);
-    jsonl_text_member(file, &first, "tree", commit->tree);
-    jsonl_text_member(file, &first, "parent", commit->parent);
-    jsonl_text_member(file, &first, "summary", commit->summary);
-    jsonl_text_member(file, &first, "author", commit->author);
-    jsonl_int_member(file, &first, "time_s", commit->time_s);
-    jsonl_text_member(file, &first, "content", build->content);
-    jsonl_text_member(file, &first, "recipe", build->recipe);
-    jsonl_text_member(file, &first, "state", measurement_state_name(build->state));
-    jsonl_text_member(file, &first, "detail", build->detail);
-    jsonl_name(file, &first, "kernels");
-    fputc('[', file);
+    struct export_line line;
+    struct json *json = export_begin(&line, "build");
+    export_text(json, "commit", commit->id);
+    export_text(json, "tree", commit->tree);
+    export_text(json, "parent", commit->parent);
+    export_text(json, "summary", commit->summary);
+    export_text(json, "author", commit->author);
+    json_int(json, "time_s", commit->time_s);
+    export_text(json, "content", build->content);
+    export_text(json, "recipe", build->recipe);
+    export_text(json, "state", measurement_state_name(build->state));
+    export_text(json, "detail", build->detail);
+    json_begin(json, "kernels", '[');
     for (size_t i = 0; i < build->count; i++) {
-        bool inner = true;
-        fputs(i ? ",{" : "{", file);
-        jsonl_text_member(file, &inner, "name", build->kernels[i].name);
-        jsonl_text_member(file, &inner, "code", build->kernels[i].code);
-        export_traits(file, &inner, &build->kernels[i].traits);
-        fputc('}', file);
+        json_begin(json, NULL, '{');
+        export_text(json, "name", build->kernels[i].name);
+        export_text(json, "code", build->kernels[i].code);
+        content_write_traits(json, "traits", &build->kernels[i].traits);
+        json_end(json, '}');
     }
-    fputs("]}}\n", file);
+    json_end(json, ']');
+    export_end(&line, file);
 }
 
 int export_builds(struct store *store, const struct export_filter *filter, FILE *file,

@@ -180,9 +180,9 @@ static void json_change(struct json *json, const struct view *view, const struct
 {
     json_newline(json);
     json_begin(json, NULL, '{');
-    json_integer(json, "index", (int64_t)c->index);
-    json_integer(json, "earliest", (int64_t)c->earliest);
-    json_integer(json, "latest", (int64_t)c->latest);
+    json_int(json, "index", (int64_t)c->index);
+    json_int(json, "earliest", (int64_t)c->earliest);
+    json_int(json, "latest", (int64_t)c->latest);
     json_number(json, "before", figures(c->before));
     json_number(json, "after", figures(c->after));
     json_number(json, "size", figures(c->size.value));
@@ -190,7 +190,7 @@ static void json_change(struct json *json, const struct view *view, const struct
     json_number(json, "size_high", figures(c->size.high));
     json_number(json, "evidence", figures(c->evidence));
     if (view->labels)
-        json_string(json, "label", view->labels[c->index]);
+        json_clean(json, "label", view->labels[c->index]);
     json_bool(json, "confirmed", c != &view->alarm);
     json_end(json, '}');
 }
@@ -201,10 +201,10 @@ static void print_json(const struct view *view)
     struct buffer out = {0};
     struct json json = {.out = &out};
     json_begin(&json, NULL, '{');
-    json_string(&json, "series", view->title);
-    json_string(&json, "column", view->column);
-    json_integer(&json, "values", (int64_t)view->count);
-    json_integer(&json, "missing", (int64_t)view->missing);
+    json_clean(&json, "series", view->title);
+    json_clean(&json, "column", view->column);
+    json_int(&json, "values", (int64_t)view->count);
+    json_int(&json, "missing", (int64_t)view->missing);
     json_number(&json, "noise", figures(found->sigma));
     json_number(&json, "correlation", figures(found->correlation));
     json_number(&json, "inflation", figures(found->inflation));

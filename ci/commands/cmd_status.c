@@ -5,7 +5,7 @@
 // is missing or damaged is a line of the table, with what to do about it.
 #include "ci/command.h"
 #include "ci/gate/known.h"
-#include "model/buffer.h"
+#include "reports/text/json.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -215,15 +215,17 @@ static void add_work(struct status *s)
 static void print_json(const struct status *s)
 {
     struct buffer text = {0};
-    buffer_puts(&text, "[");
+    struct json json = {.out = &text};
+    json_begin(&json, NULL, '[');
     for (size_t i = 0; i < s->count; i++) {
-        buffer_puts(&text, i ? ",\n {\"topic\":\"" : "{\"topic\":\"");
-        buffer_json(&text, s->lines[i].topic, "");
-        buffer_puts(&text, "\",\"text\":\"");
-        buffer_json(&text, s->lines[i].text, "");
-        buffer_puts(&text, "\"}");
+        json_begin(&json, NULL, '{');
+        json_clean(&json, "topic", s->lines[i].topic);
+        json_clean(&json, "text", s->lines[i].text);
+        json_end(&json, '}');
+        json_newline(&json);
     }
-    buffer_puts(&text, "]\n");
+    json_end(&json, ']');
+    json_newline(&json);
     fwrite(text.bytes, 1, text.length, stdout);
     buffer_free(&text);
 }

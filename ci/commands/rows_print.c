@@ -3,19 +3,11 @@
 // Predictions as CSV, JSON or a table, row by row as they are made.
 #include "ci/commands/rows_print.h"
 
+#include "model/json.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-static void print_time(const struct rows_printer *p, const struct prediction *prediction)
-{
-    if (!prediction->feasible)
-        buffer_puts(p->out, p->format == FORMAT_JSON ? "null" : "");
-    else if (p->format == FORMAT_TABLE)
-        buffer_printf(p->out, "%-14.4f", prediction->time_ns / 1e3);
-    else
-        buffer_number(p->out, prediction->time_ns / 1e3);
-}
 
 static void bound_text(char out[160], const struct prediction *prediction)
 {
@@ -66,11 +58,14 @@ static double waves_of(const struct predict_input *in)
     return in->gpu->sm_count.value > 0 ? tiles / in->gpu->sm_count.value : 0;
 }
 
-static void print_parts(const struct rows_printer *p, const struct predict_input *in,
-                        const struct prediction *prediction, double measured_us)
+// NaN: the column has no value here.
+static void parts_of(double values[PARTS], const struct predict_input *in,
+                     const struct prediction *prediction, double measured_us)
 {
-    double values[PARTS] = {0};
-    bool known[PARTS] = {0};
+    for (int i = 0; i < PARTS; i++)
+        values[i] = prediction->feasible ? 0 : NAN;
+    if (!prediction->feasible)
+        return;
     double rest = prediction->time_ns / 1e3;
     for (size_t i = 0; i < prediction->part_count; i++) {
         enum part part = part_of(prediction->parts[i].name);
@@ -81,24 +76,7 @@ static void print_parts(const struct rows_printer *p, const struct predict_input
     }
     values[PART_MAIN_LOOP] = rest > 0 ? rest : 0;
     values[PART_WAVES] = waves_of(in);
-    for (int i = 0; i <= PART_WAVES; i++)
-        known[i] = prediction->feasible;
-    known[PART_RATIO] = prediction->feasible && measured_us > 0;
-    if (known[PART_RATIO])
-        values[PART_RATIO] = prediction->time_ns / 1e3 / measured_us;
-    for (int i = 0; i < PARTS; i++) {
-        if (p->format == FORMAT_JSON)
-            buffer_printf(p->out, ", \"%s\": ", part_columns[i]);
-        else
-            buffer_puts(p->out, p->format == FORMAT_CSV ? "," : " ");
-        if (p->format == FORMAT_TABLE)
-            known[i] ? buffer_printf(p->out, "%-13.4f", values[i])
-                     : buffer_printf(p->out, "%-13s", "-");
-        else if (known[i])
-            buffer_number(p->out, values[i]);
-        else
-            buffer_puts(p->out, p->format == FORMAT_JSON ? "null" : "");
-    }
+    values[PART_RATIO] = measured_us > 0 ? prediction->time_ns / 1e3 / measured_us : NAN;
 }
 
 // One field and what follows it.
@@ -133,50 +111,62 @@ void rows_print_header(const struct rows_printer *p)
     buffer_puts(p->out, "\n");
 }
 
-static void print_json_field(const struct rows_printer *p, const char *name, const char *text)
+static void print_json(const struct rows_printer *p, size_t row, double time_us, const char *bound,
+                       const double parts[PARTS])
 {
-    double number;
-    buffer_puts(p->out, "\"");
-    buffer_json(p->out, name, "");
-    buffer_puts(p->out, "\": ");
-    if (parse_double(&number, text) == 0) {
-        buffer_number(p->out, number);
-    } else {
-        buffer_puts(p->out, "\"");
-        buffer_json(p->out, text, "");
-        buffer_puts(p->out, "\"");
+    struct json json = {.out = p->out};
+    buffer_puts(p->out, p->rows ? ",\n" : "\n");
+    json_begin(&json, NULL, '{');
+    for (size_t i = 0; i < p->csv->columns; i++) {
+        const char *name = p->csv->header[i], *text = p->csv->rows[row].fields[i];
+        double number;
+        if (is_result(name))
+            continue;
+        if (parse_double(&number, text) == 0)
+            json_number(&json, name, number);
+        else
+            json_text(&json, name, text);
     }
-    buffer_puts(p->out, ", ");
+    json_number(&json, "predicted_us", time_us);
+    json_text(&json, "bound", bound);
+    for (int i = 0; i < PARTS && p->parts; i++)
+        json_number(&json, part_columns[i], parts[i]);
+    json_end(&json, '}');
+}
+
+static void print_line(const struct rows_printer *p, size_t row, double time_us, const char *bound,
+                       const double parts[PARTS])
+{
+    const bool csv = p->format == FORMAT_CSV;
+    for (size_t i = 0; i < p->csv->columns; i++) {
+        if (!is_result(p->csv->header[i]))
+            print_field(p, p->csv->rows[row].fields[i]);
+    }
+    if (isfinite(time_us))
+        csv ? buffer_number(p->out, time_us) : buffer_printf(p->out, "%-14.4f", time_us);
+    buffer_puts(p->out, csv ? "," : " ");
+    buffer_csv(p->out, bound);
+    for (int i = 0; i < PARTS && p->parts; i++) {
+        buffer_puts(p->out, csv ? "," : " ");
+        if (isfinite(parts[i]))
+            csv ? buffer_number(p->out, parts[i]) : buffer_printf(p->out, "%-13.4f", parts[i]);
+        else if (!csv)
+            buffer_printf(p->out, "%-13s", "-");
+    }
+    buffer_puts(p->out, "\n");
 }
 
 void rows_print_row(struct rows_printer *p, size_t row, const struct predict_input *in,
                     const struct prediction *prediction, double measured_us)
 {
+    double parts[PARTS], time_us = prediction->feasible ? prediction->time_ns / 1e3 : NAN;
     char bound[160];
-    bool json = p->format == FORMAT_JSON;
     bound_text(bound, prediction);
-    if (json)
-        buffer_puts(p->out, p->rows ? ",\n{" : "\n{");
-    for (size_t i = 0; i < p->csv->columns; i++) {
-        const char *name = p->csv->header[i], *text = p->csv->rows[row].fields[i];
-        if (is_result(name))
-            continue;
-        if (json)
-            print_json_field(p, name, text);
-        else
-            print_field(p, text);
-    }
-    buffer_puts(p->out, json ? "\"predicted_us\": " : "");
-    print_time(p, prediction);
-    buffer_puts(p->out, json ? ", \"bound\": \"" : p->format == FORMAT_CSV ? "," : " ");
-    if (json)
-        buffer_json(p->out, bound, "");
+    parts_of(parts, in, prediction, measured_us);
+    if (p->format == FORMAT_JSON)
+        print_json(p, row, time_us, bound, parts);
     else
-        buffer_csv(p->out, bound);
-    buffer_puts(p->out, json ? "\"" : "");
-    if (p->parts)
-        print_parts(p, in, prediction, measured_us);
-    buffer_puts(p->out, json ? "}" : "\n");
+        print_line(p, row, time_us, bound, parts);
     p->rows++;
 }
 

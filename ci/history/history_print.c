@@ -264,7 +264,7 @@ void history_print_csv(const struct history_set *set)
 static void json_commit(struct json *json, const char *name, const struct history_commit *commit)
 {
     json_begin(json, name, '{');
-    json_string(json, "id", commit->id);
+    json_clean(json, "id", commit->id);
     json_time(json, "time_s", commit->time_s);
     json_end(json, '}');
 }
@@ -283,23 +283,23 @@ static void json_change(struct json *json, const struct history_change *c)
     json_commit(json, "commit", &c->at);
     json_commit(json, "earliest", &c->earliest);
     json_commit(json, "latest", &c->latest);
-    json_integer(json, "commits", (int64_t)c->commits);
-    json_integer(json, "index", (int64_t)c->change.index);
+    json_int(json, "commits", (int64_t)c->commits);
+    json_int(json, "index", (int64_t)c->change.index);
     json_size(json, "log_ratio", c->change.size);
     json_number(json, "evidence", c->change.evidence);
     json_bool(json, "confirmed", !c->newest);
-    json_string(json, "cause", attribution_name(c->attribution));
-    json_string(json, "what", c->what);
+    json_clean(json, "cause", attribution_name(c->attribution));
+    json_clean(json, "what", c->what);
     json_end(json, '}');
 }
 
 static void json_linked(struct json *json, const struct linked_history *linked)
 {
     json_begin(json, "linked", '{');
-    json_integer(json, "links", (int64_t)linked->links);
-    json_integer(json, "loops", (int64_t)linked->loops);
+    json_int(json, "links", (int64_t)linked->links);
+    json_int(json, "loops", (int64_t)linked->loops);
     json_number(json, "misclosure", linked->misclosure);
-    json_string(json, "trouble", linked->trouble);
+    json_clean(json, "trouble", linked->trouble);
     json_begin(json, "changes", '[');
     for (size_t i = 0; i < linked->change_count; i++) {
         const struct linked_change *c = &linked->changes[i];
@@ -312,13 +312,13 @@ static void json_linked(struct json *json, const struct linked_history *linked)
         json_end(json, '}');
     }
     json_end(json, ']');
-    json_integer(json, "newest", linked->level_count ? (int64_t)linked->newest : -1);
+    json_int(json, "newest", linked->level_count ? (int64_t)linked->newest : -1);
     json_begin(json, "levels", '[');
     for (size_t i = 0; i < linked->level_count; i++) {
         const struct linked_level *l = &linked->levels[i];
         json_begin(json, NULL, '{');
         json_commit(json, "commit", &l->at);
-        json_integer(json, "mark", (int64_t)l->mark);
+        json_int(json, "mark", (int64_t)l->mark);
         json_size(json, "level", l->level);
         json_end(json, '}');
     }
@@ -329,12 +329,12 @@ static void json_linked(struct json *json, const struct linked_history *linked)
 static void json_now(struct json *json, const struct series_history *s)
 {
     json_begin(json, "now", '{');
-    json_string(json, "commit", s->newest.commit);
+    json_clean(json, "commit", s->newest.commit);
     json_size(json, "log_ratio", s->creep.size);
     json_number(json, "evidence", s->creep.evidence);
     json_bool(json, "moved", s->creep.moved);
-    json_string(json, "accepted", s->epoch ? s->epoch->commit : NULL);
-    json_string(json, "reason", s->epoch ? s->epoch->reason : NULL);
+    json_clean(json, "accepted", s->epoch ? s->epoch->commit : NULL);
+    json_clean(json, "reason", s->epoch ? s->epoch->reason : NULL);
     json_end(json, '}');
 }
 
@@ -344,11 +344,11 @@ static void json_series(struct json *json, const struct series_history *s)
     problem_format(problem, &s->series->problem);
     json_newline(json);
     json_begin(json, NULL, '{');
-    json_string(json, "kernel", s->series->kernel);
-    json_string(json, "problem", problem);
-    json_string(json, "device", s->series->device_uuid);
-    json_integer(json, "points", (int64_t)s->stored.count);
-    json_string(json, "value", s->against_model ? "log actual / predicted" : "log time");
+    json_clean(json, "kernel", s->series->kernel);
+    json_clean(json, "problem", problem);
+    json_clean(json, "device", s->series->device_uuid);
+    json_int(json, "points", (int64_t)s->stored.count);
+    json_clean(json, "value", s->against_model ? "log actual / predicted" : "log time");
     json_bool(json, "common_mode_removed", s->common_mode);
     json_number(json, "noise", s->sigma);
     json_number(json, "correlation", s->correlation);
@@ -361,7 +361,7 @@ static void json_series(struct json *json, const struct series_history *s)
     for (size_t i = 0; i < s->break_count; i++) {
         json_begin(json, NULL, '{');
         json_commit(json, "commit", &s->breaks[i].at);
-        json_string(json, "what", s->breaks[i].what);
+        json_clean(json, "what", s->breaks[i].what);
         json_bool(json, "device", s->breaks[i].device);
         json_size(json, "log_ratio", s->breaks[i].device ? s->breaks[i].size : interval_none);
         json_end(json, '}');

@@ -197,7 +197,7 @@ static void put_row(struct json *j, const struct drawing *d, size_t i)
     double time = is_time(p->time_ns) ? p->time_ns * d->factor : NAN;
     double predicted = is_time(p->predicted_ns) ? p->predicted_ns * d->factor : NAN;
     json_begin(j, NULL, '[');
-    json_integer(j, NULL, (int64_t)place_of(d->chart, i));
+    json_int(j, NULL, (int64_t)place_of(d->chart, i));
     json_rounded(j, NULL, time, 6);
     json_rounded(j, NULL, predicted, 6);
     if (bars) {
@@ -217,7 +217,7 @@ static void put_arrays(struct json *j, const struct drawing *d)
     json_begin(j, "commits", '[');
     for (size_t k = 0; k < d->count; k++) {
         view_short_id(id, d->chart->history->points[d->shown[k]].commit);
-        json_string(j, NULL, id);
+        json_clean(j, NULL, id);
     }
     json_end(j, ']');
     json_begin(j, "rows", '[');
@@ -231,14 +231,14 @@ static void write_data(struct markup *m, const struct drawing *d)
     struct buffer text = {0};
     struct json j = {.out = &text};
     json_begin(&j, NULL, '{');
-    json_string(&j, "unit", d->unit + 1);
+    json_clean(&j, "unit", d->unit + 1);
     json_bool(&j, "bars", d->chart->lower_ns && d->chart->upper_ns);
     json_begin(&j, "marks", '[');
     for (size_t i = 0; i < d->chart->mark_count; i++) {
         json_begin(&j, NULL, '{');
-        json_integer(&j, "at", (int64_t)d->chart->marks[i].index);
-        json_string(&j, "text", d->chart->marks[i].text);
-        json_string(&j, "kind", mark_kinds[d->chart->marks[i].kind].name);
+        json_int(&j, "at", (int64_t)d->chart->marks[i].index);
+        json_clean(&j, "text", d->chart->marks[i].text);
+        json_clean(&j, "kind", mark_kinds[d->chart->marks[i].kind].name);
         json_end(&j, '}');
     }
     json_end(&j, ']');

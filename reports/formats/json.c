@@ -12,10 +12,10 @@
 static void put_commit(struct json *j, const char *name, const struct commit *commit)
 {
     json_begin(j, name, '{');
-    json_string(j, "id", commit->id);
-    json_string(j, "tree", commit->tree);
-    json_string(j, "summary", commit->summary);
-    json_string(j, "author", commit->author);
+    json_clean(j, "id", commit->id);
+    json_clean(j, "tree", commit->tree);
+    json_clean(j, "summary", commit->summary);
+    json_clean(j, "author", commit->author);
     json_time(j, "time_s", commit->time_s);
     json_end(j, '}');
 }
@@ -27,12 +27,12 @@ static void put_devices(struct json *j, const struct run *run)
         const struct device *d = &run->devices[i];
         json_newline(j);
         json_begin(j, NULL, '{');
-        json_string(j, "kind", d->kind);
-        json_string(j, "uuid", d->uuid);
-        json_string(j, "name", d->name);
-        json_string(j, "driver", d->driver);
-        json_string(j, "runtime", d->runtime);
-        json_string(j, "profile", d->profile);
+        json_clean(j, "kind", d->kind);
+        json_clean(j, "uuid", d->uuid);
+        json_clean(j, "name", d->name);
+        json_clean(j, "driver", d->driver);
+        json_clean(j, "runtime", d->runtime);
+        json_clean(j, "profile", d->profile);
         json_end(j, '}');
     }
     json_end(j, ']');
@@ -42,35 +42,35 @@ static void put_measurement(struct json *j, const char *name, const struct measu
                             double time_ns, double clock_hz)
 {
     json_begin(j, name, '{');
-    json_string(j, "state", measurement_state_name(m->state));
+    json_clean(j, "state", measurement_state_name(m->state));
     json_number(j, "time_ns", time_ns);
     json_number(j, "clock_hz", clock_hz);
-    json_integer(j, "samples", (int64_t)m->count);
+    json_int(j, "samples", (int64_t)m->count);
     json_number(j, "max_error", m->count ? m->max_error : NAN);
-    json_string(j, "regime", m->regime);
-    json_string(j, "detail", m->detail);
+    json_clean(j, "regime", m->regime);
+    json_clean(j, "detail", m->detail);
     json_end(j, '}');
 }
 
 static void put_prediction(struct json *j, const struct prediction *p)
 {
     if (!p->model) {
-        json_string(j, "prediction", NULL);
+        json_clean(j, "prediction", NULL);
         return;
     }
     json_begin(j, "prediction", '{');
-    json_string(j, "model", p->model);
-    json_string(j, "version", p->version);
+    json_clean(j, "model", p->model);
+    json_clean(j, "version", p->version);
     json_bool(j, "feasible", p->feasible);
-    json_string(j, "why", p->why);
+    json_clean(j, "why", p->why);
     json_number(j, "time_ns", p->feasible ? p->time_ns : NAN);
     json_number(j, "clock_hz", p->clock_hz > 0 ? p->clock_hz : NAN);
     json_number(j, "band", p->band > 0 ? p->band : NAN);
-    json_string(j, "bound", bound_name(p->bound));
+    json_clean(j, "bound", bound_name(p->bound));
     json_begin(j, "parts", '[');
     for (size_t i = 0; i < p->part_count; i++) {
         json_begin(j, NULL, '{');
-        json_string(j, "name", p->parts[i].name);
+        json_clean(j, "name", p->parts[i].name);
         json_number(j, "time_ns", p->parts[i].time_ns);
         json_end(j, '}');
     }
@@ -84,19 +84,19 @@ static void put_verdict(struct json *j, const struct view *view)
     struct buffer sentence = {0};
     view_sentence(&sentence, view);
     json_begin(j, "verdict", '{');
-    json_string(j, "kind", verdict_kind_name(v->kind));
-    json_string(j, "cause", cause_name(v->cause));
+    json_clean(j, "kind", verdict_kind_name(v->kind));
+    json_clean(j, "cause", cause_name(v->cause));
     json_interval(j, "change", view->change);
     json_number(j, "confidence", v->confidence);
     json_number(j, "log_evidence", v->log_evidence);
     json_number(j, "margin", v->margin);
-    json_integer(j, "pairs", v->pairs);
-    json_integer(j, "processes", v->processes);
+    json_int(j, "pairs", v->pairs);
+    json_int(j, "processes", v->processes);
     json_number(j, "gpu_s", v->gpu_s);
-    json_string(j, "sentence", sentence.bytes);
-    json_string(j, "explanation", v->explanation);
-    json_string(j, "model", v->model);
-    json_string(j, "version", v->version);
+    json_clean(j, "sentence", sentence.bytes);
+    json_clean(j, "explanation", v->explanation);
+    json_clean(j, "model", v->model);
+    json_clean(j, "version", v->version);
     json_end(j, '}');
     buffer_free(&sentence);
 }
@@ -106,13 +106,13 @@ static void put_result(struct json *j, const struct view *view, const struct run
     const struct result *r = view->result;
     json_newline(j);
     json_begin(j, NULL, '{');
-    json_string(j, "kernel", r->kernel);
-    json_string(j, "problem", view->problem);
-    json_integer(j, "device", (int64_t)r->device);
+    json_clean(j, "kernel", r->kernel);
+    json_clean(j, "problem", view->problem);
+    json_int(j, "device", (int64_t)r->device);
     json_bool(j, "control", r->control);
     json_bool(j, "reused", r->reused);
-    json_string(j, "base_code", r->base_code[0] ? r->base_code : NULL);
-    json_string(j, "head_code", r->head_code[0] ? r->head_code : NULL);
+    json_clean(j, "base_code", r->base_code[0] ? r->base_code : NULL);
+    json_clean(j, "head_code", r->head_code[0] ? r->head_code : NULL);
     if (run->base.id[0])
         put_measurement(j, "base", &r->base, view->base_ns, view->base_hz);
     put_measurement(j, "head", &r->head, view->head_ns, view->head_hz);
@@ -120,7 +120,7 @@ static void put_result(struct json *j, const struct view *view, const struct run
     json_number(j, "actual_predicted", view->actual_predicted);
     json_number(j, "throttled", view->throttled);
     put_verdict(j, view);
-    json_string(j, "since", view_since(view, run));
+    json_clean(j, "since", view_since(view, run));
     json_number(j, "false_alarm_rate", view->extra->false_alarm_rate);
     json_number(j, "detectable", view->detectable);
     json_end(j, '}');
@@ -131,14 +131,14 @@ static void put_unbuilt(struct json *j, const char *name, const struct build_fai
     if (!f->reason)
         return;
     json_begin(j, name, '{');
-    json_string(j, "reason", f->reason);
-    json_string(j, "log", f->log);
+    json_clean(j, "reason", f->reason);
+    json_clean(j, "log", f->log);
     json_begin(j, "errors", '[');
     for (size_t i = 0; i < f->count; i++) {
         json_begin(j, NULL, '{');
-        json_string(j, "file", f->errors[i].file[0] ? f->errors[i].file : NULL);
-        json_integer(j, "line", f->errors[i].line);
-        json_string(j, "text", f->errors[i].text);
+        json_clean(j, "file", f->errors[i].file[0] ? f->errors[i].file : NULL);
+        json_int(j, "line", f->errors[i].line);
+        json_clean(j, "text", f->errors[i].text);
         json_end(j, '}');
     }
     json_end(j, ']');
@@ -148,8 +148,8 @@ static void put_unbuilt(struct json *j, const char *name, const struct build_fai
 static void put_self_test(struct json *j, const struct self_test *test)
 {
     json_begin(j, "self_test", '{');
-    json_integer(j, "series", test->series);
-    json_integer(j, "alarms", test->alarms);
+    json_int(j, "series", test->series);
+    json_int(j, "alarms", test->alarms);
     json_number(j, "worst_log_evidence", test->worst_log_evidence);
     json_bool(j, "void", test->void_run);
     json_end(j, '}');
@@ -160,16 +160,16 @@ static void write(struct buffer *out, const struct run *run, const struct report
     struct view *views = view_all(run, context);
     struct json j = {.out = out};
     json_begin(&j, NULL, '{');
-    json_integer(&j, "format", 1);
-    json_string(&j, "tool_version", run->tool_version);
-    json_string(&j, "repository", run->repository);
-    json_integer(&j, "run", run->id);
-    json_string(&j, "kind", run_kind_name(run->kind));
-    json_integer(&j, "started_s", run->started_s);
-    json_integer(&j, "finished_s", run->finished_s);
-    json_string(&j, "conclusion", view_conclusion(run->conclusion));
-    json_integer(&j, "exit_code", (int64_t)run->conclusion);
-    json_string(&j, "headline", run->headline);
+    json_int(&j, "format", 1);
+    json_clean(&j, "tool_version", run->tool_version);
+    json_clean(&j, "repository", run->repository);
+    json_int(&j, "run", run->id);
+    json_clean(&j, "kind", run_kind_name(run->kind));
+    json_int(&j, "started_s", run->started_s);
+    json_int(&j, "finished_s", run->finished_s);
+    json_clean(&j, "conclusion", view_conclusion(run->conclusion));
+    json_int(&j, "exit_code", (int64_t)run->conclusion);
+    json_clean(&j, "headline", run->headline);
     if (run->base.id[0])
         put_commit(&j, "base", &run->base);
     put_commit(&j, "head", &run->head);

@@ -53,18 +53,18 @@ static void row_json(struct json *j, const struct site_page *p, const struct sit
 {
     json_newline(j);
     json_begin(j, NULL, '{');
-    json_string(j, "model", a->model);
-    json_string(j, "version", a->version);
-    json_string(j, "kernel", a->kernel[0] ? a->kernel : NULL);
-    json_string(j, "dtype", dtype_name(a->dtype));
-    json_string(j, "device", p->map->site->devices[a->device].uuid);
+    json_clean(j, "model", a->model);
+    json_clean(j, "version", a->version);
+    json_clean(j, "kernel", a->kernel[0] ? a->kernel : NULL);
+    json_clean(j, "dtype", dtype_name(a->dtype));
+    json_clean(j, "device", p->map->site->devices[a->device].uuid);
     json_begin(j, "nights", '[');
     for (size_t i = 0; i < a->count; i++) {
         const struct site_accuracy_point *point = &a->points[i];
         json_begin(j, NULL, '{');
         json_time(j, "time_s", point->time_s);
-        json_string(j, "commit", point->commit);
-        json_integer(j, "count", (int64_t)point->count);
+        json_clean(j, "commit", point->commit);
+        json_int(j, "count", (int64_t)point->count);
         json_number(j, "mape", point->mape);
         json_number(j, "bias", point->bias);
         json_number(j, "tau", point->tau);
@@ -76,7 +76,7 @@ static void row_json(struct json *j, const struct site_page *p, const struct sit
     for (size_t f = 0; f < SITE_ACCURACY_FIGURES; f++) {
         json_begin(j, figure_names[f], '[');
         for (size_t i = 0; i < a->changes[f].count; i++)
-            json_string(j, NULL, a->points[a->changes[f].at[i]].commit);
+            json_clean(j, NULL, a->points[a->changes[f].at[i]].commit);
         json_end(j, ']');
     }
     json_end(j, '}');

@@ -111,11 +111,11 @@ static void put_run(struct json *j, const struct site_run *run)
     clean_line(&summary, run->summary, SUMMARY);
     json_newline(j);
     json_begin(j, NULL, '[');
-    json_integer(j, NULL, run->id);
-    json_string(j, NULL, run_kind_name(run->kind));
-    json_integer(j, NULL, run->started_s);
-    json_string(j, NULL, head);
-    json_string(j, NULL, summary.bytes ? summary.bytes : "");
+    json_int(j, NULL, run->id);
+    json_clean(j, NULL, run_kind_name(run->kind));
+    json_int(j, NULL, run->started_s);
+    json_clean(j, NULL, head);
+    json_clean(j, NULL, summary.bytes ? summary.bytes : "");
     json_end(j, ']');
     buffer_free(&summary);
 }
@@ -169,7 +169,7 @@ void site_times(struct buffer *js, struct buffer *json, const struct site_map *m
     char text[32];
     snprintf(text, sizeof(text), "%016llx", (unsigned long long)stamp);
     json_begin(&j, NULL, '{');
-    json_string(&j, "stamp", text);
+    json_clean(&j, "stamp", text);
     json_begin(&j, "series", '[');
     for (size_t i = 0; i < series; i++) {
         char name[SITE_ANCHOR];
@@ -177,14 +177,14 @@ void site_times(struct buffer *js, struct buffer *json, const struct site_map *m
             continue;
         columns[used++] = i;
         series_name(name, map->site, i);
-        json_string(&j, NULL, name);
+        json_clean(&j, NULL, name);
     }
     json_end(&j, ']');
     json_begin(&j, "runs", '[');
     for (size_t r = 0; r < count; r++) {
         json_newline(&j);
         json_begin(&j, NULL, '{');
-        json_integer(&j, "id", runs[r]->id);
+        json_int(&j, "id", runs[r]->id);
         json_begin(&j, "times_ns", '[');
         for (size_t k = 0; k < used; k++) {
             double time = times_ns[r * series + columns[k]];
@@ -246,9 +246,9 @@ static void compare_json(struct site_page *p, size_t index, const double *a, con
     problem_format(problem, &s->problem);
     json_newline(j);
     json_begin(j, NULL, '{');
-    json_string(j, "kernel", s->kernel);
-    json_string(j, "problem", problem);
-    json_string(j, "device", p->map->site->devices[s->device].uuid);
+    json_clean(j, "kernel", s->kernel);
+    json_clean(j, "problem", problem);
+    json_clean(j, "device", p->map->site->devices[s->device].uuid);
     json_rounded(j, "first_ns", before > 0 ? before : NAN, 7);
     json_rounded(j, "second_ns", after > 0 ? after : NAN, 7);
     json_rounded(j, "change", before > 0 ? after / before - 1 : NAN, 7);
@@ -293,9 +293,9 @@ static void write_choice(struct markup *m, const struct site *site, const struct
     struct buffer data = {0};
     struct json j = {.out = &data};
     json_begin(&j, NULL, '{');
-    json_integer(&j, "first", first->id);
-    json_integer(&j, "second", second->id);
-    json_integer(&j, "per_file", SITE_RUNS_PER_FILE);
+    json_int(&j, "first", first->id);
+    json_int(&j, "second", second->id);
+    json_int(&j, "per_file", SITE_RUNS_PER_FILE);
     size_t shown = 0, known = 0;
     json_begin(&j, "runs", '[');
     for (size_t i = 0; i < site->run_count; i++) {
@@ -307,7 +307,7 @@ static void write_choice(struct markup *m, const struct site *site, const struct
         shown++;
     }
     json_end(&j, ']');
-    json_integer(&j, "known", (int64_t)known);
+    json_int(&j, "known", (int64_t)known);
     json_end(&j, '}');
     markup_start(m, "script");
     markup_attr(m, "type", "application/json");
@@ -340,8 +340,8 @@ static void write_comparison(struct site_page *p, const struct site_run *older,
                    "Runs of different nights saw different clocks and temperatures: read a few "
                    "percent as a hint, and let a gate, which measures both side by side, decide.");
     write_choice(p->m, p->map->site, older, newer);
-    json_string(&p->json, "first", first);
-    json_string(&p->json, "second", second);
+    json_clean(&p->json, "first", first);
+    json_clean(&p->json, "second", second);
     json_begin(&p->json, "series", '[');
     compare_table(p, before, after);
     json_end(&p->json, ']');

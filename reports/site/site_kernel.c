@@ -116,12 +116,12 @@ static void change_row(struct site_page *p, const struct site_change *c)
     markup_end(m);
     markup_end(m);
     json_begin(j, NULL, '{');
-    json_string(j, "commit", c->commit);
-    json_string(j, "first", c->first_commit);
-    json_string(j, "last", c->last_commit);
+    json_clean(j, "commit", c->commit);
+    json_clean(j, "first", c->first_commit);
+    json_clean(j, "last", c->last_commit);
     json_interval(j, "change", interval_relative(c->log_ratio));
     json_number(j, "log_evidence", c->log_evidence);
-    json_string(j, "cause", cause_name(c->cause));
+    json_clean(j, "cause", cause_name(c->cause));
     json_end(j, '}');
 }
 
@@ -186,8 +186,8 @@ static void write_breaks(struct site_page *p, const struct site_detail *d)
         }
         markup_end(p->m);
         json_begin(j, NULL, '{');
-        json_string(j, "commit", b->commit);
-        json_string(j, "what", b->what);
+        json_clean(j, "commit", b->commit);
+        json_clean(j, "what", b->what);
         json_interval(j, "change", interval_relative(b->log_ratio));
         json_end(j, '}');
     }
@@ -265,12 +265,12 @@ static void write_points(struct json *j, const struct site_detail *d)
 {
     const struct history *h = &d->history;
     size_t count, *shown = series_thin(h, SERIES_CHART_POINTS, &count);
-    json_integer(j, "points_known", (int64_t)d->total);
+    json_int(j, "points_known", (int64_t)d->total);
     json_begin(j, "points", '[');
     for (size_t i = 0; i < count; i++) {
         const struct history_point *point = &h->points[shown[i]];
         json_begin(j, NULL, '[');
-        json_string(j, NULL, point->commit);
+        json_clean(j, NULL, point->commit);
         json_time(j, NULL, point->time_s);
         json_rounded(j, NULL, point->time_ns > 0 ? point->time_ns : NAN, 7);
         put_bound(j, d->lower_ns, shown[i]);
@@ -306,8 +306,8 @@ static void write_series(struct site_page *p, size_t index, const struct site_de
     write_facts(p, s, d);
     json_newline(&p->json);
     json_begin(&p->json, NULL, '{');
-    json_string(&p->json, "problem", problem);
-    json_string(&p->json, "device", p->map->site->devices[s->device].uuid);
+    json_clean(&p->json, "problem", problem);
+    json_clean(&p->json, "device", p->map->site->devices[s->device].uuid);
     markup_open(m, "div", "figures");
     if (d->history.count > 0)
         write_chart(m, d);
@@ -350,8 +350,8 @@ int site_kernel(struct buffer *html, struct buffer *json, const struct site_map 
     char text[32];
     snprintf(text, sizeof(text), "%016llx", (unsigned long long)stamp);
     site_begin(&p, &page, kernel->name, SITE_WITH_CHARTS);
-    json_string(&p.json, "stamp", text);
-    json_string(&p.json, "kernel", kernel->name);
+    json_clean(&p.json, "stamp", text);
+    json_clean(&p.json, "kernel", kernel->name);
     markup_open(p.m, "section", "card banner v-same");
     markup_element(p.m, "div", "word", "kernel");
     markup_element(p.m, "h1", NULL, kernel->name);

@@ -126,7 +126,7 @@ void site_device(struct buffer *html, struct buffer *json, const struct site_map
     const struct site_group *group = &map->devices[device];
     struct page page;
     site_begin(&p, &page, d->name, SITE_PLAIN);
-    json_string(&p.json, "device", d->uuid);
+    json_clean(&p.json, "device", d->uuid);
     markup_open(p.m, "section", "card banner v-same");
     markup_element(p.m, "div", "word", "device");
     markup_element(p.m, "h1", NULL, d->name);

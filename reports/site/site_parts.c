@@ -31,9 +31,9 @@ void site_begin(struct site_page *p, struct page *page, const char *title, enum 
     p->m = page_begin(page);
     p->json.comma = false;
     json_begin(&p->json, NULL, '{');
-    json_integer(&p->json, "format", 1);
-    json_string(&p->json, "repository", site->repository);
-    json_integer(&p->json, "made_s", site->made_s);
+    json_int(&p->json, "format", 1);
+    json_clean(&p->json, "repository", site->repository);
+    json_int(&p->json, "made_s", site->made_s);
 }
 
 void site_finish(struct site_page *p, const struct page *page, struct buffer *html)
@@ -201,20 +201,20 @@ static void row_json(struct site_page *p, size_t index)
     problem_format(problem, &s->problem);
     json_newline(j);
     json_begin(j, NULL, '{');
-    json_string(j, "kernel", s->kernel);
-    json_string(j, "problem", problem);
-    json_string(j, "device", p->map->site->devices[s->device].uuid);
-    json_string(j, "verdict", verdict_kind_name(s->kind));
-    json_string(j, "cause", cause_name(s->cause));
+    json_clean(j, "kernel", s->kernel);
+    json_clean(j, "problem", problem);
+    json_clean(j, "device", p->map->site->devices[s->device].uuid);
+    json_clean(j, "verdict", verdict_kind_name(s->kind));
+    json_clean(j, "cause", cause_name(s->cause));
     json_interval(j, "change", interval_relative(s->log_ratio));
-    json_string(j, "since", s->since);
+    json_clean(j, "since", s->since);
     json_number(j, "time_ns", s->time_ns);
     json_number(j, "clock_hz", s->clock_hz > 0 ? s->clock_hz : NAN);
     json_number(j, "predicted_ns", s->predicted_ns > 0 ? s->predicted_ns : NAN);
     json_number(j, "actual_predicted", site_ratio(s));
-    json_string(j, "bound", bound_name(s->bound));
-    json_integer(j, "points", (int64_t)s->points);
-    json_integer(j, "newest_s", s->newest_s);
+    json_clean(j, "bound", bound_name(s->bound));
+    json_int(j, "points", (int64_t)s->points);
+    json_int(j, "newest_s", s->newest_s);
     json_end(j, '}');
 }
 

@@ -91,15 +91,15 @@ static void run_json(struct json *j, const struct site_run *run)
 {
     json_newline(j);
     json_begin(j, NULL, '{');
-    json_integer(j, "id", run->id);
-    json_string(j, "kind", run_kind_name(run->kind));
-    json_integer(j, "started_s", run->started_s);
-    json_integer(j, "finished_s", run->finished_s);
-    json_string(j, "base", run->base[0] ? run->base : NULL);
-    json_string(j, "head", run->head);
-    json_string(j, "conclusion", view_conclusion(run->conclusion));
-    json_integer(j, "exit_code", (int64_t)run->conclusion);
-    json_string(j, "headline", run->headline);
+    json_int(j, "id", run->id);
+    json_clean(j, "kind", run_kind_name(run->kind));
+    json_int(j, "started_s", run->started_s);
+    json_int(j, "finished_s", run->finished_s);
+    json_clean(j, "base", run->base[0] ? run->base : NULL);
+    json_clean(j, "head", run->head);
+    json_clean(j, "conclusion", view_conclusion(run->conclusion));
+    json_int(j, "exit_code", (int64_t)run->conclusion);
+    json_clean(j, "headline", run->headline);
     json_end(j, '}');
 }
 

@@ -162,10 +162,10 @@ static void json_strings_are_escaped(void **state)
     struct buffer out = {0};
     struct json j = {.out = &out};
     json_begin(&j, NULL, '{');
-    json_string(&j, "a", "q\" b\\ </script> \n\x01");
-    json_string(&j, "b", NULL);
+    json_clean(&j, "a", "q\" b\\ </script> \n\x01");
+    json_clean(&j, "b", NULL);
     json_begin(&j, "c", '[');
-    json_integer(&j, NULL, -1);
+    json_int(&j, NULL, -1);
     json_bool(&j, NULL, true);
     json_end(&j, ']');
     json_end(&j, '}');

@@ -5,7 +5,7 @@
 //
 // jansson refuses what RFC 8259 does not allow, and a name that an object has twice, a NUL in a
 // string, and numbers beyond int64 and double. It nests up to 2048 deep; less is allowed here.
-#include "baselines/jsonl.h"
+#include "baselines/json_read.h"
 
 #include "model/text.h"
 

@@ -1,29 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// JSON, one value per line: the few forms the store writes, and what comes back from outside as
-// nodes in an arena.
-#ifndef PLUMB_JSONL_H
-#define PLUMB_JSONL_H
+// JSON from outside, one value at a time, as nodes in an arena. What is written is model/json.h.
+#ifndef PLUMB_JSON_READ_H
+#define PLUMB_JSON_READ_H
 
 #include "model/base.h"
-
-#include <stdio.h>
-
-// ---- writing ----
-
-// A quoted string: control bytes and quotes escaped, bytes that are not UTF-8 as U+FFFD. NULL: "".
-void jsonl_text(FILE *file, const char *text);
-// Shortest of %.15g..%.17g that reads back to the same double; null for NaN and infinity.
-void jsonl_real(FILE *file, double value);
-
-// "name": before a value; a comma first unless *first, which it clears.
-void jsonl_name(FILE *file, bool *first, const char *name);
-void jsonl_text_member(FILE *file, bool *first, const char *name, const char *text);
-void jsonl_real_member(FILE *file, bool *first, const char *name, double value);
-void jsonl_int_member(FILE *file, bool *first, const char *name, int64_t value);
-void jsonl_bool_member(FILE *file, bool *first, const char *name, bool value);
-
-// ---- reading ----
 
 enum node_type {
     NODE_NULL,
