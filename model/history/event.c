@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Changes gathered into events by the commits that they may have begun with.
+#include "model/history/event.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const names[EVENT_STATES] = {
+    [EVENT_NEW] = "new",     [EVENT_CONFIRMED] = "confirmed", [EVENT_ACCEPTED] = "accepted",
+    [EVENT_FIXED] = "fixed", [EVENT_DISMISSED] = "dismissed", [EVENT_WITHDRAWN] = "withdrawn",
+};
+
+const char *event_state_name(enum event_state state)
+{
+    assert((unsigned)state < EVENT_STATES);
+    return names[state];
+}
+
+int event_state_parse(enum event_state *out, const char *text)
+{
+    for (int i = 0; i < EVENT_STATES; i++) {
+        if (strcmp(names[i], text) == 0) {
+            *out = (enum event_state)i;
+            return 0;
+        }
+    }
+    return -1;
+}
+
+// ---- what may have one cause ----
+
+static enum attribution cause_of(const struct event_change *c)
+{
+    return c->cause == ATTRIBUTION_NONE ? ATTRIBUTION_KERNEL : c->cause;
+}
+
+static bool of_device(enum attribution cause)
+{
+    return cause != ATTRIBUTION_KERNEL && cause != ATTRIBUTION_MODEL;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+struct group {
+    struct event event;
+    const struct event_change **members;
+    size_t count, room;
+    size_t at; // most likely commit of the first member, the one known best
+};
+
+static bool has_series(const struct group *g, size_t series)
+{
+    for (size_t i = 0; i < g->count; i++) {
+        if (g->members[i]->series == series)
+            return true;
+    }
+    return false;
+}
+
+static bool may_join(const struct group *g, const struct event_change *c)
+{
+    const struct event *e = &g->event;
+    return c->first <= e->last && c->last >= e->first && cause_of(c) == e->cause &&
+           (!of_device(e->cause) || c->device == e->device) &&
+           (e->cause == ATTRIBUTION_KERNEL || same_text(c->what, e->what)) &&
+           !has_series(g, c->series);
+}
+
+static size_t distance(size_t a, size_t b)
+{
+    return a > b ? a - b : b - a;
+}
+
+static void join(struct group *g, const struct event_change *c)
+{
+    g->members = xgrow(g->members, g->count, &g->room, sizeof(*g->members));
+    g->members[g->count++] = c;
+    g->event.first = c->first > g->event.first ? c->first : g->event.first;
+    g->event.last = c->last < g->event.last ? c->last : g->event.last;
+    g->event.confirmed |= c->confirmed;
+}
+
+// ---- orders ----
+
+static int compare(double a, double b)
+{
+    return (a > b) - (a < b);
+}
+
+static int compare_size(size_t a, size_t b)
+{
+    return (a > b) - (a < b);
+}
+
+// The same whatever the order they came in.
+static int narrowest_first(const void *left, const void *right)
+{
+    const struct event_change *a = *(const struct event_change *const *)left;
+    const struct event_change *b = *(const struct event_change *const *)right;
+    const int keys[] = {compare_size(a->last - a->first, b->last - b->first),
+                        compare_size(a->at, b->at),
+                        compare_size(a->first, b->first),
+                        compare(b->log_evidence, a->log_evidence),
+                        compare_size(a->series, b->series),
+                        compare(a->log_ratio, b->log_ratio)};
+    size_t i = 0;
+    while (i + 1 < ARRAY_COUNT(keys) && keys[i] == 0)
+        i++;
+    return keys[i];
+}
+
+static int largest_first(const void *left, const void *right)
+{
+    const struct event_change *a = left, *b = right;
+    const int size = compare(fabs(b->log_ratio), fabs(a->log_ratio));
+    return size ? size : compare_size(a->series, b->series);
+}
+
+static int newest_first(const void *left, const void *right)
+{
+    const struct event *a = &((const struct group *)left)->event;
+    const struct event *b = &((const struct group *)right)->event;
+    const int keys[] = {compare_size(b->last, a->last),
+                        compare_size(b->count, a->count),
+                        compare_size(b->first, a->first),
+                        (int)a->cause - (int)b->cause,
+                        compare_size(a->device, b->device),
+                        compare_size(a->changes[0].series, b->changes[0].series)};
+    size_t i = 0;
+    while (i + 1 < ARRAY_COUNT(keys) && keys[i] == 0)
+        i++;
+    return keys[i];
+}
+
+// ---- culprits ----
+
+struct suspect {
+    size_t at;
+    double evidence; // of the changes that most likely began here
+};
+
+static int most_likely_first(const void *left, const void *right)
+{
+    const struct suspect *a = left, *b = right;
+    const int evidence = compare(b->evidence, a->evidence);
+    return evidence ? evidence : compare_size(b->at, a->at); // of equals the newer
+}
+
+static void rank(struct event *e, struct arena *arena)
+{
+    const size_t count = e->last - e->first + 1;
+    size_t *culprits = arena_alloc(arena, count * sizeof(*culprits));
+    struct suspect *suspects = xcalloc(count, sizeof(*suspects));
+    for (size_t i = 0; i < count; i++)
+        suspects[i].at = e->first + i;
+    for (size_t i = 0; i < e->count; i++) {
+        const struct event_change *c = &e->changes[i];
+        if (c->at >= e->first && c->at <= e->last)
+            suspects[c->at - e->first].evidence += fmax(c->log_evidence, 0);
+    }
+    qsort(suspects, count, sizeof(*suspects), most_likely_first);
+    for (size_t i = 0; i < count; i++)
+        culprits[i] = suspects[i].at;
+    free(suspects);
+    e->culprits = culprits;
+    e->culprit_count = count;
+}
+
+static void finish(struct group *g, struct arena *arena)
+{
+    struct event_change *changes = arena_alloc(arena, g->count * sizeof(*changes));
+    for (size_t i = 0; i < g->count; i++)
+        changes[i] = *g->members[i];
+    qsort(changes, g->count, sizeof(*changes), largest_first);
+    free(g->members);
+    g->event.changes = changes;
+    g->event.count = g->count;
+    rank(&g->event, arena);
+}
+
+// ---- all ----
+
+static struct group *group_for(struct group *groups, size_t count, const struct event_change *c)
+{
+    struct group *best = NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (may_join(&groups[i], c) &&
+            (!best || distance(groups[i].at, c->at) < distance(best->at, c->at)))
+            best = &groups[i];
+    }
+    return best;
+}
+
+void event_group(struct event_list *out, const struct event_change *changes, size_t count,
+                 struct arena *arena)
+{
+    const struct event_change **order = xcalloc(count + 1, sizeof(*order));
+    struct group *groups = NULL;
+    size_t used = 0, room = 0;
+    for (size_t i = 0; i < count; i++) {
+        assert(changes[i].first <= changes[i].last);
+        order[i] = &changes[i];
+    }
+    qsort(order, count, sizeof(*order), narrowest_first);
+    for (size_t i = 0; i < count; i++) {
+        const struct event_change *c = order[i];
+        struct group *g = group_for(groups, used, c);
+        if (!g) {
+            const enum attribution cause = cause_of(c);
+            groups = xgrow(groups, used, &room, sizeof(*groups));
+            g = &groups[used++];
+            *g = (struct group){.event = {.cause = cause,
+                                          .what = c->what,
+                                          .device = of_device(cause) ? c->device : SIZE_MAX,
+                                          .first = c->first,
+                                          .last = c->last},
+                                .at = c->at};
+        }
+        join(g, c);
+    }
+    for (size_t i = 0; i < used; i++)
+        finish(&groups[i], arena);
+    if (used)
+        qsort(groups, used, sizeof(*groups), newest_first);
+    *out = (struct event_list){arena_alloc(arena, (used + 1) * sizeof(*out->events)), used};
+    for (size_t i = 0; i < used; i++)
+        out->events[i] = groups[i].event;
+    free(groups);
+    free(order);
+}
+
+const struct event_change *event_largest(const struct event *event)
+{
+    assert(event->count);
+    return &event->changes[0];
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// An event: one cause of change with the commits it may have begun with and all series that it
+// touches. Changes are found series by series (links, change points); people care for causes.
+//
+// What may have one cause: changes of the code that may have begun with the same commit, on
+// whatever device; changes of one device (all of it, its memory, its power) that may have begun
+// together; a declared break of one device; a model's new version. A series has one change in an
+// event, for a cause acts once. What belongs together is decided from the ranges of commits alone,
+// and not from the size or direction: one commit may make this kernel faster and that one slower.
+#ifndef PLUMB_EVENT_H
+#define PLUMB_EVENT_H
+
+#include "model/history/attribution.h"
+
+enum event_state {
+    EVENT_NEW,       // found; the evidence over the whole history does not suffice yet
+    EVENT_CONFIRMED, // it does: the false discoveries among these are bounded
+    EVENT_ACCEPTED,  // a person wants it so; its level is the new baseline
+    EVENT_FIXED,     // the series that it made slower are back
+    EVENT_DISMISSED, // a person says that it is none
+    EVENT_WITHDRAWN, // it was reported, and what came later does not bear it out
+    EVENT_STATES
+};
+const char *event_state_name(enum event_state state);
+int event_state_parse(enum event_state *out, const char *text); // -1: no such state
+
+// One change of one series. Commits are positions in the history, parents before children.
+struct event_change {
+    size_t series;      // the caller's number
+    size_t device;      // any numbering
+    size_t first, last; // it began with one of these commits, both among them
+    size_t at;          // most likely with this one
+    double log_ratio, lower, upper;
+    double log_evidence;
+    bool paired;    // measured side by side, so that it is of the code
+    bool confirmed; // nothing more is needed to believe it
+    enum attribution cause;
+    const char *what; // "driver 570.86 -> 580.65", or NULL; borrowed
+};
+
+// What became of an event, and who says so.
+struct event_entry {
+    enum event_state state;
+    int64_t when_s;
+    const char *who; // "plumb" for the tool itself
+    const char *why;
+};
+
+struct event_commit {
+    char id[OBJECT_ID_TEXT];
+    int64_t time_s;
+    const char *summary, *author; // untrusted text, "" unknown
+};
+
+enum { EVENT_NAME_TEXT = 48 };
+// The first half is what event_group() makes of changes; names, commits and entries are given to it
+// by whoever knows them (ci/history/events.h), and are empty until then.
+struct event {
+    enum attribution cause;             // of all of its changes
+    const char *what;                   // as its changes say, or NULL
+    size_t device;                      // whose event it is; SIZE_MAX: no device's
+    const struct event_change *changes; // largest first; one per series
+    size_t count;
+    size_t first, last;     // in the ranges of all of its changes
+    const size_t *culprits; // first..last, most likely first
+    size_t culprit_count;   // 1: it is known
+    bool confirmed;         // one of its changes is
+    // ---- given to it ----
+    char name[EVENT_NAME_TEXT]; // by which people call it; the same from one night to the next
+    enum event_state state;
+    const struct event_commit *commits; // of the culprits, in their order
+    const struct event_entry *entries;  // oldest first; the last one's state is the event's
+    size_t entry_count;
+};
+struct event_list {
+    struct event *events; // newest first, by `last`; then the one with more series
+    size_t count;
+};
+
+// Pure, and independent of the order of `changes`. ATTRIBUTION_NONE counts as KERNEL. All of `out`
+// lives in the arena.
+//
+// Changes come narrowest first, so that what is known well forms the events that what is known
+// less well joins: each goes to the event whose commits its own range meets, among several to the
+// one nearest to its most likely commit, and narrows it; or it begins a new one.
+void event_group(struct event_list *out, const struct event_change *changes, size_t count,
+                 struct arena *arena);
+
+// The largest change by size, whichever its direction. Never NULL: an event has one.
+const struct event_change *event_largest(const struct event *event);
+
+#endif
