@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The text of the epochs file, parsed and written, and the question which epoch a series falls
-// under. The file itself is read by ci/history/epochs_file.c.
+// The text of the epochs file, parsed and written. The file itself is read by
+// ci/history/epochs_file.c.
 #include "baselines/epoch.h"
 
 #include <ctype.h>
@@ -12,18 +12,36 @@
 
 enum { EPOCH_LIMIT = 100000, LINE_LIMIT = 4096 };
 
-enum key { KEY_SERIES, KEY_COMMIT, KEY_LEVEL, KEY_REASON, KEY_WHO, KEY_WHEN, KEYS };
-static const char *const key_names[KEYS] = {"series", "commit", "level", "reason", "who", "when"};
+enum key {
+    KEY_SERIES,
+    KEY_EVENT,
+    KEY_COMMIT,
+    KEY_STATE,
+    KEY_LEVEL,
+    KEY_REASON,
+    KEY_WHO,
+    KEY_WHEN,
+    KEYS
+};
+static const char *const key_names[KEYS] = {"series", "event",  "commit", "state",
+                                            "level",  "reason", "who",    "when"};
+enum {
+    BOTH_KEYS = 1u << KEY_REASON | 1u << KEY_WHO | 1u << KEY_WHEN,
+    EPOCH_KEYS = BOTH_KEYS | 1u << KEY_SERIES | 1u << KEY_COMMIT | 1u << KEY_LEVEL,
+    DECISION_KEYS = BOTH_KEYS | 1u << KEY_EVENT | 1u << KEY_STATE
+};
 
 struct parser {
     const char *name;
     int line;
     struct arena *arena;
     struct error *err;
-    struct epoch epoch; // the block being read
-    unsigned seen;      // bits by enum key
+    struct epoch epoch;             // the block being read,
+    struct epoch_decision decision; // as one or the other
+    unsigned seen;                  // bits by enum key
     struct epoch *epochs;
-    size_t count;
+    struct epoch_decision *decisions;
+    size_t count, room, decision_count, decision_room;
 };
 
 // Days since 1970-01-01 of a civil date: years are counted from March, so that the leap day is the
@@ -98,10 +116,33 @@ static bool is_series(const char *text)
     return spaces == 2 && strlen(text) < EPOCH_SERIES_TEXT;
 }
 
+static bool is_name(const char *text)
+{
+    const size_t length = strlen(text);
+    return length > 0 && length < EVENT_NAME_TEXT &&
+           strspn(text, "0123456789abcdefghijklmnopqrstuvwxyz-") == length;
+}
+
+static bool is_decision(enum event_state state)
+{
+    return state == EVENT_ACCEPTED || state == EVENT_FIXED || state == EVENT_DISMISSED;
+}
+
 static int set_key(struct parser *p, enum key key, const char *value)
 {
     struct epoch *e = &p->epoch;
     switch (key) {
+    case KEY_EVENT:
+        if (!is_name(value))
+            return error_set(p->err, "%s:%d: event is a name that `plumb events` shows", p->name,
+                             p->line);
+        p->decision.event = arena_strdup(p->arena, value);
+        return 0;
+    case KEY_STATE:
+        if (event_state_parse(&p->decision.state, value) || !is_decision(p->decision.state))
+            return error_set(p->err, "%s:%d: state is accepted, fixed or dismissed", p->name,
+                             p->line);
+        return 0;
     case KEY_SERIES:
         e->series = arena_strdup(p->arena, value);
         if (!is_series(value))
@@ -137,19 +178,31 @@ static int set_key(struct parser *p, enum key key, const char *value)
 
 static int end_block(struct parser *p)
 {
+    const bool decides = p->seen & 1u << KEY_EVENT;
+    const unsigned needed = decides ? DECISION_KEYS : EPOCH_KEYS;
     if (p->seen == 0)
         return 0;
     for (int key = 0; key < KEYS; key++) {
-        if (!(p->seen & 1u << key))
-            return error_set(p->err, "%s:%d: the epoch that ends here has no %s", p->name, p->line,
+        if ((p->seen ^ needed) & 1u << key)
+            return error_set(p->err, "%s:%d: the %s that ends here has %s %s", p->name, p->line,
+                             decides ? "decision" : "epoch", needed & 1u << key ? "no" : "a",
                              key_names[key]);
     }
-    if (p->count == EPOCH_LIMIT)
+    if (p->count + p->decision_count == EPOCH_LIMIT)
         return error_set(p->err, "%s:%d: more than %d epochs", p->name, p->line, EPOCH_LIMIT);
-    if ((p->count & (p->count - 1)) == 0) // room for 1, 2, 4, ...
-        p->epochs = xrealloc(p->epochs, p->count ? 2 * p->count : 1, sizeof(*p->epochs));
-    p->epochs[p->count++] = p->epoch;
+    if (decides) {
+        p->decisions =
+            xgrow(p->decisions, p->decision_count, &p->decision_room, sizeof(*p->decisions));
+        p->decision.reason = p->epoch.reason;
+        p->decision.who = p->epoch.who;
+        p->decision.when_s = p->epoch.when_s;
+        p->decisions[p->decision_count++] = p->decision;
+    } else {
+        p->epochs = xgrow(p->epochs, p->count, &p->room, sizeof(*p->epochs));
+        p->epochs[p->count++] = p->epoch;
+    }
     p->epoch = (struct epoch){0};
+    p->decision = (struct epoch_decision){0};
     p->seen = 0;
     return 0;
 }
@@ -175,13 +228,16 @@ static int parse_assignment(struct parser *p, char *text)
         if (p->seen & 1u << key)
             return error_set(p->err, "%s:%d: a second %s; an empty line ends an epoch", p->name,
                              p->line, name);
-        if (key != KEY_SERIES && p->seen == 0)
-            return error_set(p->err, "%s:%d: an epoch begins with its series", p->name, p->line);
+        if (key != KEY_SERIES && key != KEY_EVENT && p->seen == 0)
+            return error_set(p->err,
+                             "%s:%d: an epoch begins with its series, a decision with its event",
+                             p->name, p->line);
         p->seen |= 1u << key;
         return set_key(p, (enum key)key, value);
     }
-    return error_set(p->err, "%s:%d: unknown key %.40s (series, commit, level, reason, who, when)",
-                     p->name, p->line, name);
+    return error_set(
+        p->err, "%s:%d: unknown key %.40s (series, commit, level; event, state; reason, who, when)",
+        p->name, p->line, name);
 }
 
 static int parse_line(struct parser *p, const char *at, size_t length)
@@ -219,12 +275,13 @@ int epoch_parse(struct epoch_list *out, const char *text, size_t length, const c
     if (status == 0)
         status = end_block(&p);
     if (status == 0) {
-        out->epochs = arena_alloc(arena, p.count * sizeof(*p.epochs));
-        for (size_t i = 0; i < p.count; i++)
-            out->epochs[i] = p.epochs[i];
+        out->epochs = arena_copy(arena, p.epochs, p.count * sizeof(*p.epochs));
         out->count = p.count;
+        out->decisions = arena_copy(arena, p.decisions, p.decision_count * sizeof(*p.decisions));
+        out->decision_count = p.decision_count;
     }
     free(p.epochs);
+    free(p.decisions);
     return status;
 }
 
@@ -241,86 +298,47 @@ static bool is_one_line(const char *text)
     return true;
 }
 
-int epoch_format(char **out, const struct epoch *epoch, struct arena *arena, struct error *err)
+// Who, why and when, as the last lines of a block.
+static int format_word(char **out, const char *reason, const char *who, int64_t when_s,
+                       struct arena *arena, struct error *err)
 {
     int year, month, day;
-    if (!is_one_line(epoch->reason) || !is_one_line(epoch->who))
-        return error_set(err, "an epoch's reason and who are one line each, and not empty");
+    if (!is_one_line(reason) || !is_one_line(who))
+        return error_set(err, "a reason and who are one line each, and not empty");
+    date_of((when_s - (when_s % 86400 < 0 ? 86399 : 0)) / 86400, &year, &month, &day);
+    if (year < 1970 || year > 9999)
+        return error_set(err, "a date is in the years 1970 to 9999");
+    *out = arena_printf(arena, "reason = %s\nwho    = %s\nwhen   = %04d-%02d-%02d\n", reason, who,
+                        year, month, day);
+    return 0;
+}
+
+int epoch_format(char **out, const struct epoch *epoch, struct arena *arena, struct error *err)
+{
+    char *word;
     if (!is_series(epoch->series))
         return error_set(err, "an epoch's series is KERNEL PROBLEM DEVICE, three patterns");
     if (!is_object_id(epoch->commit) || !(fabs(epoch->level) <= 10) ||
         (epoch->removed && epoch->level != 0))
         return error_set(err, "an epoch needs a full commit id and a level within +-10");
-    date_of((epoch->when_s - (epoch->when_s % 86400 < 0 ? 86399 : 0)) / 86400, &year, &month, &day);
-    if (year < 1970 || year > 9999)
-        return error_set(err, "an epoch's date is in the years 1970 to 9999");
+    if (format_word(&word, epoch->reason, epoch->who, epoch->when_s, arena, err))
+        return -1;
     const char *level = epoch->removed ? "removed" : arena_printf(arena, "%.17g", epoch->level);
-    *out = arena_printf(arena,
-                        "series = %s\ncommit = %s\nlevel  = %s\nreason = %s\nwho    = %s\n"
-                        "when   = %04d-%02d-%02d\n",
-                        epoch->series, epoch->commit, level, epoch->reason, epoch->who, year, month,
-                        day);
+    *out = arena_printf(arena, "series = %s\ncommit = %s\nlevel  = %s\n%s", epoch->series,
+                        epoch->commit, level, word);
     return 0;
 }
 
-// '*' any run, '?' any one byte. The last star is where to go on after a mismatch, which keeps it
-// quadratic for any pattern.
-static bool wildcard(const char *pattern, size_t length, const char *text)
+int epoch_decision_format(char **out, const struct epoch_decision *decision, struct arena *arena,
+                          struct error *err)
 {
-    size_t p = 0, t = 0, star = SIZE_MAX, star_text = 0;
-    while (text[t]) {
-        if (p < length && pattern[p] == '*') {
-            star = p++;
-            star_text = t;
-        } else if (p < length && (pattern[p] == '?' || pattern[p] == text[t])) {
-            p++;
-            t++;
-        } else if (star != SIZE_MAX) {
-            p = star + 1;
-            t = ++star_text;
-        } else {
-            return false;
-        }
-    }
-    while (p < length && pattern[p] == '*')
-        p++;
-    return p == length;
-}
-
-bool epoch_matches(const struct epoch *epoch, const char *kernel, const struct problem *problem,
-                   const char *device_uuid)
-{
-    char text[PROBLEM_TEXT];
-    problem_format(text, problem);
-    const char *parts[] = {kernel, text, device_uuid};
-    const char *at = epoch->series;
-    for (size_t i = 0; i < ARRAY_COUNT(parts); i++) {
-        size_t length = strcspn(at, " ");
-        if (!wildcard(at, length, parts[i]))
-            return false;
-        at += length + (at[length] == ' ');
-    }
-    return true;
-}
-
-bool epoch_known(const struct epoch_list *list, const struct epoch *epoch)
-{
-    for (size_t i = 0; i < list->count; i++) {
-        const struct epoch *k = &list->epochs[i];
-        if (strcmp(k->series, epoch->series) == 0 && strcmp(k->commit, epoch->commit) == 0 &&
-            k->level == epoch->level && k->removed == epoch->removed)
-            return true;
-    }
-    return false;
-}
-
-const struct epoch *epoch_find(const struct epoch_list *list, const char *kernel,
-                               const struct problem *problem, const char *device_uuid)
-{
-    for (size_t i = list->count; i > 0; i--) {
-        if (!list->epochs[i - 1].removed &&
-            epoch_matches(&list->epochs[i - 1], kernel, problem, device_uuid))
-            return &list->epochs[i - 1];
-    }
-    return NULL;
+    char *word;
+    if (!is_name(decision->event) || !is_decision(decision->state))
+        return error_set(err, "a decision needs an event's name, and is accepted, fixed or "
+                              "dismissed");
+    if (format_word(&word, decision->reason, decision->who, decision->when_s, arena, err))
+        return -1;
+    *out = arena_printf(arena, "event  = %s\nstate  = %s\n%s", decision->event,
+                        event_state_name(decision->state), word);
+    return 0;
 }

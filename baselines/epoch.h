@@ -18,11 +18,21 @@
 // the kernel may go. When is a day, UTC. A gate accepts what an epoch that came with the change
 // covers (ci/gate/accepting.h).
 //
+// What a person decided of an event (model/history/event.h) is a block that starts with its name:
+//
+//     event  = 1f0c62a9b3
+//     state  = dismissed
+//     reason = the machine's fan had failed
+//     who    = A. Author <author@example.org>
+//     when   = 2026-11-21
+//
+// The state is accepted, fixed or dismissed; of several decisions of one event the last counts.
+//
 // Every key is needed, once. Parsing and writing are pure: text in, structs out; no I/O.
 #ifndef PLUMB_EPOCH_H
 #define PLUMB_EPOCH_H
 
-#include "model/result.h"
+#include "model/history/event.h"
 
 enum { EPOCH_SERIES_TEXT = 320 };
 
@@ -36,9 +46,19 @@ struct epoch {
     int64_t when_s; // midnight UTC of the day
 };
 
+struct epoch_decision {
+    const char *event; // its name
+    enum event_state state;
+    const char *reason;
+    const char *who;
+    int64_t when_s;
+};
+
 struct epoch_list {
     struct epoch *epochs; // in file order
     size_t count;
+    struct epoch_decision *decisions; // in file order
+    size_t decision_count;
 };
 
 // `name` is shown in errors as name:line. Strings and the array live in the arena.
@@ -48,6 +68,10 @@ int epoch_parse(struct epoch_list *out, const char *text, size_t length, const c
 // One block, as text that epoch_parse() reads back to the same epoch, in the arena. Fails if a
 // field cannot be written on one line.
 int epoch_format(char **out, const struct epoch *epoch, struct arena *arena, struct error *err);
+
+// The same of a decision.
+int epoch_decision_format(char **out, const struct epoch_decision *decision, struct arena *arena,
+                          struct error *err);
 
 // Does the pattern cover this series?
 bool epoch_matches(const struct epoch *epoch, const char *kernel, const struct problem *problem,

@@ -33,4 +33,13 @@ int store_run_uid(char out[STORE_UID_TEXT], struct store *store, int64_t run_id,
 int store_links(struct link **out, size_t *count, struct store *store, const struct series *series,
                 struct arena *arena, struct error *err);
 
+// The evidence of every link of neighbouring codes, in the order in which they were measured.
+struct link_evidence {
+    int64_t series, base_code, head_code; // keys of this file
+    char uid[STORE_UID_TEXT];             // of the run
+    double log_evidence;
+};
+int store_link_evidence(struct link_evidence **out, size_t *count, struct store *store,
+                        struct arena *arena, struct error *err);
+
 #endif

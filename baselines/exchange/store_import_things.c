@@ -88,7 +88,7 @@ int import_epoch(struct import *in, const struct node *node, struct error *err)
                           .reason = node_text(node, "reason", ""),
                           .who = node_text(node, "who", ""),
                           .when_s = node_int(node, "when_s", 0)};
-    const struct epoch_list list = {&epoch, 1};
+    const struct epoch_list list = {.epochs = &epoch, .count = 1};
     struct arena arena = {0};
     char *text;
     bool sound = text_copy(epoch.commit, sizeof(epoch.commit), node_text(node, "commit", "")) &&

@@ -28,6 +28,7 @@ struct history_change {
     bool newest; // an alarm of online detection, always the last; the segmentation has it not yet
     enum attribution attribution;
     const char *what; // name of a break, or NULL
+    bool shared;      // by so many series that it is the device's or the model's; not kept
 };
 
 // A declared change: driver, CUDA runtime, model, device. It is not a change of level, but may be

@@ -5,13 +5,10 @@
 #include "ci/command.h"
 #include "ci/history/epochs_file.h"
 #include "ci/settings/store_option.h"
-#include "ci/settings/text_file.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 struct arguments {
@@ -81,21 +78,6 @@ static const char *whole_pattern(struct arena *arena, const char *pattern)
     return arena_printf(arena, "%s%s", pattern, spaces == 0 ? " * *" : spaces == 1 ? " *" : "");
 }
 
-static int find_who(const char **out, const struct arguments *a, struct context *context,
-                    struct error *err)
-{
-    char *name, *mail;
-    struct error why;
-    *out = a->who;
-    if (a->who)
-        return 0;
-    if (repository_user(&name, &mail, context->repository, &context->arena, &why))
-        return error_set(err, "who accepts it? %s; give --who='NAME <MAIL>', or set them",
-                         why.text);
-    *out = arena_printf(&context->arena, "%s <%s>", name, mail);
-    return 0;
-}
-
 static bool is_gone(const struct result *r)
 {
     return r->verdict.kind == VERDICT_BROKEN && r->head.state == MEASURED_MISSING;
@@ -163,7 +145,7 @@ static int choose(struct epoch_list *out, const struct arguments *a, struct cont
     struct commit commit;
     struct epoch epoch = {
         .reason = a->reason, .level = a->level, .when_s = time(NULL) / 86400 * 86400};
-    if (find_who(&epoch.who, a, context, err))
+    if (epochs_who(&epoch.who, a->who, context, err))
         return -1;
     if (a->commit || a->has_level) {
         if (repository_commit(&commit, context->repository, a->commit ? a->commit : "HEAD",
@@ -198,24 +180,6 @@ static int format_new(char **out, size_t *count, const struct epoch_list *list,
     return 0;
 }
 
-static int write_epochs(const char *path, const char *before, const char *added, struct error *err)
-{
-    struct output_file out;
-    const char *slash = strrchr(path, '/');
-    char *folder = slash ? xprintf("%.*s", (int)(slash - path), path) : NULL;
-    if (folder && folder[0])
-        mkdir(folder, 0777); // if it fails, the file says so
-    free(folder);
-    if (output_file_open(&out, path, err))
-        return -1;
-    if (!before[0])
-        fputs("# Accepted changes of baseline: plumb accept writes them, review accepts them.\n",
-              out.file);
-    size_t length = strlen(before);
-    fprintf(out.file, "%s%s%s", before, length && before[length - 1] != '\n' ? "\n" : "", added);
-    return output_file_close(&out, 0, err);
-}
-
 static int accept_changes(const struct arguments *a, struct context *context, struct error *err)
 {
     struct epoch_list list = {0}, known;
@@ -224,16 +188,14 @@ static int accept_changes(const struct arguments *a, struct context *context, st
     if (context_open(context, &a->options, err))
         return -1;
     struct arena *arena = &context->arena;
-    const char *path =
-        a->file ? a->file
-                : arena_printf(arena, "%s/" EPOCHS_PATH, repository_directory(context->repository));
+    const char *path = epochs_path(context, a->file);
     int status = choose(&list, a, context, err);
     if (status == 0)
         status = epochs_read(&known, &before, path, arena, err);
     if (status == 0)
         status = format_new(&added, &count, &list, &known, arena, err);
     if (status == 0 && count && !a->dry_run)
-        status = write_epochs(path, before, added, err);
+        status = epochs_add(path, before, added, err);
     if (status == 0 && count)
         printf("%s\n%s: %zu %s %s\n", added + 1, path, count, plural(count, "epoch", "epochs"),
                a->dry_run ? "would be added" : "added; commit the file so that it is reviewed");

@@ -56,7 +56,8 @@ int accepting_read(struct epoch_list *out, const struct context *context, const 
                  : read_file(&now, context, head->id, arena, err)))
         return -1;
     const struct epoch_list *from = by_base ? &before : &now;
-    struct epoch_list list = {arena_alloc(arena, (from->count + 1) * sizeof(*list.epochs)), 0};
+    struct epoch_list list = {.epochs =
+                                  arena_alloc(arena, (from->count + 1) * sizeof(*list.epochs))};
     for (size_t i = 0; i < from->count; i++) {
         const struct epoch *e = &from->epochs[i];
         if (by_base ? names_one(e, &commits) : !epoch_known(&before, e))

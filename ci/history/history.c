@@ -41,12 +41,20 @@ static double *values_of(const struct stored_points *stored, bool against_model,
 struct shift {
     int64_t run;
     double value;
+    struct history_commit at;
 };
 
 struct shifts {
     struct shift *items;
     size_t count;
 };
+
+static struct history_commit commit_of(const struct stored_point *point)
+{
+    struct history_commit out = {.time_s = point->time_s};
+    memcpy(out.id, point->commit, sizeof(out.id));
+    return out;
+}
 
 static int by_run(const void *left, const void *right)
 {
@@ -68,7 +76,8 @@ static int add_control(struct shifts *all, struct store *store, const struct ser
         double level = robust_median(work, stored.count);
         all->items = xrealloc(all->items, all->count + stored.count, sizeof(*all->items));
         for (size_t i = 0; i < stored.count; i++)
-            all->items[all->count++] = (struct shift){stored.points[i].run_id, values[i] - level};
+            all->items[all->count++] = (struct shift){stored.points[i].run_id, values[i] - level,
+                                                      commit_of(&stored.points[i])};
     }
     arena_free(&arena);
     return status;
@@ -79,6 +88,7 @@ static void settle(struct common_mode *out, struct shifts *all, struct arena *ar
     double *work = xcalloc(all->count, sizeof(*work));
     out->runs = arena_alloc(arena, all->count * sizeof(*out->runs));
     out->shifts = arena_alloc(arena, all->count * sizeof(*out->shifts));
+    out->commits = arena_alloc(arena, all->count * sizeof(*out->commits));
     if (all->count)
         qsort(all->items, all->count, sizeof(*all->items), by_run);
     for (size_t first = 0, end; first < all->count; first = end) {
@@ -87,6 +97,7 @@ static void settle(struct common_mode *out, struct shifts *all, struct arena *ar
         if (end - first < CONTROLS_FEWEST)
             continue;
         out->runs[out->count] = all->items[first].run;
+        out->commits[out->count] = all->items[first].at;
         out->shifts[out->count++] = robust_median(work, end - first);
     }
     free(work);
@@ -135,13 +146,6 @@ static bool take_off(double *values, const struct stored_points *stored,
 }
 
 // ---- breaks ----
-
-static struct history_commit commit_of(const struct stored_point *point)
-{
-    struct history_commit out = {.time_s = point->time_s};
-    memcpy(out.id, point->commit, sizeof(out.id));
-    return out;
-}
 
 static void add_break(struct series_history *out, size_t index, const char *what, bool model,
                       struct arena *keep)

@@ -23,7 +23,8 @@ struct common_mode {
     const char *device_uuid;
     size_t controls; // used; with fewer than CONTROLS_FEWEST in a run nothing is taken off
     int64_t *runs;   // ascending
-    double *shifts;  // median over the controls of log(value / the control's own median)
+    struct history_commit *commits; // of the runs
+    double *shifts; // median over the controls of log(value / the control's own median)
     size_t count;
 };
 // At most 8 of the device's control series are read, the newest `limit` points (0: all). In the

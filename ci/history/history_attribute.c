@@ -83,8 +83,10 @@ static void attribute_commit(struct series_history *all, size_t count, const siz
     for (size_t i = 0; i < place_count; i++) {
         struct history_change *c = &all[places[i].series].changes[places[i].index];
         enum attribution found = output[places[i].series].attribution;
-        if (c->attribution != ATTRIBUTION_BREAK && found != ATTRIBUTION_NONE &&
-            found != ATTRIBUTION_KERNEL)
+        if (found == ATTRIBUTION_NONE || found == ATTRIBUTION_KERNEL)
+            continue;
+        c->shared = true;
+        if (c->attribution != ATTRIBUTION_BREAK)
             c->attribution = found;
     }
     free(input);

@@ -76,6 +76,18 @@ static void alone(struct linked_change *c, const struct link *l)
     c->size = interval_about(l->log_ratio, reach * hypot(l->error, levels_prior.sd));
 }
 
+// The same two codes were compared once more, with an answer: that is what counts. The links come
+// by their heads, so the other is near.
+static bool measured_again(const struct link *links, size_t count, size_t i)
+{
+    bool again = false;
+    for (size_t k = i + 1; k < count && strcmp(links[k].head.id, links[i].head.id) == 0; k++)
+        again |= links[k].back == 1 && links[k].kind != VERDICT_UNDECIDED &&
+                 strcmp(links[k].base_code, links[i].base_code) == 0 &&
+                 strcmp(links[k].head_code, links[i].head_code) == 0;
+    return again;
+}
+
 static void take_changes(struct linked_history *out, const struct levels *levels,
                          const struct node *nodes, const struct link *links, size_t count)
 {
@@ -84,11 +96,13 @@ static void take_changes(struct linked_history *out, const struct levels *levels
         const struct link *l = &links[i];
         struct linked_change *c = &out->changes[out->change_count];
         double size, error;
-        if (l->back != 1 || (l->kind != VERDICT_SLOWER && l->kind != VERDICT_FASTER))
+        if (l->back != 1 || (l->kind != VERDICT_SLOWER && l->kind != VERDICT_FASTER) ||
+            measured_again(links, count, i))
             continue;
         *c = (struct linked_change){.at = place(&l->head),
                                     .base = place(&l->base),
                                     .evidence = l->log_evidence,
+                                    .run = l->uid,
                                     .misfit = !out->trouble && levels->fit[i] != LINK_FITS};
         out->change_count++;
         if (out->trouble) {
@@ -154,4 +168,14 @@ int history_links(struct linked_history *out, struct store *store, const struct 
     *out = found;
     levels_free(levels);
     return 0;
+}
+
+bool history_is_linked(const struct linked_history *linked, const struct history_change *change)
+{
+    for (size_t i = 0; i < linked->change_count; i++) {
+        const char *commit = linked->changes[i].at.id;
+        if (strcmp(commit, change->at.id) == 0 || (change->held && strstr(change->held, commit)))
+            return true;
+    }
+    return false;
 }

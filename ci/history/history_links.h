@@ -14,6 +14,7 @@ struct linked_change {
     struct history_commit at, base; // the commit with the new code, and the one it was held against
     struct interval size;           // log ratio by all links, with its 95 % interval
     double evidence;                // of the link itself, nats
+    const char *run;                // uid of the run that measured it
     bool misfit;                    // the link does not fit the others: it should be measured again
 };
 struct linked_level { // of a code, where it came first
@@ -34,5 +35,8 @@ struct linked_history {
 // In the arena. A series without links has nothing.
 int history_links(struct linked_history *out, struct store *store, const struct series *series,
                   struct arena *arena, struct error *err);
+
+// A change point that was found side by side too, and is said there.
+bool history_is_linked(const struct linked_history *linked, const struct history_change *change);
 
 #endif

@@ -62,17 +62,6 @@ static void table_linked(const struct linked_change *c)
            c->misfit ? "  does not fit its loops: measure it again" : "");
 }
 
-// Found side by side too, and said there.
-static bool is_linked(const struct series_history *s, const struct history_change *c)
-{
-    for (size_t i = 0; i < s->linked.change_count; i++) {
-        const char *commit = s->linked.changes[i].at.id;
-        if (strcmp(commit, c->at.id) == 0 || (c->held && strstr(c->held, commit)))
-            return true;
-    }
-    return false;
-}
-
 // However many steps it took: each of them may be too small to be one.
 static void table_level(const struct linked_history *linked)
 {
@@ -114,7 +103,7 @@ static void table_series(const struct series_history *s)
     char problem[PROBLEM_TEXT];
     size_t listed = s->linked.change_count;
     for (size_t i = 0; i < s->change_count; i++)
-        listed += !is_linked(s, &s->changes[i]);
+        listed += !history_is_linked(&s->linked, &s->changes[i]);
     problem_format(problem, &s->series->problem);
     char *kernel = safe(s->series->kernel), *device = safe(s->series->device_name);
     printf("%s %s on %s: %zu %s, noise %.2f %%, %s%s: %zu %s%s\n", kernel, problem, device,
@@ -133,7 +122,7 @@ static void table_series(const struct series_history *s)
              b++) {
             table_break(&s->breaks[b]);
         }
-        if (i < s->change_count && !is_linked(s, &s->changes[i]))
+        if (i < s->change_count && !history_is_linked(&s->linked, &s->changes[i]))
             table_change(&s->changes[i]);
     }
     table_level(&s->linked);

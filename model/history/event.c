@@ -108,7 +108,7 @@ static int narrowest_first(const void *left, const void *right)
                         compare_size(a->first, b->first),
                         compare(b->log_evidence, a->log_evidence),
                         compare_size(a->series, b->series),
-                        compare(a->log_ratio, b->log_ratio)};
+                        compare(a->size.value, b->size.value)};
     size_t i = 0;
     while (i + 1 < ARRAY_COUNT(keys) && keys[i] == 0)
         i++;
@@ -118,7 +118,7 @@ static int narrowest_first(const void *left, const void *right)
 static int largest_first(const void *left, const void *right)
 {
     const struct event_change *a = left, *b = right;
-    const int size = compare(fabs(b->log_ratio), fabs(a->log_ratio));
+    const int size = compare(fabs(b->size.value), fabs(a->size.value));
     return size ? size : compare_size(a->series, b->series);
 }
 

@@ -27,11 +27,11 @@ int event_state_parse(enum event_state *out, const char *text); // -1: no such s
 
 // One change of one series. Commits are positions in the history, parents before children.
 struct event_change {
-    size_t series;      // the caller's number
-    size_t device;      // any numbering
-    size_t first, last; // it began with one of these commits, both among them
-    size_t at;          // most likely with this one
-    double log_ratio, lower, upper;
+    size_t series;        // the caller's number
+    size_t device;        // any numbering
+    size_t first, last;   // it began with one of these commits, both among them
+    size_t at;            // most likely with this one
+    struct interval size; // log ratio
     double log_evidence;
     bool paired;    // measured side by side, so that it is of the code
     bool confirmed; // nothing more is needed to believe it
@@ -67,7 +67,7 @@ struct event {
     size_t culprit_count;   // 1: it is known
     bool confirmed;         // one of its changes is
     // ---- given to it ----
-    char name[EVENT_NAME_TEXT]; // by which people call it; the same from one night to the next
+    char name[EVENT_NAME_TEXT]; // by which people call it; the same from one run to the next
     enum event_state state;
     const struct event_commit *commits; // of the culprits, in their order
     const struct event_entry *entries;  // oldest first; the last one's state is the event's

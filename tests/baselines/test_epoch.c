@@ -59,7 +59,7 @@ static void empty_file_has_no_epochs(void **state)
     (void)state;
     struct arena arena = {0};
     struct error err;
-    struct epoch_list list = {NULL, 7};
+    struct epoch_list list = {.count = 7};
     assert_int_equal(parse(&list, &arena, &err, ""), 0);
     assert_int_equal(list.count, 0);
     assert_int_equal(parse(&list, &arena, &err, "\n\n# only this"), 0);
@@ -93,17 +93,53 @@ static void mistakes_are_named_with_their_line(void **state)
         {"series = a * *\nreason = \x1b[31m\n", "epochs.txt:2: a control byte"},
         {"series = a * *\nlevel = 0.1\n\n", "epochs.txt:3: the epoch that ends here has no commit"},
         {"series = a * *\nlevel = 0.1", "epochs.txt:2: the epoch that ends here has no commit"},
+        {"state = fixed\n", "epochs.txt:1: an epoch begins with its series, a decision with its"},
+        {"event = A B\n", "epochs.txt:1: event is a name"},
+        {"event = a1\nstate = new\n", "epochs.txt:2: state is accepted, fixed or dismissed"},
+        {"event = a1\n", "epochs.txt:1: the decision that ends here has no state"},
+        {"event = a1\nlevel = 0.1\n", "epochs.txt:2: the decision that ends here has no state"},
+        {"event = a1\nlevel = 0.1\nstate = fixed\nreason = r\nwho = w\nwhen = 2026-11-21\n",
+         "epochs.txt:6: the decision that ends here has a level"},
     };
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
         struct arena arena = {0};
         struct error err = {0};
-        struct epoch_list list = {NULL, 7};
+        struct epoch_list list = {.count = 7};
         assert_int_equal(parse(&list, &arena, &err, cases[i].text), -1);
         if (strncmp(err.text, cases[i].expected, strlen(cases[i].expected)) != 0)
             fail_msg("case %zu: \"%s\" is not \"%s...\"", i, err.text, cases[i].expected);
         assert_int_equal(list.count, 7);
         arena_free(&arena);
     }
+}
+
+static void decisions_stand_among_epochs_and_parse_back(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    struct error err;
+    struct epoch_list list = {0};
+    const struct epoch_decision decision = {.event = "1f0c62a9b3-environment-2",
+                                            .state = EVENT_DISMISSED,
+                                            .reason = "the fan = broken",
+                                            .who = "A <a@example.org>",
+                                            .when_s = 1700006400};
+    char *block;
+    assert_int_equal(epoch_decision_format(&block, &decision, &arena, &err), 0);
+    const char *epoch = "series = a * *\ncommit = 0123456789\nlevel = 0.1\nreason = r\nwho = w\n"
+                        "when = 2026-11-21\n";
+    const char *text = arena_printf(&arena, "%s\n%s\n%s", epoch, block, epoch);
+    assert_int_equal(parse(&list, &arena, &err, text), 0);
+    assert_int_equal(list.count, 2);
+    assert_int_equal(list.decision_count, 1);
+    assert_string_equal(list.decisions[0].event, decision.event);
+    assert_int_equal(list.decisions[0].state, EVENT_DISMISSED);
+    assert_string_equal(list.decisions[0].reason, decision.reason);
+    assert_int_equal(list.decisions[0].when_s, decision.when_s);
+    struct epoch_decision bad = decision;
+    bad.state = EVENT_WITHDRAWN; // the tool's word, not a person's
+    assert_int_equal(epoch_decision_format(&block, &bad, &arena, &err), -1);
+    arena_free(&arena);
 }
 
 static void epoch_formats_to_what_parses_back(void **state)
@@ -188,7 +224,7 @@ static void last_matching_epoch_is_found(void **state)
     struct epoch epochs[] = {{.series = "* * *", .level = 1},
                              {.series = "tile-01 * *", .level = 2},
                              {.series = "tile-02 * *", .level = 3}};
-    const struct epoch_list list = {epochs, ARRAY_COUNT(epochs)}, none = {NULL, 0};
+    const struct epoch_list list = {.epochs = epochs, .count = ARRAY_COUNT(epochs)}, none = {0};
     struct problem problem;
     struct error err;
     assert_int_equal(problem_parse(&problem, "8x8x8", &err), 0);
@@ -232,7 +268,7 @@ static void mutated_files_never_crash_the_parser(void **state)
     for (int round = 0; round < 20000; round++) {
         struct arena arena = {0};
         struct error err = {0};
-        struct epoch_list list = {NULL, 0};
+        struct epoch_list list = {0};
         size_t length = strlen(good) - draw_bits(&seed) % 8;
         char *text = xcalloc(length, 1);
         memcpy(text, good, length);
@@ -266,6 +302,7 @@ int main(void)
         cmocka_unit_test(file_parses_to_its_epochs),
         cmocka_unit_test(empty_file_has_no_epochs),
         cmocka_unit_test(mistakes_are_named_with_their_line),
+        cmocka_unit_test(decisions_stand_among_epochs_and_parse_back),
         cmocka_unit_test(epoch_formats_to_what_parses_back),
         cmocka_unit_test(what_cannot_be_one_line_is_refused),
         cmocka_unit_test(patterns_match_whole_parts),

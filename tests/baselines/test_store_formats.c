@@ -57,7 +57,8 @@ static void fill(struct store *store)
     gpu.dram_bytes_s = (struct figure){21.5e9 / 3, ORIGIN_CALIBRATED, "measured"};
     assert_ok(store_save_profile(store, &device, &gpu, &err), &err);
     struct epoch epoch = {"tile-* * *", "abcdef0", 0.03, false, "on purpose", "A. Author", 0};
-    assert_ok(store_save_epochs(store, &(struct epoch_list){&epoch, 1}, &err), &err);
+    assert_ok(store_save_epochs(store, &(struct epoch_list){.epochs = &epoch, .count = 1}, &err),
+              &err);
 }
 
 static void expect_same_runs(struct open_store *f)

@@ -53,7 +53,8 @@ static void shards_join_to_the_same_as_one_store(void **state)
     gpu.dram_bytes_s = (struct figure){21.5e9, ORIGIN_CALIBRATED, "measured"};
     assert_ok(store_save_profile(shard, &device, &gpu, &err), &err);
     struct epoch epoch = {"tile-* * *", "abcdef0", 0.03, false, "on purpose", "A. Author", 0};
-    assert_ok(store_save_epochs(shard, &(struct epoch_list){&epoch, 1}, &err), &err);
+    assert_ok(store_save_epochs(shard, &(struct epoch_list){.epochs = &epoch, .count = 1}, &err),
+              &err);
     store_close(shard);
     assert_ok(store_merge(f->store, f->other_path, &added, &err), &err);
     assert_int_equal(added.runs, 4);

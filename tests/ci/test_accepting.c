@@ -32,7 +32,7 @@ static enum verdict_kind accepted_as(struct verdict verdict, enum measurement_st
     struct device device = {.uuid = "host-1"};
     struct run run = {.results = &r, .count = 1, .devices = &device, .device_count = 1};
     struct epoch epochs[] = {*epoch};
-    const struct epoch_list list = {epochs, 1};
+    const struct epoch_list list = {.epochs = epochs, .count = 1};
     const struct policy_gate gate = {.removed_allowed = removed_allowed};
     r.verdict.sentence = "k 8x8x8 slower";
     accepting_apply(&run, &list, &gate);

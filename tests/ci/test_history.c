@@ -325,7 +325,7 @@ static void accepted_step_is_no_creep(void **state)
 {
     (void)state;
     struct epoch epoch = {.series = "kernel * *", .reason = "meant", .who = "A", .level = 0.03};
-    struct epoch_list epochs = {&epoch, 1};
+    struct epoch_list epochs = {.epochs = &epoch, .count = 1};
     text_copy(epoch.commit, sizeof(epoch.commit), step_id);
     struct store *store = scene_store("epoch.db", &(struct scene){.step = 0.03});
     const struct series_history *s = kernel_of(look(store, &epochs));
@@ -342,7 +342,7 @@ static void epoch_of_a_commit_that_was_not_measured_begins_when_it_was_accepted(
 {
     (void)state;
     struct epoch epoch = {.series = "kernel * *", .reason = "meant", .who = "A", .level = 0.03};
-    struct epoch_list epochs = {&epoch, 1};
+    struct epoch_list epochs = {.epochs = &epoch, .count = 1};
     text_copy(epoch.commit, sizeof(epoch.commit), "0123456789abcdef");
     epoch.when_s = 1700000000 + 3600 * STEP - 60;
     struct store *store = scene_store("unmeasured.db", &(struct scene){.step = 0.03});

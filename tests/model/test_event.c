@@ -27,7 +27,7 @@ static struct event_change change(size_t series, size_t first, size_t last, doub
                                  .first = first,
                                  .last = last,
                                  .at = last,
-                                 .log_ratio = size,
+                                 .size = {size, size, size},
                                  .log_evidence = 20,
                                  .cause = ATTRIBUTION_KERNEL};
 }
@@ -129,7 +129,7 @@ static bool same_changes(const struct event *x, const struct event *y)
     for (size_t i = 0; i < x->count; i++) {
         const struct event_change *a = &x->changes[i], *b = &y->changes[i];
         if (a->series != b->series || a->first != b->first || a->last != b->last ||
-            a->log_ratio != b->log_ratio)
+            a->size.value != b->size.value)
             return false;
     }
     return true;

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// plumb events: what changed, gathered by cause, and what became of it. What a person decides is
+// written into the epochs file, where a pull request shows it to a reviewer.
+#include "ci/command.h"
+#include "ci/history/epochs_file.h"
+#include "ci/history/events_print.h"
+#include "ci/settings/store_option.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+enum action { ACTION_LIST, ACTION_SHOW, ACTION_ACCEPT, ACTION_DISMISS, ACTION_FIXED, ACTIONS };
+static const char *const action_names[ACTIONS] = {"list", "show", "accept", "dismiss", "fixed"};
+static const enum event_state decided[ACTIONS] = {[ACTION_ACCEPT] = EVENT_ACCEPTED,
+                                                  [ACTION_DISMISS] = EVENT_DISMISSED,
+                                                  [ACTION_FIXED] = EVENT_FIXED};
+
+struct arguments {
+    struct options options;
+    enum action action;
+    enum event_state state; // of those that are listed; EVENT_STATES: all
+    const char *reason, *who, *file, *format;
+    bool dry_run;
+};
+
+static int take_state(void *arguments, const char *text)
+{
+    return event_state_parse(&((struct arguments *)arguments)->state, text);
+}
+
+static const struct command_option own_options[] = {
+    OPTION_OWN("state", 0, "STATE", "Only events in this state [all]", take_state,
+               "new, confirmed, accepted, fixed, dismissed or withdrawn"),
+    OPTION_TEXT("format", 'f', "FORMAT", "table or json [table]", format),
+    OPTION_TEXT("reason", 'm', "TEXT", "Why it is accepted, dismissed or fixed; needed", reason),
+    OPTION_TEXT("who", 0, "NAME", "Who decides [user.name and user.email of git's configuration]",
+                who),
+    OPTION_TEXT("file", 0, "FILE", "File of epochs [REPO/" EPOCHS_PATH "]", file),
+    OPTION_FLAG("dry-run", 'n', "Only show what would be written", dry_run),
+    {0},
+};
+static const struct arguments usual = {.state = EVENT_STATES, .format = "table"};
+
+static int check(void *arguments, struct error *err)
+{
+    struct arguments *a = arguments;
+    const struct words *words = &a->options.words;
+    const char *word = words->count ? words->items[0] : action_names[ACTION_LIST];
+    while (a->action < ACTIONS && strcmp(action_names[a->action], word) != 0)
+        a->action++;
+    if (a->action == ACTIONS)
+        return error_set(err, "'%.40s': list, show, accept, dismiss or fixed", word);
+    if (a->action == ACTION_LIST && words->count > 1)
+        return error_set(err, "list takes no names; `plumb events show %.40s`", words->items[1]);
+    if (a->action != ACTION_LIST && words->count < 2)
+        return error_set(err, "%s which? `plumb events` lists their names", word);
+    if (a->action > ACTION_SHOW && !a->reason)
+        return error_set(err, "say why: --reason=TEXT");
+    if (strcmp(a->format, "table") != 0 && strcmp(a->format, "json") != 0)
+        return error_set(err, "--format=%.20s: table or json", a->format);
+    return 0;
+}
+
+// ---- deciding ----
+
+// The level of every series that it touches is accepted from its commit on.
+static int format_epochs(char **out, const struct event *e, const struct history_set *set,
+                         const struct epoch_decision *decision, struct arena *arena,
+                         struct error *err)
+{
+    for (size_t i = 0; i < e->count; i++) {
+        char problem[PROBLEM_TEXT], *block;
+        const struct series_entry *s = set->series[e->changes[i].series].series;
+        struct epoch epoch = {.level = e->changes[i].size.value,
+                              .reason = decision->reason,
+                              .who = decision->who,
+                              .when_s = decision->when_s};
+        problem_format(problem, &s->problem);
+        epoch.series = arena_printf(arena, "%s %s %s", s->kernel, problem, s->device_uuid);
+        text_copy(epoch.commit, sizeof(epoch.commit), e->commits[0].id);
+        if (epoch_known(&set->epochs, &epoch))
+            continue;
+        if (epoch_format(&block, &epoch, arena, err))
+            return -1;
+        *out = arena_printf(arena, "%s\n%s", *out, block);
+    }
+    return 0;
+}
+
+static int decide(const struct arguments *a, struct context *context, const struct events *events,
+                  const struct history_set *set, const char *before, struct error *err)
+{
+    struct arena *arena = &context->arena;
+    struct epoch_decision decision = {
+        .state = decided[a->action], .reason = a->reason, .when_s = time(NULL) / 86400 * 86400};
+    const char *path = epochs_path(context, a->file);
+    char *added = arena_strdup(arena, ""), *block;
+    if (epochs_who(&decision.who, a->who, context, err))
+        return -1;
+    for (size_t i = 1; i < a->options.words.count; i++) {
+        const struct event *e = events_named(events, a->options.words.items[i], err);
+        if (!e)
+            return -1;
+        decision.event = e->name;
+        if (epoch_decision_format(&block, &decision, arena, err))
+            return -1;
+        added = arena_printf(arena, "%s\n%s", added, block);
+        if (a->action == ACTION_ACCEPT && format_epochs(&added, e, set, &decision, arena, err))
+            return -1;
+    }
+    if (!a->dry_run && epochs_add(path, before, added, err))
+        return -1;
+    printf("%s\n%s: %s\n", added + 1, path,
+           a->dry_run ? "this would be added" : "added; commit the file so that it is reviewed");
+    return 0;
+}
+
+// ---- all ----
+
+static int show(const struct arguments *a, const struct events *events,
+                const struct history_set *set, struct error *err)
+{
+    for (size_t i = 1; i < a->options.words.count; i++) {
+        const struct event *e = events_named(events, a->options.words.items[i], err);
+        if (!e)
+            return -1;
+        events_print_one(e, set);
+    }
+    return 0;
+}
+
+static int act(const struct arguments *a, struct context *context, const struct events *events,
+               const struct history_set *set, const char *before, struct error *err)
+{
+    const bool table = strcmp(a->format, "table") == 0;
+    if (a->action == ACTION_SHOW)
+        return show(a, events, set, err);
+    if (a->action != ACTION_LIST)
+        return decide(a, context, events, set, before, err);
+    (table ? events_print_table : events_print_json)(events, set, a->state);
+    return 0;
+}
+
+static int run(enum conclusion *out, struct context *context, void *arguments, struct error *err)
+{
+    const struct arguments *a = arguments;
+    struct history_wanted wanted = {0};
+    struct history_set set = {0};
+    struct epoch_list known;
+    struct events events;
+    char *before;
+    (void)out;
+    if (context_open(context, &a->options, err) ||
+        store_option_open_kept(context, &a->options, true, &wanted.keeps, err))
+        return -1;
+    const char *path = epochs_path(context, a->file);
+    const struct events_asked asked = {context->repository, wanted.keeps ? (int64_t)time(NULL) : 0};
+    int status = epochs_read(&known, &before, path, &context->arena, err);
+    if (status == 0)
+        status = history_load(&set, context->store, &wanted, path, err);
+    if (status == 0)
+        status = events_load(&events, &set, context->store, &asked, &context->arena, err);
+    if (status == 0)
+        status = act(a, context, &events, &set, before, err);
+    history_free(&set);
+    return status;
+}
+
+const struct command command_events = {
+    .name = "events",
+    .summary = "What changed, by cause, and what became of it",
+    .words = "[list | show EVENT... | accept EVENT... | dismiss EVENT... | fixed EVENT...]",
+    .words_most = WORDS_ANY,
+    .shared = SHARED_STORE,
+    .options = own_options,
+    .defaults = &usual,
+    .check = check,
+    .size = sizeof(struct arguments),
+    .run = run,
+    .doc =
+        "Lists what changed in the histories of the store, gathered by cause.\v"
+        "An event is one cause of change: the commits it may have begun with and all series that "
+        "it touches. Changes of the code that may have begun with the same commit are one event, "
+        "and so is a shift of a whole device. EVENT is its name, or the beginning of its name or "
+        "of a culprit's commit id.\n\n"
+        "States: new (found, the evidence over the whole history does not suffice yet), confirmed "
+        "(it does: at most 1 % of what is ever confirmed by links is false on average), fixed "
+        "(later changes undo it), withdrawn (it was reported, and is found no more), accepted and "
+        "dismissed (a person says so). What was reported stays, with the date of each state.\n\n"
+        "accept, dismiss and fixed write into the file of epochs, to be committed and reviewed; "
+        "accept makes the level of every series that is touched the new baseline.",
+};

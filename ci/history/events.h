@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The events of a store: what its histories found, gathered by cause (model/history/event.h), with
+// names, commits and states.
+//
+// What counts as a change: a link of neighbouring codes that is slower or faster; a change point of
+// a series without links; a shift of a device's controls, which is one of all of its series. A
+// change point of a series with links is of the machine, whatever it looks like, and counts when
+// most series of the device share it.
+//
+// An event that was reported is kept in the store and keeps its name. When it is found no more it
+// is withdrawn, with the day and the reason. People accept and dismiss events in the epochs file.
+#ifndef PLUMB_CI_EVENTS_H
+#define PLUMB_CI_EVENTS_H
+
+#include "ci/history/load.h"
+#include "ci/history/timeline.h"
+
+struct events_asked {
+    const struct repository *repository; // NULL: commits that were never measured are no culprits
+    int64_t now_s; // what is found is kept in the store (opened for writing), with this as its
+                   // time; 0: nothing is kept, and no clock is needed
+};
+struct events {
+    struct event_list list;       // event_change.series is an index into set->series
+    struct timeline timeline;     // what its positions are in
+    struct stored_event **stored; // of each event; key 0 when it is not kept
+};
+// `set` has all series of the store, judged by history_load(), and stays where it is as long as the
+// events. All of `out` lives in the arena.
+int events_load(struct events *out, const struct history_set *set, struct store *store,
+                const struct events_asked *asked, struct arena *arena, struct error *err);
+// By its name, or by the beginning of its name or of a culprit's id when only one event fits.
+const struct event *events_named(const struct events *events, const char *name, struct error *err);
+
+// The newest state of events by commit, in words for people: "1 new, 2 confirmed".
+const char *event_sentence(const struct event *event, const struct history_set *set,
+                           struct arena *arena);
+
+#endif

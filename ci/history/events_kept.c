@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Events as they are found now and as they were reported before. Both are the same event when they
+// have a series in common whose ranges of commits meet; then the name stays. The tool's own word of
+// an event is kept in the store, a person's in the epochs file, and that counts.
+#include "ci/history/events_kept.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct remembering {
+    struct events *events;
+    const struct history_set *set;
+    struct store *store;
+    const struct events_asked *asked;
+    struct stored_event *stored;
+    size_t stored_count;
+    bool *found; // of the stored ones
+    struct arena *arena;
+};
+
+// ---- which is which ----
+
+static size_t index_of(const struct history_set *set, int64_t series)
+{
+    size_t i = 0;
+    while (i < set->count && set->series[i].series->key != series)
+        i++;
+    return i;
+}
+
+static bool meets(const struct remembering *r, const struct stored_event_change *s,
+                  const struct event_change *c)
+{
+    const struct timeline *t = &r->events->timeline;
+    const size_t first = timeline_find(t, s->first), last = timeline_find(t, s->last);
+    return r->set->series[c->series].series->key == s->series && last != SIZE_MAX &&
+           (first == SIZE_MAX ? last : first) <= c->last && last >= c->first;
+}
+
+// How many series the two have in common.
+static size_t shared(const struct remembering *r, const struct stored_event *s,
+                     const struct event *e)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < s->change_count; i++) {
+        for (size_t k = 0; k < e->count; k++)
+            count += meets(r, &s->changes[i], &e->changes[k]);
+    }
+    return count;
+}
+
+// Each that was reported becomes the one that has most of it.
+static void recognise(struct remembering *r)
+{
+    struct events *events = r->events;
+    for (size_t i = 0; i < r->stored_count; i++) {
+        size_t best = 0, most = 0;
+        for (size_t k = 0; k < events->list.count; k++) {
+            const struct event *e = &events->list.events[k];
+            const size_t count = events->stored[k] || e->cause != r->stored[i].cause
+                                     ? 0
+                                     : shared(r, &r->stored[i], e);
+            best = count > most ? k : best;
+            most = count > most ? count : most;
+        }
+        r->found[i] = most > 0;
+        if (most > 0)
+            events->stored[best] = &r->stored[i];
+    }
+}
+
+// ---- names ----
+
+static bool name_taken(const struct remembering *r, const char *name)
+{
+    bool taken = false;
+    for (size_t i = 0; i < r->stored_count; i++)
+        taken |= strcmp(r->stored[i].name, name) == 0;
+    for (size_t i = 0; i < r->events->list.count; i++)
+        taken |= strcmp(r->events->list.events[i].name, name) == 0;
+    return taken;
+}
+
+// The commit that it most likely began with; what is no commit's says so.
+static void name_event(struct remembering *r, struct event *e)
+{
+    const char *cause = e->cause == ATTRIBUTION_KERNEL ? "" : attribution_name(e->cause);
+    char name[EVENT_NAME_TEXT];
+    for (int n = 1; n == 1 || name_taken(r, name); n++) {
+        char number[16] = "";
+        if (n > 1)
+            snprintf(number, sizeof(number), "-%d", n);
+        snprintf(name, sizeof(name), "%.10s%s%.12s%s", e->commits[0].id, *cause ? "-" : "", cause,
+                 number);
+    }
+    memcpy(e->name, name, sizeof(name));
+}
+
+// ---- withdrawn ----
+
+static struct event of_stored(const struct remembering *r, const struct stored_event *s)
+{
+    const struct timeline *t = &r->events->timeline;
+    struct event_change *changes = arena_alloc(r->arena, (s->change_count + 1) * sizeof(*changes));
+    struct event e = {.cause = s->cause,
+                      .what = s->what[0] ? s->what : NULL,
+                      .device = SIZE_MAX,
+                      .changes = changes};
+    for (size_t i = 0; i < s->change_count; i++) {
+        const struct stored_event_change *c = &s->changes[i];
+        const size_t series = index_of(r->set, c->series), last = timeline_find(t, c->last);
+        const size_t first = timeline_find(t, c->first);
+        if (series == r->set->count || last == SIZE_MAX)
+            continue;
+        e.last = e.count && e.last < last ? e.last : last;
+        changes[e.count++] = (struct event_change){.series = series,
+                                                   .first = first == SIZE_MAX ? last : first,
+                                                   .last = last,
+                                                   .at = last,
+                                                   .size = {c->log_ratio, NAN, NAN},
+                                                   .log_evidence = c->log_evidence,
+                                                   .cause = s->cause};
+    }
+    e.first = e.last;
+    return e;
+}
+
+static void add_withdrawn(struct remembering *r)
+{
+    struct event_list *list = &r->events->list;
+    size_t room = list->count + r->stored_count + 1;
+    struct event *all = arena_alloc(r->arena, room * sizeof(*all));
+    struct stored_event **stored = arena_alloc(r->arena, room * sizeof(*stored));
+    memcpy(all, list->events, list->count * sizeof(*all));
+    memcpy(stored, r->events->stored, list->count * sizeof(*stored));
+    for (size_t i = 0; i < r->stored_count; i++) {
+        struct event e = of_stored(r, &r->stored[i]);
+        if (r->found[i] || e.count == 0)
+            continue;
+        struct event_commit *commit = arena_alloc(r->arena, sizeof(*commit));
+        size_t *culprit = arena_alloc(r->arena, sizeof(*culprit));
+        const struct commit *c = &r->events->timeline.commits[e.last];
+        *culprit = e.last;
+        *commit =
+            (struct event_commit){.time_s = c->time_s, .summary = c->summary, .author = c->author};
+        text_copy(commit->id, sizeof(commit->id), c->id);
+        e.culprits = culprit;
+        e.commits = commit;
+        e.culprit_count = 1;
+        e.state = EVENT_WITHDRAWN;
+        stored[list->count] = &r->stored[i];
+        all[list->count++] = e;
+    }
+    list->events = all;
+    r->events->stored = stored;
+}
+
+// ---- what became of it ----
+
+// A series is back when later changes, this one with them, leave less than a quarter of it.
+static bool is_undone(const struct event_list *list, const struct event *e,
+                      const struct event_change *c)
+{
+    double left = c->size.value;
+    for (size_t i = 0; i < list->count; i++) {
+        const struct event *other = &list->events[i];
+        for (size_t k = 0; k < other->count; k++) {
+            const struct event_change *o = &other->changes[k];
+            if (other != e && other->state != EVENT_WITHDRAWN && o->series == c->series &&
+                o->first > c->last)
+                left += o->size.value;
+        }
+    }
+    return left <= c->size.value / 4;
+}
+
+static bool is_fixed(const struct event_list *list, const struct event *e)
+{
+    size_t slower = 0, undone = 0;
+    for (size_t i = 0; i < e->count; i++) {
+        slower += e->changes[i].size.value > 0;
+        undone += e->changes[i].size.value > 0 && is_undone(list, e, &e->changes[i]);
+    }
+    return slower > 0 && undone == slower;
+}
+
+static bool was(const struct stored_event *s, enum event_state state)
+{
+    bool found = false;
+    for (size_t i = 0; s && i < s->entry_count; i++)
+        found |= s->entries[i].state == state;
+    return found;
+}
+
+// What the tool says of it now, and why. Once confirmed it stays so.
+static struct event_entry opinion(const struct remembering *r, const struct event *e,
+                                  const struct stored_event *s)
+{
+    struct event_entry entry = {EVENT_NEW, r->asked->now_s, "plumb " PLUMB_VERSION,
+                                "found; the evidence over the whole history does not suffice yet"};
+    if (e->state == EVENT_WITHDRAWN) {
+        entry.state = EVENT_WITHDRAWN;
+        entry.why = "what was measured since, or pruned, does not bear it out";
+    } else if (is_fixed(&r->events->list, e)) {
+        entry.state = EVENT_FIXED;
+        entry.why = "later changes undo it";
+    } else if (e->confirmed || was(s, EVENT_CONFIRMED)) {
+        entry.state = EVENT_CONFIRMED;
+        entry.why = "the evidence suffices over the whole history";
+    }
+    return entry;
+}
+
+static bool dated(const struct event_entry *a, const struct event_entry *b)
+{
+    return a->when_s <= b->when_s;
+}
+
+// The entries so far, the one of today if it says something new, and people's, in order of time.
+static void tell(struct remembering *r, struct event *e, const struct stored_event *s,
+                 const struct event_entry *now)
+{
+    const struct epoch_list *epochs = &r->set->epochs;
+    const size_t known = s ? s->entry_count : 0;
+    struct event_entry *entries =
+        arena_alloc(r->arena, (known + epochs->decision_count + 1) * sizeof(*entries));
+    size_t count = 0;
+    e->state = now->state;
+    for (size_t i = 0; i < known; i++)
+        entries[count++] = s->entries[i];
+    if (known == 0 || s->entries[known - 1].state != now->state)
+        entries[count++] = *now;
+    for (size_t i = 0; i < epochs->decision_count; i++) {
+        const struct epoch_decision *d = &epochs->decisions[i];
+        const struct event_entry entry = {d->state, d->when_s, d->who, d->reason};
+        size_t at = count;
+        if (strcmp(d->event, e->name) != 0)
+            continue;
+        // A decision has a day and no hour: it comes behind what the tool said on that day.
+        while (at > 0 &&
+               !dated(&entries[at - 1], &(struct event_entry){.when_s = d->when_s + 86399}))
+            at--;
+        memmove(entries + at + 1, entries + at, (count - at) * sizeof(*entries));
+        entries[at] = entry;
+        count++;
+        e->state = d->state;
+    }
+    e->entries = entries;
+    e->entry_count = count;
+}
+
+// ---- keeping ----
+
+static int keep(struct remembering *r, const struct event *e, struct stored_event **stored,
+                const struct event_entry *now, struct error *err)
+{
+    const struct timeline *t = &r->events->timeline;
+    struct stored_event *s = *stored;
+    const bool told = s && s->entry_count && s->entries[s->entry_count - 1].state == now->state;
+    struct stored_event fresh = {.cause = e->cause, .what = e->what ? e->what : ""};
+    if (!s) {
+        s = arena_copy(r->arena, &fresh, sizeof(fresh));
+        memcpy(s->name, e->name, sizeof(s->name));
+    }
+    if (e->state != EVENT_WITHDRAWN) {
+        s->changes = arena_alloc(r->arena, e->count * sizeof(*s->changes));
+        s->change_count = e->count;
+    }
+    for (size_t i = 0; e->state != EVENT_WITHDRAWN && i < e->count; i++) {
+        const struct event_change *c = &e->changes[i];
+        s->changes[i] = (struct stored_event_change){r->set->series[c->series].series->key, "", "",
+                                                     c->size.value, c->log_evidence};
+        text_copy(s->changes[i].first, OBJECT_ID_TEXT, t->commits[c->first].id);
+        text_copy(s->changes[i].last, OBJECT_ID_TEXT, t->commits[c->last].id);
+    }
+    if (store_save_event(r->store, s, err) ||
+        (!told && store_add_event_entry(r->store, s->key, now, err)))
+        return -1;
+    *stored = s;
+    return 0;
+}
+
+// A culprit that a search ended with.
+static void narrow(struct event *e, const struct stored_event *s)
+{
+    for (size_t i = 0; s && s->culprit[0] && i < e->culprit_count; i++) {
+        if (strcmp(e->commits[i].id, s->culprit) != 0)
+            continue;
+        e->first = e->last = e->culprits[i];
+        e->culprits += i;
+        e->commits += i;
+        e->culprit_count = 1;
+    }
+}
+
+static int keep_all(struct remembering *r, const struct event_entry *now, struct error *err)
+{
+    struct events *events = r->events;
+    if (store_begin_batch(r->store, err))
+        return -1;
+    for (size_t i = 0; i < events->list.count; i++) {
+        if (keep(r, &events->list.events[i], &events->stored[i], &now[i], err)) {
+            store_cancel_batch(r->store);
+            return -1;
+        }
+    }
+    return store_commit_batch(r->store, err);
+}
+
+static void settle(struct remembering *r)
+{
+    struct events *events = r->events;
+    struct event_entry *now = xcalloc(events->list.count + 1, sizeof(*now));
+    struct error refused;
+    for (size_t i = 0; i < events->list.count; i++) {
+        struct event *e = &events->list.events[i];
+        if (events->stored[i])
+            memcpy(e->name, events->stored[i]->name, sizeof(e->name));
+    }
+    for (size_t i = 0; i < events->list.count; i++) {
+        struct event *e = &events->list.events[i];
+        if (!e->name[0])
+            name_event(r, e);
+        narrow(e, events->stored[i]);
+        now[i] = opinion(r, e, events->stored[i]);
+    }
+    if (r->asked->now_s && keep_all(r, now, &refused))
+        fprintf(stderr, "plumb: %s; events are not kept\n", refused.text);
+    for (size_t i = 0; i < events->list.count; i++)
+        tell(r, &events->list.events[i], events->stored[i], &now[i]);
+    free(now);
+}
+
+int events_remember(struct events *events, const struct history_set *set, struct store *store,
+                    const struct events_asked *asked, struct arena *arena, struct error *err)
+{
+    struct remembering r = {
+        .events = events, .set = set, .store = store, .asked = asked, .arena = arena};
+    if (store_load_events(&r.stored, &r.stored_count, store, arena, err))
+        return -1;
+    events->stored = arena_alloc(arena, (events->list.count + 1) * sizeof(*events->stored));
+    r.found = arena_alloc(arena, (r.stored_count + 1) * sizeof(*r.found));
+    recognise(&r);
+    add_withdrawn(&r);
+    settle(&r);
+    return 0;
+}

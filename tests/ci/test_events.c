@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Events of stored histories: what has one cause is one event, and what was reported stays.
+#include "baselines/link.h"
+#include "ci/history/events.h"
+#include "tests/helpers/helper_files.h"
+#include "tests/helpers/helper_scene.h"
+#include "tests/helpers/helper_store.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static char *folder;
+static struct arena arena;
+static struct error err;
+static struct history_set set;
+static struct events events;
+
+static int set_up(void **state)
+{
+    (void)state;
+    folder = helper_directory();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    helper_discard(folder);
+    free(folder);
+    history_free(&set);
+    arena_free(&arena);
+    return 0;
+}
+
+static struct store *scene_store(const char *name, const struct scene *scene)
+{
+    struct store *store = scratch_store(scratch_path(&arena, folder, name), STORE_WRITE);
+    scene_save(store, scene, 0, COMMITS, 7);
+    return store;
+}
+
+// The events of all series; now_s 0: nothing is kept.
+static void look(struct store *store, int64_t now_s, const char *epochs)
+{
+    const struct history_wanted wanted = {.keeps = now_s != 0};
+    const struct events_asked asked = {.now_s = now_s};
+    history_free(&set);
+    assert_int_equal(history_load(&set, store, &wanted, epochs, &err), 0);
+    assert_int_equal(events_load(&events, &set, store, &asked, &arena, &err), 0);
+}
+
+static const struct event *only(void)
+{
+    assert_int_equal(events.list.count, 1);
+    return &events.list.events[0];
+}
+
+static void look_at(const char *name, const struct scene *scene)
+{
+    struct store *store = scene_store(name, scene);
+    look(store, 0, NULL);
+    store_close(store);
+}
+
+static void a_machine_wide_shift_is_one_event_of_the_environment(void **state)
+{
+    (void)state;
+    look_at("shift.db", &(struct scene){.common = 0.02, .keep_code = true});
+    const struct event *e = only();
+    assert_int_equal(e->cause, ATTRIBUTION_ENVIRONMENT);
+    assert_int_equal(e->count, KERNELS);
+    assert_int_equal(e->state, EVENT_CONFIRMED);
+    assert_true(fabs(event_largest(e)->size.value - 0.02) < 0.004);
+    assert_non_null(strstr(e->what, "its controls moved by +"));
+    assert_non_null(strstr(e->name, "-environment"));
+}
+
+static void it_is_one_without_controls_too(void **state)
+{
+    (void)state;
+    look_at("bare.db", &(struct scene){.common = 0.02, .keep_code = true, .no_controls = true});
+    assert_int_equal(only()->cause, ATTRIBUTION_ENVIRONMENT);
+    assert_int_equal(only()->count, KERNELS);
+}
+
+static void a_new_driver_that_moves_everything_is_named(void **state)
+{
+    (void)state;
+    look_at("driver.db", &(struct scene){.common = 0.02, .keep_code = true, .driver = true});
+    assert_int_equal(only()->cause, ATTRIBUTION_BREAK);
+    assert_string_equal(only()->what, "driver 570.1 -> 580.2");
+    assert_int_equal(only()->count, KERNELS);
+}
+
+static void a_kernels_step_is_its_commits(void **state)
+{
+    (void)state;
+    char id[OBJECT_ID_TEXT];
+    snprintf(id, sizeof(id), "aaaa%036d", STEP);
+    look_at("step.db", &(struct scene){.step = 0.03, .parents = true});
+    assert_int_equal(only()->cause, ATTRIBUTION_KERNEL);
+    assert_int_equal(only()->count, 1);
+    assert_in_range(only()->culprit_count, 1, 3); // as far as absolute times can tell
+    assert_string_equal(only()->commits[0].id, id);
+}
+
+static void a_quiet_history_has_no_event(void **state)
+{
+    (void)state;
+    look_at("quiet.db", &(struct scene){.keep_code = true});
+    assert_int_equal(events.list.count, 0);
+}
+
+// ---- links ----
+
+static void save_link(struct store *store, const char *kernel, int number, int commit, double size,
+                      double evidence)
+{
+    struct problem problem = {
+        .m = 64, .n = 64, .k = 64, .in = DTYPE_FP32, .out = DTYPE_FP32, .batch = 1};
+    const struct series series = {kernel, &problem, "GPU-1"};
+    struct link l = {.tool_version = "1",
+                     .made_s = 1700000000 + number,
+                     .back = 1,
+                     .kind = size > 0   ? VERDICT_SLOWER
+                             : size < 0 ? VERDICT_FASTER
+                                        : VERDICT_SAME,
+                     .log_ratio = size,
+                     .error = 0.0005,
+                     .log_evidence = evidence,
+                     .pairs = 64,
+                     .processes = 2};
+    snprintf(l.uid, sizeof(l.uid), "%032x", number);
+    snprintf(l.base_code, sizeof(l.base_code), "%s%036d", "ba5e", commit);
+    snprintf(l.head_code, sizeof(l.head_code), "%s%036d", "ba5e", commit + 1);
+    l.base = l.head = (struct commit){.summary = "", .author = "", .time_s = 1700000000};
+    snprintf(l.base.id, sizeof(l.base.id), "aaaa%036d", commit - 1);
+    snprintf(l.head.id, sizeof(l.head.id), "aaaa%036d", commit);
+    assert_int_equal(store_save_link(store, &series, &l, &err), 0);
+}
+
+static int64_t one_second(int commit)
+{
+    (void)commit;
+    return 1700000000;
+}
+
+static void five_commits_of_one_second_are_five_events(void **state)
+{
+    (void)state;
+    const struct scene scene = {.keep_code = true, .time = one_second, .parents = true};
+    struct store *store = scene_store("second.db", &scene);
+    for (int i = 1; i <= 5; i++) {
+        char kernel[32];
+        snprintf(kernel, sizeof(kernel), "control-%d", i);
+        save_link(store, kernel, i, 10 + i, 0.02, 30);
+    }
+    look(store, 0, NULL);
+    store_close(store);
+    assert_int_equal(events.list.count, 5);
+    for (int i = 0; i < 5; i++) {
+        const struct event *e = &events.list.events[i];
+        char id[OBJECT_ID_TEXT];
+        snprintf(id, sizeof(id), "aaaa%036d", 15 - i);
+        assert_int_equal(e->cause, ATTRIBUTION_KERNEL);
+        assert_int_equal(e->culprit_count, 1);
+        assert_string_equal(e->commits[0].id, id);
+    }
+}
+
+static void one_commit_is_one_event_and_a_later_one_that_undoes_it_fixes_it(void **state)
+{
+    (void)state;
+    struct store *store =
+        scene_store("fixed.db", &(struct scene){.keep_code = true, .parents = true});
+    save_link(store, "control-1", 1, 10, 0.05, 30);
+    save_link(store, "control-2", 2, 10, 0.03, 30);
+    look(store, 0, NULL);
+    assert_int_equal(only()->count, 2);
+    assert_int_equal(only()->state, EVENT_CONFIRMED);
+    save_link(store, "control-1", 3, 20, -0.05, 30);
+    look(store, 0, NULL);
+    assert_int_equal(events.list.events[1].state, EVENT_CONFIRMED); // one of two is not back yet
+    save_link(store, "control-2", 4, 21, -0.03, 30);
+    look(store, 0, NULL);
+    store_close(store);
+    assert_int_equal(events.list.count, 3);
+    assert_int_equal(events.list.events[2].state, EVENT_FIXED);
+}
+
+// A link that the gate calls slower is reported at once, but stands only when its evidence counts
+// among all links ever judged.
+static void little_evidence_makes_a_new_event_and_the_same_once_more_confirms_it(void **state)
+{
+    (void)state;
+    struct store *store =
+        scene_store("new.db", &(struct scene){.keep_code = true, .parents = true});
+    for (int i = 1; i <= 50; i++)
+        save_link(store, "control-2", i, i, 0, -3);
+    save_link(store, "control-1", 60, 10, 0.02, 7);
+    look(store, 1700500000, NULL);
+    assert_int_equal(only()->state, EVENT_NEW);
+    save_link(store, "control-1", 61, 10, 0.02, 7);
+    look(store, 1700600000, NULL);
+    assert_int_equal(only()->state, EVENT_CONFIRMED);
+    assert_int_equal(only()->entry_count, 2);
+    assert_int_equal(only()->entries[0].state, EVENT_NEW);
+    assert_int_equal(only()->entries[0].when_s, 1700500000);
+    store_close(store);
+}
+
+// ---- what was reported ----
+
+static void what_is_found_no_more_is_withdrawn_once_with_day_and_reason(void **state)
+{
+    (void)state;
+    struct store *store =
+        scene_store("withdrawn.db", &(struct scene){.keep_code = true, .parents = true});
+    char name[EVENT_NAME_TEXT];
+    save_link(store, "control-1", 1, 10, 0.02, 30);
+    look(store, 1700500000, NULL);
+    memcpy(name, only()->name, sizeof(name));
+    save_link(store, "control-1", 2, 10, 0, -3); // measured again: the same
+    for (int again = 0; again < 2; again++) {
+        look(store, 1700600000 + 86400 * again, NULL);
+        assert_string_equal(only()->name, name);
+        assert_int_equal(only()->state, EVENT_WITHDRAWN);
+        assert_int_equal(only()->entry_count, 2);
+        assert_int_equal(only()->entries[1].when_s, 1700600000);
+        assert_true(strlen(only()->entries[1].why) > 10);
+    }
+    store_close(store);
+}
+
+static void a_name_stays_when_more_series_and_commits_come(void **state)
+{
+    (void)state;
+    struct store *store =
+        scene_store("name.db", &(struct scene){.keep_code = true, .parents = true});
+    char name[EVENT_NAME_TEXT];
+    save_link(store, "control-1", 1, 10, 0.02, 30);
+    look(store, 1700500000, NULL);
+    memcpy(name, only()->name, sizeof(name));
+    save_link(store, "control-2", 2, 10, 0.04, 30);
+    save_link(store, "control-2", 3, 30, 0.04, 30);
+    look(store, 1700600000, NULL);
+    assert_int_equal(events.list.count, 2);
+    assert_string_equal(events.list.events[1].name, name);
+    assert_int_equal(events.list.events[1].count, 2);
+    assert_ptr_equal(events_named(&events, name, &err), &events.list.events[1]);
+    assert_null(events_named(&events, "no-such", &err));
+    store_close(store);
+}
+
+static void a_persons_word_counts_and_both_are_told(void **state)
+{
+    (void)state;
+    struct store *store =
+        scene_store("decided.db", &(struct scene){.keep_code = true, .parents = true});
+    save_link(store, "control-1", 1, 10, 0.02, 30);
+    look(store, 1700500000, NULL);
+    const char *path = scratch_path(&arena, folder, "epochs.txt");
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(file,
+            "event = %s\nstate = dismissed\nreason = the fan had failed\nwho = A\n"
+            "when = 2026-11-21\n",
+            only()->name);
+    fclose(file);
+    look(store, 1700600000, path);
+    store_close(store);
+    assert_int_equal(only()->state, EVENT_DISMISSED);
+    assert_int_equal(only()->entry_count, 2);
+    assert_string_equal(only()->entries[1].why, "the fan had failed");
+}
+
+static void merged_stores_keep_what_was_reported(void **state)
+{
+    (void)state;
+    struct store *store =
+        scene_store("shard.db", &(struct scene){.keep_code = true, .parents = true});
+    save_link(store, "control-1", 1, 10, 0.02, 30);
+    look(store, 1700500000, NULL);
+    store_close(store);
+    struct store *whole = scratch_store(scratch_path(&arena, folder, "whole.db"), STORE_WRITE);
+    for (int again = 0; again < 2; again++)
+        assert_int_equal(store_merge(whole, scratch_path(&arena, folder, "shard.db"), NULL, &err),
+                         0);
+    look(whole, 1700600000, NULL);
+    store_close(whole);
+    assert_int_equal(only()->entry_count, 1);
+    assert_int_equal(only()->entries[0].when_s, 1700500000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_machine_wide_shift_is_one_event_of_the_environment),
+        cmocka_unit_test(it_is_one_without_controls_too),
+        cmocka_unit_test(a_new_driver_that_moves_everything_is_named),
+        cmocka_unit_test(a_kernels_step_is_its_commits),
+        cmocka_unit_test(a_quiet_history_has_no_event),
+        cmocka_unit_test(five_commits_of_one_second_are_five_events),
+        cmocka_unit_test(one_commit_is_one_event_and_a_later_one_that_undoes_it_fixes_it),
+        cmocka_unit_test(little_evidence_makes_a_new_event_and_the_same_once_more_confirms_it),
+        cmocka_unit_test(what_is_found_no_more_is_withdrawn_once_with_day_and_reason),
+        cmocka_unit_test(a_name_stays_when_more_series_and_commits_come),
+        cmocka_unit_test(a_persons_word_counts_and_both_are_told),
+        cmocka_unit_test(merged_stores_keep_what_was_reported),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
