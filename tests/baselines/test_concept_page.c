@@ -4,16 +4,12 @@
 #include "baselines/store.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_open_store.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define PAGE   TEST_SOURCE "/ci/gate/README.md"
 #define RECORD TEST_SOURCE "/baselines/recorded/h200/fp32-run-3.jsonl"

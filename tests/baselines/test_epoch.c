@@ -4,13 +4,10 @@
 // under.
 #include "baselines/epoch.h"
 #include "tests/helpers/helper_store.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const char good[] = "# accepted changes\n"
                            "\n"
@@ -36,7 +33,6 @@ static int parse(struct epoch_list *out, struct arena *arena, struct error *err,
 
 static void file_parses_to_its_epochs(void **state)
 {
-    (void)state;
     struct arena arena = {0};
     struct error err = {0};
     struct epoch_list list;
@@ -56,7 +52,6 @@ static void file_parses_to_its_epochs(void **state)
 
 static void empty_file_has_no_epochs(void **state)
 {
-    (void)state;
     struct arena arena = {0};
     struct error err;
     struct epoch_list list = {.count = 7};
@@ -69,7 +64,6 @@ static void empty_file_has_no_epochs(void **state)
 
 static void mistakes_are_named_with_their_line(void **state)
 {
-    (void)state;
     static const struct {
         const char *text, *expected;
     } cases[] = {
@@ -144,7 +138,6 @@ static void decisions_stand_among_epochs_and_parse_back(void **state)
 
 static void epoch_formats_to_what_parses_back(void **state)
 {
-    (void)state;
     uint64_t seed = 3;
     for (int round = 0; round < 2000; round++) {
         struct arena arena = {0};
@@ -172,7 +165,6 @@ static void epoch_formats_to_what_parses_back(void **state)
 
 static void what_cannot_be_one_line_is_refused(void **state)
 {
-    (void)state;
     const struct epoch sound = {.series = "a * *", .commit = "abcdef0", .reason = "r", .who = "w"};
     struct epoch cases[] = {sound, sound, sound, sound, sound};
     cases[0].reason = "two\nlines";
@@ -193,7 +185,6 @@ static void what_cannot_be_one_line_is_refused(void **state)
 
 static void patterns_match_whole_parts(void **state)
 {
-    (void)state;
     static const struct {
         const char *series;
         bool matches;
@@ -220,7 +211,6 @@ static void patterns_match_whole_parts(void **state)
 
 static void last_matching_epoch_is_found(void **state)
 {
-    (void)state;
     struct epoch epochs[] = {{.series = "* * *", .level = 1},
                              {.series = "tile-01 * *", .level = 2},
                              {.series = "tile-02 * *", .level = 3}};
@@ -235,7 +225,6 @@ static void last_matching_epoch_is_found(void **state)
 
 static void a_removal_is_a_level_of_its_own(void **state)
 {
-    (void)state;
     static const char text[] = "series = k * *\ncommit = abcdef0\nlevel  = removed\n"
                                "reason = nobody calls it\nwho    = A\nwhen   = 2026-11-21\n";
     struct arena arena = {0};
@@ -262,7 +251,6 @@ static void a_removal_is_a_level_of_its_own(void **state)
 
 static void mutated_files_never_crash_the_parser(void **state)
 {
-    (void)state;
     uint64_t seed = 5;
     size_t accepted = 0;
     for (int round = 0; round < 20000; round++) {

@@ -4,14 +4,11 @@
 #include "baselines/json_read.h"
 #include "model/json.h"
 #include "tests/helpers/helper_store.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 // From an exact-size copy, so that a sanitizer sees any step beyond the end.
 static int parse(const struct node **out, const char *text, size_t length, struct arena *arena,
@@ -26,7 +23,6 @@ static int parse(const struct node **out, const char *text, size_t length, struc
 
 static void values_are_read(void **state)
 {
-    (void)state;
     struct arena arena = {0};
     struct error err = {0};
     const struct node *node;
@@ -53,7 +49,6 @@ static void values_are_read(void **state)
 
 static void what_is_not_json_is_refused(void **state)
 {
-    (void)state;
     static const char *const texts[] = {
         "",
         "{",
@@ -119,7 +114,6 @@ static void what_is_not_json_is_refused(void **state)
 
 static void texts_are_written_so_that_they_read_back(void **state)
 {
-    (void)state;
     static const char *const texts[] = {"", "plain", "\"\\/\b\f\n\r\t\x01\x7f",
                                         "\xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80"};
     for (size_t i = 0; i < ARRAY_COUNT(texts); i++) {
@@ -137,7 +131,6 @@ static void texts_are_written_so_that_they_read_back(void **state)
 
 static void reals_read_back_to_the_same_bits(void **state)
 {
-    (void)state;
     uint64_t seed = 4;
     for (int i = 0; i < 20000; i++) {
         uint64_t bits = draw_bits(&seed);
@@ -155,7 +148,6 @@ static void reals_read_back_to_the_same_bits(void **state)
 
 static void mutated_text_never_crashes_the_reader(void **state)
 {
-    (void)state;
     static const char good[] = "{\"run\":{\"a\":[1,2.5e3,-0.1,null,true],\"b\":\"x\\u00e4\\n\\\"\","
                                "\"c\":{\"d\":{}}},\"e\":\"\xc3\xa4\"}";
     uint64_t seed = 6;

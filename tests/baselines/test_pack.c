@@ -3,14 +3,11 @@
 // Samples packed for the store come back bit by bit, and bytes that are damaged are refused.
 #include "baselines/pack.h"
 #include "tests/helpers/helper_store.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void assert_round_trip(const struct sample *samples, size_t count)
 {
@@ -36,7 +33,6 @@ static void assert_round_trip(const struct sample *samples, size_t count)
 
 static void empty_and_single_round_trip(void **state)
 {
-    (void)state;
     const struct sample one = {.time_ns = 1234.567, .temperature_c = INT16_MIN, .power_mw = -1};
     assert_round_trip(NULL, 0);
     assert_round_trip(&one, 1);
@@ -44,7 +40,6 @@ static void empty_and_single_round_trip(void **state)
 
 static void extremes_round_trip(void **state)
 {
-    (void)state;
     const struct sample samples[] = {
         {0x1p-1074, 0, 0, 0, 0, 0, 0, 0, 0, 0, INT16_MIN, INT32_MIN},
         {0x1.fffffffffffffp+1023, 1e300, UINT32_MAX, UINT32_MAX, UINT16_MAX, UINT16_MAX, ROLE_HEAD,
@@ -60,7 +55,6 @@ static void extremes_round_trip(void **state)
 // Any bits at all in the fields, over many sizes.
 static void random_samples_round_trip(void **state)
 {
-    (void)state;
     uint64_t seed = 7;
     for (int round = 0; round < 300; round++) {
         size_t count = draw_bits(&seed) % 40;
@@ -91,7 +85,6 @@ static void random_samples_round_trip(void **state)
 // The bytes of version 1 as pack.h describes them, written by hand: stores outlive machines.
 static void layout_is_as_documented(void **state)
 {
-    (void)state;
     const struct sample samples[] = {
         {.time_ns = 100.5, .clock_hz = 0, .launches = 4, .pair = 0, .power_mw = -1},
         {.time_ns = 100.25, .clock_hz = 0, .launches = 4, .pair = 1, .power_mw = -1},
@@ -116,7 +109,6 @@ static void layout_is_as_documented(void **state)
 
 static void realistic_samples_are_small(void **state)
 {
-    (void)state;
     struct run run;
     unsigned char *bytes;
     size_t size;
@@ -131,7 +123,6 @@ static void realistic_samples_are_small(void **state)
 
 static void truncated_or_longer_bytes_are_refused(void **state)
 {
-    (void)state;
     struct run run;
     unsigned char *bytes;
     size_t size, count;
@@ -158,7 +149,6 @@ static void truncated_or_longer_bytes_are_refused(void **state)
 // Whatever is accepted has sound fields and packs again; nothing crashes.
 static void mutated_bytes_are_refused_or_sound(void **state)
 {
-    (void)state;
     struct run run;
     unsigned char *bytes;
     size_t size, accepted = 0;

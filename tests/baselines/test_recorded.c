@@ -6,17 +6,13 @@
 #include "model/gate/gate.h"
 #include "model/predict.h"
 #include "reports/report.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define RECORDED TEST_SOURCE "/baselines/recorded/h200/"
 
@@ -67,7 +63,6 @@ static void predict_again(struct run *run)
 
 static void a_plain_run_replays(void **state)
 {
-    (void)state;
     struct run run = {0};
     load(&run, "fp32-run-1.jsonl");
     size_t timed = 0;
@@ -118,14 +113,12 @@ static void judge_again(const char *name, size_t slower, size_t faster)
 
 static void a_kernel_made_slower_is_found_again(void **state)
 {
-    (void)state;
     judge_again("fp32-run-3.jsonl", 10, 0);
     judge_again("fp32-run-5.jsonl", 3, 5);
 }
 
 static void reports_of_a_recorded_run_are_written(void **state)
 {
-    (void)state;
     struct run run = {0};
     struct error err = {""};
     load(&run, "fp32-run-3.jsonl");
@@ -142,13 +135,11 @@ static void reports_of_a_recorded_run_are_written(void **state)
 
 static int set_up(void **state)
 {
-    (void)state;
     return mkdtemp(directory) ? 0 : -1;
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
     char *command = xprintf("rm -rf %s", directory);
     int status = system(command);
     free(command);

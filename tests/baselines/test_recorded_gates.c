@@ -8,16 +8,12 @@
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_gates.h"
 #include "tests/helpers/helper_open_store.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define RECORDED TEST_SOURCE "/baselines/recorded/"
 #define PAGE     RECORDED "gates/README.md"
@@ -111,7 +107,6 @@ static void two_series_gained_by_43d5216_and_none_lost(void **state)
 // the page has the times.
 static void a_gate_takes_seconds(void **state)
 {
-    (void)state;
     for (size_t d = 0; d < ARRAY_COUNT(devices); d++) {
         struct csv csv;
         char *path = xprintf(RECORDED "%s/gates/steps.csv", devices[d]);
@@ -137,7 +132,6 @@ static void a_gate_takes_seconds(void **state)
 // 0.3 % at 10 to 45 us.
 static void a_record_takes_its_librarys_time(void **state)
 {
-    (void)state;
     struct csv csv;
     size_t large = 0, small = 0;
     csv_open(&csv, REPLAY "replay.csv");

@@ -6,15 +6,11 @@
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_gates.h"
 #include "tests/helpers/helper_rates.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define RECORDED TEST_SOURCE "/baselines/recorded/"
 #define H100     RECORDED "h100/study/"
@@ -75,7 +71,6 @@ static void the_record_bounds(const char *devices, unsigned gates)
 
 static void no_gate_of_identical_code_alarmed(void **state)
 {
-    (void)state;
     unsigned open = 0, ignored = 0;
     const unsigned here = quiet(h100, ARRAY_COUNT(h100), &open);
     const unsigned same = quiet(same_rule, ARRAY_COUNT(same_rule), &ignored);
@@ -99,7 +94,6 @@ static void the_record_found(const char *what, unsigned found)
 
 static void half_a_percent_is_found(void **state)
 {
-    (void)state;
     struct gate_cells *cells = cells_of(h100, ARRAY_COUNT(h100));
     unsigned half = 0, small = 0, tensor = 0;
     for (size_t i = 0; i < cells->count; i++) {

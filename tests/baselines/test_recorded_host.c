@@ -5,22 +5,17 @@
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_gates.h"
 #include "tests/helpers/helper_rates.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define HOST TEST_SOURCE "/baselines/recorded/host/"
 
 // Noisier by far, with a margin of its own.
 static void the_host_finds_what_is_far_beyond_its_margin(void **state)
 {
-    (void)state;
     struct gate_cells cells = {0};
     char *readme = helper_read(TEST_SOURCE "/baselines/recorded/README.md", NULL);
     unsigned gates = 0, undecided = 0, changed = 0;

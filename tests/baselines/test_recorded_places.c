@@ -5,16 +5,12 @@
 #include "model/gate/gate.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_gates.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define RECORDED TEST_SOURCE "/baselines/recorded/h200/"
 #define STUDY    RECORDED "study/"
@@ -48,7 +44,6 @@ static void count_asked(struct asked *aa, struct asked *built_again, const char 
 
 static void another_place_decides_most_of_what_one_leaves_open(void **state)
 {
-    (void)state;
     struct asked aa = {0}, built_again = {0};
     char text[80];
     count_asked(&aa, &built_again, THIRD "study-step.csv");
@@ -89,7 +84,6 @@ static void the_clock_stepped(const char *name, unsigned expected, double expect
 
 static void clocks_stepped_and_nothing_but_what_changed_alarmed(void **state)
 {
-    (void)state;
     the_clock_stepped(STUDY "clocks-step.csv", 127, 0.15);
     the_clock_stepped(THIRD "clocks-step.csv", 142, 0.217);
     struct gate_cells cells = {0};
@@ -129,7 +123,6 @@ static double margin_of(const struct csv *blocks, size_t row)
 // moves across 100 us.
 static void a_kernel_about_100_us_is_decided_with_the_wider_margin(void **state)
 {
-    (void)state;
     struct csv blocks, gates;
     unsigned of[2] = {0}, undecided[2] = {0}; // first blocks above 100 us, below
     csv_open(&blocks, STUDY "clocks-step.csv");
@@ -162,7 +155,6 @@ static void a_kernel_about_100_us_is_decided_with_the_wider_margin(void **state)
 // First blocks of the FP8 kernel lie on both sides of 100 us; its size, and its margin, do not.
 static void a_hot_gpu_leaves_nothing_open(void **state)
 {
-    (void)state;
     struct csv blocks;
     double least_us = INFINITY, most_us = 0;
     unsigned above = 0, all = 0;
@@ -194,7 +186,6 @@ static void a_hot_gpu_leaves_nothing_open(void **state)
 
 static void sharing_memory_is_worth_what_the_record_says(void **state)
 {
-    (void)state;
     struct csv csv;
     unsigned blocks[2] = {0}, beyond[2] = {0}; // shared, own
     double squares[2] = {0}, plain = 0;

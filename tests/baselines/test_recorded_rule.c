@@ -8,16 +8,12 @@
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_gates.h"
 #include "tests/helpers/helper_rates.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define RECORDED TEST_SOURCE "/baselines/recorded/h200/"
 #define STUDY    RECORDED "study/"
@@ -66,7 +62,6 @@ static void the_record_bounds(unsigned gates)
 
 static void no_false_alarm_by_either_rule(void **state)
 {
-    (void)state;
     static const char *const before_aa[] = {STUDY "study-step.csv", STUDY "second/study-aa.csv",
                                             STUDY "second/study-varies.csv",
                                             STUDY "second/study-neighbour.csv"};
@@ -88,7 +83,6 @@ static void no_false_alarm_by_either_rule(void **state)
 
 static void what_matters_is_found_by_the_rule_as_it_is_now(void **state)
 {
-    (void)state;
     struct gate_cells *cells = cells_of(now, ARRAY_COUNT(now));
     unsigned half = 0, small = 0, one_percent = 0, judged = 0;
     for (size_t i = 0; i < cells->count; i++) {
@@ -126,7 +120,6 @@ static char *row_of(const struct gate_cell *c)
 
 static void each_row_of_the_table_is_what_was_recorded(void **state)
 {
-    (void)state;
     struct gate_cells *old = cells_of(before, ARRAY_COUNT(before));
     struct gate_cells *new = cells_of(now, ARRAY_COUNT(now));
     unsigned rows = 0;
@@ -174,7 +167,6 @@ static struct left_open left_open(const char *const *files, size_t count, bool a
 
 static void other_processes_decide_a_third_of_what_is_left_open(void **state)
 {
-    (void)state;
     const struct left_open aa = left_open(now, ARRAY_COUNT(now), true);
     const struct left_open changed = left_open(now, ARRAY_COUNT(now), false);
     assert_int_equal(left_open(before, ARRAY_COUNT(before), false).gates, 0);
@@ -193,7 +185,6 @@ static void other_processes_decide_a_third_of_what_is_left_open(void **state)
 // The same kernels counted as often as before: rounds differ.
 static void asking_again_costs_what_is_below_the_margin(void **state)
 {
-    (void)state;
     struct gate_cells *old = cells_of(before, ARRAY_COUNT(before));
     struct gate_cells *new = cells_of(now, ARRAY_COUNT(now));
     double pairs[2][2] = {{0}}, gpu_s[2][2] = {{0}}, gates[2] = {0}; // [must be found][now]

@@ -9,17 +9,13 @@
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_gates.h"
 #include "tests/helpers/helper_rates.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define RECORDED TEST_SOURCE "/baselines/recorded/h200/"
 #define STUDY    RECORDED "study/"
@@ -30,7 +26,6 @@ static char *readme, *record; // the main one, and the one beside the data
 
 static int read_store(void **state)
 {
-    (void)state;
     struct error err = {""};
     static const char *const names[] = {STUDY "study.jsonl", STUDY "second/study.jsonl",
                                         STUDY "third/study.jsonl", STUDY "fourth/study.jsonl"};
@@ -56,7 +51,6 @@ static int read_store(void **state)
 
 static int close_store(void **state)
 {
-    (void)state;
     store_close(store);
     unlink(path);
     free(readme);
@@ -110,7 +104,6 @@ static const char *const devices[] = {
 
 static void no_false_alarm_and_enough_gates_to_say_so(void **state)
 {
-    (void)state;
     struct gate_cells *cells = all_cells(true);
     struct alarm_count stored = {0};
     struct error err;
@@ -145,7 +138,6 @@ static void no_false_alarm_and_enough_gates_to_say_so(void **state)
 // first device nothing was asked again; test_recorded_places.c counts where it was.
 static void identical_code_is_the_same_unless_its_pairs_scatter(void **state)
 {
-    (void)state;
     struct gate_cells *cells = all_cells(true), *first = xcalloc(1, sizeof(*first));
     unsigned tensor = 0, undecided = 0, plain = 0;
     char text[64];
@@ -172,7 +164,6 @@ static void identical_code_is_the_same_unless_its_pairs_scatter(void **state)
 
 static void what_matters_is_found_in_the_right_direction(void **state)
 {
-    (void)state;
     struct gate_cells *cells = all_cells(false);
     unsigned half = 0, small = 0, one_percent = 0, judged = 0;
     for (size_t i = 0; i < cells->count; i++) {
@@ -210,7 +201,6 @@ static void what_matters_is_found_in_the_right_direction(void **state)
 // A drawn load that leaves the mean alone is no change; the memory kernel's does not leave it.
 static void more_spread_is_no_alarm_unless_the_mean_moves(void **state)
 {
-    (void)state;
     struct gate_cells cells = {0};
     gates_of(&cells, "study/second/study-varies");
     unsigned seen = 0;
@@ -234,7 +224,6 @@ static void more_spread_is_no_alarm_unless_the_mean_moves(void **state)
 
 static void binaries_and_places_move_less_than_the_margin(void **state)
 {
-    (void)state;
     struct csv csv;
     struct gate_cells cells = {0};
     double largest_mean[2] = {0}, largest_process = 0; // above and below 100 us
@@ -287,7 +276,6 @@ static unsigned verdicts(const char *part, const char *verdict)
 
 static void gates_of_200_series_ended_as_the_record_says(void **state)
 {
-    (void)state;
     assert_int_equal(verdicts("cost/slower", "slower"), 193);
     assert_int_equal(verdicts("cost/slower", "undecided"), 4);
     assert_int_equal(verdicts("cost/slower", "same"), 3);
@@ -304,7 +292,6 @@ static void gates_of_200_series_ended_as_the_record_says(void **state)
 // The times that other tools' rules are tried on are those that the gates would have seen.
 static void recorded_times_show_the_effects_that_were_put_in(void **state)
 {
-    (void)state;
     struct duets *data = xcalloc(1, sizeof(*data));
     struct error err;
     if (duets_read(data, STUDY "alone/samples-pairs.csv", &err))

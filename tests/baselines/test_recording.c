@@ -5,13 +5,7 @@
 #include "model/base.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_script.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/helpers/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +13,6 @@
 
 static void ladder_records_every_part(void **state)
 {
-    (void)state;
     script_ran("ladder.sh out 300 .", 0);
     // The five single kernels are one process.
     script_said("check: 5 of 5 processes found nothing wrong, 70 products of 10 kernels");
@@ -44,7 +37,6 @@ static void ladder_records_every_part(void **state)
 
 static void ladder_says_what_is_wrong(void **state)
 {
-    (void)state;
     script_put("wrong", "space_bf16_few");
     script_put("differs", "");
     script_put("racy", "bf16-persistent");
@@ -60,7 +52,6 @@ static void ladder_says_what_is_wrong(void **state)
 // One module ends every process that has it; the others are still seen, alone.
 static void ladder_goes_on_after_what_dies(void **state)
 {
-    (void)state;
     script_put("dies", "libtf32_nn.so");
     script_ran("ladder.sh out 300 . check soak seed2 record", 4);
     script_said("check libtf32_nn.so: no context");
@@ -78,7 +69,6 @@ static void ladder_goes_on_after_what_dies(void **state)
 
 static void ladder_keeps_to_its_time(void **state)
 {
-    (void)state;
     script_put("slow", "");
     script_ran("ladder.sh out 14 . seed2 times check", 0);
     script_said("seed2: 1 of 1 problems in");
@@ -92,7 +82,6 @@ static void ladder_keeps_to_its_time(void **state)
 
 static void ladder_says_what_is_missing(void **state)
 {
-    (void)state;
     script_ran("ladder.sh", 4);
     script_said("ladder.sh OUT [SECONDS [FOLDER");
     script_ran("ladder.sh out 60 . nothing", 4);
@@ -117,7 +106,6 @@ static void ladder_says_what_is_missing(void **state)
 // The table of recorded times is the one in kernels/README.md.
 static void table_is_what_the_readme_says(void **state)
 {
-    (void)state;
     static const char *const figures[] = {
         "| dsv3 | bf16 | 39 | 1.115 (0.990) | 1.108 (0.964) |",
         "| dsv3 | tf32 | 39 | 1.114 (1.015) | 1.107 (0.996) |",

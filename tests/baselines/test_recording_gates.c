@@ -5,13 +5,7 @@
 #include "model/base.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_script.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/helpers/test.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +52,6 @@ static int set_up(void **state)
 
 static void each_step_is_run_and_kept(void **state)
 {
-    (void)state;
     script_ran("../gates/record.sh --commits 2 out . build none comment slower unbuildable wrong "
                "gain builds run history site",
                0);
@@ -86,7 +79,6 @@ static void each_step_is_run_and_kept(void **state)
 
 static void gates_that_say_another_thing_are_told(void **state)
 {
-    (void)state;
     script_put("as", "none\n");
     script_ran("../gates/record.sh out . none slower wrong", 1);
     script_said("== none: exit 0 in ");
@@ -96,7 +88,6 @@ static void gates_that_say_another_thing_are_told(void **state)
 
 static void time_is_kept(void **state)
 {
-    (void)state;
     script_put("slow", "gate\n");
     script_ran("../gates/record.sh --seconds 18 out . build none comment history", 1);
     script_said("== build: exit 0 in ");
@@ -108,7 +99,6 @@ static void time_is_kept(void **state)
 
 static void without_what_it_needs_it_says_so(void **state)
 {
-    (void)state;
     script_ran("../gates/record.sh", 4);
     script_said("what prepare.sh makes");
     script_ran("../gates/record.sh out bin", 4);

@@ -4,13 +4,7 @@
 // needs a GPU. One is lent for minutes; every branch has to be right before.
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_script.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/helpers/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +12,6 @@
 
 static void study_plays_the_most_important_first(void **state)
 {
-    (void)state;
     script_ran("study.sh out bin/plumb libs half step:20 cost neighbour", 0);
     const char *half = strstr(script_output, "half: "), *step = strstr(script_output, "step: ");
     assert_true(half && step && half < step);
@@ -41,7 +34,6 @@ static void study_plays_the_most_important_first(void **state)
 
 static void study_keeps_to_its_time(void **state)
 {
-    (void)state;
     script_ran("study.sh --seconds 60 out bin/plumb libs half near", 0);
     script_file_says("asked",
                      "--rounds 11 --seconds 4"); // 48 or less on a busy machine: 55 does not fit
@@ -55,7 +47,6 @@ static void study_keeps_to_its_time(void **state)
 
 static void pairs_that_are_no_gates_are_not_counted_as_such(void **state)
 {
-    (void)state;
     script_ran("study.sh out bin/plumb libs gemmcross", 0);
     script_said("no gates");
     if (strstr(script_output, "A/A"))
@@ -66,7 +57,6 @@ static void pairs_that_are_no_gates_are_not_counted_as_such(void **state)
 // error 0.230 / (0.8 x 8) %; 2 % more are 1.980 in logarithms.
 static void memory_is_compared_block_by_block(void **state)
 {
-    (void)state;
     script_ran("study.sh --short out bin/plumb libs memory", 0);
     script_said("memory.sh: process 0: nothing of latency_0050,64x64x256:fp32,own");
     script_said("| all |  |  | shared | 7 | 0.036 % | +0.349 % | 0.000 % | 9.70 | 7 | 7 |");
@@ -84,7 +74,6 @@ static void memory_is_compared_block_by_block(void **state)
 
 static void study_goes_on_after_a_part_that_fails(void **state)
 {
-    (void)state;
     script_put("broken", "");
     script_ran("study.sh out bin/plumb libs half step", 0);
     script_said("half: exit 4: plumb: no device");
@@ -94,7 +83,6 @@ static void study_goes_on_after_a_part_that_fails(void **state)
 // The table of recorded gates is the one in the README beside them.
 static void study_table_is_what_the_readme_says(void **state)
 {
-    (void)state;
     static const char *const figures[] = {
         "False alarms: 0 of 3054 gates of identical code (0 before confirmation); at most 0.098 %",
         "beside another process: 0 of 3280 gates of identical code (0 before confirmation); at "
@@ -127,7 +115,6 @@ static void study_table_is_what_the_readme_says(void **state)
 
 static void clocks_that_stand_still_are_no_step(void **state)
 {
-    (void)state;
     char text[512] = "kind,base_head_mhz\naa,";
     for (int i = 0; i < 32; i++)
         strcat(text, i % 2 ? "1710 " : "1700 ");

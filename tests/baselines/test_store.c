@@ -3,13 +3,10 @@
 // The store doing its work: runs come back as saved, whoever reads and however often they are
 // saved; test_store_faults.c has what can go wrong.
 #include "tests/helpers/helper_open_store.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void run_loads_back_as_saved(void **state)
 {

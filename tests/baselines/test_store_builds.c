@@ -2,12 +2,9 @@
 //
 // What is known of builds, and which commits have nothing left to measure.
 #include "tests/helpers/helper_open_store.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void make_build(struct build_record *out, struct build_kernel kernels[2],
                        const struct run *run)

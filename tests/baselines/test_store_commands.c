@@ -4,16 +4,13 @@
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
 #include "tests/helpers/helper_store.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct helper_repo repo;
 static struct plumb_outcome outcome;
@@ -26,7 +23,6 @@ static const char *in_repo(const char *name)
 
 static int set_up(void **state)
 {
-    (void)state;
     helper_repo_create(&repo);
     struct store *store = scratch_store(in_repo(".plumb/store.db"), STORE_WRITE);
     for (unsigned i = 0; i < 4; i++) {
@@ -43,7 +39,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     helper_repo_remove(&repo);
     arena_free(&strings);
     return 0;
@@ -55,14 +50,12 @@ static int tear_down(void **state)
 
 static void sound_store_is_said_to_be_so(void **state)
 {
-    (void)state;
     EXPECT(0, "sound, 4 runs, 36 measurements", "store", "check");
     EXPECT(0, "measurements  36", "store", "info");
 }
 
 static void bad_use_ends_with_4_and_one_line(void **state)
 {
-    (void)state;
     EXPECT(4, "no action 'fix'", "store", "fix");
     EXPECT(4, "Usage: plumb store", "store");
     EXPECT(4, "takes no 'x'", "store", "check", "x");
@@ -80,7 +73,6 @@ static void bad_use_ends_with_4_and_one_line(void **state)
 
 static void damaged_store_is_said_to_be_so(void **state)
 {
-    (void)state;
     const char *copy = in_repo("damaged.db");
     EXPECT(0, "added", "store", "--store=damaged.db", "merge", ".plumb/store.db");
     struct stat info;
@@ -98,7 +90,6 @@ static void damaged_store_is_said_to_be_so(void **state)
 
 static void export_import_and_merge_give_the_same_store(void **state)
 {
-    (void)state;
     EXPECT(0, "", "export", "--output=all.json");
     EXPECT(0, "4 runs, 24 results added", "import", "--store=a.db", "all.json");
     EXPECT(0, "0 runs, 0 results added", "import", "--store=a.db", "all.json");
@@ -117,7 +108,6 @@ static void export_import_and_merge_give_the_same_store(void **state)
 
 static void failed_export_leaves_no_file(void **state)
 {
-    (void)state;
     struct stat info;
     EXPECT(4, "has no run 9", "export", "--run=9", "--output=none.json");
     assert_int_equal(stat(in_repo("none.json"), &info), -1);
@@ -126,7 +116,6 @@ static void failed_export_leaves_no_file(void **state)
 
 static void nvbench_file_is_of_the_commit_named(void **state)
 {
-    (void)state;
     helper_write_text(
         in_repo("bench.json"),
         "{\"devices\":[{\"id\":0,\"name\":\"NVIDIA H200\"}],\"benchmarks\":[{\"name\":"
@@ -143,7 +132,6 @@ static void nvbench_file_is_of_the_commit_named(void **state)
 
 static void prune_says_what_goes(void **state)
 {
-    (void)state;
     EXPECT(0, "4 runs", "store", "--store=p.db", "merge", ".plumb/store.db");
     EXPECT(0, "would remove 4 runs, 36 measurements", "store", "--store=p.db", "prune", "--runs",
            "--before=1d", "--dry-run");
@@ -167,7 +155,6 @@ static struct epoch_list load_epochs(void)
 
 static void accept_writes_what_the_gate_found(void **state)
 {
-    (void)state;
     const char *who = "--who=A. Author <author@example.org>";
     EXPECT(4, "say why", "accept", who);
     EXPECT(4, "nothing slower, faster or gone matches", "accept", who, "-m", "r", "none*");
@@ -190,7 +177,6 @@ static void accept_writes_what_the_gate_found(void **state)
 
 static void accept_of_a_level_needs_no_run(void **state)
 {
-    (void)state;
     const char *who = "--who=A. Author";
     EXPECT(4, "--level needs the series", "accept", who, "-m", "r", "--level=+3%");
     EXPECT(4, "--level=much", "accept", who, "-m", "r", "--level=much", "x");
@@ -205,7 +191,6 @@ static void accept_of_a_level_needs_no_run(void **state)
 
 static void broken_epochs_are_not_made_longer(void **state)
 {
-    (void)state;
     helper_write_text(in_repo("broken.txt"), "series = a * *\nlevle = 3\n");
     EXPECT(4, "broken.txt:2: unknown key levle", "accept", "--who=A", "-m", "r", "--level=1%", "x",
            "--file=broken.txt");

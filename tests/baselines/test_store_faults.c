@@ -3,13 +3,12 @@
 // What can go wrong with a sound store: locks, races, full disks, kills, permissions.
 #include "baselines/statement.h"
 #include "tests/helpers/helper_open_store.h"
+#include "tests/helpers/test.h"
 
 #include <fcntl.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
 #include <sqlite3.h>
-#include <stdarg.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -17,8 +16,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static void locked_store_says_so(void **state)
 {

@@ -2,14 +2,11 @@
 //
 // Export and import: what goes out comes back.
 #include "tests/helpers/helper_open_store.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static char *exported(struct store *store, enum import_format format, int64_t run_id, size_t *size)
 {

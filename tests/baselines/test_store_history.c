@@ -2,13 +2,10 @@
 //
 // What is asked of earlier runs: code measured before, the history of a series, its scatter.
 #include "tests/helpers/helper_open_store.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void identical_code_is_found_by_code_regime_and_driver(void **state)
 {

@@ -2,13 +2,10 @@
 //
 // What comes from outside is imported as it says, or refused with its line.
 #include "tests/helpers/helper_open_store.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void smallest_table_imports_as_a_history(void **state)
 {

@@ -4,15 +4,12 @@
 // them, and what cannot be one is refused wherever it comes from.
 #include "baselines/link.h"
 #include "tests/helpers/helper_open_store.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct problem problem;
 

@@ -2,12 +2,9 @@
 //
 // Joining shards of many machines, and making a store smaller.
 #include "tests/helpers/helper_open_store.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void save_runs(struct store *store, unsigned from, unsigned to)
 {

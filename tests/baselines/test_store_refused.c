@@ -2,15 +2,12 @@
 //
 // Files that are no store, or not one as it should be: refused with a reason, never believed.
 #include "tests/helpers/helper_open_store.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static void expect_refused(const char *path, enum store_mode mode, const char *part)
 {

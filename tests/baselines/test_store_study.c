@@ -4,15 +4,12 @@
 // a device's false alarms.
 #include "baselines/store.h"
 #include "tests/helpers/helper_open_store.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct study_result row(enum study_kind kind, const char *kernel, uint32_t gates,
                                uint32_t slower)

@@ -5,14 +5,11 @@
 // refused.
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_open_store.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void run_migration(const char *path, const char *name)
 {

@@ -5,13 +5,7 @@
 #include "ci/gate/accepting.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/helpers/test.h"
 
 #include <git2.h>
 #include <math.h>
@@ -44,7 +38,6 @@ static enum verdict_kind accepted_as(struct verdict verdict, enum measurement_st
 
 static void a_slowdown_is_accepted_up_to_the_epochs_size(void **state)
 {
-    (void)state;
     struct epoch e = {.series = "k * *", .level = 0.03, .reason = "wider tiles", .who = "A"};
     const struct verdict slower = {.kind = VERDICT_SLOWER,
                                    .cause = CAUSE_KERNEL,
@@ -64,7 +57,6 @@ static void a_slowdown_is_accepted_up_to_the_epochs_size(void **state)
 
 static void undecided_is_accepted_when_all_that_it_may_be_is(void **state)
 {
-    (void)state;
     struct epoch e = {.series = "k * *", .level = 0.03, .reason = "r", .who = "A"};
     struct verdict open = {
         .kind = VERDICT_UNDECIDED, .log_ratio = {0.01, -0.01, 0.029}, .margin = 0.003, .pairs = 64};
@@ -77,7 +69,6 @@ static void undecided_is_accepted_when_all_that_it_may_be_is(void **state)
 
 static void a_removal_is_accepted_as_such_and_wrong_results_never(void **state)
 {
-    (void)state;
     const struct verdict broken = {.kind = VERDICT_BROKEN, .cause = CAUSE_KERNEL};
     struct epoch e = {.series = "k * *", .removed = true, .reason = "r", .who = "A"};
     assert_int_equal(accepted_as(broken, MEASURED_MISSING, &e, false), VERDICT_ACCEPTED);
@@ -106,7 +97,6 @@ static void write_policy(const char *more)
 
 static int set_up(void **state)
 {
-    (void)state;
     helper_repo_create(&repo);
     snprintf(policy_path, sizeof(policy_path), "%s/plumb-policy.cfg", repo.directory);
     write_policy("");
@@ -115,7 +105,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     helper_repo_remove(&repo);
     return 0;
 }
@@ -140,7 +129,6 @@ static void commit_epochs(char out[OBJECT_ID_TEXT], const char *parent, int numb
 
 static void an_epoch_that_comes_with_the_change_turns_slower_into_accepted(void **state)
 {
-    (void)state;
     char accepted[OBJECT_ID_TEXT];
     gate(repo.ids[REPO_MERGE], repo.ids[REPO_SLOWER]);
     plumb_said(&outcome, CONCLUDE_REGRESSION, "SLOWER: 1 slower, 1 same");
@@ -176,7 +164,6 @@ static void an_epoch_that_comes_with_the_change_turns_slower_into_accepted(void 
 
 static void a_removal_is_accepted_by_its_epoch(void **state)
 {
-    (void)state;
     char gone[OBJECT_ID_TEXT], accepted[OBJECT_ID_TEXT];
     const char *parent = repo.ids[REPO_MERGE];
     const struct helper_file files[] = {{"kernels/blocked.c", NULL, 0}};
@@ -193,7 +180,6 @@ static void a_removal_is_accepted_by_its_epoch(void **state)
 
 static void an_epochs_file_that_is_none_is_said_before_anything_is_measured(void **state)
 {
-    (void)state;
     char bad[OBJECT_ID_TEXT];
     commit_epochs(bad, repo.ids[REPO_SLOWER], 80, "level = 3\n");
     gate(repo.ids[REPO_MERGE], bad);
@@ -220,7 +206,6 @@ static void write_in(const char *folder, const char *name, const char *text)
 // git's own order and files: the user's, those of XDG, what they include, and a worktree's.
 static void who_accepts_is_whom_git_knows(void **state)
 {
-    (void)state;
     char *home = helper_directory(), *kept_home = getenv("HOME"),
          *kept_xdg = getenv("XDG_CONFIG_HOME");
     char *xdg = xprintf("%s/xdg", home), *git_folder = xprintf("%s/git", xdg);

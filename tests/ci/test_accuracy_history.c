@@ -3,15 +3,12 @@
 // The models' accuracy run by run: its figures, and when they moved.
 #include "ci/history/accuracy_history.h"
 #include "tests/helpers/helper_random.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { RUNS = 80, STEP = 50 };
 
@@ -39,7 +36,6 @@ static void add(struct accuracy_history *accuracy, int size, double wrong, doubl
 
 static void model_that_shifts_moves_its_bias(void **state)
 {
-    (void)state;
     struct accuracy_history accuracy = {0};
     add(&accuracy, 64, 0.05, 0.15, 1);
     add(&accuracy, 128, 0.05, 0.15, 2);
@@ -54,7 +50,6 @@ static void model_that_shifts_moves_its_bias(void **state)
 // Three problems of one run, by hand: errors of 20, 5 and 30 %, and one pair in the wrong order.
 static void figures_of_a_night_are_over_its_problems(void **state)
 {
-    (void)state;
     static const double times[3][2] = {{1000, 1200}, {2000, 1900}, {1500, 1950}};
     struct accuracy_history accuracy = {0};
     for (int i = 0; i < 3; i++) {
@@ -80,7 +75,6 @@ static void figures_of_a_night_are_over_its_problems(void **state)
 // Too fast on one problem, too slow on the other, and then more of both.
 static void model_that_gets_worse_both_ways_moves_its_mape(void **state)
 {
-    (void)state;
     struct accuracy_history accuracy = {0};
     add(&accuracy, 64, 0.05, 0.20, 1);
     add(&accuracy, 128, -0.05, -0.20, 2);

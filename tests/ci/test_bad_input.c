@@ -5,17 +5,13 @@
 #include "baselines/store.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h>
 #include <sqlite3.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct helper_repo repo;
 static struct plumb_outcome outcome;
@@ -44,7 +40,6 @@ static char *policy(const char *name, const char *more)
 
 static int set_up(void **state)
 {
-    (void)state;
     helper_repo_create(&repo);
     outside = helper_directory();
     free(policy("good.cfg", "[device \"host\"]\n\tkind = host\n"));
@@ -53,7 +48,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     helper_repo_remove(&repo);
     helper_discard(outside);
     free(outside);
@@ -69,7 +63,6 @@ static void run_in(const char *directory, const char *a, const char *b, const ch
 
 static void no_repository_is_said(void **state)
 {
-    (void)state;
     run_in(outside, "gate", NULL, NULL, NULL, NULL, NULL);
     plumb_said(&outcome, 4, "repository");
     run_in(outside, "run", NULL, NULL, NULL, NULL, NULL);
@@ -78,7 +71,6 @@ static void no_repository_is_said(void **state)
 
 static void bare_repository_works(void **state)
 {
-    (void)state;
     char *command = xprintf("git -c safe.directory='*' clone -q --bare '%s' '%s/bare.git'",
                             repo.directory, outside);
     char *bare = xprintf("%s/bare.git", outside), *file = in_repo("good.cfg");
@@ -93,7 +85,6 @@ static void bare_repository_works(void **state)
 // gate takes it from the base; what has no base takes it from where HEAD points.
 static void bare_repository_holds_the_policy(void **state)
 {
-    (void)state;
     char *bare = xprintf("%s/holds.git", outside), *hit = in_repo("good.cfg");
     char *command =
         xprintf("git -c safe.directory='*' clone -q --bare '%s' '%s'", repo.directory, bare);
@@ -118,7 +109,6 @@ static void bare_repository_holds_the_policy(void **state)
 
 static void shallow_clone_says_how_to_fetch_the_rest(void **state)
 {
-    (void)state;
     char *command = xprintf("git -c safe.directory='*' clone -q --depth 1 'file://%s' '%s/shallow'",
                             repo.directory, outside);
     char *clone = xprintf("%s/shallow", outside), *file = in_repo("good.cfg");
@@ -132,14 +122,12 @@ static void shallow_clone_says_how_to_fetch_the_rest(void **state)
 
 static void unknown_revision_is_named(void **state)
 {
-    (void)state;
     run_in(repo.directory, "gate", "--head", "no-such-branch", NULL, NULL, NULL);
     plumb_said(&outcome, 4, "no-such-branch");
 }
 
 static void policy_with_an_unknown_key_names_its_line(void **state)
 {
-    (void)state;
     char *file = policy("bad.cfg", "[device \"host\"]\n\tkind = host\n\tcolour = blue\n");
     run_in(repo.directory, "gate", "--policy", file, NULL, NULL, NULL);
     plumb_said(&outcome, 4, "bad.cfg:16: unknown key colour");
@@ -148,7 +136,6 @@ static void policy_with_an_unknown_key_names_its_line(void **state)
 
 static void policy_that_is_a_directory_or_missing_is_said(void **state)
 {
-    (void)state;
     run_in(repo.directory, "gate", "--policy", outside, NULL, NULL, NULL);
     plumb_said(&outcome, 4, "not a regular file");
     run_in(repo.directory, "gate", NULL, NULL, NULL, NULL, NULL);
@@ -157,7 +144,6 @@ static void policy_that_is_a_directory_or_missing_is_said(void **state)
 
 static void no_device_is_said(void **state)
 {
-    (void)state;
     char *file = policy("cuda.cfg", "[device \"gpu\"]\n\tkind = cuda\n\tindex = 99\n");
     run_in(repo.directory, "gate", "--policy", file, NULL, NULL, NULL);
     plumb_said(&outcome, 4, "device gpu");
@@ -170,7 +156,6 @@ static void no_device_is_said(void **state)
 
 static void unwritable_store_is_said(void **state)
 {
-    (void)state;
     char *file = in_repo("good.cfg");
     run_in(repo.directory, "gate", "--policy", file, "--store", "/proc/plumb.db", NULL);
     plumb_said(&outcome, 4, "/proc/plumb.db");
@@ -186,7 +171,6 @@ static void unwritable_store_is_said(void **state)
 
 static void full_disk_loses_nothing(void **state)
 {
-    (void)state;
     char *file = in_repo("good.cfg"), *path = xprintf("%s/full.db", outside);
     run_in(repo.directory, "run", "HEAD", "--policy", file, "--store", path);
     plumb_said(&outcome, 0, "OK");
@@ -219,7 +203,6 @@ static void sql(const char *path, const char *text)
 
 static void newer_store_is_refused(void **state)
 {
-    (void)state;
     char *file = in_repo("good.cfg"), *path = xprintf("%s/newer.db", outside);
     run_in(repo.directory, "run", "HEAD", "--policy", file, "--store", path);
     plumb_said(&outcome, 0, "OK");
@@ -233,7 +216,6 @@ static void newer_store_is_refused(void **state)
 
 static void store_locked_by_another_process_is_waited_for_then_said(void **state)
 {
-    (void)state;
     char *file = in_repo("good.cfg"), *path = xprintf("%s/locked.db", outside);
     const char *argv[] = {"run", "HEAD~1", "--policy", file, "--store", path, NULL};
     run_in(repo.directory, "run", "HEAD", "--policy", file, "--store", path);
@@ -254,7 +236,6 @@ static void store_locked_by_another_process_is_waited_for_then_said(void **state
 // the build is kept.
 static void commit_that_does_not_build_is_broken_and_says_where(void **state)
 {
-    (void)state;
     char *file = in_repo("good.cfg"), id[OBJECT_ID_TEXT];
     const char *bad = repo.ids[REPO_UNBUILDABLE], *parents[] = {bad};
     const struct helper_file readme = {"README", "the build does not read it\n", 0};
@@ -280,7 +261,6 @@ static void commit_that_does_not_build_is_broken_and_says_where(void **state)
 
 static void another_abi_version_is_a_broken_build(void **state)
 {
-    (void)state;
     static const char source[] =
         "#include \"kernel.h\"\n"
         "const struct plumb_library *plumb_library(void)\n"
@@ -301,7 +281,6 @@ static void another_abi_version_is_a_broken_build(void **state)
 
 static void device_that_disappears_ends_the_run_and_keeps_what_was_measured(void **state)
 {
-    (void)state;
     char id[OBJECT_ID_TEXT], *file = in_repo("good.cfg");
     char *bench = xprintf("%s/fake_bench", outside), *path = xprintf("%s/lost.db", outside);
     char *copy = xprintf("cp '" TEST_BIN "/fake_bench' '%s'", bench);
@@ -330,7 +309,6 @@ static void device_that_disappears_ends_the_run_and_keeps_what_was_measured(void
 
 static void bad_usage_is_refused(void **state)
 {
-    (void)state;
     run_in(repo.directory, "gate", "--bogus", NULL, NULL, NULL, NULL);
     assert_int_equal(outcome.code, 4);
     run_in(repo.directory, "nonsense", NULL, NULL, NULL, NULL, NULL);

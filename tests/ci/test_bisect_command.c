@@ -6,14 +6,10 @@
 #include "runner/repository.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 static struct helper_repo repo;
 static struct plumb_outcome outcome;
@@ -21,7 +17,6 @@ static char policy_path[320];
 
 static int set_up(void **state)
 {
-    (void)state;
     helper_repo_create(&repo);
     snprintf(policy_path, sizeof(policy_path), "%s/plumb-policy.cfg", repo.directory);
     helper_repo_policy(policy_path, "\tproblem = 96x64x128:fp32\n",
@@ -32,7 +27,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     helper_repo_remove(&repo);
     return 0;
 }
@@ -65,7 +59,6 @@ static const char *series = "simple/96x64x128:fp32";
 
 static void culprit_is_found_past_commits_that_cannot_be_measured(void **state)
 {
-    (void)state;
     char line[128];
     bisect(repo.ids[REPO_REVERT], repo.ids[REPO_FASTER], series);
     snprintf(line, sizeof(line), "FOUND: %.10s made simple", repo.ids[REPO_FASTER]);
@@ -75,7 +68,6 @@ static void culprit_is_found_past_commits_that_cannot_be_measured(void **state)
 
 static void bisection_asked_again_measures_nothing(void **state)
 {
-    (void)state;
     size_t before = stored_duets();
     bisect(repo.ids[REPO_REVERT], repo.ids[REPO_FASTER], series);
     plumb_said(&outcome, 0, "FOUND: ");
@@ -86,7 +78,6 @@ static void bisection_asked_again_measures_nothing(void **state)
 // FASTER, then a commit that does not build, then one that builds and is slow as SLOWER.
 static void commit_that_does_not_build_is_neither_blamed_nor_cleared(void **state)
 {
-    (void)state;
     static const char broken[] = "int broken(void)\n{\n    return no_such_name;\n}\n";
     char first[OBJECT_ID_TEXT], second[OBJECT_ID_TEXT], line[160];
     const char *parents[] = {repo.ids[REPO_FASTER], first};
@@ -114,14 +105,12 @@ static void commit_that_does_not_build_is_neither_blamed_nor_cleared(void **stat
 
 static void same_machine_code_has_no_culprit(void **state)
 {
-    (void)state;
     bisect(repo.ids[REPO_MERGE], repo.ids[REPO_FIXED], series);
     plumb_said(&outcome, 2, "NONE: simple");
 }
 
 static void what_cannot_be_searched_is_said(void **state)
 {
-    (void)state;
     bisect(repo.ids[REPO_FASTER], repo.ids[REPO_MERGE], series);
     plumb_said(&outcome, 4, "is --good older than --bad?");
     bisect(repo.ids[REPO_UNBUILDABLE], repo.ids[REPO_FASTER], series);

@@ -4,15 +4,10 @@
 // machine's libraries.
 #include "model/base.h"
 #include "tests/helpers/helper_files.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static char *folder; // holds the bundle, in bundle/
 
@@ -39,7 +34,6 @@ static void ran(const char *script)
 
 static int set_up(void **state)
 {
-    (void)state;
     folder = helper_directory();
     return shell("PLUMB_BUILD_DIR='" TEST_BIN "/..' sh '" TEST_SOURCE
                  "/ci/bundle' \"$PWD/bundle\"");
@@ -47,7 +41,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     helper_discard(folder);
     free(folder);
     return 0;
@@ -55,7 +48,6 @@ static int tear_down(void **state)
 
 static void it_runs_and_finds_what_it_carries(void **state)
 {
-    (void)state;
     ran("bundle/bin/plumb list models");
     ran("ldd bundle/bin/plumb");
     char *text = said();
@@ -70,7 +62,6 @@ static void it_runs_and_finds_what_it_carries(void **state)
 
 static void the_compilers_libraries_do_not_travel(void **state)
 {
-    (void)state;
     ran("ls bundle/lib");
     char *text = said();
     static const char *const machines[] = {"libstdc++", "libgcc_s", "libgomp", "libcuda",
@@ -86,7 +77,6 @@ static void the_compilers_libraries_do_not_travel(void **state)
 // What bench has loaded before a kernel's library is what that gets.
 static void bench_needs_nothing_but_glibc(void **state)
 {
-    (void)state;
     ran("ldd bundle/bin/bench | awk '$2 == \"=>\" {print $1}'");
     char *text = said();
     if (!strstr(text, "libasan")) // a sanitizer brings libraries of its own
@@ -106,7 +96,6 @@ static void bench_needs_nothing_but_glibc(void **state)
 // spoilt, as if each were too old.
 static void kernels_are_loaded_without_any_of_it(void **state)
 {
-    (void)state;
     ran("printf '%s\\n' '#include \"tests/modules/idle.h\"' "
         "'static const struct plumb_kernel k = {.name = \"k\", .supports = idle_supports,' "
         "'.launch = idle_launch}; PLUMB_LIBRARY(\"host\", k)' > k.c && "

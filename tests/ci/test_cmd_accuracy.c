@@ -6,18 +6,14 @@
 #include "ci/settings/bias_file.h"
 #include "ci/settings/rows.h"
 #include "tests/helpers/helper_table.h"
+#include "tests/helpers/test.h"
 
 #include <fcntl.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 extern const struct command command_accuracy;
 
@@ -70,7 +66,6 @@ static int line_numbers(const char *text, const char *name, double out[11])
 
 static void recorded_rows_are_judged_beside_the_baselines(void **state)
 {
-    (void)state;
     char *csv = xprintf("%s/h200_gemm_cold.csv", TEST_DATA), *text;
     const char *const words[] = {"accuracy", "--csv", csv, "--model", "hopper"};
     assert_int_equal(run(words, 5, &text), 0);
@@ -87,7 +82,6 @@ static void recorded_rows_are_judged_beside_the_baselines(void **state)
 
 static void fitted_biases_are_written_read_and_bound_to_their_model(void **state)
 {
-    (void)state;
     char path[] = "/tmp/plumb-test-XXXXXX";
     close(mkstemp(path));
     char *csv = xprintf("%s/h200_gemm_cold.csv", TEST_DATA), *text;
@@ -113,7 +107,6 @@ static void fitted_biases_are_written_read_and_bound_to_their_model(void **state
 
 static void bad_bias_files_are_refused_with_their_line(void **state)
 {
-    (void)state;
     static const char *const bad[] = {
         "kernel,log_factor,band,rows,model\nk,0,0,1,hopper\n",
         "kernel,log_factor,band,rows,model,version\nk,nan,0,1,hopper,1\n",
@@ -136,7 +129,6 @@ static void bad_bias_files_are_refused_with_their_line(void **state)
 
 static void rows_without_measurements_are_an_error(void **state)
 {
-    (void)state;
     char *csv = xprintf("%s/conformance_origami_select.csv", TEST_DATA), *text;
     const char *const words[] = {"accuracy", "--csv", csv};
     assert_int_equal(run(words, 3, &text), 4);
@@ -150,7 +142,6 @@ static void rows_without_measurements_are_an_error(void **state)
 // Mutated rows are read or refused with a line; what is read is in range.
 static void fuzzed_rows_are_read_or_refused_cleanly(void **state)
 {
-    (void)state;
     static const char valid[] = "m,n,k,in_dtype,out_dtype,cta_m,sf_vec_size,l2_hit_rate,batch\n"
                                 "4096,512,7168,bf16,fp32,128,0,0.4,2\n";
     static const char bytes[] = "0123456789-+.eExinfabp,\n\" ";

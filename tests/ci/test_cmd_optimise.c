@@ -3,16 +3,12 @@
 // The commands optimise and estimate, as the program runs them: seed 1's search on a machine from a
 // file, and its parameters from measured times.
 #include "tests/helpers/helper_plumb.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define MACHINE                                                                                    \
     "[machine]\nlaunch = 1680\nload-startup = 100\nload-block = 40\nmath-startup = 20\n"           \
@@ -31,7 +27,6 @@ static void optimised(struct plumb_outcome *out, const char *machine, const char
 
 static void the_best_tiling_is_printed_for_a_machine_from_a_file(void **state)
 {
-    (void)state;
     struct plumb_outcome *out = xcalloc(1, sizeof(*out));
     // Held against simulation and Z3 in test_pipeline_optimise.
     optimised(out, MACHINE "load-warps = 2\n", "512x512x512");
@@ -63,7 +58,6 @@ static void the_best_tiling_is_printed_for_a_machine_from_a_file(void **state)
 
 static void parameters_come_from_measured_times(void **state)
 {
-    (void)state;
     struct plumb_outcome *out = xcalloc(1, sizeof(*out));
     plumb_run(out, "/tmp", (const char *const[]){"estimate", "30:12", "90:32", "60:22", NULL}, 0);
     plumb_said(out, 0, "startup 2 time units, throughput 3 bytes per time unit");

@@ -6,17 +6,13 @@
 #include "ci/settings/rows.h"
 #include "model/result.h"
 #include "tests/helpers/helper_table.h"
+#include "tests/helpers/test.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 extern const struct command command_predict, command_select;
 
@@ -64,7 +60,6 @@ static char *temporary(const char *text)
 // The contract: the same columns, then predicted_us and bound, good to 1e-9.
 static void csv_in_gives_csv_out_with_two_more_columns(void **state)
 {
-    (void)state;
     char *file = temporary(""), *text;
     unlink(file); // a link: the data's own path may hold blanks, which `run` splits at
     assert_int_equal(symlink(TEST_DATA "/conformance_ws_persistent.csv", file), 0);
@@ -92,7 +87,6 @@ static void csv_in_gives_csv_out_with_two_more_columns(void **state)
 
 static void the_l2_knob_is_a_column_and_an_option(void **state)
 {
-    (void)state;
     char *file = temporary("cta_n,cta_m,k,n,m,cluster_n,cluster_m,out_dtype,in_dtype,sf_vec_size,"
                            "sf_dtype,l2_hit_rate,predicted_us\n"
                            "64,128,16384,4096,4096,1,2,fp32,e2m1,16,e8m0,0.4,stale\n");
@@ -108,7 +102,6 @@ static void the_l2_knob_is_a_column_and_an_option(void **state)
 
 static void what_multiplies_is_a_column(void **state)
 {
-    (void)state;
     char *file = temporary("m,n,k,in_dtype,cta_m,cta_n,threads,registers,multiply\n"
                            "4096,4096,4096,tf32,128,128,128,180,2\n"
                            "4096,4096,4096,tf32,128,128,128,180,3\n");
@@ -131,7 +124,6 @@ static void what_multiplies_is_a_column(void **state)
 
 static void a_dual_gemm_is_predicted_from_words_and_from_a_column(void **state)
 {
-    (void)state;
     char *file = temporary("m,n,k,in_dtype,epilogue\n512,4096,7168,bf16,dual-silu\n"
                            "512,4096,7168,bf16,none\n512,4096,7168,bf16,\n");
     char *line = xprintf("predict --csv %s", file), *text, *name;
@@ -161,7 +153,6 @@ static void a_dual_gemm_is_predicted_from_words_and_from_a_column(void **state)
 
 static void an_infeasible_row_says_why_and_has_no_time(void **state)
 {
-    (void)state;
     char *file =
         temporary("m,n,k,in_dtype,cta_m,cta_n\n64,64,64,fp16,64,64\n64,64,64,fp16,4096,64\n");
     char *line = xprintf("predict --model ws-persistent --gpu b200 --csv %s", file), *text;
@@ -175,7 +166,6 @@ static void an_infeasible_row_says_why_and_has_no_time(void **state)
 
 static void bad_input_ends_with_4_and_prints_no_rows(void **state)
 {
-    (void)state;
     static const char *const bad[] = {
         "m,n,k\n1,2,3\n",
         "m,n,k,in_dtype\n0,2,3,fp16\n",
@@ -217,7 +207,6 @@ static void bad_input_ends_with_4_and_prints_no_rows(void **state)
 
 static void explanation_shows_the_seeds_breakdown(void **state)
 {
-    (void)state;
     char *file = temporary("m,n,k,in_dtype,out_dtype,sf_dtype,sf_vec_size,cta_m,cta_n,cluster_m,"
                            "cluster_n,measured_us\n4096,7168,257,fp8,fp8,,0,64,256,2,1,"
                            "35.63520014286041\n"),
@@ -238,7 +227,6 @@ static void explanation_shows_the_seeds_breakdown(void **state)
 
 static void every_model_takes_words_and_writes_json(void **state)
 {
-    (void)state;
     static const char *const names[] = {"sol", "ws-persistent", "ws-pipeline", "origami",
                                         "deepgemm"};
     for (size_t i = 0; i < ARRAY_COUNT(names); i++) {
@@ -255,7 +243,6 @@ static void every_model_takes_words_and_writes_json(void **state)
 // Every problem with every tile and cluster; parts add up to the prediction.
 static void a_sweep_covers_all_combinations_and_its_parts_add_up(void **state)
 {
-    (void)state;
     char *text;
     assert_int_equal(run(&command_predict,
                          "predict --sweep --tile 64x64,128x256x64 --cluster 1x1,2x1 --parts "
@@ -291,7 +278,6 @@ static void a_sweep_covers_all_combinations_and_its_parts_add_up(void **state)
 
 static void select_prints_the_published_choices(void **state)
 {
-    (void)state;
     struct csv t = table_read("conformance_origami_select.csv");
     for (size_t row = 0; row < t.count; row++) {
         char *line = xprintf("select --model origami --gpu rtx4090 %sx%sx%s:FP16",

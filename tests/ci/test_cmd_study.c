@@ -5,13 +5,7 @@
 #include "tests/helpers/helper_loop.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/helpers/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +18,6 @@ static struct plumb_outcome outcome;
 
 static int set_up(void **state)
 {
-    (void)state;
     directory = helper_directory();
     assert_int_equal(helper_loop_build(directory), 0);
     return 0;
@@ -32,7 +25,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     helper_discard(directory);
     free(directory);
     return 0;
@@ -40,7 +32,6 @@ static int tear_down(void **state)
 
 static void study_finds_what_was_put_in_and_nothing_else(void **state)
 {
-    (void)state;
     const char *argv[] = {"study",     "--base",        "base",     "--head", "head",
                           "--problem", "32x32x64:fp32", "--rounds", "2",      "--csv",
                           "gates.csv", "--faster",      NULL};
@@ -68,7 +59,6 @@ static void study_finds_what_was_put_in_and_nothing_else(void **state)
 // Stored, it says so itself, and so does what comes later from the same device.
 static void study_of_directories_is_stored_and_reported(void **state)
 {
-    (void)state;
     const char *argv[] = {"study",     "--base",        "base",     "--head", "head",
                           "--problem", "32x32x64:fp32", "--rounds", "1",      "--store",
                           "s.db",      "--out",         "page",     NULL};
@@ -114,7 +104,6 @@ static void study_of_directories_is_stored_and_reported(void **state)
 // Built as a gate builds them; the kernel that did not change is only compared with itself.
 static void study_of_commits_builds_and_stores(void **state)
 {
-    (void)state;
     struct helper_repo repo;
     helper_repo_create(&repo);
     char *policy = xprintf("%s/plumb-policy.cfg", repo.directory);
@@ -148,7 +137,6 @@ static void study_of_commits_builds_and_stores(void **state)
 // kill -9: the rounds that were played are there, but an interrupted study vouches for nothing.
 static void killed_study_keeps_its_rounds(void **state)
 {
-    (void)state;
     const char *argv[] = {"study",    "--base", "base",    "--problem", "32x32x64:fp32",
                           "--rounds", "1000",   "--store", "killed.db", NULL};
     const char *report[] = {"report", "--store",  "killed.db", "--run",
@@ -172,7 +160,6 @@ static void killed_study_keeps_its_rounds(void **state)
 
 static void study_refuses_what_it_cannot_study(void **state)
 {
-    (void)state;
     const char *none[] = {"study", "--problem", "32x32x64:fp32", NULL};
     plumb_run(&outcome, directory, none, 0);
     assert_int_equal(outcome.code, 4);

@@ -3,16 +3,13 @@
 // The frame around every command: its options reach their members, what is wrong ends with 4 before
 // anything is done, and the tables of all commands are sound.
 #include "ci/command.h"
+#include "tests/helpers/test.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define X(name) extern const struct command command_##name;
 #include "ci/commands.inc"
@@ -105,7 +102,6 @@ static int call_apart(const struct command *command, const char *const *words)
 
 static void options_and_words_reach_their_members(void **state)
 {
-    (void)state;
     const char *const none[] = {NULL};
     assert_int_equal(call(&tried, none), CONCLUDE_UNDECIDED);
     assert_string_equal(seen.text, "usual");
@@ -124,7 +120,6 @@ static void options_and_words_reach_their_members(void **state)
 
 static void what_is_wrong_ends_with_4(void **state)
 {
-    (void)state;
     static const char *const wrong[][4] = {
         {"--count=2"}, {"--count=8"},       {"--count=x"}, {"--run=0"},    {"--own=no"},
         {"a", "b"},    {"-f", "--own=yes"}, {"--none"},    {"--policy=x"}, // shared by others
@@ -137,7 +132,6 @@ static void what_is_wrong_ends_with_4(void **state)
 
 static void every_commands_table_is_sound(void **state)
 {
-    (void)state;
     const char *const help[] = {"--help", NULL};
 #define X(name) &command_##name,
     static const struct command *const commands[] = {

@@ -5,15 +5,11 @@
 // verdict.
 #include "model/base.h"
 #include "tests/helpers/helper_files.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define RECORD TEST_SOURCE "/baselines/recorded/h200/fp32-run-3.jsonl"
 #define HEAD   "a03b37ede9b90413e6f094e1f563995b76bdbe97"
@@ -24,14 +20,12 @@ static char *folder;
 
 static int set_up(void **state)
 {
-    (void)state;
     folder = helper_directory();
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
     helper_discard(folder);
     free(folder);
     return 0;
@@ -56,7 +50,6 @@ static char *comment_on(const char *make, const char *head)
 
 static void a_gate_becomes_a_line_a_kernel(void **state)
 {
-    (void)state;
     char *text = comment_on("cp '" RECORD "' result", HEAD);
     assert_non_null(strstr(text, "plumb: regression: 1 kernel slower"));
     assert_non_null(strstr(text, "the worst of 10 problems"));
@@ -67,7 +60,6 @@ static void a_gate_becomes_a_line_a_kernel(void **state)
 
 static void a_file_that_is_no_result_gives_no_verdict(void **state)
 {
-    (void)state;
     static const char *const makes[] = {"true",
                                         "ln -s '" RECORD "' result",
                                         "mkdir result",
@@ -86,7 +78,6 @@ static void a_file_that_is_no_result_gives_no_verdict(void **state)
 // A result of another commit must not stand under this one.
 static void a_gate_of_another_commit_is_not_believed(void **state)
 {
-    (void)state;
     char *text = comment_on("cp '" RECORD "' result", "0123456789012345678901234567890123456789");
     assert_non_null(strstr(text, "no gate of the commit 0123456789"));
     free(text);
@@ -95,7 +86,6 @@ static void a_gate_of_another_commit_is_not_believed(void **state)
 // Names and sentences that would mention people, close the table or bring markup of their own.
 static void hostile_text_stays_text(void **state)
 {
-    (void)state;
     char *text = comment_on("sed 's/NVIDIA H200/@team <img src=x> | [a](http:b) `/g;"
                             "s/tiled_fp32 \\([0-9]\\)/@all #1 **\\1/g' '" RECORD "' > result",
                             HEAD);

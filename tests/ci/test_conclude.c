@@ -2,13 +2,7 @@
 //
 // What a run says as a whole: what was not judged is counted and does not pass for judged.
 #include "ci/gate/conclude.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/helpers/test.h"
 
 #include <string.h>
 
@@ -44,14 +38,12 @@ static void is(struct scene *s, enum conclusion conclusion, const char *headline
 
 static void no_series_at_all_is_no_pass(void **state)
 {
-    (void)state;
     struct scene s = {0};
     is(&s, CONCLUDE_UNDECIDED, "NOTHING JUDGED: no series");
 }
 
 static void what_changed_and_was_not_measured_is_no_pass(void **state)
 {
-    (void)state;
     struct scene s = {0};
     add(&s, VERDICT_NOT_MEASURED, CAUSE_NONE);
     struct result *same = add(&s, VERDICT_SAME, CAUSE_NONE);
@@ -61,7 +53,6 @@ static void what_changed_and_was_not_measured_is_no_pass(void **state)
 
 static void what_was_not_measured_beside_what_was_is_counted(void **state)
 {
-    (void)state;
     struct scene s = {0};
     add(&s, VERDICT_NOT_MEASURED, CAUSE_NONE);
     add(&s, VERDICT_SAME, CAUSE_NONE);
@@ -70,7 +61,6 @@ static void what_was_not_measured_beside_what_was_is_counted(void **state)
 
 static void broken_on_the_base_too_is_counted_and_not_this_changes_fault(void **state)
 {
-    (void)state;
     struct scene s = {0};
     add(&s, VERDICT_BROKEN, CAUSE_BASE);
     add(&s, VERDICT_SAME, CAUSE_NONE);
@@ -86,7 +76,6 @@ static void broken_on_the_base_too_is_counted_and_not_this_changes_fault(void **
 
 static void a_text_only_change_passes_beside_what_was_broken_before(void **state)
 {
-    (void)state;
     struct scene s = {0};
     for (int i = 0; i < 2; i++) {
         struct result *r = add(&s, i ? VERDICT_SAME : VERDICT_BROKEN, i ? CAUSE_NONE : CAUSE_BASE);
@@ -97,7 +86,6 @@ static void a_text_only_change_passes_beside_what_was_broken_before(void **state
 
 static void what_the_environment_leaves_open_of_unchanged_code_passes(void **state)
 {
-    (void)state;
     struct scene s = {0};
     add(&s, VERDICT_UNDECIDED, CAUSE_ENVIRONMENT);
     add(&s, VERDICT_SLOWER, CAUSE_ENVIRONMENT);
@@ -109,7 +97,6 @@ static void what_the_environment_leaves_open_of_unchanged_code_passes(void **sta
 
 static void what_is_accepted_is_said(void **state)
 {
-    (void)state;
     struct scene s = {0};
     add(&s, VERDICT_SAME, CAUSE_NONE);
     add(&s, VERDICT_ACCEPTED, CAUSE_KERNEL)->verdict.sentence = "slower; accepted in this change";
@@ -118,7 +105,6 @@ static void what_is_accepted_is_said(void **state)
 
 static void devices_that_are_away_are_said(void **state)
 {
-    (void)state;
     struct scene s = {0};
     const struct policy_gate gate = {0};
     add(&s, VERDICT_SAME, CAUSE_NONE);
@@ -131,7 +117,6 @@ static void devices_that_are_away_are_said(void **state)
 // Three kernels, two problems; nobody does the second.
 static void a_problem_that_no_kernel_does_stays_once(void **state)
 {
-    (void)state;
     struct scene s = {0};
     for (int i = 0; i < MOST; i++) {
         struct result *r = add(&s, VERDICT_NOT_MEASURED, CAUSE_NONE);

@@ -5,29 +5,22 @@
 #include "model/base.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct helper_repo repo;
 static struct plumb_outcome outcome;
 
 static int set_up(void **state)
 {
-    (void)state;
     helper_repo_create(&repo);
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
     helper_repo_remove(&repo);
     return 0;
 }
@@ -64,7 +57,6 @@ static void with_policy(const char *what, const char *which, const char *command
 
 static void kernels_and_series_need_no_device(void **state)
 {
-    (void)state;
     with_policy("list", "kernels", DRIVEN("cuTensorMapEncodeTiled"), GPU ALL);
     plumb_said(&outcome, 0, "blocked                      cuda");
     with_policy("list", "series", DRIVEN("cuTensorMapEncodeTiled"), GPU ALL);
@@ -73,7 +65,6 @@ static void kernels_and_series_need_no_device(void **state)
 
 static void what_cannot_be_loaded_is_named(void **state)
 {
-    (void)state;
     with_policy("list", "kernels", DRIVEN("cuNoSuchFunction"), GPU ALL);
     plumb_said(&outcome, 4, "k.so");
     plumb_said(&outcome, 4, "cuNoSuchFunction");
@@ -81,7 +72,6 @@ static void what_cannot_be_loaded_is_named(void **state)
 
 static void measuring_still_needs_the_device(void **state)
 {
-    (void)state;
     with_policy("run", "HEAD", DRIVEN("cuTensorMapEncodeTiled"),
                 "[device \"gpu\"]\n\tkind = cuda\n\tindex = 1023\n" SMALL ALL);
     plumb_said(&outcome, 4, "device gpu: ");
@@ -89,14 +79,12 @@ static void measuring_still_needs_the_device(void **state)
 
 static void twins_are_named_with_both_libraries(void **state)
 {
-    (void)state;
     with_policy("list", "kernels", TWO, HOST ALL);
     plumb_said(&outcome, 4, "one.so and two.so both hold a kernel named blocked");
 }
 
 static void skipped_library_is_neither_listed_nor_loaded(void **state)
 {
-    (void)state;
     static const char spoilt[] = ONE "; echo spoilt > $PLUMB_OUT/two.so";
     with_policy("list", "kernels", spoilt, HOST ALL);
     plumb_said(&outcome, 4, "two.so");
@@ -111,7 +99,6 @@ static void skipped_library_is_neither_listed_nor_loaded(void **state)
 // The same build by another policy, and by none of them is it "measured already".
 static void leaving_a_twin_out_mends_a_commit_that_was_refused(void **state)
 {
-    (void)state;
     with_policy("run", "HEAD", TWO, HOST ALL);
     plumb_said(&outcome, 3, "both hold a kernel named blocked");
     with_policy("run", "HEAD", TWO, HOST ALL);
@@ -122,7 +109,6 @@ static void leaving_a_twin_out_mends_a_commit_that_was_refused(void **state)
 
 static void what_would_not_be_measured_is_said(void **state)
 {
-    (void)state;
     with_policy("list", "series", ONE, HOST "[kernel \"simple\"]\n\tproblems = p\n");
     plumb_said(&outcome, 4, "nothing to measure");
     with_policy("list", "series", ONE "; $CC -o $PLUMB_OUT/b.so kernels/plain.c",

@@ -6,16 +6,12 @@
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct helper_repo repo;
 static struct plumb_outcome outcome;
@@ -23,7 +19,6 @@ static char *policy, *wrapper, *asked;
 
 static int set_up(void **state)
 {
-    (void)state;
     helper_repo_create(&repo);
     policy = xprintf("%s/policy.cfg", repo.directory);
     wrapper = xprintf("%s/bench", repo.directory);
@@ -38,7 +33,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     helper_repo_remove(&repo);
     free(policy);
     free(wrapper);
@@ -119,7 +113,6 @@ static void ask_all(bool built)
 
 static void dry_runs_build_measure_and_calibrate_nothing(void **state)
 {
-    (void)state;
     ask_all(false);
     struct store_counts none = counts();
     assert_int_equal(none.runs + none.builds + none.profiles + none.measurements, 0);
@@ -128,7 +121,6 @@ static void dry_runs_build_measure_and_calibrate_nothing(void **state)
 
 static void dry_runs_after_real_ones_change_nothing(void **state)
 {
-    (void)state;
     const char *argv[] = {"run",       "HEAD~1..HEAD", "--policy",
                           policy,      "--bench",      TEST_BIN "/bench",
                           "--sandbox", "off",          NULL};

@@ -3,14 +3,9 @@
 // Gates whose time runs out, on a clock that only measuring moves: what a pair costs, what a
 // process costs to start, and so how much of each gate fits.
 #include "tests/helpers/helper_played.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 enum { GATES = 100, SERIES = 6 };
 
@@ -67,7 +62,6 @@ static struct tally play_gates(unsigned percent, double seconds)
 // what the slowdown leaves, 0.7 of it.
 static void large_slowdown_is_decided_when_time_runs_out(void **state)
 {
-    (void)state;
     pair_s = 1;
     start_s = 5;
     const struct tally large = play_gates(20, 600), smaller = play_gates(10, 600);

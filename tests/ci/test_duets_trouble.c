@@ -5,13 +5,7 @@
 #include "ci/gate/duets.h"
 #include "ci/settings/progress.h"
 #include "tests/helpers/helper_played.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/helpers/test.h"
 
 #include <string.h>
 

@@ -5,13 +5,9 @@
 #include "baselines/store.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 static struct helper_repo repo;
 static struct plumb_outcome outcome;
@@ -19,7 +15,6 @@ static char policy_path[320], store_path_text[320];
 
 static int set_up(void **state)
 {
-    (void)state;
     helper_repo_create(&repo);
     snprintf(policy_path, sizeof(policy_path), "%s/plumb-policy.cfg", repo.directory);
     snprintf(store_path_text, sizeof(store_path_text), "%s/.plumb/store.db", repo.directory);
@@ -31,7 +26,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     helper_repo_remove(&repo);
     return 0;
 }
@@ -45,7 +39,6 @@ static void gate(enum helper_commit base, enum helper_commit head)
 
 static void gate_gives_each_step_of_a_history_its_verdict(void **state)
 {
-    (void)state;
     static const struct {
         enum helper_commit base, head;
         int code;
@@ -74,7 +67,6 @@ static void gate_gives_each_step_of_a_history_its_verdict(void **state)
 
 static void gate_of_an_identical_pair_stays_green_20_times(void **state)
 {
-    (void)state;
     for (int i = 0; i < 20; i++) {
         gate(REPO_MERGE, REPO_FIXED);
         plumb_said(&outcome, 0, "OK: 4 same");
@@ -83,7 +75,6 @@ static void gate_of_an_identical_pair_stays_green_20_times(void **state)
 
 static void gate_reports_are_there_and_the_checkout_is_untouched(void **state)
 {
-    (void)state;
     static const char *const files[] = {"plumb-report/index.html", "plumb-report/junit.xml",
                                         "plumb-report/summary.md"};
     gate(REPO_MERGE, REPO_SLOWER);
@@ -144,7 +135,6 @@ static void check_store(void)
 
 static void run_of_a_range_survives_kill_9_at_20_instants(void **state)
 {
-    (void)state;
     unsigned random = 20261121;
     for (int i = 0; i < 20; i++) {
         random = random * 1103515245u + 12345u;
@@ -159,7 +149,6 @@ static void run_of_a_range_survives_kill_9_at_20_instants(void **state)
 
 static void run_of_a_measured_range_does_nothing_and_says_so(void **state)
 {
-    (void)state;
     run_all(0);
     plumb_said(&outcome, 0, "nothing to do");
     if (outcome.wall_s > 2)

@@ -5,13 +5,7 @@
 #include "ci/gate/explain.h"
 #include "tests/helpers/helper_bench.h"
 #include "tests/helpers/helper_facts.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/helpers/test.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -5,13 +5,7 @@
 #include "baselines/store.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/helpers/test.h"
 
 #include <git2.h>
 #include <stdio.h>
@@ -62,7 +56,6 @@ static void commit(char id[OBJECT_ID_TEXT], const char *branch, const char *pare
 
 static int set_up(void **state)
 {
-    (void)state;
     git_repository *git = NULL;
     directory = helper_directory();
     bench = xprintf("%s/bench", directory);
@@ -77,7 +70,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     helper_discard(directory);
     free(directory);
     free(bench);
@@ -113,7 +105,6 @@ static const char *const names[] = {"good-1",   "good-2",   "good-3",   "hang-cl
 
 static void all_series_and_the_self_test_share_the_processes(void **state)
 {
-    (void)state;
     char head[OBJECT_ID_TEXT], *calm = beside(".calm");
     helper_write_text(calm, "");
     write_policy("\tself-test = 2\n");
@@ -133,7 +124,6 @@ static void all_series_and_the_self_test_share_the_processes(void **state)
 // A self-test says whether the run's pairs can be believed: without pairs nothing is measured.
 static void gate_that_compares_nothing_measures_nothing(void **state)
 {
-    (void)state;
     write_policy("\tself-test = 2\n");
     gate(base, 0);
     plumb_said(&outcome, 0, "OK: 7 same");
@@ -142,7 +132,6 @@ static void gate_that_compares_nothing_measures_nothing(void **state)
 
 static void killed_gate_goes_on_and_measures_nothing_twice(void **state)
 {
-    (void)state;
     char head[OBJECT_ID_TEXT], *calm = beside(".calm");
     write_policy("\tself-test = 0\n");
     commit(head, "killed", base, names, 3);
@@ -168,7 +157,6 @@ static void killed_gate_goes_on_and_measures_nothing_twice(void **state)
 // found.
 static void undecided_series_names_the_next_step(void **state)
 {
-    (void)state;
     char head[OBJECT_ID_TEXT];
     struct store *stored;
     struct run run;
@@ -197,7 +185,6 @@ static void undecided_series_names_the_next_step(void **state)
 
 static void series_without_time_are_undecided_not_new(void **state)
 {
-    (void)state;
     char head[OBJECT_ID_TEXT];
     static const char *const slow[] = {"good-1", "hang-pairs", "slower-1", NULL};
     write_policy("\tself-test = 0\n\tseconds = 1\n");

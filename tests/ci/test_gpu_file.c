@@ -3,16 +3,12 @@
 // Profiles that are not shipped: written and read back, refused by line, and figures set by option.
 #include "ci/settings/gpu_file.h"
 #include "ci/settings/text_file.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 // Writes `text` into a file of its own; its name is the caller's.
 static char *file_of(const char *text)
@@ -35,7 +31,6 @@ static int read_text(struct gpu_profile *out, const char *text, struct error *er
 
 static void every_shipped_profile_comes_back_from_its_file(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < gpu_count; i++) {
         struct buffer text = {0};
         struct gpu_profile read;
@@ -60,7 +55,6 @@ static void every_shipped_profile_comes_back_from_its_file(void **state)
 
 static void values_carry_units_and_a_base_gives_the_rest(void **state)
 {
-    (void)state;
     struct gpu_profile p;
     struct error err;
     assert_int_equal(read_text(&p,
@@ -80,7 +74,6 @@ static void values_carry_units_and_a_base_gives_the_rest(void **state)
 
 static void what_is_not_understood_is_refused_with_its_line(void **state)
 {
-    (void)state;
     static const struct {
         const char *text, *expected;
     } cases[] = {
@@ -109,7 +102,6 @@ static void what_is_not_understood_is_refused_with_its_line(void **state)
 
 static void figures_are_set_on_the_command_line(void **state)
 {
-    (void)state;
     struct gpu_option option = {
         .name = "h200-sxm", .sets = {"dram_bytes_s=2 TB/s", "sm_count=66"}, .set_count = 2};
     struct gpu_profile p;

@@ -5,14 +5,11 @@
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_scene.h"
 #include "tests/helpers/helper_store.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static char *folder;
 static struct arena arena;
@@ -20,14 +17,12 @@ static struct error err;
 
 static int set_up(void **state)
 {
-    (void)state;
     folder = helper_directory();
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
     helper_discard(folder);
     free(folder);
     arena_free(&arena);
@@ -96,7 +91,6 @@ static const char *step_id = "aaaa000000000000000000000000000000000040";
 
 static void step_of_a_kernel_is_its_own(void **state)
 {
-    (void)state;
     const struct series_history *s = kernel_in("step.db", &(struct scene){.step = 0.03});
     expect_step(s, step_id, 0.03);
     assert_true(s->against_model && s->common_mode && s->creep.moved);
@@ -111,7 +105,6 @@ static void step_of_a_kernel_is_its_own(void **state)
 
 static void what_the_controls_show_is_taken_off(void **state)
 {
-    (void)state;
     const struct scene scene = {.common = 0.05};
     assert_int_equal(kernel_in("common.db", &scene)->change_count, 0);
     const struct scene both = {.common = 0.05, .step = -0.03};
@@ -137,7 +130,6 @@ static struct series_history *with_devices(struct history_set *set, const char *
 
 static void card_that_took_anothers_place_is_a_break(void **state)
 {
-    (void)state;
     struct history_set set;
     const struct scene scene = {.common = 0.02, .step = 0.01, .card = "GPU-2", .driver = true};
     const struct series_history *s = with_devices(&set, "card.db", &scene, "GPU-2");
@@ -161,7 +153,6 @@ static void card_that_took_anothers_place_is_a_break(void **state)
 // A step on the old card a few commits before its end is not the new card's.
 static void what_the_old_card_did_before_is_not_the_new_ones(void **state)
 {
-    (void)state;
     struct history_set set;
     struct store *store = scratch_store(scratch_path(&arena, folder, "late.db"), STORE_WRITE);
     const struct scene late = {.step = 0.05}, swapped = {.step = 0.05, .card = "GPU-2"};
@@ -186,7 +177,6 @@ static void what_the_old_card_did_before_is_not_the_new_ones(void **state)
 // Two cards that take turns, and another model, are series of their own.
 static void cards_that_take_turns_replace_nobody(void **state)
 {
-    (void)state;
     struct history_set set;
     const struct scene turns = {.card = "GPU-2", .turns = true};
     const struct series_history *s = with_devices(&set, "turns.db", &turns, "GPU-2");
@@ -202,7 +192,6 @@ static void cards_that_take_turns_replace_nobody(void **state)
 // Without controls nothing is taken off; but six kernels do not change at one commit by themselves.
 static void a_step_of_all_kernels_is_the_devices(void **state)
 {
-    (void)state;
     const struct scene scene = {.common = 0.05, .no_controls = true};
     const struct series_history *s = kernel_in("all.db", &scene);
     expect_step(s, step_id, 0.05);
@@ -212,7 +201,6 @@ static void a_step_of_all_kernels_is_the_devices(void **state)
 
 static void steps_at_a_new_driver_are_the_drivers(void **state)
 {
-    (void)state;
     const struct series_history *s =
         kernel_in("driver.db", &(struct scene){.step = 0.03, .driver = true});
     expect_step(s, step_id, 0.03);
@@ -224,7 +212,6 @@ static void steps_at_a_new_driver_are_the_drivers(void **state)
 
 static void step_at_a_new_version_of_the_model_is_the_models(void **state)
 {
-    (void)state;
     const struct scene scene = {.remodel = true, .keep_code = true};
     const struct series_history *s = kernel_in("model.db", &scene);
     expect_step(s, step_id, log(1.2 / 1.25));
@@ -235,7 +222,6 @@ static void step_at_a_new_version_of_the_model_is_the_models(void **state)
 
 static void the_same_code_cannot_be_the_cause(void **state)
 {
-    (void)state;
     const struct series_history *s =
         kernel_in("code.db", &(struct scene){.step = 0.03, .keep_code = true});
     assert_int_equal(s->changes[0].attribution, ATTRIBUTION_ENVIRONMENT);
@@ -243,7 +229,6 @@ static void the_same_code_cannot_be_the_cause(void **state)
 
 static void gaps_and_repeated_measurements_hide_no_step(void **state)
 {
-    (void)state;
     const struct scene gaps = {.step = 0.03, .gaps = true};
     const struct series_history *s = kernel_in("gaps.db", &gaps); // 40 % 3 == 1: it is not measured
     assert_int_equal(s->change_count, 1);
@@ -268,7 +253,6 @@ static int64_t clock_that_goes_back(int commit)
 
 static void clocks_that_stand_or_go_back_hide_no_step(void **state)
 {
-    (void)state;
     expect_step(kernel_in("stand.db", &(struct scene){.step = 0.03, .time = no_clock}), step_id,
                 0.03);
     const struct series_history *s =
@@ -280,7 +264,6 @@ static void clocks_that_stand_or_go_back_hide_no_step(void **state)
 // Hours before its parent by the clock, but after it in the history.
 static void history_follows_ancestry_not_clocks(void **state)
 {
-    (void)state;
     const struct series_history *s = kernel_in(
         "parents.db", &(struct scene){.step = 0.03, .time = clock_that_goes_back, .parents = true});
     assert_int_equal(s->stored.count, COMMITS);
@@ -293,7 +276,6 @@ static void history_follows_ancestry_not_clocks(void **state)
 // its parents, which are its past all the same.
 static void the_past_of_a_commit_is_its_ancestors(void **state)
 {
-    (void)state;
     const struct scene scene = {.step = 0.03, .time = clock_that_goes_back, .parents = true};
     struct store *store = scene_store("until.db", &scene);
     const struct series_history *s = kernel_of(look(store, NULL));
@@ -310,7 +292,6 @@ static void the_past_of_a_commit_is_its_ancestors(void **state)
 
 static void rewritten_history_counts_as_measured_again(void **state)
 {
-    (void)state;
     const struct scene scene = {.step = 0.03}, rewritten = {.step = 0.03, .ids = "bbbb"};
     struct store *store = scene_store("rewritten.db", &scene);
     scene_save(store, &rewritten, 30, COMMITS, 9); // the newest half under other ids, same times
@@ -323,7 +304,6 @@ static void rewritten_history_counts_as_measured_again(void **state)
 
 static void accepted_step_is_no_creep(void **state)
 {
-    (void)state;
     struct epoch epoch = {.series = "kernel * *", .reason = "meant", .who = "A", .level = 0.03};
     struct epoch_list epochs = {.epochs = &epoch, .count = 1};
     text_copy(epoch.commit, sizeof(epoch.commit), step_id);
@@ -340,7 +320,6 @@ static void accepted_step_is_no_creep(void **state)
 // Accepted at a commit that no run is of: from that time on.
 static void epoch_of_a_commit_that_was_not_measured_begins_when_it_was_accepted(void **state)
 {
-    (void)state;
     struct epoch epoch = {.series = "kernel * *", .reason = "meant", .who = "A", .level = 0.03};
     struct epoch_list epochs = {.epochs = &epoch, .count = 1};
     text_copy(epoch.commit, sizeof(epoch.commit), "0123456789abcdef");
@@ -356,7 +335,6 @@ static void epoch_of_a_commit_that_was_not_measured_begins_when_it_was_accepted(
 
 static void reading_while_another_writes_gives_whole_runs(void **state)
 {
-    (void)state;
     const struct scene scene = {.step = 0.03};
     struct store *writer = scene_store("shared.db", &scene);
     struct store *reader = scratch_store(scratch_path(&arena, folder, "shared.db"), STORE_READ);

@@ -5,17 +5,12 @@
 #include "tests/helpers/helper_json.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_random.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static char *directory;
 static struct plumb_outcome outcome;
@@ -47,7 +42,6 @@ static void write_step(const char *name, int before, int after)
 
 static int set_up(void **state)
 {
-    (void)state;
     directory = helper_directory();
     write_step("step.csv", 100, 104);
     write_step("fall.csv", 104, 100);
@@ -56,7 +50,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     helper_discard(directory);
     free(directory);
     return 0;
@@ -68,7 +61,6 @@ static int tear_down(void **state)
 
 static void table_names_the_step_and_what_is_missing(void **state)
 {
-    (void)state;
     EXPECT(0, "step.csv, column ms: 80 values (1 missing), noise ", "--csv=step.csv");
     assert_non_null(strstr(outcome.output, ": 1 change\n"));
     assert_non_null(strstr(outcome.output, "     40           40..40 "));
@@ -81,7 +73,6 @@ static void table_names_the_step_and_what_is_missing(void **state)
 
 static void csv_has_the_step_in_numbers(void **state)
 {
-    (void)state;
     double before, after, size, low, high, evidence;
     EXPECT(0,
            "index,earliest,latest,before,after,size,size_low,size_high,evidence,label,confirmed\n"
@@ -99,7 +90,6 @@ static void csv_has_the_step_in_numbers(void **state)
 
 static void json_is_valid_and_says_the_same(void **state)
 {
-    (void)state;
     EXPECT(0, "{\"series\":\"step.csv\",\"column\":\"ms\",\"values\":80,\"missing\":1,",
            "--csv=step.csv", "--format=json");
     assert_true(helper_json_is_valid(outcome.output));
@@ -112,7 +102,6 @@ static void json_is_valid_and_says_the_same(void **state)
 // A step so small and so new that the segmentation waits for more values of it.
 static void the_online_detector_is_asked_too(void **state)
 {
-    (void)state;
     char text[4096] = "ms\n";
     struct random random = {45};
     for (int i = 0; i < 120; i++) {
@@ -161,7 +150,6 @@ static size_t times(const char *what)
 
 static void commits_of_one_second_are_told_apart(void **state)
 {
-    (void)state;
     write_undated();
     plumb_run(&outcome, directory,
               (const char *const[]){"import", "--store=undated.db", "undated.csv", NULL}, 0);
@@ -185,7 +173,6 @@ static void commits_of_one_second_are_told_apart(void **state)
 
 static void files_without_numbers_are_refused(void **state)
 {
-    (void)state;
     write_csv("header.csv", "night,ms\n");
     write_csv("missing.csv", "ms\nNaN\nNA\n");
     write_csv("none.csv", "");

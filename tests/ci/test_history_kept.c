@@ -6,17 +6,15 @@
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_stepped.h"
 #include "tests/helpers/helper_store.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <sqlite3.h>
 
 static char *folder;
@@ -25,14 +23,12 @@ static struct error err;
 
 static int set_up(void **state)
 {
-    (void)state;
     folder = helper_directory();
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
     helper_discard(folder);
     free(folder);
     arena_free(&strings);
@@ -110,7 +106,6 @@ static void accuracy_history_do_not_matter_only_points_do(void **state)
 {
     static const unsigned accuracy[] = {0,   5,   419, 425, 700,  749,  750,  751,  800,
                                         899, 905, 906, 960, 1000, 1099, 1101, 1130, 1300};
-    (void)state;
     struct store *once = stepped_store(in_folder("once.db"), 0, 1300);
     struct store *often = stepped_store(in_folder("often.db"), 0, 0);
     for (size_t i = 1; i < ARRAY_COUNT(accuracy); i++) {
@@ -128,7 +123,6 @@ static void accuracy_history_do_not_matter_only_points_do(void **state)
 static void steps_are_found_where_they_are(void **state)
 {
     static const size_t at[] = {FIRST_STEP, SECOND_STEP, THIRD_STEP};
-    (void)state;
     struct history_set set;
     struct store *store = scratch_store(in_folder("often.db"), STORE_WRITE);
     struct judgement j = judge(&set, store, NULL);
@@ -147,7 +141,6 @@ static void steps_are_found_where_they_are(void **state)
 
 static void nothing_new_is_not_judged_again(void **state)
 {
-    (void)state;
     struct store *store = scratch_store(in_folder("often.db"), STORE_WRITE);
     struct judgement a = run(store), b = run(store);
     assert_int_equal(a.marks, b.marks);
@@ -160,7 +153,6 @@ static void nothing_new_is_not_judged_again(void **state)
 
 static void a_point_among_the_settled_ones_is_noticed(void **state)
 {
-    (void)state;
     struct store *filled = stepped_store(in_folder("filled.db"), 0, 300),
                  *whole = stepped_store(in_folder("whole.db"), 0, 1200);
     stepped_commits(filled, 301, 1200);
@@ -177,7 +169,6 @@ static void a_point_among_the_settled_ones_is_noticed(void **state)
 
 static void times_that_repeat_or_go_back_change_nothing(void **state)
 {
-    (void)state;
     stepped_unsteady = true;
     struct store *once = stepped_store(in_folder("unsteady.db"), 0, 1210);
     struct store *often = stepped_store(in_folder("unsteady-often.db"), 0, 0);
@@ -194,7 +185,6 @@ static void times_that_repeat_or_go_back_change_nothing(void **state)
 // Each night sees whole commits, never fewer than the night before, and the last sees all.
 static void accuracy_history_while_another_process_writes(void **state)
 {
-    (void)state;
     enum { BEFORE = 800, MORE = 120 };
     int status;
     store_close(stepped_store(in_folder("shared.db"), 0, BEFORE));
@@ -237,7 +227,6 @@ static void write_epoch(const char *path, const char *commit)
 
 static void an_accepted_change_is_judged_against(void **state)
 {
-    (void)state;
     struct history_set set;
     struct store *store = scratch_store(in_folder("whole.db"), STORE_WRITE);
     assert_true(run(store).creep.size.value > 0.01); // 1.5 % above the beginning
@@ -255,7 +244,6 @@ static void an_accepted_change_is_judged_against(void **state)
 
 static void merged_and_pruned_points_are_noticed(void **state)
 {
-    (void)state;
     struct store *all = stepped_store(in_folder("all.db"), 0, 1000),
                  *some = stepped_store(in_folder("some.db"), 0, 900);
     store_close(stepped_store(in_folder("shard.db"), 900, 1000));
@@ -273,7 +261,6 @@ static void merged_and_pruned_points_are_noticed(void **state)
 // A run that saves while a night reads: what it brought stays marked.
 static void what_came_meanwhile_stays_marked(void **state)
 {
-    (void)state;
     struct store *store = scratch_store(in_folder("all.db"), STORE_WRITE);
     const struct problem problem = {.m = 64, .n = 64, .k = 64, .batch = 1};
     const struct series series = {"kernel", &problem, "GPU-0"};
@@ -292,7 +279,6 @@ static void what_came_meanwhile_stays_marked(void **state)
 
 static void what_is_kept_is_checked(void **state)
 {
-    (void)state;
     struct arena arena = {0};
     struct judgement j;
     const struct problem problem = {.m = 64, .n = 64, .k = 64, .batch = 1};
@@ -315,7 +301,6 @@ static void what_is_kept_is_checked(void **state)
 
 static void half_widths_are_of_the_samples(void **state)
 {
-    (void)state;
     struct store *store = scratch_store(in_folder("all.db"), STORE_READ);
     double half;
     int64_t key;
@@ -330,7 +315,6 @@ static void half_widths_are_of_the_samples(void **state)
 // The settled points alone end high, which is a step; with what came after it is a burst.
 static void burst_before_the_seam_is_no_step(void **state)
 {
-    (void)state;
     enum { COUNT = FIRST_STEP - 1, MOST = 8 };
     struct store *calm = stepped_store(in_folder("calm.db"), 0, COUNT);
     const size_t settled = run(calm).settled;

@@ -7,13 +7,7 @@
 #include "tests/helpers/helper_repo.h"
 
 #include "model/result.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/helpers/test.h"
 
 #include <git2.h>
 #include <stdio.h>
@@ -73,7 +67,6 @@ static void commit_what_was_written(const char *directory)
 
 static void host_form_is_measured_right_from_an_empty_repository(void **state)
 {
-    (void)state;
     char *directory = empty_repository();
     plumb(directory, "init", "--form", "host", NULL, NULL, NULL);
     plumb_said(&outcome, CONCLUDE_OK, "plumb gate --base HEAD");
@@ -90,7 +83,6 @@ static void host_form_is_measured_right_from_an_empty_repository(void **state)
 
 static void cuda_forms_build_and_gate_from_an_empty_repository(void **state)
 {
-    (void)state;
     static const char *const forms[] = {"cuda-nn", "cuda-tn", "cuda-column"};
     if (!have_nvcc()) {
         print_message("there is no nvcc: the CUDA forms of init are not tried\n");
@@ -125,7 +117,6 @@ static const char source[] =
 
 static void history_that_never_heard_of_plumb_is_gated_without_a_line_by_hand(void **state)
 {
-    (void)state;
     char ids[2][OBJECT_ID_TEXT];
     char *directory = empty_repository(), *outside = helper_directory();
     char *policy = xprintf("%s/plumb.cfg", outside);
@@ -158,7 +149,6 @@ static void history_that_never_heard_of_plumb_is_gated_without_a_line_by_hand(vo
 
 static void forms_that_are_not_written_yet_say_so(void **state)
 {
-    (void)state;
     char *directory = empty_repository();
     plumb(directory, "init", "--form", "plan", NULL, NULL, NULL);
     plumb_said(&outcome, 4, "--form=plan: is not written yet");

@@ -4,15 +4,10 @@
 // what the program says.
 #include "model/base.h"
 #include "tests/helpers/helper_files.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static char *folder; // holds the prefix, in it/
 
@@ -46,14 +41,12 @@ static void says(const char *script, const char *part)
 
 static int set_up(void **state)
 {
-    (void)state;
     folder = helper_directory();
     return shell("DESTDIR= cmake --install '" TEST_BIN "/..' --prefix \"$PWD/it\"");
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
     helper_discard(folder);
     free(folder);
     return 0;
@@ -61,7 +54,6 @@ static int tear_down(void **state)
 
 static void installed_program_finds_its_bench_and_says_what_it_is(void **state)
 {
-    (void)state;
     static const char *const lines[] = {"plumb ", "\ncommit ", "\nCUDA ", "\nlibgit2 ",
                                         "\nSQLite  3."};
     for (size_t i = 0; i < ARRAY_COUNT(lines); i++)
@@ -76,7 +68,6 @@ static void installed_program_finds_its_bench_and_says_what_it_is(void **state)
 
 static void header_is_found_by_pkg_config(void **state)
 {
-    (void)state;
     if (system("command -v pkg-config >/dev/null")) {
         print_message("there is no pkg-config\n");
         skip();
@@ -89,7 +80,6 @@ static void header_is_found_by_pkg_config(void **state)
 // Each option of each command's own help.
 static void man_pages_have_every_option(void **state)
 {
-    (void)state;
     says("for c in $(it/bin/plumb --help | sed -n 's/^  \\([a-z]*\\) .*/\\1/p'); do\n"
          "  it/bin/plumb $c --help | grep -oE -- '--[a-z][a-z-]+' | grep -vE '^--(usage|no)$' |\n"
          "    sort -u >options\n"
@@ -101,7 +91,6 @@ static void man_pages_have_every_option(void **state)
 
 static void man_pages_are_without_warnings(void **state)
 {
-    (void)state;
     if (system("command -v man >/dev/null && command -v groff >/dev/null")) {
         print_message("there is no man\n");
         skip();
@@ -114,7 +103,6 @@ static void man_pages_are_without_warnings(void **state)
 
 static void bash_completes_commands_options_and_words(void **state)
 {
-    (void)state;
     static const struct {
         const char *line, *reply;
     } rows[] = {
@@ -142,7 +130,6 @@ static void bash_completes_commands_options_and_words(void **state)
 
 static void other_shells_read_theirs(void **state)
 {
-    (void)state;
     says("if command -v zsh >/dev/null; then zsh -n it/share/zsh/vendor-completions/_plumb; fi && "
          "if command -v fish >/dev/null; then fish -n "
          "it/share/fish/vendor_completions.d/plumb.fish; fi && echo read",

@@ -6,16 +6,12 @@
 #include "ci/settings/bias_file.h"
 #include "ci/settings/context.h"
 #include "model/gate/cause.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 // Two kernels alike; only the first has a bias of a factor of two.
 static int predict(double times_ns[2], const struct policy *policy, struct error *err)
@@ -39,7 +35,6 @@ static int predict(double times_ns[2], const struct policy *policy, struct error
 
 static void predictions_carry_the_bias_of_their_kernel(void **state)
 {
-    (void)state;
     char path[] = "/tmp/plumb-test-XXXXXX";
     close(mkstemp(path));
     struct bias biases[] = {{.kernel = "biased", .log_factor = log(2), .band = 0.02, .rows = 9}};
@@ -58,7 +53,6 @@ static void predictions_carry_the_bias_of_their_kernel(void **state)
 
 static void missing_models_and_biases_are_errors_before_measuring(void **state)
 {
-    (void)state;
     double times_ns[2];
     struct error err;
     const struct policy unknown = {.label = "policy", .model = "crystal-ball"};
@@ -98,7 +92,6 @@ static struct verdict judge_now(const char *code, double time_ns)
 
 static void same_code_measured_again_is_never_the_kernels_fault(void **state)
 {
-    (void)state;
     const struct verdict again = judge_now("old", 1.2e5), changed = judge_now("new", 1.2e5);
     assert_int_equal(again.kind, VERDICT_SLOWER);
     assert_int_equal(again.cause, CAUSE_ENVIRONMENT);

@@ -5,16 +5,12 @@
 #include "baselines/link.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct helper_repo repo;
 static struct plumb_outcome outcome;
@@ -22,7 +18,6 @@ static char linked_policy[320], plain_policy[320];
 
 static int set_up(void **state)
 {
-    (void)state;
     helper_repo_create(&repo);
     snprintf(linked_policy, sizeof(linked_policy), "%s/linked.cfg", repo.directory);
     snprintf(plain_policy, sizeof(plain_policy), "%s/plain.cfg", repo.directory);
@@ -37,7 +32,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     helper_repo_remove(&repo);
     return 0;
 }
@@ -88,7 +82,6 @@ static size_t links_of(const struct link **out, const char *path, const char *ke
 
 static void history_names_the_commit_of_each_step_after_one_point_per_code(void **state)
 {
-    (void)state;
     const struct link *links;
     char line[128];
     // COMMENT and RENAME have one code, and MERGE changes nothing that the build reads.
@@ -105,7 +98,6 @@ static void history_names_the_commit_of_each_step_after_one_point_per_code(void 
 
 static void what_was_found_stays_when_more_comes(void **state)
 {
-    (void)state;
     const struct link *links;
     char line[128];
     run(linked_policy, "a.db", REPO_COMMENT, REPO_REVERT);
@@ -130,7 +122,6 @@ static void what_was_found_stays_when_more_comes(void **state)
 
 static void what_is_linked_is_not_linked_again(void **state)
 {
-    (void)state;
     const struct link *links;
     run(linked_policy, "a.db", REPO_COMMENT, REPO_REVERT);
     plumb_said(&outcome, outcome.code, "nothing to do");
@@ -139,7 +130,6 @@ static void what_is_linked_is_not_linked_again(void **state)
 
 static void links_of_a_run_that_is_killed_come_when_it_goes_on(void **state)
 {
-    (void)state;
     const struct link *links;
     for (kill_after_s = 0.4; kill_after_s < 4; kill_after_s += 0.45)
         run(linked_policy, "d.db", REPO_COMMENT, REPO_REVERT);
@@ -152,7 +142,6 @@ static void links_of_a_run_that_is_killed_come_when_it_goes_on(void **state)
 
 static void hosts_link_only_when_the_policy_says_so(void **state)
 {
-    (void)state;
     const struct link *links;
     run(plain_policy, "b.db", REPO_COMMENT, REPO_SLOWER);
     assert_int_equal(links_of(&links, "b.db", "simple"), 0);
@@ -163,7 +152,6 @@ static void hosts_link_only_when_the_policy_says_so(void **state)
 // Ten codes that take the same time: eight codes back is a mark.
 static void codes_are_linked_with_those_eight_before_them_too(void **state)
 {
-    (void)state;
     char ids[10][OBJECT_ID_TEXT], range[2 * OBJECT_ID_TEXT + 2];
     const struct link *links;
     struct repository *repository;

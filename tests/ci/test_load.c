@@ -5,15 +5,10 @@
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_stepped.h"
 #include "tests/helpers/helper_store.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { POINTS = 1300 };
 
@@ -24,7 +19,6 @@ static struct error err;
 
 static int set_up(void **state)
 {
-    (void)state;
     folder = helper_directory();
     store = stepped_store(scratch_path(&strings, folder, "stepped.db"), 0, POINTS);
     return 0;
@@ -32,7 +26,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     store_close(store);
     helper_discard(folder);
     free(folder);
@@ -56,7 +49,6 @@ static void load(struct history_set *set, bool keeps)
 // A store that cannot be written, `history --comparisons` and the site say the same of a series.
 static void kept_or_not_the_answer_is_one(void **state)
 {
-    (void)state;
     struct history_set set, fresh;
     load(&set, true);
     load(&fresh, false);
@@ -78,7 +70,6 @@ static void kept_or_not_the_answer_is_one(void **state)
 // detector's.
 static void reports_mark_the_changes_that_are_kept(void **state)
 {
-    (void)state;
     struct history_set set;
     struct arena arena = {0};
     struct report_change *marks;

@@ -4,11 +4,10 @@
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
+#include "tests/helpers/test.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,14 +16,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 static struct helper_repo repo;
 static struct plumb_outcome outcome;
 
 static int set_up(void **state)
 {
-    (void)state;
     helper_repo_create(&repo);
     char *path = xprintf("%s/wait.cfg", repo.directory);
     // A build that says that it goes on, and does so for longer than any test.
@@ -39,7 +35,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     helper_repo_remove(&repo);
     return 0;
 }
@@ -75,7 +70,6 @@ static bool building(pid_t pid)
 
 static void a_signal_ends_it_with_a_line_and_leaves_no_child(void **state)
 {
-    (void)state;
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
     static const char *const argv[] = {"plumb", "run", "HEAD", "--policy", "wait.cfg", NULL};
     const struct timespec pause = {.tv_nsec = 20000000};
@@ -105,7 +99,6 @@ static void a_signal_ends_it_with_a_line_and_leaves_no_child(void **state)
 
 static void an_ignored_signal_stays_ignored(void **state)
 {
-    (void)state;
     static const char *const argv[] = {"plumb", "run", "HEAD", "--policy", "wait.cfg", NULL};
     const struct timespec pause = {.tv_nsec = 20000000};
     int null = open("/dev/null", O_WRONLY), status = 0;
@@ -130,7 +123,6 @@ static void an_ignored_signal_stays_ignored(void **state)
 
 static void an_answer_that_cannot_be_written_is_a_failure(void **state)
 {
-    (void)state;
     static const char *const lines[][6] = {{"plumb", "--help", NULL},
                                            {"plumb", "--version", NULL},
                                            {"plumb", "list", "models", NULL},
@@ -151,7 +143,6 @@ static void an_answer_that_cannot_be_written_is_a_failure(void **state)
 // As `plumb export | head` does: it has what it wanted.
 static void a_reader_that_leaves_is_no_fault(void **state)
 {
-    (void)state;
     static const char *const lines[][6] = {
         {"plumb", "list", "models", NULL},
         {"plumb", "init", "--print", NULL},
@@ -181,7 +172,6 @@ static void a_reader_that_leaves_is_no_fault(void **state)
 
 static void help_of_a_command_and_what_was_meant(void **state)
 {
-    (void)state;
     static const struct {
         const char *argv[4];
         int code;
@@ -204,7 +194,6 @@ static void help_of_a_command_and_what_was_meant(void **state)
 // /dev/null, for one, which root can replace.
 static void a_pipe_or_a_link_is_written_to_and_not_replaced(void **state)
 {
-    (void)state;
     struct stat there;
     char *pipe = xprintf("%s/pipe", repo.directory), *link = xprintf("%s/link", repo.directory);
     char *file = xprintf("%s/file", repo.directory);

@@ -5,13 +5,7 @@
 #include "ci/gate/measuring.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_store.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/helpers/test.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +17,6 @@ static const char policy_text[] = "[build]\n\tcommand = make\n[device \"host\"]\
 // A run has stored its pairs when it judges them: its scale must be the one it measured with.
 static void scale_comes_from_other_runs_only(void **state)
 {
-    (void)state;
     struct arena arena = {0};
     struct context context = {0};
     struct run run;
@@ -59,7 +52,6 @@ static void scale_comes_from_other_runs_only(void **state)
 // A GPU that another process heats stretches a kernel of 94 us to 118; its margin stays.
 static void margin_does_not_go_by_how_hot_the_gpu_is(void **state)
 {
-    (void)state;
     static const char text[] = "[build]\n\tcommand = make\n[device \"gpu\"]\n\tkind = cuda\n"
                                "[problems \"p\"]\n\tproblem = 4096x4096x4096:e4m3\n"
                                "[kernel \"*\"]\n\tproblems = p\n";

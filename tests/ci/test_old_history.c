@@ -6,13 +6,7 @@
 #include "tests/helpers/helper_repo.h"
 
 #include "model/result.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/helpers/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,7 +67,6 @@ static void add(int which, const char *path, const char *format, const char *val
 
 static int set_up(void **state)
 {
-    (void)state;
     static struct helper_repo made;
     helper_repo_create(&made);
     repo = made.directory;
@@ -97,7 +90,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     helper_discard(repo);
     helper_discard(outside);
     free(outside);
@@ -122,7 +114,6 @@ static void said(const char *part)
 
 static void range_visits_what_changes_the_inputs(void **state)
 {
-    (void)state;
     char *range = xprintf("%s..%s", ids[FIRST], ids[POLICY]);
     run_range(range, NULL);
     said("2 commits change nothing that the build reads and are passed over");
@@ -135,7 +126,6 @@ static void range_visits_what_changes_the_inputs(void **state)
 
 static void changed_overlay_is_another_build_and_is_said(void **state)
 {
-    (void)state;
     run_range(ids[SECOND], NULL);
     run_range(ids[SECOND], NULL);
     said("nothing to do: 1 commit is measured already");
@@ -157,7 +147,6 @@ static void changed_overlay_is_another_build_and_is_said(void **state)
 
 static void committed_policy_cannot_name_a_folder(void **state)
 {
-    (void)state;
     const char *refused[] = {"gate", "--base", ids[POLICY], "--head", ids[POLICY], NULL};
     plumb_run(&outcome, repo, refused, 0);
     plumb_said(&outcome, 4, "build.overlay = /etc: a committed policy cannot name a folder");

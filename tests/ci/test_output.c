@@ -4,15 +4,11 @@
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct helper_repo repo;
 static struct plumb_outcome outcome;
@@ -20,7 +16,6 @@ static char *policy;
 
 static int set_up(void **state)
 {
-    (void)state;
     helper_repo_create(&repo);
     policy = xprintf("%s/policy.cfg", repo.directory);
     helper_repo_policy(policy, "\tproblem = 8x8x8:fp32\n", "[gate]\n\tself-test = 0\n");
@@ -29,7 +24,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     helper_repo_remove(&repo);
     free(policy);
     return 0;
@@ -45,7 +39,6 @@ static void gate_to(const char *out, const char *store)
 
 static void folder_of_reports_is_made_or_refused_before_anything_is_measured(void **state)
 {
-    (void)state;
     char *file = xprintf("%s/a/b/c/junit.xml", repo.directory);
     char *store = xprintf("%s/refused.db", repo.directory);
     gate_to("a/b/c/", "made.db");
@@ -60,7 +53,6 @@ static void folder_of_reports_is_made_or_refused_before_anything_is_measured(voi
 
 static void verdict_is_told_when_a_report_cannot_be_written(void **state)
 {
-    (void)state;
     char *command = xprintf("mkdir -p '%s/taken/index.html/x'", repo.directory);
     assert_int_equal(system(command), 0);
     gate_to("taken", "made.db");
@@ -72,7 +64,6 @@ static void verdict_is_told_when_a_report_cannot_be_written(void **state)
 // No tool has run, so there is no log to look at.
 static void commit_without_an_input_names_no_log(void **state)
 {
-    (void)state;
     char *path = xprintf("%s/missing.cfg", repo.directory);
     helper_write_text(path, "[build]\n\tinput = nowhere\n\tcommand = true\n"
                             "[device \"host\"]\n\tkind = host\n"

@@ -9,16 +9,11 @@
 #include "model/base.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { SKIPPED = 77 };
 
@@ -28,14 +23,12 @@ static struct plumb_outcome outcome;
 
 static int set_up(void **state)
 {
-    (void)state;
     helper_repo_create(&repo);
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
     helper_repo_remove(&repo);
     return 0;
 }
@@ -70,14 +63,12 @@ static void list_series(const char *device, const char *front)
 
 static void every_cuda_library_fits_the_policy(void **state)
 {
-    (void)state;
     list_series("cuda", "");
     plumb_said(&outcome, 0, "cublaslt ");
 }
 
 static void every_host_library_fits_the_policy(void **state)
 {
-    (void)state;
     list_series("host", "");
     plumb_said(&outcome, 0, "naive ");
 }
@@ -85,7 +76,6 @@ static void every_host_library_fits_the_policy(void **state)
 // The test can fail: each of its reasons, with the real libraries.
 static void what_does_not_fit_is_found(void **state)
 {
-    (void)state;
     list_series("cuda", "[library \"libspace_bf16_few.so\"]\n\tskip = false\n");
     plumb_said(&outcome, 4, "both hold a kernel named bf16-gemv");
     list_series("cuda", "[kernel \"bf16-split\"]\n\tproblems = host\n\tdevice = host\n");

@@ -2,17 +2,13 @@
 //
 // The policy: every kind of value, and a refusal with its line for everything else.
 #include "ci/settings/policy.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static const char good[] = "[build]\n"
                            "\tinput = kernels\n"
@@ -54,7 +50,6 @@ static void refused_line(const char *section, const char *line, const char *expe
 
 static void skipped_kernels_have_no_rule_and_need_no_problems(void **state)
 {
-    (void)state;
     struct policy policy;
     struct error err;
     char *text = xprintf("%.*s[kernel \"gemm-slow*\"]\n\tskip = true\n%s",
@@ -70,7 +65,6 @@ static void skipped_kernels_have_no_rule_and_need_no_problems(void **state)
 
 static void policy_reads_every_kind_of_value(void **state)
 {
-    (void)state;
     struct policy policy;
     struct error err;
     assert_int_equal(policy_parse(&policy, good, strlen(good), "p.cfg", &err), 0);
@@ -101,7 +95,6 @@ static void policy_reads_every_kind_of_value(void **state)
 
 static void policy_first_matching_section_rules_a_kernel(void **state)
 {
-    (void)state;
     struct policy policy;
     struct error err;
     assert_int_equal(policy_parse(&policy, good, strlen(good), "p.cfg", &err), 0);
@@ -118,14 +111,12 @@ static void policy_first_matching_section_rules_a_kernel(void **state)
 
 static void policy_unknown_keys_are_errors_with_their_line(void **state)
 {
-    (void)state;
     refused("[build]\n\tcommand = make\n\tcomand = make\n", "p.cfg:3: unknown key comand");
     refused("[build]\n\tcommand = make\n[gates]\n\tx = 1\n", "p.cfg:3: unknown section [gates]");
 }
 
 static void policy_bad_values_name_line_and_range(void **state)
 {
-    (void)state;
     refused_line("gate", "alpha = 2", "p.cfg:21: gate.alpha = 2");
     refused_line("gate", "processes = 0", "whole number from 1 to 8");
     refused_line("gate", "seconds = soon", "gate.seconds = soon");
@@ -149,13 +140,11 @@ static void policy_bad_values_name_line_and_range(void **state)
 
 static void policy_a_key_given_twice_is_a_slip(void **state)
 {
-    (void)state;
     refused_line("gate", "margin = 1%", "p.cfg:21: gate.margin is given twice, first on line 18");
 }
 
 static void policy_references_must_exist(void **state)
 {
-    (void)state;
     refused("[build]\n\tcommand = make\n", "no [device");
     refused_line("kernel \"x\"", "problems = large", "there is no [problems \"large\"]");
     refused("[device \"host\"]\n", "no build.command");
@@ -163,7 +152,6 @@ static void policy_references_must_exist(void **state)
 
 static void policy_a_directory_or_missing_file_is_said(void **state)
 {
-    (void)state;
     struct policy policy;
     struct error err;
     assert_int_equal(policy_load(&policy, "/", &err), -1);
@@ -174,7 +162,6 @@ static void policy_a_directory_or_missing_file_is_said(void **state)
 
 static void policy_this_repositorys_own_is_valid(void **state)
 {
-    (void)state;
     struct policy policy;
     struct error err = {""};
     if (policy_load(&policy, TEST_SOURCE "/ci/plumb.cfg", &err))
@@ -188,7 +175,6 @@ static void policy_this_repositorys_own_is_valid(void **state)
 // Mutations of a valid text must be refused or read, never crash or hang.
 static void policy_mutated_text_never_crashes(void **state)
 {
-    (void)state;
     uint64_t random = 88172645463325252u;
     for (int round = 0; round < 3000; round++) {
         char text[sizeof(good)];

@@ -6,22 +6,17 @@
 #include "ci/settings/progress.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_repo.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
 #include <pty.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 static void line_is_cut_to_the_width_between_characters(void **state)
 {
-    (void)state;
     static const struct {
         size_t columns;
         const char *what, *expected;
@@ -45,7 +40,6 @@ static void line_is_cut_to_the_width_between_characters(void **state)
 
 static void time_left_is_in_the_unit_that_suits_it(void **state)
 {
-    (void)state;
     static const struct {
         double left_s;
         const char *says;
@@ -64,7 +58,6 @@ static void time_left_is_in_the_unit_that_suits_it(void **state)
 
 static void share_is_of_expected_time(void **state)
 {
-    (void)state;
     struct progress progress;
     progress_init(&progress, true);
     progress.started_s -= 30;
@@ -80,7 +73,6 @@ static void share_is_of_expected_time(void **state)
 // of the series done says 0.3 s of its 10.2.
 static void rest_is_known_when_some_series_are_long(void **state)
 {
-    (void)state;
     struct pace pace = {0};
     assert_true(isnan(pace_expect(&pace, 1)));
     const double fixed_s = 0.2, launches = 50;
@@ -93,7 +85,6 @@ static void rest_is_known_when_some_series_are_long(void **state)
 
 static void one_series_says_what_longer_ones_take_at_least(void **state)
 {
-    (void)state;
     struct pace pace = {0};
     pace_add(&pace, 1e-3, 0.5);
     assert_true(pace_expect(&pace, 1e-3) == 0.5);
@@ -129,7 +120,6 @@ static char *on_terminal(const char *directory, const char *const *argv, unsigne
 
 static void gate_keeps_to_one_line_of_40_columns(void **state)
 {
-    (void)state;
     struct helper_repo repo;
     helper_repo_create(&repo);
     char *policy = xprintf("%s/policy.cfg", repo.directory);

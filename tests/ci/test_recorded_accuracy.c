@@ -9,18 +9,14 @@
 #include "model/predict/parts/space_name.h"
 #include "model/robust.h"
 #include "tests/helpers/helper_table.h"
+#include "tests/helpers/test.h"
 
 #include <fcntl.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 extern const struct command command_accuracy;
 
@@ -90,7 +86,6 @@ static struct figures line(const char *text, const char *name)
 // 80 problems that gave the constants nothing.
 static void the_judged_lists_are_met(void **state)
 {
-    (void)state;
     const char *const lists[] = {"dsv3", "more", "smallm"};
     char *text = accuracy_on(lists, ARRAY_COUNT(lists));
     struct figures plain = line(text, "hopper"), bias = line(text, "hopper +bias");
@@ -106,7 +101,6 @@ static void the_judged_lists_are_met(void **state)
 // 32 random problems that nothing was ever fitted to.
 static void the_unseen_list_is_met(void **state)
 {
-    (void)state;
     const char *const lists[] = {"unseen"};
     char *text = accuracy_on(lists, 1);
     struct figures bias = line(text, "hopper +bias"), library = line(text, "hopper, no tile");
@@ -136,7 +130,6 @@ static struct figures on_gpu(const char *gpu, const char *data)
 // blackwell.c says.
 static void a_b200_is_met_by_its_own_branch(void **state)
 {
-    (void)state;
     struct figures plain = on_gpu("b200", "b200_measured.csv");
     assert_true(plain.rows == 800 && plain.refused == 0);
     assert_true(plain.mape < 7 && plain.tau > 0.74 && plain.picked > 0.97 && plain.worst > 0.8);
@@ -146,7 +139,6 @@ static void a_b200_is_met_by_its_own_branch(void **state)
 // nothing.
 static void an_h100_is_met_by_its_profile(void **state)
 {
-    (void)state;
     struct figures plain = on_gpu("h100-sxm", "h100_measured.csv");
     assert_true(plain.rows == 11 && plain.refused == 0);
     assert_true(plain.mape < 4.3 && plain.median < 2 && plain.in_10 > 80);
@@ -212,7 +204,6 @@ static struct coverage cover(struct recorded *rows, size_t count, const struct b
 // Bands are from the fitted list; these rows gave them nothing.
 static void the_band_holds_what_it_promises_on_unseen_rows(void **state)
 {
-    (void)state;
     struct recorded *rows;
     size_t count = read_list(&rows, "unseen");
     struct coverage c = cover(rows, count, NULL);
@@ -226,7 +217,6 @@ static void the_band_holds_what_it_promises_on_unseen_rows(void **state)
 // One bias per kernel from the first 0, 1, 4, 16 and 48 problems of one list, judged on another.
 static void a_bias_learns_from_few_problems(void **state)
 {
-    (void)state;
     struct recorded *seen, *rows;
     size_t seen_count = read_list(&seen, "fit"), count = read_list(&rows, "unseen");
     static const size_t problems[] = {0, 1, 4, 16, 48};
@@ -262,7 +252,6 @@ static void a_bias_learns_from_few_problems(void **state)
 // its code.
 static void the_names_of_all_recorded_rows_say_their_traits(void **state)
 {
-    (void)state;
     static const char *const lists[] = {"unseen.bf16", "unseen.tf32", "unseen.e4m3", "mlp.first"};
     size_t known = 0, library = 0;
     for (size_t f = 0; f < ARRAY_COUNT(lists); f++) {
@@ -300,7 +289,6 @@ static void the_names_of_all_recorded_rows_say_their_traits(void **state)
 // A sweep's rows do not say that they are of dual GEMMs, whose time is that of two products.
 static void a_sweep_of_dual_gemms_is_read_as_one(void **state)
 {
-    (void)state;
     char *path = xprintf("%s/baselines/recorded/h200/ladder/mlp.first.csv", TEST_SOURCE);
     struct csv csv;
     struct error err;
@@ -331,7 +319,6 @@ static void a_sweep_of_dual_gemms_is_read_as_one(void **state)
 
 static void what_is_no_row_of_the_space_says_nothing(void **state)
 {
-    (void)state;
     static const char *const names[] = {"",
                                         "cublaslt#0",
                                         "bf16",

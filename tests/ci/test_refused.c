@@ -4,14 +4,9 @@
 // does not do its problem: its row stays, and a change of it does not pass unseen.
 #include "ci/gate/conclude.h"
 #include "ci/gate/recording.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct result result_of(const char *kernel, enum measurement_state state, const char *regime,
                                enum verdict_kind kind, const char *base, const char *head)
@@ -37,7 +32,6 @@ static enum conclusion concluded(struct run *run, struct result *results, size_t
 
 static void changed_kernel_that_cannot_be_recorded_does_not_pass(void **state)
 {
-    (void)state;
     struct run run;
     struct result results[] = {
         result_of("works", MEASURED_OK, "", VERDICT_FASTER, "a", "b"),
@@ -51,7 +45,6 @@ static void changed_kernel_that_cannot_be_recorded_does_not_pass(void **state)
 
 static void unchanged_one_does(void **state)
 {
-    (void)state;
     struct run run;
     struct result results[] = {
         result_of("works", MEASURED_OK, "", VERDICT_FASTER, "a", "b"),
@@ -64,7 +57,6 @@ static void unchanged_one_does(void **state)
 // As before: where another kernel does the problem, one that does not says nothing.
 static void kernel_that_does_not_do_its_problem_has_no_row(void **state)
 {
-    (void)state;
     struct run run;
     struct result results[] = {
         result_of("works", MEASURED_OK, "", VERDICT_FASTER, "a", "b"),

@@ -5,15 +5,11 @@
 #include "model/base.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <sqlite3.h>
 
 static struct helper_repo repo;
@@ -38,7 +34,6 @@ static void commit_after(char out[OBJECT_ID_TEXT], const char *parent, const cha
 
 static int set_up(void **state)
 {
-    (void)state;
     helper_repo_create(&repo);
     memcpy(hang, repo.ids[REPO_HANG], sizeof(hang));
     commit_after(later, hang, "later", NULL, 0);
@@ -47,7 +42,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     helper_repo_remove(&repo);
     return 0;
 }
@@ -91,7 +85,6 @@ static int measured(const char *state)
 
 static void a_hang_costs_its_limit_once(void **state)
 {
-    (void)state;
     PLUMB(3, "run", hang);
     plumb_said(&outcome, 3, "no answer within 3 s");
     PLUMB(3, "run", later);
@@ -108,7 +101,6 @@ static void a_hang_costs_its_limit_once(void **state)
 
 static void asked_again_or_with_more_time_it_is_measured_anew(void **state)
 {
-    (void)state;
     const int before = measured("timeout");
     PLUMB(3, "run", "--again", later);
     plumb_said(&outcome, 3, "no answer within 3 s");
@@ -144,7 +136,6 @@ static void ends_twice(const char *branch, const char *signal)
 
 static void a_crash_is_remembered_and_an_outside_kill_is_not(void **state)
 {
-    (void)state;
     ends_twice("crashes", "SIGSEGV");
     assert_int_equal(measured("crashed"), 1);
     ends_twice("killed", "SIGKILL");

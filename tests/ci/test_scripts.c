@@ -5,16 +5,11 @@
 #include "model/base.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_repo.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-
-#include <cmocka.h>
 
 static struct helper_repo repo;
 static char *tree; // a checkout of this project, as far as the scripts look at it
@@ -35,7 +30,6 @@ static int shell(const char *script)
 
 static int set_up(void **state)
 {
-    (void)state;
     helper_repo_create(&repo);
     tree = helper_directory();
     char *path = xprintf("%s/night.cfg", repo.directory);
@@ -52,7 +46,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     helper_repo_remove(&repo);
     helper_discard(tree);
     free(tree);
@@ -62,7 +55,6 @@ static int tear_down(void **state)
 
 static void nightly_of_another_repository_finds_its_own_plumb(void **state)
 {
-    (void)state;
     char *script = xprintf("ci/nightly --repo '%s' --back 1 --policy night.cfg", repo.directory);
     int code = shell(script);
     if (code > 2)
@@ -73,7 +65,6 @@ static void nightly_of_another_repository_finds_its_own_plumb(void **state)
 
 static void what_is_wrong_before_a_verdict_is_code_4(void **state)
 {
-    (void)state;
     static const struct {
         const char *script, *says;
     } cases[] = {

@@ -4,13 +4,9 @@
 // line, and leave the rest to be measured.
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 static struct helper_repo repo;
 static struct plumb_outcome outcome;
@@ -18,7 +14,6 @@ static char *policy;
 
 static int set_up(void **state)
 {
-    (void)state;
     helper_repo_create(&repo);
     policy = xprintf("%s/policy.cfg", repo.directory);
     helper_repo_policy(policy, "\tproblem = 8x8x8:fp32\n\tproblem = 16x8x8:fp32\n",
@@ -28,7 +23,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     helper_repo_remove(&repo);
     free(policy);
     return 0;
@@ -42,7 +36,6 @@ static void ask(const char *command, const char *a, const char *b, const char *c
 
 static void only_what_was_asked_for_is_measured(void **state)
 {
-    (void)state;
     ask("run", "--kernel", "blo*", "--problem", "16x*");
     plumb_said(&outcome, 0, "OK: 1 new (only kernels 'blo*', problems '16x*')");
     ask("run", "--kernel", "blo*", "--problem", "16x*");
@@ -53,21 +46,18 @@ static void only_what_was_asked_for_is_measured(void **state)
 
 static void a_gate_of_a_part_says_so(void **state)
 {
-    (void)state;
     ask("gate", "--kernel", "blocked", "--seconds", "20");
     plumb_said(&outcome, 0, "OK: 2 same (only kernels 'blocked')");
 }
 
 static void what_matches_nothing_is_an_error(void **state)
 {
-    (void)state;
     ask("gate", "--kernel", "nobody", NULL, NULL);
     plumb_said(&outcome, 4, "matches a [kernel] section (only kernels 'nobody')");
 }
 
 static void a_bisection_takes_kernel_and_problem(void **state)
 {
-    (void)state;
     const char *argv[] = {"bisect", "--policy",  policy,      "--good",     "HEAD~1", "--kernel",
                           "simple", "--dry-run", "--problem", "8x8x8:fp32", NULL};
     plumb_run(&outcome, repo.directory, argv, 0);

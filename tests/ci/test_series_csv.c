@@ -4,14 +4,11 @@
 #include "ci/history/series_csv.h"
 #include "ci/settings/text_file.h"
 #include "tests/helpers/helper_random.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void reads(const char *text, const char *column, const char *name, size_t count,
                   const double *wanted)
@@ -44,7 +41,6 @@ static void refuses(const char *text, const char *column, const char *message)
 
 static void one_column_needs_no_header(void **state)
 {
-    (void)state;
     const double wanted[] = {1, -2.5, 3e3};
     reads("1\n-2.5\n3e3\n", NULL, "1", 3, wanted);
     reads("1\n-2.5\n3e3", NULL, "1", 3, wanted);
@@ -57,7 +53,6 @@ static void one_column_needs_no_header(void **state)
 
 static void missing_values_keep_their_place(void **state)
 {
-    (void)state;
     const double wanted[] = {1, NAN, NAN, 4};
     reads("1\n\n\n4\n\n\n", NULL, "1", 4, wanted);
     reads("x\n1\nNA\nnan\n4\n", NULL, "x", 4, wanted);
@@ -66,7 +61,6 @@ static void missing_values_keep_their_place(void **state)
 
 static void the_only_column_of_numbers_is_found(void **state)
 {
-    (void)state;
     const double wanted[] = {5, 4, 6};
     reads("commit,time\nabc,5\ndef,4\n0fe,6\n", NULL, "time", 3, wanted);
     reads("abc,5\ndef,4\n0fe,6\n", NULL, "2", 3, wanted);
@@ -79,7 +73,6 @@ static void the_only_column_of_numbers_is_found(void **state)
 
 static void bad_input_is_refused_by_line(void **state)
 {
-    (void)state;
     refuses("", NULL, "f: empty");
     refuses("\n\n\n", NULL, "f: empty");
     refuses("x\n1\nfast\n", NULL, "f:3: 'fast' is not a finite number");
@@ -96,7 +89,6 @@ static void bad_input_is_refused_by_line(void **state)
 
 static void a_nul_byte_is_refused(void **state)
 {
-    (void)state;
     struct series_csv series;
     struct error err;
     assert_int_equal(series_csv_parse(&series, "1\n\0\n", 4, "f", NULL, &err), -1);
@@ -104,7 +96,6 @@ static void a_nul_byte_is_refused(void **state)
 
 static void a_missing_file_is_refused(void **state)
 {
-    (void)state;
     char *text;
     size_t length;
     struct error err;
@@ -114,7 +105,6 @@ static void a_missing_file_is_refused(void **state)
 
 static void mutated_files_never_crash_the_reader(void **state)
 {
-    (void)state;
     static const char *const seeds[] = {"commit,time\nabc,5\ndef,4\n0fe,6\n", "1\n\n2\nNA\n3\n",
                                         "\"a\",\"b\"\"c\"\n\"1\",2\n"};
     static const char bytes[] = "\n\r,\"#-+.eEnaN0123456789xX \t\0\xff";

@@ -2,13 +2,7 @@
 //
 // Which functions of a source look like a matrix product, and with what they are called.
 #include "ci/init/signatures.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/helpers/test.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +18,6 @@ static struct signature_list find(const char *file, const char *text)
 
 static void parameters_are_known_by_name_and_type(void **state)
 {
-    (void)state;
     const struct signature_list list =
         find("src/a.cu", "extern \"C\" __global__ void __launch_bounds__(256, 2)\n"
                          "sgemm(int M, int N, int K, float alpha, const float *__restrict__ d_A,\n"
@@ -46,7 +39,6 @@ static void parameters_are_known_by_name_and_type(void **state)
 
 static void what_launches_a_kernel_is_a_launcher(void **state)
 {
-    (void)state;
     const struct signature_list list =
         find("a.cu", "static __device__ void helper(int m) {}\n"
                      "void run(int m, int n, int k, double *a, double *b, double *c, int lda,\n"
@@ -61,7 +53,6 @@ static void what_launches_a_kernel_is_a_launcher(void **state)
 
 static void what_is_not_understood_is_told_apart(void **state)
 {
-    (void)state;
     static const char *const texts[] = {
         "template <int BM> __global__ void g(int m, int n, int k, float *a, float *b, float *c) {}",
         "__global__ void g(int m, int n, int k, float *a, float *b, float *c, int tiles) {}",
@@ -80,7 +71,6 @@ static void what_is_not_understood_is_told_apart(void **state)
 
 static void c_files_give_only_what_is_understood(void **state)
 {
-    (void)state;
     const struct signature_list list = find(
         "gemm.c", "// void no(int m, int n, int k, float *a, float *b, float *c) {}\n"
                   "#define X void no(int m, int n, int k, \\\n float *a, float *b, float *c) {}\n"
@@ -94,7 +84,6 @@ static void c_files_give_only_what_is_understood(void **state)
 
 static void hostile_sources_come_to_an_end(void **state)
 {
-    (void)state;
     static const char *const texts[] = {
         "",
         "void",

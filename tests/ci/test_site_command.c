@@ -4,15 +4,13 @@
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
 #include "tests/helpers/helper_store.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include <cmocka.h>
 #include <sqlite3.h>
 
 static struct helper_repo repo;
@@ -26,7 +24,6 @@ static const char *in_repo(const char *name)
 
 static int set_up(void **state)
 {
-    (void)state;
     helper_repo_create(&repo);
     struct store *store = scratch_store(in_repo("made.db"), STORE_WRITE);
     for (unsigned i = 0; i < 8; i++) {
@@ -41,7 +38,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     helper_repo_remove(&repo);
     arena_free(&strings);
     return 0;
@@ -59,7 +55,6 @@ static bool is_there(const char *name)
 
 static void site_is_written_once(void **state)
 {
-    (void)state;
     static const char *const files[] = {
         "site/index.html", "site/index.json", "site/accuracy.html", "site/accuracy.json",
         "site/runs.html",  "site/runs.json",  "site/compare.html",  "site/feed.xml"};
@@ -77,7 +72,6 @@ static void site_is_written_once(void **state)
 // Another process holds the store longer than we wait: the site is written, only nothing is kept.
 static void busy_store_is_read_and_complained_of(void **state)
 {
-    (void)state;
     sqlite3 *db = NULL;
     char *copy = xprintf("cp '%s' '%s'", in_repo("made.db"), in_repo("busy.db"));
     assert_int_equal(system(copy), 0);
@@ -96,7 +90,6 @@ static void busy_store_is_read_and_complained_of(void **state)
 
 static void bad_use_of_site_and_history_ends_with_4(void **state)
 {
-    (void)state;
     EXPECT(4, "there is none", "site", "--store=nothing.db");
     EXPECT(4, "takes no 'x'", "site", "x");
     EXPECT(4, "cannot be created", "site", "--store=made.db", "--out=no/such/folder");
@@ -108,7 +101,6 @@ static void bad_use_of_site_and_history_ends_with_4(void **state)
 
 static void history_prints_its_formats(void **state)
 {
-    (void)state;
     EXPECT(0, "4 of them without a change", "history", "--store=made.db", "--kernel=tile-00");
     EXPECT(0, "kernel,problem,device,kind,commit", "history", "--store=made.db", "--format=csv");
     EXPECT(0, "{\"series\":[", "history", "--store=made.db", "--format=json");
@@ -138,7 +130,6 @@ static void night(int64_t runs)
 
 static void night_measures_what_is_new_and_writes_the_site(void **state)
 {
-    (void)state;
     helper_repo_policy(in_repo("nightly.cfg"), "\tproblem = 96x64x128:fp32\n",
                        "[measure]\n\tsamples = 6\n\ttimeout = 3\n");
     night(3); // the last two commits, and the newest once more
@@ -150,7 +141,6 @@ static void night_measures_what_is_new_and_writes_the_site(void **state)
 // Killed with all that it started, then started again: what was measured stays, the rest follows.
 static void night_that_was_killed_goes_on(void **state)
 {
-    (void)state;
     char *command = xprintf("timeout -s KILL 2 sh '%s/ci/nightly' --repo '%s' --plumb '%s/plumb' "
                             "--back 6 --policy nightly.cfg > '%s/killed.log' 2>&1",
                             TEST_SOURCE, repo.directory, TEST_BIN, repo.directory);
@@ -189,7 +179,6 @@ static bool file_has(const char *name, const char *text)
 // The checkout's policy, or the one that is named; never the one that a run brought along.
 static void policy_says_where_commits_are(void **state)
 {
-    (void)state;
     assert_true(mkdir(in_repo("ci"), 0777) == 0);
     helper_repo_policy(in_repo("ci/plumb.cfg"), "\tproblem = 96x64x128:fp32\n",
                        "[measure]\n\tsamples = 6\n\ttimeout = 3\n");

@@ -4,15 +4,12 @@
 #include "ci/site/site_data.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_store.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { COMMITS = 260, STEP = 130, SERIES = 3 };
 
@@ -70,7 +67,6 @@ static void add_run(unsigned commit)
 static int set_up(void **state)
 {
     struct arena arena = {0};
-    (void)state;
     folder = helper_directory();
     store = scratch_store(scratch_path(&arena, folder, "site.db"), STORE_WRITE);
     ok(store_begin_batch(store, &err));
@@ -84,7 +80,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     site_data_free(&data);
     store_close(store);
     helper_discard(folder);
@@ -106,7 +101,6 @@ static const struct site_series *series_of(const char *kernel, const char *uuid)
 // Ten restless points do not say where it is; all of them say that it moved.
 static void step_that_was_found_counts_though_the_newest_scatter(void **state)
 {
-    (void)state;
     const struct site_series *stepped = series_of("stepped", "HOST-2");
     assert_true(stepped->log_ratio.low < 0.01 && stepped->log_ratio.high > 0.06);
     assert_int_equal(stepped->kind, VERDICT_SLOWER);
@@ -118,7 +112,6 @@ static void step_that_was_found_counts_though_the_newest_scatter(void **state)
 
 static void every_finished_run_is_there_with_its_times(void **state)
 {
-    (void)state;
     const struct site *site = &data.site;
     double *times = xcalloc(site->series_count, sizeof(*times));
     assert_int_equal(site->run_count, COMMITS);
@@ -144,7 +137,6 @@ static void every_finished_run_is_there_with_its_times(void **state)
 
 static void device_that_was_replaced_says_so(void **state)
 {
-    (void)state;
     struct arena arena = {0};
     struct site_detail detail;
     const struct site_series *old = series_of("calm", "HOST-1"), *new = series_of("calm", "HOST-2");

@@ -6,13 +6,7 @@
 #include "tests/helpers/helper_facts.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/helpers/test.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -22,7 +16,6 @@
 
 static void static_verdict_stops_what_a_person_would_stop(void **state)
 {
-    (void)state;
     static const struct {
         struct static_change change;
         enum static_finding finding;
@@ -51,7 +44,6 @@ static void static_verdict_stops_what_a_person_would_stop(void **state)
 
 static void no_static_fact_says_that_the_time_is_the_same(void **state)
 {
-    (void)state;
     assert_int_equal(static_verdict(STATIC_WORSE), VERDICT_SLOWER);
     assert_int_equal(static_verdict(STATIC_FEWER_WARPS), VERDICT_UNDECIDED);
     assert_int_equal(static_verdict(STATIC_UNREADABLE), VERDICT_NOT_MEASURED);
@@ -212,7 +204,6 @@ static bool have_nvcc(void)
 
 static void static_gate_finds_the_spill_and_says_it_measured_nothing(void **state)
 {
-    (void)state;
     static struct helper_repo repo;
     static struct plumb_outcome outcome;
     char ids[3][OBJECT_ID_TEXT], policy_path[320];

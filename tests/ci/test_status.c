@@ -4,14 +4,10 @@
 // the command that helps.
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct helper_repo repo;
 static struct plumb_outcome outcome;
@@ -19,7 +15,6 @@ static char *policy;
 
 static int set_up(void **state)
 {
-    (void)state;
     helper_repo_create(&repo);
     policy = xprintf("%s/policy.cfg", repo.directory);
     helper_repo_policy(policy, "\tproblem = 8x8x8:fp32\n",
@@ -29,7 +24,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     helper_repo_remove(&repo);
     free(policy);
     return 0;
@@ -43,7 +37,6 @@ static void ask(const char *format)
 
 static void before_anything_ran_it_names_the_gate_and_writes_nothing(void **state)
 {
-    (void)state;
     char *left = xprintf("%s/.plumb", repo.directory);
     ask("text");
     plumb_said(&outcome, 0, "store.db: not there yet");
@@ -56,14 +49,12 @@ static void before_anything_ran_it_names_the_gate_and_writes_nothing(void **stat
 
 static void without_a_policy_it_names_init(void **state)
 {
-    (void)state;
     plumb_run(&outcome, repo.directory, (const char *[]){"status", NULL}, 0);
     plumb_said(&outcome, 0, "`plumb init` writes");
 }
 
 static void after_a_gate_it_shows_the_verdict(void **state)
 {
-    (void)state;
     plumb_run(&outcome, repo.directory,
               (const char *[]){"run", "HEAD", "--policy", policy, "--quiet", NULL}, 0);
     ask("text");
@@ -73,7 +64,6 @@ static void after_a_gate_it_shows_the_verdict(void **state)
 
 static void a_damaged_store_is_a_line_and_not_the_end(void **state)
 {
-    (void)state;
     char *path = xprintf("%s/broken.db", repo.directory);
     helper_write_text(path, "this is no store");
     plumb_run(&outcome, repo.directory,
@@ -85,7 +75,6 @@ static void a_damaged_store_is_a_line_and_not_the_end(void **state)
 
 static void as_json_it_is_the_same_table(void **state)
 {
-    (void)state;
     ask("json");
     plumb_said(&outcome, 0, "{\"topic\":\"repository\",\"text\":\"");
     ask("yaml");

@@ -7,13 +7,7 @@
 #include "tests/helpers/helper_repo.h"
 
 #include "model/result.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/helpers/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,7 +69,6 @@ static void commit_version(enum version v)
 
 static int set_up(void **state)
 {
-    (void)state;
     helper_repo_create(&repo);
     snprintf(policy_path, sizeof(policy_path), "%s/plumb-policy.cfg", repo.directory);
     for (int v = 0; v < VERSIONS; v++)
@@ -85,7 +78,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     helper_repo_remove(&repo);
     return 0;
 }
@@ -106,7 +98,6 @@ static const char one[] = "\tproblem = 32x32x32:fp32\n";
 
 static void problems_that_no_kernel_does_are_not_measured(void **state)
 {
-    (void)state;
     gate(FINE, ALSO_FINE, "\tproblem = 32x32x32:bf16\n", "");
     plumb_said(&outcome, CONCLUDE_UNDECIDED, "NOTHING JUDGED: 1 not measured: loop 32x32x32:bf16");
     plumb_said(&outcome, CONCLUDE_UNDECIDED, "no kernel does this problem");
@@ -120,7 +111,6 @@ static void problems_that_no_kernel_does_are_not_measured(void **state)
 
 static void a_plain_run_of_nothing_is_no_pass(void **state)
 {
-    (void)state;
     helper_repo_policy(policy_path, "\tproblem = 32x32x32:bf16\n", "");
     const char *argv[] = {"run", ids[FINE], "-p", policy_path, NULL};
     plumb_run(&outcome, repo.directory, argv, 0);
@@ -129,7 +119,6 @@ static void a_plain_run_of_nothing_is_no_pass(void **state)
 
 static void a_device_that_is_away_is_said(void **state)
 {
-    (void)state;
     static const char away[] = "[device \"other\"]\n\tkind = cuda\n\tindex = 999\n"
                                "\trequired = false\n[gate]\n\tstatic = off\n";
     gate(FINE, ALSO_FINE, one, away);
@@ -140,7 +129,6 @@ static void a_device_that_is_away_is_said(void **state)
 
 static void wrong_on_both_sides_is_broken_and_not_this_changes_fault(void **state)
 {
-    (void)state;
     gate(WRONG, ALSO_WRONG, one, "");
     plumb_said(&outcome, CONCLUDE_UNDECIDED, "NOTHING JUDGED: 1 broken: loop");
     plumb_said(&outcome, CONCLUDE_UNDECIDED, "on the base it gives wrong results");
@@ -153,7 +141,6 @@ static void wrong_on_both_sides_is_broken_and_not_this_changes_fault(void **stat
 
 static void a_head_that_breaks_the_base_beside_it_is_broken(void **state)
 {
-    (void)state;
     gate(FINE, SPOILS_OTHERS, one, "");
     plumb_said(&outcome, CONCLUDE_BROKEN, "BROKEN: 1 broken");
     plumb_said(&outcome, CONCLUDE_BROKEN, "the base, which works alone, gives wrong results");

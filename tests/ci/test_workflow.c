@@ -5,16 +5,13 @@
 // it is written, in a repository of its own. Not run: actions (`uses:`), ci/setup (it installs
 // packages) and the build, which the tests' own build stands for.
 #include "tests/helpers/helper_repo.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-
-#include <cmocka.h>
 
 enum { LINE = 512, STEPS = 16, SCRIPT = 4096 };
 
@@ -82,7 +79,6 @@ static void read_workflow(const char *path)
 
 static int set_up(void **state)
 {
-    (void)state;
     read_workflow(TEST_SOURCE "/.github/workflows/nightly.yml");
     helper_repo_create(&repo);
     char *command = xprintf("cd '%s' && git reset -q --hard %s && mkdir -p ci build/dev && "
@@ -99,7 +95,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     helper_repo_remove(&repo);
     return 0;
 }
@@ -109,7 +104,6 @@ static int tear_down(void **state)
 static void steps_are_the_ones_that_are_known(void **state)
 {
     static const char *const runs[] = {"sh ci/setup", "cmake --preset dev", "code=0\n", "exit ${{"};
-    (void)state;
     assert_int_equal(flow.bad_lines, 0);
     assert_int_equal(flow.run_count, ARRAY_COUNT(runs));
     for (size_t i = 0; i < ARRAY_COUNT(runs); i++) {
@@ -131,7 +125,6 @@ static bool grep_workflows(const char *pattern, const char *files)
 
 static void actions_are_githubs_own_pinned_by_their_hash(void **state)
 {
-    (void)state;
     assert_true(flow.use_count >= 5);
     assert_true(grep_workflows("uses: actions/[a-z/-]+@[0-9a-f]{40} # v", "*.yml"));
     char *command = xprintf("cd '%s/.github/workflows' && grep -hE 'uses:' *.yml | "
@@ -144,7 +137,6 @@ static void actions_are_githubs_own_pinned_by_their_hash(void **state)
 // gpu.yml builds the judge from the base, and the label that starts it falls with every push.
 static void a_pull_request_does_not_build_its_own_judge(void **state)
 {
-    (void)state;
     assert_true(grep_workflows("ref: .*pull_request\\.base\\.sha", "gpu.yml"));
     assert_false(grep_workflows("ref: .*head", "gpu.yml comment.yml label.yml"));
     assert_false(grep_workflows("synchronize", "gpu.yml"));
@@ -158,7 +150,6 @@ static void a_pull_request_does_not_build_its_own_judge(void **state)
 // What a commit, a branch or a pull request is called must not become a command.
 static void no_text_from_outside_reaches_a_shell(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < flow.run_count; i++) {
         for (const char *at = flow.runs[i]; (at = strstr(at, "${{")); at += 3)
             assert_int_equal(strncmp(at, "${{ steps.night.outputs.code }}", 31), 0);
@@ -199,7 +190,6 @@ static bool has(const char *name, const char *text)
 
 static void the_nights_step_makes_site_output_and_summary(void **state)
 {
-    (void)state;
     assert_int_equal(run_accuracy_one(), 0);
     assert_true(has("output.txt", "code="));
     assert_true(has("summary.txt", "series"));
@@ -211,7 +201,6 @@ static void the_nights_step_makes_site_output_and_summary(void **state)
 
 static void the_next_night_goes_on_from_the_store_it_is_given(void **state)
 {
-    (void)state;
     char *command = xprintf("cd '%s' && rm -rf nightly output.txt .plumb/cache", repo.directory);
     assert_int_equal(system(command), 0);
     free(command);
@@ -222,7 +211,6 @@ static void the_next_night_goes_on_from_the_store_it_is_given(void **state)
 
 static void a_night_that_cannot_work_fails_the_step(void **state)
 {
-    (void)state;
     char *command = xprintf("cd '%s' && rm ci/plumb.cfg", repo.directory);
     assert_int_equal(system(command), 0);
     free(command);

@@ -2,13 +2,7 @@
 //
 // Builds commits of the scratch repository in a cache that goes with the test.
 #include "tests/helpers/helper_build.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/helpers/test.h"
 
 #include <dirent.h>
 #include <stdio.h>

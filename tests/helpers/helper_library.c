@@ -5,11 +5,7 @@
 #include "runner/code_id.h"
 #include "runner/process.h"
 #include "tests/helpers/helper_files.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "tests/helpers/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,14 +15,12 @@ static char *directory;
 
 int library_set_up(void **state)
 {
-    (void)state;
     directory = helper_directory();
     return 0;
 }
 
 int library_tear_down(void **state)
 {
-    (void)state;
     helper_discard(directory);
     free(directory);
     return 0;

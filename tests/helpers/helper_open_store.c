@@ -2,13 +2,7 @@
 //
 // An open store for each test, and shorthand for what is often asked of one.
 #include "tests/helpers/helper_open_store.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/helpers/test.h"
 
 #include <sqlite3.h>
 #include <stdio.h>

@@ -4,15 +4,10 @@
 #include "tests/helpers/helper_played.h"
 
 #include "tests/helpers/helper_files.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static int start(struct bench **out, void *context, uint16_t process, struct error *err)
 {

@@ -2,13 +2,7 @@
 //
 // Runs the built program as a user would, and keeps what it said.
 #include "tests/helpers/helper_plumb.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/helpers/test.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -2,13 +2,7 @@
 //
 // Starts shell scripts as children under test.
 #include "tests/helpers/helper_process.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/helpers/test.h"
 
 struct process_result process_script(const char *script, struct process_plan plan)
 {

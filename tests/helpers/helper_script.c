@@ -4,13 +4,7 @@
 #include "tests/helpers/helper_script.h"
 #include "model/base.h"
 #include "tests/helpers/helper_files.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/helpers/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,7 +121,6 @@ void script_put(const char *name, const char *text)
 
 int script_set_up(void **state)
 {
-    (void)state;
     script_folder = helper_directory();
     char *make = xprintf("mkdir -p '%s/bin' '%s/tools' '%s/kernels' '%s/libs/cost.git'",
                          script_folder, script_folder, script_folder, script_folder);
@@ -150,7 +143,6 @@ int script_set_up(void **state)
 
 int script_tear_down(void **state)
 {
-    (void)state;
     helper_discard(script_folder);
     free(script_folder);
     return 0;

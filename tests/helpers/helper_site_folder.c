@@ -4,14 +4,9 @@
 #include "tests/helpers/helper_site_folder.h"
 
 #include "tests/helpers/helper_files.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 int site_folder_set_up(void **state)
 {

@@ -2,17 +2,13 @@
 //
 // The real bench on the host device: what it says of itself and its kernels, and how it times them.
 #include "tests/helpers/helper_bench.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 static void greeting_names_wire_and_device(void **state)
 {
-    (void)state;
     struct transcript t;
     bench_play(&t, "quit\n");
     assert_string_equal(field(transcript_find(&t, "hello", 0), "wire"), "1");
@@ -26,7 +22,6 @@ static void greeting_names_wire_and_device(void **state)
 
 static void device_identity_is_stable(void **state)
 {
-    (void)state;
     struct transcript first, second;
     bench_play(&first, "quit\n");
     bench_play(&second, "quit\n");
@@ -38,7 +33,6 @@ static void device_identity_is_stable(void **state)
 
 static void list_gives_every_kernel_and_its_traits(void **state)
 {
-    (void)state;
     struct transcript t;
     struct traits traits;
     struct error err;
@@ -57,7 +51,6 @@ static void list_gives_every_kernel_and_its_traits(void **state)
 
 static void pairs_alternate_roles_in_random_order(void **state)
 {
-    (void)state;
     struct transcript t;
     int head_first = 0;
     bench_play(
@@ -88,7 +81,6 @@ static void pairs_alternate_roles_in_random_order(void **state)
 
 static void order_inside_pairs_follows_the_seed(void **state)
 {
-    (void)state;
     struct transcript t;
     bench_play(&t, "open\tid=1\tkernel=simd\tproblem=8x8x8:fp32\thead=%S\tbase=%S\tseed=3\n"
                    "open\tid=2\tkernel=simd\tproblem=8x8x8:fp32\thead=%S\tbase=%S\tseed=3\n"
@@ -107,7 +99,6 @@ static void order_inside_pairs_follows_the_seed(void **state)
 
 static void solo_samples_are_of_head(void **state)
 {
-    (void)state;
     struct transcript t;
     bench_play(&t, BENCH_OPEN(9, "right",
                               "") "solo\tid=9\tcount=5\tblock=0\npairs\tid=9\tcount=1\tblock=0\n"
@@ -125,7 +116,6 @@ static void solo_samples_are_of_head(void **state)
 
 static void short_kernels_are_batched(void **state)
 {
-    (void)state;
     struct transcript t;
     bench_play(&t, "open\tid=1\tkernel=simd\tproblem=16x16x16:fp32\thead=%S\tseed=1\n"
                    "solo\tid=1\tcount=1\tblock=0\n"
@@ -139,7 +129,6 @@ static void short_kernels_are_batched(void **state)
 
 static void launches_can_be_fixed_from_outside(void **state)
 {
-    (void)state;
     struct transcript t;
     bench_play(&t, BENCH_OPEN(1, "right", "\tlaunches=3") "solo\tid=1\tcount=2\tblock=0\nquit\n");
     assert_string_equal(field(transcript_find(&t, "opened", 0), "launches"), "3");
@@ -151,7 +140,6 @@ static void launches_can_be_fixed_from_outside(void **state)
 // The second of two copies is held to the first one's note: to where its matrices are.
 static void both_sides_share_their_memory_unless_asked_apart(void **state)
 {
-    (void)state;
     struct transcript t;
     bench_play(
         &t,
@@ -170,7 +158,6 @@ static void both_sides_share_their_memory_unless_asked_apart(void **state)
 // A matrix of 2^40 elements fits nowhere; beside an open series it is refused before it is tried.
 static void series_without_room_beside_another_is_refused(void **state)
 {
-    (void)state;
     struct transcript t;
     bench_play(&t,
                BENCH_OPEN(1, "right", "") "open\tid=2\tkernel=right\tproblem=1048576x1048576x8:fp32"
@@ -185,7 +172,6 @@ static void series_without_room_beside_another_is_refused(void **state)
 
 static void calibrate_repeats_and_knows_its_figures(void **state)
 {
-    (void)state;
     struct transcript t;
     bench_play(&t, "calibrate\tonly=flops_clk_fp32\ncalibrate\tonly=nothing\nquit\n");
     const struct wire_record *figure = transcript_find(&t, "figure", 0);

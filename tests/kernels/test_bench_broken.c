@@ -2,13 +2,10 @@
 //
 // The real bench on the host device finds every kernel and every library that is broken.
 #include "tests/helpers/helper_bench.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 // Opens `kernel` of the broken library: it is found in this state, and the note says `in_note`.
 static void assert_state(const char *kernel, const char *state, const char *in_note)
@@ -30,7 +27,6 @@ static void assert_state(const char *kernel, const char *state, const char *in_n
 
 static void wrong_kernels_are_found(void **state)
 {
-    (void)state;
     assert_state("wrong", "wrong", "1 of 957 elements wrong");
     assert_state("imprecise", "wrong", "1 of 957 elements wrong");
     assert_state("nan", "wrong", "nan");
@@ -41,7 +37,6 @@ static void wrong_kernels_are_found(void **state)
 
 static void out_of_bounds_writes_are_found(void **state)
 {
-    (void)state;
     assert_state("beyond", "wrong", "out of bounds: byte 0 behind C");
     assert_state("before", "wrong", "behind B");
     assert_state("overrun", "wrong", "behind the workspace");
@@ -49,7 +44,6 @@ static void out_of_bounds_writes_are_found(void **state)
 
 static void kernels_that_cannot_run_say_why(void **state)
 {
-    (void)state;
     assert_state("right", "ok", "");
     assert_state("nowhere", "missing", "no kernel of this name");
     assert_state("unsupported", "unsupported", "does not do this problem");
@@ -59,7 +53,6 @@ static void kernels_that_cannot_run_say_why(void **state)
 
 static void kernel_that_turns_wrong_is_found_at_close(void **state)
 {
-    (void)state;
     struct transcript t;
     bench_play(&t, BENCH_OPEN(1, "late", "") "solo\tid=1\tcount=100\tblock=0\nclose\tid=1\nquit\n");
     assert_string_equal(field(transcript_find(&t, "opened", 0), "state"), "ok");
@@ -69,7 +62,6 @@ static void kernel_that_turns_wrong_is_found_at_close(void **state)
 
 static void crash_ends_bench_by_a_signal(void **state)
 {
-    (void)state;
     struct transcript t;
     bench_play(&t, BENCH_OPEN(1, "crash", "") "quit\n");
     assert_int_not_equal(transcript_exit(&t), 0);
@@ -79,7 +71,6 @@ static void crash_ends_bench_by_a_signal(void **state)
 
 static void what_kernels_print_stays_out_of_the_protocol(void **state)
 {
-    (void)state;
     struct transcript t;
     bench_play(&t, BENCH_OPEN(1, "prints", "") "solo\tid=1\tcount=2\tblock=0\nquit\n");
     assert_int_equal(transcript_count(&t, "sample"), 2);
@@ -89,7 +80,6 @@ static void what_kernels_print_stays_out_of_the_protocol(void **state)
 
 static void library_of_the_base_is_blamed_for_its_own(void **state)
 {
-    (void)state;
     struct transcript t;
     bench_play(&t, "open\tid=1\tkernel=simd\tproblem=8x8x8:fp32\thead=%S\tbase=%B\tseed=1\nquit\n");
     assert_string_equal(field(transcript_find(&t, "opened", 0), "state"), "missing");
@@ -116,7 +106,6 @@ static void assert_library_refused(const char *module, const char *state, const 
 
 static void unusable_libraries_are_refused(void **state)
 {
-    (void)state;
     assert_library_refused("newer_abi", "unbuildable", "ABI version 2, this bench reads 1");
     assert_library_refused("small_table", "unbuildable", "16 bytes");
     assert_library_refused("bad_name", "unbuildable", "[a-z0-9]");
@@ -128,7 +117,6 @@ static void unusable_libraries_are_refused(void **state)
 
 static void one_file_twice_is_two_copies(void **state)
 {
-    (void)state;
     struct transcript t;
     // Each copy has its own variables, and the second is held to the first one's choice.
     bench_play(&t,
@@ -142,7 +130,6 @@ static void one_file_twice_is_two_copies(void **state)
 
 static void pin_is_reproduced_or_refused(void **state)
 {
-    (void)state;
     struct transcript t;
     bench_play(&t, BENCH_OPEN(1, "chooses", "\tpin=choice 5")
                        BENCH_OPEN(2, "chooses", "\tpin=other") "quit\n");

@@ -3,19 +3,15 @@
 // Whatever is said to the real bench: it answers, and its exit code tells.
 #include "tests/helpers/helper_bench.h"
 #include "tests/helpers/helper_random.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
-#include <cmocka.h>
-
 static void bad_commands_fail_and_bench_goes_on(void **state)
 {
-    (void)state;
     static const char *const lines[] = {"dance",
                                         "open\tid=1",
                                         "open\tid=x\tkernel=right\tproblem=8x8x8\thead=h\tseed=1",
@@ -49,7 +45,6 @@ static void bad_commands_fail_and_bench_goes_on(void **state)
 
 static void overlong_lines_fail_once(void **state)
 {
-    (void)state;
     struct transcript t;
     char *script = xcalloc(1, 3 * WIRE_LINE);
     memset(script, 'a', 2 * WIRE_LINE);
@@ -83,7 +78,6 @@ static char *mutated(struct random *random)
 
 static void mutated_lines_never_end_bench(void **state)
 {
-    (void)state;
     struct random random = {5};
     size_t size = 1 << 20, used = 0;
     char *script = xcalloc(1, size);
@@ -102,7 +96,6 @@ static void mutated_lines_never_end_bench(void **state)
 
 static void by_hand_the_exit_code_tells(void **state)
 {
-    (void)state;
     static const struct {
         const char *arguments;
         int code;
@@ -145,7 +138,6 @@ static void by_hand_the_exit_code_tells(void **state)
 
 static void end_of_input_ends_bench(void **state)
 {
-    (void)state;
     struct transcript t;
     bench_play(&t, BENCH_OPEN(1, "right", ""));
     assert_string_equal(field(transcript_find(&t, "opened", 0), "state"), "ok");
@@ -155,7 +147,6 @@ static void end_of_input_ends_bench(void **state)
 
 static void missing_devices_have_their_own_exit_code(void **state)
 {
-    (void)state;
     struct transcript t;
     bench_script(&t, "--device host:3", "");
     assert_int_equal(transcript_exit(&t), 40);

@@ -7,16 +7,11 @@
 #include "kernels/gemm/cuda/costs_e4m3_promoted.cuh"
 #include "kernels/gemm/cuda/costs_tf32.cuh"
 #include "kernels/sweep/times.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 // The selectors' tables, with the names that kernels/gemm/cuda/space.cuh gives the rows.
 struct candidate {
@@ -130,7 +125,6 @@ static void reaches(const struct table *table, const char *kind, const char *lis
 
 static void test_the_tables_reach_nine_tenths_of_brute_force_on_every_recorded_list(void **state)
 {
-    (void)state;
     const struct table bf16 = TABLE(bf16_candidates), tf32 = TABLE(tf32_candidates);
     const struct table e4m3 = TABLE(e4m3_candidates), promoted = TABLE(promoted_candidates);
     reaches(&bf16, "bf16", "dsv3.bf16.csv", 39);
@@ -150,7 +144,6 @@ static void test_the_tables_reach_nine_tenths_of_brute_force_on_every_recorded_l
 // The tables were never fitted to these: what is known of them, as kernels/README.md has it.
 static void test_unseen_problems_lose_a_twentieth_in_the_median_and_a_quarter_at_most(void **state)
 {
-    (void)state;
     const struct table tables[] = {TABLE(bf16_candidates), TABLE(tf32_candidates),
                                    TABLE(e4m3_candidates), TABLE(promoted_candidates)};
     const char *kinds[] = {"bf16", "tf32", "e4m3", "e4m3-promoted"};
@@ -168,7 +161,6 @@ static void test_unseen_problems_lose_a_twentieth_in_the_median_and_a_quarter_at
 
 static void test_every_candidate_is_a_row_that_can_be_read_back(void **state)
 {
-    (void)state;
     const struct table tables[] = {TABLE(bf16_candidates), TABLE(tf32_candidates),
                                    TABLE(e4m3_candidates), TABLE(promoted_candidates)};
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
@@ -183,7 +175,6 @@ static void test_every_candidate_is_a_row_that_can_be_read_back(void **state)
 
 static void test_shares_hold_all_slabs_and_no_block_more_than_fit(void **state)
 {
-    (void)state;
     for (int tiles = 1; tiles < 600; tiles++)
         for (int slabs = 1; slabs < 300; slabs += 13) {
             const struct plumb_stream_shares s = plumb_share_slabs(tiles, slabs, 132);
@@ -211,7 +202,6 @@ static double cost_of(const char *name, long m, long n, long k)
 
 static void test_two_tile_rows_read_b_slower_than_one(void **state)
 {
-    (void)state;
     const double one = cost_of("bf16-128x64-w2x1-k2-s6-m8-split", 128, 4096, 14336);
     const double two = cost_of("bf16-64x128-w1x1-k2-s7-m8-split", 128, 4096, 14336);
     assert_true(two > 1.03 * one);
@@ -220,7 +210,6 @@ static void test_two_tile_rows_read_b_slower_than_one(void **state)
 
 static void test_stream_k_is_for_less_than_a_wave_of_tiles(void **state)
 {
-    (void)state;
     const char *whole = "bf16-64x128-w1x1-c1x1-s8-e2-m8-coop";
     const char *shared = "bf16-64x128-w1x1-c1x1-s8-e2-m8-coop-stream";
     assert_true(cost_of(shared, 64 * 11, 128 * 8, 8192) <
@@ -231,7 +220,6 @@ static void test_stream_k_is_for_less_than_a_wave_of_tiles(void **state)
 
 static void test_split_k_takes_another_turn_beyond_the_clusters_that_fit(void **state)
 {
-    (void)state;
     const char *row = "bf16-128x64-w2x1-k4-s6-m8-split"; // clusters of four: 30 fit
     const double fit = cost_of(row, 128, 64 * 30, 8192), more = cost_of(row, 128, 64 * 31, 8192);
     assert_true(more > 1.5 * fit);
@@ -239,7 +227,6 @@ static void test_split_k_takes_another_turn_beyond_the_clusters_that_fit(void **
 
 static void test_two_blocks_per_sm_gain_only_where_both_are_there(void **state)
 {
-    (void)state;
     const char *row = "bf16-64x64-w1x1-c1x1-s5-e2-m8-twin";
     const double one = cost_of(row, 64 * 12, 64 * 11, 16384); // 132 tiles
     const double two = cost_of(row, 64 * 12, 64 * 22, 16384);
@@ -249,7 +236,6 @@ static void test_two_blocks_per_sm_gain_only_where_both_are_there(void **state)
 
 static void test_rows_of_c_without_tma_cost_more_and_only_they(void **state)
 {
-    (void)state;
     const char *row = "bf16-128x64-w2x1-c1x1-s8-e2-m8-coop";
     const double odd = cost_of(row, 1024, 1017, 1024), even = cost_of(row, 1024, 1016, 1024);
     assert_true(odd - even > 2900 && odd - even < 3100);
@@ -258,7 +244,6 @@ static void test_rows_of_c_without_tma_cost_more_and_only_they(void **state)
 
 static void test_crooked_rows_are_paid_by_the_byte_however_wide_the_slab(void **state)
 {
-    (void)state;
     const char *wide = "bf16-64x96-w1x1-c1x1-s5-e2-m8-wide";
     const char *plain = "bf16-64x96-w1x1-c1x1-s10-e2-m8-coop";
     // As many bytes of K either way; a slab's own cost is made small beside them.
@@ -273,7 +258,6 @@ static void test_crooked_rows_are_paid_by_the_byte_however_wide_the_slab(void **
 
 static void test_m_of_1_has_no_turns(void **state)
 {
-    (void)state;
     const double one = cost_of("bf16-gemv", 1, 8448, 7168),
                  next = cost_of("bf16-gemv", 1, 8464, 7168);
     assert_true(next > one && next < 1.01 * one);

@@ -4,17 +4,12 @@
 #include "kernels/gemm/cuda/cost.h"
 #include "kernels/sweep/rows.h"
 #include "tests/helpers/helper_files.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-
-#include <cmocka.h>
 
 static const char *const large = "bf16-128x256-w2x1-c1x1-s4-e2-m8-coop";
 static const char *const small = "bf16-64x128-w1x1-c1x1-s8-e2-m8-coop";
@@ -81,7 +76,6 @@ static int run_on(const char *verb, const char *first, const char *between, cons
 
 static void test_costs_that_made_the_times_are_found_again(void **state)
 {
-    (void)state;
     char *list = write_list("truth.csv", 1, 0);
     assert_int_equal(run_on("costs", list, "", ""), 0);
     int found = 0;
@@ -102,7 +96,6 @@ static void test_costs_that_made_the_times_are_found_again(void **state)
 
 static void test_a_configuration_that_loses_more_than_it_gains_is_no_candidate(void **state)
 {
-    (void)state;
     char *list = write_list("liar.csv", 1, 1);
     assert_int_equal(run_on("costs", list, "", ""), 0);
     assert_null(strstr(output, "1, 1, 7, 2, m, 8, coop"));
@@ -112,7 +105,6 @@ static void test_a_configuration_that_loses_more_than_it_gains_is_no_candidate(v
 
 static void test_what_stands_behind_two_dashes_is_judged_and_never_fitted_to(void **state)
 {
-    (void)state;
     char *seen = write_list("seen.csv", 1, 0), *unseen = write_list("unseen.csv", 3, 1);
     assert_int_equal(run_on("costs", seen, "", ""), 0);
     char *alone = strdup(output);
@@ -130,7 +122,6 @@ static void test_what_stands_behind_two_dashes_is_judged_and_never_fitted_to(voi
 
 static void test_bad_input_is_one_line_and_exit_4(void **state)
 {
-    (void)state;
     assert_int_equal(run("costs bf16 /nowhere/times.csv"), 4);
     assert_string_equal(output, "/nowhere/times.csv: cannot be read\n");
     char *list = write_list("other.csv", 1, 0), arguments[1024];
@@ -144,14 +135,12 @@ static void test_bad_input_is_one_line_and_exit_4(void **state)
 
 static int set_up(void **state)
 {
-    (void)state;
     folder = helper_directory();
     return folder ? 0 : -1;
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
     helper_discard(folder);
     free(folder);
     return 0;

@@ -3,15 +3,12 @@
 // Every kernel of the host ladder, at sizes that fit no tile, in every layout and with a batch. The
 // check is bench's own (test_bench.c shows that it finds what is wrong).
 #include "tests/helpers/helper_bench.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static const char *const kernels[] = {"naive",        "blocked", "simd",
                                       "simd_threads", "blas",    "blas_threads"};
@@ -68,7 +65,6 @@ static void kernel_is_right_at_odd_sizes(void **state)
 
 static void naive_is_right_as_a_dual_gemm(void **state)
 {
-    (void)state;
     char *path = ladder_module("naive");
     assert_right("naive", path, dual_problems, ARRAY_COUNT(dual_problems));
     free(path);
@@ -91,7 +87,6 @@ static void assert_declined(const char *kernel, const char *problem)
 
 static void other_types_are_declined(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ARRAY_COUNT(kernels); i++)
         assert_declined(kernels[i], "8x8x8:bf16");
     for (size_t i = 1; i < ARRAY_COUNT(kernels); i++) // all but naive

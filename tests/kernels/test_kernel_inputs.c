@@ -6,13 +6,7 @@
 #include "ci/settings/policy.h"
 #include "tests/helpers/helper_build.h"
 #include "tests/helpers/helper_repo.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/helpers/test.h"
 
 #include <glob.h>
 #include <stdlib.h>

@@ -4,13 +4,7 @@
 #include "kernels/device/library_version.h"
 #include "model/base.h"
 #include "tests/helpers/helper_repo.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/helpers/test.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,7 +13,6 @@ static char *directory;
 
 static int set_up(void **state)
 {
-    (void)state;
     static const char *const parts[] = {"a", "b", "c"};
     directory = helper_directory();
     for (size_t i = 0; i < ARRAY_COUNT(parts); i++) {
@@ -32,7 +25,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     helper_discard(directory);
     free(directory);
     return 0;
@@ -68,7 +60,6 @@ static void expect(const char *version, const char *file, const char *list)
 
 static void the_first_directory_that_has_the_library_counts(void **state)
 {
-    (void)state;
     make("a", "libx.so.13", "libx.so.13.0.0.19");
     make("b", "libx.so.13", "libx.so.13.1.2");
     expect("13.0.0.19", "libx.so.13", "D/none:D/a:D/b");
@@ -81,7 +72,6 @@ static void the_first_directory_that_has_the_library_counts(void **state)
 
 static void a_name_that_says_no_more_is_no_version(void **state)
 {
-    (void)state;
     make("c", "liby.so.1", "liby.so.1");
     make("c", "libz.so.1", "other-library.so.1.2.3");
     make("c", "libw.so.1", "libw.so.1.2-beta\x01");

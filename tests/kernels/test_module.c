@@ -2,13 +2,7 @@
 //
 // Kernel libraries in the process that times them: loaded, released, and loaded again.
 #include "kernels/bench/module.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/helpers/test.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -38,7 +32,6 @@ static size_t open_files(void)
 // CUDA's runtime finds kernels by address, also those that are gone.
 static void nothing_comes_to_lie_where_a_released_library_was(void **state)
 {
-    (void)state;
     struct module module = loaded(false), copy = loaded(true);
     const struct plumb_library *where = module.library, *where_copy = copy.library;
     assert_ptr_not_equal(where, where_copy);
@@ -57,7 +50,6 @@ static void nothing_comes_to_lie_where_a_released_library_was(void **state)
 
 static void released_copies_are_used_again(void **state)
 {
-    (void)state;
     struct module a = loaded(true), b = loaded(true);
     const struct plumb_library *first = a.library, *second = b.library;
     assert_ptr_not_equal(first, second);
@@ -78,7 +70,6 @@ static void released_copies_are_used_again(void **state)
 
 static void a_library_that_cannot_be_used_leaves_its_copy_free(void **state)
 {
-    (void)state;
     struct module module;
     struct error err;
     size_t files = 0;

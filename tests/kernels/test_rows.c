@@ -2,14 +2,9 @@
 //
 // Names of the configuration space, read back into rows and macros.
 #include "kernels/sweep/rows.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void prints(const char *name, const char *expected)
 {
@@ -22,7 +17,6 @@ static void prints(const char *name, const char *expected)
 
 static void test_names_become_the_macros_that_make_them(void **state)
 {
-    (void)state;
     prints("bf16-128x256-w2x1-c2x1-s4-e2-m16-coop",
            "ROW(type, 128, 256, 2, 1, 2, 1, 4, 2, m, 16, coop)");
     prints("tf32-64x112-w1x1-k4-s3-m8-split", "SPLIT_ROW(type, 64, 112, 1, 1, 4, 3, m, 8)");
@@ -52,7 +46,6 @@ static void test_names_become_the_macros_that_make_them(void **state)
 
 static void test_traits_are_those_of_the_name(void **state)
 {
-    (void)state;
     struct sweep_row row;
     assert_true(sweep_row_parse(&row, "e4m3-128x96-w2x1-k4-s5-m8-promote-split"));
     assert_string_equal(row.kind, "e4m3-promoted");
@@ -68,7 +61,6 @@ static void test_traits_are_those_of_the_name(void **state)
 
 static void test_a_dual_row_is_of_its_own_kind_and_its_tile_is_of_c(void **state)
 {
-    (void)state;
     struct sweep_row row;
     assert_true(sweep_row_parse(&row, "bf16-64x64-w1x1-c1x1-s4-e2-m8-twin-dual"));
     assert_string_equal(row.kind, "bf16-dual");
@@ -81,7 +73,6 @@ static void test_a_dual_row_is_of_its_own_kind_and_its_tile_is_of_c(void **state
 
 static void test_a_wide_row_has_twice_the_k_of_others_per_stage(void **state)
 {
-    (void)state;
     struct sweep_row row;
     assert_true(sweep_row_parse(&row, "bf16-64x64-w1x1-c1x1-s10-e2-m8-coop"));
     assert_int_equal(row.traits.tile_k, 64);
@@ -91,7 +82,6 @@ static void test_a_wide_row_has_twice_the_k_of_others_per_stage(void **state)
 
 static void test_rows_for_one_row_of_a_are_of_both_kinds_of_fp8(void **state)
 {
-    (void)state;
     struct sweep_row row;
     assert_true(sweep_row_parse(&row, "e4m3-gemv"));
     assert_string_equal(row.kind, "e4m3");
@@ -105,7 +95,6 @@ static void test_rows_for_one_row_of_a_are_of_both_kinds_of_fp8(void **state)
 
 static void test_split_rows_that_fit_twice_have_two_blocks_per_sm(void **state)
 {
-    (void)state;
     struct sweep_row row;
     assert_true(sweep_row_parse(&row, "bf16-64x64-w1x1-k2-s5-m8-split"));
     assert_int_equal(row.traits.blocks_per_sm, 2);
@@ -122,7 +111,6 @@ static void test_split_rows_that_fit_twice_have_two_blocks_per_sm(void **state)
 
 static void test_other_names_are_no_rows(void **state)
 {
-    (void)state;
     static const char *const names[] = {"",
                                         "cublaslt#0",
                                         "select-bf16",

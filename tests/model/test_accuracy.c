@@ -4,15 +4,11 @@
 #include "model/predict/parts/accuracy.h"
 #include "model/predict/parts/bias.h"
 #include "tests/helpers/helper_table.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static bool near(double actual, double expected)
 {
@@ -21,7 +17,6 @@ static bool near(double actual, double expected)
 
 static void metrics_equal_a_case_worked_by_hand(void **state)
 {
-    (void)state;
     const struct accuracy_row rows[] = {{"a", 110, 100, NULL},
                                         {"a", 90, 100, NULL},
                                         {"a", 300, 200, NULL},
@@ -45,7 +40,6 @@ static void metrics_equal_a_case_worked_by_hand(void **state)
 
 static void picking_a_slow_configuration_costs_its_share(void **state)
 {
-    (void)state;
     const struct accuracy_row rows[] = {
         {"a", 10, 200, NULL}, {"a", 20, 100, NULL}, {"b", 5, 50, NULL}, {"b", 6, 60, NULL}};
     struct accuracy a = accuracy_of(rows, ARRAY_COUNT(rows));
@@ -55,7 +49,6 @@ static void picking_a_slow_configuration_costs_its_share(void **state)
 
 static void nothing_to_judge_gives_no_figures(void **state)
 {
-    (void)state;
     struct accuracy a = accuracy_of(NULL, 0);
     assert_true(a.rows == 0 && isnan(a.tau) && isnan(a.picked));
     const struct accuracy_row one[] = {{"a", 2, 1, NULL}};
@@ -65,7 +58,6 @@ static void nothing_to_judge_gives_no_figures(void **state)
 
 static void kendall_tau_orders_and_ties(void **state)
 {
-    (void)state;
     const double up[] = {1, 2, 3, 4}, down[] = {4, 3, 2, 1}, flat[] = {1, 1, 1, 1};
     const double mixed[] = {1, 3, 2, 4};
     assert_true(near(kendall_tau(up, up, 4), 1));
@@ -76,7 +68,6 @@ static void kendall_tau_orders_and_ties(void **state)
 
 static void best_utilisation_beats_every_other(void **state)
 {
-    (void)state;
     double peak[50], time[50];
     uint32_t seed = 3;
     for (int i = 0; i < 50; i++) {
@@ -96,7 +87,6 @@ static void best_utilisation_beats_every_other(void **state)
 
 static void scurve_is_sorted_and_well_formed(void **state)
 {
-    (void)state;
     const struct accuracy_row rows[] = {
         {"x,1", 30, 10, NULL}, {"y", 10, 10, NULL}, {"z", 5, 10, NULL}};
     struct buffer text = {0};
@@ -124,7 +114,6 @@ static void scurve_is_sorted_and_well_formed(void **state)
 
 static void bias_is_the_median_log_ratio_of_its_kernel(void **state)
 {
-    (void)state;
     const struct bias_row rows[] = {
         {"b", 100, 120, 0}, {"a", 100, 90, 0}, {"b", 100, 110, 0}, {"b", 100, 500, 0},
         {"a", 100, 90, 0},  {"c", 0, 10, 0},   {"c", 10, NAN, 0},
@@ -144,7 +133,6 @@ static void bias_is_the_median_log_ratio_of_its_kernel(void **state)
 
 static void applied_bias_scales_time_and_parts(void **state)
 {
-    (void)state;
     const struct bias_row rows[] = {{"a", 100, 150, 0}, {"a", 200, 300, 0}};
     struct bias_table t = bias_fit(rows, 2);
     struct prediction p = {.feasible = true,
@@ -163,7 +151,6 @@ static void applied_bias_scales_time_and_parts(void **state)
 
 static void the_band_is_the_spread_of_the_rows(void **state)
 {
-    (void)state;
     struct bias_row rows[201];
     for (int i = 0; i < 201; i++) // log ratios evenly from -0.2 to 0.2: MAD 0.1
         rows[i] = (struct bias_row){"a", 100, 100 * exp(0.002 * (i - 100)), 0};
@@ -176,7 +163,6 @@ static void the_band_is_the_spread_of_the_rows(void **state)
 // By hand: sigma^2 : tau^2 = 2 : 1 of a band of 0.3.
 static void a_band_is_a_prior_that_rows_correct(void **state)
 {
-    (void)state;
     struct bias_row rows[100];
     double before = 0.3;
     for (size_t n = 1; n <= 64; n *= 4) {

@@ -2,12 +2,9 @@
 //
 // Series that move together are put down to what they share.
 #include "model/history/attribution.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { MEMORY = 5, COMPUTE = 6, ELSEWHERE = 4, ALL = MEMORY + COMPUTE + ELSEWHERE };
 
@@ -40,7 +37,6 @@ static void expect(const struct attribution_series *series, size_t first, size_t
 
 static void attribution_of_one_series_is_its_kernel(void **state)
 {
-    (void)state;
     struct attribution_series series[ALL];
     fleet(series);
     move(series, 3, 4, 0.02);
@@ -55,7 +51,6 @@ static void attribution_of_one_series_is_its_kernel(void **state)
 
 static void attribution_of_a_class_is_memory_or_power(void **state)
 {
-    (void)state;
     struct attribution_series series[ALL];
     fleet(series);
     move(series, 0, MEMORY, 0.02);
@@ -67,7 +62,6 @@ static void attribution_of_a_class_is_memory_or_power(void **state)
 
 static void attribution_of_a_class_that_scatters_is_kernel(void **state)
 {
-    (void)state;
     struct attribution_series series[ALL];
     fleet(series);
     move(series, 0, 3, 0.02);
@@ -77,7 +71,6 @@ static void attribution_of_a_class_that_scatters_is_kernel(void **state)
 
 static void attribution_of_a_whole_device_is_environment(void **state)
 {
-    (void)state;
     struct attribution_series series[ALL];
     fleet(series);
     move(series, 0, MEMORY + COMPUTE, 0.02);
@@ -88,7 +81,6 @@ static void attribution_of_a_whole_device_is_environment(void **state)
 // code and moved with them says that it was the device.
 static void attribution_of_a_commit_that_changed_all_code_is_kernel(void **state)
 {
-    (void)state;
     struct attribution_series series[ALL];
     fleet(series);
     move(series, 0, MEMORY + COMPUTE, 0.05);
@@ -104,7 +96,6 @@ static void attribution_of_a_commit_that_changed_all_code_is_kernel(void **state
 
 static void attribution_of_a_new_model_is_the_model(void **state)
 {
-    (void)state;
     struct attribution_series series[ALL];
     fleet(series);
     for (size_t i = 0; i < ALL; i++)
@@ -125,7 +116,6 @@ static void attribution_of_a_new_model_is_the_model(void **state)
 
 static void attribution_names_declared_breaks_of_their_device(void **state)
 {
-    (void)state;
     struct attribution_series series[ALL];
     fleet(series);
     move(series, 0, ALL, 0.02);
@@ -145,7 +135,6 @@ static void attribution_names_declared_breaks_of_their_device(void **state)
 // Who is listed first must not matter.
 static void attribution_ignores_the_order_of_series(void **state)
 {
-    (void)state;
     struct attribution_series series[ALL], turned[ALL];
     struct attributed out[ALL], other[ALL];
     fleet(series);

@@ -4,19 +4,13 @@
 // are whole strings.
 #include "model/base.h"
 #include "model/text.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 static void an_error_is_one_line_whatever_it_quotes(void **state)
 {
-    (void)state;
     struct error err;
     assert_int_equal(error_set(&err, "%s: \x1b[31mred\n\tand\x7f so on", "a\r\nb"), -1);
     assert_string_equal(err.text, "a  b:  [31mred  and  so on");
@@ -29,7 +23,6 @@ static void an_error_is_one_line_whatever_it_quotes(void **state)
 
 static void a_noun_agrees_with_its_number(void **state)
 {
-    (void)state;
     assert_string_equal(plural(1, "process", "processes"), "process");
     assert_string_equal(plural(0, "process", "processes"), "processes");
     assert_string_equal(plural(2, "process", "processes"), "processes");
@@ -38,7 +31,6 @@ static void a_noun_agrees_with_its_number(void **state)
 
 static void a_list_keeps_what_is_in_it_while_it_grows(void **state)
 {
-    (void)state;
     uint32_t *list = NULL;
     size_t room = 0, moves = 0;
     for (uint32_t i = 0; i < 10000; i++) {
@@ -56,7 +48,6 @@ static void a_list_keeps_what_is_in_it_while_it_grows(void **state)
 
 static void arena_memory_is_zeroed_aligned_and_apart(void **state)
 {
-    (void)state;
     struct arena arena = {0};
     static const size_t sizes[] = {1, 0, 7, 8191, 8192, 100000, 16, 3};
     char *all[ARRAY_COUNT(sizes)];
@@ -78,7 +69,6 @@ static void arena_memory_is_zeroed_aligned_and_apart(void **state)
 
 static void arena_texts_are_copies(void **state)
 {
-    (void)state;
     struct arena arena = {0};
     char text[] = "kernel";
     char *copy = arena_strdup(&arena, text), *part = arena_strndup(&arena, text, 3);
@@ -95,7 +85,6 @@ static void arena_texts_are_copies(void **state)
 
 static void bounded_copies_end_and_tell_what_they_lost(void **state)
 {
-    (void)state;
     char out[5];
     assert_true(text_copy(out, sizeof(out), "four"));
     assert_string_equal(out, "four");
@@ -105,7 +94,6 @@ static void bounded_copies_end_and_tell_what_they_lost(void **state)
 
 static void numbers_are_whole_strings(void **state)
 {
-    (void)state;
     static const char *const no_integers[] = {
         "", " 1", "+1", "1 ", "1.5", "x", "-", "\t1", "9223372036854775808"};
     static const char *const no_numbers[] = {"",  " 1",  "\t1", "\n1",  "1 ",
@@ -129,7 +117,6 @@ static void numbers_are_whole_strings(void **state)
 
 static void a_time_has_four_digits_and_no_exponent(void **state)
 {
-    (void)state;
     static const struct {
         double time_ns;
         const char *text;

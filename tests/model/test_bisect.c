@@ -4,14 +4,11 @@
 // neighbour.
 #include "model/gate/bisect.h"
 #include "tests/helpers/helper_random.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const struct bisect_options usual = {.confidence = 0.99,
                                             .effect = 0.01,
@@ -58,7 +55,6 @@ static struct outcome play(struct bisect *b, size_t culprit, const bool *broken,
 
 static void bisect_finds_the_culprit_as_often_as_it_says(void **state)
 {
-    (void)state;
     struct random random = {7};
     size_t wrong = 0, duets = 0;
     enum { GAMES = 400, COMMITS = 65 };
@@ -79,7 +75,6 @@ static void bisect_finds_the_culprit_as_often_as_it_says(void **state)
 // An effect of two standard deviations of a duet needs repeats, not luck.
 static void bisect_repeats_noisy_duets(void **state)
 {
-    (void)state;
     struct random random = {8};
     struct bisect_options noisy = usual;
     noisy.expected_se = 0.005;
@@ -99,7 +94,6 @@ static void bisect_repeats_noisy_duets(void **state)
 
 static void bisect_blames_no_neighbour_of_a_commit_that_does_not_build(void **state)
 {
-    (void)state;
     struct random random = {9};
     bool broken[16] = {[6] = true, [7] = true, [8] = true};
     for (size_t culprit = 6; culprit <= 9; culprit++) {
@@ -121,7 +115,6 @@ static void bisect_blames_no_neighbour_of_a_commit_that_does_not_build(void **st
 
 static void bisect_ends_when_nothing_can_be_tested(void **state)
 {
-    (void)state;
     struct bisect b = start(4, &usual);
     bisect_skip(&b, 1);
     bisect_skip(&b, 2);
@@ -139,7 +132,6 @@ static void bisect_ends_when_nothing_can_be_tested(void **state)
 
 static void bisect_takes_equal_code_for_one_commit(void **state)
 {
-    (void)state;
     struct random random = {10};
     const char *codes[12] = {"a", "a", "a", "a", "a", "b", "b", "b", "b", "b", "b", "b"};
     struct bisect b = start(12, &usual);
@@ -154,7 +146,6 @@ static void bisect_takes_equal_code_for_one_commit(void **state)
 
 static void bisect_of_equal_code_is_impossible(void **state)
 {
-    (void)state;
     struct bisect b = start(5, &usual);
     bisect_set_code(&b, 0, "x");
     bisect_set_code(&b, 2, "y");
@@ -165,7 +156,6 @@ static void bisect_of_equal_code_is_impossible(void **state)
 
 static void bisect_refuses_what_does_not_differ(void **state)
 {
-    (void)state;
     struct bisect b;
     struct error err;
     struct bisect_options weak = usual;
@@ -178,7 +168,6 @@ static void bisect_refuses_what_does_not_differ(void **state)
 
 static void bisect_says_when_several_commits_share_the_effect(void **state)
 {
-    (void)state;
     struct bisect b = start(9, &usual);
     for (size_t k = 1; k < 9; k++)
         bisect_observe(&b, k, k < 3 ? 0 : k < 6 ? 0.005 : 0.01, 0.0005);
@@ -195,7 +184,6 @@ static void bisect_says_when_several_commits_share_the_effect(void **state)
 // The state is the answers: the order in which they came does not matter.
 static void bisect_resumes_from_its_answers_in_any_order(void **state)
 {
-    (void)state;
     struct bisect a = start(20, &usual), b = start(20, &usual);
     const size_t commits[] = {10, 5, 7, 7, 6};
     const double ratios[] = {0.011, -0.001, 0.004, 0.006, 0.0002};

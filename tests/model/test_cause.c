@@ -2,13 +2,10 @@
 //
 // Which cause a verdict gets, from its own code and the controls beside it.
 #include "model/gate/cause.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct verdict verdict_of(enum verdict_kind kind, double log_ratio)
 {
@@ -25,7 +22,6 @@ static struct common_mode mode_of(const struct interval *controls, size_t count)
 
 static void changed_code_is_the_kernel(void **state)
 {
-    (void)state;
     struct verdict v = verdict_of(VERDICT_SLOWER, 0.01);
     struct cause_input input = {.verdict = &v, .code_changed = true};
     assert_int_equal(cause_of(&input), CAUSE_KERNEL);
@@ -35,7 +31,6 @@ static void changed_code_is_the_kernel(void **state)
 
 static void same_code_is_the_environment(void **state)
 {
-    (void)state;
     struct verdict v = verdict_of(VERDICT_SLOWER, 0.01);
     struct cause_input input = {.verdict = &v, .code_changed = false};
     assert_int_equal(cause_of(&input), CAUSE_ENVIRONMENT);
@@ -43,7 +38,6 @@ static void same_code_is_the_environment(void **state)
 
 static void no_alarm_has_no_cause(void **state)
 {
-    (void)state;
     struct verdict v = verdict_of(VERDICT_SAME, 0.001);
     struct cause_input input = {.verdict = &v, .code_changed = true};
     assert_int_equal(cause_of(&input), CAUSE_NONE);
@@ -54,7 +48,6 @@ static void no_alarm_has_no_cause(void **state)
 
 static void contradicting_processes_are_placement(void **state)
 {
-    (void)state;
     struct verdict v = verdict_of(VERDICT_UNDECIDED, 0.01);
     struct cause_input input = {.verdict = &v, .code_changed = true, .placement = true};
     assert_int_equal(cause_of(&input), CAUSE_PLACEMENT);
@@ -62,7 +55,6 @@ static void contradicting_processes_are_placement(void **state)
 
 static void controls_that_moved_alike_are_the_environment(void **state)
 {
-    (void)state;
     const struct interval moved[] = {{0.010, 0.008, 0.012}, {0.009, 0.007, 0.011}, {0, -1, 1}};
     struct verdict v = verdict_of(VERDICT_SLOWER, 0.011);
     struct cause_input input = {&v, true, false, 0, mode_of(moved, 3)};
@@ -76,7 +68,6 @@ static void controls_that_moved_alike_are_the_environment(void **state)
 
 static void controls_count_only_if_most_are_sure(void **state)
 {
-    (void)state;
     const struct interval unsure[] = {
         {0.01, -0.01, 0.03}, {0.01, -0.01, 0.03}, {0.01, 0.005, 0.02}};
     assert_false(mode_of(unsure, 3).moved);
@@ -91,7 +82,6 @@ static void controls_count_only_if_most_are_sure(void **state)
 // The model now predicts 5 % more, so actual/predicted fell by 5 % though no time changed.
 static void prediction_that_moved_is_the_model(void **state)
 {
-    (void)state;
     struct verdict v = verdict_of(VERDICT_FASTER, -0.05);
     struct cause_input input = {.verdict = &v, .code_changed = true, .log_model = 0.051};
     assert_int_equal(cause_of(&input), CAUSE_MODEL);
@@ -101,7 +91,6 @@ static void prediction_that_moved_is_the_model(void **state)
 
 static void only_the_kernel_fails_a_pull_request(void **state)
 {
-    (void)state;
     struct verdict v = verdict_of(VERDICT_SLOWER, 0.02);
     for (int cause = 0; cause < CAUSES; cause++) {
         v.cause = (enum cause)cause;

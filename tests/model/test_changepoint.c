@@ -4,15 +4,12 @@
 // taken for steps.
 #include "model/history/changepoint.h"
 #include "tests/helpers/helper_cp_series.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct changepoints find(const double *values, size_t n)
 {
@@ -41,7 +38,6 @@ static size_t count(const double *values, size_t n)
 // At most one false change in 10,000 values, in long series and in a hundred short ones alike.
 static void changepoints_of_pure_noise_are_rare(void **state)
 {
-    (void)state;
     static const size_t lengths[] = {10000, 1000, 200, 60, 30, 20};
     double *values = xcalloc(10000, sizeof(*values));
     for (int kind = 0; kind < CP_KINDS; kind++) {
@@ -63,7 +59,6 @@ static void changepoints_of_pure_noise_are_rare(void **state)
 
 static void changepoints_call_a_random_walk_drift(void **state)
 {
-    (void)state;
     struct random random = {3};
     double values[1000];
     for (int i = 0; i < 20; i++) {
@@ -88,7 +83,6 @@ static bool found_near(const double *values, size_t n, size_t at, size_t within)
 // Noise of 0.25 % and steps from 0.5 % to 5 %, up and down, anywhere but at the very ends.
 static void changepoints_find_steps_of_half_to_five_percent(void **state)
 {
-    (void)state;
     static const double sizes[] = {0.005, -0.005, 0.01, -0.02, 0.05};
     struct random random = {4};
     double values[300];
@@ -109,7 +103,6 @@ static void changepoints_find_steps_of_half_to_five_percent(void **state)
 // step is rarely taken for more of them (half as often again if steps are not held against memory).
 static void changepoints_beside_a_step_in_slow_noise_are_rare(void **state)
 {
-    (void)state;
     struct random random = {8};
     size_t right = 0, others = 0;
     for (int game = 0; game < 200; game++) {
@@ -128,7 +121,6 @@ static void changepoints_beside_a_step_in_slow_noise_are_rare(void **state)
 
 static void changepoints_find_a_step_in_a_short_series(void **state)
 {
-    (void)state;
     const double ten[] = {10.1, 9.9, 10.0, 10.2, 9.8, 13.1, 12.9, 13.0, 13.2, 12.8};
     struct changepoints out = find(ten, 10);
     assert_int_equal(out.count, 1);
@@ -138,7 +130,6 @@ static void changepoints_find_a_step_in_a_short_series(void **state)
 
 static void changepoints_find_a_step_in_constants(void **state)
 {
-    (void)state;
     double values[40];
     for (size_t i = 0; i < 40; i++)
         values[i] = i < 25 ? 5 : 7;
@@ -164,7 +155,6 @@ static double sd_of(const double *values, size_t n)
 // Whole numbers, one value in five (or in seven, or in three) the next one up.
 static void rounded_values_hide_no_step(void **state)
 {
-    (void)state;
     enum { N = 120 };
     double values[N];
     for (int one_in = 3; one_in <= 7; one_in += 2) {
@@ -185,7 +175,6 @@ static void rounded_values_hide_no_step(void **state)
 
 static void noise_is_never_more_than_the_series_scatters(void **state)
 {
-    (void)state;
     static const size_t lengths[] = {10, 20, 60, 500};
     double values[500];
     for (int kind = 0; kind < CP_KINDS; kind++) {
@@ -206,7 +195,6 @@ static void noise_is_never_more_than_the_series_scatters(void **state)
 
 static void changepoints_find_many_steps(void **state)
 {
-    (void)state;
     struct random random = {5};
     double values[2000];
     cp_series(values, 2000, CP_NORMAL, &random);
@@ -223,7 +211,6 @@ static void changepoints_find_many_steps(void **state)
 // A 95 % set holds the truth 95 times of 100, and a 95 % interval of the size does too.
 static void credible_sets_and_intervals_cover_the_truth(void **state)
 {
-    (void)state;
     static const enum cp_kind kinds[] = {CP_NORMAL, CP_SPIKES, CP_AR5};
     double values[200];
     for (size_t k = 0; k < ARRAY_COUNT(kinds); k++) {
@@ -258,7 +245,6 @@ static void test_series(double *values, size_t n, uint64_t seed)
 
 static void changepoints_ignore_unit_and_origin(void **state)
 {
-    (void)state;
     static const double scales[] = {1e-300, 1e-9, 3, 1e12, 1e300, -1};
     double values[300], other[300];
     for (uint64_t seed = 1; seed <= 10; seed++) {
@@ -284,7 +270,6 @@ static void changepoints_ignore_unit_and_origin(void **state)
 
 static void changepoints_are_the_same_backwards(void **state)
 {
-    (void)state;
     double values[300], other[300];
     for (uint64_t seed = 1; seed <= 20; seed++) {
         test_series(values, 300, seed);
@@ -304,7 +289,6 @@ static void changepoints_are_the_same_backwards(void **state)
 
 static void missing_values_only_shift_the_numbering(void **state)
 {
-    (void)state;
     double values[300], gaps[600];
     for (uint64_t seed = 1; seed <= 10; seed++) {
         test_series(values, 300, seed);
@@ -325,7 +309,6 @@ static void missing_values_only_shift_the_numbering(void **state)
 // Equal labels in another order: permuting values inside a noise-free segment changes nothing.
 static void degenerate_series_have_no_changes(void **state)
 {
-    (void)state;
     double values[64];
     assert_int_equal(count(NULL, 0), 0);
     for (size_t n = 1; n <= 64; n++) {
@@ -350,7 +333,6 @@ static void degenerate_series_have_no_changes(void **state)
 // Nothing a double can be crashes it or makes it report nonsense (find() checks).
 static void changepoints_survive_hostile_values(void **state)
 {
-    (void)state;
     static const double odd[] = {0,     -0.0,  1e308, -1e308, 5e-324, -5e-324, 1,  NAN,
                                  1e-17, 1e300, -1,    2,      3,      1e6,     100};
     struct random random = {12};

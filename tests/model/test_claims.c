@@ -3,14 +3,10 @@
 // Every model either counts an epilogue, a layout or block scales, or says that it does not know
 // it.
 #include "model/predict.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const struct traits tile = {
     .tile_m = 128, .tile_n = 128, .tile_k = 64, .threads = 384, .persistent = 1};
@@ -34,7 +30,6 @@ static struct prediction ask(const struct model *model, const struct problem *p,
 
 static void a_second_product_costs_or_is_refused(void **state)
 {
-    (void)state;
     size_t counted = 0;
     for (size_t i = 0; i < model_count; i++) {
         struct problem p = plain();
@@ -51,7 +46,6 @@ static void a_second_product_costs_or_is_refused(void **state)
 
 static void block_scales_cost_or_are_refused(void **state)
 {
-    (void)state;
     size_t counted = 0;
     for (size_t i = 0; i < model_count; i++) {
         struct problem p = plain();
@@ -68,7 +62,6 @@ static void block_scales_cost_or_are_refused(void **state)
 
 static void a_transposition_costs_or_is_refused(void **state)
 {
-    (void)state;
     struct problem p = plain();
     p.in = DTYPE_TF32, p.out = DTYPE_FP32;
     struct prediction tn = ask(model_find("hopper"), &p, 0);

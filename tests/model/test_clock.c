@@ -3,15 +3,12 @@
 // How time follows the clock: the exponent is recovered, also from recorded launches.
 #include "model/gate/clock.h"
 #include "tests/helpers/helper_random.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { ROOM = 2000 };
 
@@ -44,7 +41,6 @@ static size_t simulate(struct sample *out, double exponent, double noise, double
 
 static void exponent_is_recovered_within_its_error(void **state)
 {
-    (void)state;
     static struct sample samples[ROOM];
     const double truths[] = {-1, -0.7, -0.2, 0};
     for (size_t i = 0; i < ARRAY_COUNT(truths); i++) {
@@ -60,7 +56,6 @@ static void exponent_is_recovered_within_its_error(void **state)
 // Between processes time and clock may move together for other reasons.
 static void levels_of_processes_do_not_bend_the_slope(void **state)
 {
-    (void)state;
     static struct sample samples[ROOM];
     struct arena arena = {0};
     size_t count = simulate(samples, -0.5, 0.002, 0.02, 0.2);
@@ -70,7 +65,6 @@ static void levels_of_processes_do_not_bend_the_slope(void **state)
 
 static void stalls_and_unusable_samples_do_not_bend_the_slope(void **state)
 {
-    (void)state;
     static struct sample samples[ROOM];
     struct arena arena = {0};
     size_t count = simulate(samples, -0.8, 0.002, 0.02, 0);
@@ -89,7 +83,6 @@ static void stalls_and_unusable_samples_do_not_bend_the_slope(void **state)
 
 static void steady_clock_says_nothing(void **state)
 {
-    (void)state;
     struct sample samples[20];
     struct arena arena = {0};
     for (uint16_t i = 0; i < 20; i++)
@@ -105,7 +98,6 @@ static void steady_clock_says_nothing(void **state)
 
 static void shrinking_weighs_by_precision(void **state)
 {
-    (void)state;
     struct clock_fit sure = {-0.5, 0.01, 100}, vague = {-0.5, 1, 100}, equal = {-0.5, 0.15, 9};
     assert_true(near(clock_shrink(sure, -1, 0.15).exponent, -0.5, 0.01));
     assert_true(near(clock_shrink(vague, -1, 0.15).exponent, -1, 0.02));
@@ -114,7 +106,6 @@ static void shrinking_weighs_by_precision(void **state)
 
 static void correlated_residuals_widen_the_error(void **state)
 {
-    (void)state;
     static struct sample white[ROOM], red[ROOM];
     struct arena arena = {0};
     struct random random = {5};
@@ -154,7 +145,6 @@ static struct clock_fit fit_recorded(const char *shape, struct arena *arena)
 // The exponents found when these launches were first studied.
 static void recorded_h200_launches_give_their_published_exponents(void **state)
 {
-    (void)state;
     struct arena arena = {0};
     assert_true(near(fit_recorded("4096x8192x16384:tf32", &arena).exponent, -0.65, 0.03));
     assert_true(near(fit_recorded("4096x4096x4096:tf32", &arena).exponent, -0.91, 0.03));
@@ -166,7 +156,6 @@ static void recorded_h200_launches_give_their_published_exponents(void **state)
 
 static void explanation_splits_a_change(void **state)
 {
-    (void)state;
     struct arena arena = {0};
     struct gate_pair pairs[40];
     for (int i = 0; i < 40; i++)

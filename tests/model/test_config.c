@@ -3,13 +3,7 @@
 // Git's configuration syntax, held against libgit2's parser.
 #include "model/config.h"
 #include "tests/helpers/helper_repo.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/helpers/test.h"
 
 #include <git2.h>
 #include <stdio.h>
@@ -60,7 +54,6 @@ static const char sample[] = "\xef\xbb\xbf# policy\n"
 
 static void config_lines_and_names_are_kept(void **state)
 {
-    (void)state;
     struct config c = parse(sample);
     assert_int_equal(c.count, 9);
     expect_entry(&c, 0, "gate", "", "", "", 2);
@@ -78,7 +71,6 @@ static void config_lines_and_names_are_kept(void **state)
 
 static void config_errors_say_file_and_line(void **state)
 {
-    (void)state;
     expect_error("a = 1\n", "plumb.cfg:1: a key needs a [section] before it");
     expect_error("[a]\n\n1x = 1\n", "plumb.cfg:3: a key starts with a letter");
     expect_error("[a]\nb_c = 1\n",
@@ -98,7 +90,6 @@ static void config_errors_say_file_and_line(void **state)
 
 static void config_includes_are_refused(void **state)
 {
-    (void)state;
     expect_error("[include]\npath = /etc/passwd\n",
                  "plumb.cfg:1: other files cannot be included here");
     expect_error("\n[includeIf \"gitdir:/\"]\n",
@@ -108,7 +99,6 @@ static void config_includes_are_refused(void **state)
 
 static void config_numbers_have_units(void **state)
 {
-    (void)state;
     int64_t number = 0;
     assert_int_equal(config_int(&number, "64m"), 0);
     assert_int_equal(number, 64 << 20);
@@ -123,7 +113,6 @@ static void config_numbers_have_units(void **state)
 
 static void config_booleans_are_gits(void **state)
 {
-    (void)state;
     bool value = false;
     static const char *const yes[] = {"true", "YES", "On", "1", NULL};
     static const char *const no[] = {"false", "No", "oFF", "0", ""};
@@ -199,7 +188,6 @@ static int compare_entry(const git_config_entry *entry, void *context)
 
 static void config_agrees_with_libgit2_on_mutations(void **state)
 {
-    (void)state;
     char *directory = helper_directory(), *path = xprintf("%s/config", directory);
     uint64_t random = 20261121;
     size_t both = 0, refused = 0;
@@ -244,7 +232,6 @@ static void config_agrees_with_libgit2_on_mutations(void **state)
 
 static void config_survives_noise(void **state)
 {
-    (void)state;
     uint64_t random = 7;
     for (int i = 0; i < 20000; i++) {
         char text[64];

@@ -3,18 +3,13 @@
 // Slow creep is seen against the accepted level.
 #include "model/history/creep.h"
 #include "tests/helpers/helper_cp_series.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 // Twenty times 0.2 %, each far below the noise of one value.
 static void creep_is_seen_against_the_epoch(void **state)
 {
-    (void)state;
     struct random random = {27};
     double values[20];
     int seen = 0, false_alarms = 0;

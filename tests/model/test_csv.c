@@ -4,14 +4,10 @@
 // want them.
 #include "model/buffer.h"
 #include "model/csv.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static int parse(struct csv *out, const char *text, struct error *err)
 {
@@ -20,7 +16,6 @@ static int parse(struct csv *out, const char *text, struct error *err)
 
 static void fields_follow_rfc_4180(void **state)
 {
-    (void)state;
     struct csv csv;
     struct error err;
     assert_int_equal(parse(&csv, "# why\n\na,b,c\r\n1,\"x, \"\"y\"\"\nz\",\r\n\n4,5,6", &err), 0);
@@ -38,7 +33,6 @@ static void fields_follow_rfc_4180(void **state)
 
 static void a_byte_order_mark_is_no_part_of_the_header(void **state)
 {
-    (void)state;
     struct csv csv;
     struct error err;
     assert_int_equal(parse(&csv, "\xEF\xBB\xBFm,n\n1,2\n", &err), 0);
@@ -48,7 +42,6 @@ static void a_byte_order_mark_is_no_part_of_the_header(void **state)
 
 static void malformed_text_is_refused_with_its_line(void **state)
 {
-    (void)state;
     static const struct {
         const char *text, *expected;
     } bad[] = {
@@ -75,7 +68,6 @@ static void malformed_text_is_refused_with_its_line(void **state)
 
 static void too_many_columns_are_refused(void **state)
 {
-    (void)state;
     struct buffer text = {0};
     for (int i = 0; i <= CSV_COLUMNS; i++)
         buffer_printf(&text, "%sc%d", i ? "," : "", i);
@@ -88,7 +80,6 @@ static void too_many_columns_are_refused(void **state)
 // What buffer_csv() writes, csv_parse() reads back.
 static void written_fields_read_back(void **state)
 {
-    (void)state;
     static const char *const fields[] = {"plain",      "",      "a,b",    "\"q\"",
                                          "two\nlines", "#hash", " edge ", "cr\rin"};
     struct buffer text = {0};
@@ -110,7 +101,6 @@ static void written_fields_read_back(void **state)
 // Mutations of valid text: the reader accepts or refuses, and what it accepts is rectangular.
 static void fuzzed_text_is_accepted_or_refused_cleanly(void **state)
 {
-    (void)state;
     static const char valid[] = "# c\nm,n,\"k,2\"\r\n1,2,3\n\"a\"\"b\",,\"line\nend\"\n\n7,8,9\n";
     static const char alphabet[] = "\",\n\r#a\x80\xEF\0 ";
     uint32_t seed = 12345;
@@ -151,7 +141,6 @@ static void fuzzed_text_is_accepted_or_refused_cleanly(void **state)
 
 static void numbers_are_short_and_read_back(void **state)
 {
-    (void)state;
     const double values[] = {376.1631394230768, 0.1, 1e-300, 4096, 1.0 / 3, 6.153846153846154};
     for (size_t i = 0; i < ARRAY_COUNT(values); i++) {
         struct buffer text = {0};
@@ -164,7 +153,6 @@ static void numbers_are_short_and_read_back(void **state)
 
 static void markup_and_json_text_are_escaped(void **state)
 {
-    (void)state;
     struct buffer text = {0};
     buffer_xml(&text, "<a href=\"x\">\x1b[1m&");
     buffer_puts(&text, "|");

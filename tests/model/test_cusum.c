@@ -3,13 +3,9 @@
 // The CUSUM statistic against its definition.
 #include "model/history/cusum.h"
 #include "tests/helpers/helper_random.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 enum { N = 400 };
 
@@ -24,7 +20,6 @@ static double statistic(const double *z, size_t n, size_t s)
 // Against all places, one by one.
 static void cusum_finds_the_best_place(void **state)
 {
-    (void)state;
     double z[N];
     for (uint64_t seed = 1; seed <= 6; seed++) {
         struct random random = {seed};
@@ -46,7 +41,6 @@ static void cusum_finds_the_best_place(void **state)
 
 static void cusum_starts_again_when_cleared(void **state)
 {
-    (void)state;
     struct cusum cusum = {0};
     for (int i = 0; i < 50; i++)
         cusum_push(&cusum, i);

@@ -4,14 +4,10 @@
 #include "model/gpu.h"
 #include "model/predict/parts/cutlass.h"
 #include "tests/helpers/helper_table.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static int32_t whole(const struct csv *t, size_t row, const char *column)
 {
@@ -20,7 +16,6 @@ static int32_t whole(const struct csv *t, size_t row, const char *column)
 
 static void scheduler_equals_cutlass(void **state)
 {
-    (void)state;
     struct csv t = table_read("conformance_cutlass_sched.csv");
     assert_int_equal(t.count, 5);
     for (size_t i = 0; i < t.count; i++) {
@@ -34,7 +29,6 @@ static void scheduler_equals_cutlass(void **state)
 
 static void resident_blocks_are_whole_clusters(void **state)
 {
-    (void)state;
     for (int32_t sms = 1; sms <= 200; sms++) {
         for (int32_t cluster = 1; cluster <= 18; cluster++) {
             int32_t blocks = cutlass_resident_blocks(18, cluster, sms);
@@ -48,7 +42,6 @@ static void resident_blocks_are_whole_clusters(void **state)
 
 static void hopper_figures_equal_the_published_ones(void **state)
 {
-    (void)state;
     struct csv t = table_read("conformance_hopper.csv");
     const struct gpu *gpu = gpu_find("h200-sxm");
     for (size_t i = 0; i < t.count; i++) {

@@ -4,17 +4,12 @@
 #include "model/predict.h"
 #include "model/predict/parts/deepgemm.h"
 #include "tests/helpers/helper_table.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 static void scores_equal_deepgemm(void **state)
 {
-    (void)state;
     struct csv t = table_read("conformance_deepgemm_score.csv");
     for (size_t i = 0; i < t.count; i++) {
         struct problem p = {.m = (int64_t)table_number(&t, i, "m"),
@@ -53,7 +48,6 @@ static void scores_equal_deepgemm(void **state)
 
 static void groups_equal_deepgemm(void **state)
 {
-    (void)state;
     struct csv t = table_read("conformance_deepgemm_group.csv");
     for (size_t i = 0; i < t.count; i++) {
         int32_t bm = (int32_t)table_number(&t, i, "block_m");
@@ -71,7 +65,6 @@ static void groups_equal_deepgemm(void **state)
 
 static void layouts_it_would_not_use_are_infeasible(void **state)
 {
-    (void)state;
     struct problem p = {
         .m = 4096, .n = 4096, .k = 4096, .in = DTYPE_BF16, .out = DTYPE_BF16, .batch = 1};
     const struct deepgemm_layout bad[] = {{256, 256, 1, 1, 0}, {128, 128, 2, 2, 0},
@@ -89,7 +82,6 @@ static void layouts_it_would_not_use_are_infeasible(void **state)
 
 static void the_score_prefers_wide_tiles(void **state)
 {
-    (void)state;
     struct problem p = {
         .m = 4096, .n = 4096, .k = 4096, .in = DTYPE_BF16, .out = DTYPE_BF16, .batch = 1};
     struct traits wide = {.tile_m = 128, .tile_n = 256, .cluster_m = 2, .cluster_n = 1};

@@ -2,14 +2,10 @@
 //
 // A run judged against earlier runs, with few of them and with many.
 #include "model/history/drift.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct history_point points[64];
 static struct sample sample;
@@ -33,7 +29,6 @@ static struct verdict judge(const struct history *history, double time_ns)
 
 static void drift_without_history_is_new(void **state)
 {
-    (void)state;
     const struct history none = {0};
     struct verdict v = judge(&none, 1000);
     assert_int_equal(v.kind, VERDICT_NEW);
@@ -42,7 +37,6 @@ static void drift_without_history_is_new(void **state)
 
 static void drift_of_one_earlier_run_finds_only_large_changes(void **state)
 {
-    (void)state;
     const double stored[] = {1000};
     struct history h = history_of(stored, NULL, 1);
     assert_int_equal(judge(&h, 1000).kind, VERDICT_UNDECIDED);
@@ -53,7 +47,6 @@ static void drift_of_one_earlier_run_finds_only_large_changes(void **state)
 
 static void drift_learns_the_noise_from_identical_code(void **state)
 {
-    (void)state;
     double stored[40];
     bool same[40];
     for (int i = 0; i < 40; i++) {
@@ -71,7 +64,6 @@ static void drift_learns_the_noise_from_identical_code(void **state)
 
 static void drift_level_is_that_of_the_newest_code(void **state)
 {
-    (void)state;
     const double stored[] = {2000, 2000, 1000, 1000};
     const bool same[] = {false, true, false, true};
     struct history h = history_of(stored, same, 4);
@@ -80,7 +72,6 @@ static void drift_level_is_that_of_the_newest_code(void **state)
 
 static void drift_ignores_times_that_cannot_be(void **state)
 {
-    (void)state;
     const double stored[] = {NAN, -1, 0, INFINITY};
     struct history h = history_of(stored, NULL, 4);
     assert_int_equal(judge(&h, 1000).kind, VERDICT_NEW);

@@ -5,14 +5,11 @@
 #include "model/gate/eprocess.h"
 #include "model/robust.h"
 #include "tests/helpers/helper_random.h"
+#include "tests/helpers/test.h"
 
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { STREAMS = 800, PAIRS = 128 };
 
@@ -37,7 +34,6 @@ static bool ever_alarms(struct duet *duet, double scale, double alpha)
 
 static void null_alarms_at_most_alpha_under_every_noise(void **state)
 {
-    (void)state;
     const double alpha = 0.02;
     for (int noise = 0; noise < NOISE_KINDS; noise++) {
         int alarms = 0;
@@ -53,7 +49,6 @@ static void null_alarms_at_most_alpha_under_every_noise(void **state)
 
 static void null_alarms_at_most_alpha_with_any_scale(void **state)
 {
-    (void)state;
     const double alpha = 0.02, scales[] = {1e-6, 5e-4, 0.05, 10};
     for (size_t s = 0; s < ARRAY_COUNT(scales); s++) {
         int alarms = 0;
@@ -68,7 +63,6 @@ static void null_alarms_at_most_alpha_with_any_scale(void **state)
 // The composite null: a true centre below zero alarms no more often than zero itself.
 static void one_sided_null_holds_for_every_centre_below(void **state)
 {
-    (void)state;
     int alarms = 0;
     for (uint64_t seed = 0; seed < STREAMS; seed++) {
         struct duet duet = duet_start(NOISE_BIMODAL, 0.004, -0.002, seed + 5);
@@ -85,7 +79,6 @@ static void one_sided_null_holds_for_every_centre_below(void **state)
 
 static void scale_free_mixture_is_only_for_independent_values(void **state)
 {
-    (void)state;
     int independent = 0, correlated = 0;
     for (uint64_t seed = 0; seed < STREAMS; seed++) {
         struct random random = {seed * 977 + 3};
@@ -127,7 +120,6 @@ static double median_pairs(double effect)
 
 static void evidence_needs_fewer_pairs_than_the_closed_form(void **state)
 {
-    (void)state;
     const double effects[] = {0.5, 1, 2, 3}, closed[] = {132, 55, 35, 31};
     for (size_t i = 0; i < ARRAY_COUNT(effects); i++) {
         double pairs = median_pairs(effects[i]);
@@ -139,7 +131,6 @@ static void evidence_needs_fewer_pairs_than_the_closed_form(void **state)
 
 static void wealth_of_a_fair_coin_is_a_martingale(void **state)
 {
-    (void)state;
     // All 2^10 sign patterns of ten fixed magnitudes: the mean of E is exactly 1.
     const double size[10] = {0.1, 3, 0.5, 100, 1, 1e-9, 2, 0.7, 5, 0.01};
     double sum = 0;
@@ -154,7 +145,6 @@ static void wealth_of_a_fair_coin_is_a_martingale(void **state)
 
 static void bet_dominates_the_closed_form(void **state)
 {
-    (void)state;
     const double tiny = 1e-12;
     for (double z = -2; z <= 2; z += 0.037) {
         struct eprocess e = {0};
@@ -171,7 +161,6 @@ static void bet_dominates_the_closed_form(void **state)
 
 static void batch_equals_stream(void **state)
 {
-    (void)state;
     struct random random = {9};
     double y[40], scale[40];
     struct eprocess up = {0}, down = {0};
@@ -188,7 +177,6 @@ static void batch_equals_stream(void **state)
 // A stream cut in pieces is still one bet; multiplying the pieces' own evidence would be another.
 static void joined_pieces_are_the_whole_stream(void **state)
 {
-    (void)state;
     struct random random = {77};
     struct eprocess whole = {0}, pieces[3] = {{{0}}}, joint = {0};
     double product = 0;
@@ -208,7 +196,6 @@ static void joined_pieces_are_the_whole_stream(void **state)
 // The bound is where the evidence crosses the limit.
 static void bound_inverts_the_evidence(void **state)
 {
-    (void)state;
     struct random random = {31};
     double y[60], scale[60];
     for (int i = 0; i < 60; i++) {
@@ -225,7 +212,6 @@ static void bound_inverts_the_evidence(void **state)
 
 static void bound_is_infinite_without_enough_pairs(void **state)
 {
-    (void)state;
     double y[5] = {1, 1, 1, 1, 1}, scale[5] = {1, 1, 1, 1, 1};
     assert_true(eprocess_bound(y, scale, 5, log(40), 1) < -DBL_MAX);
     assert_true(eprocess_bound(y, scale, 5, log(40), -1) > DBL_MAX);
@@ -235,7 +221,6 @@ static void bound_is_infinite_without_enough_pairs(void **state)
 // Chance that the interval ever (at any of the looks) misses the truth.
 static void bounds_cover_at_every_look(void **state)
 {
-    (void)state;
     int missed = 0, total = 0;
     for (int noise = 0; noise < NOISE_KINDS; noise++) {
         for (uint64_t seed = 0; seed < 150; seed++, total++) {
@@ -260,7 +245,6 @@ static void bounds_cover_at_every_look(void **state)
 // Ten stalls of 100 SD among 120 pairs do not hide a change of 1 SD.
 static void stalls_do_not_undo_the_evidence(void **state)
 {
-    (void)state;
     struct random random = {4};
     struct eprocess e = {0};
     for (int i = 0; i < 120; i++)
@@ -270,7 +254,6 @@ static void stalls_do_not_undo_the_evidence(void **state)
 
 static void extreme_values_stay_finite(void **state)
 {
-    (void)state;
     struct eprocess e = {0};
     for (int i = 0; i < 1000; i++)
         eprocess_add(&e, i % 2 ? 1e12 : -1e12);
@@ -284,7 +267,6 @@ static void extreme_values_stay_finite(void **state)
 // One true effect among many nulls, all sharing one common disturbance: the worst dependence.
 static void ebh_keeps_its_rate_under_dependence(void **state)
 {
-    (void)state;
     const double q = 0.1;
     double share = 0;
     int found = 0;
@@ -308,7 +290,6 @@ static void ebh_keeps_its_rate_under_dependence(void **state)
 
 static void ebh_follows_its_definition(void **state)
 {
-    (void)state;
     bool rejected[4];
     // Limits for q = 0.1, N = 4: e >= 40, 20, 13.3, 10.
     const double one[4] = {log(39), log(19), log(13), log(9)};

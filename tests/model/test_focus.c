@@ -3,14 +3,11 @@
 // The online detector: an alarm before the segmentation has one, and rarely about noise.
 #include "model/history/focus.h"
 #include "tests/helpers/helper_cp_series.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static enum focus_state newest(struct change *out, const double *values, size_t n)
 {
@@ -26,7 +23,6 @@ static enum focus_state newest(struct change *out, const double *values, size_t 
 // does not.
 static void focus_reports_the_newest_before_the_segmentation(void **state)
 {
-    (void)state;
     int alarms = 0, right = 0, segmented = 0;
     for (uint64_t game = 0; game < 40; game++) {
         struct random random = {300 + game};
@@ -53,7 +49,6 @@ static void focus_reports_the_newest_before_the_segmentation(void **state)
 // Asked after every value, of all kinds of noise, louder and wandering too.
 static void focus_rarely_alarms_about_the_newest_of_noise(void **state)
 {
-    (void)state;
     size_t alarms = 0;
     for (int kind = 0; kind < CP_KINDS; kind++) {
         for (uint64_t game = 0; game < 8; game++) {

@@ -4,18 +4,14 @@
 // many gates are test_gate_rates.c.
 #include "model/gate/gate.h"
 #include "tests/helpers/helper_random.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 // A process refutes at odds of 20: four pairs give at most 2^4, eight give enough.
 static void few_contrary_pairs_are_not_yet_placement(void **state)
 {
-    (void)state;
     struct arena arena = {0};
     struct gate_policy policy = gate_policy_default("cuda", 183e3);
     struct gate_series series;
@@ -34,7 +30,6 @@ static void few_contrary_pairs_are_not_yet_placement(void **state)
 // A process that died under another series is no process of confirmation.
 static void replaced_process_keeps_its_pairs_and_changes_no_budget(void **state)
 {
-    (void)state;
     struct arena arena = {0};
     struct gate_policy policy = gate_policy_default("cuda", 183e3);
     struct gate_series series;
@@ -65,7 +60,6 @@ static void replaced_process_keeps_its_pairs_and_changes_no_budget(void **state)
 
 static void replaced_process_leaves_the_first_budget_as_it_is(void **state)
 {
-    (void)state;
     struct arena arena = {0};
     struct gate_policy policy = gate_policy_default("cuda", 183e3);
     struct gate_series series;
@@ -85,7 +79,6 @@ static void replaced_process_leaves_the_first_budget_as_it_is(void **state)
 
 static void split_into_calls_does_not_matter(void **state)
 {
-    (void)state;
     struct arena arena = {0};
     struct gate_policy policy = gate_policy_default("cuda", 1e6);
     struct gate_series whole, parts;
@@ -107,7 +100,6 @@ static void split_into_calls_does_not_matter(void **state)
 
 static void companion_is_the_mixture_over_block_medians(void **state)
 {
-    (void)state;
     struct arena arena = {0};
     struct gate_policy policy = gate_policy_default("cuda", 1e6);
     struct gate_series series;
@@ -129,7 +121,6 @@ static void companion_is_the_mixture_over_block_medians(void **state)
 // The scale of a block may know what came before it and nothing else.
 static void scale_is_predictable(void **state)
 {
-    (void)state;
     struct arena arena = {0};
     struct gate_policy policy = gate_policy_default("cuda", 1e6);
     struct gate_series a, b;
@@ -153,7 +144,6 @@ static void scale_is_predictable(void **state)
 
 static void history_fixes_the_scale_if_it_weighs_all(void **state)
 {
-    (void)state;
     struct arena arena = {0};
     struct gate_policy policy = gate_policy_default("cuda", 1e6);
     policy.scale = 0.0025;
@@ -170,7 +160,6 @@ static void history_fixes_the_scale_if_it_weighs_all(void **state)
 
 static void policy_learns_from_history_but_not_too_much(void **state)
 {
-    (void)state;
     struct gate_policy policy = gate_policy_default("cuda", 1e6), before = policy;
     gate_policy_learn(&policy, (struct moderation){0, 0}, 0, 0);
     assert_memory_equal(&policy, &before, sizeof(policy));
@@ -200,7 +189,6 @@ static struct gate_decision decide(const double *y, size_t count, size_t *taken,
 // 0.2 % is real, and seen beyond doubt, but it is below the margin.
 static void evidence_without_size_is_no_alarm(void **state)
 {
-    (void)state;
     size_t taken;
     double interval[2], y[64];
     for (int side = -1; side <= 1; side += 2) {
@@ -214,7 +202,6 @@ static void evidence_without_size_is_no_alarm(void **state)
 
 static void degenerate_data_decide_nothing_wrong(void **state)
 {
-    (void)state;
     size_t taken;
     double interval[2], zeros[64] = {0}, equal[64], bad[4] = {NAN, INFINITY, -INFINITY, 0.5};
     for (int i = 0; i < 64; i++)
@@ -236,7 +223,6 @@ static void degenerate_data_decide_nothing_wrong(void **state)
 
 static void budgets_grow_with_the_variance_up_to_the_limit(void **state)
 {
-    (void)state;
     struct gate_policy policy = gate_policy_default("cuda", 1e6);
     assert_int_equal(gate_budget(&policy, 0, 256), 256);
     assert_int_equal(gate_budget(&policy, 0.0059, 256), 256);
@@ -250,7 +236,6 @@ static void budgets_grow_with_the_variance_up_to_the_limit(void **state)
 // on beyond its 64 pairs.
 static void open_alarm_goes_on_in_the_last_process(void **state)
 {
-    (void)state;
     struct arena arena = {0};
     struct gate_policy policy = gate_policy_default("cuda", 1e6);
     struct gate_series series;
@@ -276,7 +261,6 @@ static void open_alarm_goes_on_in_the_last_process(void **state)
 // first, the same as soon as the second has said so.
 static void what_is_open_is_asked_again_in_another_place(void **state)
 {
-    (void)state;
     struct arena arena = {0};
     struct gate_policy policy = gate_policy_default("cuda", 180e3);
     struct gate_series series;
@@ -303,7 +287,6 @@ static void what_is_open_is_asked_again_in_another_place(void **state)
 // An alarm is not dropped because the pairs of both processes now say "same": the others are asked.
 static void an_alarm_is_asked_of_every_process(void **state)
 {
-    (void)state;
     struct arena arena = {0};
     struct gate_policy policy = gate_policy_default("cuda", 180e3);
     struct gate_series series;
@@ -321,7 +304,6 @@ static void an_alarm_is_asked_of_every_process(void **state)
 
 static void pairs_beyond_the_budget_are_refused(void **state)
 {
-    (void)state;
     size_t taken;
     double interval[2];
     static double many[5000];

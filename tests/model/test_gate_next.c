@@ -4,19 +4,15 @@
 // come by and some that never will.
 #include "model/gate/gate.h"
 #include "tests/helpers/helper_random.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { SERIES = 30, SETS = 16 };
 
 static void next_series_is_round_robin_then_most_verdicts_per_second(void **state)
 {
-    (void)state;
     struct gate_turn turns[4] = {
         {GATE_MORE, .pairs = 16, .min_pairs = 16, .outlook = 0.5, .block_s = 1e-3},
         {GATE_MORE, .pairs = 8, .min_pairs = 16, .outlook = 0, .block_s = 1e-3},
@@ -58,7 +54,6 @@ static double outlook_after(double shift, double sd, uint32_t pairs, struct gate
 
 static void all_evidence_below_the_margin_promises_nothing(void **state)
 {
-    (void)state;
     struct gate_decision stuck, near, same;
     // 0.28 % is between floor (0.15) and margin (0.3): real, and too small to count.
     const double none = outlook_after(0.0028, 0.002, 160, &stuck);
@@ -72,7 +67,6 @@ static void all_evidence_below_the_margin_promises_nothing(void **state)
 
 static void outlook_grows_with_distance_and_shrinks_with_noise(void **state)
 {
-    (void)state;
     struct gate_decision d;
     const double clear = outlook_after(0.012, 0.015, 32, &d),
                  less = outlook_after(0.008, 0.015, 32, &d);
@@ -218,7 +212,6 @@ static void compare(struct totals *ours, struct totals *robin, const struct mixt
 
 static void verdicts_come_no_later_than_by_turns(void **state)
 {
-    (void)state;
     print_message("round robin = 1:       until a verdict  the last  its pairs  verdicts at 1/4 "
                   "1/2 3/4 of the time\n");
     for (size_t m = 0; m < sizeof(mixtures) / sizeof(*mixtures); m++) {

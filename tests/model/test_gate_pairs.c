@@ -4,20 +4,16 @@
 #include "model/gate/gate.h"
 #include "tests/helpers/helper_random.h"
 #include "tests/helpers/helper_stored.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const double large_ns = 1e6;
 
 // The order in which samples were written down does not matter, their numbers do.
 static void pairs_are_matched_by_number(void **state)
 {
-    (void)state;
     struct stored *a = stored_new(), *b = stored_new();
     struct gate_policy policy = gate_policy_default("cuda", large_ns);
     store_duet(a, 0.01, 64, 2);
@@ -36,7 +32,6 @@ static void pairs_are_matched_by_number(void **state)
 
 static void pair_counts_only_if_both_samples_are_usable(void **state)
 {
-    (void)state;
     struct stored *s = stored_new();
     struct gate_policy policy = gate_policy_default("cuda", large_ns);
     store_duet(s, 0.0, 40, 1);
@@ -59,7 +54,6 @@ static void pair_counts_only_if_both_samples_are_usable(void **state)
 
 static void pair_number_that_occurs_twice_counts_once(void **state)
 {
-    (void)state;
     struct stored *s = stored_new();
     struct gate_policy policy = gate_policy_default("cuda", large_ns);
     store_duet(s, 0.0, 10, 1);
@@ -73,7 +67,6 @@ static void pair_number_that_occurs_twice_counts_once(void **state)
 
 static void no_usable_pair_is_undecided(void **state)
 {
-    (void)state;
     struct stored *s = stored_new();
     struct gate_policy policy = gate_policy_default("cuda", large_ns);
     store_duet(s, 0, 16, 1);
@@ -89,7 +82,6 @@ static void no_usable_pair_is_undecided(void **state)
 
 static void clocks_ride_along_with_the_pairs(void **state)
 {
-    (void)state;
     struct stored *s = stored_new();
     store_duet(s, 0, 4, 1);
     s->head_samples[0].clock_hz = 1.6e9 * exp(0.01);
@@ -111,7 +103,6 @@ static double hostile_time(struct random *random)
 
 static void hostile_samples_give_a_verdict_that_holds_together(void **state)
 {
-    (void)state;
     struct random random = {20261121};
     for (int round = 0; round < 300; round++) {
         struct stored *s = stored_new();

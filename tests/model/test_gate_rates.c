@@ -3,13 +3,10 @@
 // What the gate promises is probabilities; here they are counted over whole simulated gates.
 #include "model/gate/gate.h"
 #include "tests/helpers/helper_random.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 // A whole gate of one series over simulated processes; `shift` is added in process p if p < count.
 struct trial {
@@ -93,7 +90,6 @@ static struct trial large_kernel(double log_ratio)
 
 static void no_change_alarms_at_most_alpha_under_every_noise(void **state)
 {
-    (void)state;
     for (int noise = 0; noise < NOISE_KINDS; noise++) {
         struct trial trial = large_kernel(0);
         trial.noise = (enum noise)noise;
@@ -111,7 +107,6 @@ static void no_change_alarms_at_most_alpha_under_every_noise(void **state)
 // The head scatters three times as much, at the same centre.
 static void change_of_variance_alone_does_not_alarm(void **state)
 {
-    (void)state;
     struct trial trial = large_kernel(0);
     trial.head_sd = 0.008;
     struct tally tally = run_trials(&trial, 300);
@@ -123,7 +118,6 @@ static void change_of_variance_alone_does_not_alarm(void **state)
 
 static void clock_steps_and_neighbours_do_not_alarm_and_hide_nothing(void **state)
 {
-    (void)state;
     const enum noise noises[] = {NOISE_STEP, NOISE_BURSTS, NOISE_DRIFT};
     for (size_t i = 0; i < ARRAY_COUNT(noises); i++) {
         struct trial trial = large_kernel(0);
@@ -143,7 +137,6 @@ static void clock_steps_and_neighbours_do_not_alarm_and_hide_nothing(void **stat
 // A real shift of exactly the floor must not alarm either, whatever the size condition says.
 static void shift_of_the_floor_alarms_at_most_alpha(void **state)
 {
-    (void)state;
     struct trial trial = large_kernel(0.0015);
     trial.policy.alpha = 0.02;
     trial.policy.processes = 1;
@@ -155,7 +148,6 @@ static void shift_of_the_floor_alarms_at_most_alpha(void **state)
 
 static void shift_of_the_margin_is_called_same_at_most_as_promised(void **state)
 {
-    (void)state;
     struct trial trial = large_kernel(0.003);
     trial.policy.alpha = 1e-9; // look at "same" alone
     trial.policy.processes = 1;
@@ -165,7 +157,6 @@ static void shift_of_the_margin_is_called_same_at_most_as_promised(void **state)
 
 static void half_a_percent_is_found_in_both_directions(void **state)
 {
-    (void)state;
     struct trial slower = large_kernel(0.005), faster = large_kernel(-0.005);
     struct tally up = run_trials(&slower, 200), down = run_trials(&faster, 200);
     assert_true(up.kinds[VERDICT_SLOWER] >= 190 && up.kinds[VERDICT_FASTER] == 0);
@@ -177,7 +168,6 @@ static void half_a_percent_is_found_in_both_directions(void **state)
 // a little scatter between processes.
 static void half_a_percent_is_found_at_twice_the_noise(void **state)
 {
-    (void)state;
     struct random random = {9};
     int found = 0, same = 0, false_alarms = 0;
     double pairs = 0;
@@ -204,7 +194,6 @@ static void half_a_percent_is_found_at_twice_the_noise(void **state)
 // Pairs of SD 0.68 % in places that differ by 0.12 %, as those of a BF16 kernel on the H200.
 static void places_leave_little_open_and_hide_nothing(void **state)
 {
-    (void)state;
     struct random random = {11};
     int undecided = 0, false_alarms = 0, found = 0;
     for (uint64_t seed = 0; seed < 200; seed++) {
@@ -226,7 +215,6 @@ static void places_leave_little_open_and_hide_nothing(void **state)
 
 static void half_a_percent_is_found_under_heavy_tails(void **state)
 {
-    (void)state;
     const enum noise noises[] = {NOISE_T3, NOISE_AR9, NOISE_DRIFT, NOISE_SPIKES};
     for (size_t i = 0; i < ARRAY_COUNT(noises); i++) {
         struct trial trial = large_kernel(0.005);
@@ -239,7 +227,6 @@ static void half_a_percent_is_found_under_heavy_tails(void **state)
 
 static void one_percent_of_a_small_kernel_is_found(void **state)
 {
-    (void)state;
     struct trial trial = {
         gate_policy_default("cuda", 15e3), NOISE_NORMAL, 0.0076 * M_SQRT1_2, 0.01, 0, NULL, 0};
     struct tally tally = run_trials(&trial, 100);
@@ -248,7 +235,6 @@ static void one_percent_of_a_small_kernel_is_found(void **state)
 
 static void no_change_is_called_same_within_the_budget(void **state)
 {
-    (void)state;
     struct trial trial = large_kernel(0);
     struct tally tally = run_trials(&trial, 200);
     assert_true(tally.kinds[VERDICT_SAME] >= 198);
@@ -257,7 +243,6 @@ static void no_change_is_called_same_within_the_budget(void **state)
 
 static void shared_host_stays_quiet_and_finds_ten_percent(void **state)
 {
-    (void)state;
     const enum noise noises[] = {NOISE_T3, NOISE_SPIKES, NOISE_BIMODAL, NOISE_SKEW};
     for (size_t i = 0; i < ARRAY_COUNT(noises); i++) {
         struct trial quiet = {gate_policy_default("host", 1e6), noises[i], 0.03, 0, 0, NULL, 0};
@@ -273,7 +258,6 @@ static void shared_host_stays_quiet_and_finds_ten_percent(void **state)
 
 static void interval_covers_the_truth_after_optional_stopping(void **state)
 {
-    (void)state;
     const double truths[] = {0, 0.003, 0.006};
     for (size_t t = 0; t < ARRAY_COUNT(truths); t++) {
         struct trial trial = large_kernel(truths[t]);
@@ -289,7 +273,6 @@ static void interval_covers_the_truth_after_optional_stopping(void **state)
 
 static void shift_in_one_process_only_is_placement(void **state)
 {
-    (void)state;
     const double first_only[] = {0.008};
     struct trial trial = large_kernel(0);
     trial.shift = first_only;
@@ -310,7 +293,6 @@ static void shift_in_one_process_only_is_placement(void **state)
 // Fresh processes shift a series by SD 0.03 to 0.11 % on an H200 when all memory is shared.
 static void scatter_between_processes_does_not_alarm(void **state)
 {
-    (void)state;
     struct random random = {2};
     int found = 0;
     for (uint64_t seed = 0; seed < 300; seed++) {
@@ -328,7 +310,6 @@ static void scatter_between_processes_does_not_alarm(void **state)
 
 static void effect_that_varies_a_little_is_still_an_alarm(void **state)
 {
-    (void)state;
     const double varies[] = {0.001, -0.001, 0.0005, 0};
     struct trial trial = large_kernel(0.006);
     trial.shift = varies;
@@ -339,7 +320,6 @@ static void effect_that_varies_a_little_is_still_an_alarm(void **state)
 
 static void alarm_is_confirmed_by_all_processes(void **state)
 {
-    (void)state;
     struct trial trial = large_kernel(0.01);
     struct gate_decision d = run_trial(&trial, 4, NULL);
     assert_int_equal(d.kind, VERDICT_SLOWER);
@@ -351,7 +331,6 @@ static void alarm_is_confirmed_by_all_processes(void **state)
 
 static void budget_ends_undecided(void **state)
 {
-    (void)state;
     struct trial trial = large_kernel(0);
     trial.sd = 0.1;
     struct gate_decision d = run_trial(&trial, 8, NULL);

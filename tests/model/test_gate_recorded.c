@@ -4,20 +4,16 @@
 // whole comparison; this keeps its conclusions from changing unseen.
 #include "model/gate/gate.h"
 #include "tests/helpers/helper_duets.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct duets *recorded;
 
 static int read_recorded(void **state)
 {
-    (void)state;
     struct error err;
     recorded = xcalloc(1, sizeof(*recorded));
     return duets_read(recorded, TEST_DATA "/h200-noise-pairs.csv", &err);
@@ -25,7 +21,6 @@ static int read_recorded(void **state)
 
 static int free_recorded(void **state)
 {
-    (void)state;
     duets_free(recorded);
     return 0;
 }
@@ -80,7 +75,6 @@ static int count_kind(const struct duet_series *s, double change, enum verdict_k
 
 static void identical_builds_never_alarm(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < recorded->count; i++) {
         const struct duet_series *s = &recorded->series[i];
         if (strcmp(s->variant, "same") != 0)
@@ -93,7 +87,6 @@ static void identical_builds_never_alarm(void **state)
 
 static void identical_builds_are_the_same_within_64_pairs(void **state)
 {
-    (void)state;
     assert_true(count_kind(find("4096", 1, "same"), 0, VERDICT_SAME) >= 95);
     assert_true(count_kind(find("2048", 5, "same"), 0, VERDICT_SAME) >= 95);
     assert_true(count_kind(find("128x7168x2048", 20, "same"), 0, VERDICT_SAME) >= 85);
@@ -103,14 +96,12 @@ static void identical_builds_are_the_same_within_64_pairs(void **state)
 
 static void half_a_percent_of_a_large_kernel_is_found(void **state)
 {
-    (void)state;
     assert_true(count_kind(find("4096", 1, "same"), 0.005, VERDICT_SLOWER) >= 90);
     assert_true(count_kind(find("4096", 1, "same"), -0.005, VERDICT_FASTER) >= 90);
 }
 
 static void one_percent_of_a_small_batched_kernel_is_found(void **state)
 {
-    (void)state;
     assert_true(count_kind(find("2048", 5, "same"), 0.01, VERDICT_SLOWER) >= 95);
     assert_true(count_kind(find("128x7168x2048", 20, "same"), 0.01, VERDICT_SLOWER) >= 95);
 }
@@ -118,7 +109,6 @@ static void one_percent_of_a_small_batched_kernel_is_found(void **state)
 // Real slowdowns below the margin are neither an alarm nor denied.
 static void real_changes_below_the_margin_do_not_alarm(void **state)
 {
-    (void)state;
     assert_int_equal(count_kind(find("4096", 1, "fence"), 0, VERDICT_SLOWER), 0);
     assert_int_equal(count_kind(find("4096", 1, "d03"), 0, VERDICT_SAME), 0);
 }

@@ -3,17 +3,13 @@
 // Alarms of many series released together keep their false share under q.
 #include "model/gate/gate.h"
 #include "tests/helpers/helper_random.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void release_pools_the_shapes_of_a_kernel(void **state)
 {
-    (void)state;
     bool released[6];
     // Kernel 0: one clear shape of three. Kernel 1: nothing. Limits at q = 0.01: mean e >= 200,
     // then e >= 3 / 0.005 = 600.
@@ -37,7 +33,6 @@ static void release_pools_the_shapes_of_a_kernel(void **state)
 
 static void release_counts_every_kernel_once(void **state)
 {
-    (void)state;
     bool released[3];
     // Limits over three kernels: 300, 150, 100.
     const size_t three[3] = {0, 1, 2}, gaps[2] = {7, 2};
@@ -51,7 +46,6 @@ static void release_counts_every_kernel_once(void **state)
 
 static void false_releases_stay_under_q(void **state)
 {
-    (void)state;
     int wrong_gates = 0;
     for (uint64_t seed = 0; seed < 3000; seed++) {
         struct random random = {seed * 53 + 1};

@@ -4,13 +4,10 @@
 #include "model/gate/study.h"
 #include "tests/helpers/helper_random.h"
 #include "tests/helpers/helper_stored.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const double large_ns = 1e6;
 
@@ -22,7 +19,6 @@ static bool near_enough(double a, double b)
 // Measure a series block by block, store the samples, judge them again.
 static void stored_samples_give_the_verdict_reached_while_measuring(void **state)
 {
-    (void)state;
     const double truths[] = {0, 0.002, 0.004, -0.006, 0.01};
     for (size_t t = 0; t < ARRAY_COUNT(truths); t++) {
         struct stored *s = stored_new();
@@ -58,7 +54,6 @@ static void stored_samples_give_the_verdict_reached_while_measuring(void **state
 
 static void verdict_says_size_interval_evidence_and_effort(void **state)
 {
-    (void)state;
     struct stored *s = stored_new();
     struct gate_policy policy = gate_policy_default("cuda", large_ns);
     store_duet(s, 0.01, 48, 4);
@@ -78,7 +73,6 @@ static void verdict_says_size_interval_evidence_and_effort(void **state)
 
 static void sentence_says_what_the_clock_did(void **state)
 {
-    (void)state;
     struct stored *s = stored_new();
     struct gate_policy policy = gate_policy_default("cuda", large_ns);
     store_duet(s, 0.01, 48, 4);
@@ -91,7 +85,6 @@ static void sentence_says_what_the_clock_did(void **state)
 
 static void undecided_sentence_says_why(void **state)
 {
-    (void)state;
     struct gate_policy policy = gate_policy_default("cuda", large_ns);
     struct stored *noisy = stored_new(), *near_margin = stored_new(), *short_run = stored_new();
     store_duet(noisy, 0, 40, 1);
@@ -112,7 +105,6 @@ static void undecided_sentence_says_why(void **state)
 // By the policy that judged, not by the defaults: a stricter alpha and a smaller budget find less.
 static void what_is_detectable_goes_by_the_policy_that_judged(void **state)
 {
-    (void)state;
     struct stored *s = stored_new();
     struct gate_policy policy = gate_policy_default("cuda", large_ns), strict = policy;
     strict.alpha = 1e-9;
@@ -134,7 +126,6 @@ static void what_is_detectable_goes_by_the_policy_that_judged(void **state)
 // few looks, nearly all are decided.
 static void open_verdict_says_what_would_decide_it(void **state)
 {
-    (void)state;
     struct gate_policy policy = gate_policy_default("host", large_ns);
     struct random random = {7};
     int decided = 0, trials = 0;
@@ -162,7 +153,6 @@ static void open_verdict_says_what_would_decide_it(void **state)
 
 static void open_verdict_says_what_ended_it(void **state)
 {
-    (void)state;
     struct gate_policy policy = gate_policy_default("cuda", large_ns);
     struct stored *budget = stored_new(), *margin = stored_new();
     policy.processes = 1;
@@ -199,7 +189,6 @@ static void open_verdict_says_what_ended_it(void **state)
 // Feeding samples as they come takes the same pairs as judging them later.
 static void samples_are_fed_by_the_rule_they_are_judged_by(void **state)
 {
-    (void)state;
     struct stored *s = stored_new();
     struct gate_policy policy = gate_policy_default("cuda", large_ns);
     store_duet(s, 0.004, 64, 1);
@@ -219,7 +208,6 @@ static void samples_are_fed_by_the_rule_they_are_judged_by(void **state)
 
 static void alarm_of_one_process_is_not_yet_a_verdict(void **state)
 {
-    (void)state;
     struct stored *s = stored_new();
     struct gate_policy policy = gate_policy_default("cuda", large_ns);
     store_duet(s, 0.02, 64, 1);
@@ -233,7 +221,6 @@ static void alarm_of_one_process_is_not_yet_a_verdict(void **state)
 
 static void fixed_order_is_no_evidence(void **state)
 {
-    (void)state;
     struct stored *s = stored_new();
     struct gate_policy policy = gate_policy_default("cuda", large_ns);
     store_duet(s, 0.05, 64, 4);
@@ -249,7 +236,6 @@ static void fixed_order_is_no_evidence(void **state)
 
 static void contradicting_processes_are_placement(void **state)
 {
-    (void)state;
     struct stored *s = stored_new();
     struct gate_policy policy = gate_policy_default("cuda", large_ns);
     struct random random = {5};
@@ -270,7 +256,6 @@ static void contradicting_processes_are_placement(void **state)
 
 static void many_processes_are_all_used(void **state)
 {
-    (void)state;
     struct stored *s = stored_new();
     struct gate_policy policy = gate_policy_default("cuda", large_ns);
     store_duet(s, 0.005, 16, 24);

@@ -2,14 +2,9 @@
 //
 // The margin of a series follows from its size, and not from how hot the GPU is.
 #include "model/gate/gate.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 enum { BLOCK = 8 };
 
@@ -45,7 +40,6 @@ static double margin(double size_us)
 // (study/clocks-step).
 static void a_hot_gpu_gives_a_kernel_no_other_margin(void **state)
 {
-    (void)state;
     const struct gpu *h200 = gpu_find("h200-sxm");
     const double cool = size_us(&fp8_cube, h200, 93.5, 1.645);
     const double hot = size_us(&fp8_cube, h200, 118.3, 1.315);
@@ -56,7 +50,6 @@ static void a_hot_gpu_gives_a_kernel_no_other_margin(void **state)
 
 static void half_a_percent_of_large_kernels_stays_in_reach(void **state)
 {
-    (void)state;
     const struct gpu *h200 = gpu_find("h200-sxm");
     struct problem cube = fp8_cube;
     cube.in = DTYPE_BF16;
@@ -68,7 +61,6 @@ static void half_a_percent_of_large_kernels_stays_in_reach(void **state)
 // Bytes do not wait for the SMs: time at a low clock is the time at a high one.
 static void what_memory_bounds_keeps_its_time(void **state)
 {
-    (void)state;
     const struct gpu *h200 = gpu_find("h200-sxm");
     assert_true(fabs(size_us(&thin, h200, 110, 1.3) - 110) < 1e-6);
     assert_true(fabs(size_us(&thin, h200, 110, 1.96) - 110) < 1e-6);
@@ -76,7 +68,6 @@ static void what_memory_bounds_keeps_its_time(void **state)
 
 static void without_clocks_the_time_is_all_there_is(void **state)
 {
-    (void)state;
     const struct gpu *h200 = gpu_find("h200-sxm"), none = {0};
     assert_true(fabs(size_us(&fp8_cube, h200, 118.3, 0) - 118.3) < 1e-6);
     assert_true(fabs(size_us(&fp8_cube, &none, 118.3, 1.315) - 118.3) < 1e-6);
@@ -87,7 +78,6 @@ static void without_clocks_the_time_is_all_there_is(void **state)
 
 static void a_profile_without_rates_follows_the_clock(void **state)
 {
-    (void)state;
     const struct gpu unknown = {.clock_max_hz = {.value = 2e9}};
     assert_true(fabs(size_us(&fp8_cube, &unknown, 120, 1.5) - 90) < 1e-6);
 }
@@ -95,7 +85,6 @@ static void a_profile_without_rates_follows_the_clock(void **state)
 // Judging stored samples again, with all blocks at hand, must find what measuring found after one.
 static void only_the_first_block_counts(void **state)
 {
-    (void)state;
     struct sample samples[3 * BLOCK];
     fill(samples, 5, 94, 1.64);
     fill(samples + BLOCK, 6, 300, 1.64);

@@ -5,15 +5,11 @@
 #include "model/predict/parts/hopper.h"
 #include "tests/helpers/helper_deepseek.h"
 #include "tests/helpers/helper_table.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct problem bf16(int64_t m, int64_t n, int64_t k)
 {
@@ -48,7 +44,6 @@ static struct hopper_breakdown at(const struct problem *p, const struct traits *
 // Guards the figures that hopper.h states: recorded times, none of this project's kernels.
 static void recorded_times_are_met(void **state)
 {
-    (void)state;
     struct csv t = table_read("h200_gemm_cold.csv");
     struct accuracy_row *rows = xcalloc(t.count, sizeof(*rows));
     for (size_t i = 0; i < t.count; i++) {
@@ -79,7 +74,6 @@ static void recorded_times_are_met(void **state)
 
 static void the_clock_is_guessed_within_5_percent(void **state)
 {
-    (void)state;
     struct csv t = table_read("h200_gemm_cold.csv");
     double error = 0;
     size_t count = 0;
@@ -100,7 +94,6 @@ static void the_clock_is_guessed_within_5_percent(void **state)
 
 static void parts_add_up_and_the_exponent_is_a_slope(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < deepseek_v3_shape_count; i++) {
         const struct shape *s = &deepseek_v3_shapes[i];
         struct problem p = bf16(s->m, s->n, s->k);
@@ -124,7 +117,6 @@ static void parts_add_up_and_the_exponent_is_a_slope(void **state)
 // No prediction may beat the roofline at the same clock: it counts at least the same work.
 static void predictions_never_beat_the_roofline(void **state)
 {
-    (void)state;
     const int64_t sizes[] = {16, 100, 512, 4096, 30000};
     const int32_t sides[] = {64, 128, 256};
     for (size_t i = 0; i < 125 * 9; i++) {
@@ -145,7 +137,6 @@ static void predictions_never_beat_the_roofline(void **state)
 
 static void time_grows_with_each_dimension(void **state)
 {
-    (void)state;
     struct traits traits = wide();
     for (int64_t k = 64; k <= 32768; k *= 2) {
         struct problem p = bf16(4096, 4096, k), deeper = bf16(4096, 4096, 2 * k);
@@ -157,7 +148,6 @@ static void time_grows_with_each_dimension(void **state)
 
 static void k_is_padded_to_whole_slabs(void **state)
 {
-    (void)state;
     struct traits traits = wide();
     struct problem p = bf16(4096, 4096, 4096), padded = bf16(4096, 4096, 4097);
     struct problem whole = bf16(4096, 4096, 4160);
@@ -169,7 +159,6 @@ static void k_is_padded_to_whole_slabs(void **state)
 
 static void turns_are_whole(void **state)
 {
-    (void)state;
     struct traits traits = wide();
     struct problem one = bf16(128 * 12, 256 * 11, 4096); // 132 tiles
     struct problem two = bf16(128 * 12, 256 * 11 + 1, 4096);
@@ -181,7 +170,6 @@ static void turns_are_whole(void **state)
 
 static void a_grouped_raster_reads_less_than_a_plain_one(void **state)
 {
-    (void)state;
     struct problem p = bf16(16384, 16384, 16384);
     struct traits grouped = wide(), plain = wide(), hilbert = wide();
     plain.raster_group = 1;
@@ -193,7 +181,6 @@ static void a_grouped_raster_reads_less_than_a_plain_one(void **state)
 
 static void small_problems_read_each_byte_once(void **state)
 {
-    (void)state;
     struct problem p = bf16(1024, 1024, 1024);
     struct traits traits = wide();
     traits.tile_n = 128;
@@ -203,7 +190,6 @@ static void small_problems_read_each_byte_once(void **state)
 
 static void multicast_lowers_l2_traffic_only(void **state)
 {
-    (void)state;
     struct problem p = bf16(4096, 4096, 4096);
     struct traits pair = wide(), alone = wide();
     alone.cluster_m = 1;
@@ -215,7 +201,6 @@ static void multicast_lowers_l2_traffic_only(void **state)
 
 static void split_k_pays_for_few_tiles_and_long_k_only(void **state)
 {
-    (void)state;
     struct traits whole = wide(), split = wide();
     whole.tile_n = split.tile_n = 128;
     split.split_k = 4;
@@ -230,7 +215,6 @@ static void split_k_pays_for_few_tiles_and_long_k_only(void **state)
 
 static void a_persistent_kernel_hides_its_epilogue(void **state)
 {
-    (void)state;
     struct problem p = bf16(8192, 8192, 512);
     struct traits persistent = wide(), plain = wide();
     persistent.tile_n = plain.tile_n = 128;
@@ -240,7 +224,6 @@ static void a_persistent_kernel_hides_its_epilogue(void **state)
 
 static void a_dual_gemm_is_a_product_of_both_that_stores_half(void **state)
 {
-    (void)state;
     struct problem dual = bf16(2048, 14336, 4096), both = bf16(2048, 2 * 14336, 4096);
     struct traits narrow = wide(), t = wide();
     dual.epilogue = EPILOGUE_DUAL_SILU;
@@ -260,7 +243,6 @@ static void a_dual_gemm_is_a_product_of_both_that_stores_half(void **state)
 
 static void what_does_not_fit_is_infeasible_and_says_why(void **state)
 {
-    (void)state;
     struct problem p = bf16(4096, 4096, 4096);
     const struct {
         struct traits traits;
@@ -290,7 +272,6 @@ static void what_does_not_fit_is_infeasible_and_says_why(void **state)
 
 static void every_input_gives_a_number_or_a_reason(void **state)
 {
-    (void)state;
     const int64_t sizes[] = {1, 257, INT32_MAX};
     uint32_t seed = 7;
     for (int i = 0; i < 20000; i++) {
@@ -333,7 +314,6 @@ static void every_input_gives_a_number_or_a_reason(void **state)
 // of five processes on four devices, 2026-11-21).
 static void warm_operands_come_from_l2(void **state)
 {
-    (void)state;
     static const struct {
         int64_t m, n, k;
         double cold_us, warm_us;

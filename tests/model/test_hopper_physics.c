@@ -4,14 +4,10 @@
 // problems, kernels and profiles: more work never takes less time, and nothing beats the roofline.
 #include "model/predict.h"
 #include "tests/helpers/helper_random.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 enum { ROUNDS = 60000 };
 
@@ -90,7 +86,6 @@ static double time_of(const struct predict_input *in, const struct problem *p)
 // any of its tiles, so it is given all of them.
 static void growing_by_whole_tiles_never_takes_less_time(void **state)
 {
-    (void)state;
     struct random r = (struct random){18};
     size_t tried = 0;
     for (int i = 0; i < ROUNDS; i++) {
@@ -115,7 +110,6 @@ static void growing_by_whole_tiles_never_takes_less_time(void **state)
 // 128 -> 129 rows: between the whole tiles on either side.
 static void one_row_more_is_at_most_one_tile_row_dearer(void **state)
 {
-    (void)state;
     struct random r = (struct random){19};
     size_t tried = 0;
     for (int i = 0; i < ROUNDS; i++) {
@@ -146,7 +140,6 @@ static void one_row_more_is_at_most_one_tile_row_dearer(void **state)
 
 static void nothing_is_faster_than_the_roofline(void **state)
 {
-    (void)state;
     struct random r = (struct random){20};
     size_t tried = 0;
     for (int i = 0; i < 2 * ROUNDS; i++) {

@@ -4,15 +4,11 @@
 // is what is added at once, and what loops say: the misclosure, wider intervals, and wrong links.
 #include "model/history/levels.h"
 #include "tests/helpers/helper_random.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { MOST = 400 };
 
@@ -154,7 +150,6 @@ static void random_net(struct net *net, struct random *random)
 
 static void levels_are_those_of_the_dense_normal_equations(void **state)
 {
-    (void)state;
     struct random random = {20261122};
     for (int turn = 0; turn < 15; turn++) {
         struct net net;
@@ -170,7 +165,6 @@ static void levels_are_those_of_the_dense_normal_equations(void **state)
 
 static void links_added_one_by_one_give_what_all_at_once_give(void **state)
 {
-    (void)state;
     struct random random = {7};
     for (int turn = 0; turn < 10; turn++) {
         struct net net;
@@ -210,7 +204,6 @@ static void chain(struct net *net, struct random *random, size_t first, size_t c
 
 static void misclosure_is_found_and_intervals_hold_the_truth(void **state)
 {
-    (void)state;
     struct random random = {11};
     double sum = 0, inside = 0, pairs_only = 0;
     enum { TURNS = 200, CODES = 100 };
@@ -232,7 +225,6 @@ static void misclosure_is_found_and_intervals_hold_the_truth(void **state)
 
 static void one_chain_without_a_loop_has_the_prior(void **state)
 {
-    (void)state;
     struct net net = {0};
     put(&net, 0, 1, 0.02, 0.0004);
     put(&net, 1, 2, -0.01, 0.0004);
@@ -251,7 +243,6 @@ static void one_chain_without_a_loop_has_the_prior(void **state)
 // There and back, with errors of the pairs that are 13 times what is known of the misclosure.
 static void noisy_loop_does_not_take_the_prior_away(void **state)
 {
-    (void)state;
     struct net net = {0};
     put(&net, 0, 1, 0.103, 0.013);
     put(&net, 1, 0, -0.102, 0.013);
@@ -266,7 +257,6 @@ static void noisy_loop_does_not_take_the_prior_away(void **state)
 // first one's loops.
 static void component_without_a_loop_takes_the_misclosure_of_the_others(void **state)
 {
-    (void)state;
     struct random random = {3};
     struct net net = {0};
     chain(&net, &random, 0, 100, 0.0005, 0.004);
@@ -299,7 +289,6 @@ static void component_without_a_loop_takes_the_misclosure_of_the_others(void **s
 
 static void two_components_with_loops_share_one_misclosure(void **state)
 {
-    (void)state;
     struct random random = {5};
     struct net net = {0};
     chain(&net, &random, 0, 60, 0.0005, 0.003);
@@ -313,7 +302,6 @@ static void two_components_with_loops_share_one_misclosure(void **state)
 
 static void link_that_does_not_fit_is_named_and_set_aside(void **state)
 {
-    (void)state;
     struct random random = {13};
     size_t wrongly = 0;
     for (int turn = 0; turn < 50; turn++) {
@@ -339,7 +327,6 @@ static void link_that_does_not_fit_is_named_and_set_aside(void **state)
 // nobody can say which.
 static void links_of_the_same_loops_are_doubted_together(void **state)
 {
-    (void)state;
     struct random random = {17};
     struct net net = {0};
     chain(&net, &random, 0, 60, 0.0005, 0.001);
@@ -352,7 +339,6 @@ static void links_of_the_same_loops_are_doubted_together(void **state)
 
 static void one_loop_convicts_nobody(void **state)
 {
-    (void)state;
     struct net net = {0};
     put(&net, 0, 1, 0, 0.0005);
     put(&net, 1, 2, 0, 0.0005);
@@ -367,7 +353,6 @@ static void one_loop_convicts_nobody(void **state)
 
 static void links_too_tangled_are_refused(void **state)
 {
-    (void)state;
     struct levels *levels = levels_new();
     struct error err;
     enum { CODES = 9000 };

@@ -3,14 +3,10 @@
 // The bounded loss of noise of many kinds, and what it asks of a gain.
 #include "model/history/loss.h"
 #include "tests/helpers/helper_cp_series.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 enum { N = 4000 };
 
@@ -39,7 +35,6 @@ static struct loss fit_kind(enum cp_kind kind, double unit)
 // 1 / (2 sigma^2) nats per unit of cost: twice the log-likelihood is the gain in squares.
 static void loss_of_normal_noise_is_the_likelihood(void **state)
 {
-    (void)state;
     for (double unit = 1e-6; unit < 1e7; unit *= 1e3) {
         struct loss loss = fit_kind(CP_NORMAL, unit);
         assert_true(fabs(loss.scale / unit - 1) < 0.05);
@@ -52,7 +47,6 @@ static void loss_of_normal_noise_is_the_likelihood(void **state)
 // with probability 0.2^k and gain 9 each, were the bound 3.
 static void loss_of_two_modes_asks_more_of_a_gain(void **state)
 {
-    (void)state;
     struct loss loss = fit_kind(CP_BIMODAL, 1);
     double gain = loss.bound * loss.bound;
     assert_true(loss.rate * gain < 1.1 * log(4));
@@ -62,7 +56,6 @@ static void loss_of_two_modes_asks_more_of_a_gain(void **state)
 // A quarter of the values far out, anywhere: the bound closes around the rest.
 static void loss_of_heavy_tails_is_bounded_sooner(void **state)
 {
-    (void)state;
     double values[N];
     struct random random = {32};
     for (size_t i = 0; i < N; i++)
@@ -74,7 +67,6 @@ static void loss_of_heavy_tails_is_bounded_sooner(void **state)
 
 static void loss_without_scatter_is_nothing(void **state)
 {
-    (void)state;
     double zeros[20] = {0}, one[1] = {3};
     assert_true(loss_fit(zeros, 20, 3).scale == 0);
     assert_true(loss_fit(one, 1, 3).scale == 0);

@@ -3,13 +3,10 @@
 // Noise that remembers: how much, found by likelihood.
 #include "model/history/memory.h"
 #include "tests/helpers/helper_random.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 enum { VALUES = 200 };
 
@@ -70,7 +67,6 @@ static double exact(const double *values, size_t n, double fade, double share)
 
 static void memory_is_the_best_of_its_likelihoods(void **state)
 {
-    (void)state;
     static const double fades[] = {0.5, 0.7, 0.8, 0.9};
     static const double shares[] = {0.15, 0.3, 0.45, 0.6, 0.75, 0.9};
     struct random random = {61};
@@ -89,7 +85,6 @@ static void memory_is_the_best_of_its_likelihoods(void **state)
 // Little correlation from one value to the next, for long: neither independence nor an AR(1).
 static void memory_explains_a_slow_level_under_noise(void **state)
 {
-    (void)state;
     struct random random = {62};
     double values[VALUES], over_independent = 0, over_autoregressive = 0;
     for (int game = 0; game < 50; game++) {
@@ -104,7 +99,6 @@ static void memory_explains_a_slow_level_under_noise(void **state)
 
 static void memory_ignores_the_unit(void **state)
 {
-    (void)state;
     struct random random = {63};
     double values[VALUES], other[VALUES];
     seen_through(values, 0.8, 0.6, &random);

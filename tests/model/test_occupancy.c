@@ -3,17 +3,10 @@
 // Numbers worked out by hand from the rules of the CUDA C++ Programming Guide for an H200: 65536
 // registers, 228 KiB of shared memory, 64 warps and 32 blocks per SM.
 #include "model/predict/parts/occupancy.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/helpers/test.h"
 
 static void occupancy_follows_the_scarcest_resource(void **state)
 {
-    (void)state;
     static const struct {
         int32_t threads, registers, smem, blocks, warps;
         enum occupancy_limit limit;
@@ -41,7 +34,6 @@ static void occupancy_follows_the_scarcest_resource(void **state)
 
 static void occupancy_never_grows_with_what_a_block_takes(void **state)
 {
-    (void)state;
     const struct gpu *gpu = gpu_find("h200-sxm");
     for (int32_t threads = 1; threads <= 1024; threads += 31) {
         int32_t last = 32;
@@ -56,7 +48,6 @@ static void occupancy_never_grows_with_what_a_block_takes(void **state)
 
 static void occupancy_of_nonsense_is_unknown(void **state)
 {
-    (void)state;
     const struct gpu *gpu = gpu_find("h200-sxm");
     const struct gpu nothing = {0};
     assert_int_equal(occupancy_of(gpu, 0, 32, 0).limit, OCCUPANCY_UNKNOWN);

@@ -3,14 +3,10 @@
 // The model `origami` equals seed 3, and its laws hold on any input.
 #include "model/predict/parts/origami.h"
 #include "tests/helpers/helper_table.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct problem fp16(double m, double n, double k)
 {
@@ -71,7 +67,6 @@ static void check_latency(const struct csv *t, size_t row, const struct origami_
 
 static void latencies_equal_seed_3(void **state)
 {
-    (void)state;
     struct csv t = table_read("conformance_origami_latency.csv");
     for (size_t row = 0; row < t.count; row++) {
         struct problem p = row_problem(&t, row);
@@ -88,7 +83,6 @@ static void latencies_equal_seed_3(void **state)
 // Cases of the same kind, worked out by hand from the document's formulas.
 static void corner_cases_follow_the_formulas(void **state)
 {
-    (void)state;
     const struct gpu *gpu = gpu_find("rtx4090");
     struct origami_latency l;
     // One tile: one SM draws 2.22 % of DRAM's bandwidth and 1/128 of L2's, and there is no reuse.
@@ -115,7 +109,6 @@ static void corner_cases_follow_the_formulas(void **state)
 
 static void selections_equal_seed_3(void **state)
 {
-    (void)state;
     struct csv t = table_read("conformance_origami_select.csv");
     assert_int_equal(t.count, 23);
     for (size_t row = 0; row < t.count; row++) {
@@ -138,7 +131,6 @@ static void selections_equal_seed_3(void **state)
 // The closed form of phase 2 against walking the tiles one by one.
 static void group_cost_equals_enumeration(void **state)
 {
-    (void)state;
     for (int64_t gm = 1; gm <= 20; gm += 3) {
         for (int64_t gn = 1; gn <= 20; gn++) {
             for (int32_t group = 1; group <= 16; group++) {
@@ -163,7 +155,6 @@ static void group_cost_equals_enumeration(void **state)
 // lower bound of each, and says "spills" exactly where the document saw spilling collapse.
 static void register_estimate_bounds_the_published_counts(void **state)
 {
-    (void)state;
     static const struct {
         struct origami_config c;
         int32_t registers;
@@ -190,7 +181,6 @@ static void register_estimate_bounds_the_published_counts(void **state)
 
 static void register_filter_never_selects_a_spilling_tile(void **state)
 {
-    (void)state;
     struct csv t = table_read("conformance_origami_select.csv");
     for (size_t row = 0; row < t.count; row++) {
         struct problem p = row_problem(&t, row);
@@ -209,7 +199,6 @@ static void register_filter_never_selects_a_spilling_tile(void **state)
 
 static void wider_searches_find_nothing_worse(void **state)
 {
-    (void)state;
     struct problem p = fp16(256, 512, 16384);
     struct origami_selection plain, pipeline, split;
     const struct origami_search none = {0}, deep = {.pipeline = true}, cut = {.split_k = true};
@@ -227,7 +216,6 @@ static void wider_searches_find_nothing_worse(void **state)
 
 static void unpipelined_tiles_are_slower(void **state)
 {
-    (void)state;
     struct problem p = fp16(4096, 4096, 4096);
     struct origami_config c = {.tile_m = 128, .tile_n = 128, .tile_k = 64, .stages = 1};
     struct origami_latency one, two;
@@ -241,7 +229,6 @@ static void unpipelined_tiles_are_slower(void **state)
 // From ROCm/rocm-libraries @ad0886a, shared/origami/tests/origami_gtest.yaml, as is the next.
 static void l2_hit_lies_between_0_and_1_for_every_group(void **state)
 {
-    (void)state;
     struct problem p = fp16(4096, 4096, 1024);
     for (int32_t group = 1; group <= 1024; group++) {
         struct origami_config c = {
@@ -254,7 +241,6 @@ static void l2_hit_lies_between_0_and_1_for_every_group(void **state)
 
 static void instruction_counts_follow_the_atom(void **state)
 {
-    (void)state;
     // 128x128x64 takes 256 instructions of 16x16x16 (Origami's test), so twice as many of 16x8x16.
     struct problem p = fp16(128, 128, 64);
     struct origami_config c = {.tile_m = 128, .tile_n = 128, .tile_k = 64};
@@ -268,7 +254,6 @@ static void instruction_counts_follow_the_atom(void **state)
 
 static void impossible_inputs_say_why(void **state)
 {
-    (void)state;
     struct problem p = fp16(4096, 4096, 4096);
     struct origami_latency l;
     struct origami_config wide = {.tile_m = 256, .tile_n = 256, .tile_k = 512};
@@ -284,7 +269,6 @@ static void impossible_inputs_say_why(void **state)
 
 static void the_model_predicts_finite_times_everywhere(void **state)
 {
-    (void)state;
     const struct model *model = model_find("origami");
     const int64_t sizes[] = {1, 63, 257, 4096, INT32_MAX};
     for (size_t i = 0; i < 125; i++) {

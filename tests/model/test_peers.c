@@ -3,16 +3,13 @@
 // The rules of other tools as re-implemented for the comparison: hand-computed cases.
 #include "tests/helpers/helper_duets.h"
 #include "tests/helpers/helper_peers.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static bool near(double a, double b, double tolerance)
 {
@@ -31,7 +28,6 @@ static const double low[5] = {1, 2, 3, 4, 5}, high[5] = {6, 7, 8, 9, 10};
 // t = 5 / sqrt(2.5/5 + 2.5/5) = 5 with 8 degrees of freedom: p = 0.00105.
 static void t_tests_match_tables(void **state)
 {
-    (void)state;
     assert_true(near(score("Welch t", low, high, 5), -log10(0.001053), 1e-3));
     // Population variance is 4/5 of it: t = 5.59, p = 0.000516.
     assert_true(near(score("Hunter's t", low, high, 5), -log10(0.000516), 1e-3));
@@ -41,7 +37,6 @@ static void t_tests_match_tables(void **state)
 // U = 0 of 25: z = (12.5 - 0.5) / sqrt(25 x 11 / 12) = 2.507.
 static void ranks_match_the_normal_approximation(void **state)
 {
-    (void)state;
     assert_true(near(score("Mann-Whitney", low, high, 5), -log10(2 * 0.00609), 1e-3));
     assert_true(near(score("Mann-Whitney", low, low, 5), 0, 1e-9));
     const double same[4] = {2, 2, 2, 2};
@@ -50,7 +45,6 @@ static void ranks_match_the_normal_approximation(void **state)
 
 static void nvbench_rules_follow_their_description(void **state)
 {
-    (void)state;
     // Means 3 and 8, relative SDs 0.527 and 0.198: 1.667 / 0.198.
     assert_true(near(score("nvbench legacy", low, high, 5), 5.0 / 3 / (sqrt(2.5) / 8), 1e-9));
     // [1, 4] and [6, 9]: gap 6/4 - 1.
@@ -60,7 +54,6 @@ static void nvbench_rules_follow_their_description(void **state)
 
 static void size_rules_follow_their_description(void **state)
 {
-    (void)state;
     assert_true(near(score("2 % gate", low, high, 5), 8.0 / 3 - 1, 1e-12));
     const double base[6] = {100, 100.1, 100.2, 100.1, 100, 100.2};
     const double slow[6] = {102, 102.1, 102.2, 102.1, 102, 102.2};
@@ -70,7 +63,6 @@ static void size_rules_follow_their_description(void **state)
 
 static void paired_rules_see_only_the_ratio(void **state)
 {
-    (void)state;
     double base[40], head[40];
     struct random random = {8};
     for (int i = 0; i < 40; i++) {
@@ -84,7 +76,6 @@ static void paired_rules_see_only_the_ratio(void **state)
 
 static void every_rule_has_a_name_and_a_limit(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < peer_count; i++)
         assert_true(peer_find(peers[i].name) == &peers[i] && peers[i].limit > 0);
     assert_null(peer_find("none"));
@@ -106,7 +97,6 @@ static struct duets *read_text(const char *text, int *result)
 
 static void recorded_duets_are_read_by_column_name(void **state)
 {
-    (void)state;
     int result;
     struct duets *data = read_text("# source\nus_b,process,us_a,shape,batch,variant,more\n"
                                    "2,0,1,s,1,same,x\n3,0,2,s,1,same,x\n4,1,3,s,1,same,x\n"
@@ -123,7 +113,6 @@ static void recorded_duets_are_read_by_column_name(void **state)
 
 static void samples_of_bench_are_read_too(void **state)
 {
-    (void)state;
     int result;
     struct duets *data =
         read_text("kernel,problem,role,block,pair,order,launches,time_ns,clock_hz\n"
@@ -142,7 +131,6 @@ static void samples_of_bench_are_read_too(void **state)
 
 static void broken_lines_are_refused(void **state)
 {
-    (void)state;
     const char *const bad[] = {"shape,batch,variant,process,us_a\n",
                                "shape,batch,variant,process,us_a,us_b\ns,1,same,0,1\n",
                                "shape,batch,variant,process,us_a,us_b\ns,1,same,0,1,zero\n",
@@ -158,7 +146,6 @@ static void broken_lines_are_refused(void **state)
 
 static void trial_of_a_real_change_keeps_its_direction(void **state)
 {
-    (void)state;
     int result;
     struct duets *data = read_text("shape,batch,variant,process,us_a,us_b\n"
                                    "s,1,slow,0,1,2\ns,1,slow,0,1,2\ns,1,slow,1,1,2\n",

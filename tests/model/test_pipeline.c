@@ -5,15 +5,11 @@
 #include "model/predict/parts/pipeline_optimise.h"
 #include "model/predict/parts/ws_pipeline.h"
 #include "tests/helpers/helper_table.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct pipeline row_pipeline(const struct csv *t, size_t row)
 {
@@ -41,7 +37,6 @@ static void check_starts(const char *expected, const double *starts, int64_t cou
 
 static void simulated_events_equal_the_equations(void **state)
 {
-    (void)state;
     struct csv t = table_read("conformance_ws_pipeline_sim.csv");
     for (size_t row = 0; row < t.count; row++) {
         struct pipeline p = row_pipeline(&t, row);
@@ -60,7 +55,6 @@ static void simulated_events_equal_the_equations(void **state)
 
 static void closed_form_equals_the_simulation(void **state)
 {
-    (void)state;
     uint32_t seed = 1;
     for (int i = 0; i < 20000; i++) {
         uint32_t r[6];
@@ -84,7 +78,6 @@ static void closed_form_equals_the_simulation(void **state)
 
 static void table_2_comes_out_to_every_digit(void **state)
 {
-    (void)state;
     struct csv t = table_read("conformance_ws_pipeline_table2.csv");
     assert_int_equal(t.count, 36);
     for (size_t row = 0; row < t.count; row++) {
@@ -116,7 +109,6 @@ static void table_2_comes_out_to_every_digit(void **state)
 
 static void estimation_inverts_the_linear_model(void **state)
 {
-    (void)state;
     struct pipeline_rate rate;
     struct error err;
     // 2 us to start, 3 bytes per us.
@@ -142,7 +134,6 @@ static size_t count_of(const char *text, const char *what)
 
 static void trace_holds_every_event_of_every_wave(void **state)
 {
-    (void)state;
     struct pipeline p = {3, 2, 4, 5, 2, 2, 6};
     struct pipeline_events e;
     struct error err;
@@ -161,7 +152,6 @@ static void trace_holds_every_event_of_every_wave(void **state)
 
 static void svg_has_a_bar_per_event_and_escapes_its_text(void **state)
 {
-    (void)state;
     struct pipeline p = {3, 2, 4, 5, 2, 1, 4};
     struct pipeline_events e;
     struct error err;
@@ -177,7 +167,6 @@ static void svg_has_a_bar_per_event_and_escapes_its_text(void **state)
 
 static void too_long_a_simulation_is_refused(void **state)
 {
-    (void)state;
     struct pipeline p = {1, 1, 1, 1, 2, 1, INT64_MAX / 4};
     struct pipeline_events e;
     struct error err;
@@ -186,7 +175,6 @@ static void too_long_a_simulation_is_refused(void **state)
 
 static void the_model_predicts_what_its_pipeline_says(void **state)
 {
-    (void)state;
     struct problem p = {
         .m = 4096, .n = 4096, .k = 4096, .in = DTYPE_BF16, .out = DTYPE_BF16, .batch = 1};
     struct traits traits = {.tile_m = 128, .tile_n = 256, .tile_k = 64, .stages = 4};

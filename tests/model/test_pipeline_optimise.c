@@ -3,13 +3,9 @@
 // The exact search finds what simulation of all tilings finds, and what Z3 finds.
 #include "model/predict/parts/pipeline.h"
 #include "model/predict/parts/pipeline_optimise.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 // Loads much faster than maths, much slower, and on a par (seed 1, section 3.3).
 static const struct pipeline_machine machines[] = {
@@ -56,7 +52,6 @@ static const int64_t sizes[][3] = {
 
 static void search_finds_the_simulated_optimum(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ARRAY_COUNT(sizes) * ARRAY_COUNT(machines) * 2; i++) {
         const struct pipeline_machine *m = &machines[i / 2 % ARRAY_COUNT(machines)];
         const int64_t *mnk = sizes[i / 2 / ARRAY_COUNT(machines)];
@@ -72,7 +67,6 @@ static void search_finds_the_simulated_optimum(void **state)
 
 static void bad_questions_are_refused(void **state)
 {
-    (void)state;
     struct pipeline_choice c;
     struct error err;
     const int64_t good[3] = {512, 512, 512}, odd[3] = {512, 500, 512}, zero[3] = {0, 32, 32};
@@ -88,7 +82,6 @@ static void bad_questions_are_refused(void **state)
 
 static void the_largest_costs_do_not_overflow(void **state)
 {
-    (void)state;
     struct pipeline_machine m = {100000, 100000,  100000, 100000, 100000, 100000,
                                  100000, 1 << 20, 1,      8,      1,      1};
     const int64_t mnk[3] = {65536, 65536, 65536};
@@ -103,7 +96,6 @@ static void the_largest_costs_do_not_overflow(void **state)
 // and on sizes with many divisors. bench_models times it.
 static void z3_proves_the_same_optimum(void **state)
 {
-    (void)state;
     const int64_t table[][3] = {{512, 512, 512},   {1024, 512, 512},   {1024, 1024, 512},
                                 {1024, 512, 1024}, {1024, 1024, 1024}, {128, 64, 96},
                                 {65536, 32, 960}};
@@ -130,7 +122,6 @@ static void z3_proves_the_same_optimum(void **state)
 // one and four, so 100 + 4 x 40 ticks a stage; maths of 8 blocks on three warps 20 + 107.
 static void more_warps_share_a_stage(void **state)
 {
-    (void)state;
     struct pipeline_machine m = machines[2];
     const int64_t mnk[3] = {64, 256, 64};
     struct pipeline_choice c = {64, 256, 64, 1, 0, 0};

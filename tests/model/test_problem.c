@@ -2,17 +2,12 @@
 //
 // A problem's text reads back, and counts work and bytes.
 #include "model/problem.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void problem_text_reads_back(void **state)
 {
-    (void)state;
     static const char *const texts[][2] = {
         {"4096x7168x512:bf16", "4096x7168x512:bf16-bf16:tn"},
         {"64x64x64:fp8-bf16:nn:b8", "64x64x64:e4m3-bf16:nn:b8"},
@@ -38,7 +33,6 @@ static void problem_text_reads_back(void **state)
 
 static void problem_bad_text_is_refused_in_one_line(void **state)
 {
-    (void)state;
     static const char *const texts[] = {
         "",
         ":",
@@ -74,7 +68,6 @@ static void problem_bad_text_is_refused_in_one_line(void **state)
 
 static void problem_counts_work_and_bytes(void **state)
 {
-    (void)state;
     struct problem p;
     struct error err;
     assert_int_equal(problem_parse(&p, "2x3x5:fp16-fp32:tn:b4", &err), 0);

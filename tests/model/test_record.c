@@ -4,21 +4,16 @@
 // that holds them, also when it is hostile.
 #include "model/record/record.h"
 #include "tests/helpers/helper_random.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct arena arena;
 
 static int free_all(void **state)
 {
-    (void)state;
     arena_free(&arena);
     return 0;
 }
@@ -69,7 +64,6 @@ static void captures(struct record_launch out[2], struct record_places places[2]
 
 static void words_that_move_with_a_buffer_are_its_addresses(void **state)
 {
-    (void)state;
     struct record_places places[2];
     struct record_launch launch[2];
     struct error err;
@@ -87,7 +81,6 @@ static void words_that_move_with_a_buffer_are_its_addresses(void **state)
 
 static void what_goes_with_addresses_but_is_none_is_refused(void **state)
 {
-    (void)state;
     struct record_places places[2];
     struct record_launch launch[2];
     struct error err = {""};
@@ -116,7 +109,6 @@ static void what_goes_with_addresses_but_is_none_is_refused(void **state)
 
 static void bound_launches_point_into_the_buffers_they_are_given(void **state)
 {
-    (void)state;
     struct record_places places[2], here = {{0}, {0}};
     struct record_launch launch[2];
     struct error err;
@@ -142,7 +134,6 @@ static void bound_launches_point_into_the_buffers_they_are_given(void **state)
 
 static void a_memset_stays_inside_its_buffer(void **state)
 {
-    (void)state;
     struct record_places here = {{0}, {0}};
     struct record_address address = {0, RECORD_WORKSPACE, 128};
     struct record_launch set = kernel_of(8);
@@ -208,7 +199,6 @@ static struct buffer printed(const struct record *record)
 
 static void a_record_reads_back_as_it_was_written(void **state)
 {
-    (void)state;
     const struct record record = whole_record();
     struct record back;
     struct error err;
@@ -274,7 +264,6 @@ static int parsed(const char *text, size_t size)
 
 static void hostile_lines_are_refused(void **state)
 {
-    (void)state;
     const struct record record = whole_record();
     struct buffer text = printed(&record);
     const char *end = strstr(text.bytes, "\nend\n") + 1;
@@ -297,7 +286,6 @@ static void hostile_lines_are_refused(void **state)
 
 static void every_cut_and_every_flipped_byte_is_survived(void **state)
 {
-    (void)state;
     const struct record record = whole_record();
     struct buffer text = printed(&record);
     for (size_t size = 0; size < text.length; size++)

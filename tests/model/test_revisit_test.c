@@ -4,12 +4,9 @@
 #include "model/history/revisit_test.h"
 
 #include "model/base.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 // '.' is 0 and '#' is 8; '|' ends a segment. How many segments are left.
 static size_t left_of(const char *picture)
@@ -38,7 +35,6 @@ static size_t left_of(const char *picture)
 
 static void values_that_others_stray_to_are_no_level(void **state)
 {
-    (void)state;
     assert_int_equal(left_of("..................|##"), 1); // 2 of C(20, 2) = 190 orders
     assert_int_equal(left_of(".....#.......##.....#....|###"), 1);
     assert_int_equal(left_of("##|...#......#.....#....."), 1);
@@ -48,7 +44,6 @@ static void values_that_others_stray_to_are_no_level(void **state)
 
 static void values_that_only_come_together_are_one(void **state)
 {
-    (void)state;
     assert_int_equal(left_of(".....|#####"), 2);           // the rarest orders of ten
     assert_int_equal(left_of(".................|###"), 2); // 2 of 1140
     assert_int_equal(left_of("..........#.....................|######"), 2);
@@ -59,7 +54,6 @@ static void values_that_only_come_together_are_one(void **state)
 // Of a stretch inside there are more than two places: three values there are rarer at an end.
 static void a_stretch_inside_needs_more_than_one_at_an_end(void **state)
 {
-    (void)state;
     assert_int_equal(left_of(".................|###"), 2);
     assert_int_equal(left_of("........|###|........."), 1);
 }

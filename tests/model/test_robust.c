@@ -5,13 +5,10 @@
 #include "model/robust.h"
 #include "tests/helpers/helper_peers.h"
 #include "tests/helpers/helper_random.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static bool near(double a, double b, double tolerance)
 {
@@ -20,7 +17,6 @@ static bool near(double a, double b, double tolerance)
 
 static void median_and_sd_follow_their_definitions(void **state)
 {
-    (void)state;
     assert_true(near(robust_median((double[]){3, 1, 2}, 3), 2, 0));
     assert_true(near(robust_median((double[]){4, 1, 2, 3}, 4), 2.5, 0));
     assert_true(isnan(robust_median(NULL, 0)));
@@ -29,7 +25,6 @@ static void median_and_sd_follow_their_definitions(void **state)
 
 static void trimmed_mean_ignores_a_tenth_on_each_side(void **state)
 {
-    (void)state;
     double work[10] = {-1e9, 1, 2, 3, 4, 5, 6, 7, 8, 1e9};
     struct robust_mean m = robust_mean(work, 10);
     assert_true(near(m.mean, 4.5, 1e-9));
@@ -43,7 +38,6 @@ static void trimmed_mean_ignores_a_tenth_on_each_side(void **state)
 // The standard error is what repeated samples scatter by, with stalls too.
 static void trimmed_mean_states_its_own_scatter(void **state)
 {
-    (void)state;
     const enum noise noises[] = {NOISE_NORMAL, NOISE_T3, NOISE_SPIKES};
     for (size_t k = 0; k < ARRAY_COUNT(noises); k++) {
         double squares = 0, stated = 0;
@@ -62,7 +56,6 @@ static void trimmed_mean_states_its_own_scatter(void **state)
 
 static void moderation_weighs_prior_and_sample_by_their_degrees(void **state)
 {
-    (void)state;
     assert_true(near(moderate_sd((struct moderation){0.02, INFINITY}, 99, 5), 0.02, 0));
     assert_true(near(moderate_sd((struct moderation){0, 0}, 0.03, 5), 0.03, 1e-15));
     assert_true(near(moderate_sd((struct moderation){0.01, 4}, 0.03, 12), sqrt(7e-4), 1e-15));
@@ -71,7 +64,6 @@ static void moderation_weighs_prior_and_sample_by_their_degrees(void **state)
 
 static void random_effects_find_the_spread_between_groups(void **state)
 {
-    (void)state;
     const double mean[] = {1, 1, 1}, se[] = {0.1, 0.1, 0.2};
     struct pooled p = pool_random_effects(mean, se, 3);
     assert_true(near(p.mean, 1, 1e-12) && near(p.between, 0, 0) && near(p.se, 1.0 / 15, 1e-9));
@@ -86,7 +78,6 @@ static void random_effects_find_the_spread_between_groups(void **state)
 // Printed tables: Abramowitz and Stegun 26.1, 26.7 (t), and I_x(a,b) as a polynomial.
 static void tails_match_printed_tables(void **state)
 {
-    (void)state;
     assert_true(near(normal_cdf(1.959963984540054), 0.975, 1e-12));
     assert_true(near(normal_quantile(0.975), 1.959963984540054, 1e-9));
     assert_true(near(normal_quantile(1e-9), -5.997807015, 1e-6));
@@ -103,7 +94,6 @@ static void tails_match_printed_tables(void **state)
 
 static void an_interval_lies_about_its_value_and_keeps_its_order_as_relative_change(void **state)
 {
-    (void)state;
     const struct interval log_ratio = interval_about(log(1.5), log(1.2));
     const struct interval change = interval_relative(log_ratio);
     assert_true(near(change.value, 0.5, 1e-12) && near(change.low, 0.25, 1e-12) &&

@@ -3,13 +3,9 @@
 // Kernels chosen by a model are feasible, and their names are found as people write them.
 #include "model/predict/parts/select.h"
 #include "tests/helpers/helper_deepseek.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const struct origami_search plain;
 
@@ -29,7 +25,6 @@ static struct problem bf16(int64_t m, int64_t n, int64_t k)
 // What is selected can be built and is what the same model predicts.
 static void selections_are_feasible_and_timed_by_their_model(void **state)
 {
-    (void)state;
     const struct gpu *gpu = gpu_find("h200-sxm");
     for (size_t i = 0; i < deepseek_v3_shape_count * model_count; i++) {
         const struct shape *s = &deepseek_v3_shapes[i / model_count];
@@ -48,7 +43,6 @@ static void selections_are_feasible_and_timed_by_their_model(void **state)
 
 static void hopper_takes_small_tiles_for_small_problems(void **state)
 {
-    (void)state;
     const struct model *hopper = model_find("hopper");
     struct problem small = bf16(512, 512, 4096), large = bf16(8192, 8192, 8192);
     struct selection a, b;
@@ -60,7 +54,6 @@ static void hopper_takes_small_tiles_for_small_problems(void **state)
 
 static void the_best_come_first_and_are_different(void **state)
 {
-    (void)state;
     struct problem p = bf16(4096, 4096, 4096), fp32 = p;
     fp32.in = fp32.out = DTYPE_FP32;
     const struct problem *problems[] = {&p, &fp32};
@@ -83,7 +76,6 @@ static void the_best_come_first_and_are_different(void **state)
 
 static void a_profile_without_figures_selects_nothing(void **state)
 {
-    (void)state;
     struct gpu empty = {.name = "empty"};
     struct problem p = bf16(512, 512, 512);
     struct selection s;
@@ -95,7 +87,6 @@ static void a_profile_without_figures_selects_nothing(void **state)
 
 static void names_are_found_whatever_their_case_and_separators(void **state)
 {
-    (void)state;
     assert_non_null(gpu_find("RTX-4090"));
     assert_true(gpu_find("H200_SXM") == gpu_find("h200-sxm"));
     assert_null(gpu_find("h200-sxm2"));
@@ -108,7 +99,6 @@ static void names_are_found_whatever_their_case_and_separators(void **state)
 
 static void every_shipped_figure_names_its_source(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < gpu_count; i++) {
         struct gpu copy = *gpus[i];
         size_t known = 0;

@@ -6,15 +6,11 @@
 
 #include "model/predict/parts/accuracy.h"
 #include "tests/helpers/helper_table.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct problem fp32(int64_t m, int64_t n, int64_t k)
 {
@@ -87,7 +83,6 @@ static double pipe_clk(const struct problem *p, const struct traits *t)
 // The figures that baselines/recorded/h200/accuracy/README.md states.
 static void recorded_times_are_met(void **state)
 {
-    (void)state;
     struct csv t = table_read("../../baselines/recorded/h200/accuracy/fp32.csv");
     struct accuracy_row *rows[3] = {xcalloc(t.count, sizeof(**rows)),
                                     xcalloc(t.count, sizeof(**rows)),
@@ -140,7 +135,6 @@ static const struct gpu a6000 = {.name = "a6000",
 // Kernels, layouts and a device that gave no number: rungs that lie 60 times apart.
 static void a_published_ladder_of_another_device_is_met(void **state)
 {
-    (void)state;
     struct csv t = table_read("sgemm_a6000.csv");
     struct accuracy_row *rows = xcalloc(t.count, sizeof(*rows));
     for (size_t i = 0; i < t.count; i++) {
@@ -169,7 +163,6 @@ static void a_published_ladder_of_another_device_is_met(void **state)
 // By hand, for a warp of 2 x 16 threads of a block of 16 x 16.
 static void a_global_load_takes_a_clock_per_line(void **state)
 {
-    (void)state;
     struct traits t = naive();
     struct problem p = fp32(16, 16, 1024);                 // one block: 8 warps
     assert_true(close_to(pipe_clk(&p, &t), 8 * 18, 1e-9)); // 2 rows of A, 16 of B
@@ -184,7 +177,6 @@ static void a_global_load_takes_a_clock_per_line(void **state)
 // 256 threads read 16 floats a step, 256 floats are written, 256 rows of 32 bytes are loaded per 8.
 static void shared_memory_passes_128_bytes_a_clock(void **state)
 {
-    (void)state;
     struct traits t = tiled();
     struct problem p = fp32(128, 128, 1024);
     assert_true(close_to(pipe_clk(&p, &t), 128 + 8 + 32, 1e-9));
@@ -194,7 +186,6 @@ static void shared_memory_passes_128_bytes_a_clock(void **state)
 
 static void more_resident_blocks_hide_latency(void **state)
 {
-    (void)state;
     struct problem p = fp32(4096, 4096, 1024);
     struct traits t = naive();
     double before = INFINITY;
@@ -212,7 +203,6 @@ static void more_resident_blocks_hide_latency(void **state)
 
 static void the_branch_is_chosen_by_the_traits(void **state)
 {
-    (void)state;
     struct problem p = fp32(1024, 1024, 1024);
     struct traits t = {0};
     struct gpu host = {.name = "host", .flops_clk_fp32 = {.value = 32}};
@@ -233,7 +223,6 @@ static void the_branch_is_chosen_by_the_traits(void **state)
 
 static void a_kernel_that_says_nothing_is_the_best_of_the_candidates(void **state)
 {
-    (void)state;
     struct traits none = {0}, t;
     const int64_t sizes[][3] = {
         {4096, 4096, 4096}, {1024, 1024, 1024}, {64, 512, 512}, {64, 64, 65536}};
@@ -255,7 +244,6 @@ static void a_kernel_that_says_nothing_is_the_best_of_the_candidates(void **stat
 
 static void mma_sync_is_slower_than_wgmma(void **state)
 {
-    (void)state;
     struct problem p = fp32(4096, 8192, 16384);
     p.in = DTYPE_TF32;
     struct traits wgmma = tiled();
@@ -303,7 +291,6 @@ static struct problem any_problem(uint32_t *seed, const struct traits *t)
 
 static void time_grows_with_each_dimension(void **state)
 {
-    (void)state;
     uint32_t seed = 11;
     for (int i = 0; i < 20000; i++) {
         struct traits t = any_traits(&seed);
@@ -316,7 +303,6 @@ static void time_grows_with_each_dimension(void **state)
 
 static void a_faster_clock_is_never_slower_and_the_exponent_is_its_slope(void **state)
 {
-    (void)state;
     uint32_t seed = 12;
     for (int i = 0; i < 5000; i++) {
         struct traits t = any_traits(&seed);
@@ -336,7 +322,6 @@ static void a_faster_clock_is_never_slower_and_the_exponent_is_its_slope(void **
 
 static void no_prediction_beats_the_roofline(void **state)
 {
-    (void)state;
     uint32_t seed = 13;
     for (int i = 0; i < 20000; i++) {
         struct traits t = any_traits(&seed);
@@ -350,7 +335,6 @@ static void no_prediction_beats_the_roofline(void **state)
 // Where one resource is scarce and the others are plenty, the time is that resource's.
 static void the_roofline_is_the_limit(void **state)
 {
-    (void)state;
     struct traits t = tiled();
     t.stages = 3;
     t.tile_m = t.tile_n = 256; // 256 outputs a thread: loads hardly count

@@ -3,18 +3,12 @@
 // The roofline counts what must be read and computed.
 #include "model/predict.h"
 #include "tests/helpers/helper_table.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "tests/helpers/test.h"
 
 // Seed 4's dual GEMM: every byte once, both weights and all scale factors, and no measured time
 // below that floor.
 static void dual_gemm_floor_counts_both_weights_and_scales(void **state)
 {
-    (void)state;
     struct csv t = table_read("conformance_dual_gemm_floor.csv");
     for (size_t i = 0; i < t.count; i++) {
         struct gpu gpu = *gpu_find("b200");
@@ -46,7 +40,6 @@ static void dual_gemm_floor_counts_both_weights_and_scales(void **state)
 
 static void a_rate_that_is_not_known_is_infeasible(void **state)
 {
-    (void)state;
     struct problem p = {.m = 64, .n = 64, .k = 64, .in = DTYPE_FP64, .out = DTYPE_FP64, .batch = 1};
     struct traits traits = {0};
     struct predict_input in = {.gpu = gpu_find("h200-sxm"), .traits = &traits, .problem = &p};

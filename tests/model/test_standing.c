@@ -3,13 +3,7 @@
 // The one table of verdicts without a ratio: what two states say, and that nothing unmeasured is
 // ever "same".
 #include "model/gate/standing.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/helpers/test.h"
 
 #include <string.h>
 
@@ -25,7 +19,6 @@ static enum verdict_kind kind_of(enum measurement_state base, enum measurement_s
 
 static void a_change_is_blamed_only_for_what_works_on_the_base(void **state)
 {
-    (void)state;
     static const struct {
         enum measurement_state base, head;
         enum verdict_kind kind;
@@ -62,7 +55,6 @@ static void a_change_is_blamed_only_for_what_works_on_the_base(void **state)
 
 static void only_two_times_are_left_to_the_pairs(void **state)
 {
-    (void)state;
     for (int base = 0; base < MEASUREMENT_STATES; base++) {
         for (int head = 0; head < MEASUREMENT_STATES; head++) {
             const struct standing_input input = {.base = (enum measurement_state)base,
@@ -77,7 +69,6 @@ static void only_two_times_are_left_to_the_pairs(void **state)
 
 static void the_same_code_is_the_same_unless_it_is_broken(void **state)
 {
-    (void)state;
     for (int head = 0; head < MEASUREMENT_STATES; head++) {
         const struct standing_input input = {.head = (enum measurement_state)head,
                                              .same_code = true};
@@ -92,7 +83,6 @@ static void the_same_code_is_the_same_unless_it_is_broken(void **state)
 
 static void a_device_that_is_away_measures_nothing(void **state)
 {
-    (void)state;
     struct arena arena = {0};
     const struct standing_input input = {.away = true};
     const struct standing *standing = standing_of(&input);
@@ -104,7 +94,6 @@ static void a_device_that_is_away_measures_nothing(void **state)
 
 static void words_name_both_states(void **state)
 {
-    (void)state;
     struct arena arena = {0};
     const struct standing_input input = {.base = MEASURED_TIMEOUT, .head = MEASURED_WRONG};
     assert_string_equal(standing_words(standing_of(&input), &input, "gpu", &arena),

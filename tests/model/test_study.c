@@ -4,13 +4,10 @@
 #include "model/gate/study.h"
 #include "tests/helpers/helper_random.h"
 #include "tests/helpers/helper_rates.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static bool near(double a, double b, double tolerance)
 {
@@ -21,7 +18,6 @@ static bool near(double a, double b, double tolerance)
 // Clopper and Pearson 1934).
 static void exact_bounds_match_closed_forms_and_tables(void **state)
 {
-    (void)state;
     assert_true(near(study_rate_upper(0, 1000, 0.95), 1 - pow(0.05, 1e-3), 1e-12));
     assert_true(near(study_rate_upper(1, 10, 0.975), 0.4450, 1e-4));
     assert_true(near(rate_lower(1, 10, 0.975), 0.0025, 1e-4));
@@ -34,7 +30,6 @@ static void exact_bounds_match_closed_forms_and_tables(void **state)
 
 static void binomial_tail_matches_direct_sums(void **state)
 {
-    (void)state;
     assert_true(near(binomial_tail(1, 5, 0.1), 1 - pow(0.9, 5), 1e-12));
     assert_true(near(binomial_tail(2, 4, 0.5), 11.0 / 16, 1e-12));
     assert_true(near(binomial_tail(0, 4, 0.5), 1, 0));
@@ -61,7 +56,6 @@ static double power_by_simulation(const struct gate_policy *policy, double sd, u
 // What the formula calls detectable at 90 % is found about that often, and 0.7 of it is not.
 static void detectable_change_is_detected(void **state)
 {
-    (void)state;
     const struct {
         double sd;
         uint32_t pairs;
@@ -79,7 +73,6 @@ static void detectable_change_is_detected(void **state)
 
 static void detectable_change_behaves_at_the_ends(void **state)
 {
-    (void)state;
     struct gate_policy policy = gate_policy_default("cuda", 183e3);
     assert_true(isinf(study_detectable(&policy, 0.004, 8, 0.9)));
     assert_true(isinf(study_detectable(&policy, 0.004, 0, 0.9)));
@@ -95,7 +88,6 @@ static void detectable_change_behaves_at_the_ends(void **state)
 
 static void roc_runs_from_corner_to_corner(void **state)
 {
-    (void)state;
     const double nulls[] = {0, 1, 2, 2}, changes[] = {NAN, 2, 3};
     struct roc_point points[8];
     size_t count = roc_points(points, nulls, 4, changes, 3);
@@ -125,7 +117,6 @@ static struct self_test test_of(int series, int alarms, double evidence)
 
 static void run_is_void_if_its_own_pairs_alarm(void **state)
 {
-    (void)state;
     assert_false(test_of(4, 0, 0).void_run);
     assert_false(test_of(0, 0, 0).void_run);
     assert_true(test_of(4, 1, log(1100)).void_run);    // P = 0.004
@@ -140,7 +131,6 @@ static void run_is_void_if_its_own_pairs_alarm(void **state)
 
 static void series_without_pairs_do_not_count(void **state)
 {
-    (void)state;
     struct verdict none = {.kind = VERDICT_UNDECIDED};
     assert_int_equal(study_self_test(&none, 1, 1e-3).series, 0);
 }
@@ -148,7 +138,6 @@ static void series_without_pairs_do_not_count(void **state)
 // Sound runs are void at most once in a hundred.
 static void sound_runs_are_rarely_void(void **state)
 {
-    (void)state;
     struct gate_policy policy = gate_policy_default("cuda", 183e3);
     policy.processes = 1;
     policy.floor = 0; // the worst case that the promise covers

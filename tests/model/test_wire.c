@@ -2,13 +2,7 @@
 //
 // The line protocol: what is written comes back, and what is damaged is refused.
 #include "model/wire.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/helpers/test.h"
 
 #include <float.h>
 #include <math.h>
@@ -36,7 +30,6 @@ static struct wire_record parse(struct wire_line *line)
 
 static void wire_texts_of_any_bytes_come_back(void **state)
 {
-    (void)state;
     uint64_t random = 1;
     for (int i = 0; i < 20000; i++) {
         char text[64];
@@ -59,7 +52,6 @@ static void wire_texts_of_any_bytes_come_back(void **state)
 
 static void wire_numbers_come_back_exactly(void **state)
 {
-    (void)state;
     uint64_t random = 2;
     for (int i = 0; i < 20000; i++) {
         uint64_t bits = random_next(&random);
@@ -87,7 +79,6 @@ static void wire_numbers_come_back_exactly(void **state)
 
 static void wire_numbers_out_of_range_are_named(void **state)
 {
-    (void)state;
     static const char *const bad[] = {"",     "x",   "1x",   " 1",    "1 ",
                                       "nan",  "inf", "-inf", "1e999", "99999999999999999999",
                                       "0x10", "+1",  "11",   "-1"};
@@ -118,7 +109,6 @@ static void wire_numbers_out_of_range_are_named(void **state)
 
 static void wire_bad_lines_are_refused(void **state)
 {
-    (void)state;
     static const char *const bad[] = {"",         "\n",       "Sample\ta=1", "sam ple",
                                       "x\ta",     "x\t=1",    "x\ta=%",      "x\ta=%4",
                                       "x\ta=%zz", "x\ta=%00", "x\t\ta=1",    "x\ta=1\t",
@@ -138,7 +128,6 @@ static void wire_bad_lines_are_refused(void **state)
 
 static void wire_too_many_fields_are_refused(void **state)
 {
-    (void)state;
     struct wire_line line;
     struct wire_record record;
     struct error err;
@@ -156,7 +145,6 @@ static void wire_too_many_fields_are_refused(void **state)
 
 static void wire_overflow_keeps_whole_fields_and_says_so(void **state)
 {
-    (void)state;
     char text[1001];
     memset(text, '\n', 1000); // each becomes three bytes
     text[1000] = '\0';
@@ -181,7 +169,6 @@ static void wire_overflow_keeps_whole_fields_and_says_so(void **state)
 // Lines of every length around the limit, under a sanitizer.
 static void wire_line_of_any_length_stays_inside(void **state)
 {
-    (void)state;
     char *text = xcalloc(WIRE_LINE + 100, 1);
     for (size_t length = WIRE_LINE - 60; length < WIRE_LINE + 40; length++) {
         for (int kind = 0; kind < 3; kind++) {
@@ -217,7 +204,6 @@ static struct sample some_sample(uint64_t *random)
 
 static void wire_samples_and_traits_come_back(void **state)
 {
-    (void)state;
     uint64_t random = 3;
     for (int i = 0; i < 5000; i++) {
         struct sample sample = some_sample(&random), back;
@@ -256,7 +242,6 @@ static void wire_samples_and_traits_come_back(void **state)
 // A sample with one field replaced or left out is refused, and the error names the field.
 static void wire_samples_with_a_bad_field_are_refused(void **state)
 {
-    (void)state;
     static const char *const fields[][2] = {
         {"role", "both"},       {"role", NULL},      {"pair", "-1"},
         {"pair", "4294967296"}, {"block", "65536"},  {"order", "2"},
@@ -290,7 +275,6 @@ static void wire_samples_with_a_bad_field_are_refused(void **state)
 // Mutated lines: whatever is accepted has sound values, and nothing reads or writes outside.
 static void wire_mutated_lines_do_no_harm(void **state)
 {
-    (void)state;
     uint64_t random = 5;
     size_t accepted = 0;
     for (int i = 0; i < 100000; i++) {

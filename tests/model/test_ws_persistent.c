@@ -4,15 +4,11 @@
 #include "model/predict/parts/ws_persistent.h"
 #include "tests/helpers/helper_deepseek.h"
 #include "tests/helpers/helper_table.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 // A row of the contract's columns as model input.
 struct row_input {
@@ -43,7 +39,6 @@ static void read_row(struct row_input *out, const struct csv *t, size_t row)
 
 static void predictions_equal_seed_0(void **state)
 {
-    (void)state;
     struct csv t = table_read("conformance_ws_persistent.csv");
     const struct model *ws = model_find("ws_persistent"), *sol = model_find("sol");
     for (size_t row = 0; row < t.count; row++) {
@@ -76,7 +71,6 @@ static void check_wave(const struct csv *t, size_t row, const struct ws_wave *w,
 
 static void breakdown_equals_seed_0(void **state)
 {
-    (void)state;
     struct csv t = table_read("conformance_ws_persistent.csv");
     for (size_t row = 0; row < t.count; row++) {
         struct row_input r;
@@ -103,7 +97,6 @@ static void breakdown_equals_seed_0(void **state)
 // stays a floor, over the whole published sweep.
 static void sweep_is_consistent(void **state)
 {
-    (void)state;
     const struct model *ws = model_find("ws-persistent");
     size_t tile_count;
     const struct sweep_tile *tiles = sweep_tiles(DTYPE_FP16, &tile_count);
@@ -132,7 +125,6 @@ static void sweep_is_consistent(void **state)
 
 static void block_scaled_sweep_has_128_rows_only(void **state)
 {
-    (void)state;
     size_t count;
     const struct sweep_tile *tiles = sweep_tiles(DTYPE_E2M1, &count);
     assert_int_equal(count, 4);
@@ -142,7 +134,6 @@ static void block_scaled_sweep_has_128_rows_only(void **state)
 
 static void impossible_inputs_are_infeasible_with_a_reason(void **state)
 {
-    (void)state;
     const struct model *ws = model_find("ws-persistent");
     struct problem p = {
         .m = 128, .n = 128, .k = 64, .in = DTYPE_FP16, .out = DTYPE_FP16, .batch = 1};
@@ -168,7 +159,6 @@ static void impossible_inputs_are_infeasible_with_a_reason(void **state)
 
 static void the_largest_problem_has_a_finite_time(void **state)
 {
-    (void)state;
     struct problem p = {.m = INT32_MAX,
                         .n = INT32_MAX,
                         .k = INT32_MAX,

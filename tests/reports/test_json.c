@@ -3,14 +3,11 @@
 // Rounded numbers in JSON are within half a digit of what was given.
 #include "reports/text/json.h"
 #include "tests/helpers/helper_store.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 static void says(const char *expected, double value, int digits)
 {
@@ -23,7 +20,6 @@ static void says(const char *expected, double value, int digits)
 
 static void rounded_numbers_read_as_they_are_written(void **state)
 {
-    (void)state;
     says("1", 1, 6);
     says("-1.5", -1.5, 6);
     says("1.05", 1.05, 6);
@@ -41,7 +37,6 @@ static void rounded_numbers_read_as_they_are_written(void **state)
 static void rounded_numbers_are_within_half_a_digit(void **state)
 {
     uint64_t seed = 5;
-    (void)state;
     for (int i = 0; i < 100000; i++) {
         double value = exp(60 * (draw_unit(&seed) - 0.5)) * (i % 2 ? 1 : -1);
         struct buffer out = {0};

@@ -2,13 +2,8 @@
 //
 // junit.xml against the schema Jenkins reads (data/junit.rng says where from), and what it says.
 #include "tests/helpers/helper_run.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h> // cmocka.h needs these before it
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <libxml/parser.h>
 #include <libxml/relaxng.h>
 #include <libxml/xpath.h>
@@ -66,7 +61,6 @@ static double evaluate(xmlDocPtr doc, const char *expression)
 
 static void schema_refuses_what_jenkins_refuses(void **state)
 {
-    (void)state;
     static const char *const refused[] = {
         "<testsuites tests='0' failures='0' errors='0' skipped='0'/>",
         "<testsuites tests='1' failures='0' errors='0'><testsuite name='a' tests='1' failures='0'"
@@ -87,7 +81,6 @@ static void schema_refuses_what_jenkins_refuses(void **state)
 
 static void verdicts_map_to_outcomes(void **state)
 {
-    (void)state;
     struct run run = helper_run();
     xmlDocPtr doc = write_valid(&run);
     assert_xpath(doc, "count(//testcase)", run.count + 1);
@@ -103,7 +96,6 @@ static void verdicts_map_to_outcomes(void **state)
 
 static void counts_agree_with_the_cases(void **state)
 {
-    (void)state;
     struct run run = helper_run();
     xmlDocPtr doc = write_valid(&run);
     assert_xpath(doc, "sum(//testsuite/@tests) - count(//testcase)", 0);
@@ -117,7 +109,6 @@ static void counts_agree_with_the_cases(void **state)
 
 static void names_are_unique_within_a_class(void **state)
 {
-    (void)state;
     struct run run = helper_run();
     xmlDocPtr doc = write_valid(&run);
     assert_xpath(doc, "count(//testsuite/testcase[@name = preceding-sibling::testcase/@name])", 0);
@@ -128,7 +119,6 @@ static void names_are_unique_within_a_class(void **state)
 
 static void body_tells_prediction_interval_clock_and_cause(void **state)
 {
-    (void)state;
     struct run run = helper_run();
     xmlDocPtr doc = write_valid(&run);
 #define BODY "//testcase[@classname='plumb.tma_persistent'][1]/failure"
@@ -143,7 +133,6 @@ static void body_tells_prediction_interval_clock_and_cause(void **state)
 
 static void time_is_what_the_kernels_ran_to_the_millisecond(void **state)
 {
-    (void)state;
     struct run run = helper_run();
     struct result *r = &run.results[0];
     for (size_t i = 0; i < r->head.count; i++) {
@@ -165,7 +154,6 @@ static void time_is_what_the_kernels_ran_to_the_millisecond(void **state)
 
 static void void_run_fails_its_self_test_and_nothing_else(void **state)
 {
-    (void)state;
     struct run run = helper_run();
     run.self_test.void_run = true;
     run.self_test.alarms = 2;
@@ -179,7 +167,6 @@ static void void_run_fails_its_self_test_and_nothing_else(void **state)
 
 static void hostile_text_stays_text(void **state)
 {
-    (void)state;
     struct run run = helper_run_hostile();
     xmlDocPtr doc = write_valid(&run);
     assert_xpath(doc, "count(//script)", 0);
@@ -192,7 +179,6 @@ static void hostile_text_stays_text(void **state)
 // A file without a case is "no tests found" for some readers and a crash for others.
 static void empty_run_says_that_nothing_was_measured(void **state)
 {
-    (void)state;
     struct run run = helper_run_empty();
     xmlDocPtr doc = write_valid(&run);
     assert_xpath(doc, "count(//testcase)", 1);
@@ -204,7 +190,6 @@ static void empty_run_says_that_nothing_was_measured(void **state)
 
 static void commit_that_does_not_build_is_one_error_with_file_and_line(void **state)
 {
-    (void)state;
     struct run run = helper_run_unbuilt();
     xmlDocPtr doc = write_valid(&run);
     assert_xpath(doc, "count(//testcase)", 2);
@@ -223,7 +208,6 @@ static void commit_that_does_not_build_is_one_error_with_file_and_line(void **st
 
 static void broken_run_without_a_reason_is_an_error_too(void **state)
 {
-    (void)state;
     struct run run = helper_run_empty();
     run.conclusion = CONCLUDE_BROKEN;
     run.headline =

@@ -5,13 +5,8 @@
 #include "reports/text/json.h"
 #include "reports/text/markup.h"
 #include "tests/helpers/helper_run.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h> // cmocka.h needs these before it
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <libxml/parser.h>
 #include <math.h>
 #include <stdlib.h>
@@ -27,7 +22,6 @@ static void assert_cleaned(const char *text, const char *expected)
 
 static void clean_drops_terminal_escapes(void **state)
 {
-    (void)state;
     assert_cleaned("\x1b[31;1mred\x1b[0m", "red");
     assert_cleaned("\x1b]0;title\x07rest", "rest");
     assert_cleaned("\x1b]8;;http://x\x1b\\link", "link");
@@ -38,7 +32,6 @@ static void clean_drops_terminal_escapes(void **state)
 
 static void clean_drops_control_bytes_and_keeps_lines(void **state)
 {
-    (void)state;
     assert_cleaned("a\x01\x02\x7f\x08z", "az");
     assert_cleaned("a\tb\r\nc\rd\n", "a\tb\nc\nd\n");
     assert_cleaned("c1 \xc2\x9b 31m", "c1  31m");
@@ -46,7 +39,6 @@ static void clean_drops_control_bytes_and_keeps_lines(void **state)
 
 static void clean_replaces_what_is_not_utf8(void **state)
 {
-    (void)state;
     assert_cleaned("\xc3\xa9 \xe2\x82\xac \xf0\x9f\x99\x82",
                    "\xc3\xa9 \xe2\x82\xac \xf0\x9f\x99\x82");
     assert_cleaned("\xc0\xaf", "\xef\xbf\xbd\xef\xbf\xbd");
@@ -58,7 +50,6 @@ static void clean_replaces_what_is_not_utf8(void **state)
 
 static void clean_replaces_bidirectional_controls(void **state)
 {
-    (void)state;
     assert_cleaned("a\xe2\x80\xae"
                    "b\xe2\x81\xa6"
                    "c",
@@ -69,7 +60,6 @@ static void clean_replaces_bidirectional_controls(void **state)
 
 static void clean_line_has_no_newline(void **state)
 {
-    (void)state;
     struct buffer out = {0};
     clean_line(&out, "a\nb\r\nc\td", CLEAN_LINE);
     assert_string_equal(out.bytes, "a b c d");
@@ -78,7 +68,6 @@ static void clean_line_has_no_newline(void **state)
 
 static void clean_cuts_the_middle_of_long_text_between_characters(void **state)
 {
-    (void)state;
     struct buffer text = {0}, out = {0};
     for (int i = 0; i < 5000; i++)
         buffer_puts(&text, "\xe2\x82\xac");
@@ -95,7 +84,6 @@ static void clean_cuts_the_middle_of_long_text_between_characters(void **state)
 // Whatever the bytes, the document parses and the text is there.
 static void markup_is_well_formed_for_random_bytes(void **state)
 {
-    (void)state;
     uint64_t seed = 1;
     for (int round = 0; round < 3000; round++) {
         char text[64];
@@ -123,7 +111,6 @@ static void markup_is_well_formed_for_random_bytes(void **state)
 
 static void markup_writes_only_void_elements_empty_in_html(void **state)
 {
-    (void)state;
     struct buffer out = {0};
     struct markup *m = markup_new(MARKUP_HTML);
     markup_start(m, "td");
@@ -140,7 +127,6 @@ static void markup_writes_only_void_elements_empty_in_html(void **state)
 
 static void json_numbers_round_trip(void **state)
 {
-    (void)state;
     static const double values[] = {0,    0.1, 1.0 / 3, 182.4, 5e-324, 1.7976931348623157e308,
                                     -2.5, 1e22};
     char text[NUMBER_TEXT];
@@ -158,7 +144,6 @@ static void json_numbers_round_trip(void **state)
 
 static void json_strings_are_escaped(void **state)
 {
-    (void)state;
     struct buffer out = {0};
     struct json j = {.out = &out};
     json_begin(&j, NULL, '{');

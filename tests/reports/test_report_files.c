@@ -4,13 +4,8 @@
 #include "reports/report.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_run.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h> // cmocka.h needs these before it
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +16,6 @@
 
 static void write_all_makes_every_file_and_leaves_nothing_else(void **state)
 {
-    (void)state;
     struct error err;
     struct run run = helper_run();
     char *folder = helper_directory(), *output = xprintf("%s/output", folder);
@@ -45,7 +39,6 @@ static void write_all_makes_every_file_and_leaves_nothing_else(void **state)
 
 static void replace_keeps_the_old_file_when_it_fails(void **state)
 {
-    (void)state;
     struct error err;
     char *folder = helper_directory(), *path = xprintf("%s/target", folder);
     assert_int_equal(mkdir(path, 0755), 0);
@@ -61,7 +54,6 @@ static void replace_keeps_the_old_file_when_it_fails(void **state)
 
 static void write_names_the_folder_it_cannot_make(void **state)
 {
-    (void)state;
     struct error err;
     struct run run = helper_run_empty();
     assert_int_equal(report_write_all("/proc/nonexistent/a", &run, NULL, &err), -1);
@@ -73,7 +65,6 @@ static void write_names_the_folder_it_cannot_make(void **state)
 // Someone who can write to the folder must not make us write elsewhere.
 static void planted_link_is_not_followed(void **state)
 {
-    (void)state;
     struct error err;
     char *folder = helper_directory(), *path = xprintf("%s/file", folder);
     char *temporary = xprintf("%s.%ld.tmp", path, (long)getpid());
@@ -91,7 +82,6 @@ static void planted_link_is_not_followed(void **state)
 // A file size limit refuses bytes in the middle of a file, as a full disk does.
 static void full_disk_keeps_the_old_file(void **state)
 {
-    (void)state;
     struct error err;
     struct rlimit before, small;
     char large[8192] = "";
@@ -118,7 +108,6 @@ static void full_disk_keeps_the_old_file(void **state)
 
 static void find_knows_every_report_by_name(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < report_count; i++) {
         assert_ptr_equal(report_find(reports[i]->name), reports[i]);
         assert_true(i == 0 || strcmp(reports[i - 1]->name, reports[i]->name) < 0);

@@ -4,13 +4,8 @@
 #include "reports/view.h"
 #include "tests/helpers/helper_json.h"
 #include "tests/helpers/helper_run.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h> // cmocka.h needs these before it
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <string.h>
 
 static size_t count_of(const char *text, const char *wanted)
@@ -23,7 +18,6 @@ static size_t count_of(const char *text, const char *wanted)
 
 static void reports_are_pure(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < report_count; i++) {
         struct buffer a = helper_report(reports[i]->name, helper_run());
         struct buffer b = helper_report(reports[i]->name, helper_run());
@@ -36,7 +30,6 @@ static void reports_are_pure(void **state)
 
 static void reports_need_no_context_and_no_results(void **state)
 {
-    (void)state;
     struct run runs[] = {helper_run(), helper_run_empty(), {0}};
     for (size_t i = 0; i < report_count; i++) {
         for (size_t r = 0; r < ARRAY_COUNT(runs); r++) {
@@ -52,7 +45,6 @@ static void reports_need_no_context_and_no_results(void **state)
 // Every report holds only what a cleaned text may hold, whatever came in.
 static void reports_hold_no_control_bytes(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < report_count; i++) {
         struct buffer out = helper_report(reports[i]->name, helper_run_hostile());
         for (size_t k = 0; k < out.length; k++) {
@@ -68,7 +60,6 @@ static void reports_hold_no_control_bytes(void **state)
 
 static void markdown_keeps_hostile_text_in_its_cell(void **state)
 {
-    (void)state;
     struct buffer out = helper_report("markdown", helper_run_hostile());
     assert_null(strstr(out.bytes, "<script"));
     assert_null(strstr(out.bytes, "@someone"));
@@ -85,7 +76,6 @@ static void markdown_keeps_hostile_text_in_its_cell(void **state)
 
 static void markdown_tells_the_verdict_first(void **state)
 {
-    (void)state;
     struct buffer out = helper_report("markdown", helper_run());
     assert_ptr_equal(strstr(out.bytes, "## ❌ plumb: broken"), out.bytes);
     assert_non_null(strstr(out.bytes,
@@ -98,7 +88,6 @@ static void markdown_tells_the_verdict_first(void **state)
 
 static void every_report_for_people_says_what_does_not_build(void **state)
 {
-    (void)state;
     static const struct {
         const char *report, *says;
     } wanted[] = {
@@ -124,7 +113,6 @@ static void every_report_for_people_says_what_does_not_build(void **state)
 // A place outside the repository is no place in the change.
 static void annotations_name_only_files_of_the_repository(void **state)
 {
-    (void)state;
     struct buffer out = helper_report("annotations", helper_run_unbuilt());
     assert_int_equal(count_of(out.bytes, "file="), 1);
     assert_int_equal(count_of(out.bytes, "::error "), 1);
@@ -133,7 +121,6 @@ static void annotations_name_only_files_of_the_repository(void **state)
 
 static void markdown_fits_a_comment(void **state)
 {
-    (void)state;
     struct buffer out = helper_report("markdown", helper_run_large(3000));
     assert_true(out.length < 65536);
     assert_non_null(strstr(out.bytes, "more are not shown here"));
@@ -142,7 +129,6 @@ static void markdown_fits_a_comment(void **state)
 
 static void annotations_are_one_command_a_line(void **state)
 {
-    (void)state;
     struct buffer out = helper_report("annotations", helper_run_hostile());
     for (char *line = strtok(out.bytes, "\n"); line; line = strtok(NULL, "\n")) {
         assert_true(strncmp(line, "::error ", 8) == 0 || strncmp(line, "::warning ", 10) == 0 ||
@@ -156,7 +142,6 @@ static void annotations_are_one_command_a_line(void **state)
 
 static void annotations_do_not_fail_for_the_environment(void **state)
 {
-    (void)state;
     struct buffer out = helper_report("annotations", helper_run());
     assert_int_equal(count_of(out.bytes, "::error "), 5);
     assert_int_equal(count_of(out.bytes, "::warning "), 2);
@@ -171,7 +156,6 @@ static void annotations_do_not_fail_for_the_environment(void **state)
 // A reader of RFC 4180: every row has the header's number of fields.
 static void csv_rows_have_all_fields(void **state)
 {
-    (void)state;
     struct buffer out = helper_report("csv", helper_run_hostile());
     size_t fields = 1, rows = 0, expected = 0;
     bool quoted = false;
@@ -196,7 +180,6 @@ static void csv_rows_have_all_fields(void **state)
 
 static void json_is_well_formed(void **state)
 {
-    (void)state;
     struct run runs[] = {helper_run(), helper_run_hostile(), helper_run_empty()};
     for (size_t i = 0; i < ARRAY_COUNT(runs); i++) {
         struct buffer out = helper_report("json", runs[i]);
@@ -212,7 +195,6 @@ static void json_is_well_formed(void **state)
 
 static void html_shows_findings_by_kernel(void **state)
 {
-    (void)state;
     struct buffer out = helper_report("html", helper_run());
     assert_non_null(strstr(out.bytes, "3 of 5 series"));
     assert_non_null(strstr(out.bytes, "up to +4.32 %"));
@@ -226,7 +208,6 @@ static void html_shows_findings_by_kernel(void **state)
 
 static void html_says_a_void_run_is_void(void **state)
 {
-    (void)state;
     struct run run = helper_run();
     run.self_test = (struct self_test){.series = 4, .alarms = 2, .void_run = true};
     struct buffer out = helper_report("html", run);

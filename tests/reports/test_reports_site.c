@@ -6,13 +6,8 @@
 #include "tests/helpers/helper_site_folder.h"
 
 #include "reports/charts/series_chart.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h> // cmocka.h needs these before it
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -240,7 +235,6 @@ static void failing_store_leaves_the_old_page(void **state)
 
 static void unwritable_folder_is_named(void **state)
 {
-    (void)state;
     struct helper_site h;
     struct error err;
     helper_site(&h, 3, 10, false);
@@ -253,7 +247,6 @@ static void unwritable_folder_is_named(void **state)
 
 static void thinning_keeps_extremes_order_and_the_newest(void **state)
 {
-    (void)state;
     static const size_t counts[] = {1, 2, 5, 599, 600, 601, 5000, 10000};
     for (size_t c = 0; c < ARRAY_COUNT(counts); c++) {
         struct history h = {.count = counts[c]};
@@ -279,7 +272,6 @@ static void thinning_keeps_extremes_order_and_the_newest(void **state)
 
 static void chart_survives_gaps_and_nonsense(void **state)
 {
-    (void)state;
     struct history_point points[] = {{"a", 3, NAN, 0, 0, false},
                                      {"b", 2, -5, 0, NAN, false},
                                      {"c", 1, INFINITY, 0, -1, false},

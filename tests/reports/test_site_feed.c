@@ -3,13 +3,8 @@
 // feed.xml: what Atom demands, and that a reader sees each alarm once.
 #include "tests/helpers/helper_run.h"
 #include "tests/helpers/helper_site_folder.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h> // cmocka.h needs these before it
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <libxml/parser.h>
 #include <libxml/xpath.h>
 #include <libxml/xpathInternals.h>

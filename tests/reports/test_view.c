@@ -3,13 +3,8 @@
 // What all reports show alike: the order of results, shapes, numbers, links.
 #include "reports/view.h"
 #include "tests/helpers/helper_run.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h> // cmocka.h needs these before it
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +12,6 @@
 // Addresses come from a policy and ids from a store; neither may become a script or markup.
 static void only_web_addresses_and_hexadecimal_ids_are_linked(void **state)
 {
-    (void)state;
     static const struct {
         const char *url, *id;
         bool linked;
@@ -44,7 +38,6 @@ static void only_web_addresses_and_hexadecimal_ids_are_linked(void **state)
 
 static void view_puts_the_worst_first(void **state)
 {
-    (void)state;
     struct run run = helper_run();
     struct view *views = view_all(&run, NULL);
     for (size_t i = 1; i < run.count; i++)
@@ -60,7 +53,6 @@ static void view_puts_the_worst_first(void **state)
 // skipped and neither passes nor fails.
 static void what_is_accepted_comes_first_and_what_is_unjudged_is_skipped(void **state)
 {
-    (void)state;
     struct run run = helper_run();
     const struct verdict accepted = {.kind = VERDICT_ACCEPTED,
                                      .sentence = "accepted in this change"};
@@ -84,7 +76,6 @@ static void what_is_accepted_comes_first_and_what_is_unjudged_is_skipped(void **
 // Every report tells each word, and counts it where it counts.
 static void every_report_tells_the_words(void **state)
 {
-    (void)state;
     static const struct {
         const char *format, *parts[4];
     } cases[] = {
@@ -119,7 +110,6 @@ static void every_report_tells_the_words(void **state)
 // Every report says of a series what is stored with its verdict; none works it out again.
 static void what_could_be_detected_is_what_the_verdict_says(void **state)
 {
-    (void)state;
     struct run run = helper_run();
     struct view *views = view_all(&run, NULL);
     size_t known = 0;
@@ -137,7 +127,6 @@ static void what_could_be_detected_is_what_the_verdict_says(void **state)
 
 static void view_reason_leaves_out_the_name(void **state)
 {
-    (void)state;
     struct run run = helper_run();
     struct result *r = &run.results[0];
     struct buffer out = {0};
@@ -157,7 +146,6 @@ static void view_reason_leaves_out_the_name(void **state)
 
 static void view_shape_reads_back_as_the_problem(void **state)
 {
-    (void)state;
     static const char *const texts[] = {"1x2x3:bf16",       "64x64x64:fp8-fp32:nt:b8",
                                         "9x9x9:fp16-fp32",  "5x5x5:fp32:nn",
                                         "8x8x8:bf16:tn:b2", "256x4096x7168:bf16:dual-silu"};
@@ -178,7 +166,6 @@ static void view_shape_reads_back_as_the_problem(void **state)
 
 static void view_writes_numbers_for_people(void **state)
 {
-    (void)state;
     static const struct {
         double ns;
         const char *text;

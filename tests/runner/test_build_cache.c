@@ -5,13 +5,7 @@
 #include "runner/build_cache.h"
 #include "tests/helpers/helper_build.h"
 #include "tests/helpers/helper_repo.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/helpers/test.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -3,15 +3,11 @@
 // The first errors of real logs: gcc 12, clang 14, nvcc 13.0 with its tools, GNU ld and lld, cmake,
 // ninja, make and sh; and of logs that are meant to do harm.
 #include "runner/build_errors.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 struct expected {
     const char *log;
@@ -76,7 +72,6 @@ static const struct expected logs[] = {
 
 static void first_errors_are_found_with_file_and_line(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < ARRAY_COUNT(logs); i++) {
         struct build_error found[BUILD_ERRORS];
         struct arena arena = {0};
@@ -93,7 +88,6 @@ static void first_errors_are_found_with_file_and_line(void **state)
 
 static void a_cause_comes_before_what_only_tells_of_failure(void **state)
 {
-    (void)state;
     struct build_error found[BUILD_ERRORS];
     struct arena arena = {0};
     assert_int_equal(build_errors_find(found,
@@ -107,7 +101,6 @@ static void a_cause_comes_before_what_only_tells_of_failure(void **state)
 
 static void each_error_is_told_once_and_at_most_five_are(void **state)
 {
-    (void)state;
     struct build_error found[BUILD_ERRORS];
     struct arena arena = {0};
     char log[4096] = "";
@@ -139,7 +132,6 @@ static void check(const char *log)
 
 static void hostile_logs_stay_bounded(void **state)
 {
-    (void)state;
     static const char *const pieces[] = {
         "\x1b",   "\x1b[",    "\x1b]0;title",   "\a",
         "\r",     "\n",       "a.c:1:",         ":",

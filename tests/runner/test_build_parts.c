@@ -4,13 +4,7 @@
 #include "runner/build.h"
 #include "tests/helpers/helper_build.h"
 #include "tests/helpers/helper_repo.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/helpers/test.h"
 
 #include <signal.h>
 #include <stdio.h>

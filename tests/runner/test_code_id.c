@@ -6,13 +6,7 @@
 #include "runner/process.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_library.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/helpers/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +17,6 @@
 
 static void host_id_ignores_comments_paths_and_debug_information(void **state)
 {
-    (void)state;
     library_compile("plain", library_plain, "-g -Wl,--build-id=sha1");
     char *comment =
         library_plain_with("static int one", "/* say more\n\n about it */ static int one");
@@ -40,7 +33,6 @@ static void host_id_ignores_comments_paths_and_debug_information(void **state)
 
 static void host_id_sees_every_change_that_runs(void **state)
 {
-    (void)state;
     static const char *const changes[][2] = {
         {"{1, 2, 3, 4}", "{1, 7, 3, 4}"},       // a constant in a table
         {"8.5f", "8.25f"},                      // a constant in the code
@@ -63,7 +55,6 @@ static void host_id_sees_every_change_that_runs(void **state)
 
 static void what_is_no_library_is_hashed_whole(void **state)
 {
-    (void)state;
     char *path = library_path("noise");
     helper_write(path, "some text", 9);
     char first[OBJECT_ID_TEXT];
@@ -84,7 +75,6 @@ static void what_is_no_library_is_hashed_whole(void **state)
 
 static void cuda_id_ignores_names_and_debug_sections(void **state)
 {
-    (void)state;
     library_make_cuda("usual", &library_usual_cubin);
     struct cubin_plan other = library_usual_cubin;
     other.kernel = "_Z9different_namePfi";
@@ -95,7 +85,6 @@ static void cuda_id_ignores_names_and_debug_sections(void **state)
 
 static void cuda_id_sees_code_constants_and_launch_attributes(void **state)
 {
-    (void)state;
     struct cubin_plan plans[5] = {library_usual_cubin, library_usual_cubin, library_usual_cubin,
                                   library_usual_cubin, library_usual_cubin};
     plans[0].code[40] = 1;
@@ -112,7 +101,6 @@ static void cuda_id_sees_code_constants_and_launch_attributes(void **state)
 
 static void cuda_resources_are_read(void **state)
 {
-    (void)state;
     struct cubin_plan plan = library_usual_cubin;
     struct arena arena = {0};
     struct code_function_list list;
@@ -146,7 +134,6 @@ static void cuda_resources_are_read(void **state)
 
 static void opaque_device_code_is_hashed_whole_and_said(void **state)
 {
-    (void)state;
     unsigned char fat[512];
     struct arena arena = {0};
     struct code_function_list list;
@@ -181,7 +168,6 @@ static long number_before(const char *text, const char *word)
 
 static void nvcc_output_is_understood(void **state)
 {
-    (void)state;
     static const char command[] =
         "PATH=$PATH:/usr/local/cuda/bin; command -v nvcc >/dev/null || exit 77; mkdir -p b;"
         "sed 's|^extern|// more\\n\\nextern|' k.cu > b/k.cu;"

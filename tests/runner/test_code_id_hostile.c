@@ -5,11 +5,7 @@
 #include "runner/fatbin.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_library.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "tests/helpers/test.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +33,6 @@ static void try_file(const char *path, const unsigned char *bytes, size_t size)
 
 static void broken_libraries_do_no_harm(void **state)
 {
-    (void)state;
     static const uint64_t extremes[] = {0,          1,         0x7f,       0xffff,         0x10000,
                                         UINT32_MAX, INT64_MAX, UINT64_MAX, UINT64_MAX - 63};
     library_make_cuda("usual", &library_usual_cubin);
@@ -69,7 +64,6 @@ static void broken_libraries_do_no_harm(void **state)
 // The walk itself, on buffers of exact size.
 static void broken_fatbins_do_no_harm(void **state)
 {
-    (void)state;
     static struct cubin b;
     unsigned char fat[12000];
     cubin_make(&b, &library_usual_cubin);
@@ -98,7 +92,6 @@ static void broken_fatbins_do_no_harm(void **state)
 // A changed byte of what the loader maps is always seen, wherever it is.
 static void every_loaded_byte_counts(void **state)
 {
-    (void)state;
     library_compile("plain", library_plain, "-Wl,--build-id=sha1");
     char *from = library_path("plain.so"), *path = library_path("flipped.so");
     char original[OBJECT_ID_TEXT];

@@ -3,13 +3,7 @@
 // Opening a repository, and what is read of one commit: revisions, parents, files, changes.
 #include "runner/repository.h"
 #include "tests/helpers/helper_repo.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/helpers/test.h"
 
 #include <git2.h>
 #include <stdio.h>
@@ -29,7 +23,6 @@ static void put_line(const char *directory, const char *name, const char *id)
 
 static void open_without_repository_says_so(void **state)
 {
-    (void)state;
     char *directory = helper_directory();
     struct repository *repository = NULL;
     struct error err;
@@ -260,7 +253,6 @@ static void read_gives_the_bytes_at_that_commit(void **state)
 
 static void content_id_is_gits_blob_id(void **state)
 {
-    (void)state;
     char id[OBJECT_ID_TEXT];
     content_id(id, "", 0);
     assert_string_equal(id, "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"); // known to all who use git

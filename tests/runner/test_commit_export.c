@@ -3,13 +3,7 @@
 // Exports hold the committed bytes, leave the repository alone, and nothing hostile leaves them.
 #include "runner/repository.h"
 #include "tests/helpers/helper_repo.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/helpers/test.h"
 
 #include <git2.h>
 #include <stdio.h>
@@ -119,7 +113,6 @@ static int export_hostile(const struct helper_file *files, size_t count, struct 
 
 static void export_refuses_links_that_leave(void **state)
 {
-    (void)state;
     static const char *const bad[] = {"/etc/passwd",   "../x",      "..",    "../../../etc",
                                       "down/../../..", "down/../x", "//etc", "./../.."};
     for (size_t i = 0; i < ARRAY_COUNT(bad); i++) {
@@ -140,7 +133,6 @@ static void export_refuses_links_that_leave(void **state)
 
 static void export_keeps_modes_and_empty_submodules(void **state)
 {
-    (void)state;
     const struct helper_file files[] = {{"run", "#!/bin/sh\n", GIT_FILEMODE_BLOB_EXECUTABLE},
                                         {"crlf", "a\r\nb\r\n", 0},
                                         {".gitattributes", "* text=auto eol=lf ident\n", 0},
@@ -179,7 +171,6 @@ static void raw_commit(char out[OBJECT_ID_TEXT], git_odb *odb, const char *tree)
 
 static void export_refuses_hostile_trees(void **state)
 {
-    (void)state;
     char *directory = helper_directory(), *out = xprintf("%s/sub/out", directory);
     char *work = xprintf("%s/repo", directory), *sub = xprintf("%s/sub", directory);
     git_repository *git = NULL;
@@ -222,7 +213,6 @@ static void export_refuses_hostile_trees(void **state)
 
 static void export_refuses_a_tower_of_folders(void **state)
 {
-    (void)state;
     char *directory = helper_directory(), *out = xprintf("%s/out", directory);
     char *work = xprintf("%s/repo", directory);
     git_repository *git = NULL;

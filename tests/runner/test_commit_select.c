@@ -3,13 +3,7 @@
 // Which commits a range names, in which order, and where branches left each other.
 #include "runner/repository.h"
 #include "tests/helpers/helper_repo.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/helpers/test.h"
 
 #include <git2.h>
 #include <stdio.h>
@@ -155,7 +149,6 @@ static void select_bad_ranges_are_errors(void **state)
 
 static void select_puts_parents_first_when_clocks_are_wrong(void **state)
 {
-    (void)state;
     char *directory = helper_directory();
     git_repository *git = NULL;
     assert_int_equal(git_repository_init(&git, directory, 0), 0);

@@ -3,13 +3,7 @@
 // A script plays the disassembler: its output is what a hostile library could make it print.
 #include "runner/disassembly.h"
 #include "tests/helpers/helper_repo.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/helpers/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +21,6 @@ static uint64_t count_of(const struct operation_list *list, const char *name)
 
 static void operation_take_reads_instructions_and_nothing_else(void **state)
 {
-    (void)state;
     struct operation items[OPERATIONS_MOST];
     struct operation_list list = {.items = items};
     static const char *const lines[] = {
@@ -55,7 +48,6 @@ static void operation_take_reads_instructions_and_nothing_else(void **state)
 
 static void operation_take_survives_more_names_than_there_is_room(void **state)
 {
-    (void)state;
     struct operation *items = xcalloc(OPERATIONS_MOST, sizeof(*items));
     struct operation_list list = {.items = items};
     char line[64];
@@ -96,7 +88,6 @@ static struct operation_list with_script(const char *script, struct arena *arena
 
 static void operations_of_a_good_answer_are_sorted_and_counted(void **state)
 {
-    (void)state;
     struct arena arena = {0};
     struct operation_list list =
         with_script("[ \"$1\" = -sass ] || exit 9; echo '/*0000*/ LDG.E R1'; echo '/*0010*/ FFMA "
@@ -111,7 +102,6 @@ static void operations_of_a_good_answer_are_sorted_and_counted(void **state)
 
 static void operations_of_a_bad_answer_are_unknown(void **state)
 {
-    (void)state;
     struct arena arena = {0};
     assert_false(with_script(NULL, &arena).known); // none there
     assert_false(with_script("echo '/*0000*/ FFMA R1'; exit 1", &arena).known);

@@ -3,19 +3,12 @@
 // Folders are removed whole, and nothing beside them.
 #include "runner/files.h"
 #include "tests/helpers/helper_files.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/helpers/test.h"
 
 #include <stdlib.h>
 
 static void remove_does_not_follow_links_and_opens_closed_folders(void **state)
 {
-    (void)state;
     struct error err;
     char *directory = helper_directory(), *tree = xprintf("%s/tree", directory);
     char *command = xprintf("cd '%s' && mkdir -p safe tree/a/b && touch safe/file tree/a/b/c && "
@@ -34,7 +27,6 @@ static void remove_does_not_follow_links_and_opens_closed_folders(void **state)
 
 static void read_takes_texts_and_nothing_else(void **state)
 {
-    (void)state;
     char *directory = helper_directory();
     char *command = xprintf("cd '%s' && printf abc >text && ln -s text link && mkfifo pipe && "
                             "printf 'a\\0b' >bytes && mkdir folder",
@@ -58,7 +50,6 @@ static void read_takes_texts_and_nothing_else(void **state)
 
 static void copy_makes_a_new_file(void **state)
 {
-    (void)state;
     struct error err;
     char *directory = helper_directory();
     char *command = xprintf("cd '%s' && head -c 200000 /dev/urandom >from && chmod +x from && "

@@ -5,20 +5,13 @@
 #include "runner/process.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_process.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/helpers/test.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static void process_log_keeps_beginning_and_end(void **state)
 {
-    (void)state;
     char *directory = helper_directory(), *log = xprintf("%s/log", directory);
     process_script("echo first; seq 1 20000; echo last >&2",
                    (struct process_plan){.log_path = log, .log_bytes = 4000});
@@ -35,7 +28,6 @@ static void process_log_keeps_beginning_and_end(void **state)
 
 static void log_of_exactly_its_size_is_whole(void **state)
 {
-    (void)state;
     char *directory = helper_directory(), *path = xprintf("%s/log", directory);
     for (size_t size = 70; size <= 130; size++) {
         struct log log;

@@ -3,13 +3,7 @@
 // Driving the bench child: how it starts, what it lists, what it passes on.
 #include "runner/measure.h"
 #include "tests/helpers/helper_fake_bench.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/helpers/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,13 +4,7 @@
 // the kernel, not a failure of the run.
 #include "runner/measure.h"
 #include "tests/helpers/helper_fake_bench.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/helpers/test.h"
 
 #include <float.h>
 #include <math.h>

@@ -3,13 +3,7 @@
 // A folder outside of every commit: builds see what it holds, and its content is part of their key.
 #include "runner/overlay.h"
 #include "tests/helpers/helper_build.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/helpers/test.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,13 +6,7 @@
 #include "runner/process.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_process.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/helpers/test.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -48,7 +42,6 @@ static pid_t read_pid(const char *directory, const char *name)
 
 static void process_exit_status_is_told(void **state)
 {
-    (void)state;
     struct process_result result = process_script("exit 7", (struct process_plan){0});
     assert_int_equal(result.end, PROCESS_EXITED);
     assert_int_equal(result.code, 7);
@@ -59,7 +52,6 @@ static void process_exit_status_is_told(void **state)
 
 static void process_signal_is_told(void **state)
 {
-    (void)state;
     struct process_result result = process_script("kill -SEGV $$", (struct process_plan){0});
     assert_int_equal(result.end, PROCESS_SIGNALLED);
     assert_int_equal(result.code, SIGSEGV);
@@ -67,7 +59,6 @@ static void process_signal_is_told(void **state)
 
 static void process_says_its_end_without_a_file(void **state)
 {
-    (void)state;
     const char *argv[] = {"sh", "-c", "yes first | head -c 9000; echo last >&2; exit 3", NULL};
     const struct process_plan plan = {.argv = argv, .log_bytes = 400};
     struct process_result result;
@@ -82,7 +73,6 @@ static void process_says_its_end_without_a_file(void **state)
 
 static void process_missing_program_is_an_error(void **state)
 {
-    (void)state;
     const char *argv[] = {"no-such-program-here", NULL};
     struct process_plan plan = {.argv = argv};
     struct process_result result;
@@ -93,7 +83,6 @@ static void process_missing_program_is_an_error(void **state)
 
 static void process_missing_directory_is_an_error(void **state)
 {
-    (void)state;
     const char *argv[] = {"true", NULL};
     struct process_plan plan = {.argv = argv, .directory = "/no/such/place"};
     struct process_result result;
@@ -104,7 +93,6 @@ static void process_missing_directory_is_an_error(void **state)
 
 static void process_unwritable_log_is_an_error(void **state)
 {
-    (void)state;
     const char *argv[] = {"true", NULL};
     struct process_plan plan = {.argv = argv, .log_path = "/no/such/place/log"};
     struct process_result result;
@@ -115,7 +103,6 @@ static void process_unwritable_log_is_an_error(void **state)
 
 static void process_environment_is_only_what_was_given(void **state)
 {
-    (void)state;
     char *directory = helper_directory(), *log = xprintf("%s/log", directory);
     const char *env[] = {"COLOUR=green", NULL};
     setenv("PLUMB_TEST_SECRET", "1", 1);
@@ -131,7 +118,6 @@ static void process_environment_is_only_what_was_given(void **state)
 
 static void process_timeout_ends_descendants_that_left_the_session(void **state)
 {
-    (void)state;
     char *directory = helper_directory();
     struct process_plan plan = {.directory = directory, .limits = {.wall_s = 3}};
     struct process_result result =
@@ -150,7 +136,6 @@ static void process_timeout_ends_descendants_that_left_the_session(void **state)
 
 static void process_end_of_the_child_ends_what_it_left_behind(void **state)
 {
-    (void)state;
     char *directory = helper_directory();
     struct process_result result = process_script("setsid sleep 60 & echo $! > left; exit 3",
                                                   (struct process_plan){.directory = directory});
@@ -164,7 +149,6 @@ static void process_end_of_the_child_ends_what_it_left_behind(void **state)
 
 static void process_children_die_with_a_killed_parent(void **state)
 {
-    (void)state;
     char *directory = helper_directory();
     pid_t parent = fork();
     if (parent == 0) {
@@ -187,7 +171,6 @@ static void process_children_die_with_a_killed_parent(void **state)
 
 static void process_inherits_no_descriptors(void **state)
 {
-    (void)state;
     char *directory = helper_directory(), *log = xprintf("%s/log", directory);
     int leak = open("/dev/null", O_RDONLY); // without O_CLOEXEC, on purpose
     assert_true(leak >= 0);
@@ -203,7 +186,6 @@ static void process_inherits_no_descriptors(void **state)
 
 static void process_works_with_ignored_sigchld(void **state)
 {
-    (void)state;
     void (*before)(int) = signal(SIGCHLD, SIG_IGN);
     struct process_result result = process_script("true; exit 5", (struct process_plan){0});
     signal(SIGCHLD, before);
@@ -213,7 +195,6 @@ static void process_works_with_ignored_sigchld(void **state)
 
 static void process_signals_are_default_in_the_child(void **state)
 {
-    (void)state;
     void (*before)(int) = signal(SIGPIPE, SIG_IGN);
     char *directory = helper_directory(), *log = xprintf("%s/log", directory);
     process_script("grep -E 'Sig(Ign|Blk)' /proc/self/status",
@@ -229,7 +210,6 @@ static void process_signals_are_default_in_the_child(void **state)
 
 static void process_memory_limit_holds(void **state)
 {
-    (void)state;
     struct process_plan plan = {.limits = {.memory_bytes = 64 << 20}};
     struct process_result result =
         process_script("x=$(head -c 200000000 /dev/zero | tr '\\0' x); exit 0", plan);
@@ -238,7 +218,6 @@ static void process_memory_limit_holds(void **state)
 
 static void process_file_limit_holds(void **state)
 {
-    (void)state;
     char *directory = helper_directory();
     struct process_plan plan = {.directory = directory, .limits = {.file_bytes = 100000}};
     struct process_result result = process_script("head -c 200000 /dev/zero > big", plan);

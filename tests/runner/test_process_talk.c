@@ -3,13 +3,7 @@
 // Children that are talked with in lines, and every way in which they stop answering.
 #include "runner/process.h"
 #include "tests/helpers/helper_process.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/helpers/test.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -21,7 +15,6 @@
 
 static void process_talks_in_lines(void **state)
 {
-    (void)state;
     struct process *process = process_talk("while read line; do echo \"<$line>\"; done; exit 4", 0);
     char line[100];
     for (int i = 0; i < 100; i++) {
@@ -40,7 +33,6 @@ static void process_talks_in_lines(void **state)
 
 static void process_silent_child_times_out_and_is_stopped(void **state)
 {
-    (void)state;
     struct process *process = process_talk("trap '' TERM; sleep 60", 0);
     char line[100];
     assert_int_equal(process_read(process, line, sizeof(line), 0.1), PROCESS_LINE_TIMEOUT);
@@ -52,7 +44,6 @@ static void process_silent_child_times_out_and_is_stopped(void **state)
 
 static void process_wall_limit_ends_a_talking_child(void **state)
 {
-    (void)state;
     struct process *process = process_talk("while :; do echo again; sleep 0.01; done", 0.3);
     char line[100];
     enum process_line kind;
@@ -66,7 +57,6 @@ static void process_wall_limit_ends_a_talking_child(void **state)
 
 static void process_dead_child_is_the_end_not_a_signal(void **state)
 {
-    (void)state;
     struct process *process = process_talk("echo bye; printf cut; exit 2", 0);
     char line[100];
     assert_int_equal(process_read(process, line, sizeof(line), 60), PROCESS_LINE);
@@ -84,7 +74,6 @@ static void process_dead_child_is_the_end_not_a_signal(void **state)
 
 static void process_deaf_child_does_not_block_a_write(void **state)
 {
-    (void)state;
     struct process *process = process_talk("sleep 60", 0);
     char *much = xcalloc(4000001, 1);
     memset(much, 'x', 4000000);
@@ -95,7 +84,6 @@ static void process_deaf_child_does_not_block_a_write(void **state)
 
 static void process_overlong_and_binary_lines_are_dropped_whole(void **state)
 {
-    (void)state;
     struct process *process =
         process_talk("head -c 300000 /dev/zero | tr '\\0' x; echo; echo 0123456789;"
                      "printf 'a\\0b\\n'; echo 123456789; echo end",
@@ -114,7 +102,6 @@ static void process_overlong_and_binary_lines_are_dropped_whole(void **state)
 
 static void process_many_do_not_leak_descriptors(void **state)
 {
-    (void)state;
     int before = dup(0);
     close(before);
     for (int i = 0; i < 30; i++) {
@@ -130,7 +117,6 @@ static void process_many_do_not_leak_descriptors(void **state)
 
 static void process_stop_accepts_null(void **state)
 {
-    (void)state;
     process_stop(NULL, NULL, 1);
 }
 

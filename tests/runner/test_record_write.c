@@ -8,15 +8,11 @@
 #include "tests/helpers/helper_fake_bench.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_library.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define HEAD "record\tversion=1\tkernel=lies\tproblem=1x1x1:fp32\tworkspace=512\tnote=split 2\n"
 #define SHAPE                                                                                      \
@@ -58,7 +54,6 @@ static bool there(const char *name)
 
 static void the_code_is_the_files_and_the_name_is_ours(void **state)
 {
-    (void)state;
     struct fake_bench fake = {.notes = 0};
     struct cubin cubin;
     struct record record;
@@ -92,7 +87,6 @@ static void the_code_is_the_files_and_the_name_is_ours(void **state)
 
 static void code_that_the_file_does_not_hold_is_refused(void **state)
 {
-    (void)state;
     struct fake_bench fake = {.notes = 0};
     unsigned char fat[4096];
     fake_bench_make(&fake);
@@ -117,7 +111,6 @@ static void code_that_the_file_does_not_hold_is_refused(void **state)
 
 static void what_bench_refuses_says_why(void **state)
 {
-    (void)state;
     struct fake_bench fake = {.notes = 0};
     fake_bench_make(&fake);
     library_make_cuda("cuda", &library_usual_cubin);
@@ -131,7 +124,6 @@ static void what_bench_refuses_says_why(void **state)
 
 static void nonsense_leaves_no_file(void **state)
 {
-    (void)state;
     static const char *const told[] = {
         "end\n",
         HEAD "end\n",

@@ -5,13 +5,7 @@
 #include "runner/process.h"
 #include "runner/sandbox.h"
 #include "tests/helpers/helper_repo.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/helpers/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,7 +71,6 @@ static void expect_inside(void **state, const struct sandbox_view *view, const c
 
 static void modes_have_names(void **state)
 {
-    (void)state;
     const char *const names[] = {"auto", "require", "off"};
     for (int i = SANDBOX_AUTO; i <= SANDBOX_OFF; i++) {
         enum sandbox_mode mode;
@@ -90,7 +83,6 @@ static void modes_have_names(void **state)
 
 static void off_leaves_the_command_alone(void **state)
 {
-    (void)state;
     struct sandbox sandbox;
     struct error err;
     struct arena arena = {0};
@@ -104,7 +96,6 @@ static void off_leaves_the_command_alone(void **state)
 
 static void without_bubblewrap_the_reason_is_said(void **state)
 {
-    (void)state;
     char *path = xstrdup(getenv("PATH"));
     struct sandbox sandbox = {0};
     struct error err;
