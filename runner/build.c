@@ -322,7 +322,7 @@ done:
 static int build_now(struct build *out, struct work *work, const char *key, struct arena *arena,
                      struct error *err)
 {
-    struct build build = {.directory = "", .reason = "", .log = ""};
+    struct build build = {.directory = "", .out = "", .reason = "", .log = ""};
     text_copy(build.key, sizeof(build.key), key);
     open_work(work, key);
     int result = make_directories(work, err);

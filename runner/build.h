@@ -42,7 +42,8 @@
 // How a commit becomes libraries. The command runs as `sh -c` in $PLUMB_SOURCE with
 //   PLUMB_SOURCE  the exported inputs (read-only in the sandbox)
 //   PLUMB_BUILD   scratch, empty, lost afterwards
-//   PLUMB_OUT     where it puts the libraries
+//   PLUMB_OUT     where it puts the libraries, and beside them only what they load: it counts in the
+//                 code id of each (code_id.h)
 //   PLUMB_HAVE    libraries that it need not make (above), often none
 //   PLUMB_OVERLAY a copy of the overlay (read-only in the sandbox), where there is one
 // and PATH, PLUMB_JOBS (processors), HOME and TMPDIR (scratch), SOURCE_DATE_EPOCH=0, plus the named
@@ -78,10 +79,11 @@ enum build_state {
 };
 struct build {
     enum build_state state;
-    bool cached;                  // found, not made now
-    char key[OBJECT_ID_TEXT];     // of this content, and apart for heads
-    const char *directory;        // absolute; of this key in the cache. "" unless kept
-    const char *const *libraries; // absolute paths, sorted
+    bool cached;              // found, not made now
+    char key[OBJECT_ID_TEXT]; // of this content, and apart for heads
+    const char *directory;    // absolute; of this key in the cache. "" unless kept
+    const char *out;          // absolute, without links: where the libraries lie; unless kept ""
+    const char *const *libraries; // absolute paths in it, sorted
     size_t library_count;
     const char *log;    // the end of the log, at most 16 KiB: hostile text
     const char *reason; // one line: "exit status 2", "no file matches *.so"; "" when ok

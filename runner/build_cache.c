@@ -93,6 +93,8 @@ bool build_cache_load(struct build *out, const char *cache, const char *key, con
     if (!read_state(&build, build.directory, arena))
         return false;
     char *where = xprintf("%s/out", build.directory), *log = xprintf("%s/log", build.directory);
+    char real[PATH_MAX];
+    build.out = arena_strdup(arena, realpath(where, real) ? real : "");
     if (build.state == BUILD_OK)
         build.library_count = build_cache_find(&build.libraries, where, outputs, arena);
     char *tail = log_tail(log, LOG_TAIL);

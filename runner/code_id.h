@@ -11,7 +11,8 @@
 //
 // Host part: all bytes the loader maps, and where; not the build id.
 // CUDA part: for each embedded cubin the code, constants, initialised data and launch attributes of
-// every kernel; whatever is not a readable cubin (compressed, PTX) is hashed byte for byte.
+// every kernel, and the names of functions and variables; whatever is not a readable cubin
+// (compressed, PTX) is hashed byte for byte. A cubin that is a file counts in the same way.
 //
 // Files come from foreign builds: every offset and size is checked; a file that is no ELF library,
 // or lies about itself, is hashed whole.
@@ -20,8 +21,17 @@
 
 #include "model/result.h"
 
-// -1 only when the file cannot be read.
+// 0, -1 when the file cannot be read, or 1 when it is none that can have an id: larger than 1 GiB,
+// or no file. That is the fault of who made it.
 int code_id(char out[OBJECT_ID_TEXT], const char *library, struct error *err);
+
+// The ids of one build's libraries, all in `folder`, an absolute path without links. A library can
+// load what lies beside it. So its id covers besides itself each file of the folder that is no
+// library of these: what it links by $ORIGIN, cubins, tables. Of the other libraries it covers
+// those that it names (to link or to open them), and that those name. Statements (BUILD_STATEMENT)
+// do not count. Where nothing else counts, the id is code_id()'s. 0, -1 or 1 as above.
+int code_ids(char (*out)[OBJECT_ID_TEXT], const char *const *libraries, size_t count,
+             const char *folder, struct error *err);
 
 // What one device function needs, read from the cubin: the static gate's facts.
 struct code_function {

@@ -16,13 +16,14 @@ int code_read(struct code_file *out, const char *library, struct error *err)
 {
     struct code_file file = {0};
     struct stat status;
-    int fd = open(library, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int result = -1, fd = open(library, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0 || fstat(fd, &status)) {
         error_set(err, "%s: %s", library, strerror(errno));
         goto fail;
     }
     if (!S_ISREG(status.st_mode) || status.st_size > library_bytes_max) {
-        error_set(err, "%s: is not a library of at most 1 GiB", library);
+        error_set(err, "%s: is not a file of at most 1 GiB", library);
+        result = 1;
         goto fail;
     }
     file.bytes = xcalloc((size_t)status.st_size, 1);
@@ -45,7 +46,7 @@ fail:
     free(file.bytes);
     if (fd >= 0)
         close(fd);
-    return -1;
+    return result;
 }
 
 void code_close(struct code_file *file)

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What code_id.c and code_resources.c share; internal to them.
+// What the files code_*.c share; internal to them.
 #ifndef PLUMB_CODE_READ_H
 #define PLUMB_CODE_READ_H
 
+#include "model/result.h"
 #include "runner/elf_image.h"
 
 struct code_file {
     unsigned char *bytes;
     size_t size;
 };
-// A whole library in memory; at most 1 GiB.
+// A whole file in memory. -1: it cannot be read; 1: it is none, or larger than 1 GiB.
 int code_read(struct code_file *out, const char *library, struct error *err);
 void code_close(struct code_file *file);
+// The id of a file that was read.
+void code_id_of(char out[OBJECT_ID_TEXT], const struct code_file *file);
 
 // Attributes of sections .nv.info*, known by their numbers (CUDA's EIATTR_*).
 enum {

@@ -27,12 +27,16 @@ static bool fits(const struct elf_image *image, uint64_t offset, uint64_t size)
     return offset <= image->size && size <= image->size - offset;
 }
 
-// A string that ends within its table; "" when it does not.
+enum { NAME_BYTES_MAX = 1 << 16 };
+
+// A string that ends within its table, and soon; "" when it does not.
 static const char *text_at(const struct elf_image *image, const struct elf_section *table,
                            uint64_t offset)
 {
-    if (!table || !table->bytes || offset >= table->size ||
-        !memchr(table->bytes + offset, 0, (size_t)(table->size - offset)))
+    if (!table || !table->bytes || offset >= table->size)
+        return "";
+    const uint64_t left = table->size - offset;
+    if (!memchr(table->bytes + offset, 0, left < NAME_BYTES_MAX ? (size_t)left : NAME_BYTES_MAX))
         return "";
     return (const char *)image->bytes + table->offset + offset;
 }

@@ -25,13 +25,11 @@ static const char *file_name(const char *path)
 }
 
 static int add_library(struct built *built, struct bench **bench, struct context *context,
-                       const char *library, struct arena *arena, struct error *err)
+                       const char *library, const char code[OBJECT_ID_TEXT], struct arena *arena,
+                       struct error *err)
 {
     struct bench_outcome outcome;
     struct bench_kernel_list list = {0};
-    char code[OBJECT_ID_TEXT];
-    if (code_id(code, library, err))
-        return -1;
     if (!*bench && context_lister(bench, context, &built->directory, 1, err))
         return -1;
     if (bench_list(&outcome, &list, *bench, library, arena, err))
@@ -54,7 +52,7 @@ static int add_library(struct built *built, struct bench **bench, struct context
         *kernel = (struct built_kernel){
             .library = library, .device = list.items[i].device, .traits = list.items[i].traits};
         text_copy(kernel->name, sizeof(kernel->name), list.items[i].name);
-        memcpy(kernel->code, code, sizeof(code));
+        memcpy(kernel->code, code, sizeof(kernel->code));
     }
     return 0;
 }
@@ -79,11 +77,20 @@ static int list_kernels(struct built *built, struct context *context, const stru
                         struct arena *arena, struct error *err)
 {
     struct bench *bench = NULL;
-    int status = 0;
+    struct error why;
+    char(*codes)[OBJECT_ID_TEXT] = arena_alloc(arena, build->library_count * sizeof(*codes));
+    int status = code_ids(codes, build->libraries, build->library_count, build->out, &why);
+    if (status < 0)
+        return error_set(err, "%s", why.text);
+    if (status > 0) {
+        built->state = MEASURED_UNBUILDABLE;
+        built->detail = arena_strdup(arena, why.text);
+        return 0;
+    }
     for (size_t i = 0; status == 0 && built->state == MEASURED_OK && i < build->library_count;
          i++) {
         if (!policy_skips_library(&context->policy, build->libraries[i]))
-            status = add_library(built, &bench, context, build->libraries[i], arena, err);
+            status = add_library(built, &bench, context, build->libraries[i], codes[i], arena, err);
     }
     bench_stop(bench);
     if (status)
@@ -242,7 +249,7 @@ int built_make(struct built *out, struct context *context, const struct commit *
                                base ? base->id : NULL, &recipe, arena, err))
         return -1;
     built.cached = build.cached;
-    built.directory = build.directory;
+    built.directory = build.out;
     built.log = build.log;
     if (build.state != BUILD_OK)
         built.state = MEASURED_UNBUILDABLE;

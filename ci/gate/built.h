@@ -25,7 +25,7 @@ struct built {
     const char *detail;           // why it is unbuildable, one line; untrusted
     struct build_failure failure; // the same in full; its reason is NULL when it builds
     const char *log;              // end of the build's log: untrusted
-    const char *directory;        // of the libraries
+    const char *directory;        // of the libraries: all that a bench is shown of the build
     struct built_kernel *kernels; // sorted by name
     size_t count;
     bool cached;

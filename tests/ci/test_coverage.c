@@ -107,6 +107,14 @@ static void leaving_a_twin_out_mends_a_commit_that_was_refused(void **state)
     plumb_said(&outcome, 0, "OK: 1 new");
 }
 
+// Whoever made it is to blame, not this machine: exit 3 and not 4.
+static void library_beyond_all_sizes_is_broken(void **state)
+{
+    (void)state;
+    with_policy("run", "HEAD", ONE "; truncate -s 1073741825 $PLUMB_OUT/large.bin", HOST ALL);
+    plumb_said(&outcome, 3, "large.bin: is not a file of at most 1 GiB");
+}
+
 static void what_would_not_be_measured_is_said(void **state)
 {
     with_policy("list", "series", ONE, HOST "[kernel \"simple\"]\n\tproblems = p\n");
@@ -137,6 +145,7 @@ int main(void)
         cmocka_unit_test(twins_are_named_with_both_libraries),
         cmocka_unit_test(skipped_library_is_neither_listed_nor_loaded),
         cmocka_unit_test(leaving_a_twin_out_mends_a_commit_that_was_refused),
+        cmocka_unit_test(library_beyond_all_sizes_is_broken),
         cmocka_unit_test(what_would_not_be_measured_is_said),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -152,17 +152,25 @@ void cubin_make(struct cubin *b, const struct cubin_plan *plan)
     enum { LOPROC = 0x70000000 };
     *b = (struct cubin){.used = sizeof(Elf64_Ehdr), .names_used = 1};
     add_section(b, "", "", SHT_NULL, 0, NULL, 0, 0);
-    size_t strings =
-        add_section(b, ".strtab", "", SHT_STRTAB, 0, plan->kernel, strlen(plan->kernel) + 1, 0);
+    char texts[256] = {0};
+    const size_t second = (size_t)snprintf(texts + 1, sizeof(texts) - 1, "%s", plan->kernel) + 2;
+    const size_t used = plan->second ? second + strlen(plan->second) + 1 : second;
+    memcpy(texts + second, plan->second ? plan->second : "", used - second);
+    size_t strings = add_section(b, ".strtab", "", SHT_STRTAB, 0, texts, used, 0);
     if (plan->debug)
         add_section(b, ".debug_line", "", SHT_PROGBITS, 0, "lines of source", 15, 0);
     size_t text = b->count + 1;
     uint32_t symbol = plan->debug ? 2 : 1;
-    Elf64_Sym symbols[3] = {{0}};
-    symbols[symbol] = (Elf64_Sym){.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+    Elf64_Sym symbols[4] = {{0}};
+    symbols[symbol] = (Elf64_Sym){.st_name = 1,
+                                  .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
                                   .st_shndx = (Elf64_Half)text,
                                   .st_size = sizeof(plan->code)};
-    add_section(b, ".symtab", "", SHT_SYMTAB, 0, symbols, (symbol + 1) * sizeof(symbols[0]), 0);
+    symbols[symbol + 1] = symbols[symbol];
+    symbols[symbol + 1].st_name = (Elf64_Word)second;
+    symbols[symbol + 1].st_value = sizeof(plan->code) / 2;
+    add_section(b, ".symtab", "", SHT_SYMTAB, 0, symbols,
+                (symbol + (plan->second ? 2 : 1)) * sizeof(symbols[0]), 0);
     b->sections[b->count - 1].sh_link = (Elf64_Word)strings;
     add_section(b, ".text.", plan->kernel, SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, plan->code,
                 sizeof(plan->code), 0);
@@ -201,7 +209,7 @@ size_t fatbin_make(unsigned char *out, uint16_t kind, const void *payload, size_
 
 // A host library that carries these bytes as nvcc's would, padded to one size so that the host part
 // stays where it is.
-void library_make(const char *name, const unsigned char *fat, size_t size)
+static void make_host(const char *name, const unsigned char *fat, size_t size, const char *host)
 {
     enum { ROOM = 16384 };
     char *source = NULL;
@@ -214,10 +222,15 @@ void library_make(const char *name, const unsigned char *fat, size_t size)
             ROOM);
     for (size_t i = 0; i < size; i++)
         fprintf(to, "%u,", fat[i]);
-    fprintf(to, "};\nint launch(int n) { return n + 1; }\n");
+    fprintf(to, "};\nconst char host[] = \"%s\";\nint launch(int n) { return n + 1; }\n", host);
     fclose(to);
     library_compile(name, source, "");
     free(source);
+}
+
+void library_make(const char *name, const unsigned char *fat, size_t size)
+{
+    make_host(name, fat, size, "");
 }
 
 void library_make_cuda(const char *name, const struct cubin_plan *plan)
@@ -225,5 +238,5 @@ void library_make_cuda(const char *name, const struct cubin_plan *plan)
     static struct cubin b;
     unsigned char fat[12000];
     cubin_make(&b, plan);
-    library_make(name, fat, fatbin_make(fat, 2, b.bytes, b.used));
+    make_host(name, fat, fatbin_make(fat, 2, b.bytes, b.used), plan->host ? plan->host : "");
 }

@@ -30,7 +30,9 @@ extern const char library_plain[];
 char *library_plain_with(const char *from, const char *to);
 
 struct cubin_plan {
-    const char *kernel; // name, which must not matter
+    const char *kernel; // name
+    const char *second; // of another function in the same section; NULL: none
+    const char *host;   // text among the host's data; NULL: none
     bool debug;         // sections and symbols that shift the numbers of the others
     uint32_t registers, threads, shared;
     uint8_t code[64], constant[16];

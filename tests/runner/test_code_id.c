@@ -69,18 +69,63 @@ static void what_is_no_library_is_hashed_whole(void **state)
     assert_int_equal(code_resources(&list, path, &arena, &err), -1);
     assert_non_null(strstr(err.text, "is not a 64-bit ELF library"));
     assert_int_equal(code_id(first, "/no/such/library.so", &err), -1);
-    assert_int_equal(code_id(first, "/dev/zero", &err), -1);
+    assert_int_equal(code_id(first, "/dev/zero", &err), 1);
+    assert_non_null(strstr(err.text, "is not a file of at most 1 GiB"));
+    assert_int_equal(library_shell("truncate -s 1073741825 large.so"), 0);
+    char *large = library_path("large.so");
+    assert_int_equal(code_id(first, large, &err), 1); // who made it is to blame, not the tool
+    free(large);
     free(path);
 }
 
-static void cuda_id_ignores_names_and_debug_sections(void **state)
+static void cuda_id_ignores_debug_sections_and_sees_names(void **state)
 {
     library_make_cuda("usual", &library_usual_cubin);
     struct cubin_plan other = library_usual_cubin;
-    other.kernel = "_Z9different_namePfi";
     other.debug = true;
     library_make_cuda("other", &other);
     assert_string_equal(library_id("usual.so"), library_id("other.so"));
+    other.kernel = "_Z3bddPfi"; // the host finds another function under the old name, or none
+    library_make_cuda("renamed", &other);
+    assert_string_not_equal(library_id("usual.so"), library_id("renamed.so"));
+}
+
+static void two_kernels_that_swap_their_names_are_others(void **state)
+{
+    (void)state;
+    struct cubin_plan plan = library_usual_cubin;
+    plan.kernel = "_Z4fastPfi";
+    plan.second = "_Z4slowPfi";
+    library_make_cuda("before", &plan);
+    plan.kernel = "_Z4slowPfi";
+    plan.second = "_Z4fastPfi";
+    library_make_cuda("after", &plan);
+    assert_string_not_equal(library_id("before.so"), library_id("after.so"));
+}
+
+// nvcc's digits follow the source's text, and so do not count; what looks like them does.
+static void digits_of_nvcc_count_only_where_they_are_not_its_own(void **state)
+{
+    (void)state;
+    struct cubin_plan plan = library_usual_cubin;
+    const char *const hosts[] = {"_ZN40_INTERNAL_f266c20c_6_kan_cu_0123456789ab3addEPf",
+                                 "_ZN40_INTERNAL_0badcafe_6_kan_cu_0123456789ab3addEPf"};
+    plan.kernel = hosts[0];
+    plan.host = hosts[0];
+    library_make_cuda("first", &plan);
+    plan.kernel = hosts[1];
+    plan.host = hosts[1];
+    library_make_cuda("second", &plan);
+    assert_string_equal(library_id("first.so"), library_id("second.so"));
+    plan.host = hosts[0];
+    library_make_cuda("other_host", &plan); // finds no such kernel
+    assert_string_not_equal(library_id("second.so"), library_id("other_host.so"));
+    plan.kernel = "_Z3addPfi";
+    plan.host = hosts[0];
+    library_make_cuda("data", &plan);
+    plan.host = hosts[1];
+    library_make_cuda("other_data", &plan);
+    assert_string_not_equal(library_id("data.so"), library_id("other_data.so"));
 }
 
 static void cuda_id_sees_code_constants_and_launch_attributes(void **state)
@@ -224,7 +269,9 @@ int main(void)
         cmocka_unit_test(host_id_ignores_comments_paths_and_debug_information),
         cmocka_unit_test(host_id_sees_every_change_that_runs),
         cmocka_unit_test(what_is_no_library_is_hashed_whole),
-        cmocka_unit_test(cuda_id_ignores_names_and_debug_sections),
+        cmocka_unit_test(cuda_id_ignores_debug_sections_and_sees_names),
+        cmocka_unit_test(two_kernels_that_swap_their_names_are_others),
+        cmocka_unit_test(digits_of_nvcc_count_only_where_they_are_not_its_own),
         cmocka_unit_test(cuda_id_sees_code_constants_and_launch_attributes),
         cmocka_unit_test(cuda_resources_are_read),
         cmocka_unit_test(opaque_device_code_is_hashed_whole_and_said),
