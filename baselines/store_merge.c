@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Joining shards. The steps are in merge.inc; here is what surrounds them: the shard is checked
-// like any store before its rows are read, all steps are one transaction, and what merging made for
-// itself is gone afterwards.
+// like any store before its rows are read, and each value of it; what it says of runs that are
+// known must be what is known; all steps are one transaction, and what merging made for itself is
+// gone afterwards.
+#include "baselines/range.h"
 #include "baselines/statement.h"
 
 #include <assert.h>
@@ -16,8 +18,9 @@ static const char *const merge_steps[] = {
 #undef S
 };
 
-static const char *const merge_maps[] = {"text", "commit", "device", "kernel", "model",
-                                         "code", "series", "build",  "run",    "measurement"};
+static const char *const merge_maps[] = {"text",  "commit", "device",     "kernel",
+                                         "model", "code",   "series",     "build",
+                                         "known", "run",    "measurement"};
 
 static int run_sql(struct store *store, const char *sql, struct error *err)
 {
@@ -83,31 +86,66 @@ static int64_t *counter_of(struct store_counts *counts, const char *step)
     return NULL;
 }
 
-// Two runs of one uid would be one, with results of devices that it was not on.
-static int check_devices(struct store *store, const char *path, struct error *err)
+// What must not be after a merge: EXISTS says that it is.
+static const struct {
+    const char *sql, *what;
+} refusals[] = {
+    // A uid is drawn at random: who knows it has seen the run, and may say other things of it.
+    {"SELECT EXISTS (SELECT 1 FROM map_known k JOIN shard.runs s ON s.run_key = k.theirs "
+     "JOIN main.runs m ON m.run_key = k.ours LEFT JOIN map_text t ON t.theirs = s.tool_key "
+     "LEFT JOIN map_text o ON o.theirs = s.repository_key "
+     "LEFT JOIN map_text p ON p.theirs = s.policy_key "
+     "LEFT JOIN map_commit b ON b.theirs = s.base_commit_key "
+     "LEFT JOIN map_commit h ON h.theirs = s.head_commit_key "
+     "WHERE s.kind <> m.kind OR s.started_s <> m.started_s OR t.ours IS NOT m.tool_key "
+     "OR o.ours IS NOT m.repository_key OR p.ours IS NOT m.policy_key "
+     "OR b.ours IS NOT m.base_commit_key OR h.ours IS NOT m.head_commit_key)",
+     "it has a run that is here with another beginning"},
+    {"SELECT EXISTS (SELECT 1 FROM map_known k JOIN shard.measurements x ON x.run_key = k.theirs "
+     "JOIN map_series s ON s.theirs = x.series_key JOIN map_commit c ON c.theirs = x.commit_key "
+     "LEFT JOIN map_code d ON d.theirs = x.code_key "
+     "LEFT JOIN main.measurements m ON m.run_key = k.ours AND m.series_key = s.ours "
+     "AND m.role = x.role WHERE CASE WHEN m.run_key IS NULL THEN k.finished ELSE "
+     "m.state <> x.state OR m.time_ns IS NOT x.time_ns OR m.samples <> x.samples "
+     "OR m.seed <> x.seed OR m.commit_key <> c.ours OR m.code_key IS NOT d.ours END)",
+     "it adds measurements to a run that is here and finished, or has others than are here"},
+    // Two runs of one uid would be one, with results of devices that it was not on.
+    {"SELECT EXISTS (SELECT 1 FROM map_run r JOIN results x ON x.run_key = r.ours "
+     "JOIN series s ON s.series_key = x.series_key WHERE NOT EXISTS (SELECT 1 "
+     "FROM run_devices v WHERE v.run_key = x.run_key AND v.device_key = s.device_key))",
+     "it has results of a device that their run was not on"},
+};
+
+static int check_known(struct store *store, const char *path, struct error *err)
 {
-    static const char sql[] =
-        "SELECT EXISTS (SELECT 1 FROM map_run r JOIN results x ON x.run_key = r.ours "
-        "JOIN series s ON s.series_key = x.series_key WHERE NOT EXISTS (SELECT 1 "
-        "FROM run_devices v WHERE v.run_key = x.run_key AND v.device_key = s.device_key))";
-    sqlite3_stmt *statement = NULL;
-    int code = sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL);
-    if (code == SQLITE_OK)
-        code = sqlite3_step(statement);
-    int status = code == SQLITE_ROW ? 0 : store_fail(store, err);
-    if (status == 0 && sqlite3_column_int(statement, 0))
-        status = error_set(err,
-                           "merging %s: it has results of a device that their run was not on; "
-                           "nothing was merged",
-                           path);
-    sqlite3_finalize(statement);
+    int status = 0;
+    for (size_t i = 0; status == 0 && i < ARRAY_COUNT(refusals); i++) {
+        sqlite3_stmt *statement = NULL;
+        int code = sqlite3_prepare_v2(store->db, refusals[i].sql, -1, &statement, NULL);
+        if (code == SQLITE_OK)
+            code = sqlite3_step(statement);
+        status = code == SQLITE_ROW ? 0 : store_fail(store, err);
+        if (status == 0 && sqlite3_column_int(statement, 0))
+            status = error_set(err, "merging %s: %s; nothing was merged", path, refusals[i].what);
+        sqlite3_finalize(statement);
+    }
     return status;
+}
+
+static int check_values(struct store *store, const char *path, struct error *err)
+{
+    struct error why;
+    return range_check(store, "shard", &why)
+               ? error_set(err, "merging %s: %s; nothing was merged", path, why.text)
+               : 0;
 }
 
 static int run_steps(struct store *store, const char *path, struct store_counts *added,
                      struct error *err)
 {
     struct error why;
+    if (check_values(store, path, err))
+        return -1;
     for (size_t i = 0; i < ARRAY_COUNT(merge_steps); i++) {
         int64_t *counter = counter_of(added, merge_steps[i]);
         if (run_sql(store, merge_steps[i], &why))
@@ -115,7 +153,7 @@ static int run_steps(struct store *store, const char *path, struct store_counts 
         if (counter)
             *counter += sqlite3_changes64(store->db);
     }
-    return check_devices(store, path, err);
+    return check_known(store, path, err);
 }
 
 static void drop_maps(struct store *store)

@@ -15,6 +15,10 @@
 
 enum { OBJECT_ID_TEXT = 65 }; // room for a hexadecimal git object id, SHA-1 or SHA-256
 enum { KERNEL_NAME_TEXT = 64 };
+// Years 1 and 9999, as seconds since 1970: what ISO 8601 writes with four digits. A time is not
+// outside, whatever a commit says.
+#define OLDEST_TIME_S (-62135596800)
+#define LATEST_TIME_S 253402300799
 
 // A commit, as plumb records it. `tree` survives rewritten history; the id does not.
 struct commit {

@@ -42,7 +42,8 @@
 // How a commit becomes libraries. The command runs as `sh -c` in $PLUMB_SOURCE with
 //   PLUMB_SOURCE  the exported inputs (read-only in the sandbox)
 //   PLUMB_BUILD   scratch, empty, lost afterwards
-//   PLUMB_OUT     where it puts the libraries, and beside them only what they load: it counts in the
+//   PLUMB_OUT     where it puts the libraries, and beside them only what they load: it counts in
+//   the
 //                 code id of each (code_id.h)
 //   PLUMB_HAVE    libraries that it need not make (above), often none
 //   PLUMB_OVERLAY a copy of the overlay (read-only in the sandbox), where there is one

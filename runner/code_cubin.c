@@ -63,8 +63,7 @@ static int64_t number_of(struct nvcc_digits *digits, const unsigned char *at)
     const int64_t found = nvcc_digits_find(digits, at);
     if (found >= 0)
         return found;
-    digits->items =
-        xgrow(digits->items, digits->count, &digits->capacity, sizeof(*digits->items));
+    digits->items = xgrow(digits->items, digits->count, &digits->capacity, sizeof(*digits->items));
     memcpy(digits->items[digits->count], at, NVCC_DIGITS);
     return (int64_t)digits->count++;
 }
@@ -138,8 +137,9 @@ static bool is_named(const struct cubin *cubin, const struct elf_symbol *symbol)
 {
     if (symbol->type == STT_SECTION || symbol->type == STT_FILE)
         return false;
-    return symbol->section == SHN_UNDEF ? symbol->name[0]
-                                        : counts(cubin, symbol->section) && symbol->type != STT_NOTYPE;
+    return symbol->section == SHN_UNDEF
+               ? symbol->name[0]
+               : counts(cubin, symbol->section) && symbol->type != STT_NOTYPE;
 }
 
 static void put_names(struct code_hash *hash, const struct cubin *cubin)
@@ -160,8 +160,7 @@ static void put_names(struct code_hash *hash, const struct cubin *cubin)
     if (count)
         qsort(items, count, sizeof(*items), by_place);
     for (size_t i = 0; i < count && !hash->odd; i++) {
-        code_put(hash->to, "named", items[i].ordinal, items[i].symbol.value,
-                 items[i].symbol.type);
+        code_put(hash->to, "named", items[i].ordinal, items[i].symbol.value, items[i].symbol.type);
         put_name(hash, items[i].symbol.name);
     }
     free(items);

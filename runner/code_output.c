@@ -20,12 +20,12 @@ enum { FILES_MAX = 10000 };
 struct set {
     const char *const *libraries;
     size_t count;
-    const char **names;           // of the libraries' files
-    size_t *lengths;              // of the names
-    bool last[UCHAR_MAX + 1];     // bytes that some name ends in
-    bool *loads;                  // count x count: the row's library names the column's
+    const char **names;       // of the libraries' files
+    size_t *lengths;          // of the names
+    bool last[UCHAR_MAX + 1]; // bytes that some name ends in
+    bool *loads;              // count x count: the row's library names the column's
     char (*own)[OBJECT_ID_TEXT];
-    FILE *others;                 // the files that count for all
+    FILE *others; // the files that count for all
     size_t files;
 };
 

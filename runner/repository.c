@@ -152,6 +152,10 @@ int git_resolve(git_commit **out, const struct repository *repository, const cha
 static void fill_commit(struct commit *out, const git_commit *git, struct arena *arena)
 {
     struct commit commit = {.time_s = git_commit_time(git)};
+    if (commit.time_s < OLDEST_TIME_S)
+        commit.time_s = OLDEST_TIME_S;
+    if (commit.time_s > LATEST_TIME_S)
+        commit.time_s = LATEST_TIME_S;
     git_oid_tostr(commit.id, sizeof(commit.id), git_commit_id(git));
     git_oid_tostr(commit.tree, sizeof(commit.tree), git_commit_tree_id(git));
     if (git_commit_parentcount(git) > 0)

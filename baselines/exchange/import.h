@@ -16,6 +16,7 @@ struct import {
     struct run run;
     int64_t *ids; // nvbench's numbers of run.devices
     bool open;    // run is begun
+    bool known;   // it was here before and finished: nothing is added to it
     struct store_counts added;
 };
 

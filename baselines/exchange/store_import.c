@@ -3,6 +3,7 @@
 // Importing: one batch, so that a refused line leaves the store as it was.
 #include "baselines/content.h"
 #include "baselines/exchange/import.h"
+#include "baselines/range.h"
 #include "baselines/save.h"
 #include "model/text.h"
 
@@ -68,11 +69,44 @@ bool import_is_code(const char *text)
     return strlen(text) < OBJECT_ID_TEXT;
 }
 
+// A run of that uid is the same run only if it began as this one did.
+static int check_known(struct import *in, int64_t id, struct error *err)
+{
+    struct run known;
+    if (store_load_run(&known, in->store, id, err))
+        return import_blame(in, err);
+    const struct run *run = &in->run;
+    // An imported run begins when it is imported, unless its table says when.
+    const bool same =
+        known.kind == run->kind && (run->kind == RUN_IMPORT || known.started_s == run->started_s) &&
+        strcmp(known.base.id, run->base.id) == 0 && strcmp(known.head.id, run->head.id) == 0;
+    in->known = known.finished_s > 0 && known.kind != RUN_IMPORT;
+    run_free(&known);
+    return same ? 0 : import_refuse(in, "this run is here with another beginning", err);
+}
+
+static int check_run(const struct import *in, struct error *err)
+{
+    const struct run *run = &in->run;
+    bool sound = range_is_time(run->started_s) && range_is_time(run->finished_s) &&
+                 range_is_time(run->base.time_s) && range_is_time(run->head.time_s);
+    for (size_t i = 0; i < run->device_count; i++)
+        sound = sound && range_is_name(run->devices[i].uuid, IMPORT_WHERE);
+    return sound
+               ? 0
+               : import_refuse(in, "a time beyond the year 9999, or a device without a name", err);
+}
+
 int import_begin(struct import *in, const char *uid, struct error *err)
 {
     int64_t id;
+    in->known = false;
+    if (check_run(in, err))
+        return -1;
     if (statement_get(&id, in->store, err, SQL_FIND_RUN, CELLS(TEXT(uid))))
         return import_blame(in, err);
+    if (id && check_known(in, id, err))
+        return -1;
     if (!id) {
         if (save_run(&id, in->store, &in->run, uid, err))
             return import_blame(in, err);
@@ -105,6 +139,12 @@ int import_result(struct import *in, const struct result *result, struct error *
         return import_blame(in, err);
     if (there)
         return 0;
+    if (in->known)
+        return import_refuse(in, "a result that the finished run of this uid does not have here",
+                             err);
+    if (!range_is_name(result->kernel, sizeof(result->kernel)))
+        return import_refuse(in, "a kernel's name is 1 to 63 bytes of UTF-8 without control bytes",
+                             err);
     if (store_save_result(in->store, &in->run, result, err))
         return import_blame(in, err);
     in->added.measurements++;
@@ -114,7 +154,7 @@ int import_result(struct import *in, const struct result *result, struct error *
 int import_end(struct import *in, struct error *err)
 {
     int status = 0;
-    if (in->open && in->run.finished_s)
+    if (in->open && in->run.finished_s && !in->known)
         status = save_finish(in->store, &in->run, in->run.finished_s, err);
     run_free(&in->run);
     in->open = false;

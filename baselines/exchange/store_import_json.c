@@ -3,6 +3,7 @@
 // Lines of JSON as store_export.c writes them. Results belong to the run line before them.
 #include "baselines/exchange/export.h"
 #include "baselines/exchange/import.h"
+#include "baselines/range.h"
 #include "baselines/unbuilt.h"
 
 #include <math.h>
@@ -20,7 +21,7 @@ bool import_commit(struct commit *out, const struct node *node, struct arena *ar
     out->summary = arena_strdup(arena, node_text(node, "summary", ""));
     out->author = arena_strdup(arena, node_text(node, "author", ""));
     out->time_s = node_int(node, "time_s", 0);
-    return fits && import_is_object_id(out->id);
+    return fits && import_is_object_id(out->id) && range_is_time(out->time_s);
 }
 
 static bool read_unbuilt(struct run *run, enum sample_role role, const struct node *node)

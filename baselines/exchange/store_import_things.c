@@ -2,6 +2,7 @@
 //
 // Lines of JSON that are no runs and no results: builds, profiles, epochs and studies.
 #include "baselines/exchange/import.h"
+#include "baselines/range.h"
 #include "baselines/save.h"
 #include "baselines/study.h"
 
@@ -34,7 +35,8 @@ int import_build(struct import *in, const struct node *node, struct arena *arena
     bool sound = text_copy(commit.id, sizeof(commit.id), node_text(node, "commit", "")) &&
                  text_copy(commit.tree, sizeof(commit.tree), node_text(node, "tree", "")) &&
                  text_copy(commit.parent, sizeof(commit.parent), node_text(node, "parent", "")) &&
-                 import_is_object_id(commit.id) && build.content[0] &&
+                 import_is_object_id(commit.id) && range_is_time(commit.time_s) &&
+                 build.content[0] &&
                  measurement_state_parse(&build.state, node_text(node, "state", "")) == 0 &&
                  (build.state == MEASURED_OK || build.state == MEASURED_UNBUILDABLE);
     build.kernels = arena_alloc(arena, build.count * sizeof(*build.kernels));
@@ -42,8 +44,9 @@ int import_build(struct import *in, const struct node *node, struct arena *arena
     for (size_t i = 0; sound && at && i < build.count; i++, at = at->next) {
         struct build_kernel *k = &build.kernels[i];
         const char *code = node_text(at, "code", "");
-        sound = text_copy(k->name, sizeof(k->name), node_text(at, "name", "")) && k->name[0] &&
-                import_is_code(code) && code[0] && text_copy(k->code, sizeof(k->code), code);
+        sound = text_copy(k->name, sizeof(k->name), node_text(at, "name", "")) &&
+                range_is_name(k->name, sizeof(k->name)) && import_is_code(code) && code[0] &&
+                text_copy(k->code, sizeof(k->code), code);
         import_traits(&k->traits, node_member(at, "traits"));
     }
     if (!sound)
@@ -63,7 +66,7 @@ int import_profile(struct import *in, const struct node *node, struct error *err
     struct gpu gpu = {.name = node_text(node, "name", "")};
     const struct node *list = node_member(node, "figures");
     int64_t measured_s = node_int(node, "measured_s", 0);
-    if (!device.uuid[0] || measured_s <= 0)
+    if (!range_is_name(device.uuid, IMPORT_WHERE) || measured_s <= 0 || !range_is_time(measured_s))
         return import_refuse(in, "a profile has a uuid and the time it was measured", err);
     const struct node *at = list && list->type == NODE_ARRAY ? list->children : NULL;
     for (; at; at = at->next) {
@@ -109,7 +112,7 @@ int import_study(struct import *in, const struct node *node, struct error *err)
     struct error ignored;
     bool sound = in->open && device >= 0 && (uint64_t)device < in->run.device_count &&
                  text_copy(study.kernel, sizeof(study.kernel), node_text(node, "kernel", "")) &&
-                 study.kernel[0] &&
+                 range_is_name(study.kernel, sizeof(study.kernel)) &&
                  problem_parse(&study.problem, node_text(node, "problem", ""), &ignored) == 0 &&
                  study_kind_parse(&study.kind, node_text(node, "kind", "")) == 0;
 #define X(name)                                                                                    \
@@ -124,6 +127,8 @@ int import_study(struct import *in, const struct node *node, struct error *err)
     if (!sound || !study_sound(&study))
         return import_refuse(in, "a study has kind, kernel, problem, device and counts that add up",
                              err);
+    if (in->known)
+        return 0; // what was found of it is here
     study.device = (size_t)device;
     struct run run = in->run;
     run.studies = &study;

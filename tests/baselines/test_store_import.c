@@ -123,7 +123,7 @@ static void bad_json_is_refused_with_its_line(void **state)
         {RUN "{\"result\":{\"kernel\":\"k\",\"problem\":\"1x1x1\",\"device\":1}}\n",
          "file:2: a result's device"},
         // Another run of a stored one's uid: half of each would be in the store.
-        {RUN_ON("1", "v") RUN RESULT(HEAD) RUN_ON("0", "v") RESULT(HEAD), "file:5: store "},
+        {RUN_ON("1", "v") RUN RESULT(HEAD) RUN_ON("0", "v") RESULT(HEAD), "file:5: a result that"},
         {RUN "{\"result\":{\"kernel\":\"\",\"problem\":\"1x1x1\",\"device\":0}}\n",
          "file:2: a result's kernel"},
         {RESULT("\"head\":null"), "file:1: a result before its run"},
@@ -164,6 +164,44 @@ static void bad_json_is_refused_with_its_line(void **state)
 #define NVBENCH(states)                                                                            \
     "{\"meta\":{},\"devices\":[{\"id\":3,\"name\":\"NVIDIA H200\"}],\"benchmarks\":["              \
     "{\"name\":\"My GEMM\",\"states\":[" states "]}]}"
+
+// What a file from elsewhere says of a run that is here and finished.
+static void known_run_is_not_added_to(void **state)
+{
+    struct open_store *f = *state;
+    struct error err = {0};
+    static const char first[] = RUN RESULT(HEAD);
+    static const char second[] =
+        RUN "{\"result\":{\"kernel\":\"added\",\"problem\":\"1x1x1\",\"device\":0," HEAD "}}\n";
+    assert_ok(import_text(f->store, first, strlen(first), IMPORT_JSON, NULL, &err), &err);
+    assert_ok(import_text(f->store, first, strlen(first), IMPORT_JSON, NULL, &err), &err);
+    const struct store_counts before = sound_counts(f->store);
+    assert_int_equal(import_text(f->store, second, strlen(second), IMPORT_JSON, NULL, &err), -1);
+    assert_non_null(strstr(err.text, "file:2: a result that the finished run of this uid"));
+    const struct store_counts after = sound_counts(f->store);
+    assert_memory_equal(&before, &after, sizeof(before));
+}
+
+static void names_and_times_out_of_range_are_refused(void **state)
+{
+    struct open_store *f = *state;
+    static const char *const tables[] = {
+        "commit,kernel,problem,time_ns\naaaaaaa,a\tb,1x1x1,5\n",
+        "commit,kernel,problem,time_ns\naaaaaaa,\x1b[2J,1x1x1,5\n",
+        "commit,kernel,problem,time_ns\naaaaaaa,\xff,1x1x1,5\n",
+        "commit,kernel,problem,time_ns\naaaaaaa,\xc2\x85,1x1x1,5\n",
+        "commit,kernel,problem,time_ns,device\naaaaaaa,k,1x1x1,5,\x07\n",
+        "commit,kernel,problem,time_ns,commit_s\naaaaaaa,k,1x1x1,5,253402300800\n",
+        "commit,kernel,problem,time_ns,started_s\naaaaaaa,k,1x1x1,5,9223372036854775807\n",
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(tables); i++) {
+        struct error err = {0};
+        if (import_text(f->store, tables[i], strlen(tables[i]), IMPORT_CSV, NULL, &err) == 0)
+            fail_msg("table %zu was accepted", i);
+        assert_int_equal(strncmp(err.text, "file:2: ", 8), 0);
+        assert_int_equal(sound_counts(f->store).runs, 0);
+    }
+}
 
 static void nvbench_file_imports_as_series(void **state)
 {
@@ -219,6 +257,8 @@ int main(void)
         TEST(bad_tables_are_refused_with_their_line),
         TEST(times_that_cannot_be_are_refused_with_their_line),
         TEST(bad_json_is_refused_with_its_line),
+        TEST(known_run_is_not_added_to),
+        TEST(names_and_times_out_of_range_are_refused),
         TEST(nvbench_file_imports_as_series),
         TEST(bad_nvbench_files_are_refused),
     };

@@ -56,7 +56,7 @@ static void make_commit(struct commit *out, struct arena *arena, unsigned number
         snprintf(out->parent, sizeof(out->parent), "%040x", number);
     out->summary = arena_printf(arena, "commit %u: \"quotes\", \xc3\xa4 and a\ttab", number);
     out->author = "A. Author <author@example.org>";
-    out->time_s = 1700000000 + 3600 * (int64_t)number;
+    out->time_s = 1700000000 + 3600 * (int64_t)(int32_t)number; // -1: before the first
 }
 
 static void make_samples(struct measurement *out, struct arena *arena, enum sample_role role,

@@ -25,8 +25,7 @@ static int ids_of(struct output *out, const char *name, struct error *err)
 {
     char *folder = library_path(name), *real = realpath(folder, NULL);
     char *libraries[LIBRARIES] = {xprintf("%s/a.so", real), xprintf("%s/b.so", real)};
-    const int status =
-        code_ids(out->ids, (const char *const *)libraries, LIBRARIES, real, err);
+    const int status = code_ids(out->ids, (const char *const *)libraries, LIBRARIES, real, err);
     for (size_t i = 0; i < LIBRARIES; i++)
         free(libraries[i]);
     free(real);
