@@ -14,7 +14,11 @@ enum { DEVICE_TEXT = 256 };
 static size_t character(const unsigned char *at)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    const size_t width = *at < 0x80 ? 1 : *at >> 5 == 6 ? 2 : *at >> 4 == 14 ? 3 : *at >> 3 == 30 ? 4 : 0;
+    const size_t width = *at < 0x80       ? 1
+                         : *at >> 5 == 6  ? 2
+                         : *at >> 4 == 14 ? 3
+                         : *at >> 3 == 30 ? 4
+                                          : 0;
     if (width < 2)
         return width && *at >= 0x20 && *at != 0x7f;
     uint32_t code = *at & (0x7fu >> width);

@@ -16,6 +16,10 @@ int code_read(struct code_file *out, const char *library, struct error *err);
 void code_close(struct code_file *file);
 // The id of a file that was read.
 void code_id_of(char out[OBJECT_ID_TEXT], const struct code_file *file);
+// What its device functions need; -1: it is no library.
+struct code_function_list;
+int code_resources_of(struct code_function_list *out, const struct code_file *file,
+                      struct arena *arena, struct error *err);
 
 // Attributes of sections .nv.info*, known by their numbers (CUDA's EIATTR_*).
 enum {

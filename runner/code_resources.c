@@ -152,31 +152,35 @@ static void read_fatbin(struct collector *c, const struct elf_section *section)
     }
 }
 
-int code_resources(struct code_function_list *out, const char *library, struct arena *arena,
-                   struct error *err)
+int code_resources_of(struct code_function_list *out, const struct code_file *file,
+                      struct arena *arena, struct error *err)
 {
-    struct code_file file;
     struct elf_image image;
     struct collector c = {.arena = arena, .list.complete = true};
-    if (code_read(&file, library, err))
-        return -1;
-    if (elf_open(&image, file.bytes, file.size)) {
-        code_close(&file);
-        return error_set(err, "%s: is not a 64-bit ELF library", library);
-    }
+    if (elf_open(&image, file->bytes, file->size))
+        return error_set(err, "not a 64-bit ELF library");
     for (size_t i = 0; i < image.section_count; i++) {
         if (strcmp(image.sections[i].name, ".nv_fatbin") == 0 && image.sections[i].bytes)
             read_fatbin(&c, &image.sections[i]);
     }
     struct code_function_list list = c.list;
-    list.items = arena_alloc(arena, list.count * sizeof(*list.items));
-    for (size_t i = 0; i < list.count; i++)
-        list.items[i] = c.list.items[i];
+    list.items = arena_copy(arena, c.list.items, list.count * sizeof(*list.items));
     if (list.count)
         qsort(list.items, list.count, sizeof(*list.items), by_architecture);
     free(c.list.items);
     elf_close(&image);
-    code_close(&file);
     *out = list;
     return 0;
+}
+
+int code_resources(struct code_function_list *out, const char *library, struct arena *arena,
+                   struct error *err)
+{
+    struct code_file file;
+    struct error why;
+    if (code_read(&file, library, err))
+        return -1;
+    const int status = code_resources_of(out, &file, arena, &why);
+    code_close(&file);
+    return status ? error_set(err, "%s: is %s", library, why.text) : 0;
 }

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { INPUT_MAX = 1 << 16, SEEDS_MAX = 32 };
+enum { INPUT_MAX = 1 << 19, SEEDS_MAX = 16 };
 
 static uint64_t state = 0x9e3779b97f4a7c15u;
 
@@ -116,7 +116,9 @@ int main(int argc, char **argv)
     }
     fuzz_one((const uint8_t *)"", 0);
     for (long run = 0; run < runs; run++) {
-        input = seeds[draw((size_t)count)];
+        const struct input *seed = &seeds[draw((size_t)count)];
+        input.size = seed->size;
+        memcpy(input.bytes, seed->bytes, seed->size);
         for (size_t n = 1 + draw(4); n > 0; n--)
             mutate(&input, &seeds[draw((size_t)count)]);
         fuzz_one(input.bytes, input.size);

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A library and the fat binaries in it: sections, segments, symbols and cubins.
+// A library and the fat binaries in it, a fat binary or a cubin by itself: sections, segments,
+// symbols and cubins, with what the code id and the static gate read of them.
+#include "runner/code_id.h"
+#include "runner/code_read.h"
 #include "runner/fatbin.h"
 #include "tests/fuzz/fuzz.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 static void walk(const struct elf_image *image)
 {
@@ -29,8 +35,23 @@ static void walk(const struct elf_image *image)
 void fuzz_one(const uint8_t *bytes, size_t size)
 {
     struct elf_image image;
-    if (elf_open(&image, bytes, size))
-        return;
-    walk(&image);
-    elf_close(&image);
+    struct arena arena = {0};
+    struct code_function_list list;
+    struct error ignored;
+    char first[OBJECT_ID_TEXT], second[OBJECT_ID_TEXT];
+    unsigned char *copy = arena_copy(&arena, bytes, size);
+    const struct code_file file = {copy, size};
+    code_id_of(first, &file);
+    code_id_of(second, &file);
+    if (strcmp(first, second) != 0)
+        abort();
+    code_resources_of(&list, &file, &arena, &ignored);
+    if (elf_open(&image, bytes, size) == 0) {
+        walk(&image);
+        elf_close(&image);
+    } else {
+        struct elf_section section = {.bytes = copy, .size = size};
+        walk(&(struct elf_image){.sections = &section, .section_count = 1});
+    }
+    arena_free(&arena);
 }
