@@ -49,7 +49,8 @@ static void put_samples(void)
     free(packed);
 }
 
-// One file, without the log that a store keeps beside it, and small: a page is the smallest there is.
+// One file, without the log that a store keeps beside it, and small: a page is the smallest there
+// is.
 static void put_shard(void)
 {
     char *path = xprintf("%s/seed.db", folder);
