@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Shards of strangers: what they may not say, of runs that are known and of anything.
+#include "tests/helpers/helper_open_store.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void save_one(struct store *store, unsigned number)
+{
+    struct run run;
+    make_run(&run, number % 3 == 2 ? RUN_GATE : RUN_MEASURE, number, 5, number);
+    save_whole_run(store, &run);
+    run_free(&run);
+}
+
+// What a shard may be made to say of a run that is here and finished.
+static void known_run_is_neither_added_to_nor_changed(void **state)
+{
+    struct open_store *f = *state;
+    static const struct {
+        const char *sql, *expected; // NULL: it merges, and changes nothing
+    } cases[] = {
+        {"INSERT INTO kernels (name) VALUES ('added'); INSERT INTO series (kernel_key, "
+         "problem_key, device_key) SELECT max(kernel_key), 1, 1 FROM kernels; "
+         "INSERT INTO measurements (run_key, series_key, role, plain, commit_key, commit_s, state, "
+         "time_ns, samples, seed, regime_key, detail_key) SELECT run_key, (SELECT max(series_key) "
+         "FROM series), role, plain, commit_key, commit_s, state, time_ns, samples, seed, "
+         "regime_key, detail_key FROM measurements LIMIT 1",
+         "adds measurements to a run that is here"},
+        {"UPDATE measurements SET time_ns = time_ns * 2", "or has others than are here"},
+        {"UPDATE runs SET started_s = started_s + 1", "with another beginning"},
+        {"INSERT INTO texts (text) VALUES ('other'); UPDATE runs SET policy_key = (SELECT "
+         "max(text_key) FROM texts)",
+         "with another beginning"},
+        {"UPDATE verdicts SET made_s = made_s + 9, kind = 'same', sentence = 'fine'", NULL},
+        {"UPDATE runs SET conclusion = 0, headline = 'fine'", NULL},
+        {"DELETE FROM predictions; DELETE FROM verdicts; DELETE FROM results; DELETE FROM samples; "
+         "DELETE FROM measurements",
+         NULL},
+    };
+    save_one(f->store, 2);
+    const struct store_counts before = sound_counts(f->store);
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        struct error err = {0};
+        char *copy = xprintf("rm -f '%s'*; cp '%s' '%s'", f->other_path, f->path, f->other_path);
+        run_sql(f->path, "PRAGMA wal_checkpoint(TRUNCATE)");
+        assert_int_equal(system(copy), 0);
+        free(copy);
+        run_sql(f->other_path, cases[i].sql);
+        const int status = store_merge(f->store, f->other_path, NULL, &err);
+        if (cases[i].expected && (status == 0 || !strstr(err.text, cases[i].expected)))
+            fail_msg("case %zu: \"%s\"", i, err.text);
+        if (!cases[i].expected)
+            assert_ok(status, &err);
+        const struct store_counts after = sound_counts(f->store);
+        assert_memory_equal(&before, &after, sizeof(before));
+        struct run made, loaded;
+        int64_t id;
+        make_run(&made, RUN_GATE, 2, 5, 2);
+        assert_ok(store_last_run(&id, f->store, STORE_ALL_RUNS, &err), &err);
+        assert_ok(store_load_run(&loaded, f->store, id, &err), &err);
+        assert_true(same_run(&made, &loaded));
+        assert_string_equal(made.headline, loaded.headline);
+        run_free(&made);
+        run_free(&loaded);
+    }
+}
+
+// STRICT tables and CHECKs let these through.
+static void values_out_of_range_are_refused(void **state)
+{
+    struct open_store *f = *state;
+    static const char *const changes[][2] = {
+        {"UPDATE measurements SET time_ns = 9e999", "measurements.time_ns = Inf"},
+        {"UPDATE measurements SET clock_hz = -1", "measurements.clock_hz = -1"},
+        {"UPDATE measurements SET samples = samples + 1", "samples.packed"},
+        {"UPDATE kernels SET name = 'a' || char(10) || 'b' || kernel_key", "kernels.name"},
+        {"UPDATE kernels SET name = char(27) || '[2J' || kernel_key", "kernels.name"},
+        {"UPDATE commits SET commit_id = 'a b' || commit_key", "commits.commit_id"},
+        {"UPDATE commits SET time_s = 9223372036854775807", "commits.time_s"},
+        {"UPDATE runs SET started_s = -99999999999999", "runs.started_s"},
+        {"UPDATE runs SET uid = replace(uid, substr(uid, 1, 1), 'Z')", "runs.uid"},
+        {"UPDATE problems SET problem = 'no problem' || problem_key", "problems.problem"},
+        {"UPDATE verdicts SET log_ratio = 9e999", "verdicts.log_ratio"},
+        {"UPDATE verdicts SET pairs = -1", "verdicts.pairs"},
+        {"UPDATE devices SET uuid = char(9) || device_key", "devices.uuid"},
+        {"UPDATE samples SET packed = x'0100'", "packed samples: damaged"},
+    };
+    save_one(f->store, 0);
+    for (size_t i = 0; i < ARRAY_COUNT(changes); i++) {
+        struct error err = {0};
+        struct store *shard = scratch_store(f->other_path, STORE_WRITE);
+        save_one(shard, 2);
+        store_close(shard);
+        run_sql(f->other_path, changes[i][0]);
+        if (store_merge(f->store, f->other_path, NULL, &err) == 0)
+            fail_msg("accepted: %s", changes[i][0]);
+        if (!strstr(err.text, changes[i][1]) && !strstr(err.text, "out of range"))
+            fail_msg("%s: %s", changes[i][0], err.text);
+        assert_null(strchr(err.text, '\n'));
+        assert_int_equal(sound_counts(f->store).runs, 1);
+        remove(f->other_path);
+    }
+}
+
+// A shard of a run whose series are said to be of another device.
+static void run_of_another_device_is_refused_whole(void **state)
+{
+    struct open_store *f = *state;
+    struct error err = {0};
+    struct store_report report;
+    struct run run;
+    struct store *shard = scratch_store(f->other_path, STORE_WRITE);
+    make_run(&run, RUN_MEASURE, 1, 4, 9);
+    save_whole_run(shard, &run);
+    store_close(shard);
+    run_sql(f->other_path,
+            "INSERT INTO devices (uuid, kind, name) VALUES ('GPU-else', 'cuda', 'else');"
+            "UPDATE series SET device_key = (SELECT max(device_key) FROM devices)");
+    const struct store_counts before = sound_counts(f->store);
+    assert_int_equal(store_merge(f->store, f->other_path, NULL, &err), -1);
+    assert_non_null(strstr(err.text, "that their run was not on"));
+    const struct store_counts after = sound_counts(f->store);
+    assert_memory_equal(&before, &after, sizeof(before));
+    shard = scratch_store(f->other_path, STORE_READ);
+    assert_ok(store_check(&report, shard, &err), &err);
+    assert_int_equal(report.problems, 1);
+    assert_non_null(strstr(report.first, "that the run was not on"));
+    store_close(shard);
+    run_free(&run);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_store_set_up, open_store_tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(known_run_is_neither_added_to_nor_changed),
+        TEST(values_out_of_range_are_refused),
+        TEST(run_of_another_device_is_refused_whole),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
