@@ -2,13 +2,10 @@
 //
 // Shards of strangers: what they may not say, of runs that are known and of anything.
 #include "tests/helpers/helper_open_store.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static void save_one(struct store *store, unsigned number)
 {

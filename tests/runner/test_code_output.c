@@ -4,11 +4,7 @@
 #include "runner/code_id.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_library.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "tests/helpers/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
