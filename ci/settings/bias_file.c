@@ -8,9 +8,21 @@
 #include "ci/settings/text_file.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+// What a bias with a slope has besides; a file may lack these columns.
+static const struct {
+    const char *name;
+    size_t at;
+} further[] = {
+    {"slope", offsetof(struct bias, slope)},       {"centre", offsetof(struct bias, centre)},
+    {"least", offsetof(struct bias, least)},       {"most", offsetof(struct bias, most)},
+    {"spread", offsetof(struct bias, spread)},     {"factor_sd", offsetof(struct bias, factor_sd)},
+    {"slope_sd", offsetof(struct bias, slope_sd)},
+};
 
 int bias_file_write(const char *path, const struct bias_table *table, const struct model *model,
                     const char *inputs, struct error *err)
@@ -23,7 +35,10 @@ int bias_file_write(const char *path, const struct bias_table *table, const stru
     }
     buffer_puts(&text, said);
     free(said);
-    buffer_puts(&text, "kernel,log_factor,band,rows,model,version\n");
+    buffer_puts(&text, "kernel,log_factor,band,rows,model,version");
+    for (size_t i = 0; i < ARRAY_COUNT(further); i++)
+        buffer_printf(&text, ",%s", further[i].name);
+    buffer_puts(&text, "\n");
     for (size_t i = 0; i < table->count; i++) {
         const struct bias *b = &table->items[i];
         buffer_csv(&text, b->kernel);
@@ -31,7 +46,12 @@ int bias_file_write(const char *path, const struct bias_table *table, const stru
         buffer_number(&text, b->log_factor);
         buffer_puts(&text, ",");
         buffer_number(&text, b->band);
-        buffer_printf(&text, ",%u,%s,%s\n", b->rows, model->name, model->version);
+        buffer_printf(&text, ",%u,%s,%s", b->rows, model->name, model->version);
+        for (size_t j = 0; j < ARRAY_COUNT(further); j++) {
+            buffer_puts(&text, ",");
+            buffer_number(&text, *(const double *)(const void *)((const char *)b + further[j].at));
+        }
+        buffer_puts(&text, "\n");
     }
     int result = text_file_write(path, &text, err);
     buffer_free(&text);
@@ -41,6 +61,25 @@ int bias_file_write(const char *path, const struct bias_table *table, const stru
 static int by_kernel(const void *left, const void *right)
 {
     return strcmp(((const struct bias *)left)->kernel, ((const struct bias *)right)->kernel);
+}
+
+static int read_further(struct bias *out, const struct csv *csv, size_t row, const char *path,
+                        struct error *err)
+{
+    for (size_t i = 0; i < ARRAY_COUNT(further); i++) {
+        const int column = csv_column(csv, further[i].name);
+        double *value = (double *)(void *)((char *)out + further[i].at);
+        if (column >= 0 &&
+            (parse_double(value, csv->rows[row].fields[column]) || !(fabs(*value) < 100)))
+            return error_set(err, "%s:%zu: %s must be a number within +-100", path,
+                             csv->rows[row].line, further[i].name);
+    }
+    if (fabs(out->slope) > 0.5 || out->spread < 0 || out->least > out->most)
+        return error_set(err,
+                         "%s:%zu: a slope is within +-0.5, a spread not negative, and least is not "
+                         "above most",
+                         path, csv->rows[row].line);
+    return 0;
 }
 
 static int read_row(struct bias *out, const struct csv *csv, const int columns[6], size_t row,
@@ -61,7 +100,7 @@ static int read_row(struct bias *out, const struct csv *csv, const int columns[6
                          "a number of rows",
                          path, line);
     out->rows = (uint32_t)rows;
-    return 0;
+    return read_further(out, csv, row, path, err);
 }
 
 int bias_file_read(struct bias_table *out, const char *path, const struct model *model,

@@ -20,7 +20,7 @@ static enum bound bound_of(const struct hopper_breakdown *b)
 
 static struct prediction predict(const struct predict_input *in)
 {
-    struct prediction out = {.model = "hopper", .version = "6"};
+    struct prediction out = {.model = "hopper", .version = "7"};
     struct hopper_breakdown b;
     out.why = hopper(&b, in);
     if (out.why)
@@ -44,7 +44,7 @@ static struct prediction predict(const struct predict_input *in)
 
 const struct model model_hopper = {
     .name = "hopper",
-    .version = "6",
+    .version = "7",
     .why = "waves against math, shared memory, L2 and DRAM at the observed clock; what we judge by",
     .predict = predict,
 };

@@ -92,7 +92,7 @@ static void the_judged_lists_are_met(void **state)
     struct figures library = line(text, "hopper, no tile"), sol = line(text, "sol");
     assert_true(plain.rows == 25716 && plain.refused == 0);
     assert_true(plain.median < 3.5 && plain.p90 < 13 && plain.tau > 0.82);
-    assert_true(bias.median <= 3 && bias.p90 <= 10 && bias.tau >= 0.88 && bias.picked >= 0.968);
+    assert_true(bias.median <= 2.2 && bias.p90 <= 9.2 && bias.tau >= 0.88 && bias.picked >= 0.97);
     assert_true(library.rows == 1246 && library.median < 5 && library.p90 < 14); // cuBLASLt
     assert_true(sol.median > 40);
     free(text);
@@ -105,7 +105,7 @@ static void the_unseen_list_is_met(void **state)
     char *text = accuracy_on(lists, 1);
     struct figures bias = line(text, "hopper +bias"), library = line(text, "hopper, no tile");
     assert_true(bias.rows == 10591 && bias.refused == 0);
-    assert_true(bias.median <= 4.5 && bias.p90 <= 14 && bias.tau >= 0.85 && bias.picked >= 0.95);
+    assert_true(bias.median <= 4.5 && bias.p90 <= 14 && bias.tau >= 0.88 && bias.picked >= 0.97);
     assert_true(library.median < 13);
     free(text);
 }
@@ -207,7 +207,7 @@ static void the_band_holds_what_it_promises_on_unseen_rows(void **state)
     struct recorded *rows;
     size_t count = read_list(&rows, "unseen");
     struct coverage c = cover(rows, count, NULL);
-    print_message("unseen: %.3f within one sigma, %.3f within two\n", c.one, c.two);
+    print_message("unseen: %.3f and %.3f within one and two sigma of %.4f\n", c.one, c.two, c.band);
     assert_int_equal(count, 10591);
     assert_true(c.one >= 0.62 && c.one <= 0.74);
     assert_true(c.two >= 0.92 && c.two <= 0.97);
@@ -237,10 +237,12 @@ static void a_bias_learns_from_few_problems(void **state)
         }
         struct bias_table table = bias_fit(given, used);
         struct coverage c = cover(rows, count, &table);
-        print_message("%2zu problems: error %.4f (%.4f without), %.3f within one sigma\n",
-                      problems[step], c.error, before.error, c.one);
+        print_message("%2zu problems: error %.4f (%.4f without), %.3f and %.3f within one and two "
+                      "sigma of %.4f\n",
+                      problems[step], c.error, before.error, c.one, c.two, c.band);
+        assert_true(c.one >= 0.62 && c.one <= 0.74 && c.two >= 0.92 && c.two <= 0.97);
         assert_true(c.error <= before.error * 1.02 || problems[step] < 16);
-        assert_true(problems[step] < 48 || c.error < 0.97 * before.error);
+        assert_true(problems[step] < 48 || c.error < 0.9 * before.error);
         bias_table_free(&table);
         free(given);
     }

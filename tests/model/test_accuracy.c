@@ -160,22 +160,58 @@ static void the_band_is_the_spread_of_the_rows(void **state)
     bias_table_free(&t);
 }
 
-// By hand: sigma^2 : tau^2 = 2 : 1 of a band of 0.3.
+// By hand: of a band of 0.3 three quarters are noise, one the kernel's. All rows are of one size,
+// so no slope is seen, and of one ratio, the weight of each 1 / (noise + rest^2).
 static void a_band_is_a_prior_that_rows_correct(void **state)
 {
+    (void)state;
     struct bias_row rows[100];
     double before = 0.3;
     for (size_t n = 1; n <= 64; n *= 4) {
         for (size_t i = 0; i < n; i++)
             rows[i] = (struct bias_row){"a", 100, 100 * exp(0.09), 0.3};
         struct bias_table t = bias_fit(rows, n);
-        double left = 2 / ((double)n + 2), sigma = n < 5 ? 0.06 : 0.06 * 40 / (40 + (double)n);
-        assert_true(near(t.items[0].log_factor, 0.09 * (1 - left)));
-        assert_true(fabs(t.items[0].band - sqrt(sigma + 0.03 * left)) < 1e-9);
-        assert_true(t.items[0].band < before);
-        before = t.items[0].band;
+        const struct bias *b = &t.items[0];
+        double rest = 0.09 - b->log_factor, weight = (double)n / (0.0675 + rest * rest);
+        assert_true(near(b->log_factor, 0.09 * weight / (weight + 1 / 0.0225)));
+        assert_true(near(b->factor_sd, sqrt(1 / (weight + 1 / 0.0225))));
+        double seen = 1.4826 * rest / 0.3, of = n < 5 ? 0 : (double)n;
+        double noise = (0.75 * 300 + of * seen * seen) / (300 + of);
+        assert_true(fabs(b->band - sqrt(noise * 0.09 + b->factor_sd * b->factor_sd)) < 1e-9);
+        assert_true(b->band < before && fabs(b->slope) < 1e-12);
+        before = b->band;
         bias_table_free(&t);
     }
+}
+
+static double band_of_row(const struct bias_table *table, double time_ns, double own)
+{
+    struct prediction p = {.feasible = true, .time_ns = time_ns, .band = own};
+    bias_apply(&p, table, "a");
+    return p.band;
+}
+
+// A kernel that is 10 % off at 10 us and right at 1 ms: sizes between are met, beyond them the
+// nearest end counts, and a row keeps what its own class is off by.
+static void a_bias_goes_with_the_size_and_the_band_with_the_row(void **state)
+{
+    (void)state;
+    struct bias_row rows[60];
+    for (int i = 0; i < 60; i++) {
+        double share = i / 59.0, time_ns = 1e4 * pow(100, share);
+        rows[i] = (struct bias_row){"a", time_ns, time_ns * exp(0.1 * (1 - share)), 0.08};
+    }
+    struct bias_table t = bias_fit(rows, 60);
+    static const double sizes_ns[] = {1e3, 1e4, 1e5, 1e6, 1e7}, factors[] = {0.1, 0.1, 0.05, 0, 0};
+    for (size_t i = 0; i < ARRAY_COUNT(sizes_ns); i++) {
+        struct prediction p = {.feasible = true, .time_ns = sizes_ns[i], .band = 0.08};
+        bias_apply(&p, &t, "a");
+        assert_true(fabs(log(p.time_ns / sizes_ns[i]) - factors[i]) < 0.02);
+    }
+    assert_true(band_of_row(&t, 1e5, 0.08) < 0.08);
+    assert_true(band_of_row(&t, 1e5, 0.16) > 1.8 * band_of_row(&t, 1e5, 0.08));
+    assert_true(band_of_row(&t, 1e6, 0.08) > band_of_row(&t, 1e5, 0.08));
+    bias_table_free(&t);
 }
 
 int main(void)
@@ -191,6 +227,7 @@ int main(void)
         cmocka_unit_test(applied_bias_scales_time_and_parts),
         cmocka_unit_test(the_band_is_the_spread_of_the_rows),
         cmocka_unit_test(a_band_is_a_prior_that_rows_correct),
+        cmocka_unit_test(a_bias_goes_with_the_size_and_the_band_with_the_row),
     };
     return cmocka_run_group_tests_name("accuracy", tests, NULL, NULL);
 }

@@ -2,15 +2,18 @@
 //
 // One calibrated factor per kernel identity: what a model cannot know of one implementation.
 //
-// The factor is a posterior. Before anything is measured a kernel's log(measured / predicted) is
-// expected about 0, within the prediction's own band; of its square a third is what the kernel is
-// off by everywhere, the rest what one problem is (as recorded sweeps have it). So the median of n
-// rows weighs n / (n + 2), and the band of a further row is sqrt(sigma^2 + tau^2 2 / (n + 2)),
-// tau^2 being that third and sigma the rows' spread, which what is seen corrects: 1.4826 times the
-// median absolute deviation, against 40 rows of the prior. Medians, because a few shapes where the
-// model is wrong in form must not move the rest. Without a band the median is taken as it is, and
-// the band is the rows' spread, for fewer than 5 rows that of all kernels together. Each prediction
-// is made at the clock that was observed while measuring.
+// log(measured / predicted) of a kernel is taken as f + s (log predicted - centre) + noise, where a
+// row's noise goes with its prediction's own band b: 3/4 of b^2 is what one problem is off, 1/4
+// what the kernel is off everywhere (f), and s, within the sizes that were seen, is off by b^2
+// / 12. Both are posteriors against that, with weights 1 / (1 + (rest / noise)^2), because a few
+// shapes where the model is wrong in form must not move the others. `centre` is the weighted mean
+// of the sizes, at which f and s do not depend on each other. A further row then has the variance
+//     spread^2 b^2 + var f + (log predicted - centre)^2 var s,
+// where spread^2 is 3/4 corrected by what is seen: (1.4826 times the median absolute rest in
+// bands)^2, against 300 rows of the 3/4. The numbers are from recorded problems that no bias was
+// fitted to (baselines/recorded/h200/accuracy). Rows without a band have the median as it is, and
+// their own spread, for fewer than 5 rows that of all kernels together. Each prediction is made at
+// the clock that was observed while measuring.
 #ifndef PLUMB_BIAS_H
 #define PLUMB_BIAS_H
 
@@ -24,9 +27,13 @@ struct bias_row {
 
 struct bias {
     char kernel[KERNEL_NAME_TEXT];
-    double log_factor; // to add to the logarithm of a prediction
-    double band;       // one sigma, relative
-    uint32_t rows;     // it was fitted to
+    double log_factor; // to add to the logarithm of a prediction of exp(centre) ns
+    double slope;      // of that with the logarithm of the prediction, from `least` to `most`
+    double centre, least, most;
+    double spread;              // of a further row, in bands; 0: rows had none
+    double factor_sd, slope_sd; // how well both are known
+    double band;                // one sigma, relative, of a further row at the centre
+    uint32_t rows;              // it was fitted to
 };
 
 struct bias_table {

@@ -7,21 +7,21 @@
 //
 // A block takes, per slab of K, a soft maximum (power mean) of
 //     math     2 tm tn tk / flops_clk, rows padded to the instruction's 64
-//     issue    the same with each instruction of 64 x N x 32 bytes at least 56 clocks long when no
+//     issue    the same with each instruction of 64 x N x 32 bytes at least 57 clocks long when no
 //              other warpgroup multiplies beside it, and FP8 sums promoted in between
-//     port     the bytes that come into the SM, at 92 a clock
+//     port     the bytes that come into the SM, at 94 a clock
 //     latency  1.1 us of a load from memory, over the slabs in flight
 // The busiest SM takes its blocks in turns, `blocks_per_sm` at a time; blocks at one time share
 // math, issue and port. The whole chip takes
 //     l2       the bytes that all blocks ask of L2, each operand divided over the cluster; what
-//              neighbours in the raster ask for together counts 0.65. Rows that do not begin with
-//              a line of L2 cost 1.17, 1.25 or 1.96 times as much (64, 32 or fewer bytes); with
+//              neighbours in the raster ask for together counts 0.58. Rows that do not begin with
+//              a line of L2 cost 1.17, 1.26 or 2.01 times as much (64, 32 or fewer bytes); with
 //              more operands than L2's nearer half keeps, a fifth more. L2 has a clock of its own.
 //     dram     operands once, beyond what L2 keeps once per band of the raster and turn, and C
 // and the main loop is the soft maximum of the three. Around it stand the launch, the first loads
 // (clusters start 0.9 us later), per turn what of a tile's end does not overlap (per output of a
 // warpgroup; more for 4-byte outputs, swapped operands, rows that are no multiple of 16 bytes, and
-// adding up a split of K; less where blocks share an SM), 4200 clocks before a block's successor
+// adding up a split of K; less where blocks share an SM), 4400 clocks before a block's successor
 // multiplies in grids that are not persistent, and the last tile's store.
 //
 // A prediction never falls when m, n or k grows by whole tiles, and never lies below the roofline
