@@ -241,6 +241,18 @@ struct self_test {
     bool void_run;
 };
 
+// A mix of the policy by one kernel on one device (model/gate/mix.h). Not stored: it follows from
+// the run's results and policy.
+struct mix_result {
+    const char *name;
+    char kernel[KERNEL_NAME_TEXT];
+    size_t device;             // index into run->devices
+    struct interval log_ratio; // interval_unknown: a problem of it is not known
+    double margin;             // relative; 0: it is shown and does not judge
+    enum verdict_kind kind;    // slower, faster, same, or not measured
+    const char *sentence;
+};
+
 // What a study found of one series: gates of a build with itself (every alarm is false), or of two
 // that differ by work put in on purpose, one of them taken as the base. Means are over the gates
 // that had a time; NaN when none had.
@@ -277,6 +289,8 @@ struct run {
     size_t count;
     struct study_result *studies; // of a run of kind study
     size_t study_count;
+    struct mix_result *mixes; // in the policy's order
+    size_t mix_count;
     struct self_test self_test;
     enum conclusion conclusion;
     const char *headline; // the last line printed: which and why

@@ -287,6 +287,16 @@ void view_interval(char out[VIEW_TEXT], struct interval relative)
     snprintf(out, VIEW_TEXT, "[%.24s, %.24s] %%", low, high);
 }
 
+void view_mix(char change[VIEW_TEXT], char interval[VIEW_TEXT], char margin[VIEW_TEXT],
+              const struct mix_result *mix)
+{
+    const bool known = mix->kind != VERDICT_NOT_MEASURED;
+    const struct interval relative = known ? interval_relative(mix->log_ratio) : interval_none;
+    view_percent(change, relative.value);
+    view_interval(interval, relative);
+    snprintf(margin, VIEW_TEXT, mix->margin > 0 ? "%g %%" : "-", 100 * mix->margin);
+}
+
 void view_clock(char out[VIEW_TEXT], double clock_hz)
 {
     if (!(clock_hz > 0) || !isfinite(clock_hz))

@@ -60,11 +60,14 @@ void view_time(char out[VIEW_TEXT], double time_ns);                    // "182.
 const char *view_unit(double time_ns, double *factor);
 void view_percent(char out[VIEW_TEXT], double relative);           // "+3.21 %"
 void view_interval(char out[VIEW_TEXT], struct interval relative); // its bounds; "-" for NaN
-void view_clock(char out[VIEW_TEXT], double clock_hz);             // "1.583 GHz"
-void view_date(char out[VIEW_TEXT], int64_t time_s);               // "2026-11-21 03:04 UTC"
-void view_short_id(char out[VIEW_TEXT], const char *id);           // first 10 digits
-const char *view_symbol(enum verdict_kind kind);                   // a sign that needs no colour
-const char *view_conclusion(enum conclusion conclusion);           // "regression"
-void view_throttle(char out[VIEW_TEXT], uint8_t bits);             // "power, thermal" or "none"
+// The change of a mix's weighted time, its interval, and its margin; "-" for what there is not.
+void view_mix(char change[VIEW_TEXT], char interval[VIEW_TEXT], char margin[VIEW_TEXT],
+              const struct mix_result *mix);
+void view_clock(char out[VIEW_TEXT], double clock_hz);   // "1.583 GHz"
+void view_date(char out[VIEW_TEXT], int64_t time_s);     // "2026-11-21 03:04 UTC"
+void view_short_id(char out[VIEW_TEXT], const char *id); // first 10 digits
+const char *view_symbol(enum verdict_kind kind);         // a sign that needs no colour
+const char *view_conclusion(enum conclusion conclusion); // "regression"
+void view_throttle(char out[VIEW_TEXT], uint8_t bits);   // "power, thermal" or "none"
 
 #endif

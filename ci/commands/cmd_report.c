@@ -4,6 +4,7 @@
 #include "ci/command.h"
 #include "ci/commands/output.h"
 #include "ci/gate/conclude.h"
+#include "ci/gate/mixes.h"
 #include "reports/report.h"
 
 #include <stdio.h>
@@ -79,6 +80,7 @@ static int report(struct context *context, const struct arguments *a, struct err
     if (store_load_run(&run, context->store, id, err))
         return -1;
     drop_unsupported(&run);
+    mixes_restore(&run);
     read_addresses(context);
     const char *out = a->options.out ? a->options.out : "plumb-report";
     int status = 0;

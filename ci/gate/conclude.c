@@ -3,6 +3,7 @@
 // Counts the verdicts of a run, and says in one line and one exit code what follows. It changes no
 // verdict.
 #include "ci/gate/conclude.h"
+#include "ci/gate/mixes.h"
 #include "ci/gate/recording.h"
 
 #include "model/gate/cause.h"
@@ -45,8 +46,8 @@ static void conclude(struct run *run, enum conclusion conclusion, const char *la
                      const struct result *which, const char *away)
 {
     run->conclusion = conclusion;
-    run->headline = arena_printf(&run->arena, "%s: %s%s%s%s", label, tally(run), away,
-                                 which ? ": " : "", which ? which->verdict.sentence : "");
+    run->headline = arena_printf(&run->arena, "%s: %s%s%s%s%s", label, mixes_text(run), tally(run),
+                                 away, which ? ": " : "", which ? which->verdict.sentence : "");
 }
 
 // A series whose verdict says nothing of this change, though somebody may wait for one.
@@ -95,6 +96,8 @@ void conclude_run(struct run *run, const struct policy_gate *gate, const char *a
                  away);
     else if (slower)
         conclude(run, CONCLUDE_REGRESSION, "SLOWER", slower, away);
+    else if (mixes_slower(run))
+        conclude(run, CONCLUDE_REGRESSION, "SLOWER", NULL, away);
     else if (undecided && !gate->undecided_passes)
         conclude(run, CONCLUDE_UNDECIDED, "UNDECIDED", undecided, away);
     else if (nothing_judged(&which, run))

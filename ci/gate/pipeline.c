@@ -9,16 +9,17 @@
 // the series that follow from them plan.c; how a run begins and ends run_frame.c; the bench child
 // measuring.c, a plain run's series in it solo_measure.c, a gate's many series in it gate_measure.c
 // and duets.c; predictions, history and verdicts judge.c, the one line of the run conclude.c, what
-// the change itself says that it accepts accepting.c, and a plain run's new codes beside those
-// before them pipeline_link.c. History is read without this run, so a run never judges itself. Each
-// result is stored as soon as it is measured: a run that is killed goes on where it was, and
-// measures nothing twice. Reports are written by the command, from the same struct run that the
-// store gives back.
+// the change itself says that it accepts accepting.c, what it costs a mix of problems mixes.c, and
+// a plain run's new codes beside those before them pipeline_link.c. History is read without this
+// run, so a run never judges itself. Each result is stored as soon as it is measured: a run that is
+// killed goes on where it was, and measures nothing twice. Reports are written by the command, from
+// the same struct run that the store gives back.
 #include "ci/gate/pipeline.h"
 #include "ci/gate/accepting.h"
 #include "ci/gate/built.h"
 #include "ci/gate/gate_measure.h"
 #include "ci/gate/judge.h"
+#include "ci/gate/mixes.h"
 #include "ci/gate/run_frame.h"
 #include "ci/gate/solo_measure.h"
 #include "model/gate/study.h"
@@ -57,6 +58,7 @@ int pipeline_gate(struct run *run, struct context *context, const struct commit 
         judge_gate(run, &plan, context, &base_built, &head_built, self.verdicts, self.count, err))
         goto done;
     accepting_apply(run, &accepted, &context->policy.gate);
+    mixes_find(run, &context->policy);
     run_tell_cost(run, &measuring, wall_s);
     status = run_leave(run, context, &head_built, err);
 done:

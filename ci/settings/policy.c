@@ -54,6 +54,17 @@ static bool device_named(const struct policy *policy, const char *name)
     return false;
 }
 
+static bool in_some_set(const struct policy *p, const struct problem *problem)
+{
+    for (size_t s = 0; s < p->set_count; s++) {
+        for (size_t i = 0; i < p->sets[s].count; i++) {
+            if (problem_equal(&p->sets[s].problems[i], problem))
+                return true;
+        }
+    }
+    return false;
+}
+
 static int check_references(const struct policy *p, struct error *err)
 {
     if (!p->recipe.command)
@@ -63,6 +74,18 @@ static int check_references(const struct policy *p, struct error *err)
         return error_set(err, "%s: no [device \"...\"] section", p->label);
     if (!p->kernel_count)
         return error_set(err, "%s: no [kernel \"...\"] section", p->label);
+    for (size_t i = 0; i < p->mix_count; i++) {
+        if (!p->mixes[i].count)
+            return error_set(err, "%s: [mix \"%.60s\"] has no problem", p->label, p->mixes[i].name);
+        for (size_t j = 0; j < p->mixes[i].count; j++) {
+            if (!in_some_set(p, &p->mixes[i].parts[j].problem))
+                return error_set(
+                    err,
+                    "%s: [mix \"%.60s\"]: its problem %zu is in no [problems] section, "
+                    "so nothing measures it",
+                    p->label, p->mixes[i].name, j + 1);
+        }
+    }
     for (size_t i = 0; i < p->kernel_count; i++) {
         const struct policy_kernel *k = &p->kernels[i];
         if (!k->set_count && !k->skip)

@@ -14,6 +14,7 @@
 //                        skip = BOOL (these are not measured, and need no problems)
 //                        trust = library|device-code
 //                        margin = 0.5%   max-pairs = N   (first section whose GLOB matches rules)
+//     [mix "NAME"]       problem = WEIGHT MxNxK:TYPE... (repeated)   kernel = GLOB   margin = 0.2%
 //     [gate]             margin = 0.3%   alpha = X   max-pairs = N   processes = N   seconds = N
 //                        undecided = fail|pass   removed = fail|allow   self-test = N
 //                        static = auto|off   accept = head|base
@@ -55,6 +56,18 @@ struct policy_kernel {
     uint32_t max_pairs; // 0: the gate's
 };
 
+struct policy_mix_part {
+    double weight;
+    struct problem problem;
+};
+struct policy_mix {
+    const char *name;
+    struct policy_mix_part *parts;
+    size_t count;
+    const char *kernel; // fnmatch; NULL: every kernel that does all of the problems
+    double margin;      // 0: it does not judge
+};
+
 struct policy_library {
     const char *pattern; // fnmatch, of the file's name without its folder
     bool skip;           // built, but neither listed nor loaded
@@ -87,6 +100,8 @@ struct policy {
     size_t kernel_count;
     struct policy_library *libraries;
     size_t library_count;
+    struct policy_mix *mixes;
+    size_t mix_count;
     struct policy_gate gate;
     uint32_t samples;  // per solo measurement
     double timeout_s;  // per series

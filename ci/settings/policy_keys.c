@@ -3,12 +3,13 @@
 // One table says what the policy may hold: section, key, type, where it goes, and its range. A new
 // key is one line of the table and one field.
 #include "ci/settings/policy_keys.h"
+#include "ci/settings/policy_owners.h"
+#include "ci/settings/policy_values.h"
 
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-enum owner { OWN_POLICY, OWN_DEVICE, OWN_SET, OWN_KERNEL, OWN_LIBRARY, OWN_NOTHING };
 enum type {
     TYPE_TEXT,
     TYPE_TEXTS, // struct { const char **; size_t } in a row; the key may repeat
@@ -23,6 +24,7 @@ enum type {
     TYPE_WORD,   // the word itself, one of two
     TYPE_SANDBOX,
     TYPE_PROBLEMS,
+    TYPE_PARTS,
     TYPE_URL,   // http or https, one %s at most
     TYPE_HEADER // the section's own line
 };
@@ -76,6 +78,10 @@ static const struct key {
     {"kernel", "max-pairs", OWN_KERNEL, TYPE_COUNT, AT(policy_kernel, max_pairs), 16, 1e5, {0}},
     {"library", "", OWN_LIBRARY, TYPE_HEADER, 0, 0, 0, {0}},
     {"library", "skip", OWN_LIBRARY, TYPE_BOOL, AT(policy_library, skip), 0, 0, {0}},
+    {"mix", "", OWN_MIX, TYPE_HEADER, 0, 0, 0, {0}},
+    {"mix", "problem", OWN_MIX, TYPE_PARTS, 0, 0, 0, {0}},
+    {"mix", "kernel", OWN_MIX, TYPE_TEXT, AT(policy_mix, kernel), 0, 0, {0}},
+    {"mix", "margin", OWN_MIX, TYPE_FRACTION, AT(policy_mix, margin), 1e-4, 1, {0}},
     {"gate", "", OWN_NOTHING, TYPE_HEADER, 0, 0, 0, {0}},
     {"gate", "margin", OWN_POLICY, TYPE_FRACTION, AT(policy, gate.margin), 1e-4, 1, {0}},
     {"gate", "alpha", OWN_POLICY, TYPE_FRACTION, AT(policy, gate.alpha), 1e-12, 0.5, {0}},
@@ -136,62 +142,6 @@ static int refuse(const struct reading *r, struct error *err, const char *why)
                      e->value ? e->value : "", why);
 }
 
-// ---- sections with a name: found, or appended ----
-
-// Grows an array of the arena by one zeroed item and returns that item.
-static void *grow(struct arena *arena, void *items, size_t *count, size_t size)
-{
-    char *grown = arena_alloc(arena, (*count + 1) * size);
-    void *old;
-    memcpy(&old, items, sizeof(old));
-    if (*count)
-        memcpy(grown, old, *count * size);
-    memcpy(items, &grown, sizeof(grown));
-    return grown + (*count)++ * size;
-}
-
-// Every named item begins with its name, so one search serves them all.
-static void *named_item(struct policy *p, void *items, size_t *count, size_t size, const char *name,
-                        bool *made)
-{
-    char *at;
-    memcpy(&at, items, sizeof(at));
-    for (size_t i = 0; i < *count; i++, at += size) {
-        const char *held;
-        memcpy(&held, at, sizeof(held));
-        if (strcmp(held, name) == 0)
-            return at;
-    }
-    *made = true;
-    at = grow(&p->arena, items, count, size);
-    const char *copy = arena_strdup(&p->arena, name);
-    memcpy(at, &copy, sizeof(copy));
-    return at;
-}
-
-static void *owner_of(const struct reading *r)
-{
-    struct policy *p = r->policy;
-    const char *name = r->entry->subsection;
-    bool made = false;
-    if (r->key->owner == OWN_SET)
-        return named_item(p, &p->sets, &p->set_count, sizeof(*p->sets), name, &made);
-    if (r->key->owner == OWN_KERNEL)
-        return named_item(p, &p->kernels, &p->kernel_count, sizeof(*p->kernels), name, &made);
-    if (r->key->owner == OWN_LIBRARY)
-        return named_item(p, &p->libraries, &p->library_count, sizeof(*p->libraries), name, &made);
-    if (r->key->owner == OWN_DEVICE) {
-        struct policy_device *device =
-            named_item(p, &p->devices, &p->device_count, sizeof(*p->devices), name, &made);
-        if (made) {
-            device->kind = "host";
-            device->required = true;
-        }
-        return device;
-    }
-    return p;
-}
-
 // ---- values ----
 
 static int read_number(int64_t *out, const struct reading *r, struct error *err)
@@ -206,23 +156,13 @@ static int read_number(int64_t *out, const struct reading *r, struct error *err)
 
 static int read_fraction(double *out, const struct reading *r, struct error *err)
 {
-    char text[40], why[80];
-    double value, scale = 1;
+    char why[80];
+    double value;
     snprintf(why, sizeof(why), "needs a number from %g%% to %g%%, such as 0.3%%", r->key->min * 100,
              r->key->max * 100);
-    if (!r->entry->value || !text_copy(text, sizeof(text), r->entry->value))
+    if (fraction_parse(&value, r->entry->value) || !(value >= r->key->min && value <= r->key->max))
         return refuse(r, err, why);
-    char *percent = strchr(text, '%');
-    if (percent && !percent[1]) {
-        scale = 0.01;
-        *percent = '\0';
-        while (percent > text && percent[-1] == ' ')
-            *--percent = '\0';
-    }
-    if (parse_double(&value, text) ||
-        !(value * scale >= r->key->min && value * scale <= r->key->max))
-        return refuse(r, err, why);
-    *out = value * scale;
+    *out = value;
     return 0;
 }
 
@@ -245,8 +185,24 @@ static int read_problem(struct policy_set *set, const struct reading *r, struct 
     if (problem_parse(&problem, r->entry->value ? r->entry->value : "", &why))
         return error_set(err, "%s:%u: %s", r->label, r->entry->line, why.text);
     struct problem *slot =
-        grow(&r->policy->arena, &set->problems, &set->count, sizeof(*set->problems));
+        policy_grow(&r->policy->arena, &set->problems, &set->count, sizeof(*set->problems));
     *slot = problem;
+    return 0;
+}
+
+static int read_part(struct policy_mix *mix, const struct reading *r, struct error *err)
+{
+    struct policy_mix_part part;
+    struct error why;
+    if (mix_part_parse(&part, r->entry->value, &why))
+        return refuse(r, err, why.text);
+    for (size_t i = 0; i < mix->count; i++) {
+        if (problem_equal(&mix->parts[i].problem, &part.problem))
+            return refuse(r, err, "the problem is in this mix already");
+    }
+    struct policy_mix_part *slot =
+        policy_grow(&r->policy->arena, &mix->parts, &mix->count, sizeof(*mix->parts));
+    *slot = part;
     return 0;
 }
 
@@ -258,22 +214,10 @@ static int read_text(const char **out, const struct reading *r, struct error *er
     return 0;
 }
 
-// It ends up in links: nothing that a page or a comment could take for something else. The %s is
-// where a commit's id goes; without one it goes to the end.
 static int read_url(const char **out, const struct reading *r, struct error *err)
 {
-    const char *url = r->entry->value ? r->entry->value : "";
-    size_t scheme = strncmp(url, "https://", 8) == 0 ? 8 : strncmp(url, "http://", 7) == 0 ? 7 : 0;
-    const char *place = strstr(url, "%s");
-    if (!scheme || !url[scheme] || url[scheme] == '/')
-        return refuse(r, err, "needs an address that begins with https:// or http://");
-    for (const char *c = url; *c; c++) {
-        if (*c <= ' ' || *c >= 127 || strchr("\"'<>\\^`{|}()", *c))
-            return refuse(r, err, "has a character that no address has; write it as %XX");
-    }
-    if (place && strstr(place + 2, "%s"))
-        return refuse(r, err, "has more than one %s");
-    return read_text(out, r, err);
+    const char *why = address_fault(r->entry->value);
+    return why ? refuse(r, err, why) : read_text(out, r, err);
 }
 
 static int read_texts(void *field, const struct reading *r, struct error *err)
@@ -282,7 +226,7 @@ static int read_texts(void *field, const struct reading *r, struct error *err)
     if (read_text(&text, r, err))
         return -1;
     size_t *count = (size_t *)(void *)((char *)field + sizeof(void *));
-    const char **slot = grow(&r->policy->arena, field, count, sizeof(text));
+    const char **slot = policy_grow(&r->policy->arena, field, count, sizeof(text));
     *slot = text;
     return 0;
 }
@@ -350,6 +294,8 @@ static int read_value(void *field, const struct reading *r, struct error *err)
         return read_url(field, r, err);
     case TYPE_PROBLEMS:
         return read_problem(field, r, err);
+    case TYPE_PARTS:
+        return read_part(field, r, err);
     }
     return 0;
 }
@@ -363,7 +309,7 @@ static int unknown(const struct reading *r, struct error *err)
     if (!section_known)
         return error_set(err,
                          "%s:%u: unknown section [%.40s]; there are build, device, problems, "
-                         "kernel, library, gate, measure and report",
+                         "kernel, library, mix, gate, measure, history and report",
                          r->label, e->line, e->section);
     return error_set(err,
                      "%s:%u: unknown key %.40s in [%.40s]; `plumb init --print` shows all keys",
@@ -383,7 +329,8 @@ int policy_read_entry(struct policy *policy, const struct config_entry *entry, c
         if (named && !*e->subsection)
             return error_set(err, "%s:%u: [%s] needs a name: [%s \"...\"]", r->label, e->line,
                              e->section, e->section);
-        return read_value((char *)owner_of(r) + r->key->offset, r, err);
+        return read_value(
+            (char *)policy_owner(policy, r->key->owner, e->subsection) + r->key->offset, r, err);
     }
     return unknown(r, err);
 }
@@ -393,7 +340,7 @@ bool policy_may_repeat(const struct config_entry *e)
     for (size_t i = 0; i < ARRAY_COUNT(keys); i++) {
         if (!strcmp(keys[i].section, e->section) && !strcmp(keys[i].key, e->key))
             return keys[i].type == TYPE_HEADER || keys[i].type == TYPE_TEXTS ||
-                   keys[i].type == TYPE_PROBLEMS;
+                   keys[i].type == TYPE_PROBLEMS || keys[i].type == TYPE_PARTS;
     }
     return true; // unknown: read_entry says so
 }

@@ -67,6 +67,11 @@ static void put_headline(struct buffer *out, const struct run *run, const struct
         separator = ", ";
     }
     buffer_puts(out, "\n\n");
+    for (size_t i = 0; i < run->mix_count && i < KERNELS_SHOWN; i++) {
+        buffer_printf(out, "%s ", view_symbol(run->mixes[i].kind));
+        markdown_text(out, run->mixes[i].sentence, WORDS_LIMIT);
+        buffer_puts(out, "\n\n");
+    }
 }
 
 static void put_line(struct buffer *out, const struct line *line)

@@ -155,6 +155,26 @@ static void put_self_test(struct json *j, const struct self_test *test)
     json_end(j, '}');
 }
 
+static void put_mixes(struct json *j, const struct run *run)
+{
+    json_begin(j, "mixes", '[');
+    for (size_t i = 0; i < run->mix_count; i++) {
+        const struct mix_result *mix = &run->mixes[i];
+        const bool known = mix->kind != VERDICT_NOT_MEASURED;
+        json_newline(j);
+        json_begin(j, NULL, '{');
+        json_clean(j, "name", mix->name);
+        json_clean(j, "kernel", mix->kernel);
+        json_int(j, "device", (int64_t)mix->device);
+        json_clean(j, "kind", verdict_kind_name(mix->kind));
+        json_interval(j, "change", known ? interval_relative(mix->log_ratio) : interval_none);
+        json_number(j, "margin", mix->margin > 0 ? mix->margin : NAN);
+        json_clean(j, "sentence", mix->sentence);
+        json_end(j, '}');
+    }
+    json_end(j, ']');
+}
+
 static void write(struct buffer *out, const struct run *run, const struct report_context *context)
 {
     struct view *views = view_all(run, context);
@@ -176,6 +196,7 @@ static void write(struct buffer *out, const struct run *run, const struct report
     put_unbuilt(&j, "base_unbuilt", &run->unbuilt[ROLE_BASE]);
     put_unbuilt(&j, "head_unbuilt", &run->unbuilt[ROLE_HEAD]);
     put_self_test(&j, &run->self_test);
+    put_mixes(&j, run);
     put_devices(&j, run);
     json_begin(&j, "results", '[');
     for (size_t i = 0; i < run->count; i++)

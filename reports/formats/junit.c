@@ -189,6 +189,49 @@ static void write_alone(struct markup *m, const struct alone *a)
     markup_end(m);
 }
 
+static const char *mix_element(const struct mix_result *mix)
+{
+    if (mix->kind == VERDICT_NOT_MEASURED)
+        return "skipped";
+    return mix->kind == VERDICT_SLOWER && mix->margin > 0 ? "failure" : "system-out";
+}
+
+static struct tally mix_tally(const struct run *run)
+{
+    struct tally tally = {.tests = run->mix_count};
+    for (size_t i = 0; i < run->mix_count; i++) {
+        const char *element = mix_element(&run->mixes[i]);
+        tally.failures += strcmp(element, "failure") == 0;
+        tally.skipped += strcmp(element, "skipped") == 0;
+    }
+    return tally;
+}
+
+static void write_mixes(struct markup *m, const struct run *run)
+{
+    const struct tally tally = mix_tally(run);
+    markup_start(m, "testsuite");
+    markup_attr(m, "name", "mixes");
+    write_tally(m, &tally, false);
+    for (size_t i = 0; i < run->mix_count; i++) {
+        const struct mix_result *mix = &run->mixes[i];
+        const char *element = mix_element(mix);
+        markup_start(m, "testcase");
+        markup_attrf(m, "classname", "plumb.mix.%s", mix->name);
+        markup_attr(m, "name", mix->kernel);
+        write_time(m, 0);
+        markup_start(m, element);
+        if (strcmp(element, "system-out") != 0) {
+            markup_attr(m, "type", verdict_kind_name(mix->kind));
+            markup_attr(m, "message", mix->sentence);
+        }
+        markup_text(m, mix->sentence);
+        markup_end(m);
+        markup_end(m);
+    }
+    markup_end(m);
+}
+
 static void self_test_alone(struct alone *a, const struct self_test *test)
 {
     *a = (struct alone){"self-test", "A/A", test->void_run ? "error" : "system-out",
@@ -258,11 +301,17 @@ static void write(struct buffer *out, const struct run *run, const struct report
         total.tests++;
         total.errors += strcmp(alone[i].element, "error") == 0;
     }
+    const struct tally mixes = mix_tally(run);
+    total.tests += mixes.tests;
+    total.failures += mixes.failures;
+    total.skipped += mixes.skipped;
     qsort(views, run->count, sizeof(*views), by_kernel);
     struct markup *m = markup_new(MARKUP_XML);
     markup_start(m, "testsuites");
     markup_attr(m, "name", "plumb");
     write_tally(m, &total, true);
+    if (run->mix_count)
+        write_mixes(m, run);
     for (size_t i = 0, next; i < run->count; i = next) {
         for (next = i + 1; next < run->count; next++) {
             if (strcmp(views[i].result->kernel, views[next].result->kernel) != 0)

@@ -94,6 +94,24 @@ static void put_verdict(struct buffer *out, const struct run *run)
     buffer_puts(out, "\n\n");
 }
 
+static void put_mixes(struct buffer *out, const struct run *run)
+{
+    if (!run->mix_count)
+        return;
+    buffer_puts(out, "| mix | kernel | weighted time | margin |\n|---|---|--:|--:|\n");
+    for (size_t i = 0; i < run->mix_count && i < CHANGED_SHOWN; i++) {
+        const struct mix_result *mix = &run->mixes[i];
+        buffer_printf(out, "| %s ", view_symbol(mix->kind));
+        markdown_text(out, mix->name, NAME_LIMIT);
+        buffer_puts(out, " | ");
+        markdown_text(out, mix->kernel, NAME_LIMIT);
+        char change[VIEW_TEXT], interval[VIEW_TEXT], margin[VIEW_TEXT];
+        view_mix(change, interval, margin, mix);
+        buffer_printf(out, " | %s %s | %s |\n", change, interval, margin);
+    }
+    buffer_puts(out, "\n");
+}
+
 static void put_unbuilt(struct buffer *out, const struct run *run, enum sample_role role)
 {
     const struct build_failure *f = &run->unbuilt[role];
@@ -212,6 +230,7 @@ static void write(struct buffer *out, const struct run *run, const struct report
     while (changed < run->count && views[changed].result->verdict.kind != VERDICT_SAME)
         changed++;
     put_verdict(out, run);
+    put_mixes(out, run);
     put_unbuilt(out, run, ROLE_HEAD);
     put_unbuilt(out, run, ROLE_BASE);
     if (changed > 0)

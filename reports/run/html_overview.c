@@ -76,6 +76,12 @@ void html_banner(const struct html *html)
     markup_end(html->m);
     run_count_verdicts(run, counts);
     chart_counts(html->m, counts);
+    for (size_t i = 0; i < run->mix_count; i++) {
+        struct buffer sentence = {0};
+        clean_line(&sentence, run->mixes[i].sentence, CLEAN_LINE);
+        markup_element(html->m, "p", NULL, sentence.bytes);
+        buffer_free(&sentence);
+    }
     markup_end(html->m);
     write_void(html);
     buffer_free(&headline);
