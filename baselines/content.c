@@ -5,6 +5,7 @@
 #include "baselines/content.h"
 
 #include "baselines/json_read.h"
+#include "model/robust.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -225,21 +226,8 @@ static size_t collect(struct paired *out, const struct measurement *m, uint8_t r
     return used;
 }
 
-static int by_value(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
-static double median(double *values, size_t count)
-{
-    qsort(values, count, sizeof(*values), by_value);
-    return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
-}
-
 static struct pair_scale spread(double *ratios, size_t count)
 {
-    // 1.4826: the median absolute deviation of a normal distribution is its SD / 1.4826.
     struct pair_scale scale = {.pairs = (uint32_t)count};
     double mean = 0, squares = 0;
     for (size_t i = 0; i < count; i++)
@@ -247,10 +235,7 @@ static struct pair_scale spread(double *ratios, size_t count)
     for (size_t i = 0; i < count; i++)
         squares += (ratios[i] - mean) * (ratios[i] - mean);
     scale.sd = sqrt(squares / (double)(count - 1));
-    double middle = median(ratios, count);
-    for (size_t i = 0; i < count; i++)
-        ratios[i] = fabs(ratios[i] - middle);
-    scale.sd_mad = 1.4826 * median(ratios, count);
+    scale.sd_mad = robust_sd(ratios, count);
     return scale;
 }
 

@@ -82,6 +82,12 @@ char *xprintf(const char *format, ...)
     return text;
 }
 
+int rising_doubles(const void *left, const void *right)
+{
+    const double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
 const char *plural(uint64_t count, const char *one, const char *many)
 {
     return count == 1 ? one : many;

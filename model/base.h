@@ -42,6 +42,9 @@ char *xprintf(const char *format, ...) PRINTF_LIKE(1, 2);
 // Bounded copy that always ends with NUL; returns false when `text` did not fit.
 bool text_copy(char *out, size_t size, const char *text);
 
+// Doubles from small to large, for qsort. None of them may be NaN.
+int rising_doubles(const void *left, const void *right);
+
 // The word that stands beside a count: plural(1, "commit", "commits") is "commit".
 const char *plural(uint64_t count, const char *one, const char *many);
 

@@ -7,17 +7,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-static int rising(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
 double robust_median(double *work, size_t count)
 {
     if (count == 0)
         return NAN;
-    qsort(work, count, sizeof(*work), rising);
+    qsort(work, count, sizeof(*work), rising_doubles);
     return 0.5 * (work[(count - 1) / 2] + work[count / 2]);
 }
 
@@ -34,7 +28,7 @@ struct robust_mean robust_mean(double *work, size_t count)
 {
     if (count == 0)
         return (struct robust_mean){NAN, INFINITY};
-    qsort(work, count, sizeof(*work), rising);
+    qsort(work, count, sizeof(*work), rising_doubles);
     size_t cut = count / 10, kept = count - 2 * cut;
     double n = (double)count, trimmed = 0, mean = 0, squares = 0;
     for (size_t i = cut; i < count - cut; i++)

@@ -11,10 +11,9 @@
 
 static void print_line(const char *text)
 {
-    struct buffer out = {0};
-    clean_line(&out, text, CLEAN_LINE);
-    puts(out.bytes ? out.bytes : "");
-    buffer_free(&out);
+    char *line = clean_copy(text);
+    puts(line);
+    free(line);
 }
 
 int bisection_plan(struct search *s, struct error *err)

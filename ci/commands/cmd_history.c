@@ -75,20 +75,11 @@ static int check(void *arguments, struct error *err)
     return a->column && !a->csv ? error_set(err, "--column belongs to --csv FILE") : 0;
 }
 
-// Untrusted text for a terminal or a file: no control bytes; the caller frees.
-static char *safe(const char *text)
-{
-    struct buffer out = {0};
-    buffer_puts(&out, "");
-    clean_line(&out, text, CLEAN_LINE);
-    return out.bytes;
-}
-
 static void print_label(const struct view *view, const struct change *change)
 {
     if (!view->labels || !view->labels[change->index])
         return;
-    char *label = safe(view->labels[change->index]);
+    char *label = clean_copy(view->labels[change->index]);
     printf("  %s", label);
     free(label);
 }
@@ -114,7 +105,7 @@ static void print_table(const struct view *view)
                "size", "relative", "95 % interval", "evidence");
     for (size_t i = 0; i < listed(view); i++)
         print_row(view, listed_at(view, i));
-    char *title = safe(view->title), *column = safe(view->column);
+    char *title = clean_copy(view->title), *column = clean_copy(view->column);
     printf("%s, column %s: %zu %s (%zu missing), noise %.3g, correlation %.2f: %zu %s%s%s\n", title,
            column, view->count, plural(view->count, "value", "values"), view->missing, found->sigma,
            found->correlation, found->count, plural(found->count, "change", "changes"),
@@ -142,23 +133,6 @@ static void print_number(double value, char end)
     putchar(end);
 }
 
-// RFC 4180: quoted when it has to be.
-static void print_cell(const char *text)
-{
-    char *cell = safe(text ? text : "");
-    bool quote = strpbrk(cell, ",\"") != NULL;
-    if (quote)
-        putchar('"');
-    for (const char *c = cell; *c; c++) {
-        if (*c == '"')
-            putchar('"');
-        putchar(*c);
-    }
-    if (quote)
-        putchar('"');
-    free(cell);
-}
-
 static void print_csv(const struct view *view)
 {
     puts("index,earliest,latest,before,after,size,size_low,size_high,evidence,label,confirmed");
@@ -171,8 +145,9 @@ static void print_csv(const struct view *view)
         print_number(c->size.low, ',');
         print_number(c->size.high, ',');
         print_number(c->evidence, ',');
-        print_cell(view->labels ? view->labels[c->index] : NULL);
-        puts(c == &view->alarm ? ",0" : ",1");
+        char *label = clean_field(view->labels ? view->labels[c->index] : NULL);
+        printf("%s,%d\n", label, c != &view->alarm);
+        free(label);
     }
 }
 

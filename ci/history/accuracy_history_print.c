@@ -10,19 +10,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-// Untrusted text on one line without control bytes; the caller frees.
-static char *safe(const char *text)
-{
-    struct buffer out = {0};
-    buffer_puts(&out, "");
-    clean_line(&out, text, CLEAN_LINE);
-    return out.bytes;
-}
-
 static void table_run(const struct accuracy_series *s, const struct run_accuracy *n,
                       const char *what)
 {
-    char *model = safe(s->model), *kernel = safe(s->kernel);
+    char *model = clean_copy(s->model), *kernel = clean_copy(s->kernel);
     printf("%-20s %-24s %-5s %5zu %8.2f %+8.2f %8.1f %6.2f  %.10s  %s\n", model, kernel,
            dtype_name(s->dtype), n->count, 100 * n->mape, 100 * n->bias, 100 * n->within, n->tau,
            n->commit, what);
@@ -69,7 +60,7 @@ void accuracy_history_print_table(const struct accuracy_history *accuracy)
 
 static void cell(const char *text)
 {
-    char *clean = safe(text);
+    char *clean = clean_copy(text);
     putchar('"');
     for (const char *c = clean; *c; c++) {
         if (*c == '"')

@@ -11,15 +11,6 @@
 #include <string.h>
 #include <time.h>
 
-// Untrusted text for a terminal or a file: no control bytes; the caller frees.
-static char *safe(const char *text)
-{
-    struct buffer out = {0};
-    buffer_puts(&out, "");
-    clean_line(&out, text, CLEAN_LINE);
-    return out.bytes;
-}
-
 static const char *date_of(char out[16], int64_t time_s)
 {
     struct tm parts;
@@ -46,7 +37,7 @@ static void table_change(const struct history_change *c)
     if (c->commits > 1)
         snprintf(where, sizeof(where), "%zu commits, %.10s .. %.10s", c->commits, c->earliest.id,
                  c->latest.id);
-    char *what = safe(c->what ? c->what : attribution_name(c->attribution));
+    char *what = clean_copy(c->what ? c->what : attribution_name(c->attribution));
     printf("  %s  %-10.10s %+8.2f %%  (%s)  evidence %.1f  %s  [%s]%s\n",
            date_of(date, c->at.time_s), c->at.id, percent(c->change.size.value), interval,
            c->change.evidence, what, where, c->newest ? "  alarm: not confirmed yet" : "");
@@ -80,7 +71,7 @@ static void table_now(const struct series_history *s)
     const struct creep *creep = &s->creep;
     if (!isfinite(creep->size.low))
         return;
-    char *reason = safe(s->epoch ? s->epoch->reason : "");
+    char *reason = clean_copy(s->epoch ? s->epoch->reason : "");
     printf("  now %+.2f %% (%+.2f .. %+.2f) against %s%.10s%s%s%s\n", percent(creep->size.value),
            percent(creep->size.low), percent(creep->size.high),
            s->epoch ? "the state accepted at " : "the beginning", s->epoch ? s->epoch->commit : "",
@@ -90,7 +81,7 @@ static void table_now(const struct series_history *s)
 
 static void table_break(const struct history_break *b)
 {
-    char date[16], size[64] = "", *what = safe(b->what);
+    char date[16], size[64] = "", *what = clean_copy(b->what);
     if (b->device && isfinite(b->size.value))
         snprintf(size, sizeof(size), ": %+.2f %%  (%+.2f .. %+.2f)", percent(b->size.value),
                  percent(b->size.low), percent(b->size.high));
@@ -105,7 +96,7 @@ static void table_series(const struct series_history *s)
     for (size_t i = 0; i < s->change_count; i++)
         listed += !history_is_linked(&s->linked, &s->changes[i]);
     problem_format(problem, &s->series->problem);
-    char *kernel = safe(s->series->kernel), *device = safe(s->series->device_name);
+    char *kernel = clean_copy(s->series->kernel), *device = clean_copy(s->series->device_name);
     printf("%s %s on %s: %zu %s, noise %.2f %%, %s%s: %zu %s%s\n", kernel, problem, device,
            s->stored.count, plural(s->stored.count, "point", "points"), 100 * s->sigma,
            s->against_model ? "actual / predicted" : "time",
@@ -128,7 +119,7 @@ static void table_series(const struct series_history *s)
     table_level(&s->linked);
     table_now(s);
     if (s->replaced_by) {
-        char *by = safe(s->replaced_by);
+        char *by = clean_copy(s->replaced_by);
         printf("  no more: %s took this device's place\n", by);
         free(by);
     }
@@ -155,19 +146,9 @@ void history_print_table(const struct history_set *set)
 
 static void cell(const char *text, char end)
 {
-    char *clean = safe(text ? text : "");
-    bool quote = strpbrk(clean, ",\"") != NULL;
-    if (quote)
-        putchar('"');
-    for (const char *c = clean; *c; c++) {
-        if (*c == '"')
-            putchar('"');
-        putchar(*c);
-    }
-    if (quote)
-        putchar('"');
-    free(clean);
-    putchar(end);
+    char *field = clean_field(text);
+    printf("%s%c", field, end);
+    free(field);
 }
 
 static void number(double value, char end)

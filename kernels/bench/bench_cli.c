@@ -60,12 +60,6 @@ static void collect(void *state, const struct sample *sample)
                 sample->throttle, sample->temperature_c, sample->power_mw);
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 struct summary {
     double mean, sd, error; // trimmed; winsorised; standard error of the mean
 };
@@ -78,7 +72,7 @@ static struct summary summarise(double *values, size_t count)
     double winsorised = 0, squares = 0;
     if (count < 2)
         return (struct summary){count ? values[0] : 0, 0, 0};
-    qsort(values, count, sizeof(*values), by_value);
+    qsort(values, count, sizeof(*values), rising_doubles);
     for (size_t i = 0; i < count; i++) {
         double kept = values[i < cut ? cut : i >= count - cut ? count - cut - 1 : i];
         winsorised += kept / (double)count;

@@ -9,12 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 void calibrate_send(calibration_sink *sink, void *state, const char *key, const double *values,
                     int count, const char *note)
 {
@@ -28,7 +22,7 @@ void calibrate_send(calibration_sink *sink, void *state, const char *key, const 
     const double mean = sum / count;
     for (int i = 0; i < count; i++)
         squares += (sorted[i] - mean) * (sorted[i] - mean);
-    qsort(sorted, (size_t)count, sizeof(*sorted), by_value);
+    qsort(sorted, (size_t)count, sizeof(*sorted), rising_doubles);
     reading.value = (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
     if (sorted[0] > 0)
         reading.cv = sqrt(squares / (count - 1)) / mean;

@@ -12,12 +12,6 @@
 
 enum { WIDTH = 380, LEFT = 54, RIGHT = 14 };
 
-static int by_value(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
 static bool counts(const struct sample *s)
 {
     return !s->excluded && s->time_ns > 0 && isfinite(s->time_ns);
@@ -32,7 +26,7 @@ static double *sorted_times(const struct measurement *m, size_t *used)
         if (counts(&m->samples[i]))
             times[(*used)++] = m->samples[i].time_ns;
     }
-    qsort(times, *used, sizeof(*times), by_value);
+    qsort(times, *used, sizeof(*times), rising_doubles);
     return times;
 }
 
@@ -122,7 +116,7 @@ static struct scale ratio_scale(const struct gate_pair *pairs, size_t count, dou
     double *sizes = xcalloc(count ? count : 1, sizeof(*sizes));
     for (size_t i = 0; i < count; i++)
         sizes[i] = expm1(pairs[i].log_ratio);
-    qsort(sizes, count, sizeof(*sizes), by_value);
+    qsort(sizes, count, sizeof(*sizes), rising_doubles);
     if (count > 0) {
         y.low = fmin(y.low, sizes[(count - 1) * 2 / 100]);
         y.high = fmax(y.high, sizes[(count - 1) * 98 / 100]);

@@ -6,6 +6,7 @@
 
 #include "model/text.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const char replacement[] = "\xef\xbf\xbd"; // U+FFFD
@@ -104,4 +105,21 @@ void clean_text(struct buffer *out, const char *text, size_t limit)
 void clean_line(struct buffer *out, const char *text, size_t limit)
 {
     clean(out, text, limit, true);
+}
+
+char *clean_copy(const char *text)
+{
+    struct buffer out = {0};
+    buffer_puts(&out, "");
+    clean_line(&out, text, CLEAN_LINE);
+    return out.bytes;
+}
+
+char *clean_field(const char *text)
+{
+    struct buffer out = {0};
+    char *copy = clean_copy(text);
+    buffer_csv(&out, copy);
+    free(copy);
+    return out.bytes;
 }

@@ -9,12 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int by_value(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
 // Linear interpolation between order statistics of a sorted array.
 static double quantile(const double *sorted, size_t count, double share)
 {
@@ -112,8 +106,8 @@ static void measure_errors(struct accuracy *out, const struct accuracy_row *rows
         out->mean_ratio += ratios[i] / n;
         out->within_10 += errors[i] <= 0.1 ? 1 / n : 0;
     }
-    qsort(errors, count, sizeof(*errors), by_value);
-    qsort(ratios, count, sizeof(*ratios), by_value);
+    qsort(errors, count, sizeof(*errors), rising_doubles);
+    qsort(ratios, count, sizeof(*ratios), rising_doubles);
     out->median = quantile(errors, count, 0.5);
     out->p90 = quantile(errors, count, 0.9);
     out->p99 = quantile(errors, count, 0.99);
@@ -142,8 +136,8 @@ struct weighted {
 
 static int by_weighted_value(const void *left, const void *right)
 {
-    return by_value(&((const struct weighted *)left)->value,
-                    &((const struct weighted *)right)->value);
+    return rising_doubles(&((const struct weighted *)left)->value,
+                          &((const struct weighted *)right)->value);
 }
 
 // sum |c x_i - 1| with x_i = peak / measured is least at the median of 1 / x_i weighted by x_i.

@@ -4,6 +4,8 @@
 // that keeps them is ci/settings/bias_file.c.
 #include "model/predict/parts/bias.h"
 
+#include "model/robust.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,24 +25,11 @@ static int by_kernel(const void *left, const void *right)
     return strcmp(((const struct entry *)left)->kernel, ((const struct entry *)right)->kernel);
 }
 
-static int by_value(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
-// Sorts `values`.
-static double median(double *values, size_t count)
-{
-    qsort(values, count, sizeof(*values), by_value);
-    return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
-}
-
 static double robust_sigma(double *deviations, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         deviations[i] = fabs(deviations[i]);
-    return 1.4826 * median(deviations, count);
+    return 1.4826 * robust_median(deviations, count);
 }
 
 static size_t take_valid(struct entry *out, const struct bias_row *rows, size_t count)
@@ -61,7 +50,7 @@ static void take_median(struct bias *out, const struct entry *entries, size_t co
 {
     for (size_t i = 0; i < count; i++)
         scratch[i] = entries[i].log_ratio;
-    out->log_factor = median(scratch, count);
+    out->log_factor = robust_median(scratch, count);
     for (size_t i = 0; i < count; i++)
         scratch[i] = entries[i].log_ratio - out->log_factor;
 }
