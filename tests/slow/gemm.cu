@@ -14,9 +14,9 @@
 #define SLOW_EXTRA 0
 #endif
 #ifdef SLOW_E4M3
-using shape = config<e4m3, 128, 256, 2, 1, 1, 1>;
+using shape = tiled<e4m3, tiling{.tile_m = 128, .tile_n = 256, .groups_m = 2}>;
 #else
-using shape = config<bf16, 128, 256, 2, 1, 1, 1>;
+using shape = tiled<bf16, tiling{.tile_m = 128, .tile_n = 256, .groups_m = 2}>;
 #endif
 constexpr schedule order = {PLUMB_RASTER_M, 16, 4}; // as bf16-persistent and e4m3-persistent
 

@@ -7,7 +7,7 @@
 // of cuBLASLt's best, with held results 0.977, 128 x 256 with held results 0.962.
 #include "persistent.cuh"
 
-using shape = config<bf16, 128, 192, 2, 1, 1, 1>;
+using shape = tiled<bf16, tiling{.tile_m = 128, .tile_n = 192, .groups_m = 2}>;
 
 static const plumb_kernel kernel = {
     "bf16-alternate",

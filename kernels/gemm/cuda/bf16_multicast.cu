@@ -3,7 +3,7 @@
 // The persistent kernel in BF16 with clusters of two, which share B by multicast.
 #include "persistent.cuh"
 
-using shape = config<bf16, 128, 256, 2, 1, 2, 1>;
+using shape = tiled<bf16, tiling{.tile_m = 128, .tile_n = 256, .groups_m = 2, .cluster_m = 2}>;
 
 static const plumb_kernel kernel = {"bf16-multicast",
                                     "persistent, warp-specialised, 128x256x64, clusters of 2x1",

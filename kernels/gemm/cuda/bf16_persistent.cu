@@ -4,7 +4,7 @@
 // cluster (multicast saves L2 traffic but costs 2000 cycles at the start), bands of 16 tile rows.
 #include "persistent.cuh"
 
-using shape = config<bf16, 128, 256, 2, 1, 1, 1>;
+using shape = tiled<bf16, tiling{.tile_m = 128, .tile_n = 256, .groups_m = 2}>;
 
 static const plumb_kernel kernel = {
     "bf16-persistent",

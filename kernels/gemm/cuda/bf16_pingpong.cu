@@ -8,7 +8,7 @@
 // last slab has ended; 128 x 128 in clusters of two, 3 % more cycles; 128 x 192, which spills.
 #include "persistent.cuh"
 
-using shape = config<bf16, 128, 176, 1, 1, 1, 1, true>;
+using shape = tiled<bf16, tiling{.tile_m = 128, .tile_n = 176, .pingpong = true}>;
 
 static const plumb_kernel kernel = {"bf16-pingpong",
                                     "persistent, warp-specialised, ping-pong consumers, 128x176x64",

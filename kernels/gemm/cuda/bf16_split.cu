@@ -3,7 +3,7 @@
 // Split-K in BF16 over a cluster of two: tiles of 128 x 64 for m up to 128 and long K.
 #include "split.cuh"
 
-using shape = config<bf16, 128, 64, 2, 1>;
+using shape = tiled<bf16, tiling{.tile_m = 128, .tile_n = 64, .groups_m = 2}>;
 
 static const plumb_kernel kernel = {"bf16-split",
                                     "split-K over the shared memory of clusters of two, 128x64x64",

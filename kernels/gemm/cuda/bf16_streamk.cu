@@ -4,7 +4,7 @@
 // 128 and long K.
 #include "streamk.cuh"
 
-using shape = config<bf16, 64, 128, 1, 1>;
+using shape = tiled<bf16, tiling{.tile_m = 64, .tile_n = 128}>;
 
 static const plumb_kernel kernel = {"bf16-streamk",
                                     "stream-K over the workspace, 64x128x64",

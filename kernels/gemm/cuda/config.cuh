@@ -9,24 +9,33 @@
 #include "epilogue.cuh"
 #include "schedule.cuh"
 
-// What is fixed at compile time. bm x bn: tile of one block. wm x wn: consumer warpgroups.
-// blocks: resident per SM. promote: FP8 sums of 128 of K are added in FP32 (the tensor core keeps
-// about 14 bits of its products' sum, which "fast accumulation" accepts). boxes: of 128 bytes per
-// row that a stage holds.
-template <class type_, int bm_, int bn_, int wm_, int wn_, int cm_ = 1, int cn_ = 1,
-          bool pingpong_ = false, bool promote_ = false, int blocks_ = 1, int ring_ = 2,
-          int boxes_ = 1, bool swapped_ = false>
+// What is fixed at compile time, by name.
+struct tiling {
+    int tile_m, tile_n;             // rows and columns of C that a block computes
+    int groups_m = 1, groups_n = 1; // consumer warpgroups that divide them
+    int cluster_m = 1, cluster_n = 1;
+    bool pingpong = false; // the warpgroups take turns at whole tiles
+    // FP8 sums of 128 of K are added in FP32 (the tensor core keeps about 14 bits of its products'
+    // sum, which "fast accumulation" accepts).
+    bool promote = false;
+    int blocks_per_sm = 1;
+    int pieces = 2;       // of 2 KiB, staged per warp in the epilogue
+    int boxes = 1;        // of 128 bytes per row that a stage holds
+    bool swapped = false; // a is B and b is A (transposed.cuh)
+};
+
+// The same as a type: what the kernels are templates of. tiled<> makes it. Its parameters are
+// numbers, because its name is part of each kernel's and so of its library's code id.
+template <class type_, int bm_, int bn_, int wm_, int wn_, int cm_, int cn_, bool pingpong_,
+          bool promote_, int blocks_, int ring_, int boxes_, bool swapped_>
 struct config {
     using type = type_;
     using output = typename type::output;
     static constexpr int bm = bm_, bn = bn_, wm = wm_, wn = wn_, cm = cm_, cn = cn_;
-    static constexpr bool pingpong = pingpong_, promote = promote_;
-    static constexpr int blocks = blocks_;
-    static constexpr int ring = ring_; // staged 2 KiB pieces per warp in the epilogue
-    static constexpr int boxes = boxes_;
-    static constexpr bool swapped = swapped_; // a is B and b is A (transposed.cuh)
-    static constexpr bool dual = false;       // B is two matrices (dual.cuh)
-    static constexpr bool drained = false;    // sums meet where slabs were (split.cuh)
+    static constexpr bool pingpong = pingpong_, promote = promote_, swapped = swapped_;
+    static constexpr int blocks = blocks_, ring = ring_, boxes = boxes_;
+    static constexpr bool dual = false;    // B is two matrices (dual.cuh)
+    static constexpr bool drained = false; // sums meet where slabs were (split.cuh)
 
     static constexpr int cluster = cm * cn;
     static constexpr int consumers = pingpong ? 2 : wm * wn;
@@ -94,6 +103,10 @@ struct config {
     static_assert(wn == 1 || n * (int)sizeof(typename output::type) % 128 == 0, "whole pieces");
     static_assert(bm % (8 * cn) == 0 && bn % (8 * cm) == 0, "shared parts are whole swizzle atoms");
 };
+
+template <class type, tiling t>
+using tiled = config<type, t.tile_m, t.tile_n, t.groups_m, t.groups_n, t.cluster_m, t.cluster_n,
+                     t.pingpong, t.promote, t.blocks_per_sm, t.pieces, t.boxes, t.swapped>;
 
 struct gemm_params {
     output_target out;

@@ -43,37 +43,37 @@ template <class base, bool drained_ = false> struct dual_config : base {
 
 // Rows of a kernel table (space.cuh), tiles as they are of C.
 #define DUAL_ROW(type, bm, bn, wm, wn, cm, cn, stages, ring, raster, group, how)                   \
-    space_row<dual_config<space_config<type, bm, 2 * bn, wm, wn, cm, cn, how, ring>>, stages,      \
+    space_row<dual_config<SPACE_CONFIG(type, bm, 2 * bn, wm, wn, cm, cn, how, ring)>, stages,      \
               raster_##raster, group>(#type "-" #bm "x" #bn "-w" #wm "x" #wn "-c" #cm "x" #cn      \
                                             "-s" #stages "-e" #ring "-" #raster #group "-" #how    \
                                             "-dual")
 
 #define DUAL_SPLIT_ROW(type, bm, bn, wm, wn, split, stages, ring, raster, group)                   \
-    split_row<dual_config<space_config<type, bm, 2 * bn, wm, wn, 1, 1, coop, ring>, true>, split,  \
+    split_row<dual_config<SPACE_CONFIG(type, bm, 2 * bn, wm, wn, 1, 1, coop, ring), true>, split,  \
               stages, raster_##raster, group>(#type "-" #bm "x" #bn "-w" #wm "x" #wn "-k" #split   \
                                                     "-s" #stages "-e" #ring "-" #raster #group     \
                                                     "-split-dual")
 
 #define DUAL_STREAM_ROW(type, bm, bn, wm, wn, cm, cn, stages, ring, raster, group, how)            \
-    stream_row<dual_config<space_config<type, bm, 2 * bn, wm, wn, cm, cn, how, ring>>, stages,     \
+    stream_row<dual_config<SPACE_CONFIG(type, bm, 2 * bn, wm, wn, cm, cn, how, ring)>, stages,     \
                raster_##raster, group>(#type "-" #bm "x" #bn "-w" #wm "x" #wn "-c" #cm "x" #cn     \
                                              "-s" #stages "-e" #ring "-" #raster #group "-" #how   \
                                              "-stream-dual")
 
 #define DUAL_SWAPPED_ROW(type, bm, bn, wm, wn, cm, cn, stages, raster, group, how)                 \
-    space_row<dual_config<swapped_config<type, bm, 2 * bn, wm, wn, cm, cn, how>>, stages,          \
+    space_row<dual_config<SWAPPED_CONFIG(type, bm, 2 * bn, wm, wn, cm, cn, how)>, stages,          \
               turned_##raster, group>(#type "-" #bm "x" #bn "-w" #wm "x" #wn "-c" #cm "x" #cn      \
                                             "-s" #stages "-" #raster #group "-" #how               \
                                             "-swapped-dual")
 
 #define DUAL_SWAPPED_STREAM_ROW(type, bm, bn, wm, wn, cm, cn, stages, raster, group, how)          \
-    stream_row<dual_config<swapped_config<type, bm, 2 * bn, wm, wn, cm, cn, how>>, stages,         \
+    stream_row<dual_config<SWAPPED_CONFIG(type, bm, 2 * bn, wm, wn, cm, cn, how)>, stages,         \
                turned_##raster, group>(#type "-" #bm "x" #bn "-w" #wm "x" #wn "-c" #cm "x" #cn     \
                                              "-s" #stages "-" #raster #group "-" #how              \
                                              "-stream-swapped-dual")
 
 #define DUAL_SWAPPED_SPLIT_ROW(type, bm, bn, wm, wn, split, stages, raster, group)                 \
-    split_row<dual_config<swapped_config<type, bm, 2 * bn, wm, wn, 1, 1, coop>, true>, split,      \
+    split_row<dual_config<SWAPPED_CONFIG(type, bm, 2 * bn, wm, wn, 1, 1, coop), true>, split,      \
               stages, turned_##raster, group>(#type "-" #bm "x" #bn "-w" #wm "x" #wn "-k" #split   \
                                                     "-s" #stages "-" #raster #group                \
                                                     "-swapped-split-dual")

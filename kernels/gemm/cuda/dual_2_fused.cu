@@ -9,7 +9,7 @@
 // 256) 72.4, 57.4, 44.3.
 #include "dual.cuh"
 
-using shape = dual_config<config<bf16, 128, 256, 2, 1>>;
+using shape = dual_config<tiled<bf16, tiling{.tile_m = 128, .tile_n = 256, .groups_m = 2}>>;
 
 static const plumb_kernel kernel = space_row<shape, 4, PLUMB_RASTER_M, 8>("dual-2-fused");
 PLUMB_LIBRARY("cuda", kernel)

@@ -6,7 +6,8 @@
 // Measured on 512 x 4096 x 7168: 81.5 us, as in pairs that share B.
 #include "dual.cuh"
 
-using shape = dual_config<config<bf16, 128, 256, 2, 1, 1, 2>>;
+using shape =
+    dual_config<tiled<bf16, tiling{.tile_m = 128, .tile_n = 256, .groups_m = 2, .cluster_n = 2}>>;
 
 static const plumb_kernel kernel = space_row<shape, 4, PLUMB_RASTER_N, 8>("dual-4-share-a");
 PLUMB_LIBRARY("cuda", kernel)

@@ -15,7 +15,7 @@ struct bf16_sums : bf16 {
 template <int n> struct wgmma<bf16_sums, n> : wgmma<bf16, n> {
 };
 
-using shape = config<bf16_sums, 128, 256, 2, 1>;
+using shape = tiled<bf16_sums, tiling{.tile_m = 128, .tile_n = 256, .groups_m = 2}>;
 constexpr int splits = 4, stages = 4;
 
 // The sums of a part of K lie below those of the part before, in whole tiles; a row has those of

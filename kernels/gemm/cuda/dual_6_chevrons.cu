@@ -4,7 +4,7 @@
 // same time. It is here to show that.
 #include "dual.cuh"
 
-using shape = dual_config<config<bf16, 128, 256, 2, 1>>;
+using shape = dual_config<tiled<bf16, tiling{.tile_m = 128, .tile_n = 256, .groups_m = 2}>>;
 constexpr int stages = 4;
 
 static int launch(const plumb_args *args, void *stream)

@@ -9,7 +9,7 @@
 // of half the width, 128 x 64, which fill the device without dividing K, 42.8.
 #include "dual.cuh"
 
-using shape = dual_config<config<bf16, 128, 256, 2, 1>, true>;
+using shape = dual_config<tiled<bf16, tiling{.tile_m = 128, .tile_n = 256, .groups_m = 2}>, true>;
 
 static const plumb_kernel kernel =
     split_row<shape, 2, 4, PLUMB_RASTER_M, 8>("dual-7-split-cluster");

@@ -4,7 +4,7 @@
 // which keeps about 14 bits of each step's products.
 #include "persistent.cuh"
 
-using shape = config<e4m3, 128, 256, 2, 1, 1, 1>;
+using shape = tiled<e4m3, tiling{.tile_m = 128, .tile_n = 256, .groups_m = 2}>;
 
 static const plumb_kernel kernel = {
     "e4m3-persistent",

@@ -7,7 +7,7 @@
 // of cuBLASLt's best, 128 x 256 with held results 0.911.
 #include "persistent.cuh"
 
-using shape = config<e4m3, 128, 176, 1, 1, 1, 1, true>;
+using shape = tiled<e4m3, tiling{.tile_m = 128, .tile_n = 176, .pingpong = true}>;
 
 static const plumb_kernel kernel = {
     "e4m3-pingpong",

@@ -4,7 +4,9 @@
 // FP32: two partial sums take turns, so that additions and matrix instructions overlap.
 #include "persistent.cuh"
 
-using shape = config<e4m3, 128, 128, 2, 1, 2, 1, false, true>;
+using shape =
+    tiled<e4m3,
+          tiling{.tile_m = 128, .tile_n = 128, .groups_m = 2, .cluster_m = 2, .promote = true}>;
 
 static const plumb_kernel kernel = {
     "e4m3-promoted",

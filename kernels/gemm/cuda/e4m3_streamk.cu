@@ -4,7 +4,7 @@
 // tiles of 64 x 128 for m up to 128 and long K.
 #include "streamk.cuh"
 
-using shape = config<e4m3, 64, 128, 1, 1>;
+using shape = tiled<e4m3, tiling{.tile_m = 64, .tile_n = 128}>;
 
 static const plumb_kernel kernel = {"e4m3-streamk",
                                     "stream-K over the workspace, 64x128x128",

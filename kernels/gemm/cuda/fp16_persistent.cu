@@ -3,7 +3,7 @@
 // The persistent kernel in FP16.
 #include "persistent.cuh"
 
-using shape = config<fp16, 128, 256, 2, 1, 1, 1>;
+using shape = tiled<fp16, tiling{.tile_m = 128, .tile_n = 256, .groups_m = 2}>;
 
 static const plumb_kernel kernel = {
     "fp16-persistent",

@@ -24,9 +24,23 @@ enum mode {
 
 constexpr int raster_m = PLUMB_RASTER_M, raster_n = PLUMB_RASTER_N, raster_h = PLUMB_RASTER_HILBERT;
 
-template <class type, int bm, int bn, int wm, int wn, int cm, int cn, mode how, int ring>
-using space_config = config<type, bm, bn, wm, wn, cm, cn, how == pingpong, how == promote,
-                            how == twin ? 2 : 1, ring, how == wide ? 2 : 1>;
+constexpr tiling in_mode(mode how, tiling t)
+{
+    t.pingpong = how == pingpong;
+    t.promote = how == promote;
+    t.blocks_per_sm = how == twin ? 2 : 1;
+    t.boxes = how == wide ? 2 : 1;
+    return t;
+}
+
+#define SPACE_CONFIG(type, bm, bn, wm, wn, cm, cn, how, ring)                                      \
+    tiled<type, in_mode(how, {.tile_m = bm,                                                        \
+                              .tile_n = bn,                                                        \
+                              .groups_m = wm,                                                      \
+                              .groups_n = wn,                                                      \
+                              .cluster_m = cm,                                                     \
+                              .cluster_n = cn,                                                     \
+                              .pieces = ring})>
 
 template <class c, int stages, int raster, int group>
 constexpr plumb_kernel space_row(const char *name)
@@ -43,7 +57,7 @@ constexpr plumb_kernel space_row(const char *name)
 
 // Raster is m, n or h.
 #define ROW(type, bm, bn, wm, wn, cm, cn, stages, ring, raster, group, how)                        \
-    space_row<space_config<type, bm, bn, wm, wn, cm, cn, how, ring>, stages, raster_##raster,      \
+    space_row<SPACE_CONFIG(type, bm, bn, wm, wn, cm, cn, how, ring), stages, raster_##raster,      \
               group>(#type "-" #bm "x" #bn "-w" #wm "x" #wn "-c" #cm "x" #cn "-s" #stages          \
                            "-e" #ring "-" #raster #group "-" #how)
 
@@ -63,12 +77,12 @@ constexpr plumb_kernel split_row(const char *name)
 }
 
 #define SPLIT_ROW(type, bm, bn, wm, wn, split, stages, raster, group)                              \
-    split_row<space_config<type, bm, bn, wm, wn, 1, 1, coop, 2>, split, stages, raster_##raster,   \
+    split_row<SPACE_CONFIG(type, bm, bn, wm, wn, 1, 1, coop, 2), split, stages, raster_##raster,   \
               group>(#type "-" #bm "x" #bn "-w" #wm "x" #wn "-k" #split "-s" #stages               \
                            "-" #raster #group "-split")
 
 #define SPLIT_PROMOTED_ROW(type, bm, bn, wm, wn, split, stages, raster, group)                     \
-    split_row<space_config<type, bm, bn, wm, wn, 1, 1, promote, 2>, split, stages,                 \
+    split_row<SPACE_CONFIG(type, bm, bn, wm, wn, 1, 1, promote, 2), split, stages,                 \
               raster_##raster, group>(#type "-" #bm "x" #bn "-w" #wm "x" #wn "-k" #split           \
                                             "-s" #stages "-" #raster #group "-promote-split")
 
@@ -86,7 +100,7 @@ constexpr plumb_kernel stream_row(const char *name)
 }
 
 #define STREAM_ROW(type, bm, bn, wm, wn, cm, cn, stages, ring, raster, group, how)                 \
-    stream_row<space_config<type, bm, bn, wm, wn, cm, cn, how, ring>, stages, raster_##raster,     \
+    stream_row<SPACE_CONFIG(type, bm, bn, wm, wn, cm, cn, how, ring), stages, raster_##raster,     \
                group>(#type "-" #bm "x" #bn "-w" #wm "x" #wn "-c" #cm "x" #cn "-s" #stages         \
                             "-e" #ring "-" #raster #group "-" #how "-stream")
 
@@ -94,17 +108,22 @@ constexpr plumb_kernel stream_row(const char *name)
 // others'; the kernel has them the other way round.
 constexpr int turned_m = raster_n, turned_n = raster_m, turned_h = raster_h;
 
-template <class type, int bm, int bn, int wm, int wn, int cm, int cn, mode how>
-using swapped_config = config<type, bn, bm, wn, wm, cn, cm, how == pingpong, how == promote,
-                              how == twin ? 2 : 1, 2, how == wide ? 2 : 1, true>;
+#define SWAPPED_CONFIG(type, bm, bn, wm, wn, cm, cn, how)                                          \
+    tiled<type, in_mode(how, {.tile_m = bn,                                                        \
+                              .tile_n = bm,                                                        \
+                              .groups_m = wn,                                                      \
+                              .groups_n = wm,                                                      \
+                              .cluster_m = cn,                                                     \
+                              .cluster_n = cm,                                                     \
+                              .swapped = true})>
 
 #define SWAPPED_ROW(type, bm, bn, wm, wn, cm, cn, stages, raster, group, how)                      \
-    space_row<swapped_config<type, bm, bn, wm, wn, cm, cn, how>, stages, turned_##raster, group>(  \
+    space_row<SWAPPED_CONFIG(type, bm, bn, wm, wn, cm, cn, how), stages, turned_##raster, group>(  \
         #type "-" #bm "x" #bn "-w" #wm "x" #wn "-c" #cm "x" #cn "-s" #stages "-" #raster #group    \
               "-" #how "-swapped")
 
 #define SWAPPED_SPLIT_ROW(type, bm, bn, wm, wn, split, stages, raster, group)                      \
-    split_row<swapped_config<type, bm, bn, wm, wn, 1, 1, coop>, split, stages, turned_##raster,    \
+    split_row<SWAPPED_CONFIG(type, bm, bn, wm, wn, 1, 1, coop), split, stages, turned_##raster,    \
               group>(#type "-" #bm "x" #bn "-w" #wm "x" #wn "-k" #split "-s" #stages               \
                            "-" #raster #group "-swapped-split")
 

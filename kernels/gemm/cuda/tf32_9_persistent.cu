@@ -12,7 +12,7 @@
 // next tile (no room for 256 columns).
 #include "persistent.cuh"
 
-using shape = config<tf32, 128, 256, 2, 1, 2, 1>;
+using shape = tiled<tf32, tiling{.tile_m = 128, .tile_n = 256, .groups_m = 2, .cluster_m = 2}>;
 
 static const plumb_kernel kernel = {"tf32-9-persistent",
                                     "persistent, warp-specialised, 128x256x32, clusters of 2x1",

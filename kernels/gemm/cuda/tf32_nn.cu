@@ -6,7 +6,7 @@
 // transposition's: it reads and writes B once.
 #include "persistent.cuh"
 
-using shape = config<tf32, 128, 256, 2, 1, 2, 1>;
+using shape = tiled<tf32, tiling{.tile_m = 128, .tile_n = 256, .groups_m = 2, .cluster_m = 2}>;
 constexpr int side = 32, rows_at_once = 8;
 
 // out (columns x rows) = in (rows x columns), both row-major.

@@ -4,7 +4,7 @@
 // tile is computed, so two warpgroups take turns instead.
 #include "persistent.cuh"
 
-using shape = config<tf32, 128, 128, 1, 1, 2, 1, true>;
+using shape = tiled<tf32, tiling{.tile_m = 128, .tile_n = 128, .cluster_m = 2, .pingpong = true}>;
 
 static const plumb_kernel kernel = {"tf32-pingpong",
                                     "persistent, warp-specialised, ping-pong consumers, 128x128x32",
