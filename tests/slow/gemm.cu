@@ -30,15 +30,12 @@ static int launch(const plumb_args *args, void *stream)
         return cudaErrorInvalidValue;
     gemm_params p = make_params<shape>(args, order);
     p.slabs += SLOW_EXTRA;
-    cudaLaunchConfig_t launch = {};
-    launch.blockDim = dim3(shape::threads);
-    launch.dynamicSmemBytes = shape::smem_bytes(order.stages);
-    launch.stream = (cudaStream_t)stream;
-    static const int resident = resident_clusters<shape>(persistent_gemm<shape>, &launch);
+    cluster_launch launch(shape::threads, 1, shape::smem_bytes(order.stages), stream);
+    static const int resident = resident_clusters<shape>(persistent_gemm<shape>, &launch.config);
     if (resident == 0)
         return cudaErrorInvalidConfiguration;
-    launch.gridDim = dim3(p.grid.tiles < resident ? p.grid.tiles : resident);
-    return cudaLaunchKernelEx(&launch, persistent_gemm<shape>, maps, p);
+    launch.config.gridDim = dim3(p.grid.tiles < resident ? p.grid.tiles : resident);
+    return cudaLaunchKernelEx(&launch.config, persistent_gemm<shape>, maps, p);
 }
 
 BESIDE(SLOW_AFTER, 101)

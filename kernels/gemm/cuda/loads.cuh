@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a block loads per slab of a tile. Rows outside a matrix cost more to load than rows inside
-// (m = 1 took 48 us with boxes of 64 rows where m = 64 took 35), so they are not asked for: the
-// part of a stage at a matrix's end has a tensor map with a box of its own height, and a part that
-// lies outside altogether is left alone. The stage then keeps old values there, and the rows of C
-// that are computed from them do not exist.
+// What a block loads per slab of a tile, and the loop that loads. Rows outside a matrix cost more
+// to load than rows inside (m = 1 took 48 us with boxes of 64 rows where m = 64 took 35), so they
+// are not asked for: the part of a stage at a matrix's end has a tensor map with a box of its own
+// height, and a part that lies outside altogether is left alone. The stage then keeps old values
+// there, and the rows of C that are computed from them do not exist.
 #ifndef PLUMB_LOADS_CUH
 #define PLUMB_LOADS_CUH
 
@@ -114,5 +114,23 @@ template <class c> struct tile_loads {
             tensor_load(shared, map, x, y, full);
     }
 };
+
+// One thread: waits for a free stage, then loads (its part of) both operands' slabs `first` to
+// end - 1 of a tile.
+template <class c>
+DEVICE void load_slabs(const tile_loads<c> &loads, const gemm_maps &maps,
+                       const block_memory<c> &memory, ring_position &at, int stages, int first,
+                       int end)
+{
+#pragma unroll 1
+    for (int slab = first; slab < end; ++slab) {
+        const uint32_t full = memory.full(at.stage);
+        barrier_wait(memory.empty(at.stage), at.phase ^ 1);
+        barrier_arrive_expect(full, loads.bytes);
+        loads.load_a(maps, memory.a(at.stage), slab, full);
+        loads.load_b(maps, memory.b(at.stage), slab, full);
+        at.advance(stages);
+    }
+}
 
 #endif

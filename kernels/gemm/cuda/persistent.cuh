@@ -13,9 +13,9 @@
 //                           128 bytes at a time into its own small ring of shared memory and lets
 //                           TMA store them (seam.cuh, epilogue.cuh).
 //
-// The producer's loops are not unrolled: code that has not run since the launch comes from memory,
-// and unrolled by four it is 2.5 KB. That gained 0.4 % in BF16, 1.1 % in FP8 and 0.3 % in TF32
-// where tiles are few, 0 to 0.4 % elsewhere.
+// The producer's loop (load_slabs()) is not unrolled: code that has not run since the launch comes
+// from memory, and unrolled by four it is 2.5 KB. That gained 0.4 % in BF16, 1.1 % in FP8 and 0.3 %
+// in TF32 where tiles are few, 0 to 0.4 % elsewhere.
 //
 // The full barrier of a stage counts the slab's bytes; its empty barrier counts one arrival per
 // consumer warpgroup that reads what this block loads, in whichever block of the cluster.
@@ -48,8 +48,8 @@ DEVICE void load_first(const gemm_maps &maps, const gemm_params &p, const block_
     }
 }
 
-// One thread: waits for a free stage, then loads (its part of) both operands' slabs. Those of the
-// first tile that are `loaded` are on their way already.
+// One thread loads all slabs of all tiles. Those of the first tile that are `loaded` are on their
+// way already.
 template <class c>
 DEVICE void produce(const gemm_maps &maps, const gemm_params &p, const block_memory<c> &memory,
                     int rank_m, int rank_n, int first, int step, int loaded)
@@ -60,17 +60,8 @@ DEVICE void produce(const gemm_maps &maps, const gemm_params &p, const block_mem
     else
         at.stage = loaded;
     for (int index = first; index < p.grid.tiles; index += step) {
-        const tile t = tile_at(index, p.grid);
-        const tile_loads<c> loads(p, t, rank_m, rank_n);
-#pragma unroll 1
-        for (int slab = loaded; slab < p.slabs; ++slab) {
-            const uint32_t full = memory.full(at.stage);
-            barrier_wait(memory.empty(at.stage), at.phase ^ 1);
-            barrier_arrive_expect(full, loads.bytes);
-            loads.load_a(maps, memory.a(at.stage), slab, full);
-            loads.load_b(maps, memory.b(at.stage), slab, full);
-            at.advance(p.stages);
-        }
+        const tile_loads<c> loads(p, tile_at(index, p.grid), rank_m, rank_n);
+        load_slabs(loads, maps, memory, at, p.stages, loaded, p.slabs);
         loaded = 0;
     }
 }
@@ -117,6 +108,24 @@ DEVICE void consume(const CUtensorMap &map_c, const CUtensorMap &map_tail, const
         bulk_wait_read<0>();
 }
 
+// The barriers are set up: fetches the tensor maps, and lets the cluster, or the
+// block's consumers, go on.
+template <class c> DEVICE void begin_block(const gemm_maps &maps)
+{
+    if (threadIdx.x == 32) {
+        tensor_prefetch(&maps.a);
+        tensor_prefetch(&maps.b);
+        tensor_prefetch(&maps.c);
+    }
+    __syncwarp();
+    if constexpr (c::cluster > 1)
+        cluster_sync();
+    else if (threadIdx.x < 32)
+        named_barrier_arrive(3, c::threads - 96); // nobody in this warp waits for the others
+    else if (threadIdx.x >= 128)
+        named_barrier(3, c::threads - 96);
+}
+
 template <class c>
 __global__ void __launch_bounds__(c::threads, c::blocks)
     persistent_gemm(const __grid_constant__ gemm_maps maps, const __grid_constant__ gemm_params p)
@@ -137,18 +146,7 @@ __global__ void __launch_bounds__(c::threads, c::blocks)
                      (c::pingpong ? 1 : c::consumers) * (c::cm + c::cn - 1));
         barrier_init_fence();
     }
-    if (threadIdx.x == 32) {
-        tensor_prefetch(&maps.a);
-        tensor_prefetch(&maps.b);
-        tensor_prefetch(&maps.c);
-    }
-    __syncwarp();
-    if constexpr (c::cluster > 1)
-        cluster_sync();
-    else if (threadIdx.x < 32)
-        named_barrier_arrive(3, c::threads - 96); // nobody in this warp waits for the others
-    else if (threadIdx.x >= 128)
-        named_barrier(3, c::threads - 96);
+    begin_block<c>(maps);
 
     if (threadIdx.x < 128) {
         if (c::prompt && is_producer())
@@ -200,20 +198,12 @@ template <class c> static int launch_gemm(const plumb_args *args, void *stream, 
     if (make_maps<c>(&maps, args) != cudaSuccess)
         return cudaErrorInvalidValue;
     const gemm_params p = make_params<c>(args, s);
-    cudaLaunchAttribute attribute = {};
-    attribute.id = cudaLaunchAttributeClusterDimension;
-    attribute.val.clusterDim = {c::cluster, 1, 1};
-    cudaLaunchConfig_t launch = {};
-    launch.blockDim = dim3(c::threads);
-    launch.dynamicSmemBytes = c::smem_bytes(s.stages);
-    launch.stream = (cudaStream_t)stream;
-    launch.attrs = &attribute;
-    launch.numAttrs = c::cluster > 1;
-    static const int resident = resident_clusters<c>(persistent_gemm<c>, &launch);
+    cluster_launch launch(c::threads, c::cluster, c::smem_bytes(s.stages), stream);
+    static const int resident = resident_clusters<c>(persistent_gemm<c>, &launch.config);
     if (resident == 0)
         return cudaErrorInvalidConfiguration;
-    launch.gridDim = dim3((p.grid.tiles < resident ? p.grid.tiles : resident) * c::cluster);
-    return cudaLaunchKernelEx(&launch, persistent_gemm<c>, maps, p);
+    launch.config.gridDim = dim3((p.grid.tiles < resident ? p.grid.tiles : resident) * c::cluster);
+    return cudaLaunchKernelEx(&launch.config, persistent_gemm<c>, maps, p);
 }
 
 // A row of a kernel table: the ABI's functions for one configuration and one schedule.

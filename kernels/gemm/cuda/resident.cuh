@@ -14,6 +14,24 @@ static inline int count_sms()
     return sms;
 }
 
+// A launch of blocks in clusters, but for its grid.
+struct cluster_launch {
+    cudaLaunchAttribute attribute = {};
+    cudaLaunchConfig_t config = {};
+
+    cluster_launch(int threads, int cluster, int smem_bytes, void *stream)
+    {
+        attribute.id = cudaLaunchAttributeClusterDimension;
+        attribute.val.clusterDim = {(unsigned)cluster, 1, 1};
+        config.blockDim = dim3(threads);
+        config.dynamicSmemBytes = smem_bytes;
+        config.stream = (cudaStream_t)stream;
+        config.attrs = &attribute;
+        config.numAttrs = cluster > 1;
+    }
+    cluster_launch(const cluster_launch &) = delete; // config points into it
+};
+
 static __global__ void fill_one_sm()
 {
 }
@@ -25,17 +43,10 @@ static inline int count_clusters(int blocks, int otherwise)
 {
     const int bytes = 200 << 10;
     int clusters = 0;
-    cudaLaunchAttribute attribute = {};
-    attribute.id = cudaLaunchAttributeClusterDimension;
-    attribute.val.clusterDim = {(unsigned)blocks, 1, 1};
-    cudaLaunchConfig_t config = {};
-    config.gridDim = dim3((unsigned)(count_sms() / blocks * blocks));
-    config.blockDim = dim3(128);
-    config.dynamicSmemBytes = bytes;
-    config.attrs = &attribute;
-    config.numAttrs = 1;
+    cluster_launch launch(128, blocks, bytes, nullptr);
+    launch.config.gridDim = dim3((unsigned)(count_sms() / blocks * blocks));
     if (cudaFuncSetAttribute(fill_one_sm, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) ||
-        cudaOccupancyMaxActiveClusters(&clusters, fill_one_sm, &config) || clusters < 1) {
+        cudaOccupancyMaxActiveClusters(&clusters, fill_one_sm, &launch.config) || clusters < 1) {
         cudaGetLastError();
         return otherwise;
     }

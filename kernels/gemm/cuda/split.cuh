@@ -88,15 +88,7 @@ DEVICE void split_produce(const gemm_maps &maps, const gemm_params &p,
 {
     const tile_loads<c> loads(p, t, 0, 0);
     ring_position at;
-#pragma unroll 1 // as in produce()
-    for (int slab = from; slab < from + p.slabs; ++slab) {
-        const uint32_t full = memory.full(at.stage);
-        barrier_wait(memory.empty(at.stage), at.phase ^ 1);
-        barrier_arrive_expect(full, loads.bytes);
-        loads.load_a(maps, memory.a(at.stage), slab, full);
-        loads.load_b(maps, memory.b(at.stage), slab, full);
-        at.advance(p.stages);
-    }
+    load_slabs(loads, maps, memory, at, p.stages, from, from + p.slabs);
 }
 
 // p.slabs: this block's share.
@@ -196,17 +188,9 @@ static int launch_split(const plumb_args *args, void *stream, const schedule &s)
     if (allowed != cudaSuccess || make_maps<c>(&maps, args) != cudaSuccess)
         return cudaErrorInvalidValue;
     const gemm_params p = make_params<c>(args, s);
-    cudaLaunchAttribute attribute = {};
-    attribute.id = cudaLaunchAttributeClusterDimension;
-    attribute.val.clusterDim = {split, 1, 1};
-    cudaLaunchConfig_t launch = {};
-    launch.gridDim = dim3(p.grid.rows * p.grid.columns * split);
-    launch.blockDim = dim3(c::threads);
-    launch.dynamicSmemBytes = layout::smem_bytes(s.stages);
-    launch.stream = (cudaStream_t)stream;
-    launch.attrs = &attribute;
-    launch.numAttrs = 1;
-    return cudaLaunchKernelEx(&launch, split_gemm<c, split>, maps, p);
+    cluster_launch launch(c::threads, split, layout::smem_bytes(s.stages), stream);
+    launch.config.gridDim = dim3(p.grid.rows * p.grid.columns * split);
+    return cudaLaunchKernelEx(&launch.config, split_gemm<c, split>, maps, p);
 }
 
 template <class c, int split, int stages, int raster, int group>

@@ -135,15 +135,7 @@ DEVICE void stream_produce(const gemm_maps &maps, const stream_params &p,
     piece_walk walk(p, c::cluster);
     for (piece work; walk.next(work);) {
         const tile_loads<c> loads(p.gemm, tile_at(work.tile, p.gemm.grid), rank_m, rank_n);
-#pragma unroll 1 // as in produce()
-        for (int slab = work.first; slab < work.first + work.slabs; ++slab) {
-            const uint32_t full = memory.full(at.stage);
-            barrier_wait(memory.empty(at.stage), at.phase ^ 1);
-            barrier_arrive_expect(full, loads.bytes);
-            loads.load_a(maps, memory.a(at.stage), slab, full);
-            loads.load_b(maps, memory.b(at.stage), slab, full);
-            at.advance(p.gemm.stages);
-        }
+        load_slabs(loads, maps, memory, at, p.gemm.stages, work.first, work.first + work.slabs);
     }
 }
 
@@ -215,18 +207,7 @@ __global__ void __launch_bounds__(c::threads, c::blocks)
         barrier_init(memory.empty(threadIdx.x), c::consumers * (c::cm + c::cn - 1));
         barrier_init_fence();
     }
-    if (threadIdx.x == 32) {
-        tensor_prefetch(&maps.a);
-        tensor_prefetch(&maps.b);
-        tensor_prefetch(&maps.c);
-    }
-    __syncwarp();
-    if constexpr (c::cluster > 1)
-        cluster_sync();
-    else if (threadIdx.x < 32)
-        named_barrier_arrive(3, c::threads - 96); // nobody in this warp waits for the others
-    else if (threadIdx.x >= 128)
-        named_barrier(3, c::threads - 96);
+    begin_block<c>(maps);
     if (threadIdx.x < 128) {
         if constexpr (c::reallocate)
             registers_give<stream_registers<c>::producer>();
@@ -288,22 +269,14 @@ template <class c> static int launch_stream(const plumb_args *args, void *stream
     if (args->workspace_bytes < stream_workspace<c>(&args->problem) ||
         make_maps<c>(&maps, args) != cudaSuccess)
         return cudaErrorInvalidValue;
-    cudaLaunchAttribute attribute = {};
-    attribute.id = cudaLaunchAttributeClusterDimension;
-    attribute.val.clusterDim = {c::cluster, 1, 1};
-    cudaLaunchConfig_t launch = {};
-    launch.blockDim = dim3(c::threads);
-    launch.dynamicSmemBytes = c::smem_bytes(s.stages);
-    launch.stream = (cudaStream_t)stream;
-    launch.attrs = &attribute;
-    launch.numAttrs = c::cluster > 1;
-    static const int resident = resident_clusters<c>(stream_gemm<c>, &launch);
+    cluster_launch launch(c::threads, c::cluster, c::smem_bytes(s.stages), stream);
+    static const int resident = resident_clusters<c>(stream_gemm<c>, &launch.config);
     if (resident == 0)
         return cudaErrorInvalidConfiguration;
     int blocks;
     const stream_params p = make_stream_params<c>(args, s, resident, &blocks);
-    launch.gridDim = dim3(blocks);
-    return cudaLaunchKernelEx(&launch, stream_gemm<c>, maps, p);
+    launch.config.gridDim = dim3(blocks);
+    return cudaLaunchKernelEx(&launch.config, stream_gemm<c>, maps, p);
 }
 
 // Up to some three waves of tiles. Of more, the partial wave is a small part, and the blocks' walk
