@@ -6,11 +6,13 @@
 //
 // The libraries are this build's own, or those of the folder that PLUMB_TEST_KERNELS names. Without
 // nvcc there are none: then the test is skipped (exit code 77), and says so.
-#include "model/base.h"
+#include "model/buffer.h"
+#include "tests/helpers/helper_bench.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
 #include "tests/helpers/test.h"
 
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,6 +75,42 @@ static void every_host_library_fits_the_policy(void **state)
     plumb_said(&outcome, 0, "naive ");
 }
 
+static long number(const struct wire_record *record, const char *key)
+{
+    return strtol(field(record, key), NULL, 10);
+}
+
+// What a kernel states of itself can be: its resident blocks have their registers and their shared
+// memory (Hopper's: 64 Ki registers, 228 KiB of which each block's set-up takes one).
+static void the_blocks_that_kernels_state_fit_an_sm(void **state)
+{
+    (void)state;
+    struct transcript listed;
+    struct buffer script = {0};
+    glob_t files;
+    char *pattern = xprintf("%s/lib*.so", kernels);
+    assert_int_equal(glob(pattern, 0, NULL, &files), 0);
+    for (size_t i = 0; i < files.gl_pathc; i++)
+        buffer_printf(&script, "list\tlibrary=%s\n", files.gl_pathv[i]);
+    bench_script(&listed, "--device none", script.bytes);
+    const size_t count = transcript_count(&listed, "kernel");
+    assert_true(count >= files.gl_pathc);
+    assert_int_equal(transcript_count(&listed, "done"), files.gl_pathc);
+    for (size_t i = 0; i < count; i++) {
+        const struct wire_record *kernel = transcript_find(&listed, "kernel", i);
+        const long blocks = number(kernel, "blocks_per_sm");
+        if (number(kernel, "registers") * number(kernel, "threads") * blocks > 65536 ||
+            (number(kernel, "smem_bytes") + 1024) * blocks > 228 << 10)
+            fail_msg("%s: %ld blocks of %ld threads with %ld registers do not fit",
+                     field(kernel, "name"), blocks, number(kernel, "threads"),
+                     number(kernel, "registers"));
+    }
+    transcript_free(&listed);
+    buffer_free(&script);
+    globfree(&files);
+    free(pattern);
+}
+
 // The test can fail: each of its reasons, with the real libraries.
 static void what_does_not_fit_is_found(void **state)
 {
@@ -89,6 +127,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_cuda_library_fits_the_policy),
         cmocka_unit_test(every_host_library_fits_the_policy),
+        cmocka_unit_test(the_blocks_that_kernels_state_fit_an_sm),
         cmocka_unit_test(what_does_not_fit_is_found),
     };
     const char *named = getenv("PLUMB_TEST_KERNELS");

@@ -78,7 +78,11 @@ struct config {
 
     // 64 Ki registers per SM, allocated evenly at launch and shared out anew by role.
     static constexpr bool reallocate = consumers >= 2;
-    static constexpr int launch_registers = 65536 / (threads * blocks) / 8 * 8;
+    static constexpr int registers_beside(int resident)
+    {
+        return 65536 / (threads * resident) / 8 * 8;
+    }
+    static constexpr int launch_registers = registers_beside(blocks);
     static constexpr int producer_registers = 40;
     static constexpr int consumer_registers_ =
         (launch_registers * threads / 128 - producer_registers) / consumers / 8 * 8;

@@ -213,6 +213,13 @@ int launch_row(const plumb_args *args, void *stream)
     return launch_gemm<c>(args, stream, {raster, group, stages});
 }
 
+// States how many blocks an SM holds, and the registers that this leaves a thread at most.
+template <class c> constexpr void set_resident(plumb_traits *t, int blocks)
+{
+    t->blocks_per_sm = blocks;
+    t->registers = c::registers_beside(blocks) > 255 ? 255 : c::registers_beside(blocks);
+}
+
 template <class c> constexpr plumb_traits persistent_traits(int stages, int raster, int group)
 {
     plumb_traits t = {};
@@ -227,8 +234,7 @@ template <class c> constexpr plumb_traits persistent_traits(int stages, int rast
     t.cluster_n = c::cn;
     t.threads = c::threads;
     t.smem_bytes = c::smem_bytes(stages);
-    t.registers = c::launch_registers > 255 ? 255 : c::launch_registers;
-    t.blocks_per_sm = c::blocks;
+    set_resident<c>(&t, c::blocks);
     t.persistent = 1;
     t.raster = raster;
     t.raster_group = group;

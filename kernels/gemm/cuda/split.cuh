@@ -209,7 +209,7 @@ template <class c, int split> constexpr plumb_traits split_traits(int stages, in
     t.overlap = PLUMB_OVERLAP_NONE;
     // With one consumer warpgroup the registers leave room for a second block.
     if (c::consumers == 1 && 2 * (t.smem_bytes + 1024) <= 233472)
-        t.blocks_per_sm = 2;
+        set_resident<c>(&t, 2);
     return t;
 }
 
