@@ -15,13 +15,10 @@
 // Sums are added in the order of blocks, so results are the same words every time.
 //
 // A flag per warp says that its sums are there. The workspace may hold anything, so a flag counts
-// when it equals the launch's own 64-bit ticket; who has read the sums clears it, so that a launch
-// that is replayed with its old ticket finds no old flag.
+// when it is one word of 2^64, and who has read the sums clears it: a launch leaves no flag to the
+// next one. So launches have nothing of their own, and a record of one can be replayed.
 #ifndef PLUMB_STREAMK_CUH
 #define PLUMB_STREAMK_CUH
-
-#include <atomic>
-#include <time.h>
 
 #include "cost.h"
 #include "persistent.cuh"
@@ -30,11 +27,12 @@ struct stream_params {
     gemm_params gemm;
     uint4 *partials;       // a block's sums at block * warps * partial_bytes
     uint64_t *flags;       // of block b's warp w at b * warps + w
-    uint64_t ticket;       // of this launch, never 0
     int streamed, sharers; // tiles that are shared out by slabs, among the first blocks
     int share, longer;     // slabs of a sharer, and how many of them have one more
     divider slabs_divider; // by gemm.slabs
 };
+
+constexpr uint64_t sums_are_there = 0xb3c81f5e07d94a26;
 
 // Consecutive slabs of one tile, one block's work.
 struct piece {
@@ -94,7 +92,7 @@ template <class c> struct stream_sums {
         __threadfence();
         __syncwarp();
         if (lane == 0)
-            store_release(p.flags + index, p.ticket);
+            store_release(p.flags + index, sums_are_there);
     }
 
     // Adds what the blocks before this one summed of the tile whose slabs begin at `from`.
@@ -106,7 +104,7 @@ template <class c> struct stream_sums {
         do {
             block -= c::cluster;
             const int index = block * warps + warp;
-            while (load_acquire(p.flags + index) != p.ticket)
+            while (load_acquire(p.flags + index) != sums_are_there)
                 ;
             __syncwarp();
             const uint4 *place = p.partials + (int64_t)index * warp_words + lane;
@@ -232,15 +230,6 @@ template <class c> size_t stream_workspace(const plumb_problem *)
     return stream_flags_bytes + (size_t)count_sms() * c::blocks * stream_sums<c>::block_bytes;
 }
 
-// Unlike any before it, in this process or another.
-static uint64_t stream_ticket()
-{
-    static std::atomic<uint64_t> last{0};
-    timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec + ++last;
-}
-
 template <class c>
 static stream_params make_stream_params(const plumb_args *args, const schedule &s, int resident,
                                         int *blocks)
@@ -253,7 +242,6 @@ static stream_params make_stream_params(const plumb_args *args, const schedule &
     p.flags = static_cast<uint64_t *>(args->workspace);
     p.partials =
         reinterpret_cast<uint4 *>(static_cast<uint8_t *>(args->workspace) + stream_flags_bytes);
-    p.ticket = stream_ticket();
     p.streamed = shares.streamed;
     p.sharers = shares.sharers;
     p.share = slabs / shares.sharers;
