@@ -17,7 +17,7 @@ set(walls
   "kernels/device:       kernels model model/record"
   "kernels/calibrate:    kernels kernels/device model"
   "kernels/bench:        kernels kernels/device model model/record"
-  "kernels/sweep:        kernels model"
+  "kernels/sweep:        kernels kernels/bench kernels/device model"
   "kernels/gemm/host:    kernels"
   "kernels/gemm/cuda:    kernels"
 

@@ -3,10 +3,7 @@
 // sweep: every kernel of the given modules on every given problem, beside cuBLASLt, for people who
 // work on the kernels and for recording whole tables. (`bench` and `plumb` compare two builds of
 // one kernel; this compares many kernels of one build, which needs no statistics beyond medians.)
-//
-// Built as bin/sweep where CUDA and cuBLASLt are, or by hand:
-//   nvcc -std=c++20 -O2 --generate-code=arch=compute_90a,code=sm_90a sweep.cu -o sweep
-//     -lcublasLt -ldl
+// Memory, inputs, references and the stopwatch are those of `bench`.
 //
 //   sweep list MODULE...                          their kernels, a line each; needs no device
 //   sweep check MODULE...                         correctness on awkward sizes
@@ -20,14 +17,9 @@
 //   sweep blas TYPE M N K INDEX                   one launch of cuBLASLt's algorithm, likewise
 //
 // Timing: every arm three times, in random order, then as many rounds as asked, also in random
-// order, of cuBLASLt's three best and the fastest kernels alone, whose first samples are forgotten;
-// before each launch 126 MB are read (no dirty lines, twice the L2), the stream is held while the
-// launch is queued, and one SM's clock64 and globaltimer are read just before and after. Inputs are
-// normal; outputs are poisoned and checked. A kernel that hangs ends the process with code 9 after
-// 8 s; SWEEP_SKIP names a file of kernels to leave out.
-#include <dlfcn.h>
-#include <string.h>
-
+// order, of cuBLASLt's three best and the fastest kernels alone, whose first samples are forgotten.
+// A sample is one cold launch, never a batch. All outputs are checked first. A kernel that hangs
+// ends the process with code 9 after 8 s; SWEEP_SKIP names a file of kernels to leave out.
 #include "../gemm/cuda/resident.cuh"
 #include "timing.cuh"
 
@@ -52,24 +44,19 @@ static bool is_skipped(const char *name)
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-static std::vector<const plumb_kernel *> open_modules(char **paths, int count)
+static std::vector<plumb_kernel> open_modules(char **paths, int count)
 {
-    std::vector<const plumb_kernel *> kernels;
+    std::vector<plumb_kernel> kernels;
     for (int i = 0; i < count; ++i) {
-        void *module = dlopen(paths[i], RTLD_NOW | RTLD_LOCAL);
-        if (!module) {
-            fprintf(stderr, "%s\n", dlerror());
-            exit(4);
+        module loaded = {};
+        error err;
+        if (module_load(&loaded, paths[i], false, &err))
+            give_up(err);
+        for (uint32_t k = 0; k < module_count(&loaded); ++k) {
+            const plumb_kernel kernel = module_kernel(&loaded, k);
+            if (!is_skipped(kernel.name))
+                kernels.push_back(kernel);
         }
-        const auto function = (plumb_library_function)dlsym(module, "plumb_library");
-        if (!function) {
-            fprintf(stderr, "%s: exports no plumb_library\n", paths[i]);
-            exit(4);
-        }
-        const struct plumb_library *library = function();
-        for (uint32_t k = 0; k < library->count; ++k)
-            if (!is_skipped(library->kernels[k].name))
-                kernels.push_back(&library->kernels[k]);
     }
     return kernels;
 }
@@ -77,12 +64,12 @@ static std::vector<const plumb_kernel *> open_modules(char **paths, int count)
 static int list(char **paths, int count)
 {
     for (int i = 0; i < count; ++i)
-        for (const plumb_kernel *kernel : open_modules(paths + i, 1))
-            printf("%s %s\n", paths[i], kernel->name);
+        for (const plumb_kernel &kernel : open_modules(paths + i, 1))
+            printf("%s %s\n", paths[i], kernel.name);
     return 0;
 }
 
-static int check(const std::vector<const plumb_kernel *> &kernels)
+static int check(const std::vector<plumb_kernel> &kernels)
 {
     static const long sizes[][3] = {
         {128, 256, 64},    {1, 8, 16},         {64, 64, 64},       {127, 129, 48},
@@ -92,66 +79,77 @@ static int check(const std::vector<const plumb_kernel *> &kernels)
         {64, 2112, 7168},  {2056, 6008, 1040}, {1, 77, 1040},      {2200, 2200, 64},
         {16, 16384, 4096}, {4096, 4096, 2064}, {1009, 1013, 1021}, {1, 513, 1037},
         {17, 300, 4099},   {130, 77, 65},      {1, 3001, 30001}};
-    const device_memory d = allocate(256 << 20, 256 << 20, 128 << 20, 128 << 20);
+    std::vector<problem> problems;
+    for (const auto &s : sizes) {
+        const std::vector<problem> some = problems_of(kernels, s[0], s[1], s[2], false);
+        problems.insert(problems.end(), some.begin(), some.end());
+    }
+    field f = open_field(problems, kernels, 0);
     int wrong = 0, done = 0;
-    for (const plumb_kernel *kernel : kernels)
-        for (const auto &s : sizes) {
-            const plumb_problem p = problem_for(kernel, s[0], s[1], s[2]);
-            if (!kernel->supports(&p) || workspace_of(kernel, p) > d.workspace_bytes)
+    for (const problem &p : problems) {
+        place(f, p);
+        for (const plumb_kernel &kernel : kernels) {
+            if (!takes(kernel, p))
                 continue;
-            for (const bool spread : {false, true}) {
-                make_inputs(d, p, spread);
-                ++done;
-                if (!prepared(d, kernel, make_args(d, p)) || !launch_once(d, kernel, p) ||
-                    !verify(d, p, kernel, false))
-                    ++wrong;
-            }
+            ++done;
+            wrong += !prepared(f, kernel) || !launch_checked(f, kernel, false);
         }
+    }
     printf("check: %d wrong of %d (%zu kernels)\n", wrong, done, kernels.size());
     return wrong ? 3 : 0;
 }
 
-// Memory for one problem and whatever workspace these kernels want for it.
-static device_memory allocate_for(const std::vector<const plumb_kernel *> &kernels, long m, long n,
-                                  long k)
+// How many words of two outputs differ.
+__global__ void differ(const uint32_t *x, const uint32_t *y, size_t words, unsigned long long *bad)
 {
-    size_t workspace = blas_workspace_bytes;
-    for (const plumb_kernel *kernel : kernels)
-        workspace = std::max(workspace, workspace_of(kernel, problem_for(kernel, m, n, k)));
-    return allocate((size_t)m * k * 4, (size_t)n * k * 8, (size_t)m * n * 4 + 256, workspace);
+    for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < words;
+         i += (size_t)gridDim.x * blockDim.x)
+        if (x[i] != y[i])
+            atomicAdd(bad, 1ull);
 }
 
-static int soak(long count, long m, long n, long k,
-                const std::vector<const plumb_kernel *> &kernels)
+// Launches `count` times more; how many words of all these outputs are not those of the launch
+// before.
+static unsigned long long count_differences(const field &f, const plumb_kernel &kernel, long count)
 {
-    const device_memory d = allocate_for(kernels, m, n, k);
+    const plumb_args args = args_of(f);
+    const cudaStream_t stream = (cudaStream_t)f.ops->stream(f.device);
+    const size_t bytes = bytes_of(check_count_c(&f.at), f.at.out);
+    unsigned long long bad = 0, *counter = (unsigned long long *)allocate(f, sizeof bad);
+    void *first = allocate(f, bytes);
+    error err;
+    wait_for(f, kernel.name);
+    int failed = cudaMemcpyAsync(first, f.c, bytes, cudaMemcpyDeviceToDevice, stream) ||
+                 f.ops->set(f.device, counter, 0, sizeof bad, &err);
+    for (long i = 0; i < count && !failed; ++i) {
+        failed = f.ops->set(f.device, f.c, 0xff, bytes, &err) || kernel.launch(&args, stream);
+        differ<<<512, 256, 0, stream>>>((uint32_t *)f.c, (uint32_t *)first, bytes / 4, counter);
+    }
+    is_done(f.ops->read(f.device, &bad, counter, sizeof bad, &err) || failed, err);
+    f.ops->free(f.device, counter);
+    f.ops->free(f.device, first);
+    return bad;
+}
+
+static int soak(long count, long m, long n, long k, const std::vector<plumb_kernel> &kernels)
+{
+    const std::vector<problem> problems = problems_of(kernels, m, n, k, false);
+    field f = open_field(problems, kernels, 0);
     int wrong = 0;
-    for (const plumb_kernel *kernel : kernels) {
-        const plumb_problem p = problem_for(kernel, m, n, k);
-        const plumb_args args = make_args(d, p);
-        const size_t bytes = (size_t)m * n * type_bytes(p.out_type);
-        if (!kernel->supports(&p))
-            continue;
-        make_inputs(d, p);
-        if (!prepared(d, kernel, args) || !launch_once(d, kernel, p) ||
-            !verify(d, p, kernel, false)) {
-            ++wrong;
-            continue;
+    for (const problem &p : problems) {
+        place(f, p);
+        for (const plumb_kernel &kernel : kernels) {
+            if (!takes(kernel, p))
+                continue;
+            if (!prepared(f, kernel) || !launch_checked(f, kernel, false)) {
+                ++wrong;
+                continue;
+            }
+            const unsigned long long bad = count_differences(f, kernel, count);
+            printf("soak %s %ldx%ldx%ld: %ld launches, %llu words differ\n", kernel.name, m, n, k,
+                   count, bad);
+            wrong += bad != 0;
         }
-        CHECK(cudaMemcpyAsync(d.first, d.c, bytes, cudaMemcpyDeviceToDevice, d.stream));
-        CHECK(cudaMemsetAsync(d.bad, 0, sizeof *d.bad, d.stream));
-        for (long i = 0; i < count; ++i) {
-            CHECK(cudaMemsetAsync(d.c, 0xff, bytes, d.stream));
-            CHECK(kernel->launch(&args, d.stream));
-            differ<<<512, 256, 0, d.stream>>>((uint32_t *)d.c, (uint32_t *)d.first, bytes / 4,
-                                              d.bad);
-        }
-        unsigned long long bad;
-        CHECK(cudaMemcpyAsync(&bad, d.bad, sizeof bad, cudaMemcpyDeviceToHost, d.stream));
-        finish(d.stream, kernel->name, p);
-        printf("soak %s %ldx%ldx%ld: %ld launches, %llu words differ\n", kernel->name, m, n, k,
-               count, bad);
-        wrong += bad != 0;
     }
     return wrong ? 3 : 0;
 }
@@ -159,43 +157,29 @@ static int soak(long count, long m, long n, long k,
 // One launch of one of cuBLASLt's algorithms, for the profiler.
 static int run_blas(const char *type, long m, long n, long k, size_t index)
 {
-    plumb_problem p = {};
-    p.m = m;
-    p.n = n;
-    p.k = k;
-    p.layout = PLUMB_TN;
-    p.batch = 1;
-    p.in_type = !strncmp(type, "e4m3", 4) ? PLUMB_E4M3
-                : !strcmp(type, "tf32")   ? PLUMB_TF32
-                                          : PLUMB_BF16;
-    p.out_type = p.in_type == PLUMB_TF32 ? PLUMB_FP32 : PLUMB_BF16;
-    const device_memory d = allocate((size_t)m * k * 4, (size_t)n * k * 4, (size_t)m * n * 4 + 256,
-                                     blas_workspace_bytes);
-    make_inputs(d, p);
-    const blas_problem blas = describe(d, p, strcmp(type, "e4m3-exact") != 0);
-    const std::vector<arm> arms = blas_arms(d, blas, "cublaslt");
+    const dtype in = !strncmp(type, "e4m3", 4) ? DTYPE_E4M3
+                     : !strcmp(type, "tf32")   ? DTYPE_TF32
+                                               : DTYPE_BF16;
+    const problem p = {m, n, k, in, problem_default_out(in), LAYOUT_TN, 1, EPILOGUE_NONE};
+    field f = open_field({p}, {}, cublaslt_workspace_bytes);
+    place(f, p);
+    std::vector<arm> arms = blas_arms(f, strcmp(type, "e4m3-exact") != 0, "cublaslt");
     if (index >= arms.size())
         return 4;
-    read_flush<<<1024, 512, 0, d.stream>>>(d.flush, d.flush_bytes / sizeof(uint4),
-                                           (uint32_t *)d.bad);
-    CHECK(launch(d, arms[index], make_args(d, p), blas));
-    finish(d.stream, "cublaslt", p);
+    take(f, arms[index], false);
     return 0;
 }
 
-static int run(long m, long n, long k, const std::vector<const plumb_kernel *> &kernels,
-               const char *name)
+static int run_one(long m, long n, long k, const std::vector<plumb_kernel> &kernels,
+                   const char *name)
 {
-    const device_memory d = allocate_for(kernels, m, n, k);
-    for (const plumb_kernel *kernel : kernels) {
-        const plumb_problem p = problem_for(kernel, m, n, k);
-        if (strcmp(kernel->name, name) || !kernel->supports(&p))
+    for (const plumb_kernel &kernel : kernels) {
+        const std::vector<problem> problems = problems_of({kernel}, m, n, k, false);
+        if (strcmp(kernel.name, name) || problems.empty())
             continue;
-        make_inputs(d, p);
-        return prepared(d, kernel, make_args(d, p)) && launch_once(d, kernel, p) &&
-                       verify(d, p, kernel, true)
-                   ? 0
-                   : 3;
+        field f = open_field(problems, kernels, 0);
+        place(f, problems.front());
+        return prepared(f, kernel) && launch_checked(f, kernel, true) ? 0 : 3;
     }
     fprintf(stderr, "%s: no such kernel for this problem\n", name);
     return 4;
@@ -219,7 +203,8 @@ int main(int argc, char **argv)
     if (verb == "record" && argc > 5)
         return time_all(atoi(argv[3]), argv[4], open_modules(argv + 5, argc - 5), argv[2]);
     if (verb == "run" && argc == 7)
-        return run(atol(argv[2]), atol(argv[3]), atol(argv[4]), open_modules(argv + 5, 1), argv[6]);
+        return run_one(atol(argv[2]), atol(argv[3]), atol(argv[4]), open_modules(argv + 5, 1),
+                       argv[6]);
     if (verb == "blas" && argc == 7)
         return run_blas(argv[2], atol(argv[3]), atol(argv[4]), atol(argv[5]), atol(argv[6]));
     fprintf(

@@ -4,74 +4,44 @@
 #ifndef PLUMB_SWEEP_TIMING_CUH
 #define PLUMB_SWEEP_TIMING_CUH
 
-#include <algorithm>
+#include <math.h>
+
 #include <random>
 
-#include "blas.cuh"
-#include "verify.cuh"
-
-static void sample(const device_memory &d, arm &arm, const plumb_args &args,
-                   const blas_problem &blas, bool keep)
-{
-    static cudaEvent_t events[2] = {};
-    if (!events[0]) {
-        CHECK(cudaEventCreate(&events[0]));
-        CHECK(cudaEventCreate(&events[1]));
-    }
-    read_flush<<<1024, 512, 0, d.stream>>>(d.flush, d.flush_bytes / sizeof(uint4),
-                                           (uint32_t *)d.bad);
-    hold<<<1, 1, 0, d.stream>>>(20000);
-    stamp<<<1, 1, 0, d.stream>>>(d.stamps);
-    CHECK(cudaEventRecord(events[0], d.stream));
-    CHECK(launch(d, arm, args, blas));
-    CHECK(cudaEventRecord(events[1], d.stream));
-    stamp<<<1, 1, 0, d.stream>>>(d.stamps + 3);
-    uint64_t stamps[6];
-    CHECK(cudaMemcpyAsync(stamps, d.stamps, sizeof stamps, cudaMemcpyDeviceToHost, d.stream));
-    finish(d.stream, arm.name.c_str(), args.problem);
-    float ms;
-    CHECK(cudaEventElapsedTime(&ms, events[0], events[1]));
-    if (!keep)
-        return;
-    arm.us.push_back(ms * 1000);
-    if (stamps[2] == stamps[5] && stamps[4] > stamps[1])
-        arm.ghz.push_back((double)(stamps[3] - stamps[0]) / (stamps[4] - stamps[1]));
+extern "C" {
+#include "model/robust.h"
 }
 
-static float median(std::vector<float> values)
+#include "arms.cuh"
+
+static double median(std::vector<double> values)
 {
-    if (values.empty())
-        return NAN;
-    std::sort(values.begin(), values.end());
-    const size_t n = values.size();
-    return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+    return values.empty() ? NAN : robust_median(values.data(), values.size());
 }
 
-static void rounds(const device_memory &d, std::vector<arm> &arms, const plumb_args &args,
-                   const blas_problem &blas, int count, int warm)
+static void rounds(const field &f, std::vector<arm> &arms, int count, int warm)
 {
     static std::mt19937 random(20261121);
     std::vector<int> order(arms.size());
     for (size_t i = 0; i < arms.size(); ++i)
         order[i] = (int)i;
     for (int round = 0; round < warm + count; ++round) {
-        float best = INFINITY;
+        double best = INFINITY;
         for (const arm &a : arms)
             if (!a.us.empty())
-                best = fminf(best, median(a.us));
+                best = fmin(best, median(a.us));
         std::shuffle(order.begin(), order.end(), random);
         for (int i : order)
-            if (arms[i].us.empty() || median(arms[i].us) < 1.5f * best)
-                sample(d, arms[i], args, blas, round >= warm);
+            if (arms[i].us.empty() || median(arms[i].us) < 1.5 * best)
+                take(f, arms[i], round >= warm);
     }
 }
 
 // The fastest `keep` of cuBLASLt's algorithms, timed cold; the first heuristic ("default") always.
-static std::vector<arm> best_blas(const device_memory &d, const plumb_args &args,
-                                  const blas_problem &blas, const char *name)
+static std::vector<arm> best_blas(const field &f, bool fast, const char *name)
 {
-    std::vector<arm> all = blas_arms(d, blas, name);
-    rounds(d, all, args, blas, 4, 1);
+    std::vector<arm> all = blas_arms(f, fast, name);
+    rounds(f, all, 4, 1);
     std::vector<arm> kept;
     if (all.empty())
         return kept;
@@ -87,68 +57,52 @@ static std::vector<arm> best_blas(const device_memory &d, const plumb_args &args
 }
 
 // The library's kernels have no type of their own and say by themselves what they support.
-static bool is_typed(const plumb_kernel *kernel)
+static bool is_typed(const plumb_kernel &kernel)
 {
-    return !kernel->prepare || kernel->traits.in_type != PLUMB_FP32;
+    return !kernel.prepare || kernel.traits.in_type != PLUMB_FP32;
 }
 
-static bool takes(const device_memory &d, const plumb_kernel *kernel, const plumb_problem &p)
+static bool takes(const plumb_kernel &kernel, const problem &p)
 {
     return (!is_typed(kernel) ||
-            (kernel->traits.in_type == p.in_type && kernel->traits.out_type == p.out_type)) &&
-           kernel->supports(&p) && workspace_of(kernel, p) <= d.workspace_bytes;
+            (kernel.traits.in_type == (int)p.in && kernel.traits.out_type == (int)p.out)) &&
+           supports(kernel, p);
 }
 
-static bool prepared(const device_memory &d, const plumb_kernel *kernel, const plumb_args &args)
+// What stands for the library: its kernels of a dual GEMM.
+static bool is_control(const plumb_kernel &kernel)
 {
-    char note[512] = "";
-    if (!kernel->prepare)
-        return true;
-    const int code = kernel->prepare(&args, d.stream, nullptr, note, sizeof note);
-    fprintf(stderr, "%d,%ld,%ld,%ld,%s: %d %s\n", args.problem.in_type, (long)args.problem.m,
-            (long)args.problem.n, (long)args.problem.k, kernel->name, code, note);
-    return code == 0;
+    return kernel.prepare && !strncmp(kernel.name, "cublaslt", 8);
 }
 
 // commit: NULL, or the rows are those that `plumb import` reads.
 struct output {
     const char *commit;
-    std::string uuid, name; // of the device
+    device_info device;
 };
 
-static output describe_output(const char *commit)
+static output describe_output(const field &f, const char *commit)
 {
-    cudaDeviceProp device;
-    CHECK(cudaGetDeviceProperties(&device, 0));
-    std::string uuid = "GPU";
-    for (int i = 0; i < 16; ++i) {
-        char byte[8];
-        snprintf(byte, sizeof byte, "%s%02x",
-                 i == 0 || (i >= 4 && i <= 10 && i % 2 == 0) ? "-" : "",
-                 (unsigned char)device.uuid.bytes[i]);
-        uuid += byte;
-    }
-    return {commit, uuid, device.name};
+    output out = {commit, {}};
+    error err;
+    if (f.ops->info(&out.device, f.device, &err))
+        give_up(err);
+    printf("%s\n", commit ? "commit,kernel,problem,time_ns,clock_hz,device,device_name,regime"
+                          : "in_type,m,n,k,kernel,us,tflops,ratio,ghz,min_us,samples");
+    return out;
 }
 
-static void print_head(const output &out)
+static void print_arm(const arm &a, const problem &p, double best, const output &out)
 {
-    printf("%s\n", out.commit ? "commit,kernel,problem,time_ns,clock_hz,device,device_name,regime"
-                              : "in_type,m,n,k,kernel,us,tflops,ratio,ghz,min_us,samples");
-}
-
-static void print_arm(const arm &a, const plumb_problem &p, float best, const output &out)
-{
-    static const char *const types[] = {"fp32", "tf32", "bf16", "fp16", "fp8"};
-    const float us = median(a.us), ghz = median(a.ghz);
+    const double us = median(a.us), ghz = median(a.ghz);
+    char text[PROBLEM_TEXT];
+    problem_format(text, &p);
     if (out.commit)
-        printf("%s,%s,%ldx%ldx%ld:%s%s%s,%.0f,%.0f,%s,%s,cold\n", out.commit, a.name.c_str(),
-               (long)p.m, (long)p.n, (long)p.k, types[p.in_type], p.layout == PLUMB_NN ? ":nn" : "",
-               p.epilogue == PLUMB_DUAL_SILU ? ":dual-silu" : "", us * 1e3,
-               ghz == ghz ? ghz * 1e9 : 0, out.uuid.c_str(), out.name.c_str());
+        printf("%s,%s,%s,%.0f,%.0f,%s,%s,cold\n", out.commit, a.name.c_str(), text, us * 1e3,
+               ghz == ghz ? ghz * 1e9 : 0, out.device.uuid, out.device.name);
     else
-        printf("%d,%ld,%ld,%ld,%s,%.2f,%.1f,%.4f,%.3f,%.2f,%zu\n", p.in_type, (long)p.m, (long)p.n,
-               (long)p.k, a.name.c_str(), us, 2e-6 * p.m * count_b(p) / us, best / us, ghz,
+        printf("%d,%ld,%ld,%ld,%s,%.2f,%.1f,%.4f,%.3f,%.2f,%zu\n", (int)p.in, (long)p.m, (long)p.n,
+               (long)p.k, a.name.c_str(), us, 2e-6 * p.m * check_count_b(&p) / us, best / us, ghz,
                *std::min_element(a.us.begin(), a.us.end()), a.us.size());
 }
 
@@ -156,7 +110,7 @@ static void print_arm(const arm &a, const plumb_problem &p, float best, const ou
 // (selectors and searches, whose choice may not be among the fastest), and the fastest eight of the
 // other kernels; FP8's with promoted sums, the fastest four, for themselves. The others are printed
 // as they stand.
-static std::vector<arm> finalists(std::vector<arm> &arms, const plumb_problem &p, float best,
+static std::vector<arm> finalists(std::vector<arm> &arms, const problem &p, double best,
                                   const output &out)
 {
     std::stable_sort(arms.begin(), arms.end(), [](const arm &x, const arm &y) {
@@ -180,12 +134,12 @@ static std::vector<arm> finalists(std::vector<arm> &arms, const plumb_problem &p
 }
 
 // The library's best: of its algorithms, or of the kernels that are made of them.
-static float best_of(const std::vector<arm> &arms, const blas_problem *blas)
+static double best_of(const std::vector<arm> &arms)
 {
-    float best = INFINITY;
+    double best = INFINITY;
     for (const arm &a : arms)
-        if (a.kernel ? a.kernel->traits.in_type != 0 && is_control(a.kernel) : a.blas == blas)
-            best = fminf(best, median(a.us));
+        if (a.kernel ? a.kernel->traits.in_type != 0 && is_control(*a.kernel) : !a.exact)
+            best = fmin(best, median(a.us));
     return best;
 }
 
@@ -193,91 +147,94 @@ static float best_of(const std::vector<arm> &arms, const blas_problem *blas)
 // which choose the finalists and are then forgotten, and `count` rounds of those. (Several samples
 // of one arm after the other, cuBLASLt's first, are not comparable: the clock that the power limit
 // leaves is 5 to 20 % higher after the pause of the checks than a second later.)
-static void time_problem(const device_memory &d, const std::vector<const plumb_kernel *> &kernels,
-                         const plumb_problem &p, int count, const output &out)
+static void time_problem(field &f, const std::vector<plumb_kernel> &kernels, const problem &p,
+                         int count, const output &out)
 {
-    const plumb_args args = make_args(d, p);
-    make_inputs(d, p);
-    const bool fp8 = p.in_type == PLUMB_E4M3;
-    blas_problem blas = describe(d, p, true), exact = describe(d, p, false);
-    std::vector<arm> arms;
-    if (p.epilogue == PLUMB_NO_EPILOGUE)
-        arms = best_blas(d, args, blas,
-                         fp8                    ? "cublaslt-fast"
-                         : p.layout == PLUMB_NN ? "cublaslt-nn"
-                                                : "cublaslt");
-    for (arm &a : arms)
-        a.blas = &blas;
-    if (fp8 && p.epilogue == PLUMB_NO_EPILOGUE)
-        for (arm &a : best_blas(d, args, exact, "cublaslt-exact")) {
-            a.blas = &exact;
-            arms.push_back(a);
-        }
-    const float guess = arms.empty() ? 100 : arms.front().guess;
-    for (const plumb_kernel *kernel : kernels) {
-        if (!takes(d, kernel, p) || !prepared(d, kernel, args))
-            continue;
-        if (launch_once(d, kernel, p) && verify(d, p, kernel, false, some_outputs))
-            arms.push_back({kernel->name, kernel, {}, {}, {}, 0});
-    }
-    rounds(d, arms, args, blas, 3, 0);
-    std::vector<arm> last = finalists(arms, p, best_of(arms, &blas), out);
-    rounds(d, last, args, blas, std::max(5, std::min(count, (int)(30000 / guess))), 1);
+    place(f, p);
+    const bool fp8 = p.in == DTYPE_E4M3, plain = p.epilogue == EPILOGUE_NONE;
+    std::vector<arm> fast, exact;
+    if (plain)
+        fast = best_blas(f, true,
+                         fp8                     ? "cublaslt-fast"
+                         : p.layout == LAYOUT_NN ? "cublaslt-nn"
+                                                 : "cublaslt");
+    if (fp8 && plain)
+        exact = best_blas(f, false, "cublaslt-exact");
+    std::vector<arm> arms = fast;
+    arms.insert(arms.end(), exact.begin(), exact.end());
+    const double guess = arms.empty() ? 100 : arms.front().guess;
+    for (const plumb_kernel &kernel : kernels)
+        if (takes(kernel, p) && prepared(f, kernel) && launch_checked(f, kernel, false))
+            arms.push_back({kernel.name, &kernel, {}, false, {}, {}, 0});
+    rounds(f, arms, 3, 0);
+    std::vector<arm> last = finalists(arms, p, best_of(arms), out);
+    rounds(f, last, std::max(5, std::min(count, (int)(30000 / guess))), 1);
     for (const arm &a : last)
-        print_arm(a, p, best_of(last, &blas), out);
+        print_arm(a, p, best_of(last), out);
     fflush(stdout);
-    destroy(blas);
-    destroy(exact);
+    free_arms(fast);
+    free_arms(exact);
 }
 
-// The problems of a file ("m n k" lines), in every type and layout of the kernels.
-static std::vector<plumb_problem> read_problems(FILE *file,
-                                                const std::vector<const plumb_kernel *> &kernels)
+// What these kernels do of size m x n x k: every type and layout, once each. A kernel is asked for
+// layout TN, or for NN or a dual GEMM when it does that alone.
+static std::vector<problem> problems_of(const std::vector<plumb_kernel> &kernels, long m, long n,
+                                        long k, bool typed)
 {
-    std::vector<plumb_problem> problems;
-    char line[256];
-    while (fgets(line, sizeof line, file)) {
-        long m, n, k;
-        if (sscanf(line, "%ld %ld %ld", &m, &n, &k) != 3)
+    std::vector<problem> problems;
+    for (const plumb_kernel &kernel : kernels) {
+        problem p = {m,
+                     n,
+                     k,
+                     (dtype)kernel.traits.in_type,
+                     (dtype)kernel.traits.out_type,
+                     LAYOUT_NN,
+                     1,
+                     EPILOGUE_NONE};
+        if (typed && !is_typed(kernel))
             continue;
-        const size_t first = problems.size();
-        for (const plumb_kernel *kernel : kernels) {
-            const plumb_problem p = problem_for(kernel, m, n, k);
-            if (is_typed(kernel) && kernel->supports(&p) &&
-                std::none_of(problems.begin() + first, problems.end(), [&](const auto &x) {
-                    return x.in_type == p.in_type && x.layout == p.layout &&
-                           x.epilogue == p.epilogue;
-                }))
-                problems.push_back(p);
-        }
+        if (!supports(kernel, p))
+            p.layout = LAYOUT_TN;
+        if (!supports(kernel, p))
+            p.epilogue = EPILOGUE_DUAL_SILU;
+        if (supports(kernel, p) &&
+            std::none_of(problems.begin(), problems.end(),
+                         [&](const problem &x) { return problem_equal(&x, &p); }))
+            problems.push_back(p);
     }
     return problems;
 }
 
-static int time_all(int count, const char *path, const std::vector<const plumb_kernel *> &kernels,
-                    const char *commit)
+// Those of a file ("m n k" lines).
+static std::vector<problem> read_problems(const char *path,
+                                          const std::vector<plumb_kernel> &kernels)
 {
+    std::vector<problem> problems;
     FILE *file = fopen(path, "r");
+    char line[256];
+    long m, n, k;
     if (!file) {
         fprintf(stderr, "%s: cannot be read\n", path);
-        return 4;
+        exit(4);
     }
-    const std::vector<plumb_problem> problems = read_problems(file, kernels);
+    while (fgets(line, sizeof line, file)) {
+        if (sscanf(line, "%ld %ld %ld", &m, &n, &k) != 3)
+            continue;
+        const std::vector<problem> some = problems_of(kernels, m, n, k, true);
+        problems.insert(problems.end(), some.begin(), some.end());
+    }
     fclose(file);
-    size_t a = 0, b = 0, c = 0, workspace = blas_workspace_bytes;
-    for (const plumb_problem &p : problems) {
-        a = std::max(a, (size_t)p.m * p.k * type_bytes(p.in_type));
-        b = std::max(b, count_b(p) * type_bytes(p.in_type));
-        c = std::max(c, (size_t)p.m * p.n * 4);
-        for (const plumb_kernel *kernel : kernels)
-            if (kernel->supports(&p))
-                workspace = std::max(workspace, workspace_of(kernel, p));
-    }
-    const device_memory d = allocate(a, b, c + 256, workspace);
-    const output out = describe_output(commit);
-    print_head(out);
-    for (const plumb_problem &p : problems)
-        time_problem(d, kernels, p, count, out);
+    return problems;
+}
+
+static int time_all(int count, const char *path, const std::vector<plumb_kernel> &kernels,
+                    const char *commit)
+{
+    const std::vector<problem> problems = read_problems(path, kernels);
+    field f = open_field(problems, kernels, cublaslt_workspace_bytes);
+    const output out = describe_output(f, commit);
+    for (const problem &p : problems)
+        time_problem(f, kernels, p, count, out);
     return 0;
 }
 

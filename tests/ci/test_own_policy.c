@@ -84,7 +84,6 @@ static long number(const struct wire_record *record, const char *key)
 // memory (Hopper's: 64 Ki registers, 228 KiB of which each block's set-up takes one).
 static void the_blocks_that_kernels_state_fit_an_sm(void **state)
 {
-    (void)state;
     struct transcript listed;
     struct buffer script = {0};
     glob_t files;

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where kernels are tried: a device of bench's (kernels/device), its memory for the largest
+// problem, one problem at a time in it with its inputs and its reference, and one checked launch.
+#ifndef PLUMB_SWEEP_FIELD_CUH
+#define PLUMB_SWEEP_FIELD_CUH
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <vector>
+
+extern "C" {
+#include "kernels/bench/module.h"
+#include "kernels/device/check.h"
+#include "kernels/device/inputs.h"
+}
+
+constexpr size_t behind_bytes = 4096; // of each matrix
+constexpr uint64_t seed = 1;          // of the inputs
+
+struct field {
+    const device_ops *ops;
+    device_base *device;
+    void *a, *b, *c, *workspace;
+    float *scale;
+    size_t workspace_bytes;
+    problem at;           // the problem whose inputs are in place
+    reference *reference; // its result
+};
+
+[[noreturn]] static void give_up(const error &err)
+{
+    fprintf(stderr, "sweep: %s\n", err.text);
+    exit(4);
+}
+
+// ---- kernels that hang or fail ----
+
+constexpr unsigned patience_s = 8;
+static char running[256]; // for the signal's handler
+
+static void hung(int)
+{
+    (void)!write(STDERR_FILENO, "HANG ", 5);
+    (void)!write(STDERR_FILENO, running, strlen(running));
+    _exit(9);
+}
+
+// From here until it is done the process waits for this kernel at most 8 s. One that hangs or fails
+// ends it with code 9 after a line "HANG|FAIL NAME MxNxK", so that whoever runs it can leave the
+// kernel out (SWEEP_SKIP) and begin again.
+static void wait_for(const field &f, const char *name)
+{
+    snprintf(running, sizeof running, "%s %ldx%ldx%ld\n", name, (long)f.at.m, (long)f.at.n,
+             (long)f.at.k);
+    signal(SIGALRM, hung);
+    alarm(patience_s);
+}
+
+static void is_done(int failed, const error &err)
+{
+    alarm(0);
+    if (!failed)
+        return;
+    fprintf(stderr, "FAIL %.*s %s\n", (int)strcspn(running, "\n"), running, err.text);
+    fflush(nullptr);
+    _exit(9);
+}
+
+// ---- memory ----
+
+static size_t bytes_of(uint64_t count, dtype type)
+{
+    return (size_t)((double)count * dtype_bytes(type));
+}
+
+static size_t workspace_of(const plumb_kernel &kernel, const problem &p)
+{
+    const plumb_problem asked = check_abi_problem(&p);
+    return kernel.workspace ? kernel.workspace(&asked) : 0;
+}
+
+static bool supports(const plumb_kernel &kernel, const problem &p)
+{
+    const plumb_problem asked = check_abi_problem(&p);
+    return kernel.supports(&asked);
+}
+
+static void *allocate(const field &f, size_t bytes)
+{
+    void *memory;
+    error err;
+    if (f.ops->alloc(&memory, f.device, bytes, &err) ||
+        f.ops->set(f.device, memory, 0x5a, bytes, &err))
+        give_up(err);
+    return memory;
+}
+
+static field open_device()
+{
+    field f = {};
+    const char *index;
+    bool no_device;
+    error err;
+    f.ops = device_find("cuda", &index);
+    if (f.ops->open(&f.device, index, &no_device, &err))
+        give_up(err);
+    return f;
+}
+
+// Memory for each of the problems with any of the kernels, and workspace for at least `least`.
+static field open_field(const std::vector<problem> &problems,
+                        const std::vector<plumb_kernel> &kernels, size_t least)
+{
+    field f = open_device();
+    size_t a = 0, b = 0, c = 0;
+    f.workspace_bytes = least;
+    for (const problem &p : problems) {
+        a = std::max(a, bytes_of(check_count_a(&p), p.in));
+        b = std::max(b, bytes_of(check_count_b(&p), p.in));
+        c = std::max(c, bytes_of(check_count_c(&p), p.out));
+        for (const plumb_kernel &kernel : kernels)
+            if (supports(kernel, p))
+                f.workspace_bytes = std::max(f.workspace_bytes, workspace_of(kernel, p));
+    }
+    f.a = allocate(f, a + behind_bytes);
+    f.b = allocate(f, b + behind_bytes);
+    f.c = allocate(f, c + behind_bytes);
+    f.workspace = allocate(f, f.workspace_bytes);
+    f.scale = (float *)allocate(f, sizeof(float));
+    error err;
+    if (f.ops->set_scale(f.device, f.scale, 1 / INPUTS_FP8_SCALE, &err))
+        give_up(err);
+    return f;
+}
+
+static plumb_args args_of(const field &f)
+{
+    plumb_args args = {};
+    args.problem = check_abi_problem(&f.at);
+    args.a = f.a;
+    args.b = f.b;
+    args.c = f.c;
+    args.scale_a = args.scale_b = f.at.in == DTYPE_E4M3 ? f.scale : nullptr;
+    args.workspace = f.workspace;
+    args.workspace_bytes = f.workspace_bytes;
+    return args;
+}
+
+// Puts a problem's inputs in place and computes its reference. What lies behind them is NaN in
+// every type.
+static void place(field &f, const problem &p)
+{
+    error err;
+    if (f.reference)
+        f.ops->reference_free(f.device, f.reference);
+    f.reference = nullptr;
+    f.at = p;
+    const size_t a = bytes_of(check_count_a(&p), p.in), b = bytes_of(check_count_b(&p), p.in);
+    const plumb_args args = args_of(f);
+    if (f.ops->fill(f.device, f.a, p.in, seed, MATRIX_A, check_count_a(&p), &err) ||
+        f.ops->fill(f.device, f.b, p.in, seed, MATRIX_B, check_count_b(&p), &err) ||
+        f.ops->set(f.device, (char *)f.a + a, 0xff, behind_bytes, &err) ||
+        f.ops->set(f.device, (char *)f.b + b, 0xff, behind_bytes, &err) ||
+        f.ops->reference(&f.reference, f.device, &p, &args, seed, &err))
+        give_up(err);
+}
+
+// ---- one launch ----
+
+static bool is_wrong(const field &f, const char *name, const char *why)
+{
+    fprintf(stderr, "WRONG %s %ldx%ldx%ld: %s\n", name, (long)f.at.m, (long)f.at.n, (long)f.at.k,
+            why);
+    return false;
+}
+
+// Launches into poisoned memory; all outputs are held against the reference, and nothing behind
+// them may change. loud: says so when they are right, too.
+static bool launch_checked(const field &f, const plumb_kernel &kernel, bool loud)
+{
+    const plumb_args args = args_of(f);
+    const size_t bytes = bytes_of(check_count_c(&f.at), f.at.out);
+    unsigned char behind[256];
+    comparison found = {};
+    char text[128];
+    error err;
+    if (f.ops->set(f.device, f.c, 0xff, bytes + sizeof behind, &err))
+        give_up(err);
+    wait_for(f, kernel.name);
+    const int code = kernel.launch(&args, f.ops->stream(f.device));
+    is_done(f.ops->sync(f.device, &err), err);
+    snprintf(text, sizeof text, "launch error %d", code);
+    if (code)
+        return is_wrong(f, kernel.name, text);
+    if (f.ops->read(f.device, behind, (char *)f.c + bytes, sizeof behind, &err) ||
+        f.ops->compare(&found, f.device, f.reference, f.c, check_tolerance(&f.at), &err))
+        give_up(err);
+    for (const unsigned char byte : behind)
+        if (byte != 0xff)
+            return is_wrong(f, kernel.name, "wrote behind C");
+    snprintf(text, sizeof text, "%llu of %llu wrong, worst %.2e", (unsigned long long)found.wrong,
+             (unsigned long long)check_count_c(&f.at), found.error);
+    if (found.wrong)
+        return is_wrong(f, kernel.name, text);
+    if (loud)
+        fprintf(stderr, "ok %s: %s\n", kernel.name, text);
+    return true;
+}
+
+static bool prepared(const field &f, const plumb_kernel &kernel)
+{
+    const plumb_args args = args_of(f);
+    char note[512] = "";
+    if (!kernel.prepare)
+        return true;
+    const int code = kernel.prepare(&args, f.ops->stream(f.device), nullptr, note, sizeof note);
+    fprintf(stderr, "%d,%ld,%ld,%ld,%s: %d %s\n", (int)f.at.in, (long)f.at.m, (long)f.at.n,
+            (long)f.at.k, kernel.name, code, note);
+    return code == 0;
+}
+
+#endif
