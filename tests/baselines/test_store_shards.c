@@ -4,6 +4,7 @@
 #include "tests/helpers/helper_open_store.h"
 #include "tests/helpers/test.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,6 +106,26 @@ static void values_out_of_range_are_refused(void **state)
     }
 }
 
+// What a run may well hold: no time that a model could give, and an error beyond all bounds.
+static void odd_but_true_values_are_merged(void **state)
+{
+    struct open_store *f = *state;
+    struct error err = {0};
+    struct store *shard = scratch_store(f->other_path, STORE_WRITE);
+    struct run run;
+    make_run(&run, RUN_GATE, 2, 3, 2);
+    run.results[0].prediction =
+        (struct prediction){.model = "m", .version = "1", .why = "no room", .bound = BOUND_UNKNOWN};
+    run.results[1].head = (struct measurement){
+        .state = MEASURED_WRONG, .max_error = INFINITY, .tolerance = 1, .regime = "", .detail = ""};
+    run.results[2].verdict.log_evidence = INFINITY;
+    save_whole_run(shard, &run);
+    run_free(&run);
+    store_close(shard);
+    assert_ok(store_merge(f->store, f->other_path, NULL, &err), &err);
+    assert_int_equal(sound_counts(f->store).runs, 1);
+}
+
 // A shard of a run whose series are said to be of another device.
 static void run_of_another_device_is_refused_whole(void **state)
 {
@@ -139,6 +160,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(known_run_is_neither_added_to_nor_changed),
         TEST(values_out_of_range_are_refused),
+        TEST(odd_but_true_values_are_merged),
         TEST(run_of_another_device_is_refused_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
