@@ -98,8 +98,9 @@ struct run_entry {
     char base[OBJECT_ID_TEXT], head[OBJECT_ID_TEXT];
     enum conclusion conclusion;
     const char *headline;
-    const char *summary;     // of the head commit
-    const char *device_uuid; // of the first device
+    const char *summary, *author; // of the head commit
+    int64_t head_s;               // its time
+    const char *device_uuid;      // of the first device
 };
 // Newest first, at most `limit` (0: all).
 int store_list_runs(struct run_entry **out, size_t *count, struct store *store, int kind,

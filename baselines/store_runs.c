@@ -64,7 +64,9 @@ static int read_entry(struct run_entry *out, struct store *store, sqlite3_stmt *
     out->conclusion = (enum conclusion)conclusion;
     out->headline = row_text(row, 8, arena);
     out->summary = row_text(row, 9, arena);
-    out->device_uuid = row_text(row, 10, arena);
+    out->author = row_text(row, 10, arena);
+    out->head_s = row_int(row, 11);
+    out->device_uuid = row_text(row, 12, arena);
     return sound ? 0 : store_damaged(store, "a run", err);
 }
 

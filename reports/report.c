@@ -62,7 +62,7 @@ static void sync_parent(const char *path)
     free(parent);
 }
 
-int report_replace_file(const char *path, const char *bytes, size_t length, struct error *err)
+int report_put_file(const char *path, const char *bytes, size_t length, struct error *err)
 {
     int status = -1;
     char *temporary = xprintf("%s.%ld.tmp", path, (long)getpid());
@@ -83,11 +83,18 @@ int report_replace_file(const char *path, const char *bytes, size_t length, stru
                   strerror(failed));
         goto done;
     }
-    sync_parent(path);
     status = 0;
 done:
     free(temporary);
     return status;
+}
+
+int report_replace_file(const char *path, const char *bytes, size_t length, struct error *err)
+{
+    if (report_put_file(path, bytes, length, err))
+        return -1;
+    sync_parent(path);
+    return 0;
 }
 
 // Every parent, then the folder itself. There already is fine.

@@ -65,5 +65,8 @@ int report_write_all(const char *directory, const struct run *run,
 
 // The same care for any bytes.
 int report_replace_file(const char *path, const char *bytes, size_t length, struct error *err);
+// The same for one of many files, which are made again if a power cut takes them: a kill never
+// leaves half of it, and the disk is not waited for.
+int report_put_file(const char *path, const char *bytes, size_t length, struct error *err);
 
 #endif

@@ -57,7 +57,8 @@ struct judgement {
     size_t settled;     // the first of them, whose changes stay
     int64_t settled_s;  // commit time of the last settled one, and its measurement's key
     int64_t settled_key;
-    int64_t context_s; // commit time from which on points are read again
+    int64_t settled_marks; // those points are the same as long as this is
+    int64_t context_s;     // commit time from which on points are read again
     // What it says.
     bool against_model, common_mode, drift;
     double sigma, correlation;

@@ -123,6 +123,7 @@ static int read_judgement(struct judgement *out, struct store *store, sqlite3_st
         .settled_s = row_int(row, 6),
         .settled_key = row_int(row, 19),
         .context_s = row_int(row, 20),
+        .settled_marks = row_int(row, 21),
         .against_model = row_int(row, 7) != 0,
         .common_mode = row_int(row, 8) != 0,
         .drift = row_int(row, 9) != 0,
@@ -268,7 +269,7 @@ static int put_judgement(struct store *store, int64_t key, const struct judgemen
               j->since == SIZE_MAX ? NOTHING : INT(j->since), real_or_null(j->level),
               real_or_null(j->level_se), INT(j->creep.moved), real_or_null(j->creep.size.value),
               real_or_null(j->creep.size.low), real_or_null(j->creep.size.high),
-              INT(j->settled_key), INT(j->context_s)));
+              INT(j->settled_key), INT(j->context_s), INT(j->settled_marks)));
 }
 
 int store_save_judgement(struct store *store, const struct series *series,

@@ -243,6 +243,7 @@ static int judge_anew(struct series_history *s, struct history_kept *kept, struc
     j->points = s->stored.count;
     j->settled = settled_of(s->stored.count, s->series);
     j->settled_s = j->settled_key = j->context_s = 0;
+    j->settled_marks = j->marks;
     if (s->stored.count == 0)
         return 0;
     history_remember(s);

@@ -131,6 +131,25 @@ static void take_levels(struct linked_history *out, const struct levels *levels,
     free(errors);
 }
 
+// Each link with the code before says with which commit a code came; the first code has none
+// before.
+static void take_steps(struct linked_history *out, const struct node *nodes,
+                       const struct link *links, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct link *l = &links[i];
+        if (l->back != 1)
+            continue;
+        if (out->step_count == 0)
+            out->steps[out->step_count++] = (struct linked_step){
+                place(&l->base), number_of(nodes, out->level_count, l->base_code)};
+        const size_t level = number_of(nodes, out->level_count, l->head_code);
+        const struct linked_step *last = &out->steps[out->step_count - 1];
+        if (last->level != level)
+            out->steps[out->step_count++] = (struct linked_step){place(&l->head), level};
+    }
+}
+
 int history_links(struct linked_history *out, struct store *store, const struct series *series,
                   struct arena *arena, struct error *err)
 {
@@ -163,6 +182,8 @@ int history_links(struct linked_history *out, struct store *store, const struct 
         found.misclosure = levels->misclosure;
         found.newest = number_of(nodes, found.level_count, links[count - 1].head_code);
         take_levels(&found, levels, nodes);
+        found.steps = arena_alloc(arena, (count + 1) * sizeof(*found.steps));
+        take_steps(&found, nodes, links, count);
     }
     found.level_count = found.trouble ? 0 : found.level_count;
     *out = found;

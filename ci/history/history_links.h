@@ -22,11 +22,18 @@ struct linked_level { // of a code, where it came first
     struct interval level; // log time against the first code that is linked with it
     size_t mark;           // index of that code's level
 };
+// From this commit on the series has that level's code; a code that came back is there again.
+struct linked_step {
+    struct history_commit at;
+    size_t level; // index
+};
 struct linked_history {
     struct linked_change *changes; // in order of their commits
     size_t change_count;
     struct linked_level *levels;
     size_t level_count;
+    struct linked_step *steps; // in order of their commits
+    size_t step_count;
     size_t newest; // index of the level of the newest code; its mark says since when
     size_t links, loops;
     const char *trouble; // why there are no levels and each link counts alone; NULL: there are

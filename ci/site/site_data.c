@@ -65,6 +65,7 @@ static uint64_t revision_of(const struct series_history *s)
     hash = site_mix(hash, s->epoch ? (uint64_t)s->epoch->when_s : 0);
     for (size_t i = 0; i < s->change_count; i++)
         hash = site_mix(site_mix(hash, s->changes[i].change.index), s->changes[i].attribution);
+    hash = site_mix(site_mix(hash, s->linked.links), s->linked.step_count);
     for (size_t i = 0; i < s->break_count && s->breaks[i].device; i++) { // may come and go
         uint64_t size;
         memcpy(&size, &s->breaks[i].size.value, sizeof(size));
@@ -113,6 +114,7 @@ static void fill_series(struct site_series *out, const struct series_history *s,
                                 .problem = s->series->problem,
                                 .device = device,
                                 .revision = revision_of(s),
+                                .control = s->series->control,
                                 .points = s->stored.count,
                                 .newest_s = s->newest.time_s,
                                 .time_ns = s->stored.count ? s->newest.time_ns : NAN,
@@ -252,6 +254,7 @@ int site_data_load(struct site_data *out, struct store *store, const char *epoch
     fill_alarms(out);
     site_fill_accuracy(out);
     out->site.load = site_detail_load;
+    out->site.load_points = site_settled_points;
     out->site.load_times = site_run_times;
     out->site.context = out;
     if (!out->site.repository)

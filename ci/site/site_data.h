@@ -38,6 +38,9 @@ uint64_t site_mix(uint64_t hash, uint64_t value);
 // One series for its page (site->load).
 int site_detail_load(struct site_detail *out, size_t index, void *context, struct arena *arena,
                      struct error *err);
+// The first of a series' points (site->load_points).
+int site_settled_points(struct site_point *points, size_t count, size_t index, void *context,
+                        struct error *err);
 void site_fill_accuracy(struct site_data *data); // data->site.accuracy, of data->accuracy
 size_t site_device_index(const struct site *site, const char *uuid); // SIZE_MAX: unknown
 enum cause site_cause(enum attribution attribution);

@@ -85,6 +85,39 @@ static const char *why(const struct history_change *c)
     return strcmp(name, cause_name(site_cause(c->attribution))) == 0 ? NULL : name;
 }
 
+static void fill_levels(struct site_detail *out, const struct linked_history *linked,
+                        struct arena *arena)
+{
+    struct site_level *levels = arena_alloc(arena, linked->step_count * sizeof(*levels));
+    for (size_t i = 0; i < linked->step_count; i++) {
+        const struct linked_level *l = &linked->levels[linked->steps[i].level];
+        levels[i] = (struct site_level){
+            .time_s = linked->steps[i].at.time_s, .level = l->level, .mark = l->mark};
+        memcpy(levels[i].commit, linked->steps[i].at.id, sizeof(levels[i].commit));
+    }
+    out->linked = (struct site_levels){.levels = levels,
+                                       .count = linked->step_count,
+                                       .links = linked->links,
+                                       .loops = linked->loops,
+                                       .misclosure = linked->misclosure,
+                                       .trouble = linked->trouble};
+}
+
+static void fill_linked(struct site_change *out, const struct linked_change *c)
+{
+    *out = (struct site_change){.linked = true,
+                                .commits = 1,
+                                .time_s = c->at.time_s,
+                                .log_ratio = c->size,
+                                .log_evidence = c->evidence,
+                                .cause = CAUSE_KERNEL,
+                                .sentence =
+                                    c->misfit ? "does not fit its loops: measure it again" : NULL};
+    memcpy(out->commit, c->at.id, sizeof(out->commit));
+    memcpy(out->first_commit, c->base.id, sizeof(out->first_commit));
+    memcpy(out->last_commit, c->at.id, sizeof(out->last_commit));
+}
+
 static void fill_breaks(struct site_detail *out, const struct series_history *s,
                         struct arena *arena)
 {
@@ -101,27 +134,41 @@ static void fill_breaks(struct site_detail *out, const struct series_history *s,
     out->break_count = s->break_count;
 }
 
-// As they were attributed among all series.
+static int by_time(const void *left, const void *right)
+{
+    const struct site_change *a = left, *b = right;
+    return (a->time_s > b->time_s) - (a->time_s < b->time_s);
+}
+
+// As they were attributed among all series; those found side by side, and those of absolute times
+// that no link knows.
 static void fill_changes(struct site_detail *out, const struct series_history *s,
                          struct arena *arena)
 {
-    struct site_change *changes = arena_alloc(arena, s->change_count * sizeof(*changes));
+    const size_t most = s->change_count + s->linked.change_count;
+    struct site_change *changes = arena_alloc(arena, (most + 1) * sizeof(*changes));
+    size_t count = 0;
+    for (size_t i = 0; i < s->linked.change_count; i++)
+        fill_linked(&changes[count++], &s->linked.changes[i]);
     for (size_t i = 0; i < s->change_count; i++) {
         const struct history_change *c = &s->changes[i];
-        changes[i] = (struct site_change){.index = c->change.index,
-                                          .first = c->change.earliest,
-                                          .last = c->change.latest,
-                                          .time_s = c->at.time_s,
-                                          .log_ratio = c->change.size,
-                                          .log_evidence = c->change.evidence,
-                                          .cause = site_cause(c->attribution),
-                                          .sentence = why(c)};
-        memcpy(changes[i].commit, c->at.id, sizeof(c->at.id));
-        memcpy(changes[i].first_commit, c->earliest.id, sizeof(c->earliest.id));
-        memcpy(changes[i].last_commit, c->latest.id, sizeof(c->latest.id));
+        if (history_is_linked(&s->linked, c))
+            continue;
+        changes[count] = (struct site_change){.index = c->change.index,
+                                              .commits = c->commits,
+                                              .time_s = c->at.time_s,
+                                              .log_ratio = c->change.size,
+                                              .log_evidence = c->change.evidence,
+                                              .cause = site_cause(c->attribution),
+                                              .sentence = why(c)};
+        memcpy(changes[count].commit, c->at.id, sizeof(c->at.id));
+        memcpy(changes[count].first_commit, c->earliest.id, sizeof(c->earliest.id));
+        memcpy(changes[count].last_commit, c->latest.id, sizeof(c->latest.id));
+        count++;
     }
+    qsort(changes, count, sizeof(*changes), by_time);
     out->changes = changes;
-    out->change_count = s->change_count;
+    out->change_count = count;
     fill_breaks(out, s, arena);
     if (s->epoch) {
         struct site_epoch *epoch = arena_alloc(arena, sizeof(*epoch));
@@ -188,6 +235,43 @@ static void fill_pipeline(struct site_detail *out, const struct series_history *
     pipeline_events_free(&events);
 }
 
+// What a chart of this many points leaves out is served by site_settled_points(). The settled
+// points of a judgement stay; without one any point may be another the next time.
+static void fill_settled(struct site_detail *out, const struct site_data *data, size_t index)
+{
+    if (out->history.count >= out->total)
+        return;
+    out->settled = out->total;
+    out->settled_revision = data->site.series[index].revision;
+    if (data->set.judgements && data->set.judgements[index].settled) {
+        const struct judgement *j = &data->set.judgements[index];
+        out->settled = j->settled;
+        out->settled_revision =
+            site_mix(site_mix((uint64_t)j->settled_marks, j->settled), (uint64_t)j->settled_key);
+    }
+}
+
+int site_settled_points(struct site_point *points, size_t count, size_t index, void *context,
+                        struct error *err)
+{
+    struct site_data *data = context;
+    const struct series_entry *e = data->set.series[index].series;
+    const struct series series = {e->kernel, &e->problem, e->device_uuid};
+    const struct history_query query = {.limit = data->points ? data->points : count,
+                                        .oldest = data->points == 0};
+    struct stored_points stored;
+    struct arena arena = {0};
+    int status = store_points(&stored, data->store, &series, &query, &arena, err);
+    if (status == 0 && stored.count < count)
+        status =
+            error_set(err, "%s: points of %s are gone while the site was written; write it again",
+                      store_path(data->store), e->kernel);
+    for (size_t i = 0; status == 0 && i < count; i++)
+        points[i] = (struct site_point){stored.points[i].run_id, stored.points[i].time_ns};
+    arena_free(&arena);
+    return status;
+}
+
 int site_detail_load(struct site_detail *out, size_t index, void *context, struct arena *arena,
                      struct error *err)
 {
@@ -207,6 +291,8 @@ int site_detail_load(struct site_detail *out, size_t index, void *context, struc
         store_find_result(&result, &found, data->store, s->newest.run_id, &series, arena, err))
         return -1;
     fill_points(&detail, points, count, arena);
+    fill_settled(&detail, data, index);
+    fill_levels(&detail, &s->linked, arena);
     fill_changes(&detail, s, arena);
     if (found) {
         detail.prediction = result.prediction;

@@ -102,6 +102,8 @@ static void fill_run(struct site_run *out, const struct site_data *data, const s
                              .conclusion = e->conclusion,
                              .headline = e->headline,
                              .summary = e->summary,
+                             .author = e->author,
+                             .commit_s = e->head_s,
                              .revision = revision_of(e),
                              .device = device == SIZE_MAX ? 0 : device};
     memcpy(out->base, e->base, sizeof(out->base));

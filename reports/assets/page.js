@@ -1,8 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorting, filtering, opening what a link points to, and charts one can zoom. The page is complete
-// without it.
+// Sorting, filtering, opening what a link points to, and keeping in the address how the page is looked
+// at. The page is complete without it; chart.js draws the charts one can zoom.
 "use strict";
 (function () {
+  // ---- the address --------------------------------------------------------------------------
+  // "#part&name=value&...": what a link points to, and how it is looked at. Sent to somebody else, or
+  // kept, it shows the same. Names are ours; values are escaped.
+  function readAddress() {
+    var pieces = location.hash.slice(1).split("&"), address = { part: "", values: {} };
+    if (pieces[0].indexOf("=") < 0) address.part = plain(pieces.shift());
+    pieces.forEach(function (piece) {
+      var at = piece.indexOf("=");
+      if (at > 0) address.values[piece.slice(0, at)] = plain(piece.slice(at + 1));
+    });
+    return address;
+  }
+
+  function plain(text) {
+    try { return decodeURIComponent(text); } catch (error) { return text; }
+  }
+
+  // Empty values are left out; `part` undefined: it stays.
+  function setAddress(values, part) {
+    var address = readAddress(), pieces = [];
+    if (part !== undefined) address.part = part;
+    for (var name in values) address.values[name] = values[name];
+    if (address.part) pieces.push(address.part);
+    for (var kept in address.values)
+      if (address.values[kept]) pieces.push(kept + "=" + encodeURIComponent(address.values[kept]));
+    history.replaceState(null, "", pieces.length ? "#" + pieces.join("&") : location.pathname + location.search);
+  }
+
   function make(tag, attributes, children) {
     var element = document.createElement(tag);
     for (var name in attributes || {}) element.setAttribute(name, attributes[name]);
@@ -54,9 +82,18 @@
       head.prepend(button);
       head.setAttribute("aria-sort", "none");
       button.addEventListener("click", function () {
-        sortTable(table, head.cellIndex, head.getAttribute("aria-sort") !== "ascending");
+        var up = head.getAttribute("aria-sort") !== "ascending";
+        sortTable(table, head.cellIndex, up);
+        if (table.classList.contains("filter")) setAddress({ order: head.cellIndex + (up ? " up" : " down") });
       });
     });
+    followOrder(table);
+  }
+
+  function followOrder(table) {
+    var order = /^(\d+) (up|down)$/.exec(readAddress().values.order || "");
+    var head = order && table.classList.contains("filter") && table.tHead.rows[0].cells[+order[1]];
+    if (head && head.hasAttribute("data-sort")) sortTable(table, +order[1], order[2] === "up");
   }
 
   function field(label, control, className) {
@@ -101,6 +138,7 @@
       var choice = order.value.split(" ");
       if (order.value) sortTable(table, parseInt(choice[0], 10), choice[1] === "up");
       else table.tBodies[0].append.apply(table.tBodies[0], rows);
+      setAddress({ order: order.value });
     });
     bar.append(field("Order", order, "narrow"), count);
     var texts = rows.map(function (row) { return row.textContent.toLowerCase(); });
@@ -116,9 +154,26 @@
       });
       count.textContent = shown === rows.length ? rows.length + " rows" : shown + " of " + rows.length + " rows";
     }
-    search.addEventListener("input", apply);
-    selects.forEach(function (s) { if (s.select) s.select.addEventListener("change", apply); });
-    apply();
+    function changed() {
+      var values = { filter: search.value };
+      selects.forEach(function (s) { if (s.select) values[s.name] = s.select.value; });
+      apply();
+      setAddress(values);
+    }
+    function follow() {
+      var values = readAddress().values;
+      search.value = values.filter || "";
+      selects.forEach(function (s) {
+        if (!s.select) return;
+        s.select.value = values[s.name] || "";
+        if (s.select.selectedIndex < 0) s.select.value = "";
+      });
+      apply();
+    }
+    search.addEventListener("input", changed);
+    selects.forEach(function (s) { if (s.select) s.select.addEventListener("change", changed); });
+    addEventListener("hashchange", follow);
+    follow();
     table.parentElement.before(bar);
   }
 
@@ -155,9 +210,18 @@
     cell.classList.toggle("empty", !known);
   }
 
-  // What the site's folder has beside compare.html: scripts that hand over JSON, for a page opened
-  // from a folder may read no other file. Each is run once.
+  // What the site's folder has beside its pages: scripts that hand over JSON, for a page opened from a
+  // folder may read no other file. Each is run once.
   var scripts = {}, allRuns = null, times = {};
+  function load(path) {
+    scripts[path] = scripts[path] || new Promise(function (done) {
+      var script = make("script", { src: (document.body.getAttribute("data-root") || "") + path + ".js" });
+      script.addEventListener("load", done);
+      script.addEventListener("error", done);
+      document.head.append(script);
+    });
+    return scripts[path];
+  }
   window.plumbRuns = function (list) { allRuns = list; };
   window.plumbTimes = function (file) {
     file.runs.forEach(function (run) {
@@ -166,15 +230,7 @@
       times[run.id] = byName;
     });
   };
-  function load(name) {
-    scripts[name] = scripts[name] || new Promise(function (done) {
-      var script = make("script", { src: "compare/" + name + ".js" });
-      script.addEventListener("load", done);
-      script.addEventListener("error", done);
-      document.head.append(script);
-    });
-    return scripts[name];
-  }
+  function loadRuns() { return load("compare/runs").then(function () { return allRuns || []; }); }
 
   function runText(run) {
     var date = new Date(run[2] * 1000).toISOString().slice(0, 16).replace("T", " ");
@@ -208,7 +264,7 @@
       picker.fill();
     };
     picker.found = make("output", { "aria-live": "polite" });
-    find.addEventListener("input", function () { load("runs").then(picker.fill); });
+    find.addEventListener("input", function () { loadRuns().then(picker.fill); });
     select.addEventListener("change", function () { picker.set(+select.value); changed(); });
     picker.fields = function (name) {
       return make("div", { "class": "picker" }, [field("Find the " + name + " run", find), field(name[0].toUpperCase() + name.slice(1) + " run", select), picker.found]);
@@ -244,17 +300,17 @@
       said.textContent = runText(first.run) + " against " + runText(second.run);
     }
     function show() {
-      return Promise.all([load(file(first.run)), load(file(second.run))]).then(apply);
+      return Promise.all([load("compare/" + file(first.run)), load("compare/" + file(second.run))]).then(apply);
     }
     function changed() {
-      history.replaceState(null, "", "#" + first.run[0] + ".." + second.run[0]);
+      setAddress({}, first.run[0] + ".." + second.run[0]);
       show();
     }
     // compare.html#12..345 names two runs.
     function follow() {
-      var ids = /^#(\d+)\.\.(\d+)$/.exec(location.hash);
+      var ids = /^(\d+)\.\.(\d+)$/.exec(readAddress().part);
       if (!ids) return;
-      load("runs").then(function () {
+      loadRuns().then(function () {
         first.set(+ids[1]);
         second.set(+ids[2]);
         show();
@@ -267,9 +323,9 @@
 
   // ---- links into folded parts --------------------------------------------------------------
   function openTarget() {
-    var target = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
-    if (!target || target.tagName !== "DETAILS") return;
-    target.open = true;
+    var part = readAddress().part, target = part && document.getElementById(part);
+    if (!target) return;
+    if (target.tagName === "DETAILS") target.open = true;
     target.scrollIntoView();
   }
 
@@ -285,139 +341,16 @@
     });
   }
 
-  // ---- charts -------------------------------------------------------------------------------
-  function color(name) {
-    return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  }
-
-  // The prediction is drawn where it lies within, and does not stretch the axis: a model that is off
-  // by a factor must not hide a change of a percent.
-  function drawPredicted(data, canvas, area, graph) {
-    var drawing = false;
-    canvas.save();
-    canvas.beginPath();
-    canvas.rect(area.x, area.y, area.w, area.h);
-    canvas.clip();
-    canvas.beginPath();
-    data.rows.forEach(function (row, i) {
-      var y = data.predicted[i];
-      if (y !== null) canvas[drawing ? "lineTo" : "moveTo"](graph.toDomXCoord(row[0]), graph.toDomYCoord(y));
-      drawing = y !== null;
-    });
-    canvas.strokeStyle = color("--predicted");
-    canvas.lineWidth = 1.6;
-    canvas.setLineDash([3, 3]);
-    canvas.stroke();
-    canvas.restore();
-  }
-
-  function markChanges(data) {
-    return function (canvas, area, graph) {
-      drawPredicted(data, canvas, area, graph);
-      var free = area.x; // where the next text may begin: the closest ones stay without
-      (data.marks || []).forEach(function (mark) {
-        var x = graph.toDomXCoord(mark.at - 0.5);
-        if (x < area.x || x > area.x + area.w) return;
-        canvas.save();
-        canvas.strokeStyle = color({ faster: "--faster", epoch: "--new", declared: "--muted" }[mark.kind] || "--slower");
-        canvas.setLineDash({ epoch: [], declared: [1, 3] }[mark.kind] || [4, 3]);
-        canvas.beginPath();
-        canvas.moveTo(x, area.y);
-        canvas.lineTo(x, area.y + area.h);
-        canvas.stroke();
-        canvas.fillStyle = color("--muted");
-        canvas.font = "11px system-ui, sans-serif";
-        var width = canvas.measureText(mark.text).width;
-        if (x + 4 >= free && x + 4 + width <= area.x + area.w) {
-          canvas.fillText(mark.text, x + 4, area.y + 11);
-          free = x + 8 + width;
-        }
-        canvas.restore();
-      });
-    };
-  }
-
-  // Rows are thinned: the one shown at or before a commit's number.
-  function rowAt(data, x) {
-    var low = 0, high = data.rows.length - 1;
-    while (low < high) {
-      var middle = (low + high + 1) >> 1;
-      if (data.rows[middle][0] <= x) low = middle; else high = middle - 1;
-    }
-    return low;
-  }
-
-  function chartOptions(data, legend) {
-    var hint = "Drag to zoom, double-click to see all, shift-drag to move.";
-    function day(x) {
-      var row = rowAt(data, x), time = data.times[row]; // null: not known
-      return time ? new Date(time * 1000).toISOString().slice(0, 10) : data.commits[row];
-    }
-    return {
-      labels: ["commit", "measured"], customBars: data.bars, strokeWidth: 1.6,
-      drawPoints: data.rows.length < 150, pointSize: 2, connectSeparatedPoints: false, fillAlpha: 0.2,
-      colors: [color("--head")], axisLineColor: color("--muted"),
-      gridLineColor: color("--grid"), xRangePad: 6, highlightCircleSize: 4, underlayCallback: markChanges(data),
-      axes: {
-        x: { axisLabelFormatter: day, pixelsPerLabel: 110, axisLabelWidth: 86 },
-        y: { axisLabelFormatter: function (v) { return +v.toPrecision(5) + " " + data.unit; }, axisLabelWidth: 74 }
-      },
-      highlightCallback: function (event, x, points) {
-        var at = rowAt(data, x), parts = ["commit " + data.commits[at], day(x)];
-        points.forEach(function (point) {
-          if (!isNaN(point.yval)) parts.push(point.name + " " + +point.yval.toPrecision(5) + " " + data.unit);
-        });
-        if (data.predicted[at] !== null)
-          parts.push("predicted " + +data.predicted[at].toPrecision(5) + " " + data.unit);
-        legend.textContent = parts.join(" \u00b7 ");
-      },
-      unhighlightCallback: function () { legend.textContent = hint; },
-      drawCallback: function (graph, first) { if (first) legend.textContent = hint; }
-    };
-  }
-
-  function drawChart(box) {
-    if (box.graph || typeof Dygraph === "undefined") return;
-    var data = JSON.parse(box.querySelector("script").textContent);
-    if (data.rows.length < 3) return; // nothing to zoom
-    // In the page a row is commit, measured, predicted, and the measured time's interval.
-    data.predicted = data.rows.map(function (row) { return row[2]; });
-    data.rows = data.rows.map(function (row) {
-      return [row[0], data.bars ? [row[3], row[1], row[4]] : row[1]];
-    });
-    var legend = make("div", { "class": "legend", "aria-live": "off" }), live = make("div", { "class": "live" });
-    box.prepend(legend, live);
-    box.graph = new Dygraph(live, data.rows, chartOptions(data, legend));
-    box.querySelector("svg").style.display = "none";
-    box.recolor = function () { box.graph.updateOptions(chartOptions(data, legend)); };
-  }
-
-  // A chart is drawn when it is first seen: a folded one has no width.
-  function watchCharts() {
-    var boxes = Array.from(document.querySelectorAll(".ts"));
-    if (!boxes.length || typeof Dygraph === "undefined") return;
-    // Its legend sets style attributes, which the page's policy forbids; drawChart has its own.
-    Dygraph.PLUGINS = Dygraph.PLUGINS.filter(function (plugin) { return plugin !== Dygraph.Plugins.Legend; });
-    var seen = new IntersectionObserver(function (entries) {
-      entries.forEach(function (entry) {
-        if (!entry.isIntersecting) return;
-        seen.unobserve(entry.target);
-        drawChart(entry.target);
-      });
-    }, { rootMargin: "200px" });
-    boxes.forEach(function (box) { seen.observe(box); });
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", function () {
-      boxes.forEach(function (box) { if (box.recolor) box.recolor(); });
-    });
-  }
-
   document.documentElement.classList.add("js");
-  document.querySelectorAll("table.sortable").forEach(makeSortable);
   document.querySelectorAll("table.compare").forEach(makeCompare);
   document.querySelectorAll("table.filter").forEach(makeToolbar);
+  document.querySelectorAll("table.sortable").forEach(makeSortable);
   watchWidth();
   addEventListener("hashchange", openTarget);
   openTarget();
   openForPrint();
-  watchCharts();
+  window.plumbPage = {
+    make: make, field: field, load: load, loadRuns: loadRuns, readAddress: readAddress,
+    setAddress: setAddress, timeText: timeText
+  };
 })();

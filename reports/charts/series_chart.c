@@ -14,7 +14,8 @@
 
 // The drawing that cannot be zoomed has no use for more points than some columns of pixels each.
 enum { STILL_POINTS = 300, DOTS = 60, LETTER = 7 };
-enum { WIDE = 940, HEIGHT = 220, LEFT = 62, RIGHT = 14, TOP = 12, BOTTOM = 184 };
+enum { WIDE = SERIES_CHART_WIDE, HEIGHT = 220, RIGHT = SERIES_CHART_RIGHT };
+enum { LEFT = SERIES_CHART_LEFT, TOP = 12, BOTTOM = 184 };
 
 static bool is_time(double time_ns)
 {
@@ -150,16 +151,35 @@ static const struct {
                   [MARK_EPOCH] = {"epoch", "epoch"},
                   [MARK_BREAK] = {"declared", "declared"}};
 
-static void draw_marks(struct markup *m, const struct series_chart *c, const struct scale *x)
+const char *series_mark_name(enum chart_mark_kind kind)
 {
-    double open = LEFT; // where the next text may begin: the closest ones stay without
+    return mark_kinds[kind].name;
+}
+
+size_t series_place(const struct series_chart *c, const char *commit, int64_t time_s)
+{
+    const struct history *h = c->history;
+    size_t before = 0;
+    for (size_t i = 0; i < h->count; i++) {
+        if (strcmp(h->points[i].commit, commit) == 0)
+            return place_of(c, i);
+        if (h->points[i].time_s <= time_s)
+            before = i;
+    }
+    return place_of(c, before);
+}
+
+void series_marks(struct markup *m, const struct series_chart *c, const struct scale *x, double top,
+                  double bottom, bool texts)
+{
+    double open = x->from; // where the next text may begin: the closest ones stay without
     for (size_t i = 0; i < c->mark_count; i++) {
         double at = scale_at(x, (double)c->marks[i].index - 0.5);
         double width = LETTER * (double)strlen(c->marks[i].text);
-        svg_line(m, mark_kinds[c->marks[i].kind].class, at, TOP, at, BOTTOM);
-        if (at + 4 < open || at + 4 + width > WIDE)
+        svg_line(m, mark_kinds[c->marks[i].kind].class, at, top, at, bottom);
+        if (!texts || at + 4 < open || at + 4 + width > WIDE)
             continue;
-        svg_text(m, "tick", at + 4, TOP + 8, "start", c->marks[i].text);
+        svg_text(m, "tick", at + 4, top + 8, "start", c->marks[i].text);
         open = at + 8 + width;
     }
 }
@@ -180,7 +200,7 @@ static void draw(struct markup *m, const struct drawing *d)
     draw_line(m, d, true, &x, &y);
     draw_line(m, d, false, &x, &y);
     draw_dots(m, d, &x, &y);
-    draw_marks(m, d->chart, &x);
+    series_marks(m, d->chart, &x, TOP, BOTTOM, d->chart->level_count == 0);
     svg_text(m, "tick", LEFT, HEIGHT - 14, "start", first);
     svg_text(m, "tick", WIDE - RIGHT, HEIGHT - 14, "end", last);
     svg_text(m, "tick", (LEFT + WIDE - RIGHT) / 2.0, HEIGHT - 14, "middle",
@@ -232,13 +252,14 @@ static void write_data(struct markup *m, const struct drawing *d)
     struct json j = {.out = &text};
     json_begin(&j, NULL, '{');
     json_clean(&j, "unit", d->unit + 1);
+    json_int(&j, "total", (int64_t)(d->chart->total ? d->chart->total : d->chart->history->count));
     json_bool(&j, "bars", d->chart->lower_ns && d->chart->upper_ns);
     json_begin(&j, "marks", '[');
     for (size_t i = 0; i < d->chart->mark_count; i++) {
         json_begin(&j, NULL, '{');
         json_int(&j, "at", (int64_t)d->chart->marks[i].index);
         json_clean(&j, "text", d->chart->marks[i].text);
-        json_clean(&j, "kind", mark_kinds[d->chart->marks[i].kind].name);
+        json_clean(&j, "kind", series_mark_name(d->chart->marks[i].kind));
         json_end(&j, '}');
     }
     json_end(&j, ']');
@@ -262,7 +283,14 @@ void series_chart(struct markup *m, const struct series_chart *chart)
     still.unit = all.unit = view_unit(y.high, &all.factor);
     still.factor = all.factor;
     markup_open(m, "div", "ts");
-    write_data(m, &all);
+    markup_attr(m, "data-series", chart->data_name);
+    markup_attr(m, "role", "group");
+    markup_attr(m, "aria-label", "Chart of a series over commits");
+    markup_attr(m, "tabindex", "0"); // on a narrow screen it scrolls
+    if (!chart->data_name)
+        write_data(m, &all);
+    if (chart->level_count > 0)
+        level_chart(m, chart);
     draw(m, &still);
     markup_end(m);
     free(shown);

@@ -7,10 +7,11 @@
 #ifndef PLUMB_REPORTS_SERIES_CHART_H
 #define PLUMB_REPORTS_SERIES_CHART_H
 
-#include "reports/text/markup.h"
+#include "reports/charts/svg.h"
 #include "reports/view.h"
 
 enum { SERIES_CHART_POINTS = 600 };
+enum { SERIES_CHART_WIDE = 940, SERIES_CHART_LEFT = 62, SERIES_CHART_RIGHT = 14 }; // pixels
 
 // A vertical line before the series' point `index`.
 enum chart_mark_kind {
@@ -32,10 +33,30 @@ struct series_chart {
     const double *lower_ns, *upper_ns; // one per point, or NULL: no intervals
     const struct chart_mark *marks;
     size_t mark_count;
+    // The name by which chart.js finds the data, which lies elsewhere; NULL: it is put beside.
+    const char *data_name;
+    const struct chart_level *levels; // ascending; drawn above the times
+    size_t level_count;
+};
+
+// From this point on the series has a code of this level, log ratio with its interval. Another
+// group's levels cannot be compared with it.
+struct chart_level {
+    size_t index;
+    struct interval level;
+    size_t group;
 };
 
 // Writes <div class="ts">; at least one point is needed.
 void series_chart(struct markup *m, const struct series_chart *chart);
+// The drawing of its levels (level_chart.c); at least one is needed.
+void level_chart(struct markup *m, const struct series_chart *chart);
+// Vertical lines, with their texts where there is room.
+void series_marks(struct markup *m, const struct series_chart *chart, const struct scale *x,
+                  double top, double bottom, bool texts);
+// The index of the point with this commit, or of the newest one shown that is not later.
+size_t series_place(const struct series_chart *chart, const char *commit, int64_t time_s);
+const char *series_mark_name(enum chart_mark_kind kind);
 
 // Indices of the points that are shown, ascending; at most `most` >= 2. The caller frees.
 size_t *series_thin(const struct history *history, size_t most, size_t *count);

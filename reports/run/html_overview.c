@@ -200,7 +200,6 @@ void html_findings(const struct html *html)
         markup_end(m);
         return;
     }
-    markup_open(m, "div", "scroll");
     page_table_begin(m, "findings cards", "What changed, worst first");
     static const char *const heads[] = {"Verdict", "Where", "How much", "Since", "Why"};
     for (size_t i = 0; i < ARRAY_COUNT(heads); i++)
@@ -209,7 +208,6 @@ void html_findings(const struct html *html)
     for (size_t i = 0; i < count && i < FINDINGS_SHOWN; i++)
         write_finding(html, &findings[i]);
     page_table_end(m);
-    markup_end(m);
     if (count > FINDINGS_SHOWN)
         markup_elementf(m, "p", "hint", "More changed; the table below has every series.");
     markup_end(m);

@@ -99,7 +99,6 @@ void html_study(const struct html *html)
     markup_attr(m, "aria-label", "What the study found");
     markup_element(m, "h2", NULL, "What the study found");
     sum_line(m, html->run);
-    markup_open(m, "div", "scroll");
     page_table_begin(m, "cards sortable filter", "Gates of code with itself and with work put in");
     page_table_head(m, "Study", PAGE_SORT_TEXT, NULL);
     page_table_head(m, "Kernel", PAGE_SORT_TEXT, NULL);
@@ -110,6 +109,5 @@ void html_study(const struct html *html)
     for (size_t i = 0; i < html->run->study_count; i++)
         row(m, &html->run->studies[i]);
     page_table_end(m);
-    markup_end(m);
     markup_end(m);
 }

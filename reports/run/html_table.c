@@ -168,14 +168,12 @@ void html_table(const struct html *html)
     markup_attr(m, "id", "all");
     markup_text(m, "All series");
     markup_end(m);
-    markup_open(m, "div", "scroll");
     page_table_begin(m, "cards sortable filter", "All series, worst first");
     write_heads(m, &columns, &x);
     page_table_body(m);
     for (size_t i = 0; i < html->count; i++)
         write_row(html, &html->views[i], &columns, &x);
     page_table_end(m);
-    markup_end(m);
     if (columns.change)
         markup_element(m, "p", "hint", legend(html));
     markup_end(m);

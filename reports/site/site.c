@@ -5,20 +5,16 @@
 // Pages made from the summaries alone are made every time and written only when their bytes differ.
 // A kernel's page needs all points of its series, and a file of times those of its runs, so each
 // carries a stamp of its inputs; when the file there has the same stamp, nothing is loaded.
+#include "reports/site/site_files.h"
 #include "reports/site/site_parts.h"
 
 #include "model/text.h"
-#include "reports/report.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 // ---- the map ------------------------------------------------------------------------------------
 
@@ -67,7 +63,7 @@ static size_t *importance_order(const struct site *site)
 
 // A plain name is its own file name. Any other gets a hash, so that no two names share a file and
 // none can leave the folder.
-static void make_slug(char out[SLUG_TEXT], const char *name)
+void site_make_slug(char out[SLUG_TEXT], const char *name)
 {
     size_t length = 0;
     bool plain = name[0] != '\0' && strlen(name) < SLUG_TEXT - 20;
@@ -103,7 +99,7 @@ static void group_kernels(struct site_map *map)
             k++;
         if (k == map->kernel_count) {
             map->kernels[k].name = site->series[index].kernel;
-            make_slug(map->kernels[k].slug, map->kernels[k].name);
+            site_make_slug(map->kernels[k].slug, map->kernels[k].name);
             map->kernel_count++;
         }
         group_add(&map->kernels[k], index);
@@ -122,11 +118,12 @@ static void map_make(struct site_map *map, const struct site *site)
     for (size_t d = 0; d < site->device_count; d++) {
         char *unique = xprintf("%s %s", site->devices[d].name, site->devices[d].uuid);
         map->devices[d].name = site->devices[d].name;
-        make_slug(map->devices[d].slug, unique);
+        site_make_slug(map->devices[d].slug, unique);
         free(unique);
     }
     for (size_t i = 0; i < site->series_count; i++)
         group_add(&map->devices[site->series[map->order[i]].device], map->order[i]);
+    site_find_commits(map);
 }
 
 static void map_free(struct site_map *map)
@@ -135,84 +132,11 @@ static void map_free(struct site_map *map)
         free(map->kernels[k].series);
     for (size_t d = 0; map->devices && d < map->site->device_count; d++)
         free(map->devices[d].series);
+    site_forget_commits(map);
     free(map->kernels);
     free(map->devices);
     free(map->kernel_of);
     free(map->order);
-}
-
-// ---- files --------------------------------------------------------------------------------------
-
-struct target {
-    const char *directory;
-    struct site_written written;
-};
-
-// At most `most` bytes of the file; false when there is none.
-static bool read_start(struct buffer *out, const char *path, size_t most)
-{
-    char bytes[65536];
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (file < 0)
-        return false;
-    ssize_t length;
-    while (out->length < most &&
-           (length =
-                read(file, bytes,
-                     most - out->length < sizeof(bytes) ? most - out->length : sizeof(bytes))) > 0)
-        buffer_add(out, bytes, (size_t)length);
-    close(file);
-    return true;
-}
-
-static bool is_unchanged(const char *path, const struct buffer *made)
-{
-    struct stat st;
-    struct buffer there = {0};
-    if (stat(path, &st) != 0 || (size_t)st.st_size != made->length)
-        return false;
-    bool same = read_start(&there, path, made->length) && there.length == made->length &&
-                (made->length == 0 || memcmp(there.bytes, made->bytes, made->length) == 0);
-    buffer_free(&there);
-    return same;
-}
-
-static int put(struct target *target, const char *folder, const char *name, const char *ending,
-               struct buffer *made, struct error *err)
-{
-    int status = 0;
-    char *path = xprintf("%s/%s%s%s", target->directory, folder, name, ending);
-    if (is_unchanged(path, made)) {
-        target->written.unchanged++;
-    } else {
-        status = report_replace_file(path, made->bytes ? made->bytes : "", made->length, err);
-        target->written.pages += status == 0;
-    }
-    free(path);
-    buffer_free(made);
-    return status;
-}
-
-static int put_both(struct target *target, const char *folder, const char *name, const char *ending,
-                    struct buffer *html, struct buffer *json, struct error *err)
-{
-    int status = put(target, folder, name, ending, html, err);
-    if (status == 0)
-        status = put(target, folder, name, ".json", json, err);
-    buffer_free(html);
-    buffer_free(json);
-    return status;
-}
-
-static int make_folder(const char *directory, const char *name, struct error *err)
-{
-    int status = 0;
-    char *path = xprintf("%s%s", directory, name);
-    if (mkdir(path, 0755) != 0 && errno != EEXIST)
-        status = error_set(err, "%s: cannot be created: %s; its parent folder must exist", path,
-                           strerror(errno));
-    free(path);
-    return status;
 }
 
 // ---- kernels ------------------------------------------------------------------------------------
@@ -241,92 +165,68 @@ static uint64_t stamp_of(const struct site_map *map, const struct site_group *ke
     return hash;
 }
 
-// The stamp stands in a page's JSON, which is written after the page: killed between the two, the
-// page is made again.
-static bool has_stamp(const char *directory, const char *folder, const char *name,
-                      const char *ending, uint64_t stamp)
+// The points that the kernel's page leaves out of a long series.
+static int write_settled(struct site_target *target, const struct site *site, size_t series,
+                         const struct site_detail *detail, struct error *err)
 {
-    char wanted[64];
-    struct buffer json = {0};
-    struct stat st;
-    char *path = xprintf("%s/%s%s.json", directory, folder, name);
-    char *page = xprintf("%s/%s%s%s", directory, folder, name, ending);
-    snprintf(wanted, sizeof(wanted), "\"stamp\":\"%016llx\"", (unsigned long long)stamp);
-    bool found = stat(page, &st) == 0 && st.st_size > 0 && read_start(&json, path, 4096) &&
-                 json.bytes && strstr(json.bytes, wanted);
-    buffer_free(&json);
-    free(path);
-    free(page);
-    return found;
+    struct buffer js = {0}, json = {0};
+    char name[SITE_ANCHOR];
+    site_series_name(name, site, series);
+    if (detail->settled == 0)
+        return 0;
+    if (site_has_stamp(target, "points/", name, ".js", detail->settled_revision)) {
+        target->written.unchanged += 2;
+        return 0;
+    }
+    struct site_point *points = xcalloc(detail->settled, sizeof(*points));
+    int status = site->load_points(points, detail->settled, series, site->context, err);
+    target->written.loaded_points++;
+    if (status == 0)
+        site_settled(&js, &json, name, points, detail->settled, detail->settled_revision);
+    free(points);
+    return status ? -1 : site_put_both(target, "points/", name, ".js", &js, &json, err);
 }
 
-static int write_kernel(struct target *target, const struct site_map *map,
+struct kernel_writing {
+    struct site_target *target;
+    const struct site *site;
+};
+
+static int read_detail(struct site_detail *out, size_t series, void *context, struct arena *arena,
+                       struct error *err)
+{
+    struct kernel_writing *w = context;
+    if (w->site->load(out, series, w->site->context, arena, err))
+        return -1;
+    w->target->written.loaded++;
+    return write_settled(w->target, w->site, series, out, err);
+}
+
+static int write_kernel(struct site_target *target, const struct site_map *map,
                         const struct site_group *kernel, struct error *err)
 {
-    struct buffer html = {0}, json = {0};
+    struct buffer html = {0}, json = {0}, js = {0};
+    struct kernel_writing writing = {target, map->site};
+    const struct site_reader reader = {read_detail, &writing};
     uint64_t stamp = stamp_of(map, kernel);
-    if (has_stamp(target->directory, "kernel/", kernel->slug, ".html", stamp)) {
-        target->written.unchanged += 2;
+    if (site_has_stamp(target, "kernel/", kernel->slug, ".html", stamp)) {
+        target->written.unchanged += 3;
         return 0;
     }
-    if (site_kernel(&html, &json, map, kernel, stamp, &target->written.loaded, err)) {
-        buffer_free(&html);
-        buffer_free(&json);
-        return -1;
-    }
-    return put_both(target, "kernel/", kernel->slug, ".html", &html, &json, err);
-}
-
-// ---- compare ------------------------------------------------------------------------------------
-
-static int write_times(struct target *target, const struct site_map *map,
-                       const struct site_run *const *runs, size_t count, struct error *err)
-{
-    const struct site *site = map->site;
-    struct buffer js = {0}, json = {0};
-    char name[32];
-    int status = 0;
-    uint64_t stamp = site_times_stamp(runs, count);
-    snprintf(name, sizeof(name), "%lld", (long long)(runs[0]->id / SITE_RUNS_PER_FILE));
-    if (has_stamp(target->directory, "compare/", name, ".js", stamp)) {
-        target->written.unchanged += 2;
-        return 0;
-    }
-    double *times_ns = xcalloc(count * site->series_count + 1, sizeof(*times_ns));
-    for (size_t i = 0; status == 0 && i < count; i++) {
-        status = site->load_times(times_ns + i * site->series_count, (size_t)(runs[i] - site->runs),
-                                  site->context, err);
-        target->written.loaded_runs++;
+    int status = site_kernel(&html, &json, map, kernel, stamp, &reader, err);
+    if (status == 0) {
+        site_wrap(&js, "plumbKernel", &json);
+        status = site_put(target, "kernel/", kernel->slug, ".js", &js, err);
     }
     if (status == 0)
-        site_times(&js, &json, map, runs, count, times_ns, stamp);
-    free(times_ns);
-    return status ? -1 : put_both(target, "compare/", name, ".js", &js, &json, err);
+        status = site_put_both(target, "kernel/", kernel->slug, ".html", &html, &json, err);
+    buffer_free(&html);
+    buffer_free(&json);
+    buffer_free(&js);
+    return status;
 }
 
-static int write_compare(struct target *target, const struct site_map *map, struct error *err)
-{
-    struct buffer html = {0}, json = {0};
-    size_t count;
-    const struct site_run **runs = site_runs_by_id(map->site, &count);
-    int status = 0;
-    for (size_t first = 0, end; status == 0 && first < count; first = end) {
-        int64_t file = runs[first]->id / SITE_RUNS_PER_FILE;
-        for (end = first; end < count && runs[end]->id / SITE_RUNS_PER_FILE == file;)
-            end++;
-        status = write_times(target, map, runs + first, end - first, err);
-    }
-    free(runs);
-    if (status)
-        return -1;
-    site_run_list(&html, &json, map);
-    if (put_both(target, "compare/", "runs", ".js", &html, &json, err) ||
-        site_compare(&html, &json, map, err))
-        return -1;
-    return put_both(target, "", "compare", ".html", &html, &json, err);
-}
-
-static int write_pages(struct target *target, const struct site_map *map, struct error *err)
+static int write_pages(struct site_target *target, const struct site_map *map, struct error *err)
 {
     static const struct {
         const char *name;
@@ -339,28 +239,37 @@ static int write_pages(struct target *target, const struct site_map *map, struct
     }
     for (size_t d = 0; d < map->site->device_count; d++) {
         site_device(&html, &json, map, d);
-        if (put_both(target, "device/", map->devices[d].slug, ".html", &html, &json, err))
+        if (site_put_both(target, "device/", map->devices[d].slug, ".html", &html, &json, err))
             return -1;
     }
     for (size_t i = 0; i < ARRAY_COUNT(pages); i++) {
         pages[i].make(&html, &json, map);
-        if (put_both(target, "", pages[i].name, ".html", &html, &json, err))
+        if (site_put_both(target, "", pages[i].name, ".html", &html, &json, err))
             return -1;
     }
-    if (write_compare(target, map, err))
+    if (site_write_runs(target, map, err))
+        return -1;
+    site_series_list(&html, &json, map);
+    if (site_put_both(target, "", "series", ".js", &html, &json, err))
+        return -1;
+    buffer_puts(&html, page_style());
+    if (site_put(target, "", "page", ".css", &html, err))
         return -1;
     site_feed(&html, map);
-    return put(target, "", "feed", ".xml", &html, err);
+    return site_put(target, "", "feed", ".xml", &html, err);
 }
 
 int site_write(const struct site *site, const char *directory, struct site_written *written,
                struct error *err)
 {
-    struct target target = {.directory = directory};
+    static const char *const folders[] = {"",         "/kernel", "/device", "/points",
+                                          "/compare", "/commit", "/run"};
+    struct site_target target = {.directory = directory};
     struct site_map map;
-    if (make_folder(directory, "", err) || make_folder(directory, "/kernel", err) ||
-        make_folder(directory, "/device", err) || make_folder(directory, "/compare", err))
-        return -1;
+    for (size_t i = 0; i < ARRAY_COUNT(folders); i++) {
+        if (site_make_folder(directory, folders[i], err))
+            return -1;
+    }
     map_make(&map, site);
     int status = write_pages(&target, &map, err);
     map_free(&map);

@@ -7,9 +7,13 @@
 //     kernel/*.html   one page per kernel: each series with its chart, changes, epochs, prediction
 //     device/*.html   one page per device: every series on it, and its sorted accuracy
 //     accuracy.html   how good each model is, run by run
+//     commit/*.html   one page per commit that a run measured, run/*.html one per run
 //     runs.html       the newest runs;  compare.html  any two of all side by side
-//     compare/        what compare.html loads when it is asked for: the list of all runs, and their
-//                     times in files of SITE_RUNS_PER_FILE runs
+//     compare/        what pages load when it is asked for: the list of all runs, and their times
+//     in
+//                     files of SITE_RUNS_PER_FILE runs
+//     kernel/*.js     the charts' data of a kernel's page;  series.js  the names of all series
+//     points/*.js     the points of a long series that its page leaves out
 //     feed.xml        Atom feed of alarms
 // Beside every page of tables stands the same as JSON (index.json, kernel/*.json, ...).
 //
@@ -26,9 +30,10 @@ enum { SITE_SPARK = 32, SITE_RUNS_PER_FILE = 64 };
 
 // A change of level found in a series' past.
 struct site_change {
-    size_t index;       // the new level begins with this point of the series
-    size_t first, last; // credible set: it began with one of these points
+    size_t index;   // the new level begins with this point of the series
+    size_t commits; // in the credible set: it began with one of them
     char commit[OBJECT_ID_TEXT], first_commit[OBJECT_ID_TEXT], last_commit[OBJECT_ID_TEXT];
+    bool linked;               // measured side by side with the commit before, `first_commit`
     int64_t time_s;            // of `commit`
     struct interval log_ratio; // log(after / before)
     double log_evidence;       // natural log of the evidence against "no change"
@@ -54,11 +59,36 @@ struct site_break {
     struct interval log_ratio; // by how much times moved with it; NaN: not known
 };
 
+// From this commit on the series has a code of this level: log time against the first code that is
+// linked with it, by all comparisons side by side.
+struct site_level {
+    char commit[OBJECT_ID_TEXT];
+    int64_t time_s;
+    struct interval level;
+    size_t mark; // levels of one mark can be compared; another's begin at 0 again
+};
+struct site_levels {
+    const struct site_level *levels; // in order of commits; a code that came back is there again
+    size_t count;
+    size_t links, loops;
+    double misclosure;   // SD of what a link's pairs cannot see, log ratio
+    const char *trouble; // why there are none though there are links, or NULL
+};
+
+// A point without what a chart of few points shows of it.
+struct site_point {
+    int64_t run; // that measured it
+    double time_ns;
+};
+
 // All of one series, handed out by `load`.
 struct site_detail {
-    struct history history;            // the points shown, newest last; at least one
-    const size_t *at;                  // index of each in the series, or NULL: all are shown
-    size_t total;                      // points of the series
+    struct history history;    // the points shown, newest last; at least one
+    const size_t *at;          // index of each in the series, or NULL: all are shown
+    size_t total;              // points of the series
+    size_t settled;            // the first of them, which load_points() has; 0: all are shown
+    uint64_t settled_revision; // differs whenever these do
+    struct site_levels linked;
     const double *lower_ns, *upper_ns; // interval of each point's time, or NULL
     const struct site_change *changes; // by index, ascending
     size_t change_count;
@@ -79,6 +109,7 @@ struct site_series {
     struct problem problem;
     size_t device;       // index into site->devices
     uint64_t revision;   // differs whenever what `load` gives differs (a hash, or a last row id)
+    bool control;        // cannot have changed
     size_t points;       // commits measured
     int64_t newest_s;    // commit time of the newest point
     double time_ns;      // newest, NaN if none
@@ -127,8 +158,9 @@ struct site_run {
     enum run_kind kind;
     int64_t started_s, finished_s; // finished 0: interrupted
     char base[OBJECT_ID_TEXT], head[OBJECT_ID_TEXT];
-    const char *summary; // of the head commit
-    size_t device;       // the first of its devices
+    const char *summary, *author; // of the head commit, untrusted
+    int64_t commit_s;             // its time
+    size_t device;                // the first of its devices
     enum conclusion conclusion;
     const char *headline;
     const char *href;  // its own report, relative to the site's folder, or NULL
@@ -165,6 +197,9 @@ struct site {
     // be made. The arena is freed after the part is written.
     int (*load)(struct site_detail *out, size_t index, void *context, struct arena *arena,
                 struct error *err);
+    // The first `count` points of a series, in order.
+    int (*load_points)(struct site_point *points, size_t count, size_t index, void *context,
+                       struct error *err);
     // The times of runs[run], one per series, NaN = not measured.
     int (*load_times)(double *times_ns, size_t run, void *context, struct error *err);
     void *context;
@@ -174,6 +209,7 @@ struct site_written {
     size_t pages, unchanged; // files written, files left as they were
     size_t loaded;           // series whose points were asked for
     size_t loaded_runs;      // runs whose times were, for the files of compare.html
+    size_t loaded_points;    // series whose settled points were
 };
 
 // Makes or refreshes the site in `directory` (created; its parent must exist). Files are replaced

@@ -146,7 +146,6 @@ void site_accuracy_table(struct site_page *p, bool newest_only)
                  {"Rank tau", PAGE_SORT_NUMBER}, {"Within 10 %", PAGE_SORT_NUMBER},
                  {"Problems", PAGE_SORT_NUMBER}, {"MAPE trend", PAGE_SORT_NONE}};
     const struct site *site = p->map->site;
-    markup_open(p->m, "div", "scroll");
     page_table_begin(p->m, newest_only ? "cards sortable" : "cards sortable filter",
                      "Accuracy of each model, newest night");
     for (size_t i = 0; i < ARRAY_COUNT(heads); i++)
@@ -162,7 +161,6 @@ void site_accuracy_table(struct site_page *p, bool newest_only)
         shown++;
     }
     page_table_end(p->m);
-    markup_end(p->m);
     if (!totals && newest_only && shown < site->accuracy_count)
         markup_elementf(p->m, "p", "hint", "%zu more %s on the page of model accuracy.",
                         site->accuracy_count - shown,
@@ -215,7 +213,7 @@ void site_accuracy_page(struct buffer *html, struct buffer *json, const struct s
 {
     struct site_page p = {.map = map, .root = "", .json = {.out = json}};
     struct page page;
-    site_begin(&p, &page, "Model accuracy", SITE_PLAIN);
+    site_begin(&p, &page, "Model accuracy", SITE_PLAIN, NULL);
     json_begin(&p.json, "accuracy", '[');
     markup_element(p.m, "h1", NULL, "Model accuracy");
     markup_element(p.m, "p", "muted",

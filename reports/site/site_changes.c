@@ -93,7 +93,6 @@ void site_findings(struct site_page *p, const size_t *series, size_t count)
                                  : "Nothing: every series is where it was "
                                    "accepted.");
     } else {
-        markup_open(m, "div", "scroll");
         page_table_begin(m, "findings cards", "What changed, worst first");
         for (size_t i = 0; i < ARRAY_COUNT(heads); i++)
             page_table_head(m, heads[i], PAGE_SORT_NONE, NULL);
@@ -101,7 +100,6 @@ void site_findings(struct site_page *p, const size_t *series, size_t count)
         for (size_t i = 0; i < groups && i < FINDINGS_SHOWN; i++)
             write_finding(p, &findings[i]);
         page_table_end(m);
-        markup_end(m);
     }
     if (undecided > 0)
         markup_elementf(m, "p", "hint", "Of %zu more nothing can be said: their times scatter.",

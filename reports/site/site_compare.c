@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Any two runs side by side. The page has the two newest that fit together; page.js loads others on
-// demand. From a folder (file:) a page can run scripts but read no other file, so what it loads are
-// scripts that hand JSON over: compare/runs.js lists all runs, compare/N.js has the times of those
-// with ids from N * SITE_RUNS_PER_FILE on. The same JSON without the call lies beside each.
-//
-// Times are named by their series, not by a place in a table that is sorted anew every night, so a
-// file stays as it is once its runs are there.
+// demand.
 #include "reports/site/site_parts.h"
 
 #include "model/text.h"
@@ -18,11 +13,8 @@
 #include <string.h>
 
 enum {
-    TIMES_FORMAT = 1, // raised when the files would say the same otherwise
-    TIME_DIGITS = 6,  // 1 ppm
     FIRST_CHOICE = 100,
-    SUMMARY = 60, // bytes of a commit's summary
-    NEAR = 200,   // runs among which one like another is looked for
+    NEAR = 200, // runs among which one like another is looked for
 };
 
 // ---- which runs ---------------------------------------------------------------------------------
@@ -68,137 +60,6 @@ static size_t newest(const struct site *site)
     return any;
 }
 
-static int by_id(const void *left, const void *right)
-{
-    const struct site_run *a = *(const struct site_run *const *)left;
-    const struct site_run *b = *(const struct site_run *const *)right;
-    return a->id < b->id ? -1 : a->id > b->id;
-}
-
-const struct site_run **site_runs_by_id(const struct site *site, size_t *count)
-{
-    const struct site_run **runs = xcalloc(site->run_count + 1, sizeof(*runs));
-    *count = 0;
-    for (size_t i = 0; i < site->run_count; i++) {
-        if (site_comparable(&site->runs[i]))
-            runs[(*count)++] = &site->runs[i];
-    }
-    qsort(runs, *count, sizeof(*runs), by_id);
-    return runs;
-}
-
-// ---- what the page loads ------------------------------------------------------------------------
-
-// Of a series in any file, whatever else the store holds.
-static void series_name(char out[SITE_ANCHOR], const struct site *site, size_t index)
-{
-    const struct site_series *s = &site->series[index];
-    const char *uuid = site->devices[s->device].uuid;
-    char problem[PROBLEM_TEXT];
-    problem_format(problem, &s->problem);
-    uint64_t hash = hash_bytes(HASH_START, s->kernel, strlen(s->kernel) + 1);
-    hash = hash_bytes(hash, problem, strlen(problem) + 1);
-    hash = hash_bytes(hash, uuid, strlen(uuid));
-    snprintf(out, SITE_ANCHOR, "%014llx", (unsigned long long)(hash >> 8));
-}
-
-// [id, kind, started_s, head, its summary]
-static void put_run(struct json *j, const struct site_run *run)
-{
-    char head[VIEW_TEXT];
-    struct buffer summary = {0};
-    view_short_id(head, run->head);
-    clean_line(&summary, run->summary, SUMMARY);
-    json_newline(j);
-    json_begin(j, NULL, '[');
-    json_int(j, NULL, run->id);
-    json_clean(j, NULL, run_kind_name(run->kind));
-    json_int(j, NULL, run->started_s);
-    json_clean(j, NULL, head);
-    json_clean(j, NULL, summary.bytes ? summary.bytes : "");
-    json_end(j, ']');
-    buffer_free(&summary);
-}
-
-static void wrap(struct buffer *js, const char *call, const struct buffer *json)
-{
-    buffer_printf(js, "%s(", call);
-    buffer_add(js, json->bytes, json->length);
-    buffer_puts(js, ");\n");
-}
-
-void site_run_list(struct buffer *js, struct buffer *json, const struct site_map *map)
-{
-    struct json j = {.out = json};
-    json_begin(&j, NULL, '[');
-    for (size_t i = 0; i < map->site->run_count; i++) {
-        if (site_comparable(&map->site->runs[i]))
-            put_run(&j, &map->site->runs[i]);
-    }
-    json_end(&j, ']');
-    wrap(js, "plumbRuns", json);
-}
-
-uint64_t site_times_stamp(const struct site_run *const *runs, size_t count)
-{
-    uint64_t hash = HASH_START + TIMES_FORMAT;
-    for (size_t i = 0; i < count; i++) {
-        hash = hash_bytes(hash, &runs[i]->id, sizeof(runs[i]->id));
-        hash = hash_bytes(hash, &runs[i]->revision, sizeof(runs[i]->revision));
-    }
-    return hash;
-}
-
-static bool is_measured(const double *times_ns, size_t series, size_t index, size_t runs)
-{
-    for (size_t r = 0; r < runs; r++) {
-        if (times_ns[r * series + index] > 0)
-            return true;
-    }
-    return false;
-}
-
-// The series that any of the runs has, then each run's times in their order.
-void site_times(struct buffer *js, struct buffer *json, const struct site_map *map,
-                const struct site_run *const *runs, size_t count, const double *times_ns,
-                uint64_t stamp)
-{
-    struct json j = {.out = json};
-    size_t series = map->site->series_count, used = 0;
-    size_t *columns = xcalloc(series + 1, sizeof(*columns));
-    char text[32];
-    snprintf(text, sizeof(text), "%016llx", (unsigned long long)stamp);
-    json_begin(&j, NULL, '{');
-    json_clean(&j, "stamp", text);
-    json_begin(&j, "series", '[');
-    for (size_t i = 0; i < series; i++) {
-        char name[SITE_ANCHOR];
-        if (!is_measured(times_ns, series, i, count))
-            continue;
-        columns[used++] = i;
-        series_name(name, map->site, i);
-        json_clean(&j, NULL, name);
-    }
-    json_end(&j, ']');
-    json_begin(&j, "runs", '[');
-    for (size_t r = 0; r < count; r++) {
-        json_newline(&j);
-        json_begin(&j, NULL, '{');
-        json_int(&j, "id", runs[r]->id);
-        json_begin(&j, "times_ns", '[');
-        for (size_t k = 0; k < used; k++) {
-            double time = times_ns[r * series + columns[k]];
-            json_rounded(&j, NULL, time > 0 ? time : NAN, TIME_DIGITS);
-        }
-        json_end(&j, ']');
-        json_end(&j, '}');
-    }
-    json_end(&j, ']');
-    json_end(&j, '}');
-    free(columns);
-    wrap(js, "plumbTimes", json);
-}
-
 // ---- the page -----------------------------------------------------------------------------------
 
 static void figure_cell(struct markup *m, const char *label, double value, const char *text)
@@ -216,7 +77,7 @@ static void compare_row(struct site_page *p, size_t index, const double *a, cons
     double before = a[index], after = b[index];
     view_shape(shape, &s->problem);
     markup_start(p->m, "tr");
-    series_name(name, p->map->site, index);
+    site_series_name(name, p->map->site, index);
     markup_attr(p->m, "data-series", name);
     markup_attr(p->m, "data-device", p->map->site->devices[s->device].name);
     page_cell(p->m, "kernel", NULL, NAN, true);
@@ -272,7 +133,6 @@ static void compare_rows(struct site_page *p, const double *a, const double *b)
 
 static void compare_table(struct site_page *p, const double *a, const double *b)
 {
-    markup_open(p->m, "div", "scroll");
     page_table_begin(p->m, "cards sortable filter compare", "The two runs side by side");
     page_table_head(p->m, "Kernel", PAGE_SORT_TEXT, NULL);
     page_table_head(p->m, "Problem", PAGE_SORT_TEXT, NULL);
@@ -283,7 +143,6 @@ static void compare_table(struct site_page *p, const double *a, const double *b)
     page_table_body(p->m);
     compare_rows(p, a, b);
     page_table_end(p->m);
-    markup_end(p->m);
 }
 
 // What page.js offers before anything is loaded.
@@ -303,7 +162,7 @@ static void write_choice(struct markup *m, const struct site *site, const struct
             continue;
         known++;
         if (shown < FIRST_CHOICE || &site->runs[i] == first || &site->runs[i] == second)
-            put_run(&j, &site->runs[i]);
+            site_put_run(&j, &site->runs[i]);
         shown++;
     }
     json_end(&j, ']');
@@ -323,7 +182,7 @@ static char *run_label(const struct site_run *run)
     char when[VIEW_TEXT];
     struct buffer summary = {0};
     view_date(when, run->started_s);
-    clean_line(&summary, run->summary, SUMMARY);
+    clean_line(&summary, run->summary, SITE_SUMMARY);
     char *label = xprintf("%lld: %.10s, %.16s %s, %s", (long long)run->id, run->head, when,
                           run_kind_name(run->kind), summary.bytes ? summary.bytes : "");
     buffer_free(&summary);
@@ -364,7 +223,7 @@ int site_compare(struct buffer *html, struct buffer *json, const struct site_map
     if (status == 0 && older != SIZE_MAX)
         status = site->load_times(after, newer, site->context, err);
     if (status == 0) {
-        site_begin(&p, &page, "Compare runs", older == SIZE_MAX ? SITE_PLAIN : SITE_LOADS);
+        site_begin(&p, &page, "Compare runs", older == SIZE_MAX ? SITE_PLAIN : SITE_LOADS, NULL);
         markup_element(p.m, "h1", NULL, "Compare two runs");
         if (older == SIZE_MAX)
             markup_element(p.m, "p", NULL, "Two finished runs are needed to compare.");

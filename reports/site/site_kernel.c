@@ -4,81 +4,12 @@
 // its prediction is made of.
 #include "reports/site/site_parts.h"
 
-#include "reports/charts/series_chart.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { OPEN_AT_FIRST = 3 };
-
-static int by_index(const void *left, const void *right)
-{
-    const struct chart_mark *a = left, *b = right;
-    return a->index < b->index ? -1 : a->index > b->index;
-}
-
-// The first word of what was declared: driver, runtime, model, device.
-static void break_text(char out[VIEW_TEXT], const struct site_break *b)
-{
-    char percent[VIEW_TEXT] = "";
-    if (isfinite(b->log_ratio.value))
-        view_percent(percent, expm1(b->log_ratio.value));
-    snprintf(out, VIEW_TEXT, "%.*s%s%.40s", (int)strcspn(b->what, " "), b->what,
-             *percent ? " " : "", percent);
-}
-
-// Marks by index, and their texts; the caller frees both.
-static struct chart_mark *marks_of(const struct site_detail *d, size_t *marked,
-                                   char (**texts)[VIEW_TEXT])
-{
-    size_t count = d->change_count + d->epoch_count, all = count + d->break_count;
-    struct chart_mark *marks = xcalloc(all + 1, sizeof(*marks));
-    *texts = xcalloc(all + 1, sizeof(**texts));
-    for (size_t i = 0; i < count; i++) {
-        bool epoch = i >= d->change_count;
-        const struct site_epoch *e = epoch ? &d->epochs[i - d->change_count] : NULL;
-        double size = epoch ? e->level : d->changes[i].log_ratio.value;
-        char percent[VIEW_TEXT];
-        view_percent(percent, expm1(size));
-        snprintf((*texts)[i], VIEW_TEXT, "%s%.40s", epoch ? "accepted " : "", percent);
-        marks[i] = (struct chart_mark){epoch ? e->index : d->changes[i].index, (*texts)[i],
-                                       epoch      ? MARK_EPOCH
-                                       : size > 0 ? MARK_SLOWER
-                                                  : MARK_FASTER};
-    }
-    for (size_t i = count; i < all; i++) {
-        break_text((*texts)[i], &d->breaks[i - count]);
-        marks[i] = (struct chart_mark){d->breaks[i - count].index, (*texts)[i], MARK_BREAK};
-    }
-    qsort(marks, all, sizeof(*marks), by_index);
-    *marked = all;
-    return marks;
-}
-
-static void write_chart(struct markup *m, const struct site_detail *d)
-{
-    char(*texts)[VIEW_TEXT];
-    size_t marked;
-    struct chart_mark *marks = marks_of(d, &marked, &texts);
-    struct series_chart chart = {.history = &d->history,
-                                 .at = d->at,
-                                 .total = d->total,
-                                 .lower_ns = d->lower_ns,
-                                 .upper_ns = d->upper_ns,
-                                 .marks = marks,
-                                 .mark_count = marked};
-    markup_open(m, "figure", "wide");
-    markup_element(
-        m, "figcaption", NULL,
-        "Time per launch over commits with its interval; dotted: predicted, where it lies "
-        "within. Upright: dashed a change found, solid one accepted, dotted one declared");
-    series_chart(m, &chart);
-    markup_end(m);
-    free(marks);
-    free(texts);
-}
 
 static void change_row(struct site_page *p, const struct site_change *c)
 {
@@ -98,11 +29,14 @@ static void change_row(struct site_page *p, const struct site_change *c)
     markup_textf(m, "%s %s", size, isnan(c->log_ratio.low) ? "" : interval);
     markup_end(m);
     page_cell(m, "began in", "nowrap", NAN, false);
-    if (c->last > c->first) {
+    if (c->linked) {
+        markup_text(m, "this commit, side by side with ");
+        site_commit(p, c->first_commit);
+    } else if (c->commits > 1) {
         site_commit(p, c->first_commit);
         markup_text(m, " .. ");
         site_commit(p, c->last_commit);
-        markup_elementf(m, "span", "muted small", " (%zu commits)", c->last - c->first + 1);
+        markup_elementf(m, "span", "muted small", " (%zu commits)", c->commits);
     } else {
         markup_text(m, "this commit");
     }
@@ -121,6 +55,7 @@ static void change_row(struct site_page *p, const struct site_change *c)
     json_clean(j, "last", c->last_commit);
     json_interval(j, "change", interval_relative(c->log_ratio));
     json_number(j, "log_evidence", c->log_evidence);
+    json_bool(j, "linked", c->linked);
     json_clean(j, "cause", cause_name(c->cause));
     json_end(j, '}');
 }
@@ -130,7 +65,6 @@ static void write_changes(struct site_page *p, const struct site_detail *d)
     static const char *const heads[] = {"Since", "Size", "Began in", "Evidence", "Cause"};
     json_begin(&p->json, "changes", '[');
     if (d->change_count > 0) {
-        markup_open(p->m, "div", "scroll");
         page_table_begin(p->m, "cards", "Changes found in this series, newest first");
         for (size_t i = 0; i < ARRAY_COUNT(heads); i++)
             page_table_head(p->m, heads[i], PAGE_SORT_NONE, i == 1 ? "right" : NULL);
@@ -138,7 +72,6 @@ static void write_changes(struct site_page *p, const struct site_detail *d)
         for (size_t i = d->change_count; i-- > 0;)
             change_row(p, &d->changes[i]);
         page_table_end(p->m);
-        markup_end(p->m);
     }
     json_end(&p->json, ']');
 }
@@ -204,6 +137,28 @@ static void fact(struct markup *m, const char *term, const char *value)
     markup_element(m, "dd", NULL, value);
 }
 
+// Against the first code: what many steps, each too small to be told, have come to.
+static void write_level_fact(struct markup *m, const struct site_levels *l)
+{
+    char level[VIEW_TEXT], interval[VIEW_TEXT], since[VIEW_TEXT], more[300];
+    if (l->trouble)
+        fact(m, "level", l->trouble);
+    if (l->count == 0)
+        return;
+    const struct site_level *now = &l->levels[l->count - 1];
+    size_t first = l->count - 1;
+    while (first > 0 && l->levels[first - 1].mark == now->mark)
+        first--;
+    view_percent(level, expm1(now->level.value));
+    view_interval(interval, interval_relative(now->level));
+    view_short_id(since, l->levels[first].commit);
+    snprintf(more, sizeof(more),
+             "%.40s %.60s since %.12s, by %zu %s with %zu %s that close to %.2f %%", level,
+             interval, since, l->links, plural(l->links, "link", "links"), l->loops,
+             plural(l->loops, "loop", "loops"), 100 * l->misclosure);
+    fact(m, "level", more);
+}
+
 static void write_facts(struct site_page *p, const struct site_series *s,
                         const struct site_detail *d)
 {
@@ -232,6 +187,7 @@ static void write_facts(struct site_page *p, const struct site_series *s,
     }
     snprintf(more, sizeof(more), "%zu %s", d->total, plural(d->total, "point", "points"));
     fact(p->m, "history", more);
+    write_level_fact(p->m, &d->linked);
     fact(p->m, "device", p->map->site->devices[s->device].name);
     markup_end(p->m);
 }
@@ -248,37 +204,12 @@ static void write_model(struct markup *m, const struct site_series *s, const str
     }
     if (d->span_count > 0) {
         markup_open(m, "figure", parts ? "rest" : "wide");
+        markup_attr(m, "tabindex", "0"); // on a narrow screen it scrolls
         markup_element(m, "figcaption", NULL,
                        d->span_note ? d->span_note : "The pipeline as the model runs it");
         chart_timeline(m, d->spans, d->span_count);
         markup_end(m);
     }
-}
-
-static void put_bound(struct json *j, const double *bounds, size_t i)
-{
-    json_rounded(j, NULL, bounds && bounds[i] > 0 ? bounds[i] : NAN, 7);
-}
-
-// Each point: commit, its time, nanoseconds, and the interval of these.
-static void write_points(struct json *j, const struct site_detail *d)
-{
-    const struct history *h = &d->history;
-    size_t count, *shown = series_thin(h, SERIES_CHART_POINTS, &count);
-    json_int(j, "points_known", (int64_t)d->total);
-    json_begin(j, "points", '[');
-    for (size_t i = 0; i < count; i++) {
-        const struct history_point *point = &h->points[shown[i]];
-        json_begin(j, NULL, '[');
-        json_clean(j, NULL, point->commit);
-        json_time(j, NULL, point->time_s);
-        json_rounded(j, NULL, point->time_ns > 0 ? point->time_ns : NAN, 7);
-        put_bound(j, d->lower_ns, shown[i]);
-        put_bound(j, d->upper_ns, shown[i]);
-        json_end(j, ']');
-    }
-    json_end(j, ']');
-    free(shown);
 }
 
 static void write_series(struct site_page *p, size_t index, const struct site_detail *d, bool open)
@@ -303,38 +234,37 @@ static void write_series(struct site_page *p, size_t index, const struct site_de
     markup_start(m, "div");
     if (s->sentence)
         markup_element(m, "p", "sentence", s->sentence);
-    write_facts(p, s, d);
     json_newline(&p->json);
     json_begin(&p->json, NULL, '{');
     json_clean(&p->json, "problem", problem);
     json_clean(&p->json, "device", p->map->site->devices[s->device].uuid);
     markup_open(m, "div", "figures");
-    if (d->history.count > 0)
-        write_chart(m, d);
+    site_chart(p, index, d);
+    markup_end(m);
+    write_facts(p, s, d);
+    markup_open(m, "div", "figures");
     write_model(m, s, d);
     markup_end(m);
     write_changes(p, d);
     write_epochs(p, d);
     write_breaks(p, d);
-    write_points(&p->json, d);
     json_end(&p->json, '}');
     markup_end(m);
     markup_end(m);
 }
 
-static int write_all(struct site_page *p, const struct site_group *kernel, size_t *loaded,
-                     struct error *err)
+static int write_all(struct site_page *p, const struct site_group *kernel,
+                     const struct site_reader *reader, struct error *err)
 {
     const struct site *site = p->map->site;
     for (size_t i = 0; i < kernel->count; i++) {
         struct site_detail detail = {0};
         struct arena arena = {0};
         size_t index = kernel->series[i];
-        if (site->load(&detail, index, site->context, &arena, err)) {
+        if (reader->read(&detail, index, reader->context, &arena, err)) {
             arena_free(&arena);
             return -1;
         }
-        ++*loaded;
         bool changed = site->series[index].kind != VERDICT_SAME;
         write_series(p, index, &detail, (changed || i == 0) && i < OPEN_AT_FIRST);
         arena_free(&arena);
@@ -343,15 +273,17 @@ static int write_all(struct site_page *p, const struct site_group *kernel, size_
 }
 
 int site_kernel(struct buffer *html, struct buffer *json, const struct site_map *map,
-                const struct site_group *kernel, uint64_t stamp, size_t *loaded, struct error *err)
+                const struct site_group *kernel, uint64_t stamp, const struct site_reader *reader,
+                struct error *err)
 {
     struct site_page p = {.map = map, .root = "../", .json = {.out = json}};
     struct page page;
     char text[32];
     snprintf(text, sizeof(text), "%016llx", (unsigned long long)stamp);
-    site_begin(&p, &page, kernel->name, SITE_WITH_CHARTS);
+    site_begin(&p, &page, kernel->name, SITE_WITH_CHARTS, kernel->slug);
     json_clean(&p.json, "stamp", text);
     json_clean(&p.json, "kernel", kernel->name);
+    json_clean(&p.json, "slug", kernel->slug);
     markup_open(p.m, "section", "card banner v-same");
     markup_element(p.m, "div", "word", "kernel");
     markup_element(p.m, "h1", NULL, kernel->name);
@@ -361,7 +293,7 @@ int site_kernel(struct buffer *html, struct buffer *json, const struct site_map 
     site_table(&p, "table", kernel->series, kernel->count, SITE_WITH_DEVICE);
     site_heading(p.m, "Series one by one");
     json_begin(&p.json, "series", '[');
-    int status = write_all(&p, kernel, loaded, err);
+    int status = write_all(&p, kernel, reader, err);
     json_end(&p.json, ']');
     site_finish(&p, &page, html);
     return status;

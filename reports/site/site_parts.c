@@ -17,7 +17,8 @@ static const struct page_link links_up[] = {{"../index.html", "Overview"},
                                             {"../runs.html", "Runs"},
                                             {"../compare.html", "Compare"}};
 
-void site_begin(struct site_page *p, struct page *page, const char *title, enum site_frame frame)
+void site_begin(struct site_page *p, struct page *page, const char *title, enum site_frame frame,
+                const char *slug)
 {
     const struct site *site = p->map->site;
     bool up = p->root[0] != '\0';
@@ -26,7 +27,10 @@ void site_begin(struct site_page *p, struct page *page, const char *title, enum 
                           .links = up ? links_up : links,
                           .link_count = ARRAY_COUNT(links),
                           .interactive = frame == SITE_WITH_CHARTS,
-                          .loads = frame == SITE_LOADS,
+                          .loads = frame == SITE_WITH_CHARTS || frame == SITE_LOADS,
+                          .shares_style = frame == SITE_SMALL,
+                          .root = p->root,
+                          .kernel = slug,
                           .feed = up ? "../feed.xml" : "feed.xml"};
     p->m = page_begin(page);
     p->json.comma = false;
@@ -66,9 +70,44 @@ double site_ratio(const struct site_series *s)
     return known ? s->time_ns / s->predicted_ns : NAN;
 }
 
+// To its page, or, of a commit that no run was about, to where the policy says commits are.
 void site_commit(struct site_page *p, const char *id)
 {
-    view_commit(p->m, p->map->site->commit_url, id);
+    const struct site_commit *commit = site_find_commit(p->map, id);
+    char text[VIEW_TEXT];
+    if (!commit) {
+        view_commit(p->m, p->map->site->commit_url, id);
+        return;
+    }
+    view_short_id(text, id);
+    markup_open(p->m, "a", "mono");
+    markup_attrf(p->m, "href", "%scommit/%s.html", p->root, commit->slug);
+    markup_text(p->m, text);
+    markup_end(p->m);
+}
+
+void site_conclusion(struct markup *m, const struct site_run *run)
+{
+    static const struct {
+        const char *class, *sign;
+    } tags[] = {{"v-faster", "✓"},
+                {"v-slower", "▲"},
+                {"v-undecided", "?"},
+                {"v-broken", "✕"},
+                {"v-broken", "!"}};
+    size_t i = (size_t)run->conclusion < ARRAY_COUNT(tags) ? run->conclusion : 4;
+    if (run->finished_s != 0)
+        page_tag(m, tags[i].class, tags[i].sign, view_conclusion(run->conclusion));
+    else
+        page_tag(m, "v-same", "…", "interrupted");
+}
+
+void site_run_link(struct site_page *p, const struct site_run *run)
+{
+    markup_start(p->m, "a");
+    markup_attrf(p->m, "href", "%srun/%lld.html", p->root, (long long)run->id);
+    markup_textf(p->m, "%lld", (long long)run->id);
+    markup_end(p->m);
 }
 
 void site_anchor(char out[SITE_ANCHOR], const struct site *site, size_t series)
@@ -80,6 +119,25 @@ void site_anchor(char out[SITE_ANCHOR], const struct site *site, size_t series)
     uint64_t hash = hash_bytes(HASH_START, problem, strlen(problem) + 1);
     hash = hash_bytes(hash, uuid, strlen(uuid));
     snprintf(out, SITE_ANCHOR, "s-%012llx", (unsigned long long)(hash >> 16));
+}
+
+void site_series_name(char out[SITE_ANCHOR], const struct site *site, size_t series)
+{
+    const struct site_series *s = &site->series[series];
+    const char *uuid = site->devices[s->device].uuid;
+    char problem[PROBLEM_TEXT];
+    problem_format(problem, &s->problem);
+    uint64_t hash = hash_bytes(HASH_START, s->kernel, strlen(s->kernel) + 1);
+    hash = hash_bytes(hash, problem, strlen(problem) + 1);
+    hash = hash_bytes(hash, uuid, strlen(uuid));
+    snprintf(out, SITE_ANCHOR, "%014llx", (unsigned long long)(hash >> 8));
+}
+
+void site_wrap(struct buffer *js, const char *call, const struct buffer *json)
+{
+    buffer_printf(js, "%s(", call);
+    buffer_add(js, json->bytes, json->length);
+    buffer_puts(js, ");\n");
 }
 
 void site_series_link(struct site_page *p, size_t series, const char *text)
@@ -228,7 +286,6 @@ void site_table(struct site_page *p, const char *name, const size_t *series, siz
     json_end(&p->json, ']');
     if (count == 0)
         return;
-    markup_open(m, "div", "scroll");
     page_table_begin(m, "cards sortable filter", "Series, worst first");
     if (columns & SITE_WITH_KERNEL)
         page_table_head(m, "Kernel", PAGE_SORT_TEXT, NULL);
@@ -246,5 +303,4 @@ void site_table(struct site_page *p, const char *name, const size_t *series, siz
     for (size_t i = 0; i < count; i++)
         row(p, series[i], columns, i < SPARKS);
     page_table_end(m);
-    markup_end(m);
 }

@@ -10,6 +10,7 @@
 #include "reports/text/page.h"
 
 enum { SLUG_TEXT = 80 };
+struct site_target;
 
 // The series of one kernel or one device, and the name of its page.
 struct site_group {
@@ -19,8 +20,24 @@ struct site_group {
     size_t count;
 };
 
+// A commit that runs were about, and the name of its page.
+struct site_commit {
+    const char *id, *summary, *author; // author "": unknown
+    int64_t time_s;
+    int64_t first_run; // the smallest id of its runs: the same whatever comes later
+    size_t *runs;      // indices, newest first; in the map's memory
+    size_t run_count;
+    size_t *changes; // indices into site->alarms: what began with it
+    size_t change_count;
+    char slug[SLUG_TEXT];
+};
+
 struct site_map {
     const struct site *site;
+    struct site_commit *commits; // in order of their time
+    size_t commit_count;
+    struct site_commit **commits_by_id;
+    size_t *run_memory, *change_memory;   // what the commits point into
     struct site_group *kernels, *devices; // devices: one per site->devices
     size_t kernel_count;
     size_t *order;     // all series, worst first
@@ -36,8 +53,10 @@ struct site_page {
 };
 
 // Writes the frame: head, navigation (with `root`), title; `page` keeps what page_finish() needs.
-enum site_frame { SITE_PLAIN, SITE_WITH_CHARTS, SITE_LOADS };
-void site_begin(struct site_page *p, struct page *page, const char *title, enum site_frame frame);
+// `slug`: of the kernel whose charts are shown, else NULL.
+enum site_frame { SITE_PLAIN, SITE_WITH_CHARTS, SITE_LOADS, SITE_SMALL };
+void site_begin(struct site_page *p, struct page *page, const char *title, enum site_frame frame,
+                const char *slug);
 void site_finish(struct site_page *p, const struct page *page, struct buffer *html);
 
 // The table of series with its JSON array `name`; columns that say nothing here are left out.
@@ -52,39 +71,76 @@ void site_curves(struct site_page *p, const size_t *series, size_t count);
 bool site_is_environment(const struct site_series *s);
 double site_ratio(const struct site_series *s); // actual / predicted, NaN if unknown
 void site_commit(struct site_page *p, const char *id);
+void site_run_link(struct site_page *p, const struct site_run *run);
+void site_conclusion(struct markup *m, const struct site_run *run);
 // The commit and day that the series' change began with, "-" when there is none.
 void site_since(struct site_page *p, const struct site_series *series);
 void site_heading(struct markup *m, const char *text);
 // The id of a series' part of its kernel's page: the same whenever it is made.
 enum { SITE_ANCHOR = 24 };
 void site_anchor(char out[SITE_ANCHOR], const struct site *site, size_t series);
+// What a series is called in every file that pages load.
+void site_series_name(char out[SITE_ANCHOR], const struct site *site, size_t series);
 // Link to a series on its kernel's page.
 void site_series_link(struct site_page *p, size_t series, const char *text);
+
+// The chart of a series, and its data.
+void site_chart(struct site_page *p, size_t series, const struct site_detail *detail);
+// `js` gets a script that hands the JSON over: "call(...);".
+void site_wrap(struct buffer *js, const char *call, const struct buffer *json);
+
+// ---- commits (site_commits.c) ----
+void site_find_commits(struct site_map *map);
+void site_forget_commits(struct site_map *map);
+const struct site_commit *site_find_commit(const struct site_map *map, const char *id); // or NULL
+// A file name for a name from outside.
+void site_make_slug(char out[SLUG_TEXT], const char *name);
+// Times of all runs, and the pages of runs and commits (site_blocks.c), in files and steps of
+// SITE_RUNS_PER_FILE runs.
+int site_write_runs(struct site_target *target, const struct site_map *map, struct error *err);
+// These pages. times_ns: of the run and of the one before it, one per series; NULL: there are none.
+void site_run_page(struct buffer *html, const struct site_map *map, size_t run,
+                   const double *before_ns, const double *times_ns);
+void site_commit_page(struct buffer *html, const struct site_map *map, size_t commit);
+
+// What pages load: the points of a long series that its page leaves out, and all series by name.
+void site_settled(struct buffer *js, struct buffer *json, const char *name,
+                  const struct site_point *points, size_t count, uint64_t stamp);
+void site_series_list(struct buffer *js, struct buffer *json, const struct site_map *map);
+
+// Reads a series for its page.
+struct site_reader {
+    int (*read)(struct site_detail *out, size_t series, void *context, struct arena *arena,
+                struct error *err);
+    void *context;
+};
 
 // The pages. `html` and `json` get the whole files.
 void site_overview(struct buffer *html, struct buffer *json, const struct site_map *map);
 void site_device(struct buffer *html, struct buffer *json, const struct site_map *map,
                  size_t device);
 int site_kernel(struct buffer *html, struct buffer *json, const struct site_map *map,
-                const struct site_group *kernel, uint64_t stamp, size_t *loaded, struct error *err);
+                const struct site_group *kernel, uint64_t stamp, const struct site_reader *reader,
+                struct error *err);
 void site_accuracy_page(struct buffer *html, struct buffer *json, const struct site_map *map);
 void site_accuracy_table(struct site_page *p, bool newest_only);
 void site_runs(struct buffer *html, struct buffer *json, const struct site_map *map);
 void site_runs_table(struct site_page *p, size_t most, bool filter);
+// These, in this order.
+void site_runs_of(struct site_page *p, const size_t *runs, size_t count, bool filter);
 int site_compare(struct buffer *html, struct buffer *json, const struct site_map *map,
                  struct error *err);
 void site_feed(struct buffer *xml, const struct site_map *map);
 
-// What compare.html loads (site_compare.c): the list of all runs that can be compared, and the
+// What pages load (site_loads.c): the list of all runs that can be compared, and the
 // times of some of them, `count` x series, in the order of the runs.
 bool site_comparable(const struct site_run *run);
-// Sorted by id; the caller frees.
-const struct site_run **site_runs_by_id(const struct site *site, size_t *count);
+enum { SITE_SUMMARY = 60 }; // bytes of a commit's summary there
+void site_put_run(struct json *j, const struct site_run *run);
 void site_run_list(struct buffer *js, struct buffer *json, const struct site_map *map);
 void site_times(struct buffer *js, struct buffer *json, const struct site_map *map,
                 const struct site_run *const *runs, size_t count, const double *times_ns,
                 uint64_t stamp);
-uint64_t site_times_stamp(const struct site_run *const *runs, size_t count);
 // The run that this one is best held against; SIZE_MAX: there is none.
 size_t site_run_before(const struct site *site, size_t run);
 

@@ -12,22 +12,6 @@
 
 enum { RUNS_SHOWN = 200 };
 
-static void conclusion_tag(struct markup *m, enum conclusion conclusion, bool finished)
-{
-    static const struct {
-        const char *class, *sign;
-    } tags[] = {{"v-faster", "✓"},
-                {"v-slower", "▲"},
-                {"v-undecided", "?"},
-                {"v-broken", "✕"},
-                {"v-broken", "!"}};
-    size_t i = (size_t)conclusion < ARRAY_COUNT(tags) ? conclusion : 4;
-    if (finished)
-        page_tag(m, tags[i].class, tags[i].sign, view_conclusion(conclusion));
-    else
-        page_tag(m, "v-same", "…", "interrupted");
-}
-
 // Beside the run before it, when both have times.
 static void compare_cell(struct site_page *p, size_t index)
 {
@@ -56,11 +40,7 @@ static void run_row(struct site_page *p, size_t index)
     clean_line(&summary, run->summary, CLEAN_LINE);
     page_row_begin(m, NULL);
     page_cell(m, "run", NULL, (double)run->id, true);
-    markup_open(m, run->href ? "a" : "span", NULL);
-    if (run->href)
-        markup_attrf(m, "href", "%s%s", p->root, run->href);
-    markup_textf(m, "%lld", (long long)run->id);
-    markup_end(m);
+    site_run_link(p, run);
     markup_end(m);
     page_cell(m, "started", "nowrap", (double)run->started_s, false);
     markup_text(m, when);
@@ -77,7 +57,7 @@ static void run_row(struct site_page *p, size_t index)
     markup_elementf(m, "span", "muted small", " %s", summary.bytes ? summary.bytes : "");
     markup_end(m);
     page_cell(m, "conclusion", "nowrap", NAN, false);
-    conclusion_tag(m, run->conclusion, run->finished_s != 0);
+    site_conclusion(m, run);
     markup_end(m);
     page_cell(m, "headline", "wrap", NAN, false);
     markup_text(m, run->headline ? run->headline : "");
@@ -103,11 +83,8 @@ static void run_json(struct json *j, const struct site_run *run)
     json_end(j, '}');
 }
 
-void site_runs_table(struct site_page *p, size_t most, bool filter)
+void site_runs_of(struct site_page *p, const size_t *runs, size_t count, bool filter)
 {
-    const struct site *site = p->map->site;
-    size_t count = most < site->run_count ? most : site->run_count;
-    markup_open(p->m, "div", "scroll");
     page_table_begin(p->m, filter ? "cards sortable filter" : "cards", "Runs, newest first");
     page_table_head(p->m, "Run", PAGE_SORT_NUMBER, NULL);
     page_table_head(p->m, "Started", PAGE_SORT_NUMBER, NULL);
@@ -118,9 +95,18 @@ void site_runs_table(struct site_page *p, size_t most, bool filter)
     page_table_head(p->m, "Compare", PAGE_SORT_NONE, NULL);
     page_table_body(p->m);
     for (size_t i = 0; i < count; i++)
-        run_row(p, i);
+        run_row(p, runs[i]);
     page_table_end(p->m);
-    markup_end(p->m);
+}
+
+void site_runs_table(struct site_page *p, size_t most, bool filter)
+{
+    const size_t known = p->map->site->run_count, count = most < known ? most : known;
+    size_t *runs = xcalloc(count + 1, sizeof(*runs));
+    for (size_t i = 0; i < count; i++)
+        runs[i] = i;
+    site_runs_of(p, runs, count, filter);
+    free(runs);
 }
 
 void site_runs(struct buffer *html, struct buffer *json, const struct site_map *map)
@@ -128,7 +114,7 @@ void site_runs(struct buffer *html, struct buffer *json, const struct site_map *
     struct site_page p = {.map = map, .root = "", .json = {.out = json}};
     struct page page;
     size_t known = map->site->run_count, shown = known < RUNS_SHOWN ? known : RUNS_SHOWN;
-    site_begin(&p, &page, "Runs", SITE_PLAIN);
+    site_begin(&p, &page, "Runs", SITE_PLAIN, NULL);
     json_begin(&p.json, "runs", '[');
     for (size_t i = 0; i < shown; i++)
         run_json(&p.json, &map->site->runs[i]);

@@ -12,7 +12,7 @@
 
 #include "reports/assets.inc"
 
-extern const unsigned char page_css[], page_js[];
+extern const unsigned char page_css[], page_js[], lines_js[], chart_js[];
 #ifdef PLUMB_HAVE_DYGRAPHS
 extern const unsigned char dygraphs_js[], dygraphs_css[];
 const bool page_has_dygraphs = true;
@@ -25,7 +25,8 @@ const bool page_has_dygraphs = false;
 
 const char *page_version(void)
 {
-    return SHA256_PAGE_CSS SHA256_PAGE_JS SHA256_DYGRAPHS_JS SHA256_DYGRAPHS_CSS;
+    return SHA256_PAGE_CSS SHA256_PAGE_JS SHA256_LINES_JS SHA256_CHART_JS SHA256_DYGRAPHS_JS
+        SHA256_DYGRAPHS_CSS;
 }
 
 // A plumb bob on its line.
@@ -62,18 +63,26 @@ static void put_hash(struct buffer *out, const char *hex)
     buffer_puts(out, "'");
 }
 
-static void write_policy(struct markup *m, bool interactive, bool loads)
+static void write_policy(struct markup *m, bool interactive, bool loads, bool shares_style)
 {
     struct buffer policy = {0};
     buffer_puts(&policy, "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; "
                          "style-src");
-    put_hash(&policy, SHA256_PAGE_CSS);
+    if (shares_style)
+        buffer_puts(&policy, " 'self' file:; script-src 'none'"); // a folder has no 'self'
+    else
+        put_hash(&policy, SHA256_PAGE_CSS);
     if (interactive)
         put_hash(&policy, SHA256_DYGRAPHS_CSS);
-    buffer_puts(&policy, "; script-src");
-    put_hash(&policy, SHA256_PAGE_JS);
-    if (interactive)
+    if (!shares_style) {
+        buffer_puts(&policy, "; script-src");
+        put_hash(&policy, SHA256_PAGE_JS);
+    }
+    if (interactive) {
         put_hash(&policy, SHA256_DYGRAPHS_JS);
+        put_hash(&policy, SHA256_LINES_JS);
+        put_hash(&policy, SHA256_CHART_JS);
+    }
     if (loads)
         buffer_puts(&policy, " 'strict-dynamic'");
     markup_start(m, "meta");
@@ -98,6 +107,14 @@ static void write_embedded(struct markup *m, const char *element, const unsigned
     markup_end(m);
 }
 
+static void write_style_link(struct markup *m, const char *root)
+{
+    markup_start(m, "link");
+    markup_attr(m, "rel", "stylesheet");
+    markup_attrf(m, "href", "%spage.css", root);
+    markup_end(m);
+}
+
 static void write_head(struct markup *m, const struct page *page)
 {
     bool interactive = page->interactive && page_has_dygraphs;
@@ -105,7 +122,7 @@ static void write_head(struct markup *m, const struct page *page)
     markup_start(m, "meta");
     markup_attr(m, "charset", "utf-8");
     markup_end(m);
-    write_policy(m, interactive, page->loads);
+    write_policy(m, interactive, page->loads, page->shares_style);
     write_meta(m, "viewport", "width=device-width, initial-scale=1");
     write_meta(m, "color-scheme", "light dark");
     markup_element(m, "title", NULL, page->title);
@@ -122,8 +139,16 @@ static void write_head(struct markup *m, const struct page *page)
     }
     if (interactive)
         write_embedded(m, "style", dygraphs_css);
-    write_embedded(m, "style", page_css);
+    if (page->shares_style)
+        write_style_link(m, page->root);
+    else
+        write_embedded(m, "style", page_css);
     markup_end(m);
+}
+
+const char *page_style(void)
+{
+    return (const char *)page_css;
 }
 
 static void write_link(struct markup *m, const char *class, const char *href, const char *text)
@@ -141,6 +166,8 @@ struct markup *page_begin(const struct page *page)
     markup_attr(m, "lang", "en");
     write_head(m, page);
     markup_start(m, "body");
+    markup_attr(m, "data-root", page->root);
+    markup_attr(m, "data-kernel", page->kernel);
     write_link(m, "skip", "#main", "Skip to the content");
     markup_open(m, "header", "top");
     markup_element(m, "span", "brand", "plumb");
@@ -163,9 +190,15 @@ void page_finish(struct markup *m, const struct page *page, const char *note, st
 {
     markup_end(m); // main
     markup_element(m, "footer", NULL, note);
-    if (page->interactive && page_has_dygraphs)
+    const bool interactive = page->interactive && page_has_dygraphs;
+    if (interactive)
         write_embedded(m, "script", dygraphs_js);
-    write_embedded(m, "script", page_js);
+    if (!page->shares_style)
+        write_embedded(m, "script", page_js);
+    if (interactive) {
+        write_embedded(m, "script", lines_js);
+        write_embedded(m, "script", chart_js);
+    }
     markup_end(m); // body
     markup_end(m); // html
     markup_finish(m, out);
@@ -185,6 +218,10 @@ void page_tag(struct markup *m, const char *class, const char *sign, const char 
 
 void page_table_begin(struct markup *m, const char *class, const char *caption)
 {
+    markup_open(m, "div", "scroll");
+    markup_attr(m, "role", "group");
+    markup_attr(m, "aria-label", caption);
+    markup_attr(m, "tabindex", "0"); // the keyboard scrolls it too
     markup_open(m, "table", class);
     markup_element(m, "caption", "unseen", caption);
     markup_start(m, "thead");
@@ -210,6 +247,7 @@ void page_table_body(struct markup *m)
 
 void page_table_end(struct markup *m)
 {
+    markup_end(m); // tbody
     markup_end(m);
     markup_end(m);
 }

@@ -21,9 +21,13 @@ struct page {
     const char *subtitle;          // beside the name in the header, or NULL
     const struct page_link *links; // navigation in the header
     size_t link_count;
-    bool interactive; // has series charts: dygraphs is put in when it was built in
-    bool loads;       // its script may run further ones, of the site's own folder
-    const char *feed; // href of an Atom feed, or NULL
+    bool interactive;   // has series charts: dygraphs is put in when it was built in
+    bool loads;         // its script may run further ones, of the site's own folder
+    const char *root;   // from the page to that folder: "" or "../"; NULL: there is none
+    bool shares_style;  // its style lies beside the pages (page.css), and it has no script: of many
+                        // small pages each is a tenth
+    const char *kernel; // name of the file with the charts' data, or NULL
+    const char *feed;   // href of an Atom feed, or NULL
 };
 
 extern const bool page_has_dygraphs;
@@ -31,6 +35,8 @@ extern const bool page_has_dygraphs;
 const char *page_version(void);
 
 // Starts the document: head, skip link, header, and <main> left open.
+// What page.css of a folder has to be.
+const char *page_style(void);
 struct markup *page_begin(const struct page *page);
 // Closes <main>, writes the footer and scripts and appends the document to `out`; frees `m`.
 // `note` is the footer's text.
@@ -39,7 +45,8 @@ void page_finish(struct markup *m, const struct page *page, const char *note, st
 // "▲ slower": a verdict's sign and word in its colour; `class` as chart_verdict_class() says.
 void page_tag(struct markup *m, const char *class, const char *sign, const char *word);
 
-// A table that can be sorted and filtered: caption for screen readers, then one call per column.
+// A table that can be sorted and filtered, in a box that scrolls when it is too wide: caption for
+// screen readers, then one call per column.
 enum page_sort { PAGE_SORT_NONE, PAGE_SORT_TEXT, PAGE_SORT_NUMBER };
 void page_table_begin(struct markup *m, const char *class, const char *caption);
 void page_table_head(struct markup *m, const char *label, enum page_sort sort, const char *class);

@@ -8,10 +8,18 @@ const fs = require("fs");
 const { pathToFileURL } = require("url");
 const { Chromium } = require("./chromium.js");
 
-// compare.html alone asks for more, and only for scripts of the site's folder.
+// What pages of the site ask for beside themselves lies in the site's folder: compare.html and the
+// pages of kernels for scripts, those of commits and runs for their style.
+const OWN = [
+  [/^(.*\/)compare\.html$/, /^compare\/(runs|\d+)\.js$/],
+  [/^(.*\/)kernel\/[^/]+\.html$/, /^(kernel\/[^/]+|series|points\/[0-9a-f]+|compare\/runs)\.js$/],
+  [/^(.*\/)(commit|run)\/[^/]+\.html$/, /^page\.css$/],
+];
 function isOwn(page, url) {
-  const folder = page.url.endsWith("/compare.html") && page.url.replace(/compare\.html$/, "compare/");
-  return folder && url.startsWith(folder) && /^(runs|\d+)\.js$/.test(url.slice(folder.length));
+  return OWN.some(([of, asked]) => {
+    const match = of.exec(page.url);
+    return match && url.startsWith(match[1]) && asked.test(url.slice(match[1].length));
+  });
 }
 
 // Checks shared by every page: nothing on the console, nothing asked for, nothing too wide.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Writes the pages the browser tests open: pages FOLDER makes FOLDER/{run,hostile,large,empty} and
-// FOLDER/site{,-hostile,-large,-huge,-runs,-empty}.
+// FOLDER/site{,-hostile,-large,-huge,-runs,-long,-empty}.
 #include "tests/helpers/helper_run.h"
 #include "tests/helpers/helper_site.h"
 
@@ -52,5 +52,6 @@ int main(int argc, char **argv)
            write_site(argv[1], "site-large", 500, 300, 0, false) ||
            write_site(argv[1], "site-huge", 4000, 2, 0, false) ||
            write_site(argv[1], "site-runs", 40, 60, 500, false) ||
+           write_site(argv[1], "site-long", 12, 2000, 2000, false) ||
            write_site(argv[1], "site-empty", 0, 0, 0, false);
 }

@@ -196,10 +196,12 @@ static void policy_says_where_commits_are(void **state)
     assert_true(file_has("linked/index.html", "https://policy.example/nightly/"));
     assert_true(file_has("linked/summary.md", link));
     EXPECT(0, "series", "site", "--out=linked/site");
-    assert_true(file_has("linked/site/runs.html", link));
+    char *page = xprintf("linked/site/commit/%.10s.html", repo.ids[REPO_FASTER]);
+    assert_true(file_has(page, link));
     assert_true(file_has("linked/site/feed.xml", "https://policy.example/nightly/feed.xml"));
     EXPECT(0, "series", "site", "--out=linked/site", "--commit-url=https://option.example/");
-    assert_true(file_has("linked/site/runs.html", "https://option.example/"));
+    assert_true(file_has(page, "https://option.example/"));
+    free(page);
     free(link);
 }
 

@@ -93,6 +93,33 @@ static void make_model(struct site_detail *out, double time_ns, struct arena *ar
     out->span_count = ARRAY_COUNT(spans);
 }
 
+// Every other series has been measured side by side: a new code every twentieth commit, another
+// mark after the first five.
+static void make_levels(const struct helper_site *h, struct site_detail *out, size_t index,
+                        struct arena *arena)
+{
+    const size_t count = h->commits < 60 ? 3 : 20, step_at = h->commits * 7 / 10;
+    struct site_level *levels = arena_alloc(arena, count * sizeof(*levels));
+    uint64_t state = index + 17;
+    if (index % 2)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        const size_t at = i * h->commits / count;
+        const double width = 0.0004 * sqrt((double)i);
+        struct site_level *l = &levels[i];
+        *l = (struct site_level){.time_s = out->history.points[at].time_s};
+        const double level = (at >= step_at ? step_of(fate_of(index)) : 0) +
+                             (i ? 0.0004 * helper_normal(&state) : 0);
+        l->level = (struct interval){level, level - width, level + width};
+        memcpy(l->commit, out->history.points[at].commit, sizeof(l->commit));
+    }
+    out->linked = (struct site_levels){.levels = levels,
+                                       .count = count,
+                                       .links = 3 * count,
+                                       .loops = 2 * count,
+                                       .misclosure = 1e-3};
+}
+
 // Every tenth series got another driver, every thirteenth another device.
 static void make_break(const struct helper_site *h, struct site_detail *out, size_t index,
                        struct arena *arena)
@@ -121,6 +148,11 @@ static int load(struct site_detail *out, size_t index, void *context, struct are
     if (++h->loads == h->fail_at)
         return error_set(err, "store: series %zu cannot be read", index);
     make_points(h, out, index, arena);
+    if (h->commits > 600) {
+        out->settled = h->commits - 100;
+        out->settled_revision = index + 1;
+    }
+    make_levels(h, out, index, arena);
     make_model(out, out->history.points[0].predicted_ns, arena);
     make_break(h, out, index, arena);
     if (fate == FATE_NOTHING || fate == FATE_BROKEN)
@@ -128,15 +160,14 @@ static int load(struct site_detail *out, size_t index, void *context, struct are
     size_t at = h->commits * 7 / 10;
     struct site_change *change = arena_alloc(arena, sizeof(*change));
     *change = (struct site_change){.index = at,
-                                   .first = at > 2 ? at - 2 : 0,
-                                   .last = at,
+                                   .commits = at > 2 ? 3 : at + 1,
                                    .time_s = out->history.points[at].time_s,
                                    .log_ratio = interval_about(step_of(fate), 0.002),
                                    .log_evidence = 61,
                                    .cause = CAUSE_KERNEL,
                                    .sentence = h->hostile ? helper_hostile[1] : NULL};
     make_commit_id(change->commit, at);
-    make_commit_id(change->first_commit, change->first);
+    make_commit_id(change->first_commit, at > 2 ? at - 2 : 0);
     make_commit_id(change->last_commit, at);
     out->changes = change;
     out->change_count = 1;
@@ -239,6 +270,20 @@ static void make_accuracy(struct helper_site *h)
     h->site.accuracy_count = LINES;
 }
 
+static int load_points(struct site_point *points, size_t count, size_t index, void *context,
+                       struct error *err)
+{
+    struct helper_site *h = context;
+    struct site_detail detail = {0};
+    struct arena arena = {0};
+    (void)err;
+    make_points(h, &detail, index, &arena);
+    for (size_t i = 0; i < count; i++)
+        points[i] = (struct site_point){(int64_t)i + 1, detail.history.points[i].time_ns};
+    arena_free(&arena);
+    return 0;
+}
+
 static int load_times(double *times_ns, size_t run, void *context, struct error *err)
 {
     struct helper_site *h = context;
@@ -263,7 +308,11 @@ static void make_runs(struct helper_site *h)
                                     .conclusion = i % 4 ? CONCLUDE_OK : CONCLUDE_REGRESSION,
                                     .headline = h->hostile ? helper_hostile[1] : "OK: 40 same",
                                     .revision = i == 5 ? 0 : 77 + count - i};
-        make_commit_id(runs[i].head, count + 370 - i);
+        const bool each = h->runs && h->runs == h->commits; // commit: run k is about the k-th
+        const size_t commit = each ? count - 1 - i : count + 370 - i;
+        runs[i].commit_s = 1760000000 + (int64_t)commit * 3600;
+        runs[i].author = h->hostile ? helper_hostile[0] : "A. Author <author@example.org>";
+        make_commit_id(runs[i].head, commit);
         if (i % 4 == 0)
             make_commit_id(runs[i].base, count + 369 - i);
     }
@@ -313,6 +362,7 @@ void helper_site_of(struct helper_site *h, size_t series, size_t commits, size_t
                             .series = list,
                             .series_count = series,
                             .load = load,
+                            .load_points = load_points,
                             .load_times = load_times,
                             .context = h};
     for (size_t i = 0; i < series; i++)

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is written run by run: the file of times of SITE_RUNS_PER_FILE runs, a page for each of
+// these runs, and one for each commit whose first run is among them. One stamp, which the file of
+// times carries, stands for all of them; when it is the same, nothing is loaded and nothing looked
+// at.
+#include "reports/site/site_files.h"
+#include "reports/site/site_parts.h"
+
+#include "model/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK_FORMAT = 2 }; // raised when the files would say the same otherwise
+
+struct block {
+    int64_t number;
+    const struct site_run *const *runs; // of this block, by id
+    size_t run_count;
+    const size_t *commits; // indices into map->commits, whose first run is of this block
+    size_t commit_count;
+};
+
+// ---- which ----
+
+struct placed { // a commit and its block
+    int64_t block;
+    size_t commit;
+};
+
+static int by_block(const void *left, const void *right)
+{
+    const struct placed *a = left, *b = right;
+    if (a->block != b->block)
+        return a->block < b->block ? -1 : 1;
+    return (a->commit > b->commit) - (a->commit < b->commit);
+}
+
+static int by_id(const void *left, const void *right)
+{
+    const struct site_run *const *a = left, *const *b = right;
+    return ((*a)->id > (*b)->id) - ((*a)->id < (*b)->id);
+}
+
+static struct placed *placed_commits(const struct site_map *map)
+{
+    struct placed *list = xcalloc(map->commit_count + 1, sizeof(*list));
+    for (size_t i = 0; i < map->commit_count; i++)
+        list[i] = (struct placed){map->commits[i].first_run / SITE_RUNS_PER_FILE, i};
+    qsort(list, map->commit_count, sizeof(*list), by_block);
+    return list;
+}
+
+// ---- the stamp ----
+
+static uint64_t mix(uint64_t hash, const void *bytes, size_t length)
+{
+    return hash_bytes(hash, bytes, length);
+}
+
+static uint64_t mix_run(uint64_t hash, const struct site_map *map, const struct site_run *run)
+{
+    const size_t index = (size_t)(run - map->site->runs);
+    const size_t before = site_comparable(run) ? site_run_before(map->site, index) : SIZE_MAX;
+    const int64_t beside = before == SIZE_MAX ? 0 : map->site->runs[before].id;
+    hash = mix(hash, &run->id, sizeof(run->id));
+    hash = mix(hash, &run->revision, sizeof(run->revision));
+    hash = mix(hash, &run->finished_s, sizeof(run->finished_s));
+    return mix(hash, &beside, sizeof(beside));
+}
+
+static uint64_t mix_commit(uint64_t hash, const struct site_map *map, size_t index)
+{
+    const struct site_commit *c = &map->commits[index];
+    hash = hash_text(hash, c->id);
+    hash = hash_text(hash, index ? map->commits[index - 1].id : "");
+    hash = hash_text(hash, index + 1 < map->commit_count ? map->commits[index + 1].id : "");
+    for (size_t i = 0; i < c->run_count; i++)
+        hash = mix_run(hash, map, &map->site->runs[c->runs[i]]);
+    for (size_t i = 0; i < c->change_count; i++) {
+        const struct site_alarm *a = &map->site->alarms[c->changes[i]];
+        char name[SITE_ANCHOR];
+        site_series_name(name, map->site, a->series);
+        hash = hash_text(hash_text(hash, name), a->sentence);
+        hash = mix(hash, &a->log_ratio, sizeof(a->log_ratio));
+    }
+    return hash;
+}
+
+static uint64_t stamp_of(const struct site_map *map, const struct block *block)
+{
+    const struct site *site = map->site;
+    uint64_t hash = HASH_START + BLOCK_FORMAT;
+    hash = hash_text(hash_text(hash, site->tool_version), site->repository);
+    hash = hash_text(hash, site->commit_url);
+    for (size_t i = 0; i < block->run_count; i++)
+        hash = mix_run(hash, map, block->runs[i]);
+    for (size_t i = 0; i < block->commit_count; i++)
+        hash = mix_commit(hash, map, block->commits[i]);
+    return hash;
+}
+
+// ---- writing ----
+
+// times_ns: of the runs that can be compared, in their order.
+static int write_run_pages(struct site_target *target, const struct site_map *map,
+                           const struct block *block, const struct site_run *const *timed,
+                           const double *times_ns, size_t timed_count, struct error *err)
+{
+    const struct site *site = map->site;
+    double *other = xcalloc(site->series_count + 1, sizeof(*other));
+    int status = 0;
+    for (size_t i = 0, k = 0; status == 0 && i < block->run_count; i++) {
+        const struct site_run *run = block->runs[i];
+        const size_t index = (size_t)(run - site->runs);
+        const bool has = k < timed_count && timed[k] == run;
+        const size_t before = has ? site_run_before(site, index) : SIZE_MAX;
+        const double *now = has ? times_ns + k++ * site->series_count : NULL, *then = NULL;
+        struct buffer html = {0};
+        char name[32];
+        for (size_t b = 0; before != SIZE_MAX && !then && b < timed_count; b++)
+            then = timed[b] == &site->runs[before] ? times_ns + b * site->series_count : NULL;
+        if (before != SIZE_MAX && !then) {
+            status = site->load_times(other, before, site->context, err);
+            target->written.loaded_runs++;
+            then = other;
+        }
+        if (status)
+            break;
+        site_run_page(&html, map, index, then, now);
+        snprintf(name, sizeof(name), "%lld", (long long)run->id);
+        status = site_put(target, "run/", name, ".html", &html, err);
+    }
+    free(other);
+    return status;
+}
+
+static int write_commit_pages(struct site_target *target, const struct site_map *map,
+                              const struct block *block, struct error *err)
+{
+    for (size_t i = 0; i < block->commit_count; i++) {
+        struct buffer html = {0};
+        site_commit_page(&html, map, block->commits[i]);
+        if (site_put(target, "commit/", map->commits[block->commits[i]].slug, ".html", &html, err))
+            return -1;
+    }
+    return 0;
+}
+
+// The stamp is written last: killed before, all is made again.
+static int write_block(struct site_target *target, const struct site_map *map,
+                       const struct block *block, struct error *err)
+{
+    const struct site *site = map->site;
+    struct buffer js = {0}, json = {0};
+    char name[32];
+    int status = 0;
+    size_t timed_count = 0;
+    const uint64_t stamp = stamp_of(map, block);
+    snprintf(name, sizeof(name), "%lld", (long long)block->number);
+    if (site_has_stamp(target, "compare/", name, ".js", stamp)) {
+        target->written.unchanged += 2 + block->run_count + block->commit_count;
+        return 0;
+    }
+    const struct site_run **timed = xcalloc(block->run_count + 1, sizeof(*timed));
+    double *times_ns = xcalloc(block->run_count * site->series_count + 1, sizeof(*times_ns));
+    for (size_t i = 0; status == 0 && i < block->run_count; i++) {
+        if (!site_comparable(block->runs[i]))
+            continue;
+        status = site->load_times(times_ns + timed_count * site->series_count,
+                                  (size_t)(block->runs[i] - site->runs), site->context, err);
+        timed[timed_count++] = block->runs[i];
+        target->written.loaded_runs++;
+    }
+    if (status == 0)
+        status = write_run_pages(target, map, block, timed, times_ns, timed_count, err);
+    if (status == 0)
+        status = write_commit_pages(target, map, block, err);
+    if (status == 0) {
+        site_times(&js, &json, map, timed, timed_count, times_ns, stamp);
+        status = site_put_both(target, "compare/", name, ".js", &js, &json, err);
+    }
+    free(times_ns);
+    free(timed);
+    return status;
+}
+
+int site_write_runs(struct site_target *target, const struct site_map *map, struct error *err)
+{
+    const size_t count = map->site->run_count;
+    const struct site_run **runs = xcalloc(count + 1, sizeof(*runs));
+    struct placed *placed = placed_commits(map);
+    size_t *commits = xcalloc(map->commit_count + 1, sizeof(*commits));
+    struct buffer html = {0}, json = {0};
+    int status = 0;
+    for (size_t i = 0; i < count; i++)
+        runs[i] = &map->site->runs[i];
+    qsort(runs, count, sizeof(*runs), by_id);
+    for (size_t i = 0; i < map->commit_count; i++)
+        commits[i] = placed[i].commit;
+    for (size_t first = 0, end, c = 0; status == 0 && first < count; first = end) {
+        struct block block = {.number = runs[first]->id / SITE_RUNS_PER_FILE};
+        for (end = first; end < count && runs[end]->id / SITE_RUNS_PER_FILE == block.number;)
+            end++;
+        block.runs = runs + first;
+        block.run_count = end - first;
+        block.commits = commits + c;
+        for (; c < map->commit_count && placed[c].block == block.number; c++)
+            block.commit_count++;
+        status = write_block(target, map, &block, err);
+    }
+    free(commits);
+    free(placed);
+    free(runs);
+    if (status)
+        return -1;
+    site_run_list(&html, &json, map);
+    if (site_put_both(target, "compare/", "runs", ".js", &html, &json, err) ||
+        site_compare(&html, &json, map, err))
+        return -1;
+    return site_put_both(target, "", "compare", ".html", &html, &json, err);
+}

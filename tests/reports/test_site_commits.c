@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The pages of series, commits and runs: levels, what began with a commit, the points left out.
+#include "tests/helpers/helper_json.h"
+#include "tests/helpers/helper_run.h"
+#include "tests/helpers/helper_site_folder.h"
+#include "tests/helpers/test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool has(void *folder, const char *name, const char *text)
+{
+    char *file = site_folder_read(folder, name);
+    const bool found = strstr(file, text) != NULL;
+    free(file);
+    return found;
+}
+
+static size_t occurrences(const char *text, const char *wanted)
+{
+    size_t count = 0;
+    for (const char *at = text; (at = strstr(at, wanted)); at++)
+        count++;
+    return count;
+}
+
+static void levels_are_drawn_above_times(void **state)
+{
+    struct helper_site h;
+    helper_site(&h, 40, 200, false);
+    site_folder_write(&h, *state);
+    char *page = site_folder_read(*state, "kernel/tma_persistent.html");
+    const char *series = strstr(page, "<details"), *level = strstr(series, "curve level");
+    const char *times = strstr(series, "curve head");
+    assert_true(level && times && level < times);
+    assert_non_null(strstr(page, "by 60 links with 40 loops that close to 0.10 %"));
+    free(page);
+    char *data = site_folder_read(*state, "kernel/tma_persistent.json");
+    assert_true(helper_json_is_valid(data));
+    assert_non_null(strstr(data, "\"links\":60,\"loops\":40"));
+    free(data);
+    helper_site_free(&h);
+}
+
+// A page shows 600 points of a series; the settled ones lie beside it, all of them, and are read
+// again only when they are others.
+static void points_left_out_lie_beside(void **state)
+{
+    struct helper_site h;
+    helper_site(&h, 3, 1000, false);
+    assert_int_equal(site_folder_write(&h, *state).loaded_points, 3);
+    assert_true(site_folder_shell("test $(ls points/*.js | wc -l) -eq 3", *state));
+    assert_true(site_folder_shell("cat points/*.json > all.txt", *state));
+    char *all = site_folder_read(*state, "all.txt"), *times = strstr(all, "\"times_ns\":[");
+    *strchr(times, ']') = '\0';
+    assert_int_equal(occurrences(times, ",") + 1, 900);
+    free(all);
+    struct site_series *series = arena_alloc(&h.arena, 3 * sizeof(*series));
+    memcpy(series, h.site.series, 3 * sizeof(*series));
+    series[1].revision++;
+    h.site.series = series;
+    struct site_written night = site_folder_write(&h, *state);
+    assert_int_equal(night.loaded, 3);
+    assert_int_equal(night.loaded_points, 0);
+    helper_site_free(&h);
+}
+
+static void commit_tells_what_began_with_it(void **state)
+{
+    struct helper_site h;
+    helper_site_of(&h, 40, 100, 100, false);
+    site_folder_write(&h, *state);
+    char name[64];
+    snprintf(name, sizeof(name), "commit/%.10s.html", h.site.alarms[0].commit);
+    char *page = site_folder_read(*state, name);
+    assert_int_equal(occurrences(page, "one step, with its machine code"), 5);
+    assert_int_equal(occurrences(page, "../run/71.html"), 1);
+    assert_non_null(strstr(page, "A. Author &lt;author@example.org&gt;"));
+    assert_non_null(strstr(page, "before:"));
+    free(page);
+    // The overview and the feed's series lead to it.
+    assert_true(has(*state, "index.html", name));
+    helper_site_free(&h);
+}
+
+static void run_has_its_page(void **state)
+{
+    struct helper_site h;
+    helper_site(&h, 40, 60, false);
+    site_folder_write(&h, *state);
+    assert_true(has(*state, "run/29.html", "compare.html#28..29"));
+    assert_true(has(*state, "run/25.html", "It has no times to compare."));
+    assert_true(has(*state, "run/29.html", "script-src 'none'"));
+    assert_true(has(*state, "runs.html", "run/29.html"));
+    helper_site_free(&h);
+}
+
+// What began with a commit may be found long after its page was written.
+static void later_finding_changes_the_commits_page(void **state)
+{
+    struct helper_site h;
+    helper_site_of(&h, 40, 100, 100, false);
+    struct site before = h.site;
+    h.site.alarm_count = 0;
+    site_folder_write(&h, *state);
+    h.site.alarm_count = before.alarm_count;
+    assert_int_equal(site_folder_write(&h, *state).loaded_runs > 0, true);
+    char name[64];
+    snprintf(name, sizeof(name), "commit/%.10s.html", h.site.alarms[0].commit);
+    assert_true(has(*state, name, "one step, with its machine code"));
+    helper_site_free(&h);
+}
+
+// Two commits with one short id, and ids that are no hexadecimal number.
+static void commits_never_share_a_page(void **state)
+{
+    static const char *const ids[] = {"0123456789aaaaaaaa", "0123456789bbbbbbbb", "../../etc",
+                                      "v1.0", "V1.0"};
+    struct helper_site h;
+    helper_site_of(&h, 3, 20, ARRAY_COUNT(ids), false);
+    struct site_run *runs = arena_alloc(&h.arena, ARRAY_COUNT(ids) * sizeof(*runs));
+    memcpy(runs, h.site.runs, ARRAY_COUNT(ids) * sizeof(*runs));
+    for (size_t i = 0; i < ARRAY_COUNT(ids); i++)
+        text_copy(runs[i].head, sizeof(runs[i].head), ids[i]);
+    h.site.runs = runs;
+    site_folder_write(&h, *state);
+    assert_true(site_folder_shell("test $(ls commit/*.html | wc -l) -eq 5", *state));
+    assert_true(site_folder_shell("test -f commit/0123456789.html", *state));
+    helper_site_free(&h);
+}
+
+#define site_test(name)                                                                            \
+    cmocka_unit_test_setup_teardown(name, site_folder_set_up, site_folder_tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        site_test(levels_are_drawn_above_times),           site_test(points_left_out_lie_beside),
+        site_test(commit_tells_what_began_with_it),        site_test(run_has_its_page),
+        site_test(later_finding_changes_the_commits_page), site_test(commits_never_share_a_page),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
