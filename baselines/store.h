@@ -254,6 +254,10 @@ int store_save_profile(struct store *store, const struct device *device, const s
 // in the arena.
 int store_load_profile(struct gpu *out, bool *found, struct store *store, const char *device_uuid,
                        struct arena *arena, struct error *err);
+// The device, hosts aside, whose profile was measured last, and when (last_s); uuid NULL if there
+// is none.
+int store_newest_profile(struct device_entry *out, struct store *store, struct arena *arena,
+                         struct error *err);
 
 // Records the accepted epochs as the repository's file has them (epoch.h); known ones are left
 // alone.

@@ -77,6 +77,23 @@ int store_load_profile(struct gpu *out, bool *found, struct store *store, const 
     return 0;
 }
 
+int store_newest_profile(struct device_entry *out, struct store *store, struct arena *arena,
+                         struct error *err)
+{
+    sqlite3_stmt *row = statement_bind(store, SQL_NEWEST_PROFILE, NULL, 0);
+    *out = (struct device_entry){0};
+    const int status = statement_step(store, row, err);
+    if (status > 0) {
+        *out = (struct device_entry){.uuid = row_text(row, 0, arena),
+                                     .kind = row_text(row, 1, arena),
+                                     .name = row_text(row, 2, arena),
+                                     .first_s = row_int(row, 3),
+                                     .last_s = row_int(row, 3)};
+        sqlite3_reset(row);
+    }
+    return status < 0 ? -1 : 0;
+}
+
 static int save_epochs(struct store *store, const struct epoch_list *list, struct error *err)
 {
     for (size_t i = 0; i < list->count; i++) {

@@ -5,7 +5,7 @@
 #include "ci/commands/problem_rows.h"
 #include "ci/commands/rows_print.h"
 #include "ci/settings/bias_file.h"
-#include "ci/settings/gpu_file.h"
+#include "ci/settings/measured_profile.h"
 #include "ci/settings/rows.h"
 #include "ci/settings/text_file.h"
 #include "model/predict/parts/explain.h"
@@ -130,7 +130,7 @@ static const struct command_option own_options[] = {
     OPTION_TEXT("svg", 0, "FILE", "Timeline of one wave of the first problem (ws-pipeline)", svg),
     {0},
 };
-static const struct arguments usual = {.model = "hopper", .gpu.name = "h200-sxm"};
+static const struct arguments usual = {.model = "hopper"};
 
 static int check(void *arguments, struct error *err)
 {
@@ -226,7 +226,7 @@ static int predict_rows(struct buffer *out, const struct arguments *a, const str
     return 0;
 }
 
-static int predict(struct arguments *a, struct error *err)
+static int predict(struct arguments *a, struct context *context, struct error *err)
 {
     const struct model *model = model_find(a->model);
     const char *path = !a->csv ? "arguments" : strcmp(a->csv, "-") ? a->csv : "stdin";
@@ -236,7 +236,7 @@ static int predict(struct arguments *a, struct error *err)
                          a->model);
     if ((a->trace || a->svg) && strcmp(model->name, "ws-pipeline"))
         return error_set(err, "--trace and --svg draw the model ws-pipeline, not %s", model->name);
-    if (gpu_option_resolve(&a->profile, &a->gpu, err))
+    if (measured_profile(&a->profile, &a->gpu, context, &a->options, err))
         return -1;
     a->defaults.input.gpu = &a->profile.gpu;
     if (a->csv ? rows_open(&csv, a->csv, err)
@@ -261,8 +261,7 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
 {
     struct arguments *a = arguments;
     (void)out;
-    (void)context;
-    int status = predict(a, err);
+    int status = predict(a, context, err);
     gpu_profile_free(&a->profile);
     return status;
 }
@@ -272,6 +271,7 @@ const struct command command_predict = {
     .summary = "What a model says of problems or of the rows of a CSV file",
     .words = "[PROBLEM...]",
     .words_most = WORDS_ANY,
+    .shared = SHARED_STORE,
     .options = own_options,
     .defaults = &usual,
     .check = check,
@@ -282,6 +282,8 @@ const struct command command_predict = {
         "other "
         "columns are passed through. Adds the columns predicted_us and bound, and with --parts "
         "fixed_us (launch and set-up), first_load_us, main_loop_us, epilogue_us, waves and ratio "
-        "(predicted over measured).\v"
+        "(predicted over measured). Without --gpu the profile is that of the device which `plumb "
+        "calibrate` measured last, as the repository's store or --store has it, else the H200's; a "
+        "line on standard error says which.\v"
         "Columns of a CSV: " ROWS_COLUMNS ". What bin/sweep prints is read as it is.",
 };

@@ -2,7 +2,7 @@
 //
 // plumb select: the tile and group a model would choose for a problem. No GPU is needed.
 #include "ci/command.h"
-#include "ci/settings/gpu_file.h"
+#include "ci/settings/measured_profile.h"
 #include "model/predict/parts/origami.h"
 #include "model/predict/parts/select.h"
 
@@ -33,7 +33,7 @@ static const struct command_option own_options[] = {
     OPTION_COUNT("top", "N", "The N best, best first [1] (not origami)", top, 1, TOP_MOST),
     {0},
 };
-static const struct arguments usual = {.model = "origami", .gpu.name = "h200-sxm", .top = 1};
+static const struct arguments usual = {.model = "origami", .top = 1};
 
 static int check(void *arguments, struct error *err)
 {
@@ -100,8 +100,7 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
     const struct arguments *a = arguments;
     struct gpu_profile profile;
     (void)out;
-    (void)context;
-    if (gpu_option_resolve(&profile, &a->gpu, err))
+    if (measured_profile(&profile, &a->gpu, context, &a->options, err))
         return -1;
     int status = choose_all(a, &profile.gpu, err);
     gpu_profile_free(&profile);
@@ -113,6 +112,7 @@ const struct command command_select = {
     .summary = "The tile and group a model chooses for a problem",
     .words = "MxNxK[:TYPE]...",
     .words_most = WORDS_ANY,
+    .shared = SHARED_STORE,
     .options = own_options,
     .defaults = &usual,
     .check = check,
@@ -120,5 +120,7 @@ const struct command command_select = {
     .run = run,
     .doc =
         "Prints the configuration a model chooses: tile, GROUP_SIZE_M, stages, cluster. A problem "
-        "without a type is fp32, as everywhere.",
+        "without a type is fp32, as everywhere. Without --gpu the profile is that of the device "
+        "which `plumb calibrate` measured last, as the repository's store or --store has it, else "
+        "the H200's; a line on standard error says which.",
 };

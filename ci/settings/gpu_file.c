@@ -300,11 +300,19 @@ int gpu_option_resolve(struct gpu_profile *out, const struct gpu_option *option,
                          option->name);
     else if (gpu_file_read(out, option->name, err))
         return -1;
+    if (gpu_option_apply(out, option, err)) {
+        gpu_profile_free(out);
+        return -1;
+    }
+    return 0;
+}
+
+int gpu_option_apply(struct gpu_profile *profile, const struct gpu_option *option,
+                     struct error *err)
+{
     for (size_t i = 0; i < option->set_count; i++) {
-        if (apply_set(out, option->sets[i], err)) {
-            gpu_profile_free(out);
+        if (apply_set(profile, option->sets[i], err))
             return -1;
-        }
     }
     return 0;
 }

@@ -37,7 +37,7 @@ void gpu_profile_free(struct gpu_profile *profile);
 // The options --gpu NAME|FILE and --set KEY=VALUE.
 enum { GPU_SETS_MOST = 64 };
 struct gpu_option {
-    const char *name; // shipped, or a file; preset with the default
+    const char *name; // shipped, or a file; preset with the default, or NULL (measured_profile.h)
     const char *sets[GPU_SETS_MOST];
     size_t set_count;
 };
@@ -53,5 +53,8 @@ int gpu_option_set(struct gpu_option *option, const char *text);
                    "too many of them")
 // The profile that the options ask for. Free with gpu_profile_free().
 int gpu_option_resolve(struct gpu_profile *out, const struct gpu_option *option, struct error *err);
+// Puts the figures of --set on a profile that is there.
+int gpu_option_apply(struct gpu_profile *profile, const struct gpu_option *option,
+                     struct error *err);
 
 #endif

@@ -91,6 +91,9 @@ int profile_resolve(struct context_device *device, struct context *context, stru
         return -1;
     if (found)
         gpu_overlay(&device->gpu, &calibrated);
+    if (found && strcmp(device->unit.kind, "host"))
+        progress_note(&context->progress, "profile: %s as measured on this device",
+                      device->gpu.name);
     // A host has no shipped profile. One whose peak was refused (a busy moment) is tried again.
     const bool unknown = !(device->gpu.flops_clk_fp32.value > 0);
     if (strcmp(device->unit.kind, "host") == 0 && unknown && !context->options->dry_run) {

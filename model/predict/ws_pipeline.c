@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Seed 1's pipeline with its times taken from a profile instead of two measurements:
-//     T_A, T_B  latency / depth + bytes over one SM's share of the DRAM bandwidth (of the DRAM
-//               latency, because a deep buffer keeps that many loads in flight)
-//     T_M       tile_m tile_n tile_k multiply-adds at the tensor rate
-//     T_E       the tile's bytes over one SM's share
-// The document fits these to one kernel; taken from a profile they know neither L2 nor partial
-// waves.
+//     T_A, T_B  startup / (2 depth), because a deep buffer keeps that many loads in flight, and
+//     bytes
+//               at a rate: as `plumb calibrate` measures loads from L2 (load_*), or else the DRAM's
+//               latency and one SM's share of its bandwidth
+//     T_M       startup and tile_m tile_n tile_k multiply-adds at the tensor rate
+//     T_E       startup and the tile's bytes, at the slower of an epilogue's rate into L2 and one
+//               SM's share of the DRAM bandwidth
+// The document fits these to one kernel; taken from a profile they know no partial waves.
 #include "model/predict/parts/ws_pipeline.h"
 #include "model/predict/parts/claims.h"
 #include "model/predict/parts/pipeline.h"
@@ -41,11 +43,19 @@ const char *ws_pipeline(struct ws_pipeline *out, const struct predict_input *in)
     w.pipeline.depth = or_default(in->traits->stages, 4);
     w.pipeline.dma_warps = 1;
     w.pipeline.stages = (p->k + w.tile_k - 1) / w.tile_k;
-    double latency_ns = gpu->dram_latency_clk.value * ns_clk / w.pipeline.depth / 2;
-    w.pipeline.load_a = latency_ns + m * k * bytes / share * 1e9;
-    w.pipeline.load_b = latency_ns + n * k * bytes / share * 1e9;
-    w.pipeline.math = 2 * m * n * k / flops_clk * ns_clk;
-    w.pipeline.epilogue = m * n * dtype_bytes(p->out) / share * 1e9;
+    const bool measured = gpu->load_startup_clk.value > 0 && gpu->load_bytes_clk.value > 0;
+    double startup = measured ? gpu->load_startup_clk.value : gpu->dram_latency_clk.value;
+    double startup_ns = startup * ns_clk / w.pipeline.depth / 2;
+    double byte_ns = measured ? ns_clk / gpu->load_bytes_clk.value : 1e9 / share;
+    double store_ns = 1e9 / share;
+    if (gpu->epilogue_bytes_clk.value > 0)
+        store_ns = fmax(store_ns, ns_clk / gpu->epilogue_bytes_clk.value);
+    w.pipeline.load_a = startup_ns + m * k * bytes * byte_ns;
+    w.pipeline.load_b = startup_ns + n * k * bytes * byte_ns;
+    w.pipeline.math = gpu->math_startup_clk.value * ns_clk + 2 * m * n * k / flops_clk * ns_clk;
+    w.pipeline.epilogue = m * n * dtype_bytes(p->out) * store_ns;
+    if (measured)
+        w.pipeline.epilogue += gpu->epilogue_min_clk.value * ns_clk;
     w.launch_ns =
         gpu->overhead_clk.value > 0 ? gpu->overhead_clk.value * ns_clk : gpu->launch_s.value * 1e9;
     int64_t tiles =
@@ -68,7 +78,7 @@ static double exponent(const struct predict_input *in, const struct ws_pipeline 
 
 static struct prediction predict(const struct predict_input *in)
 {
-    struct prediction out = {.model = "ws-pipeline", .version = "1"};
+    struct prediction out = {.model = "ws-pipeline", .version = "2"};
     struct ws_pipeline w;
     if ((out.why = claims_refuse(in, CLAIM_PLAIN)))
         return out;
@@ -97,7 +107,7 @@ static struct prediction predict(const struct predict_input *in)
 
 const struct model model_ws_pipeline = {
     .name = "ws-pipeline",
-    .version = "1",
+    .version = "2",
     .why = "producer and consumer warps around a buffer of any depth, event by event (seed 1)",
     .predict = predict,
 };

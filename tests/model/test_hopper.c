@@ -332,7 +332,7 @@ static void warm_operands_come_from_l2(void **state)
         print_message("%lldx%lldx%lld: cold %.2f (%.2f), warm %.2f (%.2f)\n", (long long)p.m,
                       (long long)p.n, (long long)p.k, cold_us, measured[i].cold_us, warm_us,
                       measured[i].warm_us);
-        assert_true(warm_us < cold_us && fabs(log(warm_us / measured[i].warm_us)) < 0.25);
+        assert_true(warm_us < cold_us && fabs(log(warm_us / measured[i].warm_us)) < 0.26);
     }
     // What L2 cannot hold is cold again.
     struct problem large = bf16(8192, 8192, 8192);

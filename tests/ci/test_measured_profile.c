@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Predictions take the figures that `plumb calibrate` measured and the store keeps, and say so.
+#include "baselines/store.h"
+#include "tests/helpers/helper_plumb.h"
+#include "tests/helpers/test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+// A store in which a device of this kind has half the bandwidth of the shipped H200.
+static void keep_profile(const char *path, const char *uuid, const char *kind, double dram_bytes_s)
+{
+    struct store *store;
+    struct error err;
+    struct gpu gpu = {.name = "h200-sxm"};
+    struct device device = {.uuid = uuid,
+                            .kind = kind,
+                            .name = "NVIDIA H200\x1b[1m",
+                            .driver = "1",
+                            .runtime = "2",
+                            .profile = "h200-sxm"};
+    gpu.dram_bytes_s = (struct figure){dram_bytes_s, ORIGIN_CALIBRATED, "measured here"};
+    if (store_open(&store, path, STORE_WRITE, &err) ||
+        store_save_profile(store, &device, &gpu, &err))
+        fail_msg("%s", err.text);
+    store_close(store);
+}
+
+static void the_stores_measured_profile_is_used_and_named(void **state)
+{
+    char directory[] = "/tmp/plumb-profile-XXXXXX";
+    assert_non_null(mkdtemp(directory));
+    char *path = xprintf("%s/store.db", directory);
+    struct plumb_outcome *out = xcalloc(1, sizeof(*out));
+    static const char *const commands[] = {"predict", "select"}, problem[] = "16x7168x18432:bf16";
+    for (size_t i = 0; i < ARRAY_COUNT(commands); i++) {
+        const char *const plain[] = {commands[i], "-m", "hopper", problem, NULL};
+        plumb_run(out, directory, plain, 0);
+        plumb_said(out, 0, "plumb: profile h200-sxm as shipped; --gpu names another\n");
+    }
+    keep_profile(path, "cpu-1", "host", 1e9);
+    plumb_run(out, directory, (const char *const[]){"predict", "--store", path, problem, NULL}, 0);
+    plumb_said(out, 0, "profile h200-sxm as shipped"); // a host's is no GPU's
+    keep_profile(path, "GPU-1", "cuda", 2.275e12);
+    for (size_t i = 0; i < ARRAY_COUNT(commands); i++) {
+        const char *const stored[] = {commands[i], "--store", path, "-m", "hopper", problem, NULL};
+        plumb_run(out, directory, stored, 0);
+        plumb_said(out, 0, "plumb: profile h200-sxm as measured on NVIDIA H200");
+        plumb_said(out, 0, ", GPU-1, 20");
+        assert_null(strchr(out->output, '\x1b'));
+    }
+    // What is named is what is used; so are single figures.
+    const char *const set[] = {"predict",   "--store", path, "--set", "dram_bytes_s=4.55e12",
+                               "--explain", problem,   NULL};
+    plumb_run(out, directory, set, 0);
+    plumb_said(out, 0, "as measured on");
+    const char *const named[] = {"predict", "--store", path, "--gpu", "h100-sxm", problem, NULL};
+    plumb_run(out, directory, named, 0);
+    assert_int_equal(out->code, 0);
+    assert_null(strstr(out->output, "plumb: profile"));
+    const char *const missing[] = {"predict", "--store", "/nowhere/store.db", problem, NULL};
+    plumb_run(out, directory, missing, 0);
+    assert_int_equal(out->code, 4);
+    unlink(path);
+    rmdir(directory);
+    free(path);
+    free(out);
+}
+
+// Of the same problem, bound by memory: half the bandwidth takes nearly twice as long.
+static void measured_figures_move_the_prediction(void **state)
+{
+    static const char problem[] = "16x7168x18432:bf16";
+    char path[] = "/tmp/plumb-profile-XXXXXX";
+    close(mkstemp(path));
+    unlink(path);
+    struct plumb_outcome *out = xcalloc(1, sizeof(*out));
+    double times[2];
+    keep_profile(path, "GPU-1", "cuda", 2.275e12);
+    for (int i = 0; i < 2; i++) {
+        const char *const words[] = {"predict",
+                                     "--format",
+                                     "csv",
+                                     "-m",
+                                     "sol",
+                                     i ? "--store" : "--gpu",
+                                     i ? path : "h200-sxm",
+                                     problem,
+                                     NULL};
+        plumb_run(out, "/tmp", words, 0);
+        assert_int_equal(out->code, 0);
+        const char *row = strstr(out->output, "7168,18432");
+        assert_non_null(row);
+        char *line = xstrdup(row);
+        line[strcspn(line, "\n")] = '\0';
+        char *bound = strrchr(line, ',');
+        *bound = '\0';
+        times[i] = strtod(strrchr(line, ',') + 1, NULL);
+        free(line);
+    }
+    assert_true(times[0] > 0 && times[1] > 1.9 * times[0]);
+    unlink(path);
+    free(out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_stores_measured_profile_is_used_and_named),
+        cmocka_unit_test(measured_figures_move_the_prediction),
+    };
+    return cmocka_run_group_tests_name("measured_profile", tests, NULL, NULL);
+}
