@@ -25,7 +25,8 @@
     X(cuMemsetD2D8Async)                                                                           \
     X(cuMemsetD2D16Async)                                                                          \
     X(cuMemsetD2D32Async)                                                                          \
-    X(cuPointerGetAttribute)
+    X(cuPointerGetAttribute)                                                                       \
+    X(cuTensorMapEncodeTiled)
 
 struct driver {
 #define X(name) decltype(&::name) name;

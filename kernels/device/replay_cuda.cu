@@ -6,6 +6,7 @@
 
 extern "C" {
 #include "kernels/device/record.h"
+#include "model/record/record_map.h"
 }
 
 enum { PORTABLE_CLUSTER = 8, REPLAY_IMAGES_MAX = 64 };
@@ -111,6 +112,49 @@ static int load(struct replay *r, struct error *err)
     return 0;
 }
 
+// The driver counts none, the smallest number of bytes there is, its double, ...
+static int step_of(uint32_t bytes, uint32_t smallest)
+{
+    int step = 0;
+    for (; bytes >= smallest; bytes /= 2)
+        step++;
+    return step;
+}
+
+static int make_map(CUtensorMap *out, const struct replay *r, const struct record_map *m,
+                    const struct record_places *places, struct error *err)
+{
+    cuuint64_t strides[RECORD_MAP_DIMS] = {};
+    void *at = (void *)(places->address[m->buffer] + m->offset);
+    for (uint32_t d = 1; d < m->rank; d++)
+        strides[d - 1] = m->strides[d];
+    const CUtensorMapFloatOOBfill fill = m->fill_nan
+                                             ? CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA
+                                             : CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE;
+    return driver_failed(r->driver,
+                         r->driver->cuTensorMapEncodeTiled(
+                             out, (CUtensorMapDataType)m->type, m->rank, at, m->dims, strides,
+                             m->box, m->elements, (CUtensorMapInterleave)step_of(m->interleave, 16),
+                             (CUtensorMapSwizzle)step_of(m->swizzle, 32),
+                             (CUtensorMapL2promotion)step_of(m->promote, 64), fill),
+                         "making a TMA descriptor", err);
+}
+
+// Puts the TMA descriptors where the launch's parameters want them.
+static int make_maps(unsigned char *bytes, const struct replay *r,
+                     const struct record_launch *launch, const struct record_places *places,
+                     struct error *err)
+{
+    CUtensorMap map;
+    static_assert(sizeof(map) == RECORD_MAP_BYTES, "a descriptor's bytes");
+    for (uint32_t i = 0; i < launch->map_count; i++) {
+        if (make_map(&map, r, &launch->maps[i], places, err))
+            return -1;
+        memcpy(bytes + launch->maps[i].at, &map, sizeof(map));
+    }
+    return 0;
+}
+
 static int bind(struct replay *r, const struct record_places *places, uint32_t sets,
                 struct error *err)
 {
@@ -123,7 +167,8 @@ static int bind(struct replay *r, const struct record_places *places, uint32_t s
             bound->bytes = (unsigned char *)arena_alloc(&r->arena, launch->size + 64);
             bound->parameters = (void **)arena_alloc(&r->arena, (launch->parameter_count + 1) *
                                                                     sizeof(*bound->parameters));
-            if (record_bind(bound->bytes, launch, &places[set], err))
+            if (record_bind(bound->bytes, launch, &places[set], err) ||
+                make_maps(bound->bytes, r, launch, &places[set], err))
                 return -1;
             for (uint32_t p = 0; p < launch->parameter_count; p++)
                 bound->parameters[p] = bound->bytes + launch->parameters[p].offset;
@@ -181,7 +226,8 @@ static CUresult queue_memset(const struct replay *r, const struct record_launch 
     }
 }
 
-static CUresult queue_kernel(const struct replay *r, const struct record_launch *launch,
+// first: before it stand the stopwatch's own launches, which nothing overtakes.
+static CUresult queue_kernel(const struct replay *r, const struct record_launch *launch, bool first,
                              CUfunction function, const struct ready *bound)
 {
     CUlaunchAttribute attributes[3];
@@ -205,7 +251,7 @@ static CUresult queue_kernel(const struct replay *r, const struct record_launch 
         attributes[count].id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
         attributes[count++].value.cooperative = 1;
     }
-    if (launch->programmatic) {
+    if (launch->programmatic && !first) {
         attributes[count].id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
         attributes[count++].value.programmaticStreamSerializationAllowed = 1;
     }
@@ -222,7 +268,7 @@ extern "C" int cuda_replay_launch(struct replay *r, uint32_t set)
         const struct ready *bound = &r->bound[set * count + i];
         const CUresult code = launch->kind == RECORD_MEMSET
                                   ? queue_memset(r, launch, bound)
-                                  : queue_kernel(r, launch, r->functions[i], bound);
+                                  : queue_kernel(r, launch, i == 0, r->functions[i], bound);
         if (code != CUDA_SUCCESS)
             return (int)code;
     }

@@ -12,6 +12,7 @@
 // bytes within a parameter, as the C ABI and TMA descriptors hold them; a word that moved between
 // two such places is something else.
 #include "model/record/record.h"
+#include "model/record/record_map.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,17 @@ const char *record_buffer_name(enum record_buffer buffer)
 {
     static const char *const names[] = {"a", "b", "c", "scale_a", "scale_b", "workspace"};
     return buffer < RECORD_BUFFERS ? names[buffer] : "";
+}
+
+int record_buffer_parse(enum record_buffer *out, const char *name)
+{
+    for (int b = 0; b < RECORD_BUFFERS; b++) {
+        if (strcmp(name, record_buffer_name((enum record_buffer)b)) == 0) {
+            *out = (enum record_buffer)b;
+            return 0;
+        }
+    }
+    return -1;
 }
 
 // Far from where a driver maps memory, and each buffer in a range of its own.
@@ -164,6 +176,15 @@ int record_bind(unsigned char *out, const struct record_launch *launch,
         if (launch->address_count != 1 || !extent ||
             extent > places->bytes[launch->addresses[0].buffer] - launch->addresses[0].offset)
             return error_set(err, "a memset writes outside of the stopwatch's buffers");
+    }
+    for (uint32_t i = 0; i < launch->map_count; i++) {
+        const struct record_map *map = &launch->maps[i];
+        const uint64_t bytes = places->bytes[map->buffer], extent = record_map_extent(map);
+        if (map->offset > bytes || !extent || extent > bytes - map->offset)
+            return error_set(err,
+                             "a tensormap covers %llu bytes from byte %llu of %s, which has %llu",
+                             (unsigned long long)extent, (unsigned long long)map->offset,
+                             record_buffer_name(map->buffer), (unsigned long long)bytes);
     }
     return 0;
 }

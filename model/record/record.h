@@ -15,7 +15,9 @@
 #include "model/buffer.h"
 #include "model/problem.h"
 
-enum { RECORD_VERSION = 1, RECORD_NOTE = 256, RECORD_NAME = 64, RECORD_LAUNCHES_MAX = 256 };
+// Version 2 added TMA descriptors; what was written as version 1 is read too.
+enum { RECORD_VERSION = 2, RECORD_NOTE = 256, RECORD_NAME = 64, RECORD_LAUNCHES_MAX = 256 };
+enum { RECORD_MAP_BYTES = 128, RECORD_MAP_DIMS = 5 };
 
 // What a launch may be given the address of.
 enum record_buffer {
@@ -27,7 +29,8 @@ enum record_buffer {
     RECORD_WORKSPACE,
     RECORD_BUFFERS
 };
-const char *record_buffer_name(enum record_buffer buffer); // "a", ..., "workspace"
+const char *record_buffer_name(enum record_buffer buffer);          // "a", ..., "workspace"
+int record_buffer_parse(enum record_buffer *out, const char *name); // -1: no such buffer
 
 // Where the buffers lie in one process, and how long they are; 0 bytes: there is no such buffer.
 struct record_places {
@@ -69,6 +72,8 @@ struct record_launch {
     uint32_t size;
     struct record_address *addresses;
     uint32_t address_count;
+    struct record_map *maps; // TMA descriptors that whoever launches makes (record_map.h)
+    uint32_t map_count;
 };
 
 // Device code that an entry point is looked up in: a cubin.
@@ -99,8 +104,9 @@ int record_find_addresses(struct record_launch *first, const struct record_launc
 bool record_same_launches(const struct record_launch *a, const struct record_launch *b,
                           size_t count);
 
-// The launch's bytes with the addresses of these places, into `out` (launch->size bytes). -1: an
-// address or a memset lies outside its buffer.
+// The launch's bytes with the addresses of these places, into `out` (launch->size bytes); where
+// there are maps, their descriptors are still to be made. -1: an address, a memset or what a map
+// covers lies outside its buffer.
 int record_bind(unsigned char *out, const struct record_launch *launch,
                 const struct record_places *places, struct error *err);
 

@@ -2,8 +2,7 @@
 //
 // Reads what record_print.c writes. Every number is held to its range, and nothing that is read
 // points outside of what was read.
-#include "model/record/record.h"
-#include "model/wire.h"
+#include "model/record/record_map.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +14,7 @@ enum {
     PARAMETER_MAX = 7000,  // so that a line holds it in hexadecimal
     ADDRESSES_MAX = BYTES_MAX / 8,
     IMAGES_MAX = 64,
+    MAPS_MAX = 256, // of one launch
     SHARED_MAX = 1 << 20
 };
 static const int64_t image_max = (int64_t)1 << 30, bytes_most = INT64_MAX / 4;
@@ -146,7 +146,7 @@ static int take_parameter(struct record *record, const struct wire_record *line,
         return -1;
     if (!length || length % 2 || length / 2 > PARAMETER_MAX || offset < launch->size ||
         offset + length / 2 > BYTES_MAX || launch->parameter_count == PARAMETERS_MAX ||
-        launch->address_count)
+        launch->address_count || launch->map_count)
         return error_set(err, "a parameter at %u that does not follow the one before it", offset);
     if (!launch->parameters) {
         launch->parameters = arena_alloc(arena, PARAMETERS_MAX * sizeof(*launch->parameters));
@@ -164,11 +164,12 @@ static int take_parameter(struct record *record, const struct wire_record *line,
     return 0;
 }
 
-static bool within_parameter(const struct record_launch *launch, uint32_t at)
+static bool within_parameter(const struct record_launch *launch, uint32_t at, uint32_t size)
 {
     for (uint32_t p = 0; p < launch->parameter_count; p++) {
         const struct record_parameter *parameter = &launch->parameters[p];
-        if (at >= parameter->offset && at - parameter->offset + 8 <= parameter->bytes)
+        if (at >= parameter->offset && size <= parameter->bytes &&
+            at - parameter->offset <= parameter->bytes - size)
             return true;
     }
     return false;
@@ -179,23 +180,34 @@ static int take_address(struct record *record, const struct wire_record *line, s
 {
     struct record_launch *launch = last_launch(record, "an address", err);
     const char *name = wire_text(line, "buffer");
-    struct record_address address = {.buffer = RECORD_BUFFERS};
+    struct record_address address = {0};
     int64_t offset;
     if (!launch || take_u32(&address.at, line, "at", 0, BYTES_MAX, err) ||
         wire_int(&offset, line, "offset", 0, bytes_most, err))
         return -1;
-    for (int b = 0; name && b < RECORD_BUFFERS; b++) {
-        if (strcmp(name, record_buffer_name((enum record_buffer)b)) == 0)
-            address.buffer = (enum record_buffer)b;
-    }
-    if (address.buffer == RECORD_BUFFERS)
+    if (!name || record_buffer_parse(&address.buffer, name))
         return error_set(err, "'%.40s' is no buffer", name ? name : "");
-    if (!within_parameter(launch, address.at) || launch->address_count == ADDRESSES_MAX)
+    if (!within_parameter(launch, address.at, 8) || launch->address_count == ADDRESSES_MAX)
         return error_set(err, "an address at %u, outside of the parameters", address.at);
     if (!launch->addresses)
         launch->addresses = arena_alloc(arena, ADDRESSES_MAX * sizeof(*launch->addresses));
     address.offset = (uint64_t)offset;
     launch->addresses[launch->address_count++] = address;
+    return 0;
+}
+
+static int take_map(struct record *record, const struct wire_record *line, struct arena *arena,
+                    struct error *err)
+{
+    struct record_launch *launch = last_launch(record, "a tensormap", err);
+    struct record_map map;
+    if (!launch || record_map_parse(&map, line, err))
+        return -1;
+    if (!within_parameter(launch, map.at, RECORD_MAP_BYTES) || launch->map_count == MAPS_MAX)
+        return error_set(err, "a tensormap at %u, outside of the parameters", map.at);
+    if (!launch->maps)
+        launch->maps = arena_alloc(arena, MAPS_MAX * sizeof(*launch->maps));
+    launch->maps[launch->map_count++] = map;
     return 0;
 }
 
@@ -208,7 +220,8 @@ int record_take_line(struct record *record, const struct wire_record *line, stru
     } kinds[] = {{"launch", take_launch},
                  {"memset", take_memset},
                  {"parameter", take_parameter},
-                 {"address", take_address}};
+                 {"address", take_address},
+                 {"tensormap", take_map}};
     for (size_t i = 0; i < ARRAY_COUNT(kinds); i++) {
         if (strcmp(kinds[i].name, line->name) == 0)
             return kinds[i].take(record, line, arena, err);
@@ -251,7 +264,7 @@ static int take_head(struct reader *r, const struct wire_record *line, struct er
     const char *note = wire_text(line, "note");
     if (wire_int(&version, line, "version", 0, INT32_MAX, err))
         return -1;
-    if (version != RECORD_VERSION)
+    if (version < 1 || version > RECORD_VERSION)
         return error_set(err, "a record of version %lld, this plumb reads %d: make it again",
                          (long long)version, RECORD_VERSION);
     if (!is_kernel_name(kernel) || !text_copy(r->record.kernel, RECORD_NAME, kernel) || !problem)

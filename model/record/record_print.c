@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The record's file, version 1. Lines as in model/wire.h (a name, then key=value fields, separated
+// The record's file, version 2. Lines as in model/wire.h (a name, then key=value fields, separated
 // by TAB), in this order, then the images' bytes one after the other:
 //
 //     record version=1 kernel=NAME problem=TEXT workspace=BYTES note=TEXT
@@ -11,12 +11,14 @@
 //     memset value= element= width= height= pitch=         is a launch too
 //     parameter offset=N bytes=HEX                         of the launch above, in the order of
 //     their offsets address at=N buffer=a|b|c|scale_a|scale_b|workspace offset=N     within the
-//     parameters above end
+//     parameters above
+//     tensormap at=N buffer=... offset=N type=NAME dims=N,N strides=N box=N,N elements=N,N
+//     interleave= swizzle= promote= nan=0|1                 128 bytes within a parameter above
+//     end
 //
 // A record without a launch, with an address outside of its parameters, or with bytes after its
 // images is refused. So is one of another version: records are made again at little cost.
-#include "model/record/record.h"
-#include "model/wire.h"
+#include "model/record/record_map.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,6 +63,11 @@ static void print_parameters(struct buffer *out, const struct record_launch *lau
         wire_add_int(&line, "at", launch->addresses[i].at);
         wire_add_text(&line, "buffer", record_buffer_name(launch->addresses[i].buffer));
         wire_add_int(&line, "offset", (int64_t)launch->addresses[i].offset);
+        put(out, &line);
+    }
+    for (uint32_t i = 0; i < launch->map_count; i++) {
+        wire_begin(&line, "tensormap");
+        record_map_print(&line, &launch->maps[i]);
         put(out, &line);
     }
 }

@@ -221,7 +221,7 @@ static void a_record_reads_back_as_it_was_written(void **state)
 
 // Each of these takes the place of the line that begins alike, or is added before `end`.
 static const char *const hostile[] = {
-    "record\tversion=2\tkernel=k\tproblem=1x1x1:fp32\tworkspace=0\tnote=",
+    "record\tversion=3\tkernel=k\tproblem=1x1x1:fp32\tworkspace=0\tnote=",
     "record\tversion=1\tkernel=\tproblem=1x1x1:fp32\tworkspace=0\tnote=",
     "record\tversion=1\tkernel=k\tproblem=1x1:fp32\tworkspace=0\tnote=",
     "record\tversion=1\tkernel=k\tproblem=1x1x1:fp32\tworkspace=-1\tnote=",

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A plan: a text beside a cubin from which a record is made, for kernels without host code (Triton,
+// CuTe, JIT caches). It says what a host program would do: which entry point is launched, on how
+// many blocks, with which parameters, as formulas of the problem. kernels/PLANS.md shows how one is
+// written; the syntax is git's (model/config.h), formulas are those of model/plan/expression.h.
+//
+//     [kernel]             name = NAME   summary = TEXT   in = TYPE   out = TYPE   acc = TYPE
+//                          layout = tn|nn|nt|tt   epilogue = none|dual-silu   batched = BOOL
+//                          supports = FORMULA   tile = MxNxK   and traits: stages = N, ...
+//     [let]                NAME = FORMULA            further values, in order
+//     [scratch "NAME"]     bytes = FORMULA   align = FORMULA [256]   zero = BOOL (before each run)
+//     [tensormap "NAME"]   place = PLACE   type = TYPE   dims = LIST   strides = LIST (bytes, from
+//                          the second dimension on)   box = LIST   elements = LIST [1, ...]
+//                          swizzle = none|32|64|128   interleave = none|16|32
+//                          promote = none|64|128|256   fill = zero|nan
+//     [memset "NAME"]      place = PLACE   value = FORMULA [0]   element = 1|2|4   count = FORMULA
+//     [launch "NAME"]      cubin = FILE   entry = NAME   grid, block, cluster = LIST of up to 3
+//                          shared = FORMULA (dynamic, bytes)   cooperative = BOOL
+//                          programmatic = BOOL (PDL: may start before the launch before it has
+//                          ended; of a plan's first launch it means nothing)
+//                          carveout = FORMULA (percent of shared memory)   when = FORMULA
+//                          parameter = VALUE (one per parameter, in order)
+//                          field = VALUE (one more in the parameter above: a struct)
+//     VALUE                pointer PLACE | int8|int16|int32|int64 FORMULA | float NUMBER |
+//                          double NUMBER | tensormap NAME
+//     PLACE                null | a|b|c|scale_a|scale_b [+ FORMULA] | SCRATCH'S NAME [+ FORMULA]
+//
+// Formulas may name m, n, k, batch, sms (multiprocessors of the device) and what [let] defines.
+// Launches and memsets are queued in the order of the text. Everything here is hostile: every error
+// says file and line, and nothing is launched that is out of its range.
+#ifndef PLUMB_LAUNCH_PLAN_H
+#define PLUMB_LAUNCH_PLAN_H
+
+#include "model/plan/expression.h"
+#include "model/record/record_map.h"
+
+enum { PLAN_THREE = 3 };
+
+// A formula and where it stands.
+struct plan_formula {
+    const struct expression *value; // NULL: it is not there
+    uint32_t line;
+};
+
+enum plan_place_kind { PLAN_NOWHERE, PLAN_NULL, PLAN_BUFFER, PLAN_SCRATCH };
+struct plan_place {
+    enum plan_place_kind kind; // PLAN_NOWHERE: it is not there
+    enum record_buffer buffer;
+    size_t scratch;             // index
+    struct plan_formula offset; // bytes
+};
+
+enum plan_type {
+    PLAN_POINTER,
+    PLAN_INT8,
+    PLAN_INT16,
+    PLAN_INT32,
+    PLAN_INT64,
+    PLAN_FLOAT,
+    PLAN_DOUBLE,
+    PLAN_TENSORMAP
+};
+struct plan_value {
+    enum plan_type type;
+    uint32_t line;
+    uint32_t parameter;         // that it is in; several values in one are a struct
+    struct plan_place place;    // of a pointer
+    struct plan_formula number; // of an integer
+    double real;
+    size_t map; // index
+};
+
+struct plan_scratch {
+    const char *name;
+    struct plan_formula bytes, align;
+    bool zero;
+    uint32_t line;
+};
+
+struct plan_map {
+    const char *name;
+    struct plan_place place;
+    uint32_t type, line;
+    struct plan_formula dims[RECORD_MAP_DIMS], strides[RECORD_MAP_DIMS], box[RECORD_MAP_DIMS],
+        elements[RECORD_MAP_DIMS]; // as many as have a value
+    uint32_t interleave, swizzle, promote;
+    bool fill_nan;
+};
+
+struct plan_launch {
+    const char *name;
+    uint32_t line;
+    bool is_memset;
+    const char *cubin, *entry; // names of a file beside the plan, and of a function in it
+    struct plan_formula grid[PLAN_THREE], block[PLAN_THREE], cluster[PLAN_THREE];
+    struct plan_formula shared, carveout, when;
+    bool cooperative, programmatic;
+    struct plan_value *values;
+    size_t value_count;
+    uint32_t parameter_count;
+    struct plan_place place; // of a memset, and the three below
+    struct plan_formula value, element, count;
+};
+
+struct launch_plan {
+    const char *label; // what errors begin with: the file's name
+    char name[RECORD_NAME];
+    const char *summary;
+    struct traits traits; // what a text can say of them; in, out, acc
+    enum layout layout;
+    enum epilogue epilogue;
+    bool batched;
+    struct plan_formula supports;
+    const char **value_names; // of formulas: m, n, k, batch, sms, then those of [let]
+    struct plan_formula *lets;
+    size_t let_count;
+    struct plan_scratch *scratches;
+    size_t scratch_count;
+    struct plan_map *maps;
+    size_t map_count;
+    struct plan_launch *launches;
+    size_t launch_count;
+    struct arena arena; // owns everything above
+};
+
+// The caller frees with plan_free().
+int plan_parse(struct launch_plan *out, const char *text, size_t size, const char *label,
+               struct error *err);
+void plan_free(struct launch_plan *plan);
+
+// Where the parameters of a launch's entry point lie, as its cubin says. They cannot be worked out:
+// the first of a kernel with TMA descriptors may begin at byte 48.
+struct plan_entry {
+    const struct record_parameter *parameters;
+    uint32_t count;
+};
+
+// *yes: types, layout, epilogue and `supports` fit the problem. -1: a formula fails.
+int plan_supports(bool *yes, const struct launch_plan *plan, const struct problem *problem,
+                  int64_t sms, struct error *err);
+// The launches of a problem, but without device code (record->images is empty), in the arena.
+// entries: one per launch of the plan; NULL where parameters are laid out as C does it, which is
+// enough to look at them. -1 also when the plan does not do the problem.
+int plan_record(struct record *out, const struct launch_plan *plan, const struct problem *problem,
+                int64_t sms, const struct plan_entry *entries, struct arena *arena,
+                struct error *err);
+
+#endif

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From a plan and a problem to launches. Scratch lies one piece after the other in the workspace,
+// each from a boundary of its own; what of it must be zero is set before the first launch, every
+// time, and that is timed as well. Addresses are left open, as a record has them.
+#include "model/plan/plan_make.h"
+#include "model/plan/plan_read.h"
+
+#include <string.h>
+
+static const int64_t bytes_most = INT64_MAX / 8, align_default = 256;
+enum { ALIGN_MOST = 512, SHARED_MOST = 1 << 20 };
+
+int plan_wrong(const struct making *m, uint32_t line, const char *what, const char *why)
+{
+    char problem[PROBLEM_TEXT];
+    problem_format(problem, m->problem);
+    return error_set(m->err, "%.200s:%u: %s: %.500s for %s", m->plan->label, line, what, why,
+                     problem);
+}
+
+// A formula that is not there has the value `otherwise`.
+int plan_number(int64_t *out, const struct making *m, const struct plan_formula *formula,
+                int64_t otherwise, int64_t min, int64_t max, const char *what)
+{
+    struct error why;
+    *out = otherwise;
+    if (!formula->value)
+        return 0;
+    if (expression_value(out, formula->value, m->values, &why))
+        return plan_wrong(m, formula->line, what, why.text);
+    if (*out >= min && *out <= max)
+        return 0;
+    error_set(&why, "is %lld and must be %lld to %lld", (long long)*out, (long long)min,
+              (long long)max);
+    return plan_wrong(m, formula->line, what, why.text);
+}
+
+int plan_small_number(uint32_t *out, const struct making *m, const struct plan_formula *formula,
+                      uint32_t otherwise, int64_t min, int64_t max, const char *what)
+{
+    int64_t value;
+    if (plan_number(&value, m, formula, otherwise, min, max, what))
+        return -1;
+    *out = (uint32_t)value;
+    return 0;
+}
+
+static int begin(struct making *m, const struct launch_plan *plan, const struct problem *problem,
+                 int64_t sms, struct arena *arena, struct error *err)
+{
+    const int64_t inputs[PLAN_INPUTS] = {[PLAN_M] = problem->m,
+                                         [PLAN_N] = problem->n,
+                                         [PLAN_K] = problem->k,
+                                         [PLAN_BATCH] = problem->batch,
+                                         [PLAN_SMS] = sms};
+    *m = (struct making){.plan = plan, .problem = problem, .arena = arena, .err = err};
+    m->values = arena_alloc(arena, (PLAN_INPUTS + plan->let_count) * sizeof(*m->values));
+    memcpy(m->values, inputs, sizeof(inputs));
+    for (size_t i = 0; i < plan->let_count; i++) {
+        if (plan_number(&m->values[PLAN_INPUTS + i], m, &plan->lets[i], 0, INT64_MIN, INT64_MAX,
+                        plan->value_names[PLAN_INPUTS + i]))
+            return -1;
+    }
+    return 0;
+}
+
+static int supports(bool *yes, const struct making *m)
+{
+    const struct launch_plan *plan = m->plan;
+    const struct problem *p = m->problem;
+    int64_t value;
+    *yes = p->in == plan->traits.in && p->out == plan->traits.out && p->layout == plan->layout &&
+           p->epilogue == plan->epilogue && (p->batch == 1 || plan->batched);
+    if (*yes && plan_number(&value, m, &plan->supports, 1, INT64_MIN, INT64_MAX, "supports"))
+        return -1;
+    *yes = *yes && value;
+    return 0;
+}
+
+int plan_supports(bool *yes, const struct launch_plan *plan, const struct problem *problem,
+                  int64_t sms, struct error *err)
+{
+    struct making m;
+    struct arena arena = {0};
+    const int status = begin(&m, plan, problem, sms, &arena, err) || supports(yes, &m) ? -1 : 0;
+    arena_free(&arena);
+    return status;
+}
+
+// ---- memory ----
+
+int plan_find_place(enum record_buffer *buffer, uint64_t *offset, const struct making *m,
+                    const struct plan_place *place)
+{
+    int64_t bytes;
+    if (plan_number(&bytes, m, &place->offset, 0, 0, bytes_most, "offset"))
+        return -1;
+    *buffer = place->kind == PLAN_SCRATCH ? RECORD_WORKSPACE : place->buffer;
+    *offset =
+        (uint64_t)bytes + (place->kind == PLAN_SCRATCH ? m->scratch_offset[place->scratch] : 0);
+    return 0;
+}
+
+static struct record_launch *new_launch(struct making *m, enum record_launch_kind kind)
+{
+    struct record_launch *launch = &m->record.launches[m->record.launch_count++];
+    *launch = (struct record_launch){.kind = kind, .carveout = -1};
+    return launch;
+}
+
+// A memset's one word says where it writes.
+static void add_memset(struct making *m, enum record_buffer buffer, uint64_t offset, uint32_t value,
+                       uint32_t element, uint64_t count)
+{
+    struct record_launch *launch = new_launch(m, RECORD_MEMSET);
+    launch->value = value;
+    launch->element_bytes = element;
+    launch->width = count;
+    launch->height = 1;
+    launch->parameters = arena_alloc(m->arena, sizeof(*launch->parameters));
+    launch->parameters[0] = (struct record_parameter){0, POINTER_BYTES};
+    launch->parameter_count = 1;
+    launch->size = POINTER_BYTES;
+    launch->bytes = arena_alloc(m->arena, POINTER_BYTES);
+    launch->addresses = arena_alloc(m->arena, sizeof(*launch->addresses));
+    launch->addresses[0] = (struct record_address){0, buffer, offset};
+    launch->address_count = 1;
+}
+
+static int lay_out_scratch(struct making *m)
+{
+    const struct launch_plan *plan = m->plan;
+    int64_t end = 0;
+    m->scratch_offset =
+        arena_alloc(m->arena, (plan->scratch_count + 1) * sizeof(*m->scratch_offset));
+    for (size_t i = 0; i < plan->scratch_count; i++) {
+        const struct plan_scratch *s = &plan->scratches[i];
+        int64_t bytes, align;
+        if (plan_number(&bytes, m, &s->bytes, 0, 0, bytes_most, "bytes") ||
+            plan_number(&align, m, &s->align, align_default, 1, ALIGN_MOST, "align"))
+            return -1;
+        const int64_t begin = (end + align - 1) / align * align;
+        if (begin > bytes_most - bytes)
+            return plan_wrong(m, s->line, "scratch", "is more than there can be");
+        m->scratch_offset[i] = (uint64_t)begin;
+        end = begin + bytes;
+        if (s->zero && bytes)
+            add_memset(m, RECORD_WORKSPACE, (uint64_t)begin, 0, 1, (uint64_t)bytes);
+    }
+    m->record.workspace_bytes = (uint64_t)end;
+    return 0;
+}
+
+static int make_memset(struct making *m, const struct plan_launch *l)
+{
+    enum record_buffer buffer;
+    uint64_t offset;
+    uint32_t value, element;
+    int64_t count;
+    if (plan_find_place(&buffer, &offset, m, &l->place) ||
+        plan_small_number(&value, m, &l->value, 0, 0, UINT32_MAX, "value") ||
+        plan_small_number(&element, m, &l->element, 1, 1, 4, "element") ||
+        plan_number(&count, m, &l->count, 0, 0, bytes_most, "count"))
+        return -1;
+    if (element == 3)
+        return plan_wrong(m, l->line, "element", "is 3 and must be 1, 2 or 4");
+    if (count)
+        add_memset(m, buffer, offset, value, element, (uint64_t)count);
+    return 0;
+}
+
+// ---- launches ----
+
+static int take_three(uint32_t out[PLAN_THREE], const struct making *m,
+                      const struct plan_formula from[PLAN_THREE], const int64_t most[PLAN_THREE],
+                      const char *what)
+{
+    for (int i = 0; i < PLAN_THREE; i++) {
+        if (plan_small_number(&out[i], m, &from[i], 1, 1, most[i], what))
+            return -1;
+    }
+    return 0;
+}
+
+static int make_launch(struct making *m, const struct plan_launch *l,
+                       const struct plan_entry *entry)
+{
+    static const int64_t grid[] = {INT32_MAX, 65535, 65535}, block[] = {1024, 1024, 64},
+                         cluster[] = {16, 16, 16};
+    struct record_launch *out = new_launch(m, RECORD_KERNEL);
+    int64_t carveout;
+    if (take_three(out->grid, m, l->grid, grid, "grid") ||
+        take_three(out->block, m, l->block, block, "block") ||
+        take_three(out->cluster, m, l->cluster, cluster, "cluster") ||
+        plan_small_number(&out->shared_bytes, m, &l->shared, 0, 0, SHARED_MOST, "shared") ||
+        plan_number(&carveout, m, &l->carveout, -1, -1, 100, "carveout") ||
+        plan_put_parameters(out, m, l, entry))
+        return -1;
+    if (out->block[0] * out->block[1] * out->block[2] > 1024)
+        return plan_wrong(m, l->line, "block", "has more than 1024 threads");
+    for (int i = 0; i < PLAN_THREE; i++) {
+        if (out->grid[i] % out->cluster[i])
+            return plan_wrong(m, l->line, "grid", "is not a whole number of clusters");
+    }
+    if (out->cluster[0] * out->cluster[1] * out->cluster[2] > 16)
+        return plan_wrong(m, l->line, "cluster", "has more than 16 blocks");
+    out->function = arena_strdup(m->arena, l->entry);
+    out->carveout = (int32_t)carveout;
+    out->cooperative = l->cooperative;
+    out->programmatic = l->programmatic && m->record.launch_count > 1;
+    return 0;
+}
+
+static int make_all(struct making *m, const struct plan_entry *entries)
+{
+    const struct launch_plan *plan = m->plan;
+    bool yes;
+    if (supports(&yes, m))
+        return -1;
+    if (!yes)
+        return error_set(m->err, "%s does not do this problem", plan->name);
+    m->record.problem = *m->problem;
+    text_copy(m->record.kernel, sizeof(m->record.kernel), plan->name);
+    m->record.launches = arena_alloc(m->arena, (plan->scratch_count + plan->launch_count) *
+                                                   sizeof(*m->record.launches));
+    if (lay_out_scratch(m))
+        return -1;
+    for (size_t i = 0; i < plan->launch_count; i++) {
+        const struct plan_launch *l = &plan->launches[i];
+        int64_t when;
+        if (plan_number(&when, m, &l->when, 1, INT64_MIN, INT64_MAX, "when"))
+            return -1;
+        if (when &&
+            (l->is_memset ? make_memset(m, l) : make_launch(m, l, entries ? &entries[i] : NULL)))
+            return -1;
+    }
+    return m->record.launch_count
+               ? 0
+               : error_set(m->err, "%.200s: no launch is left for this problem", plan->label);
+}
+
+int plan_record(struct record *out, const struct launch_plan *plan, const struct problem *problem,
+                int64_t sms, const struct plan_entry *entries, struct arena *arena,
+                struct error *err)
+{
+    struct making m;
+    if (begin(&m, plan, problem, sms, arena, err) || make_all(&m, entries))
+        return -1;
+    *out = m.record;
+    return 0;
+}
