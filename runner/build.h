@@ -54,7 +54,7 @@ struct recipe {
     const char *const *inputs; // paths of the repository; none: the whole tree
     size_t input_count;
     const char *command;
-    const char *outputs;            // glob of the libraries in PLUMB_OUT, e.g. "*.so"
+    const char *outputs;            // globs of the libraries and plans in PLUMB_OUT: "*.so *.plan"
     const char *const *environment; // names passed on, e.g. CUDA_HOME
     size_t environment_count;
     const char *const *folders; // absolute; read-only in the sandbox too, e.g. a toolchain's

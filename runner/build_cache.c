@@ -43,26 +43,39 @@ static bool is_inside(const char *file, const char *root)
            strncmp(real, root, length) == 0 && real[length] == '/';
 }
 
+// Every pattern of the list, which has blanks between.
+static void find_matches(glob_t *found, const char *root, const char *outputs)
+{
+    char *escaped = escape_pattern(root);
+    for (const char *at = outputs + strspn(outputs, " "); *at; at += strspn(at, " ")) {
+        const size_t length = strcspn(at, " ");
+        char *pattern = xprintf("%s/%.*s", escaped, (int)length, at);
+        glob(pattern, found->gl_pathc ? GLOB_APPEND : 0, NULL, found);
+        free(pattern);
+        at += length;
+    }
+    free(escaped);
+}
+
 size_t build_cache_find(const char *const **out, const char *directory, const char *outputs,
                         struct arena *arena)
 {
     char root[PATH_MAX];
     glob_t found = {0};
     size_t count = 0;
-    const char **libraries = NULL;
     if (!realpath(directory, root))
         return 0;
-    char *escaped = escape_pattern(root), *pattern = xprintf("%s/%s", escaped, outputs);
-    if (glob(pattern, 0, NULL, &found) == 0) {
-        libraries = arena_alloc(arena, found.gl_pathc * sizeof(*libraries));
-        for (size_t i = 0; i < found.gl_pathc; i++) {
-            if (is_inside(found.gl_pathv[i], root))
-                libraries[count++] = arena_strdup(arena, found.gl_pathv[i]);
-        }
-        globfree(&found);
+    find_matches(&found, root, outputs);
+    const char **libraries = arena_alloc(arena, (found.gl_pathc + 1) * sizeof(*libraries));
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        bool twice = !is_inside(found.gl_pathv[i], root);
+        for (size_t k = 0; k < count; k++)
+            twice |= strcmp(libraries[k], found.gl_pathv[i]) == 0;
+        if (!twice)
+            libraries[count++] = arena_strdup(arena, found.gl_pathv[i]);
     }
-    free(pattern);
-    free(escaped);
+    if (found.gl_pathc)
+        globfree(&found);
     *out = libraries;
     return count;
 }

@@ -53,7 +53,8 @@ struct code_function_list {
     size_t count;
     bool complete; // false: some embedded code was compressed or PTX and could not be read
 };
-// A host-only library gives an empty, complete list.
+// A host-only library gives an empty, complete list; of a plan (runner/plan_file.h) it is its
+// cubins' functions.
 int code_resources(struct code_function_list *out, const char *library, struct arena *arena,
                    struct error *err);
 

@@ -21,12 +21,15 @@ struct code_function_list;
 int code_resources_of(struct code_function_list *out, const struct code_file *file,
                       struct arena *arena, struct error *err);
 
+enum { CUBIN_MACHINE = 190 }; // EM_CUDA
+
 // Attributes of sections .nv.info*, known by their numbers (CUDA's EIATTR_*).
 enum {
     CUBIN_MAX_THREADS = 0x05,
     CUBIN_PARAMETERS = 0x0a, // symbol, place and size in constant bank 0
     CUBIN_FRAME = 0x11,      // symbol, bytes of stack
     CUBIN_STACK_MIN = 0x12,
+    CUBIN_PARAMETER = 0x17, // index, ordinal, offset and size of one
     CUBIN_PARAMETER_BYTES = 0x19,
     CUBIN_STACK_MAX = 0x23,
     CUBIN_REGISTERS = 0x2f // symbol, count

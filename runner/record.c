@@ -33,7 +33,7 @@ static int take_head(struct record *out, const struct wire_record *line, struct 
 {
     int64_t version, workspace;
     const char *note = wire_text(line, "note");
-    if (wire_int(&version, line, "version", RECORD_VERSION, RECORD_VERSION, err) ||
+    if (wire_int(&version, line, "version", 1, RECORD_VERSION, err) ||
         wire_int(&workspace, line, "workspace", 0, INT64_MAX / 4, err))
         return -1;
     bench_clean(out->note, sizeof(out->note), note ? note : "");
@@ -147,7 +147,7 @@ static int find_images(struct bench_outcome *out, struct record *record,
 
 // ---- the file ----
 
-static int save(const struct record *record, const char *path, struct error *err)
+int record_save(const struct record *record, const char *path, struct error *err)
 {
     char *temporary = xprintf("%s.%ld", path, (long)getpid());
     FILE *file = fopen(temporary, "we");
@@ -183,7 +183,7 @@ int record_write(struct bench_outcome *out, const char *path, struct bench *benc
         goto done;
     status = code_read(&file, series->head, err);
     if (status == 0 && find_images(out, &t.record, &file, &arena) == 0)
-        status = save(&t.record, path, err);
+        status = record_save(&t.record, path, err);
 done:
     code_close(&file);
     arena_free(&arena);

@@ -5,6 +5,7 @@
 #ifndef PLUMB_RUNNER_RECORD_H
 #define PLUMB_RUNNER_RECORD_H
 
+#include "model/record/record.h"
 #include "runner/measure.h"
 
 // `bench` runs the library's host code: it should time nothing else. Writes the file at once, or
@@ -12,5 +13,7 @@
 // the reason in out->detail; -1: the device is gone, or the file cannot be written.
 int record_write(struct bench_outcome *out, const char *path, struct bench *bench,
                  const struct bench_series *series, struct error *err);
+// Writes a record that is whole, at once or not at all.
+int record_save(const struct record *record, const char *path, struct error *err);
 
 #endif

@@ -3,8 +3,10 @@
 // plumb record: one kernel on one problem as data. `make` writes a record from a library, `show`
 // says what one holds. Needs no repository.
 #include "ci/command.h"
+#include "ci/commands/launch_print.h"
 #include "ci/settings/text_file.h"
 #include "model/record/record.h"
+#include "runner/plan_file.h"
 #include "runner/record.h"
 
 #include <errno.h>
@@ -15,8 +17,9 @@
 
 struct arguments {
     struct options options;
-    bool make;        // else show
-    const char *file; // make: a library; show: a record
+    bool make; // else show
+    uint32_t sms;
+    const char *file; // make: a library or a plan; show: a record
     const char *kernel, *problem, *output, *pin;
 };
 
@@ -26,6 +29,7 @@ static const struct command_option own_options[] = {
                 problem),
     OPTION_TEXT("output", 'o', "FILE", "make: the record's file", output),
     OPTION_TEXT("pin", 0, "NOTE", "make: the kernel's note of an earlier choice to reproduce", pin),
+    OPTION_COUNT("sms", "N", "make, of a plan: multiprocessors of the device [132]", sms, 1, 4096),
     OPTION_TEXT("bench", 0, "FILE", "The bench program [beside plumb]", options.bench),
     {0},
 };
@@ -37,9 +41,11 @@ static int check(void *arguments, struct error *err)
     a->make = words->count == 2 && strcmp(words->items[0], "make") == 0;
     if (words->count != 2 || (!a->make && strcmp(words->items[0], "show") != 0))
         return error_set(err, "write `record make LIBRARY ...` or `record show FILE`");
-    if (a->make && (!a->kernel || !a->problem || !a->output))
-        return error_set(err, "make needs --kernel, --problem and --output");
     a->file = words->items[1];
+    a->sms = a->sms ? a->sms : 132;
+    const bool named = a->kernel || plan_file_is(a->file);
+    if (a->make && (!named || !a->problem || !a->output))
+        return error_set(err, "make needs --kernel (but for a plan), --problem and --output");
     return 0;
 }
 
@@ -51,6 +57,19 @@ static void tell(void *context, const char *text)
     fprintf(stderr, "bench: %s\n", text);
 }
 
+static int tell_made(enum conclusion *out, const struct arguments *a,
+                     const struct bench_outcome *outcome)
+{
+    if (outcome->state == MEASURED_OK) {
+        printf("record     %s\n", a->output);
+        return 0;
+    }
+    fprintf(stderr, "plumb: %s cannot be recorded: %s\n", a->kernel ? a->kernel : a->file,
+            outcome->detail);
+    *out = CONCLUDE_BROKEN;
+    return 0;
+}
+
 static int make(enum conclusion *out, const struct arguments *a, struct error *err)
 {
     char library[PATH_MAX];
@@ -60,7 +79,13 @@ static int make(enum conclusion *out, const struct arguments *a, struct error *e
     struct bench_outcome outcome = {.state = MEASURED_OK};
     if (!realpath(a->file, library))
         return error_set(err, "%s: %s", a->file, strerror(errno));
-    if (problem_parse(&problem, a->problem, err) || sandbox_probe(&sandbox, SANDBOX_AUTO, err))
+    if (problem_parse(&problem, a->problem, err))
+        return -1;
+    if (plan_file_is(library)) {
+        const int status = plan_file_record(&outcome, a->output, library, &problem, a->sms, err);
+        return status ? -1 : tell_made(out, a, &outcome);
+    }
+    if (sandbox_probe(&sandbox, SANDBOX_AUTO, err))
         return -1;
     if (!sandbox.active)
         fprintf(stderr, "plumb: no sandbox: %s\n", sandbox.reason);
@@ -80,58 +105,24 @@ static int make(enum conclusion *out, const struct arguments *a, struct error *e
         status = record_write(&outcome, a->output, bench, &series, err);
     bench_stop(bench);
     free(directory);
-    if (status == 0 && outcome.state != MEASURED_OK) {
-        fprintf(stderr, "plumb: %s cannot be recorded: %s\n", a->kernel, outcome.detail);
-        *out = CONCLUDE_BROKEN;
-    } else if (status == 0) {
-        printf("record     %s\n", a->output);
-    }
-    return status;
+    return status ? -1 : tell_made(out, a, &outcome);
 }
 
 // ---- show ----
-
-static void show_launch(const struct record_launch *l, size_t index)
-{
-    if (l->kind == RECORD_MEMSET) {
-        printf("launch %zu   memset %llu x %u bytes of %s + %llu\n", index,
-               (unsigned long long)(l->width * l->height), l->element_bytes,
-               l->address_count ? record_buffer_name(l->addresses[0].buffer) : "?",
-               (unsigned long long)(l->address_count ? l->addresses[0].offset : 0));
-        return;
-    }
-    printf("launch %zu   %s\n", index, l->function);
-    printf("           grid %u x %u x %u, block %u x %u x %u, cluster %u x %u x %u, %u bytes of "
-           "shared memory%s%s\n",
-           l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2], l->cluster[0],
-           l->cluster[1], l->cluster[2], l->shared_bytes, l->cooperative ? ", cooperative" : "",
-           l->programmatic ? ", starts before the one before has ended" : "");
-    printf("           %u parameters of %u bytes", l->parameter_count, l->size);
-    for (uint32_t i = 0; i < l->address_count; i++)
-        printf("%s byte %u is %s + %llu", i ? "," : ";", l->addresses[i].at,
-               record_buffer_name(l->addresses[i].buffer),
-               (unsigned long long)l->addresses[i].offset);
-    putchar('\n');
-}
 
 static int show(const struct arguments *a, struct error *err)
 {
     struct arena arena = {0};
     struct record record;
     struct error why;
-    char *bytes = NULL, problem[PROBLEM_TEXT];
+    char *bytes = NULL;
     size_t size = 0;
     int status = text_file_read(&bytes, &size, a->file, err);
     if (status == 0 && record_parse(&record, bytes, size, &arena, &why))
         status = error_set(err, "%s: %.900s", a->file, why.text);
     if (status == 0) {
-        problem_format(problem, &record.problem);
-        printf("kernel     %s\nproblem    %s\nworkspace  %llu bytes\n", record.kernel, problem,
-               (unsigned long long)record.workspace_bytes);
-        for (size_t i = 0; i < record.image_count; i++)
-            printf("image %zu    %zu bytes of device code\n", i, record.images[i].size);
-        for (size_t i = 0; i < record.launch_count; i++)
-            show_launch(&record.launches[i], i);
+        printf("kernel     %s\n", record.kernel);
+        launch_print_all(&record);
     }
     arena_free(&arena);
     free(bytes);
@@ -148,7 +139,7 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
 const struct command command_record = {
     .name = "record",
     .summary = "Write a CUDA kernel as data that is replayed without its host code, or show it",
-    .words = "make LIBRARY\nshow FILE",
+    .words = "make LIBRARY|PLAN\nshow FILE",
     .words_most = 2,
     .options = own_options,
     .check = check,

@@ -6,6 +6,7 @@
 #include "runner/build_errors.h"
 #include "runner/code_id.h"
 #include "runner/log.h"
+#include "runner/plan_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,16 @@ static const char *file_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
+}
+
+static struct built_kernel *add_kernels(struct built *built, size_t count, struct arena *arena)
+{
+    struct built_kernel *grown = arena_alloc(arena, (built->count + count) * sizeof(*grown));
+    if (built->count)
+        memcpy(grown, built->kernels, built->count * sizeof(*grown));
+    built->kernels = grown;
+    built->count += count;
+    return grown + built->count - count;
 }
 
 static int add_library(struct built *built, struct bench **bench, struct context *context,
@@ -43,18 +54,55 @@ static int add_library(struct built *built, struct bench **bench, struct context
         built->detail = arena_printf(arena, "%s: %s", file_name(library), outcome.detail);
         return 0;
     }
-    struct built_kernel *grown = arena_alloc(arena, (built->count + list.count) * sizeof(*grown));
-    if (built->count)
-        memcpy(grown, built->kernels, built->count * sizeof(*grown));
-    built->kernels = grown;
-    for (size_t i = 0; i < list.count; i++) {
-        struct built_kernel *kernel = &built->kernels[built->count++];
+    struct built_kernel *kernel = add_kernels(built, list.count, arena);
+    for (size_t i = 0; i < list.count; i++, kernel++) {
         *kernel = (struct built_kernel){
             .library = library, .device = list.items[i].device, .traits = list.items[i].traits};
         text_copy(kernel->name, sizeof(kernel->name), list.items[i].name);
         memcpy(kernel->code, code, sizeof(kernel->code));
     }
     return 0;
+}
+
+// What only the machine code says: registers of the first launch.
+static void fill_traits(struct traits *traits, const struct launch_plan *plan, const char *path,
+                        struct arena *arena)
+{
+    struct code_function_list functions;
+    struct error none;
+    const char *entry = NULL;
+    for (size_t i = 0; !entry && i < plan->launch_count; i++)
+        entry = plan->launches[i].entry;
+    if (traits->registers || code_resources(&functions, path, arena, &none))
+        return;
+    for (size_t i = 0; i < functions.count; i++) {
+        if (strcmp(functions.items[i].name, entry) == 0)
+            traits->registers = functions.items[i].registers;
+    }
+}
+
+// A plan is read here: it has no code that would run.
+static int add_plan(struct built *built, const char *path, struct arena *arena, struct error *err)
+{
+    struct plan_file file;
+    struct error why;
+    char code[OBJECT_ID_TEXT];
+    if (plan_file_open(&file, path, &why)) {
+        built->state = MEASURED_UNBUILDABLE;
+        built->detail = arena_strdup(arena, why.text);
+        return 0;
+    }
+    const int status = plan_file_code_id(code, &file, err);
+    if (status == 0) {
+        struct built_kernel *kernel = add_kernels(built, 1, arena);
+        *kernel = (struct built_kernel){
+            .library = path, .device = "cuda", .plan = true, .traits = file.plan.traits};
+        text_copy(kernel->name, sizeof(kernel->name), file.plan.name);
+        memcpy(kernel->code, code, sizeof(kernel->code));
+        fill_traits(&kernel->traits, &file.plan, path, arena);
+    }
+    plan_file_close(&file);
+    return status;
 }
 
 static void refuse_twins(struct built *built, struct arena *arena)
@@ -89,7 +137,11 @@ static int list_kernels(struct built *built, struct context *context, const stru
     }
     for (size_t i = 0; status == 0 && built->state == MEASURED_OK && i < build->library_count;
          i++) {
-        if (!policy_skips_library(&context->policy, build->libraries[i]))
+        if (policy_skips_library(&context->policy, build->libraries[i]))
+            continue;
+        if (plan_file_is(build->libraries[i]))
+            status = add_plan(built, build->libraries[i], arena, err);
+        else
             status = add_library(built, &bench, context, build->libraries[i], codes[i], arena, err);
     }
     bench_stop(bench);

@@ -14,7 +14,8 @@ const char *built_recipe(struct context *context);
 struct built_kernel {
     char name[KERNEL_NAME_TEXT];
     char code[OBJECT_ID_TEXT];
-    const char *library; // absolute path in the cache
+    const char *library; // absolute path in the cache; of a plan the plan
+    bool plan;           // a plan beside a cubin: it is always timed from a record
     const char *device;  // "host" or "cuda"
     struct traits traits;
 };

@@ -4,6 +4,8 @@
 // means is said in explain.c and static_gate.c.
 #include "ci/gate/code_facts.h"
 
+#include "runner/plan_file.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,8 +46,9 @@ int code_facts_begin(struct code_reading *out, const struct built *built,
     struct code_reading reading = {0};
     if (code_resources(&reading.facts.functions, kernel->library, arena, err))
         return -1;
-    if (reading.facts.functions.count &&
-        disassembly_begin(&reading.disassembly, kernel->library, &context->sandbox, err))
+    const char *code = plan_file_code(kernel->library, arena);
+    if (code && reading.facts.functions.count &&
+        disassembly_begin(&reading.disassembly, code, &context->sandbox, err))
         return -1;
     if (built->log)
         code_facts_notes(reading.facts.notes, built->log, &reading.facts.functions);

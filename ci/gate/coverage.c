@@ -4,6 +4,8 @@
 // nothing; what it complains of is for a person to mend in the policy.
 #include "ci/gate/coverage.h"
 
+#include "runner/plan_file.h"
+
 #include <string.h>
 
 struct covering {
@@ -29,11 +31,24 @@ static void complain(struct covering *c, const char *text)
 
 // ---- what each kernel can do ----
 
+static int ask_plan(bool *out, const struct task *task, struct error *err)
+{
+    const int64_t sms = (int64_t)task->device->gpu.sm_count.value;
+    struct plan_file file;
+    if (plan_file_open(&file, task->head->library, err))
+        return -1;
+    const int status = plan_supports(out, &file.plan, &task->result->problem, sms, err);
+    plan_file_close(&file);
+    return status;
+}
+
 static int ask(bool *out, struct bench *bench, const struct task *task, struct error *err)
 {
     struct bench_outcome outcome;
     const struct built_kernel *kernel = task->head;
     bool yes = false;
+    if (kernel->plan)
+        return ask_plan(out, task, err);
     if (bench_supports(&outcome, &yes, bench, kernel->library, kernel->name, &task->result->problem,
                        err))
         return -1;

@@ -6,6 +6,7 @@
 
 #include "model/text.h"
 #include "runner/files.h"
+#include "runner/plan_file.h"
 #include "runner/record.h"
 
 #include <errno.h>
@@ -23,7 +24,8 @@ bool recording_refused(const struct measurement *m)
 
 bool recording_wanted(const struct task *task)
 {
-    return task->rule->device_code && strcmp(task->device->policy->kind, "cuda") == 0;
+    const bool plan = (task->base && task->base->plan) || (task->head && task->head->plan);
+    return (task->rule->device_code || plan) && strcmp(task->device->policy->kind, "cuda") == 0;
 }
 
 static const struct built_kernel *side(const struct task *task, enum sample_role role)
@@ -60,6 +62,13 @@ static int make_folder(struct recording *r, struct error *err)
     return -1;
 }
 
+static int make_plan(struct bench_outcome *out, const char *file, const struct task *task,
+                     const struct built_kernel *kernel, struct error *err)
+{
+    const int64_t sms = (int64_t)task->device->gpu.sm_count.value;
+    return plan_file_record(out, file, kernel->library, &task->result->problem, sms, err);
+}
+
 static int ready(struct recording *r, const struct task *task, enum sample_role role,
                  struct error *err)
 {
@@ -73,15 +82,18 @@ static int ready(struct recording *r, const struct task *task, enum sample_role 
                                           r->directory_count, 0, err);
 }
 
-static void refuse(struct measurement *out, const struct bench_outcome *why, struct arena *arena)
+// A plan that cannot be followed is the same to every policy: its kernel does not do the problem.
+static void refuse(struct measurement *out, bool plan, const struct bench_outcome *why,
+                   struct arena *arena)
 {
     *out = (struct measurement){
-        .state = MEASURED_UNSUPPORTED,
-        .regime = refused_regime,
-        .detail = arena_printf(arena,
-                               "cannot be recorded, and the policy trusts device code "
-                               "alone: %s",
-                               why->detail)};
+        .state = plan ? why->state : MEASURED_UNSUPPORTED,
+        .regime = plan ? "" : refused_regime,
+        .detail = plan ? arena_strdup(arena, why->detail)
+                       : arena_printf(arena,
+                                      "cannot be recorded, and the policy trusts device code "
+                                      "alone: %s",
+                                      why->detail)};
 }
 
 int recording_make(bool *made, struct recording *r, const struct task *task, enum sample_role role,
@@ -94,12 +106,14 @@ int recording_make(bool *made, struct recording *r, const struct task *task, enu
     *made = true;
     if (!recording_wanted(task))
         return 0;
-    if (ready(r, task, role, err))
+    const struct built_kernel *kernel = side(task, role);
+    if (kernel->plan ? make_folder(r, err) : ready(r, task, role, err))
         return -1;
     const char *file = recording_file(r, task, role, arena);
     if (access(file, R_OK) == 0)
         return 0;
-    if (record_write(&outcome, file, r->bench[role], &series, err))
+    if (kernel->plan ? make_plan(&outcome, file, task, kernel, err)
+                     : record_write(&outcome, file, r->bench[role], &series, err))
         return -1;
     if (outcome.gone) {
         bench_stop(r->bench[role]);
@@ -107,7 +121,7 @@ int recording_make(bool *made, struct recording *r, const struct task *task, enu
     }
     *made = outcome.state == MEASURED_OK;
     if (!*made && instead)
-        refuse(instead, &outcome, arena);
+        refuse(instead, kernel->plan, &outcome, arena);
     return 0;
 }
 

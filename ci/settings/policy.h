@@ -4,7 +4,7 @@
 // version control, `ci/plumb.cfg` by default, read from the BASE commit so that a change cannot
 // loosen its own gate. Unknown keys are errors with file:line. `plumb init` writes a commented one.
 //
-//     [build]            input = PATH (repeated)   command = SHELL   output = GLOB
+//     [build]            input = PATH (repeated)   command = SHELL   output = GLOBS
 //                        timeout = SECONDS   memory = BYTES   sandbox = auto|require|off   pass =
 //                        NAME   overlay = DIR (in a policy given by --policy only)
 //     [device "NAME"]    kind = host|cuda   index = N   required = BOOL   profile = GPU (NAME is

@@ -176,8 +176,15 @@ void cubin_make(struct cubin *b, const struct cubin_plan *plan)
                 sizeof(plan->code), 0);
     const uint32_t common[] = {0x00082f04, symbol, plan->registers, 0x00081104, symbol, 24};
     add_section(b, ".nv.info", "", LOPROC, 0, common, sizeof(common), 0);
-    const uint32_t own[] = {0x000c1903, 0x000c0504, plan->threads, 1, 1};
-    add_section(b, ".nv.info.", plan->kernel, LOPROC, 0, own, sizeof(own), (uint32_t)text);
+    uint32_t own[5 + 4 * ARRAY_COUNT(plan->parameters)] = {0x000c1903, 0x000c0504, plan->threads, 1,
+                                                           1};
+    size_t words = 5;
+    for (uint32_t p = plan->parameter_count; p-- > 0; words += 4) {
+        const uint32_t of_p[] = {0x000c1704, 0, p | (uint32_t)plan->parameters[p].offset << 16,
+                                 (uint32_t)plan->parameters[p].bytes << 18 | 0x1f000};
+        memcpy(own + words, of_p, sizeof(of_p));
+    }
+    add_section(b, ".nv.info.", plan->kernel, LOPROC, 0, own, words * sizeof(*own), (uint32_t)text);
     add_section(b, ".nv.constant0.", plan->kernel, SHT_PROGBITS, SHF_ALLOC, plan->constant,
                 sizeof(plan->constant), (uint32_t)text);
     add_section(b, ".nv.shared.", plan->kernel, SHT_NOBITS, SHF_ALLOC | SHF_WRITE, NULL,

@@ -36,6 +36,10 @@ struct cubin_plan {
     bool debug;         // sections and symbols that shift the numbers of the others
     uint32_t registers, threads, shared;
     uint8_t code[64], constant[16];
+    uint32_t parameter_count;
+    struct {
+        uint16_t offset, bytes;
+    } parameters[4]; // as the cubin says them, from the last to the first
 };
 
 extern const struct cubin_plan library_usual_cubin;

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A record's launches for people.
+#ifndef PLUMB_LAUNCH_PRINT_H
+#define PLUMB_LAUNCH_PRINT_H
+
+#include "model/record/record.h"
+
+// Lines on standard output: problem, workspace, and each launch with what it is given.
+void launch_print_all(const struct record *record);
+
+#endif

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Kernels without host code as a user meets them: `plumb plan` checks a plan and writes the
+// beginning of one from Triton's cache, and a build that leaves plans has kernels that are listed.
+#include "ci/plan/triton.h"
+#include "model/plan/plan.h"
+#include "tests/helpers/helper_files.h"
+#include "tests/helpers/helper_library.h"
+#include "tests/helpers/helper_plumb.h"
+#include "tests/helpers/helper_repo.h"
+#include "tests/helpers/test.h"
+
+#include <git2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct plumb_outcome outcome;
+static char *folder;
+
+#define PLAN                                                                                       \
+    "[kernel]\n\tname = add-plan\n\tsummary = adds\n\tin = fp32\n\tout = fp32\n"                   \
+    "\tsupports = m %% 64 == 0\n[launch \"one\"]\n\tcubin = add.cubin\n\tentry = _Z3addPfi\n"      \
+    "\tgrid = %s\n\tblock = 64\n\tparameter = pointer c\n\tparameter = int32 n\n"
+
+static void write_plan(const char *grid)
+{
+    char *text = xprintf(PLAN, grid), *path = xprintf("%s/add.plan", folder);
+    helper_write_text(path, text);
+    free(text);
+    free(path);
+}
+
+static int set_up(void **state)
+{
+    struct cubin cubin;
+    struct cubin_plan plan = library_usual_cubin;
+    plan.parameter_count = 2;
+    plan.parameters[0].bytes = 8;
+    plan.parameters[1].offset = 8;
+    plan.parameters[1].bytes = 4;
+    library_set_up(state);
+    folder = library_path(".");
+    cubin_make(&cubin, &plan);
+    char *path = xprintf("%s/add.cubin", folder);
+    helper_write(path, cubin.bytes, cubin.used);
+    free(path);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    free(folder);
+    return library_tear_down(state);
+}
+
+static void plumb(const char *a, const char *b, const char *c, const char *d, const char *e)
+{
+    const char *argv[] = {a, b, c, d, e, NULL};
+    plumb_run(&outcome, folder, argv, 0);
+}
+
+static void check_says_what_would_be_launched(void **state)
+{
+    write_plan("ceil_div(m, 64), sms");
+    plumb("plan", "check", "add.plan", "128x48x8:fp32", "--sms=7");
+    plumb_said(&outcome, CONCLUDE_OK, "kernel     add-plan: adds");
+    plumb_said(&outcome, CONCLUDE_OK, "_Z3addPfi (sm_90): 40 registers");
+    plumb_said(&outcome, CONCLUDE_OK, "grid 2 x 7 x 1, block 64 x 1 x 1");
+    plumb_said(&outcome, CONCLUDE_OK, "2 parameters of 12 bytes; byte 0 is c + 0");
+    plumb("plan", "check", "add.plan", "100x48x8:fp32", NULL);
+    plumb_said(&outcome, CONCLUDE_BROKEN, "add-plan does not do this problem");
+    write_plan("m / 0");
+    plumb("plan", "check", "add.plan", "128x48x8:fp32", NULL);
+    plumb_said(&outcome, CONCLUDE_BROKEN, "add.plan:10: grid: 'm / 0': a division by zero");
+    write_plan("tiles");
+    plumb("plan", "check", "add.plan", NULL, NULL);
+    plumb_said(&outcome, CONCLUDE_BROKEN, "add.plan:10: [launch] grid: 'tiles': nothing is called");
+}
+
+static void a_record_is_made_of_a_plan_without_a_gpu(void **state)
+{
+    const char *argv[] = {"record",        "make",     "add.plan", "--problem",
+                          "128x48x8:fp32", "--output", "x.record", NULL};
+    write_plan("ceil_div(m, 64)");
+    plumb_run(&outcome, folder, argv, 0);
+    plumb_said(&outcome, CONCLUDE_OK, "record     x.record");
+    plumb("record", "show", "x.record", NULL, NULL);
+    plumb_said(&outcome, CONCLUDE_OK, "kernel     add-plan");
+    plumb_said(&outcome, CONCLUDE_OK, "grid 2 x 1 x 1");
+}
+
+// What Triton 3.6 says of a persistent kernel with TMA descriptors becomes the plan that was
+// written for it by hand, but for words.
+static void the_metadata_of_triton_becomes_a_plan(void **state)
+{
+    char *json = xprintf("--from=%s", TEST_SOURCE "/tests/fuzz/seeds/persistent.json");
+    char *made = xprintf("%s/made.plan", folder);
+    plumb("plan", json, "-o", made, NULL);
+    plumb_said(&outcome, CONCLUDE_OK, "");
+    const char *const paths[] = {made, TEST_SOURCE "/tests/fuzz/seeds/persistent.plan"};
+    struct launch_plan plans[2];
+    struct buffer records[2] = {{0}, {0}};
+    struct arena arena = {0};
+    struct problem problem;
+    struct error err = {""};
+    assert_int_equal(problem_parse(&problem, "4096x7168x2048:bf16", &err), 0);
+    for (int i = 0; i < 2; i++) {
+        size_t size;
+        char *text = helper_read(paths[i], &size);
+        struct record record;
+        if (plan_parse(&plans[i], text, size, paths[i], &err) ||
+            plan_record(&record, &plans[i], &problem, 132, NULL, &arena, &err))
+            fail_msg("%s", err.text);
+        text_copy(record.kernel, sizeof(record.kernel), "same");
+        record_print(&records[i], &record);
+        free(text);
+    }
+    assert_string_equal(records[0].bytes, records[1].bytes);
+    assert_int_equal(plans[0].traits.tile_n, 256);
+    assert_int_equal(plans[0].traits.stages, 3);
+    assert_int_equal(plans[0].traits.persistent, 1);
+    for (int i = 0; i < 2; i++) {
+        buffer_free(&records[i]);
+        plan_free(&plans[i]);
+    }
+    arena_free(&arena);
+    free(json);
+    free(made);
+}
+
+static void metadata_that_cannot_be_is_refused(void **state)
+{
+    static const char *const cases[][2] = {
+        {"\"backend\": \"cuda\"", "\"backend\": \"hip\""},
+        {"\"num_warps\": 8", "\"num_warps\": 0"},
+        {"\"num_warps\": 8", "\"num_warps\": \"8\""},
+        {"\"num_ctas\": 1", "\"num_ctas\": 64"},
+        {"\"shared\": 213016", "\"shared\": -1"},
+        {"\"swizzle\": 3", "\"swizzle\": 4"},
+        {"\"elem_type\": 10", "\"elem_type\": 99"},
+        {"[128, 64]", "[128, 640]"},
+        {"[128, 64]", "[]"},
+        {"[128, 64]", "[1, 1, 1, 1, 1, 1]"},
+        {"\"name\": \"matmul_persistent\"", "\"name\": \"../../x\""},
+        {"\"name\": \"matmul_persistent\"", "\"name\": \"a\\nparameter\""},
+        {"\"global_scratch_align\": 1", "\"global_scratch_align\": 0"},
+        {"{\"hash\"", "[\"hash\""},
+    };
+    size_t size;
+    char *text = helper_read(TEST_SOURCE "/tests/fuzz/seeds/persistent.json", &size);
+    struct triton_entry *entry = xcalloc(1, sizeof(*entry));
+    struct error err = {""};
+    assert_int_equal(triton_read_json(entry, text, size, "x.json", &err), 0);
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        const char *at = strstr(text, cases[i][0]);
+        assert_non_null(at);
+        char *hostile =
+            xprintf("%.*s%s%s", (int)(at - text), text, cases[i][1], at + strlen(cases[i][0]));
+        if (triton_read_json(entry, hostile, strlen(hostile), "x.json", &err) != -1 ||
+            strncmp(err.text, "x.json", 6) != 0)
+            fail_msg("%s: %s", cases[i][1], err.text);
+        free(hostile);
+    }
+    free(entry);
+    free(text);
+}
+
+static void make_repository(void)
+{
+    const struct helper_file file = {"README", "plans\n", 0};
+    char id[OBJECT_ID_TEXT];
+    git_repository *git = NULL;
+    git_libgit2_init();
+    assert_int_equal(git_repository_init(&git, folder, 0), 0);
+    git_repository_free(git);
+    helper_repo_commit(id, folder, "main", NULL, 0, 1, "plans", &file, 1);
+    char *head = xprintf("%s/.git/HEAD", folder);
+    helper_write_text(head, "ref: refs/heads/main\n");
+    free(head);
+}
+
+static void a_builds_plans_are_kernels(void **state)
+{
+    char *policy = xprintf("%s/policy.cfg", folder);
+    char *text = xprintf("[build]\n\tcommand = \"cp %s/add.* $PLUMB_OUT\"\n\toutput = *.so *.plan\n"
+                         "\tsandbox = off\n[device \"gpu\"]\n\tkind = cuda\n[problems \"p\"]\n"
+                         "\tproblem = 128x48x8:fp32\n\tproblem = 100x48x8:fp32\n"
+                         "[kernel \"*\"]\n\tproblems = p\n",
+                         folder);
+    helper_write_text(policy, text);
+    make_repository();
+    write_plan("ceil_div(m, 64)");
+    plumb("list", "kernels", "--policy", policy, NULL);
+    plumb_said(&outcome, CONCLUDE_OK, "add-plan                     cuda  fp32-fp32");
+    plumb_said(&outcome, CONCLUDE_OK, "threads 64");
+    plumb("list", "series", "--policy", policy, NULL);
+    // One problem is not done by any kernel: the list says so, and fails.
+    plumb_said(&outcome, CONCLUDE_FAILED, "add-plan                     128x48x8:fp32-fp32:tn");
+    plumb_said(&outcome, CONCLUDE_FAILED, "100x48x8:fp32-fp32:tn        gpu, not supported");
+    write_plan("ceil_div(m 64)");
+    char *cache = xprintf("--cache=%s/other", folder);
+    plumb("list", "kernels", "--policy", policy, cache);
+    plumb_said(&outcome, CONCLUDE_FAILED, "add.plan:10: [launch] grid: 'ceil_div(m 64)'");
+    free(cache);
+    free(policy);
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(check_says_what_would_be_launched),
+        cmocka_unit_test(a_record_is_made_of_a_plan_without_a_gpu),
+        cmocka_unit_test(the_metadata_of_triton_becomes_a_plan),
+        cmocka_unit_test(metadata_that_cannot_be_is_refused),
+        cmocka_unit_test(a_builds_plans_are_kernels),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
