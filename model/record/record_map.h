@@ -27,7 +27,7 @@ enum record_map_type {
     RECORD_MAP_TF32_FTZ,
     RECORD_MAP_TYPES
 };
-const char *record_map_type_name(uint32_t type);         // "uint8", ..., "tf32-ftz"
+const char *record_map_type_name(uint32_t type);            // "uint8", ..., "tf32-ftz"
 int record_map_type_parse(uint32_t *out, const char *name); // -1: no such type
 
 // Dimension 0 is the one whose elements lie side by side.
@@ -35,16 +35,16 @@ struct record_map {
     uint32_t at;               // of the descriptor in the launch's bytes
     enum record_buffer buffer; // where element 0 lies: this byte of this buffer
     uint64_t offset;
-    uint32_t type; // enum record_map_type
-    uint32_t rank; // 1 .. 5
-    uint64_t dims[RECORD_MAP_DIMS];      // elements, 1 .. 2^32
-    uint64_t strides[RECORD_MAP_DIMS];   // bytes from one to the next, of dimensions 1 and up
-    uint32_t box[RECORD_MAP_DIMS];       // elements that one copy moves, 1 .. 256
-    uint32_t elements[RECORD_MAP_DIMS];  // every so many-th element, 1 .. 8
-    uint32_t interleave; // bytes: 0, 16, 32
-    uint32_t swizzle;    // bytes: 0, 32, 64, 128
-    uint32_t promote;    // bytes that L2 fetches at least: 0, 64, 128, 256
-    bool fill_nan;       // what lies outside reads as NaN, not as zero
+    uint32_t type;                      // enum record_map_type
+    uint32_t rank;                      // 1 .. 5
+    uint64_t dims[RECORD_MAP_DIMS];     // elements, 1 .. 2^32
+    uint64_t strides[RECORD_MAP_DIMS];  // bytes from one to the next, of dimensions 1 and up
+    uint32_t box[RECORD_MAP_DIMS];      // elements that one copy moves, 1 .. 256
+    uint32_t elements[RECORD_MAP_DIMS]; // every so many-th element, 1 .. 8
+    uint32_t interleave;                // bytes: 0, 16, 32
+    uint32_t swizzle;                   // bytes: 0, 32, 64, 128
+    uint32_t promote;                   // bytes that L2 fetches at least: 0, 64, 128, 256
+    bool fill_nan;                      // what lies outside reads as NaN, not as zero
 };
 // Every number is in the range that is said above; -1 with a text that names the first that is not.
 // What else the hardware asks (strides of multiples of 16, a box as wide as the swizzle) the driver
