@@ -15,7 +15,9 @@ struct link {
     struct commit base, head; // commits that have these codes
     const char *tool_version;
     int64_t made_s;
-    uint32_t back;          // how many codes the base was before the head, 1 to LINK_BACK_MOST
+    // How many codes the base was before the head along first parents, up to LINK_BACK_MOST; 0:
+    // they met in a gate or a bisection, and the head may be of a branch.
+    uint32_t back;
     enum verdict_kind kind; // same, slower, faster or undecided, by the gate's rule
     double log_ratio;       // log(head time / base time), -50 to 50
     double error;           // its standard error by its own pairs, 1e-6 to 50

@@ -14,7 +14,7 @@ bool link_sound(const struct link *l)
     return judged && strlen(l->uid) == STORE_UID_TEXT - 1 &&
            strspn(l->uid, "0123456789abcdef") == STORE_UID_TEXT - 1 && l->base_code[0] &&
            l->head_code[0] && strcmp(l->base_code, l->head_code) != 0 && l->base.id[0] &&
-           l->head.id[0] && strcmp(l->base.id, l->head.id) != 0 && l->made_s > 0 && l->back >= 1 &&
+           l->head.id[0] && strcmp(l->base.id, l->head.id) != 0 && l->made_s > 0 &&
            l->back <= LINK_BACK_MOST && l->log_ratio >= -50 && l->log_ratio <= 50 &&
            l->error >= 1e-6 && l->error <= 50 && l->log_evidence >= -1e9 &&
            l->log_evidence <= 1e9 && l->pairs >= 1 && l->processes >= 1 && l->processes <= 65535;

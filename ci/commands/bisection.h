@@ -13,9 +13,10 @@ struct search {
     struct context *context;
     const char *good, *bad; // revisions
     double confidence;
+    double deadline_s; // of monotonic_s(): nothing is begun after it; 0: none
     char kernel[KERNEL_NAME_TEXT];
     struct problem problem;
-    const struct context_device *device;
+    const struct context_device *device; // NULL: the first that the good commit has the kernel for
     struct commit *commits;
     size_t count;
     struct built **built;     // of each commit, NULL: not yet
@@ -25,6 +26,13 @@ struct search {
     const char **said; // what came out, of each commit, for the report
     struct bisect bisect;
 };
+
+// The steps: the commits from s->good to s->bad by first parents; what the first of them needs; the
+// search. It ends with a state of BISECT_TEST when the deadline came first. Caller:
+// bisect_free(&search->bisect).
+int bisection_commits(struct search *search, struct error *err);
+int bisection_begin(struct search *search, struct error *err);
+int bisection_search(struct bisect_step *out, struct search *search, struct error *err);
 
 // Prints what a search may come to: it builds and measures what tells most, never all of it.
 int bisection_plan(struct search *search, struct error *err);

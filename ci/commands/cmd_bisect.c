@@ -5,6 +5,7 @@
 // bisection that was interrupted asks for what it has and goes on (the maths is on top of
 // model/gate/bisect.c).
 #include "ci/command.h"
+#include "ci/commands/bisect_events.h"
 #include "ci/commands/bisection.h"
 #include "ci/gate/pipeline.h"
 #include "model/gate/gate.h"
@@ -20,6 +21,7 @@ struct arguments {
     struct options options;
     const char *good, *bad, *series;
     double confidence;
+    bool events;
 };
 
 static int take_confidence(void *arguments, const char *text)
@@ -34,6 +36,10 @@ static const struct command_option own_options[] = {
     OPTION_TEXT("series", 0, "KERNEL/PROBLEM", "Which, e.g. tiled/4096x4096x4096:bf16", series),
     OPTION_OWN("confidence", 0, "P", "Stop when one commit holds this much [0.99]", take_confidence,
                "from 0.5 to less than 1"),
+    OPTION_FLAG("events", 0,
+                "Instead: every open event of several commits, and links that do not fit, within "
+                "the policy's history.search",
+                events),
     OPTION_COUNT("seconds", "N",
                  "Of measuring each comparison, at most [the policy's gate.seconds]",
                  options.seconds, 1, 86400),
@@ -44,6 +50,11 @@ static const struct arguments usual = {.confidence = 0.99};
 static int check(void *arguments, struct error *err)
 {
     const struct arguments *a = arguments;
+    if (a->events)
+        return a->good || a->bad || a->series
+                   ? error_set(err,
+                               "--events searches what history found: no --good, --bad, --series")
+                   : 0;
     return a->good && (a->series || (a->options.kernel && a->options.problem))
                ? 0
                : error_set(err, "give --good REV and --series KERNEL/PROBLEM, or --kernel and "
@@ -67,264 +78,33 @@ static int read_series(struct search *s, const struct arguments *a, struct error
     return problem_parse(&s->problem, slash + 1, err);
 }
 
-static int find_commits(struct search *s, struct error *err)
-{
-    const struct repository *repository = s->context->repository;
-    struct arena *arena = &s->context->arena;
-    struct commit good, bad;
-    struct commit_list list;
-    if (repository_commit(&good, repository, s->good, arena, err) ||
-        repository_commit(&bad, repository, s->bad ? s->bad : "HEAD", arena, err))
-        return -1;
-    const struct commit_selection selection = {
-        .range = arena_printf(arena, "%s..%s", good.id, bad.id), .first_parent = true};
-    if (repository_select(&list, repository, &selection, arena, err))
-        return -1;
-    if (list.count == 0 || strcmp(list.items[list.count - 1].id, bad.id) != 0)
-        return error_set(err, "%.10s..%.10s: no commits between them; is --good older than --bad?",
-                         good.id, bad.id);
-    s->count = list.count + 1;
-    s->commits = arena_alloc(arena, s->count * sizeof(*s->commits));
-    s->commits[0] = good;
-    memcpy(s->commits + 1, list.items, list.count * sizeof(*s->commits));
-    s->built = arena_alloc(arena, s->count * sizeof(*s->built));
-    s->said = arena_alloc(arena, s->count * sizeof(*s->said));
-    return 0;
-}
-
-static int build(const struct built **out, struct search *s, size_t i, struct error *err)
-{
-    struct arena *arena = &s->context->arena;
-    assert(s->built && i < s->count);
-    if (!s->built[i]) {
-        struct built *built = arena_alloc(arena, sizeof(*built));
-        if (built_make(built, s->context, &s->commits[i], i > 0 ? &s->commits[0] : NULL, arena,
-                       err))
-            return -1;
-        s->built[i] = built;
-    }
-    *out = s->built[i];
-    return 0;
-}
-
-static const struct built_kernel *kernel_of(const struct search *s, const struct built *built)
-{
-    return built->state == MEASURED_OK ? built_find(built, s->kernel, s->device->policy->kind)
-                                       : NULL;
-}
-
-// The first device that the good commit has the kernel for; --device names another.
-static int find_device(struct search *s, const struct built *good, struct error *err)
-{
-    for (size_t i = 0; i < s->context->device_count; i++) {
-        s->device = &s->context->devices[i];
-        if (kernel_of(s, good))
-            return 0;
-    }
-    return error_set(
-        err, "%.10s %s %s for a device that is here; choose another --good", good->commit.id,
-        good->state == MEASURED_OK ? "has no kernel" : "does not build, so has no", s->kernel);
-}
-
-// ---- duets ----
-
-// A duet of this commit from an earlier attempt that was not asked for yet; oldest first.
-static int stored_duet(bool *found, struct result *out, struct search *s, size_t i,
-                       struct error *err)
-{
-    const struct series series = {s->kernel, &s->problem, s->device->unit.uuid};
-    *found = false;
-    for (size_t k = s->stored_count; k-- > 0 && !*found;) {
-        const struct run_entry *e = &s->stored[k];
-        if (s->used[k] || !e->finished_s || strcmp(e->base, s->commits[0].id) != 0 ||
-            strcmp(e->head, s->commits[i].id) != 0)
-            continue;
-        if (store_find_result(out, found, s->context->store, e->id, &series, &s->context->arena,
-                              err))
-            return -1;
-        s->used[k] = true;
-    }
-    return 0;
-}
-
-struct duet {
-    bool usable;
-    double mean, se;
-};
-
-static void say(struct search *s, size_t i, const struct duet *duet, const struct result *r)
-{
-    struct arena *arena = &s->context->arena;
-    if (duet->usable)
-        s->said[i] =
-            arena_printf(arena, "%+.2f %% +- %.2f", 100 * expm1(duet->mean), 100 * duet->se);
-    else
-        s->said[i] = arena_printf(arena, "%s, passed over", measurement_state_name(r->head.state));
-    progress_note(&s->context->progress, "%.10s against %.10s: %s", s->commits[i].id,
-                  s->commits[0].id, s->said[i]);
-}
-
-static int play(struct duet *out, struct search *s, size_t i, struct error *err)
-{
-    const struct built *good, *head;
-    struct run run = {0};
-    struct result stored, *r = &stored;
-    bool found;
-    int status = -1;
-    if (stored_duet(&found, &stored, s, i, err))
-        return -1;
-    if (!found) {
-        if (build(&good, s, 0, err) || build(&head, s, i, err))
-            return -1;
-        const struct compared series = {s->device, s->kernel, &s->problem};
-        const struct comparison what = {good, head, &series, 1};
-        if (pipeline_compare(&run, s->context, &what, err))
-            goto done;
-        r = &run.results[0];
-    }
-    *out = (struct duet){0};
-    if (r->base.state != MEASURED_OK && r->base.state != MEASURED_NOT_TAKEN) {
-        error_set(err, "the good commit %.10s: %s %s; choose another", s->commits[0].id, s->kernel,
-                  measurement_state_name(r->base.state));
-        goto done;
-    }
-    out->usable = r->head.state == MEASURED_OK &&
-                  gate_ratio(&out->mean, &out->se, &r->base, &r->head, &s->context->arena);
-    say(s, i, out, r);
-    status = 0;
-done:
-    run_free(&run);
-    return status;
-}
-
-// ---- the search ----
-
-// A commit without this kernel is passed over; one with the code of another is its node.
-static int learn_code(bool *able, struct search *s, size_t i, struct error *err)
-{
-    const struct built *built;
-    if (build(&built, s, i, err))
-        return -1;
-    const struct built_kernel *kernel = kernel_of(s, built);
-    *able = kernel != NULL;
-    if (kernel)
-        bisect_set_code(&s->bisect, i, kernel->code);
-    else {
-        bisect_skip(&s->bisect, i);
-        s->said[i] = built->state == MEASURED_OK ? "has no such kernel, passed over"
-                                                 : "does not build, passed over";
-        progress_note(&s->context->progress, "%.10s %s", s->commits[i].id, s->said[i]);
-    }
-    return 0;
-}
-
-static int test(struct search *s, size_t i, struct error *err)
-{
-    struct duet duet;
-    bool able = true;
-    if (!s->bisect.commits[i].code) {
-        if (learn_code(&able, s, i, err))
-            return -1;
-        if (able && bisect_knows_code(&s->bisect, i)) {
-            s->said[i] = "the machine code of another";
-            return 0; // which may have settled it
-        }
-    }
-    if (!able)
-        return 0;
-    if (play(&duet, s, i, err))
-        return -1;
-    if (duet.usable)
-        bisect_observe(&s->bisect, i, duet.mean, duet.se);
-    else
-        bisect_skip(&s->bisect, i);
-    return 0;
-}
-
-// Nothing to search when both ends run one code.
-static int same_code(bool *same, struct search *s, struct error *err)
-{
-    const struct built *good, *bad;
-    if (build(&good, s, 0, err) || build(&bad, s, s->count - 1, err))
-        return -1;
-    const struct built_kernel *a = kernel_of(s, good), *b = kernel_of(s, bad);
-    if (!b)
-        return error_set(err, "the bad commit %.10s %s: choose another", bad->commit.id,
-                         bad->state == MEASURED_OK ? "has no such kernel" : "does not build");
-    *same = a && strcmp(a->code, b->code) == 0;
-    return 0;
-}
-
-// Between fresh processes a build differs from itself: h200-anchors, section 5 (0.04 and 0.2 %);
-// on a shared host by about the gate's margin there.
-static double between_processes(const struct context_device *device)
-{
-    return strcmp(device->policy->kind, "cuda") == 0 ? 0.002 : 0.01;
-}
-
-static int search(struct bisect_step *out, struct search *s, struct error *err)
-{
-    enum { DUETS_MOST = 400 };
-    struct duet ends;
-    bool able, same = false;
-    if (same_code(&same, s, err))
-        return -1;
-    if (same) {
-        *out = (struct bisect_step){.state = BISECT_IMPOSSIBLE};
-        return 0;
-    }
-    if (play(&ends, s, s->count - 1, err))
-        return -1;
-    if (!ends.usable)
-        return error_set(err, "the bad commit %.10s: %s: it cannot be compared; choose another",
-                         s->commits[s->count - 1].id, s->said[s->count - 1]);
-    const struct bisect_options options = {.confidence = s->confidence,
-                                           .effect = ends.mean,
-                                           .effect_se = ends.se,
-                                           .between_sd = between_processes(s->device),
-                                           .expected_se = ends.se};
-    if (bisect_start(&s->bisect, s->count, &options, err) || learn_code(&able, s, 0, err) ||
-        learn_code(&able, s, s->count - 1, err))
-        return -1;
-    for (int i = 0; i < DUETS_MOST; i++) {
-        *out = bisect_next(&s->bisect);
-        if (out->state != BISECT_TEST)
-            return 0;
-        if (test(s, out->commit, err))
-            return -1;
-    }
-    return error_set(err,
-                     "no commit stands out after %d duets; the effect of %+.2f %% is too small "
-                     "for the noise here",
-                     DUETS_MOST, 100 * expm1(ends.mean));
-}
+// ---- all ----
 
 static int bisect(enum conclusion *out, struct search *s, const struct arguments *a,
                   struct error *err)
 {
     struct context *context = s->context;
-    const struct built *good;
     struct bisect_step step;
-    if (read_series(s, a, err) || context_open(context, &a->options, err) || find_commits(s, err) ||
-        context_policy(context, "", err) || context_store(context, STORE_WRITE, err) ||
-        context_builder(context, err) || context_devices(context, err))
+    if (read_series(s, a, err) || context_open(context, &a->options, err) ||
+        bisection_commits(s, err) || context_policy(context, "", err) ||
+        context_store(context, STORE_WRITE, err) || context_builder(context, err) ||
+        context_devices(context, err))
         return -1;
     if (a->options.dry_run) {
         *out = CONCLUDE_OK;
         return bisection_plan(s, err);
     }
-    if (build(&good, s, 0, err) || find_device(s, good, err) ||
-        store_list_runs(&s->stored, &s->stored_count, context->store, RUN_BISECT, 0,
-                        &context->arena, err))
-        return -1;
-    s->used = arena_alloc(&context->arena, s->stored_count * sizeof(*s->used));
-    int status = search(&step, s, err);
+    int status = bisection_begin(s, err);
+    if (status == 0)
+        status = bisection_search(&step, s, err);
     return status ? status : bisection_conclude(out, s, &step, err);
 }
 
 static int run(enum conclusion *out, struct context *context, void *arguments, struct error *err)
 {
     const struct arguments *a = arguments;
+    if (a->events)
+        return bisect_events(out, context, &a->options, a->confidence, err);
     struct search s = {
         .context = context, .good = a->good, .bad = a->bad, .confidence = a->confidence};
     int status = bisect(out, &s, a, err);
@@ -347,6 +127,9 @@ const struct command command_bisect = {
         "time the one that tells most, until one of them holds the confidence asked for. "
         "Commits that do not build or compute wrong results are passed over, and their "
         "successors not blamed for them. Every comparison is kept in the store: a bisection that "
-        "was interrupted goes on.\n\nExit: 0 found, 2 not one commit but several or none, 4 the "
+        "was interrupted goes on. With --events the good and bad commits come from the open events "
+        "of "
+        "several commits (`plumb events`); what came out is kept with each.\n\nExit: 0 found, 2 "
+        "not one commit but several or none, 4 the "
         "tool could not do its work.",
 };

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int read_file(struct epoch_list *out, const struct context *context, const char *commit,
+int accepting_epochs(struct epoch_list *out, const struct context *context, const char *commit,
                      struct arena *arena, struct error *err)
 {
     char id[OBJECT_ID_TEXT];
@@ -51,9 +51,9 @@ int accepting_read(struct epoch_list *out, const struct context *context, const 
     const bool by_base = context->policy.gate.accept_base;
     struct epoch_list before, now = {0};
     struct commit_list commits = {0};
-    if (read_file(&before, context, base->id, arena, err) ||
+    if (accepting_epochs(&before, context, base->id, arena, err) ||
         (by_base ? before.count && read_commits(&commits, context, base, head, arena, err)
-                 : read_file(&now, context, head->id, arena, err)))
+                 : accepting_epochs(&now, context, head->id, arena, err)))
         return -1;
     const struct epoch_list *from = by_base ? &before : &now;
     struct epoch_list list = {.epochs =

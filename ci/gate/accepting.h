@@ -9,6 +9,10 @@
 #include "baselines/epoch.h"
 #include "ci/settings/context.h"
 
+// The epochs file as it stands in a commit; a commit without one has none. In the arena.
+int accepting_epochs(struct epoch_list *out, const struct context *context, const char *commit,
+                     struct arena *arena, struct error *err);
+
 // The epochs that came with the change, in the arena. By the policy's gate.accept: those of the
 // head's file that the base's does not have (head), or those of the base's file that name a commit
 // which the head has and the base has not (base: somebody has accepted it beforehand). A file that

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which links a new code gets: with the code before it, and with the codes 8 and 64 before it, so
-// that errors of many short links do not add up (model/history/levels.c).
+// Which links a new code gets: with the code before it, and with its marks, so that errors of many
+// short links do not add up (model/history/levels.c): the codes 8 and 64 before it, and the code of
+// the commit from which on the epochs file of the run's head accepts the series.
 //
 // The code before is looked for along first parents, among commits whose build the store knows: a
 // commit that was never measured is passed over, and so is a code that did not work in this series.
 #include "ci/gate/linking.h"
+#include "ci/gate/accepting.h"
 
 #include "baselines/link.h"
 #include "model/gate/gate.h"
@@ -20,6 +22,8 @@ struct walker { // one series on its way back
     const struct result *result;
     char code[OBJECT_ID_TEXT]; // the one seen last
     uint32_t back;             // codes so far
+    const struct epoch *epoch; // whose commit has not been passed yet; NULL: none
+    bool passed;               // it was just now: the next code is the accepted one
     bool over;
 };
 
@@ -88,30 +92,50 @@ static void add(struct linking *l, struct run *run, const struct commit *base, u
     g->series[g->count++] = series;
 }
 
+// One code further back: whether it works, and is not the head's own.
+static int follow(bool *out, struct walker *w, const char *code, struct context *context,
+                  struct error *err)
+{
+    if (works(out, w, code, context, err))
+        return -1;
+    w->over = *out && strcmp(code, w->code) == 0; // the head's: it is no new one
+    *out &= !w->over;
+    if (*out) {
+        text_copy(w->code, sizeof(w->code), code);
+        w->back++;
+    }
+    return 0;
+}
+
+static bool is_mark(uint32_t back)
+{
+    for (size_t i = 0; i < ARRAY_COUNT(marks); i++) {
+        if (back == marks[i])
+            return true;
+    }
+    return false;
+}
+
 // One commit further back, of which the store knows the build.
 static int step(struct linking *l, struct walker *w, struct run *run, const struct commit *base,
                 const struct build_record *build, struct context *context, struct error *err)
 {
     const char *code = NULL;
-    bool ok = false, known = false, mark = false;
+    bool another = true, known = false;
     for (size_t i = 0; i < build->count && !code; i++) {
         if (strcmp(build->kernels[i].name, w->result->kernel) == 0)
             code = build->kernels[i].code;
     }
-    if (!code || (w->back && strcmp(code, w->code) == 0))
+    const bool same = code && w->back && strcmp(code, w->code) == 0;
+    if (!code || (same && !w->passed))
         return 0;
-    if (works(&ok, w, code, context, err))
+    if (!same && follow(&another, w, code, context, err))
         return -1;
-    if (!ok)
+    if (!another)
         return 0;
-    w->over = strcmp(code, w->code) == 0; // the head's: it is no new one
-    if (w->over)
-        return 0;
-    text_copy(w->code, sizeof(w->code), code);
-    w->back++;
-    w->over = w->back == marks[ARRAY_COUNT(marks) - 1];
-    for (size_t i = 0; i < ARRAY_COUNT(marks); i++)
-        mark |= w->back == marks[i];
+    const bool mark = same ? !is_mark(w->back) : is_mark(w->back) || w->passed;
+    w->passed = false;
+    w->over = w->back >= marks[ARRAY_COUNT(marks) - 1] && !w->epoch;
     if (!mark || strcmp(code, w->result->head_code) == 0)
         return 0;
     if (linked(&known, w, code, base, &run->head, context, err))
@@ -121,20 +145,43 @@ static int step(struct linking *l, struct walker *w, struct run *run, const stru
     return 0;
 }
 
-int linking_plan(struct linking *out, struct run *run, struct context *context, struct error *err)
+// The code at the accepted commit is that of the first commit at or before it whose build is known.
+static void pass(struct walker *w, const struct commit *at)
 {
-    struct linking plan = {0};
-    struct walker *walkers = arena_alloc(&run->arena, (run->count + 1) * sizeof(*walkers));
-    struct commit at = run->head;
-    size_t count = 0, left;
+    if (!w->epoch || strncmp(at->id, w->epoch->commit, strlen(w->epoch->commit)) != 0)
+        return;
+    w->epoch = NULL;
+    w->passed = true;
+}
+
+static size_t begin(struct walker *walkers, const struct run *run, const struct epoch_list *epochs,
+                    const struct context *context)
+{
+    size_t count = 0;
     for (size_t i = 0; i < run->count; i++) {
         const struct result *r = &run->results[i];
         if (!wanted(r, context))
             continue;
-        walkers[count].result = r;
-        text_copy(walkers[count++].code, OBJECT_ID_TEXT, r->head_code);
+        struct walker *w = &walkers[count++];
+        *w = (struct walker){.result = r};
+        w->epoch = epoch_find(epochs, r->kernel, &r->problem, series_of(r, context).device_uuid);
+        text_copy(w->code, OBJECT_ID_TEXT, r->head_code);
+        pass(w, &run->head);
+        w->passed = false; // it is the head's own code
     }
-    left = count;
+    return count;
+}
+
+int linking_plan(struct linking *out, struct run *run, struct context *context, struct error *err)
+{
+    struct linking plan = {0};
+    struct epoch_list epochs;
+    struct walker *walkers = arena_alloc(&run->arena, (run->count + 1) * sizeof(*walkers));
+    struct commit at = run->head;
+    if (accepting_epochs(&epochs, context, run->head.id, &run->arena, err))
+        return -1;
+    const size_t count = begin(walkers, run, &epochs, context);
+    size_t left = count;
     for (size_t n = 0; left && n < COMMITS_MOST && at.parent[0]; n++) {
         struct build_record build;
         struct error edge; // of a shallow clone: there the history begins
@@ -146,6 +193,7 @@ int linking_plan(struct linking *out, struct run *run, struct context *context, 
             return -1;
         left = 0;
         for (size_t i = 0; i < count; i++) {
+            pass(&walkers[i], &at);
             if (found && !walkers[i].over &&
                 step(&plan, &walkers[i], run, &at, &build, context, err))
                 return -1;
@@ -156,11 +204,18 @@ int linking_plan(struct linking *out, struct run *run, struct context *context, 
     return 0;
 }
 
+// What can be a link: two codes that were paired. What the change itself accepts was judged too.
 static bool judged(const struct result *r)
 {
     return r->verdict.pairs && r->base.state == MEASURED_OK && r->head.state == MEASURED_OK &&
-           (r->verdict.kind == VERDICT_SAME || r->verdict.kind == VERDICT_SLOWER ||
-            r->verdict.kind == VERDICT_FASTER || r->verdict.kind == VERDICT_UNDECIDED);
+           r->base_code[0] && r->head_code[0] && strcmp(r->base_code, r->head_code) != 0;
+}
+
+static enum verdict_kind kind_of(const struct verdict *v)
+{
+    return v->kind != VERDICT_ACCEPTED ? v->kind
+           : v->log_ratio.low > 0      ? VERDICT_SLOWER
+                                       : VERDICT_UNDECIDED;
 }
 
 int linking_save(struct context *context, const struct run *compared, uint32_t back,
@@ -170,13 +225,13 @@ int linking_save(struct context *context, const struct run *compared, uint32_t b
     int status = 0;
     for (size_t i = 0; status == 0 && i < compared->count; i++) {
         const struct result *r = &compared->results[i];
-        const struct series series = series_of(r, context);
+        const struct series series = {r->kernel, &r->problem, compared->devices[r->device].uuid};
         struct link link = {.base = compared->base,
                             .head = compared->head,
                             .tool_version = compared->tool_version,
                             .made_s = compared->finished_s,
                             .back = back,
-                            .kind = r->verdict.kind,
+                            .kind = kind_of(&r->verdict),
                             .log_evidence = r->verdict.log_evidence,
                             .pairs = r->verdict.pairs,
                             .processes = r->verdict.processes};
@@ -185,7 +240,7 @@ int linking_save(struct context *context, const struct run *compared, uint32_t b
         if (!judged(r) || !gate_ratio(&link.log_ratio, &link.error, &r->base, &r->head, &arena))
             continue;
         status = store_run_uid(link.uid, context->store, compared->id, err);
-        if (status == 0)
+        if (status == 0 && link_sound(&link))
             status = store_save_link(context->store, &series, &link, err);
     }
     arena_free(&arena);

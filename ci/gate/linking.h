@@ -7,7 +7,7 @@
 
 #include "ci/gate/built.h"
 
-// Series whose code at the head follows, or follows by so many codes, what `base` has.
+// Series whose code at the head follows what `base` has, by so many codes.
 struct linking_group {
     struct commit base;
     uint32_t back;  // codes; 1: the one before
@@ -23,7 +23,8 @@ struct linking {
 // code is another than the last one's are linked, and none twice between the same commits. Lives in
 // the run's arena.
 int linking_plan(struct linking *out, struct run *run, struct context *context, struct error *err);
-// Keeps what a comparison says as links. What has no pairs gives none.
+// Keeps what a comparison that ended says as links, `back` codes apart (0: of a gate or a
+// bisection). What has no pairs, or one code, gives none.
 int linking_save(struct context *context, const struct run *compared, uint32_t back,
                  struct error *err);
 

@@ -19,6 +19,7 @@
 #include "ci/gate/built.h"
 #include "ci/gate/gate_measure.h"
 #include "ci/gate/judge.h"
+#include "ci/gate/linking.h"
 #include "ci/gate/mixes.h"
 #include "ci/gate/run_frame.h"
 #include "ci/gate/solo_measure.h"
@@ -61,6 +62,8 @@ int pipeline_gate(struct run *run, struct context *context, const struct commit 
     mixes_find(run, &context->policy);
     run_tell_cost(run, &measuring, wall_s);
     status = run_leave(run, context, &head_built, err);
+    if (status == 0 && run->id)
+        status = linking_save(context, run, 0, err);
 done:
     measuring_end(&measuring);
     return status;

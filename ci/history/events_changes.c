@@ -55,7 +55,7 @@ static void add_linked(struct finding *f, size_t i, const struct link_tests *tes
 // Where the codes were compared side by side, absolute times have nothing to say of them.
 static bool counts(const struct series_history *s, const struct history_change *c)
 {
-    return !history_is_linked(&s->linked, c) && (!s->linked.links || c->shared);
+    return !history_is_linked(&s->linked, c) && (!s->linked.neighbours || c->shared);
 }
 
 static void add_points(struct finding *f, size_t i)

@@ -76,6 +76,11 @@ static void alone(struct linked_change *c, const struct link *l)
     c->size = interval_about(l->log_ratio, reach * hypot(l->error, levels_prior.sd));
 }
 
+static bool same_codes(const struct link *a, const struct link *b)
+{
+    return strcmp(a->base_code, b->base_code) == 0 && strcmp(a->head_code, b->head_code) == 0;
+}
+
 // The same two codes were compared once more, with an answer: that is what counts. The links come
 // by their heads, so the other is near.
 static bool measured_again(const struct link *links, size_t count, size_t i)
@@ -83,8 +88,7 @@ static bool measured_again(const struct link *links, size_t count, size_t i)
     bool again = false;
     for (size_t k = i + 1; k < count && strcmp(links[k].head.id, links[i].head.id) == 0; k++)
         again |= links[k].back == 1 && links[k].kind != VERDICT_UNDECIDED &&
-                 strcmp(links[k].base_code, links[i].base_code) == 0 &&
-                 strcmp(links[k].head_code, links[i].head_code) == 0;
+                 same_codes(&links[k], &links[i]);
     return again;
 }
 
@@ -112,6 +116,37 @@ static void take_changes(struct linked_history *out, const struct levels *levels
         levels_between(&size, &error, levels, number_of(nodes, out->level_count, l->base_code),
                        number_of(nodes, out->level_count, l->head_code));
         c->size = interval_about(size, reach * error);
+    }
+}
+
+static void take_misfits(struct linked_history *out, const struct levels *levels,
+                         const struct link *links, size_t count, struct arena *arena)
+{
+    out->misfits = arena_alloc(arena, count * sizeof(*out->misfits));
+    for (size_t i = 0; i < count; i++) {
+        size_t times = 0;
+        if (levels->fit[i] == LINK_FITS)
+            continue;
+        for (size_t k = 0; k < count; k++)
+            times += same_codes(&links[i], &links[k]);
+        if (times == 1)
+            out->misfits[out->misfit_count++] =
+                (struct linked_misfit){place(&links[i].head), place(&links[i].base), links[i].back};
+    }
+}
+
+// The codes of the line of first parents, and the newest of them.
+static void take_line(struct linked_history *out, const struct node *nodes,
+                      const struct link *links, size_t count)
+{
+    for (size_t i = 0; i < out->level_count; i++)
+        out->levels[i].tried = true;
+    for (size_t i = 0; i < count; i++) {
+        if (links[i].back == 0)
+            continue;
+        out->newest = number_of(nodes, out->level_count, links[i].head_code);
+        out->levels[out->newest].tried = false;
+        out->levels[number_of(nodes, out->level_count, links[i].base_code)].tried = false;
     }
 }
 
@@ -165,6 +200,8 @@ int history_links(struct linked_history *out, struct store *store, const struct 
     struct levels *levels = levels_new();
     struct node *nodes = arena_alloc(arena, 2 * count * sizeof(*nodes));
     found.links = count;
+    for (size_t i = 0; i < count; i++)
+        found.neighbours += links[i].back == 1;
     found.level_count = number_codes(nodes, links, count);
     for (size_t i = 0; i < count; i++)
         levels_add(levels,
@@ -180,8 +217,9 @@ int history_links(struct linked_history *out, struct store *store, const struct 
         found.levels = arena_alloc(arena, found.level_count * sizeof(*found.levels));
         found.loops = levels->loops;
         found.misclosure = levels->misclosure;
-        found.newest = number_of(nodes, found.level_count, links[count - 1].head_code);
         take_levels(&found, levels, nodes);
+        take_misfits(&found, levels, links, count, arena);
+        take_line(&found, nodes, links, count);
         found.steps = arena_alloc(arena, (count + 1) * sizeof(*found.steps));
         take_steps(&found, nodes, links, count);
     }

@@ -17,10 +17,16 @@ struct linked_change {
     const char *run;                // uid of the run that measured it
     bool misfit;                    // the link does not fit the others: it should be measured again
 };
+// A link that does not fit its loops, and was not measured again yet.
+struct linked_misfit {
+    struct history_commit at, base;
+    uint32_t back; // codes
+};
 struct linked_level { // of a code, where it came first
     struct history_commit at;
     struct interval level; // log time against the first code that is linked with it
     size_t mark;           // index of that code's level
+    bool tried;            // in a gate or a bisection only: it may never have been merged
 };
 // From this commit on the series has that level's code; a code that came back is there again.
 struct linked_step {
@@ -30,12 +36,15 @@ struct linked_step {
 struct linked_history {
     struct linked_change *changes; // in order of their commits
     size_t change_count;
+    struct linked_misfit *misfits;
+    size_t misfit_count;
     struct linked_level *levels;
     size_t level_count;
     struct linked_step *steps; // in order of their commits
     size_t step_count;
     size_t newest; // index of the level of the newest code; its mark says since when
     size_t links, loops;
+    size_t neighbours;   // links of a code with the one before it; 0: nothing is followed by links
     const char *trouble; // why there are no levels and each link counts alone; NULL: there are
     double misclosure;   // SD of what a link's pairs cannot see, log ratio
 };

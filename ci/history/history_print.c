@@ -50,13 +50,13 @@ static void table_linked(const struct linked_change *c)
     printf("  %s  %-10.10s %+8.2f %%  (%+.2f .. %+.2f)  evidence %.1f  side by side with %.10s%s\n",
            date_of(date, c->at.time_s), c->at.id, percent(c->size.value), percent(c->size.low),
            percent(c->size.high), c->evidence, c->base.id,
-           c->misfit ? "  does not fit its loops: measure it again" : "");
+           c->misfit ? "  does not fit its loops" : "");
 }
 
 // However many steps it took: each of them may be too small to be one.
 static void table_level(const struct linked_history *linked)
 {
-    if (linked->level_count == 0)
+    if (linked->level_count == 0 || linked->neighbours == 0)
         return;
     const struct linked_level *now = &linked->levels[linked->newest];
     printf("  level %+.2f %% (%+.2f .. %+.2f) since %.10s, by %zu %s with %zu %s, misclosure %.2f "
@@ -104,6 +104,10 @@ static void table_series(const struct series_history *s)
            s->drift ? ", the level drifts" : "");
     for (size_t i = 0; i < s->linked.change_count; i++)
         table_linked(&s->linked.changes[i]);
+    for (size_t i = 0; i < s->linked.misfit_count; i++)
+        printf("  %.10s with %.10s does not fit its loops; `plumb bisect --events` measures it "
+               "again\n",
+               s->linked.misfits[i].at.id, s->linked.misfits[i].base.id);
     if (s->linked.trouble)
         printf("  %s; each link counts alone\n", s->linked.trouble);
     size_t b = 0;
@@ -289,6 +293,7 @@ static void json_linked(struct json *json, const struct linked_history *linked)
         json_begin(json, NULL, '{');
         json_commit(json, "commit", &l->at);
         json_int(json, "mark", (int64_t)l->mark);
+        json_bool(json, "tried", l->tried);
         json_size(json, "level", l->level);
         json_end(json, '}');
     }

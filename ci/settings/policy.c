@@ -41,6 +41,7 @@ static void set_defaults(struct policy *policy)
                                         .self_test = 3};
     policy->samples = 24;
     policy->timeout_s = 60;
+    policy->search_s = 300;
     policy->model = "sol";
     policy->seed = 1;
 }

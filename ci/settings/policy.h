@@ -21,7 +21,8 @@
 //     [library "GLOB"]   skip = BOOL (libraries of these file names are neither listed nor loaded)
 //     [measure]          samples = N   timeout = SECONDS   model = NAME   seed = N
 //                        bias = FILE   (of `plumb accuracy --fit`; from the repository's directory)
-//     [history]          link = on|off (ci/gate/linking.h)
+//     [history]          link = on|off (ci/gate/linking.h)   search = SECONDS (for `plumb bisect
+//                        --events`, all searches of a run together; default 300)
 #ifndef PLUMB_POLICY_H
 #define PLUMB_POLICY_H
 
@@ -109,6 +110,7 @@ struct policy {
     const char *bias;  // file of the model's calibrated biases, or NULL
     uint64_t seed;
     const char *link;       // "on" or "off": `plumb run` links new codes; NULL: on CUDA devices
+    uint32_t search_s;      // for all searches of `plumb bisect --events` together
     const char *commit_url; // of a commit, its id in place of %s or behind; or NULL
     const char *site_url;   // where the nightly site is published, or NULL
     struct arena arena;     // owns everything above

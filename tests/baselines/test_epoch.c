@@ -109,7 +109,6 @@ static void mistakes_are_named_with_their_line(void **state)
 
 static void decisions_stand_among_epochs_and_parse_back(void **state)
 {
-    (void)state;
     struct arena arena = {0};
     struct error err;
     struct epoch_list list = {0};

@@ -150,7 +150,7 @@ static void what_cannot_be_a_link_is_not_saved(void **state)
     bad[4].kind = VERDICT_BROKEN;
     text_copy(bad[5].head_code, OBJECT_ID_TEXT, bad[5].base_code);
     text_copy(bad[6].uid, STORE_UID_TEXT, "short");
-    bad[7].back = 0;
+    bad[7].back = LINK_BACK_MOST + 1;
     bad[8].log_evidence = NAN;
     for (size_t i = 0; i < ARRAY_COUNT(bad); i++)
         assert_int_equal(store_save_link(f->store, &series, &bad[i], &err), -1);

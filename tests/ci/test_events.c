@@ -6,15 +6,12 @@
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_scene.h"
 #include "tests/helpers/helper_store.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static char *folder;
 static struct arena arena;
@@ -24,14 +21,12 @@ static struct events events;
 
 static int set_up(void **state)
 {
-    (void)state;
     folder = helper_directory();
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
     helper_discard(folder);
     free(folder);
     history_free(&set);
@@ -71,7 +66,6 @@ static void look_at(const char *name, const struct scene *scene)
 
 static void a_machine_wide_shift_is_one_event_of_the_environment(void **state)
 {
-    (void)state;
     look_at("shift.db", &(struct scene){.common = 0.02, .keep_code = true});
     const struct event *e = only();
     assert_int_equal(e->cause, ATTRIBUTION_ENVIRONMENT);
@@ -84,7 +78,6 @@ static void a_machine_wide_shift_is_one_event_of_the_environment(void **state)
 
 static void it_is_one_without_controls_too(void **state)
 {
-    (void)state;
     look_at("bare.db", &(struct scene){.common = 0.02, .keep_code = true, .no_controls = true});
     assert_int_equal(only()->cause, ATTRIBUTION_ENVIRONMENT);
     assert_int_equal(only()->count, KERNELS);
@@ -92,7 +85,6 @@ static void it_is_one_without_controls_too(void **state)
 
 static void a_new_driver_that_moves_everything_is_named(void **state)
 {
-    (void)state;
     look_at("driver.db", &(struct scene){.common = 0.02, .keep_code = true, .driver = true});
     assert_int_equal(only()->cause, ATTRIBUTION_BREAK);
     assert_string_equal(only()->what, "driver 570.1 -> 580.2");
@@ -101,7 +93,6 @@ static void a_new_driver_that_moves_everything_is_named(void **state)
 
 static void a_kernels_step_is_its_commits(void **state)
 {
-    (void)state;
     char id[OBJECT_ID_TEXT];
     snprintf(id, sizeof(id), "aaaa%036d", STEP);
     look_at("step.db", &(struct scene){.step = 0.03, .parents = true});
@@ -113,7 +104,6 @@ static void a_kernels_step_is_its_commits(void **state)
 
 static void a_quiet_history_has_no_event(void **state)
 {
-    (void)state;
     look_at("quiet.db", &(struct scene){.keep_code = true});
     assert_int_equal(events.list.count, 0);
 }
@@ -154,7 +144,6 @@ static int64_t one_second(int commit)
 
 static void five_commits_of_one_second_are_five_events(void **state)
 {
-    (void)state;
     const struct scene scene = {.keep_code = true, .time = one_second, .parents = true};
     struct store *store = scene_store("second.db", &scene);
     for (int i = 1; i <= 5; i++) {
@@ -177,7 +166,6 @@ static void five_commits_of_one_second_are_five_events(void **state)
 
 static void one_commit_is_one_event_and_a_later_one_that_undoes_it_fixes_it(void **state)
 {
-    (void)state;
     struct store *store =
         scene_store("fixed.db", &(struct scene){.keep_code = true, .parents = true});
     save_link(store, "control-1", 1, 10, 0.05, 30);
@@ -199,7 +187,6 @@ static void one_commit_is_one_event_and_a_later_one_that_undoes_it_fixes_it(void
 // among all links ever judged.
 static void little_evidence_makes_a_new_event_and_the_same_once_more_confirms_it(void **state)
 {
-    (void)state;
     struct store *store =
         scene_store("new.db", &(struct scene){.keep_code = true, .parents = true});
     for (int i = 1; i <= 50; i++)
@@ -220,7 +207,6 @@ static void little_evidence_makes_a_new_event_and_the_same_once_more_confirms_it
 
 static void what_is_found_no_more_is_withdrawn_once_with_day_and_reason(void **state)
 {
-    (void)state;
     struct store *store =
         scene_store("withdrawn.db", &(struct scene){.keep_code = true, .parents = true});
     char name[EVENT_NAME_TEXT];
@@ -241,7 +227,6 @@ static void what_is_found_no_more_is_withdrawn_once_with_day_and_reason(void **s
 
 static void a_name_stays_when_more_series_and_commits_come(void **state)
 {
-    (void)state;
     struct store *store =
         scene_store("name.db", &(struct scene){.keep_code = true, .parents = true});
     char name[EVENT_NAME_TEXT];
@@ -261,7 +246,6 @@ static void a_name_stays_when_more_series_and_commits_come(void **state)
 
 static void a_persons_word_counts_and_both_are_told(void **state)
 {
-    (void)state;
     struct store *store =
         scene_store("decided.db", &(struct scene){.keep_code = true, .parents = true});
     save_link(store, "control-1", 1, 10, 0.02, 30);
@@ -283,7 +267,6 @@ static void a_persons_word_counts_and_both_are_told(void **state)
 
 static void merged_stores_keep_what_was_reported(void **state)
 {
-    (void)state;
     struct store *store =
         scene_store("shard.db", &(struct scene){.keep_code = true, .parents = true});
     save_link(store, "control-1", 1, 10, 0.02, 30);

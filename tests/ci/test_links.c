@@ -149,35 +149,55 @@ static void hosts_link_only_when_the_policy_says_so(void **state)
     plumb_said(&outcome, 0, ": 0 changes");
 }
 
-// Ten codes that take the same time: eight codes back is a mark.
-static void codes_are_linked_with_those_eight_before_them_too(void **state)
+// `count` commits on a branch of its own, each a code that takes the same time; the last one
+// accepts the level of the code numbered `accepted` too, if that is not negative.
+static void commit_codes(char (*ids)[OBJECT_ID_TEXT], int count, const char *branch, int accepted)
 {
-    char ids[10][OBJECT_ID_TEXT], range[2 * OBJECT_ID_TEXT + 2];
-    const struct link *links;
+    static const char end[] = "    return 0;\n";
+    const char *parent = repo.ids[REPO_REVERT];
     struct repository *repository;
     struct error err;
     char *text;
-    size_t size, far = 0;
-    const char *parent = repo.ids[REPO_REVERT];
-    static const char end[] = "    return 0;\n";
+    size_t size;
     assert_int_equal(repository_open(&repository, repo.directory, &err), 0);
     assert_int_equal(repository_read(&text, &size, repository, parent, "kernels/plain.c", &err), 0);
     repository_close(repository);
     char *at = strstr(text, end);
     assert_non_null(at);
-    for (int i = 0; i < 10; i++) {
+    for (int i = 0; i < count; i++) {
         char *changed = xprintf("%.*s    return args->problem.m == %d ? 1 : 0;\n%s",
                                 (int)(at - text), text, 1000000 + i, at + strlen(end));
-        const struct helper_file file = {"kernels/plain.c", changed, 0};
-        helper_repo_commit(ids[i], repo.directory, "codes", &parent, 1, 50 + i, "code\n", &file, 1);
+        char *block = xprintf("series = simple * *\ncommit = %s\nlevel = 0.1\nreason = meant\n"
+                              "who = A\nwhen = 2026-11-21\n",
+                              accepted < 0 ? "" : ids[accepted]);
+        const struct helper_file files[] = {{"kernels/plain.c", changed, 0},
+                                            {"baselines/epochs.txt", block, 0}};
+        helper_repo_commit(ids[i], repo.directory, branch, &parent, 1, 50 + i, "code\n", files,
+                           accepted >= 0 && i == count - 1 ? 2 : 1);
         parent = ids[i];
         free(changed);
+        free(block);
     }
     free(text);
-    snprintf(range, sizeof(range), "%s..%s", repo.ids[REPO_REVERT], ids[9]);
-    const char *argv[] = {"run", range, "--policy", linked_policy, "--store", "c.db", NULL};
+}
+
+static void run_range(const char *store, const char *from, const char *to)
+{
+    char range[2 * OBJECT_ID_TEXT + 2];
+    snprintf(range, sizeof(range), "%s..%s", from, to);
+    const char *argv[] = {"run", range, "--policy", linked_policy, "--store", store, NULL};
     plumb_run(&outcome, repo.directory, argv, 0);
     print_message("%d in %.1f s\n", outcome.code, outcome.wall_s);
+}
+
+// Ten codes that take the same time: eight codes back is a mark.
+static void codes_are_linked_with_those_eight_before_them_too(void **state)
+{
+    char ids[10][OBJECT_ID_TEXT];
+    const struct link *links;
+    size_t far = 0;
+    commit_codes(ids, 10, "codes", -1);
+    run_range("c.db", repo.ids[REPO_REVERT], ids[9]);
     assert_int_equal(links_of(&links, "c.db", "simple"), 11);
     for (size_t i = 0; i < 11; i++) {
         if (links[i].back != 8)
@@ -190,6 +210,75 @@ static void codes_are_linked_with_those_eight_before_them_too(void **state)
     plumb_said(&outcome, 0, "\"links\":11,\"loops\":2");
 }
 
+static void a_code_is_linked_with_the_accepted_one_too(void **state)
+{
+    char ids[5][OBJECT_ID_TEXT];
+    const struct link *links;
+    commit_codes(ids, 5, "accepted", 1);
+    run_range("e.db", repo.ids[REPO_REVERT], ids[4]);
+    assert_int_equal(links_of(&links, "e.db", "simple"), 5); // four neighbours and the mark
+    for (size_t i = 0, found = 0; i < 5; i++) {
+        if (links[i].back == 1)
+            continue;
+        assert_int_equal(found++, 0);
+        assert_int_equal(links[i].back, 3);
+        assert_string_equal(links[i].base.id, ids[1]);
+        assert_string_equal(links[i].head.id, ids[4]);
+    }
+}
+
+// The facts of a gate are kept, but its head may never be merged: it is no change of the history.
+static void a_gates_pairs_are_a_link_and_no_change(void **state)
+{
+    const struct link *links;
+    const char *argv[] = {"gate",
+                          "--base",
+                          repo.ids[REPO_RENAME],
+                          "--head",
+                          repo.ids[REPO_SLOWER],
+                          "--policy",
+                          linked_policy,
+                          "--store",
+                          "g.db",
+                          "--out",
+                          "report",
+                          NULL};
+    plumb_run(&outcome, repo.directory, argv, 0);
+    assert_int_equal(outcome.code, 1);
+    assert_int_equal(links_of(&links, "g.db", "simple"), 1);
+    assert_int_equal(links[0].back, 0);
+    assert_int_equal(links[0].kind, VERDICT_SLOWER);
+    const char *events[] = {"events", "--store", "g.db", NULL};
+    plumb_run(&outcome, repo.directory, events, 0);
+    plumb_said(&outcome, 0, "0 events");
+}
+
+// As a user sees it: one line for the commit, and a word that stays.
+static void events_name_the_commits_and_keep_what_was_decided(void **state)
+{
+    char name[16], line[64];
+    run(linked_policy, "a.db", REPO_COMMENT, REPO_REVERT);
+    snprintf(name, sizeof(name), "%.10s", repo.ids[REPO_SLOWER]);
+    const char *list[] = {"events", "--store", "a.db", NULL};
+    plumb_run(&outcome, repo.directory, list, 0);
+    plumb_said(&outcome, 0, name);
+    plumb_said(&outcome, 0, "2 events: 1 confirmed, 1 fixed"); // the revert brings it back
+    snprintf(line, sizeof(line), "fixed     %.10s", repo.ids[REPO_SLOWER]);
+    plumb_said(&outcome, 0, line);
+    const char *dismiss[] = {"events",  "dismiss", name,    "--reason", "a test of the tool",
+                             "--store", "a.db",    "--who", "A <a@b>",  NULL};
+    plumb_run(&outcome, repo.directory, dismiss, 0);
+    plumb_said(&outcome, 0, "commit the file");
+    const char *show[] = {"events", "show", name, "--store", "a.db", NULL};
+    plumb_run(&outcome, repo.directory, show, 0);
+    plumb_said(&outcome, 0, "A <a@b>: a test of the tool");
+    plumb_said(&outcome, 0, ": dismissed, cause kernel");
+    plumb_said(&outcome, 0, "side by side");
+    const char *unknown[] = {"events", "show", "nothing", "--store", "a.db", NULL};
+    plumb_run(&outcome, repo.directory, unknown, 0);
+    plumb_said(&outcome, 4, "nothing: no such event");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -197,6 +286,9 @@ int main(void)
         cmocka_unit_test(what_was_found_stays_when_more_comes),
         cmocka_unit_test(what_is_linked_is_not_linked_again),
         cmocka_unit_test(codes_are_linked_with_those_eight_before_them_too),
+        cmocka_unit_test(a_code_is_linked_with_the_accepted_one_too),
+        cmocka_unit_test(a_gates_pairs_are_a_link_and_no_change),
+        cmocka_unit_test(events_name_the_commits_and_keep_what_was_decided),
         cmocka_unit_test(links_of_a_run_that_is_killed_come_when_it_goes_on),
         cmocka_unit_test(hosts_link_only_when_the_policy_says_so),
     };

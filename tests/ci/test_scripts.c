@@ -60,6 +60,8 @@ static void nightly_of_another_repository_finds_its_own_plumb(void **state)
     if (code > 2)
         fail_msg("exit %d: %s", code, said);
     assert_true(helper_exists(repo.directory, "nightly/site/index.html"));
+    assert_true(helper_exists(repo.directory, "nightly/searches.txt"));
+    assert_true(helper_exists(repo.directory, "nightly/events.json"));
     free(script);
 }
 

@@ -4,13 +4,9 @@
 // one threshold for all of them does not hold it.
 #include "model/history/discovery.h"
 #include "tests/helpers/helper_random.h"
+#include "tests/helpers/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 enum { TESTS = 3000, HISTORIES = 400 };
 
@@ -58,7 +54,6 @@ static struct outcome simulate(double changes, double fixed, bool shared)
 
 static void false_discoveries_are_bounded_at_every_moment(void **state)
 {
-    (void)state;
     static const double changes[] = {0, 0.002, 0.05, 0.3};
     for (size_t i = 0; i < ARRAY_COUNT(changes); i++) {
         for (int shared = 0; shared < 2; shared++)
@@ -69,19 +64,16 @@ static void false_discoveries_are_bounded_at_every_moment(void **state)
 // 1 / 0.001 for each link, as for one gate: with thousands of links nearly all alarms are false.
 static void one_threshold_for_all_does_not_bound_them(void **state)
 {
-    (void)state;
     assert_true(simulate(0, log(100), false).share > 0.5);
 }
 
 static void most_changes_are_found(void **state)
 {
-    (void)state;
     assert_true(simulate(0.05, 0, false).power > 0.8);
 }
 
 static void nothing_is_no_evidence(void **state)
 {
-    (void)state;
     struct discoveries d = {.q = 0.05};
     assert_false(discovery_test(&d, NAN));
     assert_false(discovery_test(&d, -INFINITY));

@@ -3,20 +3,15 @@
 // Changes with one cause are one event, and changes with two are two.
 #include "model/history/event.h"
 #include "tests/helpers/helper_random.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct arena arena;
 
 static int tear_down(void **state)
 {
-    (void)state;
     arena_free(&arena);
     return 0;
 }
@@ -41,7 +36,6 @@ static struct event_list group(const struct event_change *changes, size_t count)
 
 static void changes_of_one_commit_are_one_event_whatever_their_direction(void **state)
 {
-    (void)state;
     struct event_change c[] = {change(0, 5, 5, 0.02), change(1, 5, 5, -0.2), change(2, 7, 7, 0.01)};
     c[1].device = 3;
     const struct event_list list = group(c, ARRAY_COUNT(c));
@@ -55,7 +49,6 @@ static void changes_of_one_commit_are_one_event_whatever_their_direction(void **
 
 static void what_is_known_less_well_joins_what_is_known_and_the_culprits_narrow(void **state)
 {
-    (void)state;
     struct event_change c[] = {change(0, 2, 9, 0.02), change(1, 5, 7, 0.03), change(2, 6, 12, 0.1)};
     c[0].at = 4, c[1].at = 6, c[2].at = 7;
     const struct event_list list = group(c, ARRAY_COUNT(c));
@@ -69,7 +62,6 @@ static void what_is_known_less_well_joins_what_is_known_and_the_culprits_narrow(
 
 static void a_wide_change_goes_to_the_event_nearest_to_its_most_likely_commit(void **state)
 {
-    (void)state;
     struct event_change c[] = {change(0, 5, 5, 0.02), change(1, 15, 15, 0.02),
                                change(2, 3, 20, 0.02)};
     c[2].at = 14;
@@ -81,14 +73,12 @@ static void a_wide_change_goes_to_the_event_nearest_to_its_most_likely_commit(vo
 
 static void two_changes_of_one_series_have_two_causes(void **state)
 {
-    (void)state;
     struct event_change c[] = {change(0, 3, 6, 0.02), change(0, 5, 8, 0.02)};
     assert_int_equal(group(c, ARRAY_COUNT(c)).count, 2);
 }
 
 static void a_devices_shift_is_its_own_and_no_commits(void **state)
 {
-    (void)state;
     struct event_change c[26];
     for (size_t i = 0; i < 25; i++) {
         c[i] = change(i, 10, 12, 0.02);
@@ -107,7 +97,6 @@ static void a_devices_shift_is_its_own_and_no_commits(void **state)
 
 static void breaks_are_told_apart_by_what_they_are(void **state)
 {
-    (void)state;
     struct event_change c[] = {change(0, 10, 10, 0.02), change(1, 10, 10, 0.02),
                                change(2, 10, 10, 0.02)};
     char driver[] = "driver 570.86 -> 580.65";
@@ -150,7 +139,6 @@ static bool same_events(const struct event_list *a, const struct event_list *b)
 // Every change is in one event, within its range, and the order of the changes says nothing.
 static void random_changes_are_grouped_soundly_in_any_order(void **state)
 {
-    (void)state;
     struct random random = {20261122};
     for (int round = 0; round < 300; round++) {
         struct event_change c[40];
@@ -187,7 +175,6 @@ static void random_changes_are_grouped_soundly_in_any_order(void **state)
 
 static void states_have_names_that_are_read_back(void **state)
 {
-    (void)state;
     for (int i = 0; i < EVENT_STATES; i++) {
         enum event_state back;
         assert_int_equal(event_state_parse(&back, event_state_name((enum event_state)i)), 0);
