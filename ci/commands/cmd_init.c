@@ -34,7 +34,8 @@ static int take_arch(void *arguments, const char *text)
 static const struct command_option own_options[] = {
     OPTION_TEXT("repo", 'C', "DIR", "Repository [the current directory]", options.repository),
     OPTION_TEXT("form", 0, "FORM",
-                "cuda-nn, cuda-tn, cuda-column or host [by the sources: cuda-nn or host]", form),
+                "cuda-nn, cuda-tn, cuda-column, host or plan [by the sources: cuda-nn or host]",
+                form),
     OPTION_OWN("arch", 0, "ARCH", "Architecture of CUDA code [90a]", take_arch,
                "such as 80, 90a or 100a"),
     OPTION_TEXT("outside", 0, "DIR",
@@ -137,7 +138,7 @@ static int choose_form(struct init *init, struct error *err)
     const char *asked = init->arguments->form;
     const bool cuda =
         count_of(init, CALLEE_KERNEL, false) || count_of(init, CALLEE_LAUNCHER, false);
-    if (asked && (strcmp(asked, "plan") == 0 || strcmp(asked, "cutlass") == 0))
+    if (asked && strcmp(asked, "cutlass") == 0)
         return error_set(err, "--form=%s: is not written yet; --help says what is", asked);
     init->form = !cuda && count_of(init, CALLEE_HOST, true) ? FORM_HOST : FORM_CUDA_NN;
     if (!asked)
@@ -148,7 +149,7 @@ static int choose_form(struct init *init, struct error *err)
             return 0;
         }
     }
-    return error_set(err, "--form=%.40s: is cuda-nn, cuda-tn, cuda-column or host", asked);
+    return error_set(err, "--form=%.40s: is cuda-nn, cuda-tn, cuda-column, host or plan", asked);
 }
 
 // Launchers know their kernels' grids; so kernels come second.
@@ -265,6 +266,36 @@ static int write_shims(struct init *init, const char **in_type, struct error *er
     return write_example(init, &example, err);
 }
 
+// A source, and the plan of the cubin that the build makes of it.
+static int write_plan(struct init *init, const char **in_type, struct error *err)
+{
+    struct signature s;
+    struct buffer source = {0}, plan = {0};
+    shim_example(&source, &s, init->form, "example_gemm.cu");
+    shim_plan(&plan);
+    *in_type = s.in_type;
+    int status =
+        write_file(init, init->folder, "plans/example_gemm.cu", source.bytes, source.length, err);
+    if (status == 0)
+        status =
+            write_file(init, init->folder, "plans/example_gemm.plan", plan.bytes, plan.length, err);
+    buffer_free(&source);
+    buffer_free(&plan);
+    return status;
+}
+
+static int write_kernels(struct init *init, const char **in_type, struct error *err)
+{
+    if (init->form == FORM_PLAN)
+        return write_plan(init, in_type, err);
+    tell_others(init);
+    return write_shims(init, in_type, err) ||
+                   write_file(init, init->folder, "plumb_kernel.h",
+                              (const char *)asset_kernel_header, asset_kernel_header_size, err)
+               ? -1
+               : 0;
+}
+
 static int write_policy(const struct init *init, const char *folder, const char *in_type,
                         struct error *err)
 {
@@ -295,14 +326,15 @@ static void tell_next(const struct init *init)
 {
     const char *outside = init->arguments->outside;
     const bool cuda = init->form != FORM_HOST;
-    printf("\n%s. Each shim is short: read it once.\nNext:\n", form_words[init->form]);
+    const char *what = init->form == FORM_PLAN ? "plan" : "shim";
+    printf("\n%s. Each %s is short: read it once.\nNext:\n", form_words[init->form], what);
     if (outside)
         printf("    plumb list kernels -p %s/plumb.cfg     builds HEAD and shows what it found\n"
                "    plumb gate -p %s/plumb.cfg             compares HEAD with its parent\n"
                "    plumb run HEAD~20.. -p %s/plumb.cfg    measures the last 20 commits\n",
                outside, outside, outside);
     else
-        printf("    git add ci && git commit -m 'plumb: policy and shims'\n"
+        printf("    git add ci && git commit -m 'plumb: policy and kernels'\n"
                "    plumb list kernels        builds HEAD and shows what it found\n"
                "    plumb gate --base HEAD    compares HEAD with itself: all the same\n"
                "    plumb gate                after the next commit: HEAD with its parent\n");
@@ -321,20 +353,17 @@ static int init_all(struct init *init, struct error *err)
     const char *root = repository_directory(repository);
     char *top = a->outside ? xstrdup(a->outside) : xprintf("%s/ci", root);
     init->folder = a->outside ? xprintf("%s/overlay", top) : xstrdup(top);
-    char *shims = xprintf("%s/shims", init->folder);
-    if (read_sources(init, repository, err) || choose_form(init, err) || make_folder(top, err) ||
-        make_folder(init->folder, err) || make_folder(shims, err))
+    char *kernels = NULL;
+    if (read_sources(init, repository, err) || choose_form(init, err))
         goto done;
-    tell_others(init);
-    if (write_shims(init, &in_type, err) ||
-        write_file(init, init->folder, "plumb_kernel.h", (const char *)asset_kernel_header,
-                   asset_kernel_header_size, err) ||
-        write_policy(init, top, in_type, err))
+    kernels = xprintf("%s/%s", init->folder, init->form == FORM_PLAN ? "plans" : "shims");
+    if (make_folder(top, err) || make_folder(init->folder, err) || make_folder(kernels, err) ||
+        write_kernels(init, &in_type, err) || write_policy(init, top, in_type, err))
         goto done;
     tell_next(init);
     status = 0;
 done:
-    free(shims);
+    free(kernels);
     free(top);
     free(init->folder);
     arena_free(&init->arena);
@@ -365,6 +394,6 @@ const struct command command_init = {
            "parameters it understands: m, n, k; a, b, c; alpha, beta; lda, ldb, ldc; a stream. "
            "Launchers come before kernels. Where it understands none it writes a first kernel. A "
            "kernel's grid is a guess; a wrong one gives wrong results, and the gate says so. "
-           "Plans beside cubins and CUTLASS device kernels are not written yet: a shim for "
-           "CUTLASS is one by hand.",
+           "With --form=plan it writes a first kernel without host code: a plan beside a cubin. "
+           "CUTLASS device kernels are not written yet: a shim for CUTLASS is one by hand.",
 };

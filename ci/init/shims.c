@@ -8,14 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const unsigned char asset_policy[], asset_init_shim[], asset_init_cuda[], asset_init_host[];
+extern const unsigned char asset_policy[], asset_init_shim[], asset_init_cuda[], asset_init_host[],
+    asset_init_plan[];
 
-const char *const form_names[FORMS] = {"cuda-nn", "cuda-tn", "cuda-column", "host"};
+const char *const form_names[FORMS] = {"cuda-nn", "cuda-tn", "cuda-column", "host", "plan"};
 const char *const form_words[FORMS] = {
     "CUDA, all matrices row by row (A m x k, B k x n)",
     "CUDA, row by row, B given as n rows of k",
     "CUDA, column by column as in BLAS, nothing transposed",
     "C functions, row by row (A m x k, B k x n)",
+    "plans beside cubins, row by row, B given as n rows of k",
 };
 
 // Every "@NAME@" of the template becomes its text.
@@ -49,9 +51,10 @@ void shim_example(struct buffer *out, struct signature *signature, enum form for
 {
     static const char *const products[FORMS] = {
         "a[i * k + l] * b[l * n + j]", "a[i * k + l] * b[j * k + l]", "a[l * m + j] * b[i * k + l]",
-        "a[i * k + l] * b[l * n + j]"};
+        "a[i * k + l] * b[l * n + j]", "a[i * k + l] * b[j * k + l]"};
     const bool column = form == FORM_CUDA_COLUMN;
     const struct word words[] = {{"WHAT", form_words[form]},
+                                 {"LINKAGE", form == FORM_PLAN ? "extern \"C\" " : ""},
                                  {"PRODUCT", products[form]},
                                  {"I", column ? "n" : "m"},
                                  {"J", column ? "m" : "n"}};
@@ -68,6 +71,11 @@ void shim_example(struct buffer *out, struct signature *signature, enum form for
         .in_spelled = "float",
         .out_spelled = "float",
     };
+}
+
+void shim_plan(struct buffer *out)
+{
+    fill(out, asset_init_plan, NULL, 0);
 }
 
 // ---- a shim ----
@@ -168,10 +176,29 @@ void shim_write(struct buffer *out, const struct signature *s, enum form form, c
 
 // ---- the policy ----
 
+// Plans as they are, and a cubin of each source beside them. Inside the quotes of a policy.
+static void add_plan_command(struct buffer *out, const struct shim_policy *policy)
+{
+    const char *folder = policy->outside ? "\\\"$PLUMB_OVERLAY\\\"" : "ci";
+    buffer_printf(out,
+                  "\t# Kernels of Triton: python3 ci/plans/compile.py \"$PLUMB_OUT\", which "
+                  "compiles and\n\t# leaves NAME.cubin there (kernels/PLANS.md of plumb).\n"
+                  "\tcommand = \"PATH=$PATH:/usr/local/cuda/bin; cp %s/plans/*.plan "
+                  "\\\"$PLUMB_OUT\\\" && for f in %s/plans/*.cu; do nvcc -std=c++20 -O3 -cubin "
+                  "-gencode arch=compute_%s,code=sm_%s -I. -o \\\"$PLUMB_OUT/$(basename "
+                  "\\\"$f\\\" .cu).cubin\\\" \\\"$f\\\" || exit 1; done\"\n"
+                  "\toutput = *.plan\n",
+                  folder, folder, policy->arch, policy->arch);
+}
+
 // One compiler per shim, as many at once as there are processors. Inside the quotes of a policy.
 static void add_command(struct buffer *out, const struct shim_policy *policy)
 {
     const bool host = policy->form == FORM_HOST;
+    if (policy->form == FORM_PLAN) {
+        add_plan_command(out, policy);
+        return;
+    }
     const char *folder = policy->outside ? "\\\"$PLUMB_OVERLAY\\\"" : "ci",
                *kind = host ? "c" : "cu";
     buffer_printf(out,
@@ -196,7 +223,9 @@ static void add_inputs(struct buffer *out, const struct shim_policy *policy)
     for (size_t i = 0; i < policy->input_count; i++)
         buffer_printf(out, "\tinput = \"%s\"\n", policy->inputs[i]);
     if (policy->input_count && !policy->outside)
-        buffer_puts(out, "\tinput = ci/shims\n\tinput = ci/plumb_kernel.h\n");
+        buffer_puts(out, policy->form == FORM_PLAN
+                             ? "\tinput = ci/plans\n"
+                             : "\tinput = ci/shims\n\tinput = ci/plumb_kernel.h\n");
     if (policy->outside)
         buffer_puts(out, "\t# The shims, outside of every commit: $PLUMB_OVERLAY.\n"
                          "\toverlay = overlay\n");
@@ -209,7 +238,8 @@ static void add_problem(struct buffer *out, const struct shim_policy *policy, co
     buffer_printf(out, "\tproblem = %.*s:", (int)strcspn(shape, ":\n"), shape);
     for (const char *c = policy->in_type; *c; c++)
         buffer_printf(out, "%c", tolower((unsigned char)*c));
-    buffer_puts(out, policy->form == FORM_CUDA_TN ? "\n" : ":nn\n");
+    const bool tn = policy->form == FORM_CUDA_TN || policy->form == FORM_PLAN;
+    buffer_puts(out, tn ? "\n" : ":nn\n");
 }
 
 // Lines of the commented policy that depend on the form, and what stands there instead.

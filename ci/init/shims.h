@@ -10,7 +10,7 @@
 #include "model/buffer.h"
 
 // How the matrices lie in the caller's words; see kernels/kernel.h.
-enum form { FORM_CUDA_NN, FORM_CUDA_TN, FORM_CUDA_COLUMN, FORM_HOST, FORMS };
+enum form { FORM_CUDA_NN, FORM_CUDA_TN, FORM_CUDA_COLUMN, FORM_HOST, FORM_PLAN, FORMS };
 extern const char *const form_names[FORMS]; // as --form takes them
 extern const char *const form_words[FORMS]; // what they mean, one line
 
@@ -20,6 +20,9 @@ void shim_example(struct buffer *out, struct signature *signature, enum form for
 // kernel: its name for plumb.
 void shim_write(struct buffer *out, const struct signature *signature, enum form form,
                 const char *kernel);
+
+// The plan of that kernel, for a cubin (FORM_PLAN).
+void shim_plan(struct buffer *out);
 
 struct shim_policy {
     enum form form;

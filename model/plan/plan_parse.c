@@ -248,8 +248,12 @@ static void fill_traits(struct launch_plan *plan)
         const struct plan_launch *l = &plan->launches[i];
         if (l->is_memset)
             continue;
-        const int32_t threads = constant_of(&l->block[0]);
-        if (!t->threads && !l->block[1].value && threads <= 1024)
+        int32_t threads = 1;
+        for (int d = 0; d < PLAN_THREE && l->block[d].value; d++) {
+            const int32_t side = constant_of(&l->block[d]);
+            threads = side <= 1024 && threads <= 1024 ? threads * side : 0;
+        }
+        if (!t->threads && threads <= 1024)
             t->threads = threads;
         if (!t->smem_bytes)
             t->smem_bytes = constant_of(&l->shared);

@@ -45,7 +45,7 @@ static void plumb(const char *directory, const char *a, const char *b, const cha
 }
 
 // `git add ci && git commit`: every file that init said it wrote.
-static void commit_what_was_written(const char *directory)
+static void commit_what_was_written(const char *directory, size_t wanted)
 {
     struct helper_file files[8];
     char id[OBJECT_ID_TEXT];
@@ -58,7 +58,7 @@ static void commit_what_was_written(const char *directory)
         const char *path = strstr(line, "/ci/") + 1;
         files[count++] = (struct helper_file){path, helper_read(line + 6, NULL), 0};
     }
-    assert_int_equal(count, 4);
+    assert_int_equal(count, wanted);
     helper_repo_commit(id, directory, "main", NULL, 0, 1, "plumb", files, count);
     for (size_t i = 0; i < count; i++)
         free((char *)(uintptr_t)files[i].contents);
@@ -70,7 +70,7 @@ static void host_form_is_measured_right_from_an_empty_repository(void **state)
     char *directory = empty_repository();
     plumb(directory, "init", "--form", "host", NULL, NULL, NULL);
     plumb_said(&outcome, CONCLUDE_OK, "plumb gate --base HEAD");
-    commit_what_was_written(directory);
+    commit_what_was_written(directory, 4);
     plumb(directory, "run", NULL, NULL, NULL, NULL, NULL);
     plumb_said(&outcome, CONCLUDE_OK, "OK: 1 new"); // so its result is right
     plumb(directory, "gate", "--base", "HEAD", NULL, NULL, NULL);
@@ -92,12 +92,30 @@ static void cuda_forms_build_and_gate_from_an_empty_repository(void **state)
         char *directory = empty_repository();
         plumb(directory, "init", "--form", forms[i], NULL, NULL, NULL);
         plumb_said(&outcome, CONCLUDE_OK, "plumb gate --static");
-        commit_what_was_written(directory);
+        commit_what_was_written(directory, 4);
         plumb(directory, "gate", "--static", "--base", "HEAD", NULL, NULL);
         plumb_said(&outcome, CONCLUDE_OK, "OK: 3 same");
         helper_discard(directory);
         free(directory);
     }
+}
+
+static void plan_form_builds_and_gates_from_an_empty_repository(void **state)
+{
+    char *directory = empty_repository();
+    plumb(directory, "init", "--form", "plan", NULL, NULL, NULL);
+    plumb_said(&outcome, CONCLUDE_OK, "plumb gate --static");
+    commit_what_was_written(directory, 3);
+    if (have_nvcc()) {
+        plumb(directory, "gate", "--static", "--base", "HEAD", NULL, NULL);
+        plumb_said(&outcome, CONCLUDE_OK, "OK: 3 same");
+        plumb(directory, "list", "kernels", NULL, NULL, NULL, NULL);
+        plumb_said(&outcome, CONCLUDE_OK, "example_gemm                 cuda  fp32-fp32");
+    } else {
+        print_message("there is no nvcc: the plan's cubin is not built\n");
+    }
+    helper_discard(directory);
+    free(directory);
 }
 
 static const char source[] =
@@ -150,10 +168,10 @@ static void history_that_never_heard_of_plumb_is_gated_without_a_line_by_hand(vo
 static void forms_that_are_not_written_yet_say_so(void **state)
 {
     char *directory = empty_repository();
-    plumb(directory, "init", "--form", "plan", NULL, NULL, NULL);
-    plumb_said(&outcome, 4, "--form=plan: is not written yet");
+    plumb(directory, "init", "--form", "cutlass", NULL, NULL, NULL);
+    plumb_said(&outcome, 4, "--form=cutlass: is not written yet");
     plumb(directory, "init", "--form", "fortran", NULL, NULL, NULL);
-    plumb_said(&outcome, 4, "--form=fortran: is cuda-nn, cuda-tn, cuda-column or host");
+    plumb_said(&outcome, 4, "--form=fortran: is cuda-nn, cuda-tn, cuda-column, host or plan");
     assert_false(helper_exists(directory, "ci"));
     helper_discard(directory);
     free(directory);
@@ -164,6 +182,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(host_form_is_measured_right_from_an_empty_repository),
         cmocka_unit_test(cuda_forms_build_and_gate_from_an_empty_repository),
+        cmocka_unit_test(plan_form_builds_and_gates_from_an_empty_repository),
         cmocka_unit_test(history_that_never_heard_of_plumb_is_gated_without_a_line_by_hand),
         cmocka_unit_test(forms_that_are_not_written_yet_say_so),
     };

@@ -179,6 +179,7 @@ static void launches_memsets_scratch_and_structs_follow_the_text(void **state)
     assert_memory_equal(multiply->bytes + 40, &one_and_a_half, 4);
     assert_int_equal(multiply->parameters[4].offset, 48);
     assert_true(add->programmatic);
+    assert_int_equal(plan.traits.threads, 128);
     // Without splits there is one launch, and scratch for counters alone.
     const struct record one = recorded(&plan, "256x256x512:fp8-bf16", NULL);
     assert_int_equal(one.launch_count, 2);
