@@ -4,12 +4,14 @@
 // pages are written. The pages themselves are made in reports/site/.
 #include "ci/site/site_data.h"
 
+#include "model/text.h"
+
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    ALARMS_SHOWN = 100,
     ACCURACY_SHOWN = 1000, // newest runs whose accuracy is shown
 };
 
@@ -173,49 +175,28 @@ static struct device *find_devices(struct site_data *data)
     return devices;
 }
 
-// ---- alarms ----
+// ---- events ----
 
-static int newest_first(const void *left, const void *right)
-{
-    const struct site_alarm *a = left, *b = right;
-    if (a->when_s != b->when_s)
-        return a->when_s < b->when_s ? 1 : -1;
-    return a->series < b->series ? -1 : a->series > b->series;
-}
-
-static void fill_alarms(struct site_data *data)
+// Nothing is kept by looking: `plumb events` and a run do that.
+static int fill_events(struct site_data *data, const struct repository *repository,
+                       struct error *err)
 {
     struct arena *arena = &data->set.arena;
-    size_t total = 0;
-    for (size_t i = 0; i < data->set.count; i++)
-        total += data->set.series[i].change_count;
-    struct site_alarm *alarms = arena_alloc(arena, total * sizeof(*alarms));
-    total = 0;
-    for (size_t i = 0; i < data->set.count; i++) {
-        const struct series_history *s = &data->set.series[i];
-        for (size_t k = 0; k < s->change_count; k++) {
-            const struct history_change *c = &s->changes[k];
-            struct site_alarm *a = &alarms[total++];
-            *a = (struct site_alarm){.series = i,
-                                     .kind =
-                                         c->change.size.value > 0 ? VERDICT_SLOWER : VERDICT_FASTER,
-                                     .cause = site_cause(c->attribution),
-                                     .when_s = c->at.time_s,
-                                     .log_ratio = c->change.size.value};
-            memcpy(a->commit, c->at.id, sizeof(a->commit));
-        }
+    const struct events_asked asked = {.repository = repository};
+    if (events_load(&data->events, &data->set, data->store, &asked, arena, err))
+        return -1;
+    const struct event_list *list = &data->events.list;
+    struct site_event *events = arena_alloc(arena, (list->count + 1) * sizeof(*events));
+    for (size_t i = 0; i < list->count; i++) {
+        const struct event *e = &list->events[i];
+        events[i] =
+            (struct site_event){.event = e, .sentence = event_sentence(e, &data->set, arena)};
+        snprintf(events[i].slug, sizeof(events[i].slug), "%012llx",
+                 (unsigned long long)(hash_text(HASH_START, e->name) >> 16));
     }
-    if (total)
-        qsort(alarms, total, sizeof(*alarms), newest_first);
-    data->site.alarm_count = total < ALARMS_SHOWN ? total : ALARMS_SHOWN;
-    data->site.alarms = alarms;
-    for (size_t i = 0; i < data->site.alarm_count; i++) {
-        const struct series_history *s = &data->set.series[alarms[i].series];
-        for (size_t k = 0; k < s->change_count; k++) {
-            if (strcmp(s->changes[k].at.id, alarms[i].commit) == 0)
-                alarms[i].sentence = site_sentence(&s->changes[k], arena);
-        }
-    }
+    data->site.events = events;
+    data->site.event_count = list->count;
+    return 0;
 }
 
 // ---- all ----
@@ -231,7 +212,8 @@ static int load_series(struct site_data *out, const char *epochs_path, bool keep
 }
 
 int site_data_load(struct site_data *out, struct store *store, const char *epochs_path,
-                   size_t points, bool keeps, struct error *err)
+                   const struct repository *repository, size_t points, bool keeps,
+                   struct error *err)
 {
     out->points = points;
     out->store = store;
@@ -251,7 +233,8 @@ int site_data_load(struct site_data *out, struct store *store, const char *epoch
     out->site.series_count = out->set.count;
     if (site_fill_runs(out, devices, series, err))
         return -1;
-    fill_alarms(out);
+    if (fill_events(out, repository, err))
+        return -1;
     site_fill_accuracy(out);
     out->site.load = site_detail_load;
     out->site.load_points = site_settled_points;

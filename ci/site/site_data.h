@@ -6,6 +6,7 @@
 #define PLUMB_SITE_DATA_H
 
 #include "ci/history/accuracy_history.h"
+#include "ci/history/events.h"
 #include "ci/history/history_kept.h"
 #include "ci/history/load.h"
 #include "reports/site/site.h"
@@ -18,6 +19,7 @@ struct site_data {
     struct store *store;
     struct site site; // ready for site_write() as long as this struct stays where it is
     struct history_set set;
+    struct events events;
     struct accuracy_history accuracy;
     struct site_place *places; // all series by key
     size_t points;
@@ -25,8 +27,10 @@ struct site_data {
 // `out->site` gets its addresses (commit_url, site_url) and names from the caller.
 // points: the newest ones of each series; 0: all. `keeps`: what is judged is kept in the store
 // (opened for writing), and only what is new is judged; needs points 0.
+// `repository` NULL: commits that were never measured are no reasons.
 int site_data_load(struct site_data *out, struct store *store, const char *epochs_path,
-                   size_t points, bool keeps, struct error *err);
+                   const struct repository *repository, size_t points, bool keeps,
+                   struct error *err);
 void site_data_free(struct site_data *data);
 
 // data->site.runs; `series` learns what is broken, `devices` what they are.

@@ -231,7 +231,10 @@ static int write_pages(struct site_target *target, const struct site_map *map, s
     static const struct {
         const char *name;
         void (*make)(struct buffer *, struct buffer *, const struct site_map *);
-    } pages[] = {{"accuracy", site_accuracy_page}, {"runs", site_runs}, {"index", site_overview}};
+    } pages[] = {{"accuracy", site_accuracy_page},
+                 {"runs", site_runs},
+                 {"events", site_events_page},
+                 {"index", site_overview}};
     struct buffer html = {0}, json = {0};
     for (size_t k = 0; k < map->kernel_count; k++) {
         if (write_kernel(target, map, &map->kernels[k], err))

@@ -14,7 +14,7 @@
 //                     files of SITE_RUNS_PER_FILE runs
 //     kernel/*.js     the charts' data of a kernel's page;  series.js  the names of all series
 //     points/*.js     the points of a long series that its page leaves out
-//     feed.xml        Atom feed of alarms
+//     events.html     every event, one row each;  feed.xml  the same as an Atom feed
 // Beside every page of tables stands the same as JSON (index.json, kernel/*.json, ...).
 //
 // Scale: the summaries of all series are held at once (about 400 bytes each); the points of a
@@ -24,6 +24,7 @@
 #ifndef PLUMB_REPORTS_SITE_H
 #define PLUMB_REPORTS_SITE_H
 
+#include "model/history/event.h"
 #include "reports/charts/charts.h"
 
 enum { SITE_SPARK = 32, SITE_RUNS_PER_FILE = 64 };
@@ -167,15 +168,11 @@ struct site_run {
     uint64_t revision; // differs whenever its times do; 0: it has none to compare
 };
 
-// Newest first. The entry's identity is series + commit, so a reader never sees one twice.
-struct site_alarm {
-    size_t series;
-    enum verdict_kind kind;
-    enum cause cause;
-    char commit[OBJECT_ID_TEXT];
-    int64_t when_s;
-    double log_ratio;
-    const char *sentence;
+// One cause of change (model/history/event.h); its changes' `series` are indices of ours.
+struct site_event {
+    const struct event *event;
+    const char *sentence; // for people
+    char slug[24];        // of its name, for addresses
 };
 
 struct site {
@@ -191,8 +188,8 @@ struct site {
     size_t accuracy_count;
     const struct site_run *runs; // newest first
     size_t run_count;
-    const struct site_alarm *alarms;
-    size_t alarm_count;
+    const struct site_event *events; // newest first
+    size_t event_count;
     // Fills `out` from arena memory for series[index]; called once per series page part that must
     // be made. The arena is freed after the part is written.
     int (*load)(struct site_detail *out, size_t index, void *context, struct arena *arena,

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK_FORMAT = 2 }; // raised when the files would say the same otherwise
+enum { BLOCK_FORMAT = 3 }; // raised when the files would say the same otherwise
 
 struct block {
     int64_t number;
@@ -71,6 +71,22 @@ static uint64_t mix_run(uint64_t hash, const struct site_map *map, const struct 
     return mix(hash, &beside, sizeof(beside));
 }
 
+static uint64_t mix_event(uint64_t hash, const struct site_map *map, const struct site_event *event)
+{
+    const struct event *e = event->event;
+    hash = hash_text(hash_text(hash, e->name), event->sentence);
+    hash = mix(hash, &e->state, sizeof(e->state));
+    hash = mix(hash, &e->entry_count, sizeof(e->entry_count));
+    for (size_t i = 0; i < e->culprit_count; i++)
+        hash = hash_text(hash, e->commits[i].id);
+    for (size_t i = 0; i < e->count; i++) {
+        char name[SITE_ANCHOR];
+        site_series_name(name, map->site, e->changes[i].series);
+        hash = mix(hash_text(hash, name), &e->changes[i].size, sizeof(e->changes[i].size));
+    }
+    return hash;
+}
+
 static uint64_t mix_commit(uint64_t hash, const struct site_map *map, size_t index)
 {
     const struct site_commit *c = &map->commits[index];
@@ -79,13 +95,8 @@ static uint64_t mix_commit(uint64_t hash, const struct site_map *map, size_t ind
     hash = hash_text(hash, index + 1 < map->commit_count ? map->commits[index + 1].id : "");
     for (size_t i = 0; i < c->run_count; i++)
         hash = mix_run(hash, map, &map->site->runs[c->runs[i]]);
-    for (size_t i = 0; i < c->change_count; i++) {
-        const struct site_alarm *a = &map->site->alarms[c->changes[i]];
-        char name[SITE_ANCHOR];
-        site_series_name(name, map->site, a->series);
-        hash = hash_text(hash_text(hash, name), a->sentence);
-        hash = mix(hash, &a->log_ratio, sizeof(a->log_ratio));
-    }
+    for (size_t i = 0; i < c->event_count; i++)
+        hash = mix_event(hash, map, &map->site->events[c->events[i]]);
     return hash;
 }
 

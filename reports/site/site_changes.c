@@ -75,7 +75,7 @@ static void write_finding(struct site_page *p, const struct finding *f)
     markup_end(m);
 }
 
-void site_findings(struct site_page *p, const size_t *series, size_t count)
+void site_findings(struct site_page *p, const size_t *series, size_t count, const char *heading)
 {
     static const char *const heads[] = {"State", "Where", "How much", "Since", "Why"};
     struct finding findings[FINDINGS_SHOWN];
@@ -86,7 +86,7 @@ void site_findings(struct site_page *p, const size_t *series, size_t count)
     markup_start(m, "section");
     markup_attr(m, "id", "changed");
     markup_attr(m, "aria-label", "What changed");
-    site_heading(m, "What changed since the last accepted state");
+    site_heading(m, heading);
     if (groups == 0) {
         markup_element(m, "p", "muted",
                        undecided ? "Nothing that can be told."

@@ -16,7 +16,7 @@ static void write_banner(struct site_page *p, const struct site_commit *c)
     view_short_id(id, c->id);
     view_date(when, c->time_s);
     clean_line(&summary, c->summary, CLEAN_LINE);
-    markup_open(p->m, "section", c->change_count ? "card banner v-slower" : "card banner v-same");
+    markup_open(p->m, "section", c->event_count ? "card banner v-slower" : "card banner v-same");
     markup_element(p->m, "div", "word", "commit");
     markup_elementf(p->m, "h1", NULL, "%s %s", id, summary.bytes ? summary.bytes : "");
     markup_open(p->m, "dl", "facts");
@@ -38,45 +38,96 @@ static void write_banner(struct site_page *p, const struct site_commit *c)
     buffer_free(&summary);
 }
 
-static void change_row(struct site_page *p, const struct site_alarm *a)
+static void change_row(struct site_page *p, const struct event_change *c)
 {
-    const struct site_series *s = &p->map->site->series[a->series];
-    char shape[PROBLEM_TEXT], change[VIEW_TEXT];
+    const struct site_series *s = &p->map->site->series[c->series];
+    char shape[PROBLEM_TEXT], change[VIEW_TEXT], interval[VIEW_TEXT];
     view_shape(shape, &s->problem);
-    view_percent(change, expm1(a->log_ratio));
+    view_percent(change, expm1(c->size.value));
+    view_interval(interval, interval_relative(c->size));
     page_row_begin(p->m, NULL);
-    page_cell(p->m, "state", "nowrap", NAN, false);
-    page_tag(p->m, chart_verdict_class(a->kind, a->cause == CAUSE_ENVIRONMENT),
-             view_symbol(a->kind), verdict_kind_name(a->kind));
-    markup_end(p->m);
     page_cell(p->m, "kernel", NULL, NAN, true);
-    site_series_link(p, a->series, s->kernel);
+    site_series_link(p, c->series, s->kernel);
     markup_end(p->m);
     page_text_cell(p->m, "problem", "mono nowrap", NAN, shape);
     page_text_cell(p->m, "device", NULL, NAN, p->map->site->devices[s->device].name);
-    page_text_cell(p->m, "change", "right nowrap", expm1(a->log_ratio), change);
-    page_text_cell(p->m, "why", "wrap", NAN, a->sentence ? a->sentence : cause_name(a->cause));
+    page_cell(p->m, "change", "right nowrap", NAN, false);
+    markup_textf(p->m, "%s %s", change, isfinite(c->size.low) ? interval : "");
+    markup_end(p->m);
+    page_text_cell(p->m, "measured", NULL, NAN, c->paired ? "side by side" : "from run to run");
+    page_cell(p->m, "evidence", "right nowrap", NAN, false);
+    markup_textf(p->m, "10^%.1f", c->log_evidence / M_LN10);
+    markup_end(p->m);
     markup_end(p->m);
 }
 
-static void write_changes(struct site_page *p, const struct site_commit *c)
+static void write_entries(struct site_page *p, const struct event *e)
 {
-    site_heading(p->m, "What began with it");
-    if (c->change_count == 0) {
-        markup_element(p->m, "p", "muted", "Nothing that was found.");
-        return;
+    markup_open(p->m, "ul", "epochs");
+    for (size_t i = 0; i < e->entry_count; i++) {
+        const struct event_entry *entry = &e->entries[i];
+        char when[VIEW_TEXT];
+        view_date(when, entry->when_s);
+        markup_start(p->m, "li");
+        markup_textf(p->m, "%s on %.10s by %s%s%s", event_state_name(entry->state), when,
+                     entry->who ? entry->who : "unknown", entry->why && *entry->why ? ": " : "",
+                     entry->why ? entry->why : "");
+        markup_end(p->m);
     }
-    page_table_begin(p->m, "cards", "Series that changed with this commit");
-    page_table_head(p->m, "State", PAGE_SORT_NONE, NULL);
+    markup_end(p->m);
+}
+
+// Of several commits that it may have begun with the likeliest comes first.
+static void write_candidates(struct site_page *p, const struct event *e)
+{
+    if (e->culprit_count < 2)
+        return;
+    markup_start(p->m, "p");
+    markup_text(p->m, "It began with one of these, the likeliest first: ");
+    for (size_t i = 0; i < e->culprit_count; i++) {
+        markup_text(p->m, i ? ", " : "");
+        site_commit(p, e->commits[i].id);
+    }
+    markup_text(p->m, ".");
+    markup_end(p->m);
+}
+
+static void write_event(struct site_page *p, const struct site_event *event)
+{
+    const struct event *e = event->event;
+    markup_start(p->m, "section");
+    markup_attrf(p->m, "aria-label", "Event %s", e->name);
+    markup_start(p->m, "p");
+    site_event_state(p->m, e);
+    markup_text(p->m, " ");
+    site_event_size(p->m, e);
+    markup_elementf(p->m, "span", "muted", " event %s: %s", e->name,
+                    event->sentence ? event->sentence : "");
+    markup_end(p->m);
+    write_candidates(p, e);
+    if (e->entry_count)
+        write_entries(p, e);
+    page_table_begin(p->m, "cards", "Series that the event touches, largest change first");
     page_table_head(p->m, "Kernel", PAGE_SORT_NONE, NULL);
     page_table_head(p->m, "Problem", PAGE_SORT_NONE, NULL);
     page_table_head(p->m, "Device", PAGE_SORT_NONE, NULL);
     page_table_head(p->m, "Change", PAGE_SORT_NONE, "right");
-    page_table_head(p->m, "Why", PAGE_SORT_NONE, NULL);
+    page_table_head(p->m, "Measured", PAGE_SORT_NONE, NULL);
+    page_table_head(p->m, "Evidence", PAGE_SORT_NONE, "right");
     page_table_body(p->m);
-    for (size_t i = 0; i < c->change_count; i++)
-        change_row(p, &p->map->site->alarms[c->changes[i]]);
+    for (size_t i = 0; i < e->count; i++)
+        change_row(p, &e->changes[i]);
     page_table_end(p->m);
+    markup_end(p->m);
+}
+
+static void write_events(struct site_page *p, const struct site_commit *c)
+{
+    site_heading(p->m, "What began with it");
+    if (c->event_count == 0)
+        markup_element(p->m, "p", "muted", "Nothing that was found.");
+    for (size_t i = 0; i < c->event_count; i++)
+        write_event(p, &p->map->site->events[c->events[i]]);
 }
 
 static void write_neighbour(struct site_page *p, const char *what, const struct site_commit *c)
@@ -102,7 +153,7 @@ void site_commit_page(struct buffer *html, const struct site_map *map, size_t co
     snprintf(title, sizeof(title), "Commit %.40s", id);
     site_begin(&p, &page, title, SITE_SMALL, NULL);
     write_banner(&p, c);
-    write_changes(&p, c);
+    write_events(&p, c);
     site_heading(p.m, "Its runs");
     site_runs_of(&p, c->runs, c->run_count, false);
     site_heading(p.m, "Measured before and after it");

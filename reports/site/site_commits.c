@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct named { // a run or a change by its commit
+struct named { // a run or an event by its commit
     const char *commit;
     size_t index;
 };
@@ -95,21 +95,26 @@ static void group_runs(struct site_map *map)
     free(list);
 }
 
-// A change of a commit that no run was about has no page to stand on.
-static void group_changes(struct site_map *map)
+// A commit that no run was about has no page to stand on.
+static void group_events(struct site_map *map)
 {
     const struct site *site = map->site;
-    struct named *list = xcalloc(site->alarm_count + 1, sizeof(*list));
-    for (size_t i = 0; i < site->alarm_count; i++)
-        list[i] = (struct named){site->alarms[i].commit, i};
-    qsort(list, site->alarm_count, sizeof(*list), by_commit);
-    for (size_t i = 0; i < site->alarm_count; i++) {
+    size_t total = 0, count = 0;
+    for (size_t i = 0; i < site->event_count; i++)
+        total += site->events[i].event->culprit_count;
+    struct named *list = xcalloc(total + 1, sizeof(*list));
+    map->event_memory = xcalloc(total + 1, sizeof(*map->event_memory));
+    for (size_t i = 0; i < site->event_count; i++) {
+        const struct event *e = site->events[i].event;
+        for (size_t k = 0; k < e->culprit_count; k++)
+            list[count++] = (struct named){e->commits[k].id, i};
+    }
+    qsort(list, count, sizeof(*list), by_commit);
+    for (size_t i = 0; i < count; i++) {
         struct site_commit *c = find(map, list[i].commit);
-        map->change_memory[i] = list[i].index;
-        if (!c)
-            continue;
-        if (c->change_count++ == 0)
-            c->changes = map->change_memory + i;
+        map->event_memory[i] = list[i].index;
+        if (c && c->event_count++ == 0)
+            c->events = map->event_memory + i;
     }
     free(list);
 }
@@ -126,13 +131,12 @@ void site_find_commits(struct site_map *map)
     map->commits = xcalloc(site->run_count + 1, sizeof(*map->commits));
     map->commits_by_id = xcalloc(site->run_count + 1, sizeof(*map->commits_by_id));
     map->run_memory = xcalloc(site->run_count + 1, sizeof(*map->run_memory));
-    map->change_memory = xcalloc(site->alarm_count + 1, sizeof(*map->change_memory));
     group_runs(map);
     qsort(map->commits, map->commit_count, sizeof(*map->commits), by_time);
     for (size_t i = 0; i < map->commit_count; i++)
         map->commits_by_id[i] = &map->commits[i];
     qsort(map->commits_by_id, map->commit_count, sizeof(*map->commits_by_id), by_id);
-    group_changes(map);
+    group_events(map);
 }
 
 void site_forget_commits(struct site_map *map)
@@ -140,5 +144,5 @@ void site_forget_commits(struct site_map *map)
     free(map->commits);
     free(map->commits_by_id);
     free(map->run_memory);
-    free(map->change_memory);
+    free(map->event_memory);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// feed.xml: alarms as an Atom feed (RFC 4287). An entry's id depends on series and commit alone, so
-// a reader sees each alarm once.
+// feed.xml: events as an Atom feed (RFC 4287). An entry's id is made of the event's name alone, so
+// a reader sees each event once, and again when what became of it is another.
 #include "reports/site/site_parts.h"
 
 #include "model/text.h"
@@ -45,36 +45,34 @@ static void put_link(struct markup *m, const char *base, const char *path, const
     markup_end(m);
 }
 
-static void put_entry(struct markup *m, const struct site_map *map, const struct site_alarm *alarm)
+static void put_entry(struct markup *m, const struct site_map *map, const struct site_event *event)
 {
-    const struct site_series *s = &map->site->series[alarm->series];
-    const struct site_group *kernel = &map->kernels[map->kernel_of[alarm->series]];
-    const struct device *device = &map->site->devices[s->device];
-    struct buffer text = {0}, title = {0}, sentence = {0};
-    char problem[PROBLEM_TEXT], shape[PROBLEM_TEXT], change[VIEW_TEXT] = "", anchor[SITE_ANCHOR];
-    problem_format(problem, &s->problem);
-    view_shape(shape, &s->problem);
-    if (isfinite(alarm->log_ratio))
-        view_percent(change, expm1(alarm->log_ratio));
-    buffer_printf(&text, "%s %s %s %s %s", s->kernel, problem, device->uuid, alarm->commit,
-                  verdict_kind_name(alarm->kind));
-    buffer_printf(&title, "%s %s: %s %s", verdict_kind_name(alarm->kind), change, s->kernel, shape);
-    buffer_printf(&sentence, "%s\ncause: %s\nsince: %s\ndevice: %s",
-                  alarm->sentence ? alarm->sentence : "", cause_name(alarm->cause), alarm->commit,
-                  device->name);
+    const struct event *e = event->event;
+    const struct event_entry *last = e->entry_count ? &e->entries[e->entry_count - 1] : NULL;
+    const struct event_commit *began = e->culprit_count ? &e->commits[0] : NULL;
+    const struct site_commit *commit = began ? site_find_commit(map, began->id) : NULL;
+    const int64_t began_s = began && began->time_s > 0 ? began->time_s : map->site->made_s;
+    struct buffer text = {0};
+    buffer_printf(&text, "%s: %s", event_state_name(e->state),
+                  event->sentence ? event->sentence : "");
     markup_start(m, "entry");
-    put_id(m, text.bytes);
-    markup_element(m, "title", NULL, title.bytes);
-    put_time(m, "updated", alarm->when_s > 0 ? alarm->when_s : map->site->made_s);
+    put_id(m, e->name);
+    markup_element(m, "title", NULL, text.bytes);
+    put_time(m, "updated", last && last->when_s > 0 ? last->when_s : began_s);
     buffer_free(&text);
-    site_anchor(anchor, map->site, alarm->series);
-    buffer_printf(&text, "kernel/%s.html#%s", kernel->slug, anchor);
+    if (commit)
+        buffer_printf(&text, "commit/%s.html", commit->slug);
+    else
+        buffer_printf(&text, "events.html#e-%s", event->slug);
     put_link(m, map->site->site_url, text.bytes, "alternate");
-    markup_element(m, "summary", NULL, sentence.bytes);
+    buffer_free(&text);
+    buffer_printf(&text, "event %s, %zu series\nsince: %s%s\n%s", e->name, e->count,
+                  began ? began->id : "unknown",
+                  e->culprit_count > 1 ? " or another commit beside it" : "",
+                  last && last->why ? last->why : "");
+    markup_element(m, "summary", NULL, text.bytes);
     markup_end(m);
     buffer_free(&text);
-    buffer_free(&title);
-    buffer_free(&sentence);
 }
 
 void site_feed(struct buffer *xml, const struct site_map *map)
@@ -82,21 +80,19 @@ void site_feed(struct buffer *xml, const struct site_map *map)
     const struct site *site = map->site;
     struct markup *m = markup_new(MARKUP_XML);
     struct buffer name = {0};
-    const bool dated = site->alarm_count && site->alarms[0].when_s > 0;
-    const int64_t updated = dated ? site->alarms[0].when_s : site->made_s;
-    buffer_printf(&name, "plumb alarms: %s", site->repository ? site->repository : "");
+    buffer_printf(&name, "plumb events: %s", site->repository ? site->repository : "");
     markup_start(m, "feed");
     markup_attr(m, "xmlns", "http://www.w3.org/2005/Atom");
     put_id(m, name.bytes);
     markup_element(m, "title", NULL, name.bytes);
-    put_time(m, "updated", updated);
+    put_time(m, "updated", site->made_s);
     put_link(m, site->site_url, "feed.xml", "self");
     put_link(m, site->site_url, "index.html", "alternate");
     markup_start(m, "author");
     markup_element(m, "name", NULL, "plumb");
     markup_end(m);
-    for (size_t i = 0; i < site->alarm_count && i < ENTRIES; i++)
-        put_entry(m, map, &site->alarms[i]);
+    for (size_t i = 0; i < site->event_count && i < ENTRIES; i++)
+        put_entry(m, map, &site->events[i]);
     markup_end(m);
     markup_finish(m, xml);
     buffer_free(&name);

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { RUNS_SHOWN = 6 };
 
@@ -53,6 +54,24 @@ static void write_banner(struct site_page *p)
     markup_end(p->m);
 }
 
+// Events first; then what moved without one: broken, or crept.
+static void write_events(struct site_page *p)
+{
+    const struct site_map *map = p->map;
+    const size_t count = map->site->series_count;
+    bool *touched = xcalloc(count + 1, sizeof(*touched));
+    size_t *others = xcalloc(count + 1, sizeof(*others)), other_count = 0;
+    site_open_events(p, touched);
+    for (size_t i = 0; i < count; i++) {
+        const struct site_series *s = &map->site->series[map->order[i]];
+        if (!touched[map->order[i]] || s->kind == VERDICT_BROKEN)
+            others[other_count++] = map->order[i];
+    }
+    site_findings(p, others, other_count, "What else changed since the last accepted state");
+    free(others);
+    free(touched);
+}
+
 static void write_devices(struct site_page *p)
 {
     const struct site_map *map = p->map;
@@ -94,7 +113,7 @@ void site_overview(struct buffer *html, struct buffer *json, const struct site_m
     site_begin(&p, &page, map->site->repository ? map->site->repository : "plumb", SITE_PLAIN,
                NULL);
     write_banner(&p);
-    site_findings(&p, map->order, count);
+    write_events(&p);
     site_heading(p.m, "All series");
     site_table(&p, "series", map->order, count, SITE_WITH_KERNEL | SITE_WITH_DEVICE);
     site_curves(&p, map->order, count);
@@ -139,7 +158,7 @@ void site_device(struct buffer *html, struct buffer *json, const struct site_map
     markup_end(p.m);
     site_counts(&p, group->series, group->count);
     markup_end(p.m);
-    site_findings(&p, group->series, group->count);
+    site_findings(&p, group->series, group->count, "What changed since the last accepted state");
     site_heading(p.m, "Series on this device");
     site_table(&p, "series", group->series, group->count, SITE_WITH_KERNEL);
     site_curves(&p, group->series, group->count);

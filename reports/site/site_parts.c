@@ -9,10 +9,12 @@
 #include <string.h>
 
 static const struct page_link links[] = {{"index.html", "Overview"},
+                                         {"events.html", "Events"},
                                          {"accuracy.html", "Model accuracy"},
                                          {"runs.html", "Runs"},
                                          {"compare.html", "Compare"}};
 static const struct page_link links_up[] = {{"../index.html", "Overview"},
+                                            {"../events.html", "Events"},
                                             {"../accuracy.html", "Model accuracy"},
                                             {"../runs.html", "Runs"},
                                             {"../compare.html", "Compare"}};

@@ -27,8 +27,8 @@ struct site_commit {
     int64_t first_run; // the smallest id of its runs: the same whatever comes later
     size_t *runs;      // indices, newest first; in the map's memory
     size_t run_count;
-    size_t *changes; // indices into site->alarms: what began with it
-    size_t change_count;
+    size_t *events; // indices into site->events: it may be the reason of these
+    size_t event_count;
     char slug[SLUG_TEXT];
 };
 
@@ -37,7 +37,7 @@ struct site_map {
     struct site_commit *commits; // in order of their time
     size_t commit_count;
     struct site_commit **commits_by_id;
-    size_t *run_memory, *change_memory;   // what the commits point into
+    size_t *run_memory, *event_memory;    // what the commits point into
     struct site_group *kernels, *devices; // devices: one per site->devices
     size_t kernel_count;
     size_t *order;     // all series, worst first
@@ -64,7 +64,7 @@ enum site_column { SITE_WITH_KERNEL = 1, SITE_WITH_DEVICE = 2, SITE_WITH_ANCHORS
 void site_table(struct site_page *p, const char *name, const size_t *series, size_t count,
                 unsigned columns);
 // What changed among these since the last accepted state, grouped by kernel; and how many of each.
-void site_findings(struct site_page *p, const size_t *series, size_t count);
+void site_findings(struct site_page *p, const size_t *series, size_t count, const char *heading);
 void site_counts(struct site_page *p, const size_t *series, size_t count);
 void site_curves(struct site_page *p, const size_t *series, size_t count);
 
@@ -114,6 +114,13 @@ struct site_reader {
                 struct error *err);
     void *context;
 };
+
+// ---- events (site_events.c) ----
+void site_event_state(struct markup *m, const struct event *event);
+void site_event_size(struct markup *m, const struct event *event);
+// Those that are open; touched[] of the series they touch becomes true.
+void site_open_events(struct site_page *p, bool *touched);
+void site_events_page(struct buffer *html, struct buffer *json, const struct site_map *map);
 
 // The pages. `html` and `json` get the whole files.
 void site_overview(struct buffer *html, struct buffer *json, const struct site_map *map);

@@ -15,7 +15,7 @@ const LOOKS = [[1440, false], [1440, true], [390, false], [390, true]];
 function pagesOf(folder) {
   const site = "site-long";
   const list = ["run/index.html"];
-  for (const name of ["index.html", "accuracy.html", "runs.html", "compare.html"]) list.push(site + "/" + name);
+  for (const name of ["index.html", "events.html", "accuracy.html", "runs.html", "compare.html"]) list.push(site + "/" + name);
   list.push("site-empty/index.html");
   const first = (kind, count) => fs.readdirSync(path.join(folder, site, kind)).filter((name) => name.endsWith(".html"))
     .slice(0, count).forEach((name) => list.push(site + "/" + kind + "/" + name));

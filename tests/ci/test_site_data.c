@@ -74,7 +74,7 @@ static int set_up(void **state)
         add_run(i);
     ok(store_commit_batch(store, &err));
     arena_free(&arena);
-    ok(site_data_load(&data, store, NULL, 0, true, &err));
+    ok(site_data_load(&data, store, NULL, NULL, 0, true, &err));
     return 0;
 }
 

@@ -38,7 +38,7 @@ static double level_ns(size_t series)
     return 9000.0 * (1 + (double)(series * 37 % 101));
 }
 
-static void make_commit_id(char out[OBJECT_ID_TEXT], size_t index)
+void helper_site_commit_id(char out[OBJECT_ID_TEXT], size_t index)
 {
     unsigned mixed = (unsigned)(index + 1) * 2654435761u;
     snprintf(out, OBJECT_ID_TEXT, "%08x%08x%024x", mixed, mixed * 40503u, (unsigned)index);
@@ -64,7 +64,7 @@ static void make_points(struct helper_site *h, struct site_detail *out, size_t i
         p->clock_hz = 1.58e9;
         p->predicted_ns = level_ns(index) / (1.02 + 0.01 * (double)(index % 40));
         p->same_code = i % 7 != 0;
-        make_commit_id(p->commit, i);
+        helper_site_commit_id(p->commit, i);
         lower[i] = p->time_ns * 0.996;
         upper[i] = p->time_ns * 1.004;
     }
@@ -135,7 +135,7 @@ static void make_break(const struct helper_site *h, struct site_detail *out, siz
                              .log_ratio =
                                  device ? (struct interval){0.012, 0.009, 0.015} : interval_none};
     b->time_s = out->history.points[b->index].time_s;
-    make_commit_id(b->commit, b->index);
+    helper_site_commit_id(b->commit, b->index);
     out->breaks = b;
     out->break_count = 1;
 }
@@ -166,9 +166,9 @@ static int load(struct site_detail *out, size_t index, void *context, struct are
                                    .log_evidence = 61,
                                    .cause = CAUSE_KERNEL,
                                    .sentence = h->hostile ? helper_hostile[1] : NULL};
-    make_commit_id(change->commit, at);
-    make_commit_id(change->first_commit, at > 2 ? at - 2 : 0);
-    make_commit_id(change->last_commit, at);
+    helper_site_commit_id(change->commit, at);
+    helper_site_commit_id(change->first_commit, at > 2 ? at - 2 : 0);
+    helper_site_commit_id(change->last_commit, at);
     out->changes = change;
     out->change_count = 1;
     if (fate == FATE_ACCEPTED) {
@@ -179,7 +179,7 @@ static int load(struct site_detail *out, size_t index, void *context, struct are
                                      "wider tiles trade this shape for large ones",
                                      "A. Author <author@example.org>",
                                      1768000000};
-        make_commit_id(epoch->commit, at);
+        helper_site_commit_id(epoch->commit, at);
         out->epochs = epoch;
         out->epoch_count = 1;
     }
@@ -223,7 +223,7 @@ static void make_series(struct helper_site *h, struct site_series *s, size_t ind
     s->log_ratio = interval_about(s->kind == VERDICT_BROKEN ? NAN : change, 0.0015);
     if (s->kind != VERDICT_SAME) {
         char *since = arena_alloc(&h->arena, OBJECT_ID_TEXT);
-        make_commit_id(since, h->commits * 7 / 10);
+        helper_site_commit_id(since, h->commits * 7 / 10);
         s->since = since;
         s->since_s = 1760000000 + (int64_t)(h->commits * 7 / 10) * 3600;
         s->sentence = h->hostile ? helper_hostile[index % helper_hostile_count]
@@ -236,38 +236,6 @@ static void make_series(struct helper_site *h, struct site_series *s, size_t ind
     for (size_t i = 0; i < SITE_SPARK; i++)
         s->spark[i] = (float)(level_ns(index) *
                               exp((i >= 22 ? step_of(fate) : 0) + 0.0025 * helper_normal(&state)));
-}
-
-static void make_accuracy(struct helper_site *h)
-{
-    enum { LINES = 6, NIGHTS = 40 };
-    static const char *const models[] = {"sol", "hopper", "origami"};
-    static const size_t change[] = {26};
-    struct site_accuracy *list = arena_alloc(&h->arena, LINES * sizeof(*list));
-    uint64_t state = 99;
-    for (size_t i = 0; i < LINES; i++) {
-        struct site_accuracy_point *points = arena_alloc(&h->arena, NIGHTS * sizeof(*points));
-        double mape = i % 3 == 0 ? 0.41 : i % 3 == 1 ? 0.062 : 0.19;
-        for (size_t n = 0; n < NIGHTS; n++) {
-            double now = mape * (i == 1 && n >= 26 ? 1.6 : 1) * exp(0.03 * helper_normal(&state));
-            points[n] = (struct site_accuracy_point){.time_s = 1790000000 + (int64_t)n * 86400,
-                                                     .count = 120,
-                                                     .mape = now,
-                                                     .bias = now * 0.7,
-                                                     .tau = 1 - now,
-                                                     .within = fmax(0, 1 - now * 4)};
-            make_commit_id(points[n].commit, n);
-        }
-        list[i] = (struct site_accuracy){.model = models[i % 3],
-                                         .version = "3",
-                                         .kernel = i < 3 ? "" : "tma_persistent",
-                                         .dtype = DTYPE_BF16,
-                                         .points = points,
-                                         .count = NIGHTS,
-                                         .changes[SITE_MAPE] = {change, i == 1}};
-    }
-    h->site.accuracy = list;
-    h->site.accuracy_count = LINES;
 }
 
 static int load_points(struct site_point *points, size_t count, size_t index, void *context,
@@ -312,29 +280,59 @@ static void make_runs(struct helper_site *h)
         const size_t commit = each ? count - 1 - i : count + 370 - i;
         runs[i].commit_s = 1760000000 + (int64_t)commit * 3600;
         runs[i].author = h->hostile ? helper_hostile[0] : "A. Author <author@example.org>";
-        make_commit_id(runs[i].head, commit);
+        helper_site_commit_id(runs[i].head, commit);
         if (i % 4 == 0)
-            make_commit_id(runs[i].base, count + 369 - i);
+            helper_site_commit_id(runs[i].base, count + 369 - i);
     }
     h->site.runs = runs;
     h->site.run_count = count;
 }
 
-static void make_alarms(struct helper_site *h)
+// One commit made several series slower and others faster; another one's change is accepted.
+static void make_events(struct helper_site *h)
 {
-    struct site_alarm *alarms = arena_alloc(&h->arena, 8 * sizeof(*alarms));
-    size_t count = 0;
-    for (size_t i = 0; i < h->site.series_count && count < 8; i++) {
-        const struct site_series *s = &h->site.series[i];
-        if (s->kind == VERDICT_SAME)
-            continue;
-        alarms[count] = (struct site_alarm){
-            i, s->kind, s->cause, "", s->since_s, s->log_ratio.value, s->sentence};
-        text_copy(alarms[count].commit, OBJECT_ID_TEXT, s->since);
-        count++;
+    static const struct event_entry accepted[] = {
+        {EVENT_CONFIRMED, 1796000000, "plumb", "found"},
+        {EVENT_ACCEPTED, 1796500000, "A. Author <author@example.org>", "wider tiles"}};
+    static const size_t culprits[] = {0, 1};
+    struct site_event *events = arena_alloc(&h->arena, 2 * sizeof(*events));
+    for (size_t k = 0; k < 2; k++) {
+        struct event *e = arena_alloc(&h->arena, sizeof(*e));
+        struct event_change *changes =
+            arena_alloc(&h->arena, h->site.series_count * sizeof(*changes));
+        struct event_commit *commits = arena_alloc(&h->arena, 2 * sizeof(*commits));
+        *e = (struct event){.device = SIZE_MAX,
+                            .culprits = culprits,
+                            .culprit_count = 1 + k,
+                            .state = k ? EVENT_ACCEPTED : EVENT_CONFIRMED,
+                            .commits = commits,
+                            .changes = changes,
+                            .entries = accepted,
+                            .entry_count = k ? 2 : 1};
+        snprintf(e->name, sizeof(e->name), k ? "amber-fox" : "brisk-owl");
+        for (size_t i = 0; i < h->site.series_count; i++) {
+            const enum fate fate = fate_of(i);
+            const double size = step_of(fate);
+            if (size != 0 && fate != FATE_CREEP && (fate == FATE_ACCEPTED) == (k == 1))
+                changes[e->count++] =
+                    (struct event_change){.series = i,
+                                          .size = {size, size - 0.002, size + 0.002},
+                                          .log_evidence = 61,
+                                          .paired = true};
+        }
+        for (size_t i = 0; i < e->culprit_count; i++) {
+            commits[i] = (struct event_commit){
+                .time_s = 1760000000 + (int64_t)(h->commits * 7 / 10 - i) * 3600,
+                .summary = h->hostile ? helper_hostile[0] : "kernels: one stage fewer",
+                .author = ""};
+            helper_site_commit_id(commits[i].id, h->commits * 7 / 10 - i);
+        }
+        events[k] = (struct site_event){.event = e,
+                                        .sentence = h->hostile ? helper_hostile[1] : "one step"};
+        snprintf(events[k].slug, sizeof(events[k].slug), "%012zx", k + 10);
+        h->site.event_count += e->count > 0;
     }
-    h->site.alarms = alarms;
-    h->site.alarm_count = count;
+    h->site.events = events;
 }
 
 void helper_site(struct helper_site *h, size_t series, size_t commits, bool hostile)
@@ -369,9 +367,9 @@ void helper_site_of(struct helper_site *h, size_t series, size_t commits, size_t
         make_series(h, &list[i], i);
     if (series == 0)
         return;
-    make_accuracy(h);
+    helper_site_accuracy(h);
     make_runs(h);
-    make_alarms(h);
+    make_events(h);
 }
 
 void helper_site_free(struct helper_site *h)

@@ -73,15 +73,37 @@ static void commit_tells_what_began_with_it(void **state)
     helper_site_of(&h, 40, 100, 100, false);
     site_folder_write(&h, *state);
     char name[64];
-    snprintf(name, sizeof(name), "commit/%.10s.html", h.site.alarms[0].commit);
+    snprintf(name, sizeof(name), "commit/%.10s.html", h.site.events[0].event->commits[0].id);
     char *page = site_folder_read(*state, name);
-    assert_int_equal(occurrences(page, "one step, with its machine code"), 5);
+    assert_int_equal(occurrences(page, "side by side</td>"),
+                     h.site.events[0].event->count + h.site.events[1].event->count);
+    assert_non_null(strstr(page, "event brisk-owl: one step"));
+    assert_non_null(strstr(page, "accepted on 2026-12-05 by A. Author"));
     assert_int_equal(occurrences(page, "../run/71.html"), 1);
     assert_non_null(strstr(page, "A. Author &lt;author@example.org&gt;"));
     assert_non_null(strstr(page, "before:"));
     free(page);
     // The overview and the feed's series lead to it.
     assert_true(has(*state, "index.html", name));
+    helper_site_free(&h);
+}
+
+// One cause, one row, whatever it touches; what is decided stands in events.html alone.
+static void event_is_one_row_of_the_overview(void **state)
+{
+    struct helper_site h;
+    helper_site(&h, 40, 200, false);
+    site_folder_write(&h, *state);
+    char *index = site_folder_read(*state, "index.html");
+    assert_int_equal(occurrences(index, "id=\"e-"), 1);
+    char *rest = strstr(index, "What else changed");
+    *strstr(rest, "All series") = '\0';
+    assert_int_equal(occurrences(rest, "<tr"), 1 + 2); // the broken one and the one that crept
+    free(index);
+    char *all = site_folder_read(*state, "events.html");
+    assert_int_equal(occurrences(all, "id=\"e-"), 2);
+    assert_non_null(strstr(all, "wider tiles"));
+    free(all);
     helper_site_free(&h);
 }
 
@@ -103,13 +125,13 @@ static void later_finding_changes_the_commits_page(void **state)
     struct helper_site h;
     helper_site_of(&h, 40, 100, 100, false);
     struct site before = h.site;
-    h.site.alarm_count = 0;
+    h.site.event_count = 0;
     site_folder_write(&h, *state);
-    h.site.alarm_count = before.alarm_count;
+    h.site.event_count = before.event_count;
     assert_int_equal(site_folder_write(&h, *state).loaded_runs > 0, true);
     char name[64];
-    snprintf(name, sizeof(name), "commit/%.10s.html", h.site.alarms[0].commit);
-    assert_true(has(*state, name, "one step, with its machine code"));
+    snprintf(name, sizeof(name), "commit/%.10s.html", h.site.events[0].event->commits[0].id);
+    assert_true(has(*state, name, "event brisk-owl"));
     helper_site_free(&h);
 }
 
@@ -137,9 +159,13 @@ static void commits_never_share_a_page(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        site_test(levels_are_drawn_above_times),           site_test(points_left_out_lie_beside),
-        site_test(commit_tells_what_began_with_it),        site_test(run_has_its_page),
-        site_test(later_finding_changes_the_commits_page), site_test(commits_never_share_a_page),
+        site_test(levels_are_drawn_above_times),
+        site_test(points_left_out_lie_beside),
+        site_test(commit_tells_what_began_with_it),
+        site_test(event_is_one_row_of_the_overview),
+        site_test(run_has_its_page),
+        site_test(later_finding_changes_the_commits_page),
+        site_test(commits_never_share_a_page),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

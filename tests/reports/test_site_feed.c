@@ -39,18 +39,18 @@ static void feed_has_what_atom_demands(void **state)
     site_folder_write(&h, *state);
     assert_true(feed_value(*state, "count(/a:feed[a:id and a:title and a:updated and a:author])") ==
                 1);
-    assert_true(feed_value(*state, "count(//a:entry)") == 7);
+    assert_true(feed_value(*state, "count(//a:entry)") == 2);
     assert_true(
         feed_value(*state, "count(//a:entry[a:id and a:title and a:updated and a:link/@href])") ==
-        7);
+        2);
     assert_true(feed_value(*state, "count(//a:id[. = preceding::a:id])") == 0);
     assert_true(
         feed_value(*state,
-                   "count(//a:id[starts-with(., 'urn:uuid:') and string-length(.) = 45])") == 8);
-    assert_true(feed_value(*state, "count(//a:updated[string-length(.) = 20])") == 8);
+                   "count(//a:id[starts-with(., 'urn:uuid:') and string-length(.) = 45])") == 3);
+    assert_true(feed_value(*state, "count(//a:updated[string-length(.) = 20])") == 3);
     assert_true(
         feed_value(*state, "count(//a:link[starts-with(@href, 'https://example.org/nightly/')])") ==
-        9);
+        4);
     helper_site_free(&h);
 }
 
@@ -61,11 +61,10 @@ static void feed_ids_outlive_a_night(void **state)
     site_folder_write(&h, *state);
     assert_true(site_folder_shell("grep -o 'urn:uuid:[^<]*' feed.xml | sort > before", *state));
     h.site.made_s += 86400;
-    struct site_alarm *alarms = arena_alloc(&h.arena, 8 * sizeof(*alarms));
-    memcpy(alarms, h.site.alarms, h.site.alarm_count * sizeof(*alarms));
-    alarms[0].sentence = "known better now";
-    alarms[0].log_ratio *= 1.1;
-    h.site.alarms = alarms;
+    struct site_event *events =
+        arena_copy(&h.arena, h.site.events, h.site.event_count * sizeof(*events));
+    events[0].sentence = "known better now";
+    h.site.events = events;
     site_folder_write(&h, *state);
     assert_true(
         site_folder_shell("grep -o 'urn:uuid:[^<]*' feed.xml | sort | cmp - before", *state));
@@ -75,42 +74,32 @@ static void feed_ids_outlive_a_night(void **state)
 static void feed_entries_say_what_happened_and_lead_there(void **state)
 {
     struct helper_site h;
-    char expression[256];
-    helper_site(&h, 40, 60, false);
+    helper_site_of(&h, 40, 60, 60, false);
     site_folder_write(&h, *state);
-    const struct site_alarm *alarm = &h.site.alarms[0];
-    const time_t when = (time_t)alarm->when_s;
-    char time_text[32], change[VIEW_TEXT];
-    strftime(time_text, sizeof(time_text), "%Y-%m-%dT%H:%M:%SZ", gmtime(&when));
-    snprintf(expression, sizeof(expression), "count(//a:entry[1][a:updated = '%s'])", time_text);
-    assert_true(feed_value(*state, expression) == 1);
-    assert_true(isfinite(alarm->log_ratio));
-    view_percent(change, expm1(alarm->log_ratio));
-    snprintf(expression, sizeof(expression), "count(//a:entry[1][contains(a:title, ' %s: %s ')])",
-             change, h.site.series[alarm->series].kernel);
-    assert_true(feed_value(*state, expression) == 1);
-    assert_true(feed_value(*state,
-                           "count(//a:entry[contains(a:link/@href, '.html#s-') and "
-                           "contains(a:link/@href, 'kernel/')])") == (double)h.site.alarm_count);
+    assert_true(feed_value(*state, "count(//a:entry[1][a:title = 'confirmed: one step'])") == 1);
+    assert_true(feed_value(*state, "count(//a:entry[2][a:updated = '2026-12-05T19:46:40Z'])") == 1);
+    assert_true(feed_value(*state, "count(//a:entry[contains(a:link/@href, '/commit/')])") == 2);
     helper_site_free(&h);
 }
 
-// Another commit, or another verdict on it, is another alarm.
-static void feed_ids_are_of_series_commit_and_verdict(void **state)
+// Another name is another event; what became of it is not.
+static void feed_ids_are_of_the_events_name(void **state)
 {
     struct helper_site h;
     helper_site(&h, 40, 60, false);
     site_folder_write(&h, *state);
     assert_true(site_folder_shell("grep -o 'urn:uuid:[^<]*' feed.xml | sort > before", *state));
-    struct site_alarm *alarms =
-        arena_copy(&h.arena, h.site.alarms, h.site.alarm_count * sizeof(*alarms));
-    assert_true(h.site.alarm_count > 2 && alarms[1].kind != VERDICT_BROKEN);
-    text_copy(alarms[0].commit, sizeof(alarms[0].commit), "0123456789abcdef");
-    alarms[1].kind = VERDICT_BROKEN;
-    h.site.alarms = alarms;
+    struct event renamed = *h.site.events[0].event, fixed = *h.site.events[1].event;
+    struct site_event *events =
+        arena_copy(&h.arena, h.site.events, h.site.event_count * sizeof(*events));
+    text_copy(renamed.name, sizeof(renamed.name), "calm-elk");
+    fixed.state = EVENT_FIXED;
+    events[0].event = &renamed;
+    events[1].event = &fixed;
+    h.site.events = events;
     site_folder_write(&h, *state);
     assert_true(site_folder_shell("grep -o 'urn:uuid:[^<]*' feed.xml | sort > after; "
-                                  "test $(comm -13 before after | wc -l) -eq 2",
+                                  "test $(comm -13 before after | wc -l) -eq 1",
                                   *state));
     helper_site_free(&h);
 }
@@ -124,7 +113,7 @@ int main(void)
         site_test(feed_has_what_atom_demands),
         site_test(feed_ids_outlive_a_night),
         site_test(feed_entries_say_what_happened_and_lead_there),
-        site_test(feed_ids_are_of_series_commit_and_verdict),
+        site_test(feed_ids_are_of_the_events_name),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     xmlCleanupParser();

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Events: one cause of change with the commits it began with and all series that it touches. One
+// row each, at the top of the overview and all of them in events.html.
+#include "reports/site/site_parts.h"
+
+#include "model/text.h"
+#include "reports/text/clean.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EVENTS_SHOWN = 12 };
+
+// Nobody has decided yet, and nothing fixed it.
+static bool is_open(const struct site_event *e)
+{
+    return e->event->state == EVENT_NEW || e->event->state == EVENT_CONFIRMED;
+}
+
+void site_event_state(struct markup *m, const struct event *e)
+{
+    static const struct {
+        const char *class, *sign;
+    } tags[EVENT_STATES] = {
+        [EVENT_NEW] = {"v-new", "+"},         [EVENT_CONFIRMED] = {"v-slower", "!"},
+        [EVENT_ACCEPTED] = {"v-faster", "✓"}, [EVENT_FIXED] = {"v-faster", "✓"},
+        [EVENT_DISMISSED] = {"v-same", "–"},  [EVENT_WITHDRAWN] = {"v-undecided", "?"},
+    };
+    page_tag(m, tags[e->state].class, tags[e->state].sign, event_state_name(e->state));
+}
+
+// The largest change, and how many go which way.
+void site_event_size(struct markup *m, const struct event *e)
+{
+    char size[VIEW_TEXT];
+    size_t slower = 0;
+    for (size_t i = 0; i < e->count; i++)
+        slower += e->changes[i].size.value > 0;
+    const bool up = event_largest(e)->size.value > 0;
+    view_percent(size, expm1(event_largest(e)->size.value));
+    page_tag(m, up ? "v-slower" : "v-faster", up ? "▲" : "▼", up ? "slower" : "faster");
+    markup_textf(m, " %s%s", e->count > 1 ? "up to " : "", size);
+    if (slower > 0 && slower < e->count)
+        markup_elementf(m, "span", "muted", " (%zu slower, %zu faster)", slower, e->count - slower);
+}
+
+static void write_commits(struct site_page *p, const struct event *e)
+{
+    struct buffer summary = {0};
+    if (e->culprit_count == 0) {
+        markup_text(p->m, e->what ? e->what : "-");
+        return;
+    }
+    site_commit(p, e->commits[0].id);
+    clean_line(&summary, e->commits[0].summary ? e->commits[0].summary : "", SITE_SUMMARY);
+    markup_elementf(p->m, "span", NULL, " %s", summary.bytes ? summary.bytes : "");
+    if (e->culprit_count > 1)
+        markup_elementf(p->m, "span", "muted small", " or one of %zu more", e->culprit_count - 1);
+    buffer_free(&summary);
+}
+
+// "tma_persistent 64x128x4096:bf16 and 11 more".
+static void where(struct site_page *p, const struct event *e)
+{
+    const size_t series = event_largest(e)->series;
+    const struct site_series *s = &p->map->site->series[series];
+    char shape[PROBLEM_TEXT];
+    view_shape(shape, &s->problem);
+    site_series_link(p, series, s->kernel);
+    markup_elementf(p->m, "span", "muted small", " %s", shape);
+    if (e->count > 1)
+        markup_elementf(p->m, "span", "muted small", " and %zu more", e->count - 1);
+}
+
+static void why(struct site_page *p, const struct event *e)
+{
+    const struct event_entry *last = e->entry_count ? &e->entries[e->entry_count - 1] : NULL;
+    markup_text(p->m, cause_name(e->cause == ATTRIBUTION_KERNEL || e->cause == ATTRIBUTION_NONE
+                                     ? CAUSE_KERNEL
+                                 : e->cause == ATTRIBUTION_MODEL ? CAUSE_MODEL
+                                                                 : CAUSE_ENVIRONMENT));
+    if (e->what)
+        markup_textf(p->m, ": %s", e->what);
+    if (last && last->why && last->why[0] && e->state > EVENT_CONFIRMED)
+        markup_elementf(p->m, "span", "muted small", " %s (%s)", last->why,
+                        last->who ? last->who : "unknown");
+}
+
+static void event_row(struct site_page *p, const struct site_event *event)
+{
+    const struct event *e = event->event;
+    const int64_t time_s = e->culprit_count ? e->commits[0].time_s : 0;
+    char when[VIEW_TEXT];
+    view_date(when, time_s);
+    when[10] = '\0';
+    markup_start(p->m, "tr");
+    markup_attrf(p->m, "id", "e-%s", event->slug);
+    markup_attr(p->m, "data-verdict", event_state_name(e->state));
+    page_cell(p->m, "state", "nowrap", NAN, false);
+    site_event_state(p->m, e);
+    markup_end(p->m);
+    page_cell(p->m, "commit", "wrap", NAN, true);
+    write_commits(p, e);
+    markup_end(p->m);
+    page_cell(p->m, "how much", "nowrap", expm1(event_largest(e)->size.value), false);
+    site_event_size(p->m, e);
+    markup_end(p->m);
+    page_cell(p->m, "where", "wrap", (double)e->count, false);
+    where(p, e);
+    markup_end(p->m);
+    page_cell(p->m, "since", "nowrap", (double)time_s, false);
+    markup_text(p->m, when);
+    markup_end(p->m);
+    page_cell(p->m, "cause", "wrap", NAN, false);
+    why(p, e);
+    markup_end(p->m);
+    markup_end(p->m);
+}
+
+static void event_json(struct json *j, const struct site_event *event)
+{
+    const struct event *e = event->event;
+    json_newline(j);
+    json_begin(j, NULL, '{');
+    json_clean(j, "name", e->name);
+    json_clean(j, "state", event_state_name(e->state));
+    json_clean(j, "sentence", event->sentence);
+    json_clean(j, "what", e->what);
+    json_int(j, "series", (int64_t)e->count);
+    json_interval(j, "change", interval_relative(event_largest(e)->size));
+    json_begin(j, "commits", '[');
+    for (size_t i = 0; i < e->culprit_count; i++)
+        json_clean(j, NULL, e->commits[i].id);
+    json_end(j, ']');
+    json_end(j, '}');
+}
+
+static void table(struct site_page *p, const struct site_event *const *events, size_t count,
+                  bool whole)
+{
+    const enum page_sort text = whole ? PAGE_SORT_TEXT : PAGE_SORT_NONE;
+    const enum page_sort number = whole ? PAGE_SORT_NUMBER : PAGE_SORT_NONE;
+    page_table_begin(p->m, whole ? "findings cards sortable filter" : "findings cards",
+                     "Events, newest first");
+    page_table_head(p->m, "State", text, NULL);
+    page_table_head(p->m, "Commit", text, NULL);
+    page_table_head(p->m, "How much", number, NULL);
+    page_table_head(p->m, "Where", number, NULL);
+    page_table_head(p->m, "Since", number, NULL);
+    page_table_head(p->m, "Cause", text, NULL);
+    page_table_body(p->m);
+    for (size_t i = 0; i < count; i++)
+        event_row(p, events[i]);
+    page_table_end(p->m);
+}
+
+// The open ones of the overview. Which series they touch is said in `touched`, one per series.
+void site_open_events(struct site_page *p, bool *touched)
+{
+    const struct site *site = p->map->site;
+    const struct site_event **open = xcalloc(site->event_count + 1, sizeof(*open));
+    size_t count = 0;
+    for (size_t i = 0; i < site->event_count; i++) {
+        const struct event *e = site->events[i].event;
+        if (!is_open(&site->events[i]))
+            continue;
+        open[count++] = &site->events[i];
+        for (size_t k = 0; k < e->count; k++)
+            touched[e->changes[k].series] = true;
+    }
+    markup_start(p->m, "section");
+    markup_attr(p->m, "id", "events");
+    markup_attr(p->m, "aria-label", "Events");
+    site_heading(p->m, "What happened, by commit");
+    json_begin(&p->json, "events", '[');
+    for (size_t i = 0; i < count; i++)
+        event_json(&p->json, open[i]);
+    json_end(&p->json, ']');
+    if (count > 0)
+        table(p, open, count < EVENTS_SHOWN ? count : EVENTS_SHOWN, false);
+    else
+        markup_element(p->m, "p", "muted", "No event is open.");
+    markup_open(p->m, "p", "hint");
+    if (count > EVENTS_SHOWN)
+        markup_textf(p->m, "%zu more are open. ", count - EVENTS_SHOWN);
+    markup_start(p->m, "a");
+    markup_attrf(p->m, "href", "%sevents.html", p->root);
+    markup_textf(p->m, "All %zu %s", site->event_count,
+                 plural(site->event_count, "event", "events"));
+    markup_end(p->m);
+    markup_text(p->m, ", with those that are accepted, fixed, dismissed or withdrawn.");
+    markup_end(p->m);
+    markup_end(p->m);
+    free(open);
+}
+
+void site_events_page(struct buffer *html, struct buffer *json, const struct site_map *map)
+{
+    struct site_page p = {.map = map, .root = "", .json = {.out = json}};
+    const struct site *site = map->site;
+    const struct site_event **all = xcalloc(site->event_count + 1, sizeof(*all));
+    struct page page;
+    site_begin(&p, &page, "Events", SITE_PLAIN, NULL);
+    markup_element(p.m, "h1", NULL, "Events");
+    markup_element(p.m, "p", "muted",
+                   "An event is one cause of change: the commits it may have begun with, and all "
+                   "series that it touches.");
+    json_begin(&p.json, "events", '[');
+    for (size_t i = 0; i < site->event_count; i++) {
+        all[i] = &site->events[i];
+        event_json(&p.json, all[i]);
+    }
+    json_end(&p.json, ']');
+    if (site->event_count > 0)
+        table(&p, all, site->event_count, true);
+    else
+        markup_element(p.m, "p", NULL, "Nothing has changed yet.");
+    site_finish(&p, &page, html);
+    free(all);
+}
