@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The jobs of ci/examples and the step of .github/actions/gate: the commands of each are cut out of
+// the file and run, in a repository of their own, with the variables that the CI system sets. Not
+// tested: the systems themselves.
+#include "tests/helpers/helper_repo.h"
+#include "tests/helpers/test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+static struct helper_repo repo;
+
+// In the repository; the exit code.
+static int shell(const char *command)
+{
+    char *text = xprintf("cd '%s' && { %s\n} >>test.log 2>&1", repo.directory, command);
+    int status = system(text);
+    free(text);
+    assert_true(status != -1 && WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static int set_up(void **state)
+{
+    helper_repo_create(&repo);
+    char *policy = xprintf("%s/ci/plumb.cfg", repo.directory);
+    char *reset = xprintf("git reset -q --hard %s && mkdir -p ci tools/plumb && "
+                          "ln -s '%s' tools/plumb/bin",
+                          repo.ids[REPO_MERGE], TEST_BIN);
+    assert_int_equal(shell(reset), 0);
+    helper_repo_policy(policy, "\tproblem = 96x64x128:fp32\n",
+                       "[gate]\n\tself-test = 0\n[measure]\n\tsamples = 4\n");
+    int status = shell("git config user.name t && git config user.email t@example.org && "
+                       "git add ci && git commit -qm policy && git branch -f base && "
+                       "git update-ref refs/remotes/origin/main base && "
+                       "echo '// a comment' >> kernels/plain.c && git commit -qam comment");
+    free(reset);
+    free(policy);
+    return status;
+}
+
+static int tear_down(void **state)
+{
+    helper_repo_remove(&repo);
+    return 0;
+}
+
+// `cut` is an awk program that prints the commands of the file; they run with these variables set.
+static void assert_gates(const char *file, const char *cut, const char *variables)
+{
+    char *command = xprintf("rm -rf plumb-report summary; awk '%s' '%s/%s' >job.sh && "
+                            "grep -q 'plumb' job.sh && "
+                            "PATH=%s:$PATH RUNNER_TEMP=$PWD/tools %s sh -e job.sh",
+                            cut, TEST_SOURCE, file, TEST_BIN, variables);
+    const int code = shell(command);
+    free(command);
+    if (code || shell("grep -q '^OK: ' test.log && test -s plumb-report/junit.xml"))
+        fail_msg("%s: exit %d; see %s/test.log", file, code, repo.directory);
+}
+
+static void gitlab_gates(void **state)
+{
+    assert_gates("ci/examples/gitlab.yml",
+                 "/^  [a-z]/ { on = /^  script:/ } on && sub(/^    - /, \"\")",
+                 "CI_MERGE_REQUEST_DIFF_BASE_SHA=$(git rev-parse base) "
+                 "CI_COMMIT_SHA=$(git rev-parse HEAD)");
+}
+
+static void buildkite_gates(void **state)
+{
+    assert_gates(
+        "ci/examples/buildkite.yml",
+        "on && !/^      / { on = 0 } on { sub(/^ +/, \"\"); print } /command: [|]/ { on = 1 }",
+        "BUILDKITE_PULL_REQUEST_BASE_BRANCH=main BUILDKITE_COMMIT=$(git rev-parse HEAD)");
+}
+
+static void jenkins_gates(void **state)
+{
+    // A quote in awk's program would end the shell's.
+    assert_gates("ci/examples/Jenkinsfile", "/\\047\\047\\047/ { on = !on; next } on",
+                 "CHANGE_TARGET=main");
+}
+
+static void the_action_gates_and_fills_the_summary(void **state)
+{
+    assert_gates(
+        ".github/actions/gate/action.yml",
+        "on { sub(/^ +/, \"\"); print } /run: [|]/ { blocks++; on = blocks == 2 }",
+        "GITHUB_STEP_SUMMARY=summary BASE=$(git rev-parse base) HEAD=HEAD OUT=plumb-report "
+        "OPTIONS=--quiet");
+    assert_int_equal(shell("grep -q 'plumb: ' summary"), 0);
+    // What a pull request is called must not become a command.
+    assert_int_equal(
+        shell("! awk '/run: [|]/ { on = 1; next } !/^        / { on = 0 } on' '" TEST_SOURCE
+              "/.github/actions/gate/action.yml' | grep -F '${{'"),
+        0);
+}
+
+static void the_night_measures_and_writes_a_site(void **state)
+{
+    char *command = xprintf("awk '/^[0-9]/ { sub(/^([^ ]+ ){5}/, \"\"); "
+                            "sub(/git pull [^&]*/, \"true \"); print }' "
+                            "'%s/ci/examples/nightly.crontab' >job.sh && "
+                            "PATH=%s:$PATH REPOSITORY=$PWD SITE=$PWD/site sh job.sh",
+                            TEST_SOURCE, TEST_BIN);
+    const int code = shell(command);
+    free(command);
+    if (code || shell("test -s site/index.html"))
+        fail_msg("exit %d; see %s/test.log", code, repo.directory);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gitlab_gates),
+        cmocka_unit_test(buildkite_gates),
+        cmocka_unit_test(jenkins_gates),
+        cmocka_unit_test(the_action_gates_and_fills_the_summary),
+        cmocka_unit_test(the_night_measures_and_writes_a_site),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
