@@ -207,6 +207,56 @@ static void a_builds_plans_are_kernels(void **state)
     free(text);
 }
 
+// A commit of kernels/slower.plan, which launches blocks of so many threads.
+static void commit_plan(char id[OBJECT_ID_TEXT], const char *parent, int number, const char *before,
+                        int threads)
+{
+    char *text = xprintf("%s[kernel]\n\tname = slower\n\tin = fp32\n\tout = fp32\n[launch "
+                         "\"one\"]\n\tcubin = add.cubin\n\tentry = _Z3addPfi\n\tgrid = sms\n"
+                         "\tblock = %d\n\tparameter = pointer c\n\tparameter = int32 n\n",
+                         before, threads);
+    const struct helper_file file = {"kernels/slower.plan", text, 0};
+    helper_repo_commit(id, folder, "gated", &parent, parent ? 1 : 0, number, "plan", &file, 1);
+    free(text);
+}
+
+static void gate(const char *base, const char *head)
+{
+    char *policy = xprintf("%s/gate.cfg", folder), *bench = xprintf("%s/bench", folder);
+    const char *argv[] = {"gate",     "--base", base,      "--head", head,
+                          "--policy", policy,   "--bench", bench,    NULL};
+    plumb_run(&outcome, folder, argv, 0);
+    free(policy);
+    free(bench);
+}
+
+// The fake bench has a device of kind cuda here, and takes longer for the other of two files.
+static void a_plans_kernel_is_gated_by_its_records(void **state)
+{
+    char ids[3][OBJECT_ID_TEXT];
+    char *policy = xprintf("%s/gate.cfg", folder);
+    char *copy = xprintf("cp " TEST_BIN "/fake_bench %s/bench; : >%s/bench.cuda", folder, folder);
+    char *text = xprintf("[build]\n\tcommand = \"cp kernels/*.plan %s/add.cubin $PLUMB_OUT\"\n"
+                         "\toutput = *.plan\n\tsandbox = off\n[device \"gpu\"]\n\tkind = cuda\n"
+                         "[problems \"p\"]\n\tproblem = 4x4x4:fp32\n[kernel \"*\"]\n"
+                         "\tproblems = p\n[gate]\n\tself-test = 0\n",
+                         folder);
+    assert_int_equal(library_shell(copy), 0);
+    helper_write_text(policy, text);
+    commit_plan(ids[0], NULL, 2, "", 64);
+    commit_plan(ids[1], ids[0], 3, "# the same, with a comment\n", 64);
+    commit_plan(ids[2], ids[1], 4, "", 128);
+    gate(ids[0], ids[1]);
+    plumb_said(&outcome, CONCLUDE_OK, "OK: 1 same");
+    gate(ids[1], ids[2]);
+    plumb_said(&outcome, CONCLUDE_REGRESSION, "SLOWER: 1 slower");
+    plumb("export", "--format=json", NULL, NULL, NULL);
+    plumb_said(&outcome, CONCLUDE_OK, "cold, back to back, device code alone");
+    free(policy);
+    free(copy);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -215,6 +265,7 @@ int main(void)
         cmocka_unit_test(the_metadata_of_triton_becomes_a_plan),
         cmocka_unit_test(metadata_that_cannot_be_is_refused),
         cmocka_unit_test(a_builds_plans_are_kernels),
+        cmocka_unit_test(a_plans_kernel_is_gated_by_its_records),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -20,7 +20,8 @@
 //
 // Files beside the program, when they are there: PROGRAM.journal gets a line per start, open, pairs
 // and close, with the kernel; PROGRAM.room holds how many series have room at once; with
-// PROGRAM.record what it answers to `record`, PROGRAM.calm nothing misbehaves.
+// PROGRAM.record what it answers to `record`, PROGRAM.calm nothing misbehaves, PROGRAM.cuda it has
+// a device of that kind too.
 #include "tests/helpers/misbehave.h"
 
 #include <limits.h>
@@ -364,13 +365,14 @@ int main(int argc, char **argv)
     struct error err;
     char path[PATH_MAX];
     const char *device = argc == 3 && strcmp(argv[1], "--device") == 0 ? argv[2] : "";
-    const bool known = strcmp(device, "host") == 0 || strcmp(device, "none") == 0;
+    const bool cuda = strncmp(device, "cuda", 4) == 0 && access(beside(path, ".cuda"), F_OK) == 0;
+    const bool known = cuda || strcmp(device, "host") == 0 || strcmp(device, "none") == 0;
     if (access(marker(path), F_OK) == 0 || !known) {
         fprintf(stderr, "fake_bench: no device %s\n", device);
         return STATUS_LOST;
     }
     read_files(&bench);
-    greet(device);
+    greet(cuda ? "cuda" : device);
     while (fgets(line, sizeof(line), stdin)) {
         struct wire_record record;
         if (wire_parse(&record, line, &err) || !serve(&bench, &record))
