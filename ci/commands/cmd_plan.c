@@ -91,6 +91,8 @@ static int show_plan(enum conclusion *out, const struct arguments *a, struct err
     printf("kernel     %s%s%s\n", file.plan.name, *file.plan.summary ? ": " : "",
            file.plan.summary);
     status = show_functions(a, err);
+    if (words->count > 2)
+        printf("device     %u multiprocessors (--sms)\n", a->sms);
     for (size_t i = 2; status == 0 && i < words->count; i++)
         status = show_problem(&fine, a, &file, words->items[i], err);
     plan_file_close(&file);

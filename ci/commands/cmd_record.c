@@ -29,7 +29,8 @@ static const struct command_option own_options[] = {
                 problem),
     OPTION_TEXT("output", 'o', "FILE", "make: the record's file", output),
     OPTION_TEXT("pin", 0, "NOTE", "make: the kernel's note of an earlier choice to reproduce", pin),
-    OPTION_COUNT("sms", "N", "make, of a plan: multiprocessors of the device [132]", sms, 1, 4096),
+    OPTION_COUNT("sms", "N", "make, of a plan: multiprocessors of the device, e.g. 132", sms, 1,
+                 4096),
     OPTION_TEXT("bench", 0, "FILE", "The bench program [beside plumb]", options.bench),
     {0},
 };
@@ -42,10 +43,9 @@ static int check(void *arguments, struct error *err)
     if (words->count != 2 || (!a->make && strcmp(words->items[0], "show") != 0))
         return error_set(err, "write `record make LIBRARY ...` or `record show FILE`");
     a->file = words->items[1];
-    a->sms = a->sms ? a->sms : 132;
-    const bool named = a->kernel || plan_file_is(a->file);
-    if (a->make && (!named || !a->problem || !a->output))
-        return error_set(err, "make needs --kernel (but for a plan), --problem and --output");
+    const bool plan = plan_file_is(a->file);
+    if (a->make && ((plan ? !a->sms : !a->kernel) || !a->problem || !a->output))
+        return error_set(err, "make needs --%s, --problem and --output", plan ? "sms" : "kernel");
     return 0;
 }
 

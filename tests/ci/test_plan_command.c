@@ -66,6 +66,7 @@ static void check_says_what_would_be_launched(void **state)
     plumb("plan", "check", "add.plan", "128x48x8:fp32", "--sms=7");
     plumb_said(&outcome, CONCLUDE_OK, "kernel     add-plan: adds");
     plumb_said(&outcome, CONCLUDE_OK, "_Z3addPfi (sm_90): 40 registers");
+    plumb_said(&outcome, CONCLUDE_OK, "device     7 multiprocessors");
     plumb_said(&outcome, CONCLUDE_OK, "grid 2 x 7 x 1, block 64 x 1 x 1");
     plumb_said(&outcome, CONCLUDE_OK, "2 parameters of 12 bytes; byte 0 is c + 0");
     plumb("plan", "check", "add.plan", "100x48x8:fp32", NULL);
@@ -80,14 +81,17 @@ static void check_says_what_would_be_launched(void **state)
 
 static void a_record_is_made_of_a_plan_without_a_gpu(void **state)
 {
-    const char *argv[] = {"record",        "make",     "add.plan", "--problem",
-                          "128x48x8:fp32", "--output", "x.record", NULL};
-    write_plan("ceil_div(m, 64)");
+    const char *argv[] = {"record",   "make",     "add.plan", "--problem", "128x48x8:fp32",
+                          "--output", "x.record", "--sms",    "78",        NULL};
+    write_plan("sms");
     plumb_run(&outcome, folder, argv, 0);
     plumb_said(&outcome, CONCLUDE_OK, "record     x.record");
+    argv[7] = NULL; // no guess
+    plumb_run(&outcome, folder, argv, 0);
+    plumb_said(&outcome, CONCLUDE_FAILED, "make needs --sms");
     plumb("record", "show", "x.record", NULL, NULL);
     plumb_said(&outcome, CONCLUDE_OK, "kernel     add-plan");
-    plumb_said(&outcome, CONCLUDE_OK, "grid 2 x 1 x 1");
+    plumb_said(&outcome, CONCLUDE_OK, "grid 78 x 1 x 1");
 }
 
 // What Triton 3.6 says of a persistent kernel with TMA descriptors becomes the plan that was
