@@ -281,7 +281,7 @@ static int mark(struct store *store, const struct place *place, struct error *er
     if (statement_run(store, err, SQL_MARK_SERIES,
                       CELLS(INT(place->series), INT(place->commit_s[ROLE_HEAD]))))
         return -1;
-    return statement_run(store, err, SQL_FORGET_NIGHT, CELLS(INT(place->run)));
+    return statement_run(store, err, SQL_FORGET_ACCURACY, CELLS(INT(place->run)));
 }
 
 static int save_result(struct store *store, const struct run *run, const struct result *result,

@@ -4,7 +4,7 @@
 // lines of shim per kernel (see the end), build a shared library, and `plumb` can measure it.
 //
 // A library exports one C function, plumb_library(), which returns a table of kernels. The tool's
-// own child process `bench` loads one or two such libraries (the baseline's and the candidate's),
+// own child process `bench` loads one or two such libraries (the base's and the head's),
 // and it alone owns device memory, inputs, timing and checking. A library therefore
 //   - allocates no device memory: scratch comes as `workspace`, sized by your workspace();
 //   - never synchronises, never times, never changes the device's settings;

@@ -64,7 +64,7 @@ void json_number(struct json *json, const char *name, double value)
     buffer_puts(json->out, text);
 }
 
-// "%.*g" is a quarter of the time a night's charts take; these few million numbers are of ordinary
+// "%.*g" is a quarter of the time a site's charts take; these few million numbers are of ordinary
 // size, and integers do. Returns the length, or 0 when it must be done the general way.
 static size_t format_rounded(char out[NUMBER_TEXT], double value, int digits)
 {

@@ -236,9 +236,9 @@ enum conclusion {
 
 // The run's test of itself: pairs of one build with itself.
 struct self_test {
-    uint32_t series, alarms;
-    double worst_log_evidence;
-    bool void_run;
+    uint32_t series, alarms;   // builds that met themselves; how many of these were called changed
+    double worst_log_evidence; // the largest of them, natural log
+    bool void_run;             // more than chance gives: nothing that the run says counts
 };
 
 // A mix of the policy by one kernel on one device (model/gate/mix.h). Not stored: it follows from

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The bench child itself: which program, in which surroundings, seeing what.
+// The bench child itself: which program, in which environment, seeing what.
 #include "runner/bench_talk.h"
 
 #include <limits.h>

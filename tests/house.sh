@@ -7,13 +7,15 @@
 #   1. functions over 70 lines, files over 400 lines
 #   2. files that do not say at their beginning what they are
 #   3. public functions that only tests call, or that only their own file calls
-#   4. words in headers beside those that the project has for its things
+#   4. words in the sources beside those that the project has for its things
 set -eu
 cd "$1"
 rooms="ci runner model kernels baselines reports"
 
-# Words that stand for something that has another one: "word its-word", looked for in headers.
-words="seat:task station:device night:run surroundings:environment card:device workload:problem speedup:ratio"
+# Words that stand for something that has another one: "word:its-word", looked for in names,
+# comments and texts. The site's accuracy.json keeps a name that it had before.
+words="seat:task station:device night:run surroundings:environment workload:problem speedup:ratio"
+header_words="card:device" # elsewhere also a box of a page
 
 sources() { # sources FOLDER...
     find "$@" -path tests/data -prune -o -type f \
@@ -99,6 +101,7 @@ BEGIN {
         instead[pair[1]] = instead[pair[1] "s"] = pair[2]
     }
 }
+/json_begin.*"nights"/ { next }
 {
     count = split(tolower($0), parts, /[^a-z]+/)
     for (i = 1; i <= count; i++)
@@ -106,13 +109,12 @@ BEGIN {
             print FILENAME ":" FNR ": \"" parts[i] "\"; the word for it is " instead[parts[i]]
 }'
 
-headers() { sources $rooms | grep '\.h$'; }
-
 found=$(
     awk "$lengths" $(sources $rooms tests)
     awk "$openings" $(sources $rooms tests)
     awk "$calls" $(sources $rooms tests)
-    awk -v words="$words" "$spelling" $(headers)
+    awk -v words="$words" "$spelling" $(sources $rooms)
+    awk -v words="$header_words" "$spelling" $(sources $rooms | grep '\.h$')
 )
 [ -z "$found" ] && exit 0
 printf '%s\n' "$found" | LC_ALL=C sort

@@ -16,7 +16,7 @@ int store_unknown_accuracy(int64_t **runs, size_t *count, struct store *store, s
     size_t used = 0, room = 0;
     int status;
     sqlite3_stmt *row =
-        statement_bind(store, SQL_UNKNOWN_NIGHTS, CELLS(INT(limit ? (int64_t)limit : -1)));
+        statement_bind(store, SQL_UNKNOWN_ACCURACY, CELLS(INT(limit ? (int64_t)limit : -1)));
     while ((status = statement_step(store, row, err)) > 0) {
         all = xgrow(all, used, &room, sizeof(*all));
         all[used++] = row_int(row, 0);
@@ -56,7 +56,7 @@ int store_accuracy_sources(struct accuracy_source **out, size_t *count, struct s
     struct accuracy_source *all = NULL;
     size_t used = 0, room = 0;
     int status;
-    sqlite3_stmt *row = statement_bind(store, SQL_NIGHT_SOURCES, CELLS(INT(run_id)));
+    sqlite3_stmt *row = statement_bind(store, SQL_ACCURACY_SOURCES, CELLS(INT(run_id)));
     while ((status = statement_step(store, row, err)) > 0) {
         all = xgrow(all, used, &room, sizeof(*all));
         if (read_source(&all[used++], store, row, run_id, arena, err)) {
@@ -77,13 +77,13 @@ static int put_kept(struct store *store, const int64_t *runs, size_t run_count,
                     const struct kept_accuracy *rows, size_t count, struct error *err)
 {
     for (size_t i = 0; i < run_count; i++) {
-        if (statement_run(store, err, SQL_DROP_NIGHTS, CELLS(INT(runs[i]))) ||
-            statement_run(store, err, SQL_KNOW_NIGHT, CELLS(INT(runs[i]))))
+        if (statement_run(store, err, SQL_DROP_ACCURACY, CELLS(INT(runs[i]))) ||
+            statement_run(store, err, SQL_KNOW_ACCURACY, CELLS(INT(runs[i]))))
             return -1;
     }
     for (size_t i = 0; i < count; i++) {
         const struct kept_accuracy *n = &rows[i];
-        if (statement_run(store, err, SQL_ADD_NIGHT,
+        if (statement_run(store, err, SQL_ADD_ACCURACY,
                           CELLS(INT(n->run_id), TEXT(n->kernel), TEXT(dtype_name(n->dtype)),
                                 TEXT(n->device_uuid), TEXT(n->model), INT(n->count), REAL(n->mape),
                                 REAL(n->bias), isnan(n->tau) ? NOTHING : REAL(n->tau),
@@ -125,7 +125,7 @@ static int read_kept(struct kept_accuracy *out, const struct kept_accuracy *last
     bool sound = row_copy(out->commit, sizeof(out->commit), row, 2) &&
                  row_copy(out->kernel, sizeof(out->kernel), row, 3) && dtype &&
                  dtype_parse(&out->dtype, dtype) == 0 && out->bias > -1;
-    return sound ? 0 : store_damaged(store, "a night's accuracy", err);
+    return sound ? 0 : store_damaged(store, "a run's accuracy", err);
 }
 
 int store_load_accuracy(struct kept_accuracy **out, size_t *count, struct store *store,
@@ -135,7 +135,7 @@ int store_load_accuracy(struct kept_accuracy **out, size_t *count, struct store 
     size_t used = 0, room = 0;
     int status;
     sqlite3_stmt *row =
-        statement_bind(store, SQL_LOAD_NIGHTS, CELLS(INT(limit ? (int64_t)limit : -1)));
+        statement_bind(store, SQL_LOAD_ACCURACY, CELLS(INT(limit ? (int64_t)limit : -1)));
     while ((status = statement_step(store, row, err)) > 0) {
         all = xgrow(all, used, &room, sizeof(*all));
         if (read_kept(&all[used], used ? &all[used - 1] : NULL, store, row, arena, err)) {

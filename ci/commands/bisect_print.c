@@ -65,7 +65,7 @@ int bisection_conclude(enum conclusion *out, const struct search *s, const struc
     print_commits(s);
     *out = CONCLUDE_UNDECIDED;
     if (step->state == BISECT_IMPOSSIBLE) {
-        printf("NONE: %s %s runs the same machine code at both ends: its surroundings changed\n",
+        printf("NONE: %s %s runs the same machine code at both ends: the environment changed\n",
                s->kernel, problem);
         return 0;
     }

@@ -205,8 +205,8 @@ static int same_code(bool *same, struct search *s, struct error *err)
     return 0;
 }
 
-// Between fresh processes a build differs from itself: h200-anchors, section 5 (0.04 and 0.2 %);
-// on a shared host by about the gate's margin there.
+// Between fresh processes a build differs from itself (baselines/recorded/h200/README.md, "Other
+// binaries"), on a shared host by more.
 static double between_processes(const struct context_device *device)
 {
     return strcmp(device->policy->kind, "cuda") == 0 ? 0.002 : 0.01;

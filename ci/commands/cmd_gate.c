@@ -22,7 +22,7 @@ static int take_static(void *arguments, const char *text)
 
 static const struct command_option own_options[] = {
     OPTION_TEXT("base", 0, "REV", "Baseline [the head's first parent]", base),
-    OPTION_TEXT("head", 0, "REV", "Candidate [HEAD]", head),
+    OPTION_TEXT("head", 0, "REV", "Commit under test [HEAD]", head),
     OPTION_FLAG("merge-base", 0, "Compare with the commit where the head's branch left the base",
                 merge_base),
     OPTION_OWN("static", 0, NULL,

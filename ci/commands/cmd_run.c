@@ -21,7 +21,7 @@ static const struct command_option own_options[] = {
                  1000000),
     OPTION_FLAG("first-parent", 0, "One commit per merge", selection.first_parent),
     OPTION_FLAG("all", 0, "Also commits that change nothing the build reads", all),
-    OPTION_FLAG("again", 0, "Measure even what is known, e.g. every night", again),
+    OPTION_FLAG("again", 0, "Measure even what is known, e.g. nightly", again),
     OPTION_COUNT("seconds", "N", "Begin no commit after this time", options.seconds, 1, 86400),
     {0},
 };

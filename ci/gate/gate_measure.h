@@ -15,8 +15,8 @@ struct gate_self {
     size_t count;
 };
 
-// Fills the results of the plan's tasks. `self` NULL: no self test. A candidate of it whose problem
-// turns out to be none of its kernel's is replaced by another.
+// Fills the results of the plan's tasks. `self` NULL: no self test. A series chosen for it whose
+// kernel turns out not to do its problem is replaced by another.
 int gate_measure(struct gate_self *self, struct run *run, const struct plan *plan,
                  struct measuring *measuring, struct error *err);
 

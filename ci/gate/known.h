@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What needs no run any more.
+// Whether a commit still needs a run: what the store knows of it is enough, or is not.
 #ifndef PLUMB_KNOWN_H
 #define PLUMB_KNOWN_H
 

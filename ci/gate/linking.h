@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Links of a new code with those before it: which comparisons a plain run owes the history of its
-// series, and what is kept of them. The comparing itself is pipeline.c's, by the gate's rule.
+// series, and what is kept of them. pipeline_link.c compares, by the gate's rule.
 #ifndef PLUMB_LINKING_H
 #define PLUMB_LINKING_H
 
 #include "ci/gate/built.h"
 
-// Series whose code at the head follows what `base` has, by so many codes.
+// Series to be compared with one earlier commit: the head's code came `back` codes after its code.
 struct linking_group {
     struct commit base;
     uint32_t back;  // codes; 1: the one before

@@ -12,7 +12,7 @@
 struct gate_work {
     const struct task *const *tasks; // base against head
     size_t count;
-    const struct task *const *self; // the head as its own baseline: a difference that cannot be
+    const struct task *const *self; // the head against itself: whatever differs is chance
     size_t self_count;
     struct verdict *verdicts; // of those, made here; pairs is 0 where none could be measured
     struct arena *arena;      // of the results

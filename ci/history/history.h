@@ -69,19 +69,24 @@ struct series_history {
 };
 // Forgets what lives in `scratch`.
 void history_forget(struct series_history *stored);
-// The steps of a judgement (history_kept.h). history_values(): out->values of out->stored and
-// out->against_model. history_find(): breaks and changes of out->stored and out->values; `newest`:
-// the stretch ends with the newest point, of which online detection has its say; both may be a
-// stretch of the points, indices then count from its first.
-bool history_predicted(const struct stored_points *stored); // all of them
+// ---- the steps of a judgement, in this order (history_kept.h goes through them) ----
+
+// out->stored may hold all points of the series or a stretch of them; indices count from its first.
+
+// Every point has a prediction.
+bool history_predicted(const struct stored_points *stored);
+// Sets out->values, from out->stored and out->against_model.
 void history_values(struct series_history *out, const struct common_mode *common,
                     struct arena *scratch);
+// Sets out->breaks and out->changes. `newest`: the stretch ends with the newest point, so the
+// online detector is asked too.
 void history_find(struct series_history *out, bool newest, struct arena *keep);
-void history_remember(struct series_history *out); // the newest of out->stored (at least one)
-// Where the accepted state begins and what its level is: out->since, level, level_se. Then
-// history_recent() says how far the newest of `count` values, the last of all, are from it; `first`
-// is the index of the first of them.
+// Sets out->newest and out->recent; out->stored has at least one point.
+void history_remember(struct series_history *out);
+// Sets out->since, level and level_se: where the accepted state begins, and its level.
 void history_accepted(struct series_history *out);
+// Sets out->creep: how far the newest values are from the accepted state. `values` are the last
+// `count` ones of the series, of which the first has the index `first`.
 void history_recent(struct series_history *out, const double *values, size_t first, size_t count,
                     const struct history_options *options);
 enum { HISTORY_LEVEL_POINTS = 10 }; // of the accepted state, and of the newest

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A device that took another's place. A series is kernel x problem x device, so a replaced card
-// begins new ones; that their times are another card's is named as a break, and how much it moved
-// them is said.
+// A device that took another's place. A series is kernel x problem x device, so a replaced device
+// begins new ones; that their times are another device's is named as a break, and how much it
+// moved them is said.
 //
 // Which one took which one's place: of the same kind and model name, and first measured after the
-// other's last run. Cards that are measured side by side, or turn about, replace nobody; another
+// other's last run. Devices that are measured side by side, or turn about, replace nobody; another
 // model is other hardware and is not compared.
 //
 // How much: the trimmed mean log time of the series' first points less that of the last points on
@@ -112,7 +112,7 @@ static void put_first(struct series_history *s, const struct history_break *firs
     s->break_count++;
 }
 
-// A new card often comes with a new driver.
+// A new device often comes with a new driver.
 static const char *name_of(const struct series_history *after, const char *uuid,
                            const struct stored_point *last, const struct stored_point *first,
                            struct arena *keep)

@@ -3,12 +3,12 @@
 // The history of a series, judged anew only where it changed, and the only way to judge it.
 //
 // The older points of a long series are settled: they are segmented together once, and what was
-// found stays. The newer ones are segmented with PAST_CONTEXT settled points before them each time
-// something comes; between the two, changes before the middle of that context are the settled
-// ones', later ones the newer points'. A series settles again whenever PAST_BLOCK more points have
-// come, each series at its own counts, so that one look settles few. What is judged therefore
-// follows from the stored points alone and not from the times at which it was asked; only the
-// controls' common mode of settled points stays as it was when they settled.
+// found stays. The newer ones are segmented with HISTORY_CONTEXT settled points before them each
+// time something comes; between the two, changes before the middle of that context are the settled
+// ones', later ones the newer points'. A series settles again whenever HISTORY_BLOCK more points
+// have come. Series have different numbers of points, so few of them settle at the same time. What
+// is said of a series follows from its stored points alone, however often and whenever somebody
+// asked; only the controls' common mode of settled points stays as it was when they settled.
 #ifndef PLUMB_HISTORY_KEPT_H
 #define PLUMB_HISTORY_KEPT_H
 

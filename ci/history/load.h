@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one way from a store to the history of its series: which series, each read, judged (judge.h)
-// and dropped again, then all of them looked at together. `history`, `site` and the report of a run
-// say the same of a series because they all ask here.
+// The one way from a store to the history of its series: which series, each read, judged
+// (history_kept.h) and dropped again, then all of them looked at together. `history`, `site` and
+// the report of a run say the same of a series because they all ask here.
 #ifndef PLUMB_HISTORY_LOAD_H
 #define PLUMB_HISTORY_LOAD_H
 
@@ -18,8 +18,8 @@ struct history_wanted {
     // Needs all points and no comparisons. A store that takes nothing (full, or busy for long) is
     // complained of on standard error and does not stop it.
     bool keeps;
-    struct accuracy_history
-        *accuracy; // NULL, or collects the models' accuracy of what was read; not with keeps
+    // NULL, or collects how accurate the models were on the points that were read; not with keeps.
+    struct accuracy_history *accuracy;
 };
 
 // Every series that is wanted, with its changes; points and values are gone (NULL).

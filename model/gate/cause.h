@@ -7,7 +7,7 @@
 
 #include "model/result.h"
 
-// What all controls share: series that cannot have changed, so what they show, the environment did.
+// What all controls have in common. They cannot have changed, so the environment moved them.
 struct common_mode {
     double shift;   // median of their log ratios; 0 without controls
     uint32_t count; // controls with a finite ratio

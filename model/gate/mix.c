@@ -4,8 +4,8 @@
 // sum(w t), with r a part's log ratio. With shares s = w t / sum(w t) the change is
 // log(sum(s exp(r))), and, the ratios being small, its error is that of sum(s r): parts are
 // measured apart from each other, so half-widths add as squares. What stands on one side of all
-// parts for good, as the place of a process does, is a few hundredths of a percent for each
-// (h200-anchors), and independent between them too.
+// parts for good, as the place of a process does, is small (baselines/recorded/h200/README.md,
+// "Other binaries") and independent between them too.
 #include "model/gate/mix.h"
 
 #include <assert.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What series that changed at the same commit have in common, and so whose change it is. cause.h
-// asks the same of one verdict of a gate, with controls; this asks it of histories, which have
-// company.
+// Whose change it is when series changed at a commit: found from what those that changed have in
+// common, and the others not. (model/gate/cause.h answers the same for one verdict of a gate, from
+// the controls that were measured beside it.)
 #ifndef PLUMB_ATTRIBUTION_H
 #define PLUMB_ATTRIBUTION_H
 

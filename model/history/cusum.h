@@ -7,24 +7,28 @@
 
 #include <stddef.h>
 
+// A place where a change may be: between the first `s` values, whose sum is `sum`, and the others.
 struct vertex {
     double s, sum;
 };
 
+// The places that can still become the best one: a convex hull, by ascending s.
 struct hull {
     struct vertex *items;
     size_t count, room;
 };
 
 struct cusum {
-    struct hull up, down; // `down` is that of the negated sums
-    double n, sum;
+    struct hull up, down; // of changes upwards, and of those downwards by the negated sums
+    double n, sum;        // of all values so far
 };
 
-// Chi squared with one degree of freedom for independent normal(0, 1) values and a given place.
+// The most likely change so far.
 struct peak {
-    double statistic, s;
-}; // values before the change
+    double
+        statistic; // at a given place chi squared with 1 degree of freedom, of normal(0, 1) values
+    double s;      // values before it
+};
 
 // Adds a value and returns the largest statistic of a change between any two values. Start from
 // zeros; release with cusum_free().

@@ -9,11 +9,10 @@
 #include "model/result.h"
 
 struct drift_policy {
-    double prior_sd; // between-process SD of a log time when history does not say: 0.02 cuda, 0.03
-                     // host (h200-anchors: 0.5-2.9 %)
-    double prior_runs; // its weight, in earlier runs; 4
-    double margin;     // relative change that counts; 0.02
-    double confidence; // of the interval; 0.99
+    double prior_sd;   // SD of a log time between processes while the history is short
+    double prior_runs; // its weight, in earlier runs
+    double margin;     // relative change that counts
+    double confidence; // of the interval
 };
 struct drift_policy drift_policy_default(const char *device_kind);
 

@@ -35,7 +35,7 @@ enum {
     MIN_BLOCKS = 16,   // fewer sums say too little of their variance
     SHORT = 500,       // values; with more, differences tell r well enough
     LOUDEST = 4,       // reaches
-    PRIOR_VALUES = 10, // weight of its surroundings in a segment's own variance
+    PRIOR_VALUES = 10, // weight of the segments around it in a segment's own variance
 };
 static const double max_correlation = 0.98;
 static const double max_inflation = 20; // r = 0.905

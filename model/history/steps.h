@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Likelihood of steps in noise that remembers, scale and memory fitted with them
-// (model/history/memory.h). A step that memory explains as well is none.
+// How likely values are as steps in noise whose neighbours resemble each other. The noise's scale
+// and correlation are fitted together with the steps; a step that the correlation explains as well
+// (model/history/memory.h) is none.
 #ifndef PLUMB_STEPS_H
 #define PLUMB_STEPS_H
 

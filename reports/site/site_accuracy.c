@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How good each model is, night by night, so that a model that got worse is caught as a kernel is.
+// How good each model is, run by run, so that a model that got worse is caught as a kernel is.
 #include "reports/site/site_parts.h"
 
 #include <math.h>
@@ -147,7 +147,7 @@ void site_accuracy_table(struct site_page *p, bool newest_only)
                  {"Problems", PAGE_SORT_NUMBER}, {"MAPE trend", PAGE_SORT_NONE}};
     const struct site *site = p->map->site;
     page_table_begin(p->m, newest_only ? "cards sortable" : "cards sortable filter",
-                     "Accuracy of each model, newest night");
+                     "Accuracy of each model, newest run");
     for (size_t i = 0; i < ARRAY_COUNT(heads); i++)
         page_table_head(p->m, heads[i].label, heads[i].sort, i >= 4 && i < 9 ? "right" : NULL);
     page_table_body(p->m);
@@ -217,7 +217,7 @@ void site_accuracy_page(struct buffer *html, struct buffer *json, const struct s
     json_begin(&p.json, "accuracy", '[');
     markup_element(p.m, "h1", NULL, "Model accuracy");
     markup_element(p.m, "p", "muted",
-                   "Predicted against measured time over all problems of a night. MAPE: mean "
+                   "Predicted against measured time over all problems of a run. MAPE: mean "
                    "absolute percentage error; bias: mean of measured / predicted - 1; rank tau: "
                    "does the model order the problems right (1 = always).");
     if (map->site->accuracy_count == 0)

@@ -196,7 +196,7 @@ static void write_comparison(struct site_page *p, const struct site_run *older,
     char *first = run_label(older), *second = run_label(newer);
     markup_elementf(p->m, "p", "muted compared", "%s against %s", first, second);
     markup_element(p->m, "p", "muted",
-                   "Runs of different nights saw different clocks and temperatures: read a few "
+                   "Different runs saw different clocks and temperatures: read a few "
                    "percent as a hint, and let a gate, which measures both side by side, decide.");
     write_choice(p->m, p->map->site, older, newer);
     json_clean(&p->json, "first", first);

@@ -24,7 +24,7 @@ static void put_time(struct markup *m, const char *name, int64_t time_s)
     markup_element(m, name, NULL, text);
 }
 
-// A name-based UUID in the form of RFC 9562's version 8: 122 bits of hash, the same every night.
+// A name-based UUID in the form of RFC 9562's version 8: 122 bits of hash, the same every time.
 static void put_id(struct markup *m, const char *text)
 {
     uint64_t high = hash_bytes(HASH_START, text, strlen(text));

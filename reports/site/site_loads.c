@@ -6,7 +6,7 @@
 // * SITE_RUNS_PER_FILE on, series.js names all series, points/NAME.js has the points of a long
 // series that its page leaves out.
 //
-// Times are named by their series, not by a place in a table that is sorted anew every night, so a
+// Times are named by their series, not by a place in a table that is sorted anew every time, so a
 // file stays as it is once its runs are there.
 #include "reports/site/site_parts.h"
 

@@ -118,7 +118,7 @@ void site_overview(struct buffer *html, struct buffer *json, const struct site_m
     site_table(&p, "series", map->order, count, SITE_WITH_KERNEL | SITE_WITH_DEVICE);
     site_curves(&p, map->order, count);
     if (map->site->accuracy_count > 0) {
-        site_heading(p.m, "Model accuracy, newest night");
+        site_heading(p.m, "Model accuracy, newest run");
         site_accuracy_table(&p, true);
     }
     if (map->site->run_count > 0) {

@@ -101,9 +101,8 @@ static void write_differences(struct site_page *p, const struct site_run *run,
                  (long long)run->id);
     markup_text(p->m, "all of them side by side");
     markup_end(p->m);
-    markup_text(p->m,
-                ". Runs of different nights saw different clocks and temperatures: read a few "
-                "percent as a hint.");
+    markup_text(p->m, ". Different runs saw different clocks and temperatures: read a few "
+                      "percent as a hint.");
     markup_end(p->m);
     if (used > 0) {
         page_table_begin(p->m, "cards", "Largest differences to the run before");

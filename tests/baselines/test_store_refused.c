@@ -140,7 +140,7 @@ static void flipped_bytes_never_crash(void **state)
     struct open_store *f = *state;
     uint64_t seed = 11;
     size_t size, refused = 0, failed = 0, found = 0;
-    save_runs_at(f->path, 3);
+    save_runs_at(f->path, 12);
     char *good = helper_read(f->path, &size);
     for (int round = 0; round < 150; round++) {
         struct error err = {0};

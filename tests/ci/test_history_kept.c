@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is kept of a series' judgement: the same whichever nights asked for it, and never more than
+// What is kept of a series' judgement: the same whoever asked for it and when, and never more than
 // what it was made of.
 #include "ci/history/load.h"
 #include "tests/helpers/helper_files.h"
@@ -46,7 +46,7 @@ static void ok(int status)
         fail_msg("%s", err.text);
 }
 
-// One night: everything judged and kept. The caller frees the set.
+// Everything judged and kept, as by one run of `plumb site`. The caller frees the set.
 static struct judgement judge(struct history_set *set, struct store *store, const char *epochs)
 {
     const struct history_wanted wanted = {.keeps = true};
@@ -182,7 +182,7 @@ static void times_that_repeat_or_go_back_change_nothing(void **state)
     store_close(often);
 }
 
-// Each night sees whole commits, never fewer than the night before, and the last sees all.
+// Each look sees whole commits, never fewer than the one before, and the last sees all.
 static void accuracy_history_while_another_process_writes(void **state)
 {
     enum { BEFORE = 800, MORE = 120 };
@@ -258,7 +258,7 @@ static void merged_and_pruned_points_are_noticed(void **state)
     store_close(some);
 }
 
-// A run that saves while a night reads: what it brought stays marked.
+// A run that saves while the site reads: what it brought stays marked.
 static void what_came_meanwhile_stays_marked(void **state)
 {
     struct store *store = scratch_store(in_folder("all.db"), STORE_WRITE);

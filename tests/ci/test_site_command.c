@@ -78,7 +78,7 @@ static void busy_store_is_read_and_complained_of(void **state)
     free(copy);
     assert_int_equal(sqlite3_open(in_repo("busy.db"), &db), SQLITE_OK);
     assert_int_equal(sqlite3_exec(db,
-                                  "DELETE FROM nights_known; DELETE FROM judgement_changes; "
+                                  "DELETE FROM run_accuracy_known; DELETE FROM judgement_changes; "
                                   "DELETE FROM chart_points; DELETE FROM judgements",
                                   NULL, NULL, NULL),
                      SQLITE_OK);
