@@ -110,7 +110,6 @@ static void leaving_a_twin_out_mends_a_commit_that_was_refused(void **state)
 // Whoever made it is to blame, not this machine: exit 3 and not 4.
 static void library_beyond_all_sizes_is_broken(void **state)
 {
-    (void)state;
     with_policy("run", "HEAD", ONE "; truncate -s 1073741825 $PLUMB_OUT/large.bin", HOST ALL);
     plumb_said(&outcome, 3, "large.bin: is not a file of at most 1 GiB");
 }

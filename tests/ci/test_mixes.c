@@ -6,14 +6,10 @@
 #include "ci/gate/mixes.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static struct helper_repo repo;
 static struct plumb_outcome outcome;
@@ -21,7 +17,6 @@ static char *policy;
 
 static int set_up(void **state)
 {
-    (void)state;
     helper_repo_create(&repo);
     policy = xprintf("%s/policy.cfg", repo.directory);
     return 0;
@@ -29,7 +24,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     helper_repo_remove(&repo);
     free(policy);
     return 0;
@@ -64,7 +58,6 @@ static struct result part(const char *kernel, int64_t m, double log_ratio)
 // only one of them.
 static void a_mix_with_a_margin_fails_what_no_series_does(void **state)
 {
-    (void)state;
     struct result results[] = {part("fast", 16, 0.003), part("fast", 32, 0.004),
                                part("half", 16, 0.1)};
     struct policy_mix_part parts[] = {{0.5, results[0].problem}, {0.5, results[1].problem}};
@@ -92,7 +85,6 @@ static void a_mix_with_a_margin_fails_what_no_series_does(void **state)
 
 static void without_a_margin_it_is_only_shown_and_reports_agree(void **state)
 {
-    (void)state;
     static const struct {
         const char *format, *says;
     } formats[] = {{"markdown", "| mix | kernel | weighted time | margin |"},
@@ -118,7 +110,6 @@ static void without_a_margin_it_is_only_shown_and_reports_agree(void **state)
 
 static void a_mix_that_cannot_be_is_an_error_with_its_place(void **state)
 {
-    (void)state;
     gate("[mix \"decode\"]\n\tproblem = much 96x96x96:fp32\n");
     plumb_said(&outcome, 4, "needs a weight above 0 and a problem");
     gate("[mix \"decode\"]\n\tproblem = 1 32x32x32:fp32\n");

@@ -164,7 +164,6 @@ static void the_band_is_the_spread_of_the_rows(void **state)
 // so no slope is seen, and of one ratio, the weight of each 1 / (noise + rest^2).
 static void a_band_is_a_prior_that_rows_correct(void **state)
 {
-    (void)state;
     struct bias_row rows[100];
     double before = 0.3;
     for (size_t n = 1; n <= 64; n *= 4) {
@@ -195,7 +194,6 @@ static double band_of_row(const struct bias_table *table, double time_ns, double
 // nearest end counts, and a row keeps what its own class is off by.
 static void a_bias_goes_with_the_size_and_the_band_with_the_row(void **state)
 {
-    (void)state;
     struct bias_row rows[60];
     for (int i = 0; i < 60; i++) {
         double share = i / 59.0, time_ns = 1e4 * pow(100, share);

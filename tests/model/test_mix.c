@@ -3,18 +3,12 @@
 // A mix's change is the change of its weighted time, and its interval holds it as often as it says.
 #include "model/gate/mix.h"
 #include "tests/helpers/helper_random.h"
+#include "tests/helpers/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <math.h>
 
 static void it_is_the_ratio_of_weighted_times(void **state)
 {
-    (void)state;
     // 3 x 100 us and 1 x 500 us: 800 us become 3 x 101 + 500 = 803.
     const struct mix_part parts[] = {
         {.weight = 3, .time_ns = 100e3, .log_ratio = {log(1.01), log(1.008), log(1.012)}},
@@ -29,7 +23,6 @@ static void it_is_the_ratio_of_weighted_times(void **state)
 // Ten parts, each within its own margin, and the sum of them is not.
 static void many_small_changes_show_together(void **state)
 {
-    (void)state;
     struct mix_part parts[10];
     for (int i = 0; i < 10; i++)
         parts[i] = (struct mix_part){
@@ -43,7 +36,6 @@ static void many_small_changes_show_together(void **state)
 
 static void the_interval_holds_the_truth_as_often_as_it_says(void **state)
 {
-    (void)state;
     enum { ROUNDS = 20000, PARTS = 5 };
     struct random random = {11};
     int inside = 0, alarms = 0;

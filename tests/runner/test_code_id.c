@@ -92,7 +92,6 @@ static void cuda_id_ignores_debug_sections_and_sees_names(void **state)
 
 static void two_kernels_that_swap_their_names_are_others(void **state)
 {
-    (void)state;
     struct cubin_plan plan = library_usual_cubin;
     plan.kernel = "_Z4fastPfi";
     plan.second = "_Z4slowPfi";
@@ -106,7 +105,6 @@ static void two_kernels_that_swap_their_names_are_others(void **state)
 // nvcc's digits follow the source's text, and so do not count; what looks like them does.
 static void digits_of_nvcc_count_only_where_they_are_not_its_own(void **state)
 {
-    (void)state;
     struct cubin_plan plan = library_usual_cubin;
     const char *const hosts[] = {"_ZN40_INTERNAL_f266c20c_6_kan_cu_0123456789ab3addEPf",
                                  "_ZN40_INTERNAL_0badcafe_6_kan_cu_0123456789ab3addEPf"};

@@ -57,7 +57,6 @@ static void make_two(const char *a, const char *flags)
 
 static void helper_that_a_library_links_counts(void **state)
 {
-    (void)state;
     shell("mkdir -p impl one two");
     library_compile("impl/libimpl", "int slow(void) { return 1; }\n", "");
     make_two(caller, "-Limpl -limpl '-Wl,-rpath,$ORIGIN/impl'");
@@ -73,7 +72,6 @@ static void helper_that_a_library_links_counts(void **state)
 
 static void tables_cubins_and_links_count(void **state)
 {
-    (void)state;
     static const char *const changes[] = {"echo 2 >two/deep/table.bin", "ln -s /dev/null two/x",
                                           "echo 1 >two/deep/more", "rm two/deep/table.bin",
                                           "mv two/deep/table.bin two/table.bin"};
@@ -94,7 +92,6 @@ static void tables_cubins_and_links_count(void **state)
 
 static void another_library_counts_where_it_is_named(void **state)
 {
-    (void)state;
     char *other = library_plain_with("return 2", "return 3");
     make_two("const char *name(void) { return \"./b.so\"; }\n", "");
     library_compile("b", other, "");
@@ -113,7 +110,6 @@ static void another_library_counts_where_it_is_named(void **state)
 
 static void alone_it_is_the_id_of_its_file_and_statements_do_not_count(void **state)
 {
-    (void)state;
     make_two(library_plain, "-Wl,-soname,liba.so");
     shell("echo kernels/a.cu >one/a.so.inputs");
     const struct output out = look("one");
@@ -123,7 +119,6 @@ static void alone_it_is_the_id_of_its_file_and_statements_do_not_count(void **st
 
 static void more_than_anyone_needs_is_the_builds_fault(void **state)
 {
-    (void)state;
     struct output out;
     struct error err;
     make_two(library_plain, "");
