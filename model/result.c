@@ -113,14 +113,46 @@ void run_count_verdicts(const struct run *run, size_t counts[VERDICT_KINDS])
         counts[run->results[i].verdict.kind]++;
 }
 
+// Notes are the last lines; what looks like one further up is the policy's own.
+static bool run_note(char *out, size_t size, const struct run *run, const char *wanted)
+{
+    static const char *const notes[] = {RUN_OVERLAY_NOTE, RUN_REQUEST_NOTE, RUN_UNCONFINED_NOTE};
+    const char *begin = run->policy ? run->policy : "", *end = begin + strlen(begin);
+    snprintf(out, size, "%s", "");
+    while (end > begin) {
+        const char *stop = end[-1] == '\n' ? end - 1 : end, *line = stop;
+        while (line > begin && line[-1] != '\n')
+            line--;
+        bool note = line == stop;
+        for (size_t i = 0; i < ARRAY_COUNT(notes); i++)
+            note |= strncmp(line, notes[i], strlen(notes[i])) == 0;
+        if (!note)
+            return false;
+        if (line < stop && strncmp(line, wanted, strlen(wanted)) == 0) {
+            const size_t skip = strlen(wanted);
+            snprintf(out, size, "%.*s", (int)((size_t)(stop - line) - skip), line + skip);
+            return true;
+        }
+        end = line;
+    }
+    return false;
+}
+
 bool run_overlay(char *out, size_t size, const struct run *run)
 {
-    static const char note[] = "\n" RUN_OVERLAY_NOTE;
-    const char *found = NULL;
-    for (const char *at = run->policy; at && (at = strstr(at, note)); at += strlen(note))
-        found = at + strlen(note);
-    const size_t length = found ? strcspn(found, "\n") : 0;
-    const bool last = found && !found[length + (found[length] == '\n')];
-    snprintf(out, size, "%.*s", last ? (int)length : 0, last ? found : "");
-    return last;
+    return run_note(out, size, run, RUN_OVERLAY_NOTE);
+}
+
+bool run_unconfined(char *out, size_t size, const struct run *run)
+{
+    return run_note(out, size, run, RUN_UNCONFINED_NOTE);
+}
+
+const char *result_timed(const struct result *result)
+{
+    const struct measurement *m = result->head.count ? &result->head : &result->base;
+    const char *regime = m->regime ? m->regime : "";
+    if (!m->count || strcmp(m->detail ? m->detail : "", "imported") == 0)
+        return "";
+    return strstr(regime, REGIME_DEVICE_CODE) ? "device code" : "library";
 }

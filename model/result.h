@@ -297,10 +297,20 @@ struct run {
     struct arena arena;
 };
 void run_free(struct run *run);
-// A run whose builds saw an overlay says so in the last line of its policy: this, and which.
-#define RUN_OVERLAY_NOTE "# built with the overlay "
-// That, cut to the room there is; false: they saw none, and `out` is "".
+// What is to be known of a run beside its policy stands in lines of its own behind the policy's
+// text: which overlay its builds saw, what was asked for, and why there was no sandbox.
+#define RUN_OVERLAY_NOTE    "# built with the overlay "
+#define RUN_REQUEST_NOTE    "# measured by request"
+#define RUN_UNCONFINED_NOTE "# without a sandbox: "
+// Such a line behind its beginning, cut to the room there is; false: there is none, and `out` is
+// "".
 bool run_overlay(char *out, size_t size, const struct run *run);
+bool run_unconfined(char *out, size_t size, const struct run *run);
+
+// What the stopwatch ran: "device code" alone (a record's), the whole "library" with its host code
+// beside the stopwatch, or "" where nothing was timed here.
+#define REGIME_DEVICE_CODE "device code alone"
+const char *result_timed(const struct result *result);
 // The verdict that decides: broken > slower > undecided > the rest; and how many of each there are.
 void run_count_verdicts(const struct run *run, size_t counts[VERDICT_KINDS]);
 

@@ -144,13 +144,45 @@ static void print_verdicts(const struct run *run, bool accepted)
     }
 }
 
+// How the times came about, of each kernel: a library's host code ran beside the stopwatch.
+static void print_timed(const struct run *run)
+{
+    static const char *const ways[] = {"device code", "library"};
+    for (size_t way = 0; way < ARRAY_COUNT(ways); way++) {
+        struct buffer line = {0};
+        const char *before = "";
+        for (size_t i = 0; i < run->count; i++) {
+            const struct result *r = &run->results[i];
+            if (strcmp(result_timed(r), ways[way]) != 0 || strcmp(r->kernel, before) == 0)
+                continue;
+            if (!line.length)
+                buffer_printf(&line, "%s: %s", ways[way], r->kernel);
+            else
+                buffer_printf(&line, ", %s", r->kernel);
+            before = r->kernel;
+        }
+        if (line.length)
+            print_line("timed        ", line.bytes);
+        buffer_free(&line);
+    }
+}
+
+static void print_unconfined(const struct run *run)
+{
+    char reason[512];
+    if (run_unconfined(reason, sizeof(reason), run))
+        print_line("no sandbox   ", reason);
+}
+
 int output_run(const struct run *run, const struct context *context, const char *directory,
                struct error *err)
 {
     int status = 0;
+    print_unconfined(run);
     print_unbuilt(run);
     print_verdicts(run, true);
     print_verdicts(run, false);
+    print_timed(run);
     annotate(run);
     fflush(stdout);
     if (directory)

@@ -82,7 +82,7 @@ void measuring_fill(struct measurement *out, struct measuring *m, const struct t
     measurement_fill(out, outcome, samples, arena);
     out->seed = m->context->policy.seed;
     out->regime = outcome->own_fault       ? plan_failure_regime(m->context)
-                  : recording_wanted(task) ? "cold, back to back, device code alone"
+                  : recording_wanted(task) ? "cold, back to back, " REGIME_DEVICE_CODE
                                            : "cold, back to back";
 }
 

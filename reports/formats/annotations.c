@@ -111,6 +111,12 @@ static void write(struct buffer *out, const struct run *run, const struct report
     if (run->self_test.void_run)
         buffer_puts(out, "::error title=void run::identical code was told apart: this run decides "
                          "nothing. Measure again on a quiet machine\n");
+    char unconfined[VIEW_TEXT * 4];
+    if (run_unconfined(unconfined, sizeof(unconfined), run)) {
+        buffer_puts(out, "::warning title=no sandbox::builds and kernels were not confined: ");
+        put_escaped(out, unconfined, false);
+        buffer_puts(out, "\n");
+    }
     const size_t begun[] = {put_unbuilt(out, run, ROLE_HEAD), put_unbuilt(out, run, ROLE_BASE), 0};
     for (size_t l = 0; l < ARRAY_COUNT(levels); l++) {
         size_t count = begun[l];

@@ -84,7 +84,8 @@ static void put_line(struct buffer *out, const struct line *line)
     buffer_printf(out, "| %s %s%s | ", view_symbol(r->verdict.kind),
                   verdict_kind_name(r->verdict.kind), view->is_environment ? " (environment)" : "");
     markdown_text(out, r->kernel, NAME_LIMIT);
-    buffer_printf(out, " | %s | %s", view->shape, change);
+    buffer_printf(out, " | %s | %s | %s", view->shape, result_timed(r)[0] ? result_timed(r) : "-",
+                  change);
     if (isfinite(view->change.value))
         buffer_printf(out, " %s", interval);
     buffer_puts(out, " | ");
@@ -99,9 +100,20 @@ static void put_line(struct buffer *out, const struct line *line)
     buffer_puts(out, " |\n");
 }
 
+static void put_unconfined(struct buffer *out, const struct run *run)
+{
+    char reason[VIEW_TEXT * 4];
+    if (!run_unconfined(reason, sizeof(reason), run))
+        return;
+    buffer_puts(out, "**No sandbox:** builds and kernels were not confined: ");
+    markdown_text(out, reason, WORDS_LIMIT);
+    buffer_puts(out, ".\n\n");
+}
+
 static void put_lines(struct buffer *out, const struct line *lines, size_t count)
 {
-    buffer_puts(out, "| verdict | kernel | problem | change | |\n|---|---|---|--:|---|\n");
+    buffer_puts(out,
+                "| verdict | kernel | problem | timed | change | |\n|---|---|---|---|--:|---|\n");
     for (size_t i = 0; i < count && i < KERNELS_SHOWN; i++)
         put_line(out, &lines[i]);
     if (count > KERNELS_SHOWN)
@@ -177,6 +189,7 @@ static void write(struct buffer *out, const struct run *run, const struct report
     struct line *lines = xcalloc(run->count + 1, sizeof(*lines));
     const size_t count = lines_of(lines, views, run->count);
     put_headline(out, run, lines, count);
+    put_unconfined(out, run);
     put_unbuilt(out, run);
     if (count)
         put_lines(out, lines, count);

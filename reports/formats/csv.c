@@ -33,11 +33,13 @@ static void put_number(struct buffer *out, double value)
     buffer_puts(out, ",");
 }
 
-static void put_row(struct buffer *out, const struct view *view)
+static void put_row(struct buffer *out, const struct view *view, const struct run *run)
 {
     const struct result *r = view->result;
     const struct verdict *v = &r->verdict;
     struct buffer sentence = {0};
+    char unconfined[VIEW_TEXT * 4];
+    run_unconfined(unconfined, sizeof(unconfined), run);
     view_sentence(&sentence, view);
     put_text(out, r->kernel);
     put_text(out, view->problem);
@@ -64,6 +66,8 @@ static void put_row(struct buffer *out, const struct view *view)
     put_text(out, r->prediction.feasible ? bound_name(r->prediction.bound) : "");
     put_text(out, r->base_code);
     put_text(out, r->head_code);
+    put_text(out, result_timed(r));
+    put_text(out, unconfined);
     put_text(out, sentence.bytes);
     out->length--; // the last comma
     buffer_puts(out, "\r\n");
@@ -76,9 +80,9 @@ static void write(struct buffer *out, const struct run *run, const struct report
     buffer_puts(out, "kernel,problem,device,uuid,state,verdict,cause,base_ns,head_ns,change,lower,"
                      "upper,confidence,log_evidence,margin,pairs,base_clock_hz,head_clock_hz,"
                      "throttled,model,predicted_ns,actual_predicted,bound,base_code,head_code,"
-                     "sentence\r\n");
+                     "timed,unconfined,sentence\r\n");
     for (size_t i = 0; i < run->count; i++)
-        put_row(out, &views[i]);
+        put_row(out, &views[i], run);
     free(views);
 }
 

@@ -111,6 +111,7 @@ static void put_result(struct json *j, const struct view *view, const struct run
     json_int(j, "device", (int64_t)r->device);
     json_bool(j, "control", r->control);
     json_bool(j, "reused", r->reused);
+    json_clean(j, "timed", result_timed(r)[0] ? result_timed(r) : NULL);
     json_clean(j, "base_code", r->base_code[0] ? r->base_code : NULL);
     json_clean(j, "head_code", r->head_code[0] ? r->head_code : NULL);
     if (run->base.id[0])
@@ -179,6 +180,7 @@ static void write(struct buffer *out, const struct run *run, const struct report
 {
     struct view *views = view_all(run, context);
     struct json j = {.out = out};
+    char unconfined[VIEW_TEXT * 4];
     json_begin(&j, NULL, '{');
     json_int(&j, "format", 1);
     json_clean(&j, "tool_version", run->tool_version);
@@ -190,6 +192,8 @@ static void write(struct buffer *out, const struct run *run, const struct report
     json_clean(&j, "conclusion", view_conclusion(run->conclusion));
     json_int(&j, "exit_code", (int64_t)run->conclusion);
     json_clean(&j, "headline", run->headline);
+    json_clean(&j, "unconfined",
+               run_unconfined(unconfined, sizeof(unconfined), run) ? unconfined : NULL);
     if (run->base.id[0])
         put_commit(&j, "base", &run->base);
     put_commit(&j, "head", &run->head);

@@ -82,13 +82,15 @@ static void write_property(struct markup *m, const char *name, const char *value
 
 static void write_properties(struct markup *m, const struct run *run)
 {
-    char overlay[200];
+    char overlay[200], unconfined[VIEW_TEXT * 4];
     markup_start(m, "properties");
     write_property(m, "tool", run->tool_version);
     write_property(m, "base", run->base.id);
     write_property(m, "head", run->head.id);
     if (run_overlay(overlay, sizeof(overlay), run))
         write_property(m, "overlay", overlay);
+    if (run_unconfined(unconfined, sizeof(unconfined), run))
+        write_property(m, "unconfined", unconfined);
     write_property(m, "conclusion", view_conclusion(run->conclusion));
     markup_end(m);
 }

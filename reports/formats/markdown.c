@@ -48,7 +48,8 @@ static void put_row(struct buffer *out, const struct view *view)
     buffer_printf(out, "| %s %s%s | ", view_symbol(r->verdict.kind),
                   verdict_kind_name(r->verdict.kind), view->is_environment ? " (environment)" : "");
     markdown_text(out, r->kernel, NAME_LIMIT);
-    buffer_printf(out, " | %s | %s | %s | %s %s | ", view->shape, base, head, change,
+    buffer_printf(out, " | %s | %s | %s | %s | %s %s | ", view->shape,
+                  result_timed(r)[0] ? result_timed(r) : "-", base, head, change,
                   isnan(view->change.value) ? "" : interval);
     if (isfinite(view->actual_predicted))
         buffer_printf(out, "%.2f | ", view->actual_predicted);
@@ -61,8 +62,8 @@ static void put_row(struct buffer *out, const struct view *view)
 
 static void put_table(struct buffer *out, const struct view *views, size_t count, size_t limit)
 {
-    buffer_puts(out, "| verdict | kernel | problem | base | head | change and interval | "
-                     "actual / predicted | why |\n|---|---|---|--:|--:|--:|--:|---|\n");
+    buffer_puts(out, "| verdict | kernel | problem | timed | base | head | change and interval | "
+                     "actual / predicted | why |\n|---|---|---|---|--:|--:|--:|--:|---|\n");
     for (size_t i = 0; i < count && i < limit; i++)
         put_row(out, &views[i]);
     if (count > limit)
@@ -140,6 +141,16 @@ static void put_unbuilt(struct buffer *out, const struct run *run, enum sample_r
     }
     buffer_puts(out, "\n");
     buffer_free(&sentence);
+}
+
+static void put_unconfined(struct buffer *out, const struct run *run)
+{
+    char reason[VIEW_TEXT * 4];
+    if (!run_unconfined(reason, sizeof(reason), run))
+        return;
+    buffer_puts(out, "> **No sandbox:** builds and kernels of this run were not confined: ");
+    markdown_text(out, reason, SENTENCE_LIMIT);
+    buffer_puts(out, ".\n\n");
 }
 
 static void put_self_test(struct buffer *out, const struct run *run)
@@ -230,6 +241,7 @@ static void write(struct buffer *out, const struct run *run, const struct report
     while (changed < run->count && views[changed].result->verdict.kind != VERDICT_SAME)
         changed++;
     put_verdict(out, run);
+    put_unconfined(out, run);
     put_mixes(out, run);
     put_unbuilt(out, run, ROLE_HEAD);
     put_unbuilt(out, run, ROLE_BASE);

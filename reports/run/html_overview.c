@@ -50,6 +50,18 @@ static void write_void(const struct html *html)
     markup_end(html->m);
 }
 
+// Who reads the verdict must know that a build could have reached this machine.
+static void write_unconfined(const struct html *html)
+{
+    char reason[VIEW_TEXT * 4];
+    if (!run_unconfined(reason, sizeof(reason), html->run))
+        return;
+    markup_open(html->m, "p", "card void");
+    markup_element(html->m, "strong", NULL, "No sandbox. ");
+    markup_textf(html->m, "Builds and kernels of this run were not confined: %s.", reason);
+    markup_end(html->m);
+}
+
 void html_banner(const struct html *html)
 {
     static const char *const tones[] = {"v-faster", "v-slower", "v-undecided", "v-broken",
@@ -84,6 +96,7 @@ void html_banner(const struct html *html)
     }
     markup_end(html->m);
     write_void(html);
+    write_unconfined(html);
     buffer_free(&headline);
 }
 

@@ -150,6 +150,8 @@ static void write_facts(struct markup *m, const struct view *view)
                    r->head.tolerance);
     }
     power_fact(m, &r->head);
+    if (result_timed(r)[0])
+        html_fact(m, "timed", result_timed(r));
     html_fact(m, "regime", r->head.regime);
     code_fact(m, view);
     traits_fact(m, &r->traits);

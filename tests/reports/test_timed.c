@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every form of a report says of each series what the stopwatch ran, and that there was no sandbox.
+#include "tests/helpers/helper_run.h"
+#include "tests/helpers/test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const forms[] = {"junit", "html", "markdown", "comment", "json", "csv"};
+
+static struct run timed(const char *regime, const char *policy)
+{
+    struct run run = helper_run();
+    for (size_t i = 0; i < run.count; i++)
+        run.results[i].base.regime = run.results[i].head.regime = regime;
+    run.policy = policy;
+    return run;
+}
+
+static void expect(const char *form, struct run run, const char *part, bool there)
+{
+    struct buffer out = helper_report(form, run);
+    if ((strstr(out.bytes, part) != NULL) != there)
+        fail_msg("%s: '%s' is %s", form, part, there ? "not there" : "there");
+    buffer_free(&out);
+}
+
+static void every_form_says_how_series_were_timed(void **state)
+{
+    for (size_t i = 0; i < ARRAY_COUNT(forms); i++) {
+        expect(forms[i], timed("cold, back to back, " REGIME_DEVICE_CODE, "p\n"), "device code",
+               true);
+        expect(forms[i], timed("cold, back to back", "p\n"), "device code", false);
+        expect(forms[i], timed("cold, back to back", "p\n"), "library", true);
+    }
+}
+
+static void every_form_says_that_there_was_no_sandbox(void **state)
+{
+    static const char policy[] = "[build]\n\n" RUN_UNCONFINED_NOTE "bwrap is not here\n";
+    for (size_t i = 0; i < ARRAY_COUNT(forms); i++) {
+        expect(forms[i], timed("cold", policy), "bwrap is not here", true);
+        expect(forms[i], timed("cold", "[build]\n"), "No sandbox", false);
+    }
+    expect("annotations", timed("cold", policy), "bwrap is not here", true);
+}
+
+// Several notes stand behind a policy; what the policy itself says is none.
+static void notes_are_the_last_lines(void **state)
+{
+    char text[64];
+    struct run run = {.policy = "a\n" RUN_REQUEST_NOTE " x\n\n" RUN_OVERLAY_NOTE
+                                "o\n\n" RUN_UNCONFINED_NOTE "why\n"};
+    assert_true(run_overlay(text, sizeof(text), &run));
+    assert_string_equal(text, "o");
+    assert_true(run_unconfined(text, sizeof(text), &run));
+    assert_string_equal(text, "why");
+    run.policy = RUN_OVERLAY_NOTE "o\n[build]\n" RUN_UNCONFINED_NOTE "why\n";
+    assert_false(run_overlay(text, sizeof(text), &run));
+    assert_string_equal(text, "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_form_says_how_series_were_timed),
+        cmocka_unit_test(every_form_says_that_there_was_no_sandbox),
+        cmocka_unit_test(notes_are_the_last_lines),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
