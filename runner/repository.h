@@ -24,6 +24,17 @@ const char *repository_directory(const struct repository *repository);
 // Last part of that path without ".git": what reports show. Borrowed until close.
 const char *repository_name(const struct repository *repository);
 
+// Whose word counts in a checkout that may hold a stranger's pull request. The checkout is the
+// user's own where there is no remote that it could have come from, or where git's configuration
+// says plumb.trustCheckout = true; no commit can say either. Else the remote's branch counts: HEAD,
+// main or master of upstream or origin.
+struct repository_trust {
+    bool own;
+    char commit[OBJECT_ID_TEXT]; // of the trusted branch; "" when there is none
+    const char *branch;          // its name, static; NULL when there is none
+};
+void repository_trusted(struct repository_trust *out, const struct repository *repository);
+
 // Who git's configuration says the user is, with all of its files, includes and worktrees; in the
 // arena. The error says how to set it.
 int repository_user(char **name, char **mail, const struct repository *repository,

@@ -243,8 +243,15 @@ static void add_problem(struct buffer *out, const struct shim_policy *policy, co
 }
 
 // Lines of the commented policy that depend on the form, and what stands there instead.
-enum { LINE_INPUT, LINE_COMMAND, LINE_KIND, LINE_PROBLEM, LINES };
-static const char *const lines[LINES] = {"\tinput = ", "\tcommand = ", "\tkind = ", "\tproblem = "};
+enum { LINE_INPUT, LINE_COMMAND, LINE_KIND, LINE_PROBLEM, LINE_RULE, LINES };
+static const char *const lines[LINES] = {
+    "\tinput = ", "\tcommand = ", "\tkind = ", "\tproblem = ", "\tproblems = "};
+
+// A kernel that launches its own code; what a library such as cuBLAS launches has no record.
+static bool can_be_recorded(const struct shim_policy *policy)
+{
+    return policy->form != FORM_HOST && !policy->libraries[0];
+}
 
 void shim_policy_write(struct buffer *out, const struct shim_policy *policy)
 {
@@ -256,7 +263,9 @@ void shim_policy_write(struct buffer *out, const struct shim_policy *policy)
         while (i < LINES && strncmp(line, lines[i], strlen(lines[i])) != 0)
             i++;
         const bool first = seen[i]++ == 0;
-        if (i == LINE_INPUT && first)
+        if (i == LINE_RULE && can_be_recorded(policy))
+            buffer_puts(out, "\tproblems = main\n\ttrust = device-code\n");
+        else if (i == LINE_INPUT && first)
             add_inputs(out, policy);
         else if (i == LINE_COMMAND)
             add_command(out, policy);
@@ -264,7 +273,7 @@ void shim_policy_write(struct buffer *out, const struct shim_policy *policy)
             buffer_printf(out, "\tkind = %s\n", host ? "host" : "cuda");
         else if (i == LINE_PROBLEM && (first || !host))
             add_problem(out, policy, line + strlen(lines[i]));
-        else if (i == LINES)
+        else if (i >= LINE_RULE)
             buffer_add(out, line, length);
         line += length;
     }

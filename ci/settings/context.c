@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,15 +37,6 @@ static int ignore_directory(const char *directory, struct error *err)
     return status;
 }
 
-static bool bare(const struct repository *repository)
-{
-    struct stat st;
-    char *path = xprintf("%s/.git", repository_directory(repository));
-    bool found = stat(path, &st) == 0;
-    free(path);
-    return !found;
-}
-
 int context_open(struct context *context, const struct options *options, struct error *err)
 {
     memset(context, 0, sizeof(*context));
@@ -57,71 +47,7 @@ int context_open(struct context *context, const struct options *options, struct 
         return -1;
     context->state =
         arena_printf(&context->arena, "%s/%s", repository_directory(context->repository),
-                     bare(context->repository) ? "plumb" : ".plumb");
-    return 0;
-}
-
-bool context_selects(const struct context *context, const char *kernel,
-                     const struct problem *problem)
-{
-    const struct options *o = context->options;
-    char text[PROBLEM_TEXT];
-    if (o->kernel && kernel && fnmatch(o->kernel, kernel, 0) != 0)
-        return false;
-    if (!o->problem || !problem)
-        return true;
-    problem_format(text, problem);
-    return fnmatch(o->problem, text, 0) == 0;
-}
-
-const char *context_selection(const struct context *context, struct arena *arena)
-{
-    const struct options *o = context->options;
-    if (!o->kernel && !o->problem)
-        return "";
-    return arena_printf(arena, " (only%s%s%s%s%s%s%s)", o->kernel ? " kernels '" : "",
-                        o->kernel ? o->kernel : "", o->kernel ? "'" : "",
-                        o->kernel && o->problem ? "," : "", o->problem ? " problems '" : "",
-                        o->problem ? o->problem : "", o->problem ? "'" : "");
-}
-
-static int read_policy(struct context *context, const char *commit, struct error *err)
-{
-    const struct options *options = context->options;
-    if (options->policy)
-        return policy_load(&context->policy, options->policy, err);
-    if (!*commit && !bare(context->repository)) {
-        char *path = xprintf("%s/" POLICY_PATH, repository_directory(context->repository));
-        int status = policy_load(&context->policy, path, err);
-        free(path);
-        return status;
-    }
-    struct commit head;
-    if (!*commit && repository_commit(&head, context->repository, "HEAD", &context->arena, err))
-        return -1;
-    char *text = NULL, label[POLICY_PATH_TEXT];
-    size_t size;
-    const char *id = *commit ? commit : head.id;
-    snprintf(label, sizeof(label), POLICY_PATH " at %.10s", id);
-    if (repository_read(&text, &size, context->repository, id, POLICY_PATH, err))
-        return error_set(err, "%s: not there; commit one (`plumb init` writes it) or give --policy",
-                         label);
-    int status = policy_parse(&context->policy, text, size, label, err);
-    free(text);
-    return status;
-}
-
-int context_policy(struct context *context, const char *commit, struct error *err)
-{
-    struct policy *policy = &context->policy;
-    if (read_policy(context, commit, err))
-        return -1;
-    const char *only = context_selection(context, &policy->arena);
-    if (*only)
-        policy->text =
-            arena_printf(&policy->arena, "%s\n# measured by request%s\n", policy->text, only);
-    if (context->options->seconds)
-        policy->gate.seconds = context->options->seconds;
+                     context_is_bare(context) ? "plumb" : ".plumb");
     return 0;
 }
 
@@ -166,6 +92,16 @@ static int open_overlay(struct context *context, struct error *err)
     return 0;
 }
 
+// Aloud, and in the run, so that every report says it.
+static void tell_unconfined(struct context *context)
+{
+    struct policy *policy = &context->policy;
+    progress_note(&context->progress, "builds and kernels run unconfined: %s",
+                  context->sandbox.reason);
+    policy->text = arena_printf(&policy->arena, "%s\n" RUN_UNCONFINED_NOTE "%s\n", policy->text,
+                                context->sandbox.reason);
+}
+
 int context_builder(struct context *context, struct error *err)
 {
     enum sandbox_mode mode = context->policy.sandbox;
@@ -176,8 +112,7 @@ int context_builder(struct context *context, struct error *err)
         toolchain_detect(&context->toolchain, err))
         return -1;
     if (!context->sandbox.active)
-        progress_note(&context->progress, "builds and kernels run unconfined: %s",
-                      context->sandbox.reason);
+        tell_unconfined(context);
     const char *cache = context->options->cache;
     if (!cache) {
         if (make_directory(context->state, err) || ignore_directory(context->state, err))

@@ -167,6 +167,53 @@ void policy_free(struct policy *policy)
     memset(policy, 0, sizeof(*policy));
 }
 
+static bool passes(const struct policy *policy, const char *name)
+{
+    for (size_t i = 0; policy && i < policy->recipe.environment_count; i++) {
+        if (strcmp(policy->recipe.environment[i], name) == 0)
+            return true;
+    }
+    return false;
+}
+
+// Device code alone, unless a trusted rule of that pattern says otherwise, or none asks for it.
+static bool confine_rule(struct policy_kernel *rule, const struct policy *trusted)
+{
+    bool asked = false;
+    for (size_t i = 0; trusted && i < trusted->kernel_count; i++) {
+        const struct policy_kernel *theirs = &trusted->kernels[i];
+        asked |= theirs->device_code;
+        if (strcmp(theirs->pattern, rule->pattern) == 0 && !theirs->device_code)
+            return false;
+    }
+    const bool changed = asked && !rule->device_code && !rule->skip;
+    rule->device_code |= changed;
+    return changed;
+}
+
+bool policy_confine(struct policy *policy, const struct policy *trusted)
+{
+    static const int strictness[] = {[SANDBOX_OFF] = 0, [SANDBOX_AUTO] = 1, [SANDBOX_REQUIRE] = 2};
+    const enum sandbox_mode least = trusted ? trusted->sandbox : SANDBOX_AUTO;
+    bool changed = strictness[policy->sandbox] < strictness[least];
+    if (changed)
+        policy->sandbox = least;
+    struct recipe *recipe = &policy->recipe;
+    const char **names =
+        arena_alloc(&policy->arena, (recipe->environment_count + 1) * sizeof(*names));
+    size_t kept = 0;
+    for (size_t i = 0; i < recipe->environment_count; i++) {
+        if (passes(trusted, recipe->environment[i]))
+            names[kept++] = recipe->environment[i];
+    }
+    changed |= kept < recipe->environment_count;
+    recipe->environment = names;
+    recipe->environment_count = kept;
+    for (size_t i = 0; i < policy->kernel_count; i++)
+        changed |= confine_rule(&policy->kernels[i], trusted);
+    return changed;
+}
+
 static const struct policy_kernel *first_match(const struct policy *policy, const char *kernel)
 {
     for (size_t i = 0; i < policy->kernel_count; i++) {

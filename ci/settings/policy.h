@@ -5,7 +5,8 @@
 // loosen its own gate. Unknown keys are errors with file:line. `plumb init` writes a commented one.
 //
 //     [build]            input = PATH (repeated)   command = SHELL   output = GLOBS
-//                        timeout = SECONDS   memory = BYTES   sandbox = auto|require|off   pass =
+//                        timeout = SECONDS   memory = BYTES   disk = BYTES
+//                        sandbox = auto|require|off   pass =
 //                        NAME   overlay = DIR (in a policy given by --policy only)
 //     [device "NAME"]    kind = host|cuda   index = N   required = BOOL   profile = GPU (NAME is
 //     yours)
@@ -122,6 +123,12 @@ int policy_parse(struct policy *out, const char *text, size_t size, const char *
 // Reads a file of the working tree.
 int policy_load(struct policy *out, const char *path, struct error *err);
 void policy_free(struct policy *policy);
+
+// Takes from a policy that may be a stranger's what only its reader may decide: it can ask for a
+// stricter sandbox than `trusted` (NULL: than auto), pass no other variables to builds (NULL:
+// none), and trust no library whose rule is not there where trusted ones trust device code. True
+// when that changes it.
+bool policy_confine(struct policy *policy, const struct policy *trusted);
 
 // The rule of a kernel on a device, or NULL: it is not measured there.
 const struct policy_kernel *policy_rule(const struct policy *policy, const char *kernel,

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whose words in a checkout are the user's own. What is checked out may be a stranger's pull
+// request; the configuration of the repository and its remote branches are not part of any commit.
+#include "runner/git_handle.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool configured(const struct repository *repository)
+{
+    git_config *config = NULL;
+    int trusted = 0;
+    if (git_repository_config_snapshot(&config, repository->git) ||
+        git_config_get_bool(&trusted, config, "plumb.trustCheckout"))
+        trusted = 0;
+    git_config_free(config);
+    return trusted != 0;
+}
+
+static bool has_remote(const struct repository *repository)
+{
+    git_strarray names = {0};
+    const bool found = git_remote_list(&names, repository->git) || names.count > 0;
+    git_strarray_dispose(&names);
+    return found;
+}
+
+void repository_trusted(struct repository_trust *out, const struct repository *repository)
+{
+    static const char *const branches[] = {"upstream/HEAD",   "origin/HEAD", "upstream/main",
+                                           "upstream/master", "origin/main", "origin/master"};
+    *out = (struct repository_trust){.own = configured(repository) || !has_remote(repository)};
+    for (size_t i = 0; !out->own && i < ARRAY_COUNT(branches); i++) {
+        git_commit *commit = NULL;
+        struct error ignored;
+        char name[64];
+        snprintf(name, sizeof(name), "refs/remotes/%s", branches[i]);
+        if (git_resolve(&commit, repository, name, &ignored))
+            continue;
+        git_oid_tostr(out->commit, sizeof(out->commit), git_commit_id(commit));
+        out->branch = branches[i];
+        git_commit_free(commit);
+        return;
+    }
+}

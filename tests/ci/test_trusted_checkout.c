@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A checked-out pull request's policy switches no sandbox off, is given no variables, and trusts no
+// library: its commands may be run before anyone has read it.
+#include "ci/settings/policy.h"
+#include "tests/helpers/helper_plumb.h"
+#include "tests/helpers/helper_repo.h"
+#include "tests/helpers/test.h"
+
+#include <git2.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct helper_repo repo;
+static struct plumb_outcome outcome;
+
+// Says in its log what it was given, and builds nothing.
+static const char hostile[] =
+    "[build]\n\tinput = kernels\n\tcommand = \"echo \\\"given: $PLUMB_TEST_TOKEN.\\\"; exit 1\"\n"
+    "\tsandbox = off\n\tpass = PLUMB_TEST_TOKEN\n[device \"host\"]\n\tkind = host\n"
+    "[problems \"p\"]\n\tproblem = 8x8x8:fp32\n[kernel \"*\"]\n\tproblems = p\n";
+
+static int set_up(void **state)
+{
+    (void)state;
+    helper_repo_create(&repo);
+    setenv("PLUMB_TEST_TOKEN", "secret", 1);
+    char *path = xprintf("%s/ci/plumb.cfg", repo.directory);
+    char *folder = xprintf("mkdir -p '%s/ci'", repo.directory);
+    const int status = system(folder);
+    helper_write_text(path, hostile);
+    free(folder);
+    free(path);
+    return status;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    helper_repo_remove(&repo);
+    return 0;
+}
+
+static void list(void)
+{
+    const char *argv[] = {"list", "kernels", NULL};
+    plumb_run(&outcome, repo.directory, argv, 0);
+    assert_int_not_equal(outcome.code, 0);
+}
+
+// From where it could have been fetched; its main branch is that commit.
+static void add_remote(const char *commit)
+{
+    git_repository *git = NULL;
+    git_remote *remote = NULL;
+    git_reference *branch = NULL;
+    git_oid id;
+    assert_int_equal(git_repository_open(&git, repo.directory), 0);
+    git_oid_fromstr(&id, commit);
+    if (git_remote_lookup(&remote, git, "origin"))
+        assert_int_equal(git_remote_create(&remote, git, "origin", "https://example.org/x"), 0);
+    assert_int_equal(
+        git_reference_create(&branch, git, "refs/remotes/origin/main", &id, true, NULL), 0);
+    git_reference_free(branch);
+    git_remote_free(remote);
+    git_repository_free(git);
+}
+
+static void configure(const char *value)
+{
+    git_repository *git = NULL;
+    git_config *config = NULL;
+    assert_int_equal(git_repository_open(&git, repo.directory), 0);
+    assert_int_equal(git_repository_config(&config, git), 0);
+    assert_int_equal(git_config_set_string(config, "plumb.trustCheckout", value), 0);
+    git_config_free(config);
+    git_repository_free(git);
+}
+
+static void repository_without_a_remote_is_ones_own(void **state)
+{
+    list();
+    assert_non_null(strstr(outcome.output, "given: secret."));
+}
+
+static void checkout_that_may_be_a_strangers_is_confined(void **state)
+{
+    add_remote(repo.ids[REPO_START]); // which has no policy
+    list();
+    assert_null(strstr(outcome.output, "secret"));
+    assert_non_null(strstr(outcome.output, "is not that of a trusted branch"));
+    assert_null(strstr(outcome.output, "switched off"));
+}
+
+static void policy_of_the_trusted_branch_counts(void **state)
+{
+    char id[OBJECT_ID_TEXT];
+    const char *parent = repo.ids[REPO_FASTER];
+    const struct helper_file file = {"ci/plumb.cfg", hostile, 0};
+    helper_repo_commit(id, repo.directory, "trusted", &parent, 1, 99, "policy\n", &file, 1);
+    add_remote(id);
+    list();
+    assert_non_null(strstr(outcome.output, "given: secret."));
+    assert_null(strstr(outcome.output, "is not that of"));
+    add_remote(repo.ids[REPO_START]);
+}
+
+static void user_may_say_that_a_checkout_is_theirs(void **state)
+{
+    add_remote(repo.ids[REPO_START]);
+    configure("true");
+    list();
+    assert_non_null(strstr(outcome.output, "given: secret."));
+    configure("false");
+    list();
+    assert_null(strstr(outcome.output, "secret"));
+}
+
+static struct policy parsed(const char *trust, const char *sandbox)
+{
+    struct policy policy;
+    struct error err;
+    char *text = xprintf("[build]\n\tcommand = x\n\tsandbox = %s\n[device \"g\"]\n\tkind = cuda\n"
+                         "[problems \"p\"]\n\tproblem = 8x8x8:fp32\n"
+                         "[kernel \"a*\"]\n\tproblems = p\n\ttrust = %s\n"
+                         "[kernel \"lib*\"]\n\tproblems = p\n",
+                         sandbox, trust);
+    if (policy_parse(&policy, text, strlen(text), "p.cfg", &err))
+        fail_msg("%s", err.text);
+    free(text);
+    return policy;
+}
+
+static void trust_and_sandbox_only_get_stricter(void **state)
+{
+    struct policy trusted = parsed("device-code", "require"), theirs = parsed("library", "off");
+    assert_true(policy_confine(&theirs, &trusted));
+    assert_true(theirs.kernels[0].device_code);
+    assert_false(theirs.kernels[1].device_code); // as the trusted rule of that pattern
+    assert_int_equal(theirs.sandbox, SANDBOX_REQUIRE);
+    policy_free(&theirs);
+    theirs = parsed("device-code", "require");
+    assert_false(policy_confine(&theirs, NULL));
+    assert_int_equal(theirs.sandbox, SANDBOX_REQUIRE);
+    policy_free(&theirs);
+    policy_free(&trusted);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(repository_without_a_remote_is_ones_own),
+        cmocka_unit_test(checkout_that_may_be_a_strangers_is_confined),
+        cmocka_unit_test(policy_of_the_trusted_branch_counts),
+        cmocka_unit_test(user_may_say_that_a_checkout_is_theirs),
+        cmocka_unit_test(trust_and_sandbox_only_get_stricter),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
