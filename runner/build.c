@@ -17,56 +17,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
 enum { LOG_BYTES = 4 << 20, LOG_TAIL = 16384, ANCESTORS_MAX = 256 };
 static const double default_timeout_s = 600;
-static const uint64_t file_bytes_max = (uint64_t)4 << 30;
+static const uint64_t file_bytes_max = (uint64_t)4 << 30, disk_bytes_usual = (uint64_t)16 << 30;
 
 static const char inside_source[] = "/plumb/source";
 static const char inside_build[] = "/plumb/build";
 static const char inside_out[] = "/plumb/out";
 static const char inside_have[] = "/plumb/have";
 static const char inside_overlay[] = "/plumb/overlay";
-
-// ---- toolchain
-
-int toolchain_detect(struct toolchain *out, struct error *err)
-{
-    static const char *const argv[] = {
-        "sh", "-c",
-        "for name in cc c++ nvcc; do\n"
-        "  PATH=\"$PATH:/usr/local/cuda/bin\"\n"
-        "  if command -v $name >/dev/null 2>&1; then echo $name: $($name --version </dev/null)\n"
-        "  else echo $name: -; fi\n"
-        "done",
-        NULL};
-    const struct process_plan plan = {.argv = argv, .log_bytes = 8192, .limits = {.wall_s = 60}};
-    struct process_result result;
-    struct utsname name;
-    char *said = NULL;
-    int code = process_capture(&result, &said, &plan, err);
-    if (code == 0 && (result.end != PROCESS_EXITED || result.code != 0)) {
-        char ending[64];
-        process_describe(ending, sizeof(ending), &result);
-        code = error_set(err, "asking the compilers for their versions: %s", ending);
-    }
-    uname(&name);
-    if (code == 0)
-        out->text = xprintf("%smachine: %s\n", said, name.machine);
-    free(said);
-    return code;
-}
-
-void toolchain_free(struct toolchain *toolchain)
-{
-    free(toolchain->text);
-    toolchain->text = NULL;
-}
-
-// ---- one build
 
 struct work {
     const struct builder *builder;
@@ -156,11 +118,26 @@ static const char *const *command_line(struct work *work, const char *const *env
     return sandbox_argv(work->builder->sandbox, &view, argv, &work->arena);
 }
 
+static struct process_limits limits_of(const struct work *work)
+{
+    const struct recipe *recipe = work->recipe;
+    const uint32_t processors = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+    const uint32_t many = processors > 16 ? 32 * processors : 512;
+    return (struct process_limits){
+        .wall_s = recipe->timeout_s > 0 ? recipe->timeout_s : default_timeout_s,
+        .memory_bytes = recipe->memory_bytes,
+        .processes = recipe->processes ? recipe->processes : many,
+        .file_bytes = file_bytes_max,
+        .together_bytes = recipe->memory_bytes ? recipe->memory_bytes : process_fair_memory(),
+        .disk_bytes = recipe->disk_bytes ? recipe->disk_bytes : disk_bytes_usual,
+        .folders = {work->build, work->out},
+    };
+}
+
 static int run_command(struct process_result *result, struct work *work, struct error *err)
 {
     static const char *const empty[] = {NULL};
     bool inside = work->builder->sandbox->active;
-    const struct recipe *recipe = work->recipe;
     const char *const *env = environment(work);
     const struct process_plan plan = {
         .argv = command_line(work, env),
@@ -168,10 +145,7 @@ static int run_command(struct process_result *result, struct work *work, struct 
         .directory = inside ? NULL : work->source,
         .log_path = work->log,
         .log_bytes = LOG_BYTES,
-        .limits = {.wall_s = recipe->timeout_s > 0 ? recipe->timeout_s : default_timeout_s,
-                   .memory_bytes = recipe->memory_bytes,
-                   .processes = recipe->processes ? recipe->processes : 512,
-                   .file_bytes = file_bytes_max},
+        .limits = limits_of(work),
     };
     return process_run(result, &plan, err);
 }
@@ -188,7 +162,8 @@ static bool ran_out(const struct process_result *result, const char *log)
                                         "fork: retry",
                                         "Resource temporarily unavailable"};
     enum { SHELL_KILLED = 128 + SIGKILL };
-    if (result->end == PROCESS_SIGNALLED && result->code == SIGKILL)
+    if (result->end == PROCESS_EXCEEDED ||
+        (result->end == PROCESS_SIGNALLED && result->code == SIGKILL))
         return true;
     if (result->end == PROCESS_EXITED && result->code == SHELL_KILLED)
         return true;
@@ -212,8 +187,11 @@ static void judge(struct build *build, const struct work *work, const struct pro
         build->reason = arena_strdup(arena, ending);
     } else if (result->end != PROCESS_EXITED || result->code != 0) {
         build->state = ran_out(result, log) ? BUILD_STARVED : BUILD_FAILED;
-        build->reason = arena_printf(
-            arena, "%s%s", ending, build->state == BUILD_STARVED ? ", out of memory or disk" : "");
+        build->reason =
+            arena_printf(arena, "%s%s", ending,
+                         build->state == BUILD_STARVED && result->end != PROCESS_EXCEEDED
+                             ? ", out of memory or disk"
+                             : "");
     } else {
         build->library_count =
             build_cache_find(&build->libraries, work->out, work->recipe->outputs, arena);

@@ -61,8 +61,9 @@ struct recipe {
     size_t folder_count;
     const struct overlay *overlay; // NULL: none
     double timeout_s;              // 0: 600
-    uint64_t memory_bytes;         // per process; 0: none
-    uint32_t processes;            // 0: 512
+    uint64_t memory_bytes; // of all its processes together; 0: three quarters of what is here
+    uint64_t disk_bytes;   // of all that it writes to disk; 0: 16 GiB
+    uint32_t processes;    // with their threads; 0: 512, or 32 per processor
 };
 
 // What compiles here. Its text is part of every key.

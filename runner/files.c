@@ -6,13 +6,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 // Foreign trees may be arbitrarily deep; each level costs a descriptor and some stack.
-enum { DEPTH_MAX = 512 };
+enum { DEPTH_MAX = 128 };
 
 int files_make_directory(const char *path, struct error *err)
 {
@@ -51,27 +52,65 @@ static bool is_dots(const char *name)
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
+// What is too deep to be entered is moved up to the top, and is looked at from there.
+struct removal {
+    int top; // descriptor of the outermost folder; -1: not in it yet
+    size_t moved;
+};
+
+static int move_up(struct removal *removal, int at, const char *name)
+{
+    char aside[40];
+    do
+        snprintf(aside, sizeof(aside), "moved-%zu", removal->moved++);
+    while (renameat2(at, name, removal->top, aside, RENAME_NOREPLACE) && errno == EEXIST);
+    struct stat status;
+    return fstatat(at, name, &status, AT_SYMLINK_NOFOLLOW) ? 0 : -1; // it must be gone
+}
+
+static int remove_at(struct removal *removal, int at, const char *name, int depth);
+
 // 0, or -1 with errno of the first failure.
-static int remove_at(int at, const char *name, int depth)
+static int empty(struct removal *removal, DIR *directory, int depth)
+{
+    int result = 0;
+    fchmod(dirfd(directory), 0700); // without write permission its entries cannot be removed
+    for (struct dirent *entry; result == 0 && (entry = readdir(directory));) {
+        if (!is_dots(entry->d_name))
+            result = remove_at(removal, dirfd(directory), entry->d_name, depth + 1);
+    }
+    return result;
+}
+
+static int remove_at(struct removal *removal, int at, const char *name, int depth)
 {
     if (unlinkat(at, name, 0) == 0 || errno == ENOENT)
         return 0;
     if (errno != EISDIR && errno != EPERM && errno != EACCES)
         return -1;
-    if (depth > DEPTH_MAX) {
-        errno = ELOOP;
+    if (unlinkat(at, name, AT_REMOVEDIR) == 0)
+        return 0;
+    if (errno != ENOTEMPTY && errno != EEXIST && errno != EACCES)
         return -1;
-    }
+    fchmodat(at, name, 0700, 0); // a folder that is moved is written to
+    if (depth > DEPTH_MAX)
+        return move_up(removal, at, name);
     DIR *directory = open_directory(at, name);
     if (!directory)
         return -1;
-    fchmod(dirfd(directory), 0700); // without write permission its entries cannot be removed
-    int result = 0;
-    for (struct dirent *entry; result == 0 && (entry = readdir(directory));) {
-        if (!is_dots(entry->d_name))
-            result = remove_at(dirfd(directory), entry->d_name, depth + 1);
-    }
-    int failure = errno;
+    const bool outermost = removal->top < 0;
+    size_t moved;
+    int result, failure;
+    if (outermost)
+        removal->top = dirfd(directory);
+    do { // once more for what was moved up meanwhile
+        moved = removal->moved;
+        rewinddir(directory);
+        result = empty(removal, directory, depth);
+        failure = errno;
+    } while (outermost && result == 0 && removal->moved > moved);
+    if (outermost)
+        removal->top = -1;
     closedir(directory);
     if (result == 0)
         return unlinkat(at, name, AT_REMOVEDIR);
@@ -81,7 +120,8 @@ static int remove_at(int at, const char *name, int depth)
 
 int files_remove(const char *path, struct error *err)
 {
-    if (remove_at(AT_FDCWD, path, 0))
+    struct removal removal = {.top = -1};
+    if (remove_at(&removal, AT_FDCWD, path, 0))
         return error_set(err, "%s: cannot remove: %s", path, strerror(errno));
     return 0;
 }

@@ -5,6 +5,8 @@
 // because orphans go to the nearest subreaper. Its signals stay blocked and are waited for.
 #include "runner/keeper.h"
 
+#include "runner/watch.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -159,9 +161,13 @@ static void end_descendants(pid_t child, const sigset_t *waited)
     }
 }
 
-// Waits for the child or for an order to stop. True when `status` is the child's.
-static bool wait_child(int *status, pid_t child, const sigset_t *waited)
+// Waits for the child, an order to stop, or what it uses. True when `status` is the child's.
+static bool wait_child(int *status, enum process_excess *excess, pid_t child,
+                       const struct process_limits *limits, const sigset_t *waited)
 {
+    const struct timespec moment = {.tv_nsec = 100000000};
+    struct watch watch = {.limits = limits, .keeper = getpid()};
+    const bool wanted = watch_wanted(limits);
     for (;;) {
         pid_t ended;
         while ((ended = waitpid(-1, status, WNOHANG)) > 0) {
@@ -169,18 +175,22 @@ static bool wait_child(int *status, pid_t child, const sigset_t *waited)
                 return true;
         }
         siginfo_t info;
-        int signal_number = sigwaitinfo(waited, &info);
+        int signal_number = sigtimedwait(waited, &info, wanted ? &moment : NULL);
         if (signal_number > 0 && signal_number != SIGCHLD)
+            return false;
+        *excess = wanted ? watch_look(&watch) : PROCESS_WITHIN;
+        if (*excess != PROCESS_WITHIN)
             return false;
     }
 }
 
-static void report(int status)
+static void report(int status, enum process_excess excess)
 {
     struct rusage usage;
     getrusage(RUSAGE_CHILDREN, &usage);
     const struct keeper_report report = {
         .status = status,
+        .excess = excess,
         .cpu_s = (double)usage.ru_utime.tv_sec + (double)usage.ru_stime.tv_sec +
                  1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec),
         .memory_bytes = (uint64_t)usage.ru_maxrss * 1024,
@@ -214,8 +224,9 @@ _Noreturn void keeper_run(const struct keeper_job *job)
     close(STDERR_FILENO);
     close(FD_START);
     int status = SIGKILL; // as waitpid() writes "killed by SIGKILL"
-    bool ended = wait_child(&status, child, &waited);
+    enum process_excess excess = PROCESS_WITHIN;
+    bool ended = wait_child(&status, &excess, child, &job->plan->limits, &waited);
     end_descendants(child, &waited);
-    report(ended ? status : SIGKILL);
+    report(ended ? status : SIGKILL, excess);
     _exit(0);
 }

@@ -12,6 +12,7 @@
 // What the keeper writes into its status pipe when the child has ended.
 struct keeper_report {
     int status; // as waitpid() gives it
+    enum process_excess excess;
     double cpu_s;
     uint64_t memory_bytes;
 };

@@ -56,7 +56,7 @@ static bool device_is_gone(const struct bench *bench, struct error *err)
 }
 
 // Nothing of the child's own ends it so: a person, the machine's want of memory, a scheduler. A
-// sandbox passes a signal on as a status above 128.
+// sandbox passes a signal on as a status above 128. What it used beyond its limits is its own.
 static bool killed_from_outside(const struct process_result *result)
 {
     static const int signals[] = {SIGKILL, SIGTERM, SIGINT, SIGHUP, SIGQUIT};

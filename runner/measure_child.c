@@ -101,6 +101,8 @@ int bench_spawn(struct bench *bench, struct error *err)
         .log_bytes = BENCH_LOG_BYTES,
         .limits = {.memory_bytes = bench->plan.limits.memory_bytes,
                    .processes = PROCESSES_MAX,
+                   .together_bytes = process_fair_memory(),
+                   .watch_s = 1,
                    .file_bytes = (uint64_t)1 << 30},
     };
     return process_start(&bench->process, &plan, err);

@@ -108,7 +108,10 @@ static void finish(struct process_result *out, struct process *process)
         .cpu_s = process->report.cpu_s,
         .memory_bytes = process->report.memory_bytes,
     };
-    if (process->timed_out)
+    if (process->report.excess) {
+        result.end = PROCESS_EXCEEDED;
+        result.code = (int)process->report.excess;
+    } else if (process->timed_out)
         result.end = PROCESS_TIMED_OUT;
     else if (process->stopped)
         result.end = PROCESS_STOPPED;
@@ -238,6 +241,12 @@ void process_stop(struct process_result *out, struct process *process, double gr
     finish(out, process);
 }
 
+static const char *const excesses[] = {
+    [PROCESS_TOO_MANY] = "more processes and threads than allowed",
+    [PROCESS_TOO_LARGE] = "more memory together than allowed",
+    [PROCESS_TOO_MUCH_DISK] = "more disk than allowed",
+};
+
 void process_describe(char *out, size_t size, const struct process_result *result)
 {
     switch (result->end) {
@@ -252,6 +261,9 @@ void process_describe(char *out, size_t size, const struct process_result *resul
         break;
     case PROCESS_STOPPED:
         snprintf(out, size, "stopped after %.3g s", result->wall_s);
+        break;
+    case PROCESS_EXCEEDED:
+        snprintf(out, size, "ended: %s", excesses[result->code]);
         break;
     }
 }

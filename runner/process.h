@@ -19,9 +19,15 @@ struct process_limits {
     // Address space (RLIMIT_AS); 0: none, and it must be for CUDA, which reserves far more than it
     // uses.
     uint64_t address_bytes;
-    uint32_t processes; // beyond those the user already has; 0: none. Root outside a sandbox is not
-                        // held to it by the kernel.
+    // Threads of the child and all that it starts; 0: none. The kernel holds users to it, root is
+    // only watched.
+    uint32_t processes;
     uint64_t file_bytes; // largest file it may write; 0: none
+    // What the kernel has no limit for is watched, and ends the child when it is exceeded.
+    uint64_t together_bytes; // memory of all its processes that no file has; 0: none
+    uint64_t disk_bytes;     // of what lies in `folders`, as blocks; 0: none
+    const char *folders[4];  // up to the first NULL
+    double watch_s;          // how often at most; 0: 0.25. Never a twentieth of a processor.
     // Core files are always off.
 };
 
@@ -38,8 +44,10 @@ enum process_end {
     PROCESS_EXITED,    // code: exit status
     PROCESS_SIGNALLED, // code: signal number
     PROCESS_TIMED_OUT, // killed after limits.wall_s
-    PROCESS_STOPPED    // killed by process_stop()
+    PROCESS_STOPPED,   // killed by process_stop()
+    PROCESS_EXCEEDED   // killed for what it used; code: enum process_excess
 };
+enum process_excess { PROCESS_WITHIN, PROCESS_TOO_MANY, PROCESS_TOO_LARGE, PROCESS_TOO_MUCH_DISK };
 struct process_result {
     enum process_end end;
     int code;
@@ -49,6 +57,9 @@ struct process_result {
 };
 // "exit status 2", "signal 11 (Segmentation fault)", "killed after 30 s".
 void process_describe(char *out, size_t size, const struct process_result *result);
+
+// Three quarters of this machine's memory: what is left keeps the machine alive.
+uint64_t process_fair_memory(void);
 
 // Runs to the end; standard input is empty. -1 when it could not be started (not found, no
 // directory, no log file).

@@ -26,6 +26,11 @@ double process_now_s(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+uint64_t process_fair_memory(void)
+{
+    return (uint64_t)sysconf(_SC_PHYS_PAGES) / 4 * 3 * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
 void process_close_fd(int *fd)
 {
     if (*fd >= 0)

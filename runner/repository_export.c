@@ -9,14 +9,16 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { DEPTH_MAX = 128, ENTRIES_MAX = 1000000 };
-static const uint64_t export_bytes_max = (uint64_t)4 << 30;
+enum { DEPTH_MAX = 128, ENTRIES_MAX = 1000000, LINK_BYTES_MAX = 4096 };
+// A file is in memory while it is written, and some compressed bytes can become any number of them.
+static const uint64_t export_bytes_max = (uint64_t)4 << 30, file_bytes_max = (uint64_t)1 << 30;
 
 enum { REFUSED = 1 }; // the commit's fault
 
@@ -106,6 +108,21 @@ static int write_link(struct export_job *job, int at, const char *name, const gi
     return result;
 }
 
+// What may be taken without another process having to end for it; any, where nobody says.
+static uint64_t spare_memory(void)
+{
+    uint64_t bytes = UINT64_MAX;
+    char line[128];
+    FILE *file = fopen("/proc/meminfo", "re");
+    while (file && fgets(line, sizeof(line), file)) {
+        if (strncmp(line, "MemAvailable:", 13) == 0)
+            bytes = strtoull(line + 13, NULL, 10) * 1024 / 2;
+    }
+    if (file)
+        fclose(file);
+    return bytes;
+}
+
 static int export_blob(struct export_job *job, int at, const git_tree_entry *entry, int depth)
 {
     const char *name = git_tree_entry_name(entry);
@@ -122,6 +139,14 @@ static int export_blob(struct export_job *job, int at, const git_tree_entry *ent
     job->bytes += size;
     if (code == 0 && job->bytes > export_bytes_max)
         return refuse(job, name, "makes the export larger than 4 GiB");
+    if (code == 0 && size > file_bytes_max)
+        return refuse(job, name, "is larger than 1 GiB");
+    if (code == 0 && size > LINK_BYTES_MAX && git_tree_entry_filemode(entry) == GIT_FILEMODE_LINK)
+        return refuse(job, name, "is a link out of the export");
+    if (code == 0 && size > spare_memory())
+        return error_set(job->err,
+                         "exporting %.12s: '%.200s' of %zu bytes needs more memory than is free",
+                         job->commit, name, size);
     if (code || git_blob_lookup(&blob, job->repository->git, id))
         return error_set(job->err, "exporting %.12s: '%.200s': %s", job->commit, name, git_words());
     git_filemode_t mode = git_tree_entry_filemode(entry);

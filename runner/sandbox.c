@@ -108,15 +108,19 @@ static const char *const *wrap(const char *program, const struct sandbox_view *v
     add(&words, "/proc");
     add(&words, "--dev");
     add(&words, "/dev");
-    add_bind(&words, "--size", "1073741824", "--tmpfs"); // it is memory
-    add(&words, "/tmp");
+    static const char *const memory[] = {"/tmp", "/dev/shm"}; // and so bounded
+    for (size_t i = 0; i < ARRAY_COUNT(memory); i++) {
+        add_bind(&words, "--size", "1073741824", "--tmpfs");
+        add(&words, memory[i]);
+    }
     if (view->gpu)
         add_gpu(&words, arena);
     for (size_t i = 0; i < view->bind_count; i++) {
         const struct sandbox_bind *bind = &view->binds[i];
         add_bind(&words, bind->writable ? "--bind" : "--ro-bind", bind->from, bind->to);
     }
-    add(&words, "--remount-ro"); // the root itself, once everything hangs below it
+    // /dev and the root are memory too: nothing is written there once everything hangs below them.
+    add_bind(&words, "--remount-ro", "/dev", "--remount-ro");
     add(&words, "/");
     add_environment(&words, view->env, arena);
     add(&words, "--chdir");

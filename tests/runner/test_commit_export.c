@@ -211,6 +211,50 @@ static void export_refuses_hostile_trees(void **state)
     free(directory);
 }
 
+// A loose object that says it has 2 GiB: nobody has to make room for it to know.
+static void write_large_blob(const char *work, git_oid *id)
+{
+    static const unsigned char stream[] = {0x78, 0x01, 0x01, 0x10, 0x00, 0xef, 0xff, 'b', 'l',
+                                           'o',  'b',  ' ',  '2',  '1',  '4',  '7',  '4', '8',
+                                           '3',  '6',  '4',  '8',  0,    0x26, 0x4b, 0x3, 0xcf};
+    char *folder = xprintf("%s/.git/objects/ab", work), *path = xprintf("%s/%038d", folder, 0);
+    assert_int_equal(mkdir(folder, 0777), 0);
+    helper_write(path, stream, sizeof(stream));
+    git_oid_fromstr(id, "ab00000000000000000000000000000000000000");
+    free(path);
+    free(folder);
+}
+
+static void export_refuses_files_beyond_all_memory(void **state)
+{
+    static const char *const modes[] = {"100644", "120000"};
+    char *directory = helper_directory(), *out = xprintf("%s/out", directory);
+    char *work = xprintf("%s/repo", directory);
+    git_repository *git = NULL;
+    git_odb *odb = NULL;
+    git_oid id;
+    struct repository *repository;
+    struct error err;
+    assert_int_equal(git_repository_init(&git, work, 0), 0);
+    assert_int_equal(git_repository_odb(&odb, git), 0);
+    write_large_blob(work, &id);
+    assert_int_equal(repository_open(&repository, work, &err), 0);
+    for (size_t i = 0; i < ARRAY_COUNT(modes); i++) {
+        char tree[OBJECT_ID_TEXT], commit[OBJECT_ID_TEXT];
+        raw_tree(tree, odb, modes[i], "large", &id, 1);
+        raw_commit(commit, odb, tree);
+        assert_int_equal(repository_export(repository, commit, NULL, 0, out, &err), 1);
+        assert_non_null(strstr(err.text, "'large' is larger than 1 GiB"));
+    }
+    git_odb_free(odb);
+    git_repository_free(git);
+    repository_close(repository);
+    helper_discard(directory);
+    free(work);
+    free(out);
+    free(directory);
+}
+
 static void export_refuses_a_tower_of_folders(void **state)
 {
     char *directory = helper_directory(), *out = xprintf("%s/out", directory);
@@ -251,6 +295,7 @@ int main(void)
         cmocka_unit_test(export_refuses_links_that_leave),
         cmocka_unit_test(export_keeps_modes_and_empty_submodules),
         cmocka_unit_test(export_refuses_hostile_trees),
+        cmocka_unit_test(export_refuses_files_beyond_all_memory),
         cmocka_unit_test(export_refuses_a_tower_of_folders),
     };
     return cmocka_run_group_tests(tests, helper_opened_set_up, helper_opened_tear_down);

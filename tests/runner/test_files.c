@@ -5,7 +5,10 @@
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/test.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static void remove_does_not_follow_links_and_opens_closed_folders(void **state)
 {
@@ -21,6 +24,29 @@ static void remove_does_not_follow_links_and_opens_closed_folders(void **state)
     assert_int_equal(files_remove(tree, &err), 0); // again: not there is fine
     helper_discard(directory);
     free(command);
+    free(tree);
+    free(directory);
+}
+
+// Deeper than a path may be long, and than there are descriptors; some of it closed to its owner.
+static void remove_takes_any_depth(void **state)
+{
+    struct error err;
+    char *directory = helper_directory(), *tree = xprintf("%s/tree", directory);
+    const int home = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(mkdir(tree, 0777), 0);
+    assert_int_equal(chdir(tree), 0);
+    for (int i = 0; i < 3000; i++) {
+        assert_int_equal(mkdir("nested-folder", 0777), 0);
+        assert_int_equal(mkdir("moved-0", i % 7 ? 0777 : 0500), 0);
+        assert_int_equal(chdir("nested-folder"), 0);
+    }
+    assert_int_equal(close(open("file", O_WRONLY | O_CREAT | O_CLOEXEC, 0666)), 0);
+    assert_int_equal(fchdir(home), 0);
+    assert_int_equal(files_remove(tree, &err), 0);
+    assert_false(helper_exists(directory, "tree"));
+    close(home);
+    helper_discard(directory);
     free(tree);
     free(directory);
 }
@@ -78,6 +104,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(remove_does_not_follow_links_and_opens_closed_folders),
+        cmocka_unit_test(remove_takes_any_depth),
         cmocka_unit_test(read_takes_texts_and_nothing_else),
         cmocka_unit_test(copy_makes_a_new_file),
     };

@@ -216,6 +216,43 @@ static void process_memory_limit_holds(void **state)
     assert_false(result.end == PROCESS_EXITED && result.code == 0);
 }
 
+// Whoever runs it, root too, and however many processes share it.
+static void process_limits_of_all_together_hold(void **state)
+{
+    char *directory = helper_directory();
+    const struct {
+        const char *script;
+        struct process_limits limits;
+        enum process_excess expected;
+    } cases[] = {
+        {"for i in 1 2 3 4 5 6 7 8 9; do sleep 60 & done; wait",
+         {.wall_s = 50, .processes = 5},
+         PROCESS_TOO_MANY},
+        {"for i in 1 2 3; do (x=$(head -c 30000000 /dev/zero | tr '\\0' x); sleep 60; :) & done; wait",
+         {.wall_s = 50, .together_bytes = 60 << 20},
+         PROCESS_TOO_LARGE},
+        {"for i in 1 2 3; do head -c 3000000 /dev/zero >$i; done; sleep 60",
+         {.wall_s = 50, .disk_bytes = 8 << 20, .folders = {directory}},
+         PROCESS_TOO_MUCH_DISK},
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        const char *argv[] = {"sh", "-c", cases[i].script, NULL};
+        const struct process_plan plan = {
+            .argv = argv, .directory = directory, .limits = cases[i].limits};
+        struct process_result result;
+        struct error err;
+        char text[80];
+        if (process_run(&result, &plan, &err))
+            fail_msg("%s", err.text);
+        process_describe(text, sizeof(text), &result);
+        if (result.end != PROCESS_EXCEEDED || result.code != (int)cases[i].expected)
+            fail_msg("case %zu: %s", i, text);
+        assert_non_null(strstr(text, "than allowed"));
+    }
+    helper_discard(directory);
+    free(directory);
+}
+
 static void process_file_limit_holds(void **state)
 {
     char *directory = helper_directory();
@@ -243,6 +280,7 @@ int main(void)
         cmocka_unit_test(process_works_with_ignored_sigchld),
         cmocka_unit_test(process_signals_are_default_in_the_child),
         cmocka_unit_test(process_memory_limit_holds),
+        cmocka_unit_test(process_limits_of_all_together_hold),
         cmocka_unit_test(process_file_limit_holds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

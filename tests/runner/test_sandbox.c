@@ -209,6 +209,17 @@ static void inside_tmp_is_private_and_bounded(void **state)
     expect_inside(state, &view, "df -k /tmp | awk 'END {print $2, $6}'", "1048576 /tmp\n");
 }
 
+// All of it is memory: what is not bounded may not be written.
+static void inside_devices_are_bounded_too(void **state)
+{
+    struct sandbox_view view = {0};
+    expect_inside(state, &view,
+                  "df -k /dev/shm | awk 'END {print $2, $6}'; "
+                  "for d in /dev /dev/pts; do (: >$d/file) 2>/dev/null && echo $d; done; "
+                  "echo x >/dev/null; echo y >/dev/shm/z && cat /dev/shm/z",
+                  "1048576 /dev/shm\ny\n");
+}
+
 static void inside_nobody_has_privileges(void **state)
 {
     struct sandbox_view view = {0};
@@ -231,6 +242,7 @@ int main(void)
         cmocka_unit_test(inside_there_are_no_devices_unless_asked),
         cmocka_unit_test(binds_are_readable_or_writable_as_said),
         cmocka_unit_test(inside_tmp_is_private_and_bounded),
+        cmocka_unit_test(inside_devices_are_bounded_too),
         cmocka_unit_test(inside_nobody_has_privileges),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Adds up threads and memory of the keeper's descendants from /proc, and the size of folders.
+#include "runner/watch.h"
+
+#include "runner/files.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static const double often_s = 0.25, share = 20;
+
+struct seen {
+    pid_t pid, parent;
+    long threads;
+};
+struct seen_list {
+    struct seen *items;
+    size_t count, capacity;
+};
+
+static double now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static bool read_file(char *out, size_t size, pid_t pid, const char *name)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%ld/%s", (long)pid, name);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t got = fd < 0 ? -1 : read(fd, out, size - 1);
+    if (fd >= 0)
+        close(fd);
+    out[got > 0 ? got : 0] = '\0';
+    return got > 0;
+}
+
+// The name stands in parentheses and may hold any byte, so the last one counts. Then come state,
+// parent, fifteen other fields, and the number of threads.
+static bool read_process(struct seen *out, pid_t pid)
+{
+    char text[1024];
+    int parent;
+    long threads;
+    const char *after = read_file(text, sizeof(text), pid, "stat") ? strrchr(text, ')') : NULL;
+    if (!after ||
+        sscanf(after + 1, " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld",
+               &parent, &threads) != 2)
+        return false;
+    *out = (struct seen){pid, parent, threads};
+    return true;
+}
+
+// Pages that no other process shares and no file has.
+static uint64_t memory_of(pid_t pid)
+{
+    char text[256];
+    unsigned long long resident, shared;
+    if (!read_file(text, sizeof(text), pid, "statm") ||
+        sscanf(text, "%*u %llu %llu", &resident, &shared) != 2 || shared > resident)
+        return 0;
+    return (resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static int by_pid(const void *left, const void *right)
+{
+    const struct seen *a = left, *b = right;
+    return (a->pid > b->pid) - (a->pid < b->pid);
+}
+
+static void read_all(struct seen_list *list)
+{
+    DIR *proc = opendir("/proc");
+    for (struct dirent *entry; proc && (entry = readdir(proc));) {
+        struct seen seen;
+        if (entry->d_name[0] < '1' || entry->d_name[0] > '9' ||
+            !read_process(&seen, (pid_t)strtol(entry->d_name, NULL, 10)))
+            continue;
+        list->items = xgrow(list->items, list->count, &list->capacity, sizeof(*list->items));
+        list->items[list->count++] = seen;
+    }
+    if (proc)
+        closedir(proc);
+    if (list->count)
+        qsort(list->items, list->count, sizeof(*list->items), by_pid);
+}
+
+// Climbs to the keeper. A table that changes while it is read may have rings.
+static bool is_below(const struct seen_list *list, const struct seen *seen, pid_t keeper)
+{
+    for (size_t steps = 0; seen && steps <= list->count; steps++) {
+        if (seen->parent == keeper)
+            return true;
+        const struct seen wanted = {.pid = seen->parent};
+        seen = bsearch(&wanted, list->items, list->count, sizeof(*list->items), by_pid);
+    }
+    return false;
+}
+
+static enum process_excess look_at_processes(const struct watch *watch)
+{
+    const struct process_limits *limits = watch->limits;
+    struct seen_list list = {0};
+    uint64_t threads = 0, bytes = 0;
+    read_all(&list);
+    for (size_t i = 0; i < list.count; i++) {
+        if (!is_below(&list, &list.items[i], watch->keeper))
+            continue;
+        threads += (uint64_t)list.items[i].threads;
+        bytes += limits->together_bytes ? memory_of(list.items[i].pid) : 0;
+    }
+    free(list.items);
+    if (limits->processes && threads > limits->processes)
+        return PROCESS_TOO_MANY;
+    return limits->together_bytes && bytes > limits->together_bytes ? PROCESS_TOO_LARGE
+                                                                    : PROCESS_WITHIN;
+}
+
+static enum process_excess look_at_folders(const struct process_limits *limits)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < ARRAY_COUNT(limits->folders) && limits->folders[i]; i++)
+        bytes += files_size(limits->folders[i]);
+    return bytes > limits->disk_bytes ? PROCESS_TOO_MUCH_DISK : PROCESS_WITHIN;
+}
+
+bool watch_wanted(const struct process_limits *limits)
+{
+    return limits->processes || limits->together_bytes || limits->disk_bytes;
+}
+
+// When to look again after a look that began at `from_s`.
+static double next(double from_s, double least_s)
+{
+    const double to_s = now_s(), pause_s = share * (to_s - from_s);
+    return to_s + (pause_s > least_s ? pause_s : least_s);
+}
+
+enum process_excess watch_look(struct watch *watch)
+{
+    const struct process_limits *limits = watch->limits;
+    const double least_s = limits->watch_s > 0 ? limits->watch_s : often_s;
+    enum process_excess found = PROCESS_WITHIN;
+    double from_s = now_s();
+    if (from_s >= watch->next_s && (limits->processes || limits->together_bytes)) {
+        found = look_at_processes(watch);
+        watch->next_s = next(from_s, least_s);
+    }
+    from_s = now_s();
+    if (found == PROCESS_WITHIN && limits->disk_bytes && from_s >= watch->next_disk_s) {
+        found = look_at_folders(limits);
+        watch->next_disk_s = next(from_s, least_s);
+    }
+    return found;
+}
