@@ -135,8 +135,8 @@ static bool is_problem(const char *text)
 
 static bool text_fits(enum rule rule, const char *text, size_t bytes)
 {
-    if (strlen(text) != bytes)
-        return false; // a NUL within
+    if (!text || strlen(text) != bytes)
+        return false; // damaged, or a NUL within
     switch (rule) {
     case A_KERNEL:
         return range_is_name(text, KERNEL_NAME_TEXT);
