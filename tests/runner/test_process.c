@@ -228,7 +228,7 @@ static void process_limits_of_all_together_hold(void **state)
         {"for i in 1 2 3 4 5 6 7 8 9; do sleep 60 & done; wait",
          {.wall_s = 50, .processes = 5},
          PROCESS_TOO_MANY},
-        {"for i in 1 2 3; do (x=$(head -c 30000000 /dev/zero | tr '\\0' x); sleep 60; :) & done; wait",
+        {"for i in 1 2 3; do (x=$(head -c 30M /dev/zero | tr '\\0' x); sleep 60; :) & done; wait",
          {.wall_s = 50, .together_bytes = 60 << 20},
          PROCESS_TOO_LARGE},
         {"for i in 1 2 3; do head -c 3000000 /dev/zero >$i; done; sleep 60",
