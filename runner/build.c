@@ -95,29 +95,6 @@ static const char *const *environment(struct work *work)
     return env;
 }
 
-static const char *const *command_line(struct work *work, const char *const *env)
-{
-    const struct recipe *recipe = work->recipe;
-    struct sandbox_bind *binds =
-        arena_alloc(&work->arena, (recipe->folder_count + 5) * sizeof(*binds));
-    size_t count = 0;
-    for (size_t i = 0; i < recipe->folder_count; i++)
-        binds[count++] = (struct sandbox_bind){recipe->folders[i], recipe->folders[i], false};
-    binds[count++] = (struct sandbox_bind){work->source, inside_source, false};
-    binds[count++] = (struct sandbox_bind){work->have, inside_have, false};
-    if (recipe->overlay)
-        binds[count++] = (struct sandbox_bind){work->overlay, inside_overlay, false};
-    binds[count++] = (struct sandbox_bind){work->build, inside_build, true};
-    binds[count++] = (struct sandbox_bind){work->out, inside_out, true};
-    const struct sandbox_view view = {
-        .binds = binds, .bind_count = count, .env = env, .directory = inside_source};
-    const char **argv = arena_alloc(&work->arena, 4 * sizeof(*argv));
-    argv[0] = "sh";
-    argv[1] = "-c";
-    argv[2] = recipe->command;
-    return sandbox_argv(work->builder->sandbox, &view, argv, &work->arena);
-}
-
 static struct process_limits limits_of(const struct work *work)
 {
     const struct recipe *recipe = work->recipe;
@@ -134,14 +111,42 @@ static struct process_limits limits_of(const struct work *work)
     };
 }
 
+static const char *const *command_line(struct work *work, const char *const *env)
+{
+    const struct recipe *recipe = work->recipe;
+    struct sandbox_bind *binds =
+        arena_alloc(&work->arena, (recipe->folder_count + 5) * sizeof(*binds));
+    size_t count = 0;
+    for (size_t i = 0; i < recipe->folder_count; i++)
+        binds[count++] = (struct sandbox_bind){recipe->folders[i], recipe->folders[i], false};
+    binds[count++] = (struct sandbox_bind){work->source, inside_source, false};
+    binds[count++] = (struct sandbox_bind){work->have, inside_have, false};
+    if (recipe->overlay)
+        binds[count++] = (struct sandbox_bind){work->overlay, inside_overlay, false};
+    binds[count++] = (struct sandbox_bind){work->build, inside_build, true};
+    binds[count++] = (struct sandbox_bind){work->out, inside_out, true};
+    const struct process_limits limits = limits_of(work);
+    const struct sandbox_view view = {.binds = binds,
+                                      .bind_count = count,
+                                      .env = env,
+                                      .directory = inside_source,
+                                      .memory_bytes = limits.together_bytes,
+                                      .tasks = limits.processes,
+                                      .background = true};
+    const char **argv = arena_alloc(&work->arena, 4 * sizeof(*argv));
+    argv[0] = "sh";
+    argv[1] = "-c";
+    argv[2] = recipe->command;
+    return sandbox_argv(work->builder->sandbox, &view, argv, &work->arena);
+}
+
 static int run_command(struct process_result *result, struct work *work, struct error *err)
 {
-    static const char *const empty[] = {NULL};
     bool inside = work->builder->sandbox->active;
     const char *const *env = environment(work);
     const struct process_plan plan = {
         .argv = command_line(work, env),
-        .env = inside ? empty : env,
+        .env = inside ? sandbox_environment(work->builder->sandbox, &work->arena) : env,
         .directory = inside ? NULL : work->source,
         .log_path = work->log,
         .log_bytes = LOG_BYTES,

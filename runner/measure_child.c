@@ -76,6 +76,8 @@ static const char *const *child_argv(struct bench *bench, const char *program,
         .bind_count = plan->read_only_count + 1,
         .env = env,
         .gpu = strcmp(plan->kind, "cuda") == 0,
+        .memory_bytes = process_fair_memory(),
+        .tasks = PROCESSES_MAX,
     };
     const char **argv = arena_alloc(arena, 4 * sizeof(*argv));
     argv[0] = program;
@@ -88,7 +90,6 @@ static const char *const *child_argv(struct bench *bench, const char *program,
 
 int bench_spawn(struct bench *bench, struct error *err)
 {
-    static const char *const empty[] = {NULL};
     char program[PATH_MAX];
     if (find_bench(program, &bench->plan, err))
         return -1;
@@ -96,7 +97,7 @@ int bench_spawn(struct bench *bench, struct error *err)
     bool inside = bench->plan.sandbox && bench->plan.sandbox->active;
     const struct process_plan plan = {
         .argv = child_argv(bench, program, env),
-        .env = inside ? empty : env,
+        .env = inside ? sandbox_environment(bench->plan.sandbox, &bench->arena) : env,
         .log_path = bench->plan.log_path,
         .log_bytes = BENCH_LOG_BYTES,
         .limits = {.memory_bytes = bench->plan.limits.memory_bytes,

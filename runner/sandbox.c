@@ -133,10 +133,56 @@ static const char *const *wrap(const char *program, const struct sandbox_view *v
     return kept;
 }
 
+// systemd-run makes the scope, and becomes the command in it.
+static const char *const *in_scope(const char *scope, const struct sandbox_view *view,
+                                   const char *const *argv, struct arena *arena)
+{
+    static const char *const fixed[] = {"--scope", "--quiet", "--collect"};
+    struct words words = {0};
+    add(&words, "systemd-run");
+    add(&words, scope);
+    for (size_t i = 0; i < ARRAY_COUNT(fixed); i++)
+        add(&words, fixed[i]);
+    if (view->memory_bytes) {
+        add(&words, "--property");
+        add(&words, arena_printf(arena, "MemoryMax=%llu", (unsigned long long)view->memory_bytes));
+    }
+    if (view->tasks) {
+        add(&words, "--property");
+        add(&words, arena_printf(arena, "TasksMax=%u", view->tasks));
+    }
+    if (view->background) {
+        add(&words, "--property");
+        add(&words, "CPUWeight=20");
+    }
+    add(&words, "--");
+    for (; *argv; argv++)
+        add(&words, *argv);
+    const char **kept = arena_copy(arena, words.items, (words.count + 1) * sizeof(*kept));
+    free(words.items);
+    return kept;
+}
+
 const char *const *sandbox_argv(const struct sandbox *sandbox, const struct sandbox_view *view,
                                 const char *const *argv, struct arena *arena)
 {
-    return sandbox->active ? wrap(sandbox->program, view, argv, arena) : argv;
+    if (!sandbox->active)
+        return argv;
+    argv = wrap(sandbox->program, view, argv, arena);
+    return sandbox->scope ? in_scope(sandbox->scope, view, argv, arena) : argv;
+}
+
+const char *const *sandbox_environment(const struct sandbox *sandbox, struct arena *arena)
+{
+    static const char *const names[] = {"XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS"};
+    const char **env = arena_alloc(arena, (ARRAY_COUNT(names) + 1) * sizeof(*env));
+    size_t used = 0;
+    for (size_t i = 0; sandbox->scope && i < ARRAY_COUNT(names); i++) {
+        const char *value = getenv(names[i]);
+        if (value)
+            env[used++] = arena_printf(arena, "%s=%s", names[i], value);
+    }
+    return env;
 }
 
 // Runs `true` in an empty sandbox; what bubblewrap says goes into `said`.
@@ -175,6 +221,33 @@ static bool works(char reason[512])
     return !reason[0];
 }
 
+// Tries a scope around nothing.
+static void find_scope(struct sandbox *sandbox)
+{
+    static const char *const command[] = {"true", NULL};
+    const struct sandbox_view view = {.memory_bytes = (uint64_t)1 << 30, .tasks = 64};
+    const char *const scope = geteuid() == 0 ? "--system" : "--user";
+    struct arena arena = {0};
+    struct sandbox tried = {.scope = scope};
+    const struct process_plan plan = {.argv = in_scope(scope, &view, command, &arena),
+                                      .env = sandbox_environment(&tried, &arena),
+                                      .log_bytes = 4096,
+                                      .limits = {.wall_s = 20}};
+    struct process_result result;
+    struct error err;
+    char *said = NULL;
+    if (process_capture(&result, &said, &plan, &err)) {
+        snprintf(sandbox->no_scope, sizeof(sandbox->no_scope), "%.200s", err.text);
+    } else if (result.end != PROCESS_EXITED || result.code != 0) {
+        said[strcspn(said, "\n")] = '\0';
+        snprintf(sandbox->no_scope, sizeof(sandbox->no_scope), "systemd-run: %.200s", said);
+    } else {
+        sandbox->scope = scope;
+    }
+    free(said);
+    arena_free(&arena);
+}
+
 int sandbox_probe(struct sandbox *out, enum sandbox_mode mode, struct error *err)
 {
     struct sandbox sandbox = {.program = "bwrap"};
@@ -182,6 +255,8 @@ int sandbox_probe(struct sandbox *out, enum sandbox_mode mode, struct error *err
         text_copy(sandbox.reason, sizeof(sandbox.reason), "switched off");
     else
         sandbox.active = works(sandbox.reason);
+    if (sandbox.active)
+        find_scope(&sandbox);
     if (mode == SANDBOX_REQUIRE && !sandbox.active)
         return error_set(err,
                          "no sandbox, but it is required: %s; install bubblewrap and allow user "

@@ -15,6 +15,11 @@ struct sandbox {
     bool active;
     char program[256]; // of bubblewrap
     char reason[512];  // when not active: why, one line, for the run's report
+    // Which systemd makes a scope for each command, "--user" or "--system": a control group that
+    // holds memory and tasks of all its processes together, root's too. NULL: none does, and what a
+    // child uses is watched by its keeper alone.
+    const char *scope;
+    char no_scope[256]; // why, one line
 };
 
 // Tries bubblewrap once. SANDBOX_AUTO: not active when it does not work. SANDBOX_REQUIRE: -1 then,
@@ -33,12 +38,17 @@ struct sandbox_view {
     const char *const *env; // NULL-terminated NAME=value: the whole environment inside
     const char *directory;  // inside; NULL: /tmp
     bool gpu;               // /dev/nvidia*, and the driver's files under /proc
+    uint64_t memory_bytes;  // of a scope; 0: none
+    uint32_t tasks;         // likewise
+    bool background;        // less processor time than others, in a scope
 };
 
-// argv with bubblewrap before it, NULL-terminated, in the arena. Give the process itself an empty
-// environment: bubblewrap sets view->env inside. Not active: argv as it was (binds have no effect:
-// the caller must use the `from` paths, and pass env itself).
+// argv with bubblewrap before it, NULL-terminated, in the arena. Give the process itself
+// sandbox_environment(): bubblewrap sets view->env inside. Not active: argv as it was (binds have
+// no effect: the caller must use the `from` paths, and pass env itself).
 const char *const *sandbox_argv(const struct sandbox *sandbox, const struct sandbox_view *view,
                                 const char *const *argv, struct arena *arena);
+// The environment to start that with: empty, but for where the user's systemd is.
+const char *const *sandbox_environment(const struct sandbox *sandbox, struct arena *arena);
 
 #endif

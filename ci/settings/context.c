@@ -113,6 +113,10 @@ int context_builder(struct context *context, struct error *err)
         return -1;
     if (!context->sandbox.active)
         tell_unconfined(context);
+    else if (!context->sandbox.scope)
+        progress_note(&context->progress,
+                      "no control group holds builds and kernels, what they use is watched: %s",
+                      context->sandbox.no_scope);
     const char *cache = context->options->cache;
     if (!cache) {
         if (make_directory(context->state, err) || ignore_directory(context->state, err))

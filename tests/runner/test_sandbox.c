@@ -137,6 +137,57 @@ static void a_bubblewrap_that_fails_is_not_used(void **state)
     free(program);
 }
 
+// A systemd-run of ours: notes what it was asked, and becomes the command.
+static void commands_run_in_a_scope_where_systemd_makes_one(void **state)
+{
+    struct fixture *f = *state;
+    struct sandbox sandbox;
+    struct error err;
+    char *program = xprintf("%s/systemd-run", f->directory), *path = xstrdup(getenv("PATH"));
+    char *longer = xprintf("%s:%s", f->directory, path), *asked = xprintf("%s/asked", f->directory);
+    char *script = xprintf("#!/bin/sh\necho \"$@\" >'%s'\nwhile [ \"$1\" != -- ]; do shift; done\n"
+                           "shift\nexec \"$@\"\n",
+                           asked);
+    char *command = xprintf("chmod +x '%s'", program);
+    if (!f->sandbox.active)
+        skip();
+    helper_write_text(program, script);
+    assert_int_equal(system(command), 0);
+    setenv("PATH", longer, 1);
+    assert_int_equal(sandbox_probe(&sandbox, SANDBOX_AUTO, &err), 0);
+    const struct sandbox outer = f->sandbox;
+    f->sandbox = sandbox;
+    const struct sandbox_view view = {.memory_bytes = 12345678, .tasks = 99, .background = true};
+    char *said = inside(f, &view, "echo within");
+    f->sandbox = outer;
+    setenv("PATH", path, 1);
+    unlink(program);
+    assert_non_null(sandbox.scope);
+    assert_string_equal(said, "within\n");
+    char *text = log_tail(asked, 1000);
+    assert_non_null(strstr(text, "--scope"));
+    assert_non_null(strstr(text, "MemoryMax=12345678"));
+    assert_non_null(strstr(text, "TasksMax=99"));
+    assert_non_null(strstr(text, "CPUWeight=20"));
+    free(text);
+    free(said);
+    free(command);
+    free(script);
+    free(asked);
+    free(longer);
+    free(path);
+    free(program);
+}
+
+static void without_systemd_the_reason_is_said(void **state)
+{
+    struct fixture *f = *state;
+    if (!f->sandbox.active)
+        skip();
+    if (!f->sandbox.scope)
+        assert_non_null(strstr(f->sandbox.no_scope, "systemd-run"));
+}
+
 static void inside_there_is_no_network(void **state)
 {
     struct sandbox_view view = {0};
@@ -234,6 +285,8 @@ int main(void)
         cmocka_unit_test(off_leaves_the_command_alone),
         cmocka_unit_test(without_bubblewrap_the_reason_is_said),
         cmocka_unit_test(a_bubblewrap_that_fails_is_not_used),
+        cmocka_unit_test(commands_run_in_a_scope_where_systemd_makes_one),
+        cmocka_unit_test(without_systemd_the_reason_is_said),
         cmocka_unit_test(inside_there_is_no_network),
         cmocka_unit_test(inside_there_is_no_home_and_no_secret),
         cmocka_unit_test(inside_the_system_cannot_be_written),
