@@ -5,6 +5,9 @@
 // an event is kept in the store, a person's in the epochs file, and that counts.
 #include "ci/history/events_kept.h"
 
+#include "ci/history/events_index.h"
+#include "model/text.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +20,10 @@ struct remembering {
     const struct events_asked *asked;
     struct stored_event *stored;
     size_t stored_count;
-    bool *found; // of the stored ones
+    bool *found;              // of the stored ones
+    struct event_index index; // of all events, withdrawn ones too
+    const char **names;       // taken, by hash
+    size_t name_room;         // a power of two
     struct arena *arena;
 };
 
@@ -31,72 +37,80 @@ static size_t index_of(const struct history_set *set, int64_t series)
     return i;
 }
 
+// Both of one series.
 static bool meets(const struct remembering *r, const struct stored_event_change *s,
                   const struct event_change *c)
 {
     const struct timeline *t = &r->events->timeline;
     const size_t first = timeline_find(t, s->first), last = timeline_find(t, s->last);
-    return r->set->series[c->series].series->key == s->series && last != SIZE_MAX &&
-           (first == SIZE_MAX ? last : first) <= c->last && last >= c->first;
-}
-
-// How many series the two have in common.
-static size_t shared(const struct remembering *r, const struct stored_event *s,
-                     const struct event *e)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < s->change_count; i++) {
-        for (size_t k = 0; k < e->count; k++)
-            count += meets(r, &s->changes[i], &e->changes[k]);
-    }
-    return count;
+    return last != SIZE_MAX && (first == SIZE_MAX ? last : first) <= c->last && last >= c->first;
 }
 
 // Each that was reported becomes the one that has most of it.
 static void recognise(struct remembering *r)
 {
     struct events *events = r->events;
+    size_t *shared = xcalloc(events->list.count + 1, sizeof(*shared));
+    struct event_index index;
+    event_index_make(&index, &events->list, r->set->count, r->arena);
     for (size_t i = 0; i < r->stored_count; i++) {
-        size_t best = 0, most = 0;
-        for (size_t k = 0; k < events->list.count; k++) {
-            const struct event *e = &events->list.events[k];
-            const size_t count = events->stored[k] || e->cause != r->stored[i].cause
-                                     ? 0
-                                     : shared(r, &r->stored[i], e);
-            best = count > most ? k : best;
-            most = count > most ? count : most;
+        const struct stored_event *s = &r->stored[i];
+        size_t best = SIZE_MAX;
+        memset(shared, 0, events->list.count * sizeof(*shared));
+        for (size_t k = 0; k < s->change_count; k++) {
+            const size_t series = index_of(r->set, s->changes[k].series);
+            for (size_t t = series < r->set->count ? index.begin[series] : 0;
+                 series < r->set->count && t < index.begin[series + 1]; t++)
+                shared[index.touches[t].event] += meets(r, &s->changes[k], index.touches[t].change);
         }
-        r->found[i] = most > 0;
-        if (most > 0)
+        for (size_t k = 0; k < events->list.count; k++) {
+            if (shared[k] && !events->stored[k] && events->list.events[k].cause == s->cause &&
+                (best == SIZE_MAX || shared[k] > shared[best]))
+                best = k;
+        }
+        r->found[i] = best != SIZE_MAX;
+        if (best != SIZE_MAX)
             events->stored[best] = &r->stored[i];
     }
+    free(shared);
 }
 
 // ---- names ----
 
-static bool name_taken(const struct remembering *r, const char *name)
+// Room for every name that there can be, twice over, so that a search soon meets an empty place.
+static void names_make(struct remembering *r)
 {
-    bool taken = false;
-    for (size_t i = 0; i < r->stored_count; i++)
-        taken |= strcmp(r->stored[i].name, name) == 0;
-    for (size_t i = 0; i < r->events->list.count; i++)
-        taken |= strcmp(r->events->list.events[i].name, name) == 0;
-    return taken;
+    const size_t most = r->stored_count + r->events->list.count + 1;
+    for (r->name_room = 4; r->name_room < 2 * most;)
+        r->name_room *= 2;
+    r->names = arena_alloc(r->arena, r->name_room * sizeof(*r->names));
+}
+
+// True when it was there already; `name` stays where it is.
+static bool name_add(struct remembering *r, const char *name)
+{
+    size_t at = hash_text(HASH_START, name) & (r->name_room - 1);
+    for (; r->names[at]; at = (at + 1) & (r->name_room - 1)) {
+        if (strcmp(r->names[at], name) == 0)
+            return true;
+    }
+    r->names[at] = name;
+    return false;
 }
 
 // The commit that it most likely began with; what is no commit's says so.
 static void name_event(struct remembering *r, struct event *e)
 {
     const char *cause = e->cause == ATTRIBUTION_KERNEL ? "" : attribution_name(e->cause);
-    char name[EVENT_NAME_TEXT];
-    for (int n = 1; n == 1 || name_taken(r, name); n++) {
+    bool taken = true;
+    for (int n = 1; taken; n++) {
         char number[16] = "";
         if (n > 1)
             snprintf(number, sizeof(number), "-%d", n);
-        snprintf(name, sizeof(name), "%.10s%s%.12s%s", e->commits[0].id, *cause ? "-" : "", cause,
-                 number);
+        snprintf(e->name, sizeof(e->name), "%.10s%s%.12s%s", e->commits[0].id, *cause ? "-" : "",
+                 cause, number);
+        taken = name_add(r, e->name);
     }
-    memcpy(e->name, name, sizeof(name));
 }
 
 // ---- withdrawn ----
@@ -161,28 +175,25 @@ static void add_withdrawn(struct remembering *r)
 // ---- what became of it ----
 
 // A series is back when later changes, this one with them, leave less than a quarter of it.
-static bool is_undone(const struct event_list *list, const struct event *e,
+static bool is_undone(const struct remembering *r, const struct event *e,
                       const struct event_change *c)
 {
     double left = c->size.value;
-    for (size_t i = 0; i < list->count; i++) {
-        const struct event *other = &list->events[i];
-        for (size_t k = 0; k < other->count; k++) {
-            const struct event_change *o = &other->changes[k];
-            if (other != e && other->state != EVENT_WITHDRAWN && o->series == c->series &&
-                o->first > c->last)
-                left += o->size.value;
-        }
+    for (size_t t = r->index.begin[c->series]; t < r->index.begin[c->series + 1]; t++) {
+        const struct event *other = &r->events->list.events[r->index.touches[t].event];
+        const struct event_change *o = r->index.touches[t].change;
+        if (other != e && other->state != EVENT_WITHDRAWN && o->first > c->last)
+            left += o->size.value;
     }
     return left <= c->size.value / 4;
 }
 
-static bool is_fixed(const struct event_list *list, const struct event *e)
+static bool is_fixed(const struct remembering *r, const struct event *e)
 {
     size_t slower = 0, undone = 0;
     for (size_t i = 0; i < e->count; i++) {
         slower += e->changes[i].size.value > 0;
-        undone += e->changes[i].size.value > 0 && is_undone(list, e, &e->changes[i]);
+        undone += e->changes[i].size.value > 0 && is_undone(r, e, &e->changes[i]);
     }
     return slower > 0 && undone == slower;
 }
@@ -204,7 +215,7 @@ static struct event_entry opinion(const struct remembering *r, const struct even
     if (e->state == EVENT_WITHDRAWN) {
         entry.state = EVENT_WITHDRAWN;
         entry.why = "what was measured since, or pruned, does not bear it out";
-    } else if (is_fixed(&r->events->list, e)) {
+    } else if (is_fixed(r, e)) {
         entry.state = EVENT_FIXED;
         entry.why = "later changes undo it";
     } else if (e->confirmed || was(s, EVENT_CONFIRMED)) {
@@ -315,6 +326,10 @@ static void settle(struct remembering *r)
     struct events *events = r->events;
     struct event_entry *now = xcalloc(events->list.count + 1, sizeof(*now));
     struct error refused;
+    event_index_make(&r->index, &events->list, r->set->count, r->arena);
+    names_make(r);
+    for (size_t i = 0; i < r->stored_count; i++)
+        (void)name_add(r, r->stored[i].name);
     for (size_t i = 0; i < events->list.count; i++) {
         struct event *e = &events->list.events[i];
         if (events->stored[i])

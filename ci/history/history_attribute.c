@@ -43,34 +43,81 @@ static size_t device_number(const struct series_history *all, size_t i)
     return d;
 }
 
-static bool holds(const struct history_change *change, const char *commit)
+// A commit that a change may have begun with: one word of change->held.
+struct held {
+    const char *id; // `length` bytes
+    size_t length, series, index;
+};
+
+static int compare_ids(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+    const int order = memcmp(a, b, a_length < b_length ? a_length : b_length);
+    return order ? order : (a_length > b_length) - (a_length < b_length);
+}
+
+static int by_id(const void *left, const void *right)
+{
+    const struct held *a = left, *b = right;
+    const int order = compare_ids(a->id, a->length, b->id, b->length);
+    if (order)
+        return order;
+    return a->series != b->series ? (a->series > b->series) - (a->series < b->series)
+                                  : (a->index > b->index) - (a->index < b->index);
+}
+
+// By id, then by series, then by change.
+static struct held *all_held(size_t *count, const struct series_history *all, size_t series)
+{
+    struct held *list = NULL;
+    size_t used = 0, room = 0;
+    for (size_t i = 0; i < series; i++) {
+        for (size_t k = 0; k < all[i].change_count; k++) {
+            const char *word = all[i].changes[k].held;
+            for (size_t length; *word; word += length + strspn(word + length, " ")) {
+                length = strcspn(word, " ");
+                list = xgrow(list, used, &room, sizeof(*list));
+                list[used++] = (struct held){word, length, i, k};
+            }
+        }
+    }
+    if (used)
+        qsort(list, used, sizeof(*list), by_id);
+    *count = used;
+    return list;
+}
+
+// The first of the list with this id, or behind where it would be.
+static size_t find_held(const struct held *list, size_t count, const char *commit)
 {
     const size_t length = strlen(commit);
-    for (const char *at = change->held; (at = strstr(at, commit)); at++) {
-        const bool begins = at == change->held || at[-1] == ' ';
-        if (begins && (at[length] == ' ' || at[length] == '\0'))
-            return true;
+    size_t low = 0, high = count;
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+        if (compare_ids(list[middle].id, list[middle].length, commit, length) < 0)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    return false;
+    return low;
 }
 
-// The change of a series that may have begun with this commit.
-static const struct history_change *change_at(const struct series_history *s, const char *commit)
-{
-    for (size_t i = 0; i < s->change_count; i++) {
-        if (holds(&s->changes[i], commit))
-            return &s->changes[i];
-    }
-    return NULL;
-}
-
+// `held`: from the commit's first on; a series' first change that holds it counts.
 static void attribute_commit(struct series_history *all, size_t count, const size_t *devices,
-                             const struct place *places, size_t place_count)
+                             const struct place *places, size_t place_count,
+                             const struct held *held, size_t held_count)
 {
+    const char *commit = places->change->at.id;
     struct attribution_series *input = xcalloc(count, sizeof(*input));
     struct attributed *output = xcalloc(count, sizeof(*output));
+    const struct history_change **changes = xcalloc(count, sizeof(*changes));
+    for (size_t i = 0; i < held_count; i++) {
+        if (compare_ids(held[i].id, held[i].length, commit, strlen(commit)) != 0)
+            break;
+        if (!changes[held[i].series])
+            changes[held[i].series] = &all[held[i].series].changes[held[i].index];
+    }
     for (size_t i = 0; i < count; i++) {
-        const struct history_change *c = change_at(&all[i], places->change->at.id);
+        const struct history_change *c = changes[i];
         input[i] = (struct attribution_series){.device = devices[i],
                                                .bound = all[i].newest.bound,
                                                .changed = c != NULL,
@@ -89,14 +136,16 @@ static void attribute_commit(struct series_history *all, size_t count, const siz
         if (c->attribution != ATTRIBUTION_BREAK)
             c->attribution = found;
     }
+    free(changes);
     free(input);
     free(output);
 }
 
 void history_attribute(struct series_history *all, size_t count)
 {
-    size_t place_count;
+    size_t place_count, held_count;
     struct place *places = all_places(&place_count, all, count);
+    struct held *held = all_held(&held_count, all, count);
     size_t *devices = xcalloc(count, sizeof(*devices));
     for (size_t i = 0; i < count; i++)
         devices[i] = device_number(all, i);
@@ -105,9 +154,13 @@ void history_attribute(struct series_history *all, size_t count)
             if (strcmp(places[end].change->at.id, places[first].change->at.id) != 0)
                 break;
         }
-        if (end - first >= CONTROLS_FEWEST)
-            attribute_commit(all, count, devices, places + first, end - first);
+        if (end - first < CONTROLS_FEWEST)
+            continue;
+        const size_t at = find_held(held, held_count, places[first].change->at.id);
+        attribute_commit(all, count, devices, places + first, end - first, held + at,
+                         held_count - at);
     }
     free(devices);
+    free(held);
     free(places);
 }
