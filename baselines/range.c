@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One table says which column holds what; NULL is in range where the schema allows it. Errors and
-// evidence may be infinite.
+// One table says which column holds what; NULL is in range where the schema allows it. What was
+// concluded has none: errors, evidence and the ends of intervals may be infinite.
 #include "baselines/range.h"
 #include "baselines/pack.h"
 
@@ -87,8 +87,6 @@ static const struct column {
     {"measurements", "clock_hz", A_CLOCK},
     {"measurements", "samples", A_COUNT},
     {"results", "pairs", A_COUNT},
-    {"results", "pair_sd", A_NUMBER},
-    {"results", "pair_sd_mad", A_NUMBER},
     {"self_tests", "series", A_COUNT},
     {"self_tests", "alarms", A_COUNT},
     {"profiles", "measured_s", A_TIME},
@@ -98,21 +96,11 @@ static const struct column {
     {"predictions", "made_s", A_TIME},
     {"predictions", "time_ns", A_SPAN},
     {"predictions", "clock_hz", A_CLOCK},
-    {"predictions", "clock_exponent", A_NUMBER},
-    {"predictions", "band", A_NUMBER},
     {"verdicts", "made_s", A_TIME},
-    {"verdicts", "log_ratio", A_NUMBER},
-    {"verdicts", "lower", A_NUMBER},
-    {"verdicts", "upper", A_NUMBER},
-    {"verdicts", "confidence", A_NUMBER},
-    {"verdicts", "margin", A_NUMBER},
     {"verdicts", "pairs", A_COUNT},
     {"verdicts", "processes", A_COUNT},
-    {"verdicts", "gpu_s", A_NUMBER},
-    {"verdicts", "detectable", A_NUMBER},
     {"studies", "gates", A_COUNT},
     {"studies", "time_ns", A_SPAN},
-    {"studies", "log_ratio", A_NUMBER},
     {"links", "uid", A_UID},
     {"links", "made_s", A_TIME},
 };

@@ -84,7 +84,7 @@ static void values_out_of_range_are_refused(void **state)
         {"UPDATE runs SET started_s = -99999999999999", "runs.started_s"},
         {"UPDATE runs SET uid = replace(uid, substr(uid, 1, 1), 'Z')", "runs.uid"},
         {"UPDATE problems SET problem = 'no problem' || problem_key", "problems.problem"},
-        {"UPDATE verdicts SET log_ratio = 9e999", "verdicts.log_ratio"},
+        {"UPDATE verdicts SET made_s = 1e17", "verdicts.made_s"},
         {"UPDATE verdicts SET pairs = -1", "verdicts.pairs"},
         {"UPDATE devices SET uuid = char(9) || device_key", "devices.uuid"},
         {"UPDATE samples SET packed = x'0100'", "packed samples: damaged"},
@@ -119,6 +119,8 @@ static void odd_but_true_values_are_merged(void **state)
     run.results[1].head = (struct measurement){
         .state = MEASURED_WRONG, .max_error = INFINITY, .tolerance = 1, .regime = "", .detail = ""};
     run.results[2].verdict.log_evidence = INFINITY;
+    run.results[2].verdict.log_ratio.low = -INFINITY;
+    run.results[2].verdict.log_ratio.high = INFINITY;
     save_whole_run(shard, &run);
     run_free(&run);
     store_close(shard);
