@@ -250,7 +250,7 @@ int bisection_search(struct bisect_step *out, struct search *s, struct error *er
         return -1;
     for (int i = 0; i < DUETS_MOST; i++) {
         *out = bisect_next(&s->bisect);
-        if (out->state != BISECT_TEST || (s->deadline_s && monotonic_s() > s->deadline_s))
+        if (out->state != BISECT_TEST || (s->deadline_s > 0 && monotonic_s() > s->deadline_s))
             return 0;
         if (test(s, out->commit, err))
             return -1;
