@@ -83,17 +83,17 @@ static int ready(struct recording *r, const struct task *task, enum sample_role 
 }
 
 // A plan that cannot be followed is the same to every policy: its kernel does not do the problem.
-static void refuse(struct measurement *out, bool plan, const struct bench_outcome *why,
-                   struct arena *arena)
+static void refuse(struct measurement *out, const struct task *task, bool plan,
+                   const struct bench_outcome *why, struct arena *arena)
 {
-    *out = (struct measurement){
-        .state = plan ? why->state : MEASURED_UNSUPPORTED,
-        .regime = plan ? "" : refused_regime,
-        .detail = plan ? arena_strdup(arena, why->detail)
-                       : arena_printf(arena,
-                                      "cannot be recorded, and the policy trusts device code "
-                                      "alone: %s",
-                                      why->detail)};
+    const char *because = task->rule->device_code ? "the policy trusts device code alone"
+                                                  : "a plan is compared with records alone";
+    *out =
+        (struct measurement){.state = plan ? why->state : MEASURED_UNSUPPORTED,
+                             .regime = plan ? "" : refused_regime,
+                             .detail = plan ? arena_strdup(arena, why->detail)
+                                            : arena_printf(arena, "cannot be recorded, and %s: %s",
+                                                           because, why->detail)};
 }
 
 int recording_make(bool *made, struct recording *r, const struct task *task, enum sample_role role,
@@ -121,7 +121,7 @@ int recording_make(bool *made, struct recording *r, const struct task *task, enu
     }
     *made = outcome.state == MEASURED_OK;
     if (!*made && instead)
-        refuse(instead, kernel->plan, &outcome, arena);
+        refuse(instead, task, kernel->plan, &outcome, arena);
     return 0;
 }
 
