@@ -186,8 +186,10 @@ static int load(struct searches *s, struct history_set *set, struct error *err)
 {
     struct context *context = s->context;
     const struct history_wanted wanted = {.keeps = true};
-    const struct events_asked asked = {context->repository, (int64_t)time(NULL)};
+    struct events_asked asked = {.now_s = (int64_t)time(NULL)};
     return history_load(set, context->store, &wanted, epochs_path(context, NULL), err) ||
+                   events_sources(&asked.sources, context->store, context->repository,
+                                  &context->arena, err) ||
                    events_load(&s->events, set, context->store, &asked, &context->arena, err)
                ? -1
                : 0;

@@ -96,6 +96,8 @@ static int decide(const struct arguments *a, struct context *context, const stru
     struct arena *arena = &context->arena;
     struct epoch_decision decision = {
         .state = decided[a->action], .reason = a->reason, .when_s = time(NULL) / 86400 * 86400};
+    if (!a->file && !context->repository)
+        return error_set(err, "no git repository here for the file of epochs; give -C or --file");
     const char *path = epochs_path(context, a->file);
     char *added = arena_strdup(arena, ""), *block;
     if (epochs_who(&decision.who, a->who, context, err))
@@ -153,14 +155,18 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
     struct events events;
     char *before;
     (void)out;
-    if (context_open(context, &a->options, err) ||
+    // A store that is named needs no repository, but is told more with one.
+    if ((context_open(context, &a->options, err) && !a->options.store) ||
         store_option_open_kept(context, &a->options, true, &wanted.keeps, err))
         return -1;
-    const char *path = epochs_path(context, a->file);
-    const struct events_asked asked = {context->repository, wanted.keeps ? (int64_t)time(NULL) : 0};
+    const char *path = a->file || context->repository ? epochs_path(context, a->file) : "";
+    struct events_asked asked = {.now_s = wanted.keeps ? (int64_t)time(NULL) : 0};
     int status = epochs_read(&known, &before, path, &context->arena, err);
     if (status == 0)
         status = history_load(&set, context->store, &wanted, path, err);
+    if (status == 0)
+        status = events_sources(&asked.sources, context->store, context->repository,
+                                &context->arena, err);
     if (status == 0)
         status = events_load(&events, &set, context->store, &asked, &context->arena, err);
     if (status == 0)

@@ -4,6 +4,7 @@
 // named.
 #include "ci/history/events_changes.h"
 #include "ci/history/events_kept.h"
+#include "ci/settings/policy.h"
 
 #include <math.h>
 #include <string.h>
@@ -22,7 +23,7 @@ static size_t behind(const struct timeline *t, size_t base, size_t last)
 // A change between points may also have begun with a commit before the first that nobody measured.
 static size_t unmeasured(const struct timeline *t, size_t first)
 {
-    while (first > 0 && t->line[first - 1] && t->between[first - 1])
+    while (first > 0 && t->between[first - 1])
         first--;
     return first;
 }
@@ -68,6 +69,30 @@ static void name_culprits(struct event *e, const struct timeline *t, struct aren
     e->commits = commits;
 }
 
+int events_sources(struct timeline_sources *out, struct store *store,
+                   const struct repository *repository, struct arena *arena, struct error *err)
+{
+    struct run run = {0};
+    struct policy policy = {0};
+    struct error unreadable; // another version's: then every commit counts
+    int64_t id;
+    *out = (struct timeline_sources){.repository = repository};
+    if (store_last_run(&id, store, RUN_MEASURE, err) ||
+        (id && store_load_run(&run, store, id, err)))
+        return -1;
+    if (id && policy_parse(&policy, run.policy, strlen(run.policy), "policy", &unreadable) == 0) {
+        const struct recipe *recipe = &policy.recipe;
+        const char **paths = arena_alloc(arena, (recipe->input_count + 1) * sizeof(*paths));
+        for (size_t i = 0; i < recipe->input_count; i++)
+            paths[i] = arena_strdup(arena, recipe->inputs[i]);
+        out->paths = paths;
+        out->path_count = recipe->input_count;
+    }
+    policy_free(&policy);
+    run_free(&run);
+    return 0;
+}
+
 int events_load(struct events *out, const struct history_set *set, struct store *store,
                 const struct events_asked *asked, struct arena *arena, struct error *err)
 {
@@ -80,8 +105,7 @@ int events_load(struct events *out, const struct history_set *set, struct store 
     struct event_change *changes = arena_alloc(arena, found.count * sizeof(*changes));
     for (size_t i = 0; i < found.count; i++)
         stretches[i] = found.items[i].stretch;
-    if (timeline_read(&events.timeline, store, asked->repository, stretches, found.count, arena,
-                      err))
+    if (timeline_read(&events.timeline, store, &asked->sources, stretches, found.count, arena, err))
         return -1;
     for (size_t i = 0; i < found.count; i++) {
         if (place(&found.items[i], &events.timeline))

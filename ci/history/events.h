@@ -4,9 +4,9 @@
 // names, commits and states.
 //
 // What counts as a change: a link of neighbouring codes that is slower or faster; a change point of
-// a series without links; a shift of a device's controls, which is one of all of its series. A
-// change point of a series with links is of the machine, whatever it looks like, and counts when
-// most series of the device share it.
+// a series without links, where its code may have changed; a shift of a device's controls, which is
+// one of all of its series. Any other change point is of the machine, whatever it looks like, and
+// counts when most series of the device share it.
 //
 // An event that was reported is kept in the store and keeps its name. When it is found no more it
 // is withdrawn, with the day and the reason. People accept and dismiss events in the epochs file.
@@ -17,7 +17,7 @@
 #include "ci/history/timeline.h"
 
 struct events_asked {
-    const struct repository *repository; // NULL: commits that were never measured are no culprits
+    struct timeline_sources sources; // without them, commits that nobody measured are no culprits
     int64_t now_s; // what is found is kept in the store (opened for writing), with this as its
                    // time; 0: nothing is kept, and no clock is needed
 };
@@ -26,6 +26,9 @@ struct events {
     struct timeline timeline;     // what its positions are in
     struct stored_event **stored; // of each event; key 0 when it is not kept
 };
+// What the newest plain run's policy says that a build reads. In the arena.
+int events_sources(struct timeline_sources *out, struct store *store,
+                   const struct repository *repository, struct arena *arena, struct error *err);
 // `set` has all series of the store, judged by history_load(), and stays where it is as long as the
 // events. All of `out` lives in the arena.
 int events_load(struct events *out, const struct history_set *set, struct store *store,

@@ -52,10 +52,12 @@ static void add_linked(struct finding *f, size_t i, const struct link_tests *tes
     }
 }
 
-// Where the codes were compared side by side, absolute times have nothing to say of them.
+// Where the codes were compared side by side, absolute times have nothing to say of them; and where
+// the code is the same, one series alone that moved is a process that lay elsewhere.
 static bool counts(const struct series_history *s, const struct history_change *c)
 {
-    return !history_is_linked(&s->linked, c) && (!s->linked.neighbours || c->shared);
+    return c->shared || (!history_is_linked(&s->linked, c) && !s->linked.neighbours &&
+                         c->attribution != ATTRIBUTION_ENVIRONMENT);
 }
 
 static void add_points(struct finding *f, size_t i)

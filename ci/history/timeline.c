@@ -17,7 +17,7 @@ struct stop {
 };
 
 struct walk {
-    const struct repository *repository;
+    const struct timeline_sources *sources;
     struct stop *stops;
     size_t count, room;
     struct timeline_place *known; // the store's commits, which are the first stops
@@ -63,6 +63,21 @@ static bool ends(const struct timeline_stretch *stretch, bool behind, bool known
     return stretch->base[0] ? strcmp(stretch->base, id) == 0 : behind && known;
 }
 
+// Something that a build reads differs from its first parent; what cannot be asked counts.
+static bool changes_inputs(const struct walk *w, const struct commit *c)
+{
+    const struct timeline_sources *s = w->sources;
+    for (size_t i = 0; s->repository && c->parent[0] && i < s->path_count; i++) {
+        char now[OBJECT_ID_TEXT], before[OBJECT_ID_TEXT];
+        struct error unknown;
+        if (repository_path_id(now, s->repository, c->id, s->paths[i], &unknown) ||
+            repository_path_id(before, s->repository, c->parent, s->paths[i], &unknown) ||
+            strcmp(now, before) != 0)
+            return true;
+    }
+    return !s->repository || !s->path_count || !c->parent[0];
+}
+
 static void follow(struct walk *w, const struct timeline_stretch *stretch)
 {
     size_t at = find(w->known, w->known_count, stretch->last), anchor = at, before = 0;
@@ -80,12 +95,12 @@ static void follow(struct walk *w, const struct timeline_stretch *stretch)
             anchor = next;
             before = 0;
             commit = w->stops[next].commit;
-            w->stops[next].line = true;
-        } else if (!w->repository ||
-                   repository_parent(&commit, w->repository, &commit, w->arena, &edge)) {
+            w->stops[next].line |= changes_inputs(w, &commit);
+        } else if (!w->sources->repository ||
+                   repository_parent(&commit, w->sources->repository, &commit, w->arena, &edge)) {
             return;
         } else {
-            between(w, &commit, anchor, ++before)->line = true;
+            between(w, &commit, anchor, ++before)->line |= changes_inputs(w, &commit);
         }
         behind |= strcmp(commit.id, stretch->first) == 0;
     }
@@ -110,11 +125,11 @@ static struct timeline_place *place_all(const struct commit *commits, size_t cou
     return places;
 }
 
-int timeline_read(struct timeline *out, struct store *store, const struct repository *repository,
+int timeline_read(struct timeline *out, struct store *store, const struct timeline_sources *sources,
                   const struct timeline_stretch *stretches, size_t count, struct arena *arena,
                   struct error *err)
 {
-    struct walk w = {.repository = repository, .arena = arena};
+    struct walk w = {.sources = sources, .arena = arena};
     struct commit *known;
     if (store_commits(&known, &w.known_count, store, arena, err))
         return -1;

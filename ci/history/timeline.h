@@ -26,9 +26,15 @@ struct timeline_stretch {
     const char *base, *first, *last;
 };
 
-// In the arena. `repository` NULL: only what the store knows. A stretch is followed back along
-// first parents; what lies on it gets its place between.
-int timeline_read(struct timeline *out, struct store *store, const struct repository *repository,
+// What is known beside the store.
+struct timeline_sources {
+    const struct repository *repository; // NULL: only what the store knows
+    const char *const *paths; // files and folders that a build reads; a commit that changes none of
+    size_t path_count;        // them is on no line. None: every commit counts
+};
+// In the arena. A stretch is followed back along first parents; what lies on it gets its place
+// between.
+int timeline_read(struct timeline *out, struct store *store, const struct timeline_sources *sources,
                   const struct timeline_stretch *stretches, size_t count, struct arena *arena,
                   struct error *err);
 // The position of a commit; SIZE_MAX: it is not known.
