@@ -185,10 +185,29 @@ static void take_steps(struct linked_history *out, const struct node *nodes,
     }
 }
 
-int history_links(struct linked_history *out, struct store *store, const struct series *series,
-                  struct arena *arena, struct error *err)
+// Creep: however many steps it took, each of them may be too small to be one.
+static void take_accepted(struct linked_history *out, const struct levels *levels,
+                          const struct node *nodes, const struct link *links, size_t count,
+                          const char *accepted)
 {
-    struct linked_history found = {0};
+    const char *code = NULL;
+    double size, error;
+    for (size_t i = 0; accepted && i < count && !code; i++) {
+        const bool head = strncmp(links[i].head.id, accepted, strlen(accepted)) == 0;
+        const bool base = strncmp(links[i].base.id, accepted, strlen(accepted)) == 0;
+        code = head ? links[i].head_code : base ? links[i].base_code : NULL;
+    }
+    if (!code)
+        return;
+    levels_between(&size, &error, levels, number_of(nodes, out->level_count, code), out->newest);
+    if (isfinite(error))
+        out->accepted = interval_about(size, levels_reach(levels, CONFIDENCE) * error);
+}
+
+int history_links(struct linked_history *out, struct store *store, const struct series *series,
+                  const char *accepted, struct arena *arena, struct error *err)
+{
+    struct linked_history found = {.accepted = interval_none};
     struct link *links;
     size_t count;
     if (store_links(&links, &count, store, series, arena, err))
@@ -220,6 +239,7 @@ int history_links(struct linked_history *out, struct store *store, const struct 
         take_levels(&found, levels, nodes);
         take_misfits(&found, levels, links, count, arena);
         take_line(&found, nodes, links, count);
+        take_accepted(&found, levels, nodes, links, count, accepted);
         found.steps = arena_alloc(arena, (count + 1) * sizeof(*found.steps));
         take_steps(&found, nodes, links, count);
     }

@@ -42,15 +42,17 @@ struct linked_history {
     size_t level_count;
     struct linked_step *steps; // in order of their commits
     size_t step_count;
-    size_t newest; // index of the level of the newest code; its mark says since when
+    size_t newest;            // index of the level of the newest code; its mark says since when
+    struct interval accepted; // log time of the newest code against the accepted one; NaN: no link
     size_t links, loops;
     size_t neighbours;   // links of a code with the one before it; 0: nothing is followed by links
     const char *trouble; // why there are no levels and each link counts alone; NULL: there are
     double misclosure;   // SD of what a link's pairs cannot see, log ratio
 };
-// In the arena. A series without links has nothing.
+// In the arena. A series without links has nothing. `accepted`: the commit from which on its level
+// is accepted, or NULL.
 int history_links(struct linked_history *out, struct store *store, const struct series *series,
-                  struct arena *arena, struct error *err);
+                  const char *accepted, struct arena *arena, struct error *err);
 
 // A change point that was found side by side too, and is said there.
 bool history_is_linked(const struct linked_history *linked, const struct history_change *change);

@@ -53,7 +53,6 @@ static void table_linked(const struct linked_change *c)
            c->misfit ? "  does not fit its loops" : "");
 }
 
-// However many steps it took: each of them may be too small to be one.
 static void table_level(const struct linked_history *linked)
 {
     if (linked->level_count == 0 || linked->neighbours == 0)
@@ -66,16 +65,26 @@ static void table_level(const struct linked_history *linked)
            linked->loops, plural(linked->loops, "loop", "loops"), 100 * linked->misclosure);
 }
 
+// Where links say it, absolute times do not: two answers to one question are one too many.
+static bool levelled(const struct series_history *s)
+{
+    return s->linked.level_count > 0 && s->linked.neighbours > 0;
+}
+
 static void table_now(const struct series_history *s)
 {
-    const struct creep *creep = &s->creep;
-    if (!isfinite(creep->size.low))
+    const bool linked = levelled(s);
+    const struct interval now = linked ? s->linked.accepted : s->creep.size;
+    if (!isfinite(now.low))
         return;
     char *reason = clean_copy(s->epoch ? s->epoch->reason : "");
-    printf("  now %+.2f %% (%+.2f .. %+.2f) against %s%.10s%s%s%s\n", percent(creep->size.value),
-           percent(creep->size.low), percent(creep->size.high),
+    printf("  now %+.2f %% (%+.2f .. %+.2f) against %s%.10s%s%s%s\n", percent(now.value),
+           percent(now.low), percent(now.high),
            s->epoch ? "the state accepted at " : "the beginning", s->epoch ? s->epoch->commit : "",
-           *reason ? ": " : "", reason, creep->moved ? "" : ", within the margin or unsure");
+           *reason ? ": " : "", reason,
+           linked           ? ", by links"
+           : s->creep.moved ? ""
+                            : ", within the margin or unsure");
     free(reason);
 }
 
@@ -137,7 +146,7 @@ void history_print_table(const struct history_set *set)
     for (size_t i = 0; i < set->count; i++) {
         const struct series_history *s = &set->series[i];
         if (set->count > 1 && s->change_count == 0 && s->linked.change_count == 0 &&
-            s->break_count == 0 && !s->creep.moved)
+            s->break_count == 0 && (levelled(s) || !s->creep.moved))
             quiet++;
         else
             table_series(s);

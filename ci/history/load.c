@@ -139,7 +139,8 @@ static int load_one(struct loading *l, size_t index, struct error *err)
         status = judge(s, &kept, l, entry, &options, &scratch, err);
     const struct series series = {entry->kernel, &entry->problem, entry->device_uuid};
     if (status == 0)
-        status = history_links(&s->linked, l->store, &series, &set->arena, err);
+        status = history_links(&s->linked, l->store, &series, s->epoch ? s->epoch->commit : NULL,
+                               &set->arena, err);
     if (status == 0) {
         if (l->wanted->accuracy)
             accuracy_history_add(l->wanted->accuracy, s->series, &s->stored);

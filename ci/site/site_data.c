@@ -182,8 +182,9 @@ static int fill_events(struct site_data *data, const struct repository *reposito
                        struct error *err)
 {
     struct arena *arena = &data->set.arena;
-    const struct events_asked asked = {.repository = repository};
-    if (events_load(&data->events, &data->set, data->store, &asked, arena, err))
+    struct events_asked asked = {0};
+    if (events_sources(&asked.sources, data->store, repository, arena, err) ||
+        events_load(&data->events, &data->set, data->store, &asked, arena, err))
         return -1;
     const struct event_list *list = &data->events.list;
     struct site_event *events = arena_alloc(arena, (list->count + 1) * sizeof(*events));

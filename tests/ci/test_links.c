@@ -225,6 +225,19 @@ static void a_code_is_linked_with_the_accepted_one_too(void **state)
         assert_string_equal(links[i].base.id, ids[1]);
         assert_string_equal(links[i].head.id, ids[4]);
     }
+    const char *argv[] = {"history", "--kernel", "simple", "--store",
+                          "e.db",    "--epochs", "e.txt",  NULL};
+    char *block = xprintf("series = simple * *\ncommit = %s\nlevel = 0.1\nreason = meant\n"
+                          "who = A\nwhen = 2026-11-21\n",
+                          ids[1]);
+    char *path = xprintf("%s/e.txt", repo.directory);
+    helper_write_text(path, block);
+    free(path);
+    free(block);
+    char line[128];
+    snprintf(line, sizeof(line), "against the state accepted at %.10s: meant, by links", ids[1]);
+    plumb_run(&outcome, repo.directory, argv, 0);
+    plumb_said(&outcome, 0, line);
 }
 
 // The facts of a gate are kept, but its head may never be merged: it is no change of the history.
