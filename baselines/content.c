@@ -23,10 +23,18 @@ int content_commit(int64_t *key, struct store *store, const struct commit *commi
         *key = 0;
         return 0;
     }
+    if (statement_get(key, store, err, SQL_FIND_COMMIT, CELLS(TEXT(commit->id))))
+        return -1;
+    if (*key)
+        return 0;
+    // Its children may be there already, with no other place than their second's.
     return statement_key_of(key, store, err, SQL_FIND_COMMIT, 1, SQL_ADD_COMMIT,
                             CELLS(TEXT(commit->id), TEXT(commit->tree), TEXT(commit->parent),
                                   TEXT(commit->summary), TEXT(commit->author),
-                                  INT(commit->time_s)));
+                                  INT(commit->time_s))) ||
+                   statement_run(store, err, SQL_ORDER_CHILDREN, CELLS(TEXT(commit->id)))
+               ? -1
+               : 0;
 }
 
 int content_device(int64_t *key, struct store *store, const struct device *device,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Events of stored histories: what has one cause is one event, and what was reported stays.
+#include "baselines/kept/event.h"
 #include "baselines/link.h"
 #include "ci/history/events.h"
 #include "tests/helpers/helper_files.h"
@@ -164,6 +165,22 @@ static void five_commits_of_one_second_are_five_events(void **state)
     }
 }
 
+// As builds of a rebased branch are kept, several at once and the newest first.
+static void children_that_came_first_stand_behind_their_parents(void **state)
+{
+    const struct scene scene = {.keep_code = true, .time = one_second, .parents = true};
+    struct store *store = scratch_store(scratch_path(&arena, folder, "first.db"), STORE_WRITE);
+    struct commit *commits;
+    size_t count;
+    for (int c = COMMITS; c-- > 0;)
+        scene_save(store, &scene, c, c + 1, 7);
+    assert_int_equal(store_commits(&commits, &count, store, &arena, &err), 0);
+    assert_int_equal(count, COMMITS);
+    for (size_t i = 1; i < count; i++)
+        assert_string_equal(commits[i].parent, commits[i - 1].id);
+    store_close(store);
+}
+
 static void one_commit_is_one_event_and_a_later_one_that_undoes_it_fixes_it(void **state)
 {
     struct store *store =
@@ -291,6 +308,7 @@ int main(void)
         cmocka_unit_test(a_kernels_step_is_its_commits),
         cmocka_unit_test(a_quiet_history_has_no_event),
         cmocka_unit_test(five_commits_of_one_second_are_five_events),
+        cmocka_unit_test(children_that_came_first_stand_behind_their_parents),
         cmocka_unit_test(one_commit_is_one_event_and_a_later_one_that_undoes_it_fixes_it),
         cmocka_unit_test(little_evidence_makes_a_new_event_and_the_same_once_more_confirms_it),
         cmocka_unit_test(what_is_found_no_more_is_withdrawn_once_with_day_and_reason),
