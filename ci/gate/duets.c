@@ -89,10 +89,14 @@ static int failed(struct player *p, struct duet *d, const struct bench_outcome *
 {
     const bool beside = p->open > (d->place == DUET_OPEN);
     const bool doubtful = outcome->state == MEASURED_CRASHED || outcome->state == MEASURED_WRONG;
+    // A person, or the machine's want of memory: nobody of those here, the first time.
+    const bool outside =
+        outcome->gone && !outcome->own_fault && !d->killed && outcome->state == MEASURED_CRASHED;
     take_out(p, d, DUET_WAITS);
     if (outcome->gone)
         part_all(p);
-    const bool again = doubtful && beside && !late(p);
+    const bool again = doubtful && (beside || outside) && !late(p);
+    d->killed |= outside;
     if (outcome->gone || outcome->state == MEASURED_WRONG || again)
         suspect_kernel(p, d->kernel);
     if (again) {

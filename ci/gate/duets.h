@@ -54,6 +54,7 @@ struct duet {
     uint32_t confirm_pairs; // that its alarm still takes to be confirmed
     uint16_t block;
     uint32_t refusals; // for want of room
+    bool killed;       // once, from outside: it is given another process
     bool parted;       // its process died under another
     bool suspect;      // to be played alone
 };

@@ -82,6 +82,15 @@ static void hang_costs_its_limit_once(void **state)
     played_whole(&p->items[2], VERDICT_SAME);
 }
 
+// By a person, or for want of memory: no verdict on the kernel that was running.
+static void a_kill_from_outside_is_nobodys_fault(void **state)
+{
+    struct played *p = *state;
+    played_all(p, (const char *const[]){"once-pairs", NULL});
+    played_whole(&p->items[0], VERDICT_SAME);
+    assert_int_equal(played_times(p, "open once-pairs"), 2);
+}
+
 // Beside others, or with both builds in one process, it may have been another's.
 static void only_what_failed_alone_is_its_own_fault(void **state)
 {
@@ -147,6 +156,7 @@ int main(void)
         TEST(what_fails_only_beside_others_is_not_broken),
         TEST(wrong_results_are_believed_when_alone),
         TEST(hang_costs_its_limit_once),
+        TEST(a_kill_from_outside_is_nobodys_fault),
         TEST(only_what_failed_alone_is_its_own_fault),
         TEST(other_shapes_of_a_dead_kernel_are_played_alone),
         TEST(kernel_that_died_alone_is_not_put_beside_others),

@@ -11,6 +11,7 @@
 //   lost[-AT]       exits as if its device were gone, and then there is none (a file beside it)
 //   claims[-AT]     the same, but the device is still there
 //   killed[-AT]     dies by SIGKILL, as if from outside
+//   once[-AT]       the same, the first time (a file beside it)
 //   NAME-NUMBER     the same as NAME: many series of one behaviour
 //   scatter-PERCENT-NUMBER: the head takes PERCENT longer, and a pair's log ratio scatters by 10 %,
 //                   by chance that NUMBER and the block decide

@@ -56,6 +56,15 @@ static void lose_device(bool really)
     _exit(STATUS_LOST);
 }
 
+// A file beside the program remembers it.
+static void kill_once(void)
+{
+    char path[PATH_MAX];
+    FILE *file = fopen(beside(path, ".once"), "wx");
+    if (file)
+        raise(SIGKILL);
+}
+
 static void put_raw(const char *bytes, size_t size)
 {
     fwrite(bytes, 1, size, stdout);
@@ -86,6 +95,8 @@ void misbehave(const char *name, const char *at)
         crash();
     else if (strcmp(what, "killed") == 0)
         raise(SIGKILL);
+    else if (strcmp(what, "once") == 0)
+        kill_once();
     else if (strcmp(what, "hang") == 0)
         for (;;)
             pause();
