@@ -127,9 +127,10 @@ static int open_launch(struct plan_file *f, size_t index, const char *folder, st
     }
     if (status == 0)
         status = read_entry(&f->entries[index], &cubin->image, launch->entry, &f->arena, &why);
-    return status ? error_set(err, "%.200s:%u: cubin %.200s: %.500s", f->plan.label, launch->line,
-                              launch->cubin, why.text)
-                  : 0;
+    if (status)
+        return error_set(err, "%.200s:%u: cubin %.200s: %.500s", f->plan.label, launch->line,
+                         launch->cubin, why.text);
+    return plan_check_entry(&f->plan, launch, &f->entries[index], err);
 }
 
 // ---- the plan ----

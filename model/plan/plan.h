@@ -136,6 +136,10 @@ struct plan_entry {
     uint32_t count;
 };
 
+// Whether a launch's parameters are those of the entry point, in number and length.
+int plan_check_entry(const struct launch_plan *plan, const struct plan_launch *launch,
+                     const struct plan_entry *entry, struct error *err);
+
 // *yes: types, layout, epilogue and `supports` fit the problem. -1: a formula fails.
 int plan_supports(bool *yes, const struct launch_plan *plan, const struct problem *problem,
                   int64_t sms, struct error *err);

@@ -46,28 +46,41 @@ static struct record_parameter shape_of(const struct plan_launch *l, uint32_t pa
     return (struct record_parameter){.offset = align, .bytes = round_up(end, align)};
 }
 
+int plan_check_entry(const struct launch_plan *plan, const struct plan_launch *l,
+                     const struct plan_entry *entry, struct error *err)
+{
+    uint32_t end = 0;
+    if (entry->count != l->parameter_count)
+        return error_set(err, "%.200s:%u: %.200s has %u parameters, and this says %u", plan->label,
+                         l->line, l->entry, entry->count, l->parameter_count);
+    for (uint32_t p = 0; p < l->parameter_count; p++) {
+        const struct record_parameter *have = &entry->parameters[p];
+        const uint32_t bytes = shape_of(l, p).bytes;
+        if (have->bytes != bytes || have->offset < end)
+            return error_set(err,
+                             "%.200s:%u: %.200s: parameter %u has %u bytes at %u, and this says %u",
+                             plan->label, l->line, l->entry, p, have->bytes, have->offset, bytes);
+        end = have->offset + have->bytes;
+    }
+    return 0;
+}
+
 // Where the device code wants them, or one after the other.
 static int lay_out_parameters(struct record_launch *out, const struct making *m,
                               const struct plan_launch *l, const struct plan_entry *entry)
 {
     uint32_t end = 0;
-    struct error why;
-    if (entry && entry->count != l->parameter_count) {
-        error_set(&why, "has %u parameters, and this says %u", entry->count, l->parameter_count);
-        return plan_wrong(m, l->line, l->entry, why.text);
-    }
+    if (entry && plan_check_entry(m->plan, l, entry, m->err))
+        return -1;
     out->parameters = arena_alloc(m->arena, (l->parameter_count + 1) * sizeof(*out->parameters));
     for (uint32_t p = 0; p < l->parameter_count; p++) {
         const struct record_parameter shape = shape_of(l, p);
         struct record_parameter *to = &out->parameters[p];
         *to = entry ? entry->parameters[p]
                     : (struct record_parameter){round_up(end, shape.offset), shape.bytes};
-        if (to->bytes != shape.bytes || to->bytes > PARAMETER_MAX || to->offset < end ||
-            to->offset > PARAMETERS_BYTES || to->bytes > PARAMETERS_BYTES - to->offset) {
-            error_set(&why, "parameter %u has %u bytes at %u, and this says %u", p, to->bytes,
-                      to->offset, shape.bytes);
-            return plan_wrong(m, l->line, l->entry, why.text);
-        }
+        if (to->bytes > PARAMETER_MAX || to->offset > PARAMETERS_BYTES ||
+            to->bytes > PARAMETERS_BYTES - to->offset)
+            return plan_wrong(m, l->line, l->entry, "has more parameters than a launch can take");
         end = to->offset + to->bytes;
     }
     out->parameter_count = l->parameter_count;

@@ -347,7 +347,7 @@ static void device_code_with_other_parameters_is_refused(void **state)
     struct error err = {""};
     entry.count--;
     assert_int_equal(plan_record(&record, &plan, &problem, 132, &entry, &arena, &err), -1);
-    assert_non_null(strstr(err.text, "x.plan:41: matmul_persistent: has 19 parameters, and this "
+    assert_non_null(strstr(err.text, "x.plan:41: matmul_persistent has 19 parameters, and this "
                                      "says 20"));
     entry = persistent_entry();
     struct record_parameter *parameters =

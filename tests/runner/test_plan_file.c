@@ -180,6 +180,12 @@ static void what_does_not_go_together_is_refused_by_name(void **state)
     plan = add_cubin();
     write_cubin("add.cubin", &plan);
     assert_string_equal(trouble_of(PLAN), "");
+    // Whatever the problem: the parameters are not those of the code.
+    assert_non_null(
+        strstr(trouble_of(PLAN "\tfield = int32 m\n"),
+               "add.plan:5: _Z3addPfi: parameter 1 has 4 bytes at 24, and this says 8"));
+    assert_non_null(strstr(trouble_of(PLAN "\tparameter = int32 m\n"),
+                           "add.plan:5: _Z3addPfi has 2 parameters, and this says 3"));
     // A cubin may lie about its parameters too.
     plan.parameters[1].bytes = 0;
     write_cubin("add.cubin", &plan);
