@@ -189,8 +189,9 @@ int main(int argc, char **argv)
 {
     const std::string verb = argc > 1 ? argv[1] : "";
     if (verb == "device" && argc == 2)
-        return printf("%d SMs, %d clusters of 3, %d of 4\n", count_sms(), count_clusters(3, 0),
-                      count_clusters(4, 0)) < 0;
+        return printf("%d SMs, %d clusters of 3, %d of 4, %d of 8, %d of 16\n", count_sms(),
+                      count_clusters(3, 0), count_clusters(4, 0), count_clusters(8, 0),
+                      count_clusters(16, 0)) < 0;
     if (verb == "list" && argc > 2)
         return list(argv + 2, argc - 2);
     if (verb == "check" && argc > 2)

@@ -31,16 +31,17 @@ struct plumb_cost {
 };
 
 // hz: the clock that choices are made at; again: see above; alone: a slab's
-// cycles, of a block that has its SM to itself, over half of those of two blocks'; triples, quads:
-// clusters of three and four SMs that fit at once.
+// cycles, of a block that has its SM to itself, over half of those of two blocks'; triples to
+// sixteens: clusters of three, four, eight and sixteen SMs that fit at once.
 struct plumb_cost_device {
     double hz, bytes_per_s, again, alone;
     double on_line, off_line, off_sector; // bytes per cycle of L2, from rows aligned to 128, 32, 16
-    int sms, triples, quads;
+    int sms, triples, quads, octets, sixteens;
 };
 
 // The H200, SXM, as recorded (baselines/recorded/h200/ladder). Clusters lie within a GPC and leave
-// some of its SMs over: 39 of 44 and 30 of 33 are resident on that one, 28 of 33 on another.
+// some of its SMs over: 39 of 44, 30 of 33, 15 of 16 and 7 of 8 are resident on that one; of fours
+// 28 on another.
 static const struct plumb_cost_device plumb_cost_h200 = {
     .hz = 1.75e9,
     .bytes_per_s = 4.65e12,
@@ -52,6 +53,8 @@ static const struct plumb_cost_device plumb_cost_h200 = {
     .sms = 132,
     .triples = 39,
     .quads = 30,
+    .octets = 15,
+    .sixteens = 7,
 };
 
 // How the slabs of stream-K's tiles are shared: all tiles' if there is less than a wave of them,
@@ -93,6 +96,15 @@ struct plumb_turns {
     double waves, slabs;
 };
 
+static inline int plumb_resident_clusters(const struct plumb_cost_device *d, int members)
+{
+    return members == 16  ? d->sixteens
+           : members == 8 ? d->octets
+           : members == 4 ? d->quads
+           : members == 3 ? d->triples
+                          : d->sms / members;
+}
+
 static inline struct plumb_turns plumb_take_turns(const struct plumb_traits *t,
                                                   const struct plumb_problem *p,
                                                   const struct plumb_cost_device *d)
@@ -116,9 +128,9 @@ static inline struct plumb_turns plumb_take_turns(const struct plumb_traits *t,
         return turns;
     }
     const int members = cluster * t->split_k; // of a cluster
-    const int resident = t->blocks_per_sm * (members == 4   ? d->quads
-                                             : members == 3 ? d->triples
-                                                            : d->sms / members); // clusters
+    const int resident = t->blocks_per_sm * plumb_resident_clusters(d, members);
+    if (resident == 0)
+        return (struct plumb_turns){INFINITY, INFINITY};
     if (t->split_k == 1 && t->blocks_per_sm == 2) {
         const int each = plumb_ceil_div((int64_t)tiles * members, d->sms); // of the busiest SM
         turns.waves = plumb_ceil_div(each, 2);

@@ -46,6 +46,7 @@ static inline int count_clusters(int blocks, int otherwise)
     cluster_launch launch(128, blocks, bytes, nullptr);
     launch.config.gridDim = dim3((unsigned)(count_sms() / blocks * blocks));
     if (cudaFuncSetAttribute(fill_one_sm, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) ||
+        cudaFuncSetAttribute(fill_one_sm, cudaFuncAttributeNonPortableClusterSizeAllowed, 1) ||
         cudaOccupancyMaxActiveClusters(&clusters, fill_one_sm, &launch.config) || clusters < 1) {
         cudaGetLastError();
         return otherwise;

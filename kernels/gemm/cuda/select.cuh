@@ -24,6 +24,8 @@ static plumb_cost_device this_device()
     const int sms = count_sms();
     d.triples = count_clusters(3, d.triples * sms / d.sms);
     d.quads = count_clusters(4, d.quads * sms / d.sms);
+    d.octets = count_clusters(8, d.octets * sms / d.sms);
+    d.sixteens = count_clusters(16, 0); // not every device has them
     d.sms = sms;
     return d;
 }

@@ -7,6 +7,6 @@
 
 #define S(...) SPLIT_ROW(bf16, __VA_ARGS__),
 #define K(...) STREAM_ROW(bf16, __VA_ARGS__),
-static constexpr plumb_kernel rows[] = {PLUMB_SPACE_SPLIT_NARROW(S) PLUMB_SPACE_STREAM(K)
-                                            GEMV_ROW(bf16)};
+static constexpr plumb_kernel rows[] = {PLUMB_SPACE_SPLIT_NARROW(S) PLUMB_SPACE_SPLIT_FAR(S)
+                                            PLUMB_SPACE_STREAM(K) GEMV_ROW(bf16)};
 PLUMB_TABLE(rows)

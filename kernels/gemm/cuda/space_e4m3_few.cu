@@ -7,6 +7,6 @@
 
 #define S(...) SPLIT_ROW(e4m3, __VA_ARGS__),
 #define K(...) STREAM_ROW(e4m3, __VA_ARGS__),
-static constexpr plumb_kernel rows[] = {PLUMB_SPACE_SPLIT_NARROW(S) PLUMB_SPACE_STREAM(K)
-                                            GEMV_ROW(e4m3)};
+static constexpr plumb_kernel rows[] = {PLUMB_SPACE_SPLIT_NARROW(S) PLUMB_SPACE_SPLIT_FAR(S)
+                                            PLUMB_SPACE_STREAM(K) GEMV_ROW(e4m3)};
 PLUMB_TABLE(rows)

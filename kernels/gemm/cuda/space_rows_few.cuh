@@ -11,6 +11,12 @@
     S(64, 48, 1, 1, 2, 12, m, 8)                                                                   \
     S(64, 64, 1, 1, 4, 5, m, 8)
 
+// Tiny outputs with long K: parts of K for every SM. Clusters of sixteen lie in some GPCs only.
+#define PLUMB_SPACE_SPLIT_FAR(S)                                                                   \
+    S(64, 32, 1, 1, 8, 12, m, 8)                                                                   \
+    S(64, 64, 1, 1, 8, 10, m, 8)                                                                   \
+    S(64, 32, 1, 1, 16, 7, m, 8)
+
 #define PLUMB_SPACE_STREAM(K)                                                                      \
     K(64, 64, 1, 1, 1, 1, 10, 2, m, 8, coop)                                                       \
     K(64, 128, 1, 1, 1, 1, 8, 2, m, 8, coop)                                                       \

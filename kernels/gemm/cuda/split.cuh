@@ -178,12 +178,22 @@ template <class c, int split> int supports_split(const plumb_problem *problem)
     return supports_tn<typename c::type, c::dual>(problem) && ceil_div(problem->k, c::bk) >= split;
 }
 
+// More shared memory, and where wanted larger clusters, than every device has.
+template <class c, int split> static cudaError_t allow_split()
+{
+    const cudaError_t error = cudaFuncSetAttribute(
+        split_gemm<c, split>, cudaFuncAttributeMaxDynamicSharedMemorySize, c::smem_limit);
+    if (error != cudaSuccess || split <= 8)
+        return error;
+    return cudaFuncSetAttribute(split_gemm<c, split>,
+                                cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+}
+
 template <class c, int split>
 static int launch_split(const plumb_args *args, void *stream, const schedule &s)
 {
     using layout = split_layout<c, split>;
-    static const cudaError_t allowed = cudaFuncSetAttribute(
-        split_gemm<c, split>, cudaFuncAttributeMaxDynamicSharedMemorySize, c::smem_limit);
+    static const cudaError_t allowed = allow_split<c, split>();
     gemm_maps maps = {};
     if (allowed != cudaSuccess || make_maps<c>(&maps, args) != cudaSuccess)
         return cudaErrorInvalidValue;
