@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Two histories as they were linked on an H200, this repository's and a stranger's: from the links
+// alone come the events that were reported there and no other, and every bisection that was made on
+// that GPU ends at one of them.
+#include "ci/history/events.h"
+#include "model/csv.h"
+#include "tests/helpers/helper_files.h"
+#include "tests/helpers/helper_gates.h"
+#include "tests/helpers/helper_open_store.h"
+#include "tests/helpers/test.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RECORDED TEST_SOURCE "/baselines/recorded/h200/history/"
+
+static struct arena arena;
+static struct history_set set;
+static struct events events;
+
+static int tear_down(void **state)
+{
+    history_free(&set);
+    arena_free(&arena);
+    return 0;
+}
+
+static char *recorded(const char *name, const char *end)
+{
+    char *path = xprintf(RECORDED "%s%s", name, end);
+    char *text = helper_read(path, NULL);
+    free(path);
+    return text;
+}
+
+static void look(const char *name)
+{
+    struct error err = {""};
+    struct store_counts added;
+    char *folder = helper_directory(), *path = xprintf("%s/s.db", folder);
+    char *text = recorded(name, ".jsonl");
+    struct store *store;
+    const struct history_wanted wanted = {0};
+    const struct events_asked asked = {0};
+    assert_ok(store_open(&store, path, STORE_WRITE, &err), &err);
+    assert_ok(import_text(store, text, strlen(text), IMPORT_JSON, &added, &err), &err);
+    history_free(&set);
+    assert_ok(history_load(&set, store, &wanted, NULL, &err), &err);
+    assert_ok(events_load(&events, &set, store, &asked, &arena, &err), &err);
+    store_close(store);
+    helper_discard(folder);
+    free(folder);
+    free(path);
+    free(text);
+}
+
+static const struct event *named(const char *name)
+{
+    for (size_t i = 0; i < events.list.count; i++) {
+        if (strcmp(events.list.events[i].name, name) == 0)
+            return &events.list.events[i];
+    }
+    fail_msg("no event %s", name);
+    return NULL;
+}
+
+// The change of this series in the event, per cent; NaN: it has none.
+static double change_of(const struct event *e, const char *kernel, const char *problem)
+{
+    for (size_t i = 0; i < e->count; i++) {
+        char text[PROBLEM_TEXT];
+        const struct series_entry *s = set.series[e->changes[i].series].series;
+        problem_format(text, &s->problem);
+        if (strcmp(s->kernel, kernel) == 0 && strcmp(text, problem) == 0)
+            return 100 * expm1(e->changes[i].size.value);
+    }
+    return NAN;
+}
+
+static bool is_of(const struct csv *csv, size_t row, const char *name)
+{
+    return strcmp(csv_field(csv, row, "store"), name) == 0;
+}
+
+// By name; the largest change as it was said there, to what other groupings of a gap leave open.
+static void expect_events(const char *name)
+{
+    struct csv csv;
+    size_t expected = 0;
+    look(name);
+    csv_open(&csv, RECORDED "events.csv");
+    for (size_t i = 0; i < csv.count; i++) {
+        if (!is_of(&csv, i, name))
+            continue;
+        const struct event *e = named(csv_field(&csv, i, "event"));
+        assert_int_equal(e->cause, ATTRIBUTION_KERNEL);
+        assert_string_equal(event_state_name(e->state), csv_field(&csv, i, "state"));
+        const double change =
+            change_of(e, csv_field(&csv, i, "kernel"), csv_field(&csv, i, "problem"));
+        assert_true(fabs(change - csv_number(&csv, i, "change_pct")) < 0.02);
+        expected++;
+    }
+    csv_free(&csv);
+    assert_true(expected > 5);
+    assert_int_equal(events.list.count, expected);
+}
+
+static void events_of_this_repository_come_again_and_no_other(void **state)
+{
+    expect_events("own");
+}
+
+static void events_of_a_strangers_repository_come_again_and_no_other(void **state)
+{
+    expect_events("foreign");
+}
+
+static void every_bisection_ended_at_an_event(void **state)
+{
+    struct csv csv;
+    csv_open(&csv, RECORDED "bisections.csv");
+    assert_int_equal(csv.count, 5);
+    for (size_t i = 0; i < csv.count; i++) {
+        look(csv_field(&csv, i, "store"));
+        const struct event *e = named(csv_field(&csv, i, "found"));
+        const double change =
+            change_of(e, csv_field(&csv, i, "kernel"), csv_field(&csv, i, "problem"));
+        assert_true(change * csv_number(&csv, i, "change_pct") > 0);
+    }
+    csv_free(&csv);
+}
+
+// Good links of good codes close: what pairs cannot see is about what the prior says.
+static void loops_close_within_a_tenth_of_a_percent(void **state)
+{
+    size_t loops = 0;
+    look("own");
+    for (size_t i = 0; i < set.count; i++) {
+        const struct linked_history *l = &set.series[i].linked;
+        assert_null(l->trouble);
+        assert_true(l->misclosure < 0.0015);
+        loops += l->loops;
+    }
+    assert_int_equal(loops, 98);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(events_of_this_repository_come_again_and_no_other),
+        cmocka_unit_test(events_of_a_strangers_repository_come_again_and_no_other),
+        cmocka_unit_test(every_bisection_ended_at_an_event),
+        cmocka_unit_test(loops_close_within_a_tenth_of_a_percent),
+    };
+    return cmocka_run_group_tests(tests, NULL, tear_down);
+}
