@@ -4,6 +4,7 @@
 // are new wait for a transaction that saves many.
 #include "ci/history/load.h"
 #include "ci/history/epochs_file.h"
+#include "ci/history/links_kept.h"
 
 #include <fnmatch.h>
 #include <stdio.h>
@@ -38,6 +39,9 @@ struct loading {
     struct history_kept waiting[SAVED_AT_ONCE]; // to be saved
     const struct series_entry *waiting_for[SAVED_AT_ONCE];
     size_t waiting_count;
+    struct kept_links links[SAVED_AT_ONCE]; // to be saved too; the bytes are the set's
+    const struct series_entry *links_for[SAVED_AT_ONCE];
+    size_t links_count;
     struct arena arena; // of what waits
     bool refused;
 };
@@ -55,17 +59,25 @@ static int save_waiting(struct loading *l, struct error *err)
             return -1;
         }
     }
+    for (size_t i = 0; i < l->links_count; i++) {
+        const struct series_entry *e = l->links_for[i];
+        const struct series series = {e->kernel, &e->problem, e->device_uuid};
+        if (store_save_kept_links(l->store, &series, &l->links[i], err)) {
+            store_cancel_batch(l->store);
+            return -1;
+        }
+    }
     return store_commit_batch(l->store, err);
 }
 
 static void save(struct loading *l)
 {
     struct error err;
-    if (!l->refused && l->waiting_count && save_waiting(l, &err)) {
+    if (!l->refused && (l->waiting_count || l->links_count) && save_waiting(l, &err)) {
         fprintf(stderr, "plumb: %s; what was judged is not kept\n", err.text);
         l->refused = true;
     }
-    l->waiting_count = 0;
+    l->waiting_count = l->links_count = 0;
     arena_free(&l->arena);
     memset(&l->arena, 0, sizeof(l->arena));
 }
@@ -118,6 +130,26 @@ static int judge(struct series_history *s, struct history_kept *kept, struct loa
     return 0;
 }
 
+// The same is said whether it is kept or not.
+static int load_links(struct series_history *s, struct loading *l, const struct series_entry *entry,
+                      struct error *err)
+{
+    const struct series series = {entry->kernel, &entry->problem, entry->device_uuid};
+    const char *accepted = s->epoch ? s->epoch->commit : NULL;
+    struct arena *arena = &l->set->arena;
+    if (!l->wanted->keeps)
+        return history_links(&s->linked, l->store, &series, accepted, arena, err);
+    struct kept_links *fresh = &l->links[l->links_count];
+    if (history_links_kept(&s->linked, fresh, l->store, &series, accepted, arena, err))
+        return -1;
+    if (fresh->size == 0)
+        return 0;
+    l->links_for[l->links_count++] = entry;
+    if (l->links_count == SAVED_AT_ONCE)
+        save(l);
+    return 0;
+}
+
 static int load_one(struct loading *l, size_t index, struct error *err)
 {
     struct history_set *set = l->set;
@@ -137,10 +169,8 @@ static int load_one(struct loading *l, size_t index, struct error *err)
                                    &set->arena, err);
     if (status == 0 && !found)
         status = judge(s, &kept, l, entry, &options, &scratch, err);
-    const struct series series = {entry->kernel, &entry->problem, entry->device_uuid};
     if (status == 0)
-        status = history_links(&s->linked, l->store, &series, s->epoch ? s->epoch->commit : NULL,
-                               &set->arena, err);
+        status = load_links(s, l, entry, err);
     if (status == 0) {
         if (l->wanted->accuracy)
             accuracy_history_add(l->wanted->accuracy, s->series, &s->stored);

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Keeping what links said. It is a cache: it can be thrown away and made again from the links.
+#include "baselines/content.h"
+#include "baselines/kept/kept_links.h"
+
+int store_newest_link(int64_t *out, struct store *store, const struct series *series,
+                      struct error *err)
+{
+    int64_t key;
+    if (content_find_series(&key, store, series, err))
+        return -1;
+    return statement_get(out, store, err, SQL_NEWEST_LINK, CELLS(INT(key)));
+}
+
+int store_load_kept_links(struct kept_links *out, struct store *store, const struct series *series,
+                          struct arena *arena, struct error *err)
+{
+    int64_t key;
+    *out = (struct kept_links){0};
+    if (content_find_series(&key, store, series, err))
+        return -1;
+    sqlite3_stmt *row = statement_bind(store, SQL_LOAD_KEPT_LINKS, CELLS(INT(key)));
+    const int status = statement_step(store, row, err);
+    if (status <= 0)
+        return status;
+    const bool sound = row_copy(out->maker, sizeof(out->maker), row, 0);
+    const void *bytes = sqlite3_column_blob(row, 2);
+    out->newest_link = row_int(row, 1);
+    out->size = (size_t)sqlite3_column_bytes(row, 2);
+    out->found = arena_copy(arena, bytes, out->size);
+    sqlite3_reset(row);
+    return sound ? 0 : store_damaged(store, "links that were kept", err);
+}
+
+int store_save_kept_links(struct store *store, const struct series *series,
+                          const struct kept_links *kept, struct error *err)
+{
+    int64_t key;
+    if (transaction_begin(store, err))
+        return -1;
+    int status = content_find_series(&key, store, series, err);
+    if (status == 0)
+        status = statement_run(store, err, SQL_PUT_KEPT_LINKS,
+                               CELLS(INT(key), TEXT(kept->maker), INT(kept->newest_link),
+                                     BLOB(kept->found, kept->size)));
+    return transaction_end(store, status, err);
+}

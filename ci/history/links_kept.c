@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What links say, as bytes: integers as little-endian base-128 varints, reals as 8 bytes, binary64,
+// little-endian, texts with their length before them. A step at the commit where its level came
+// first says only that it does.
+#include "ci/history/links_kept.h"
+
+#include "model/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+// Raised when the same links would say something else, or say it in other bytes.
+enum { LINKS_KEPT_VERSION = 1 };
+
+// ---- packing ----
+
+static void put(struct buffer *out, uint64_t value)
+{
+    for (; value >= 128; value >>= 7)
+        buffer_add(out, &(char){(char)(value % 128 + 128)}, 1);
+    buffer_add(out, &(char){(char)value}, 1);
+}
+
+static void put_real(struct buffer *out, double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof(bits));
+    for (int i = 0; i < 8; i++)
+        buffer_add(out, &(char){(char)(bits >> (8 * i) & 255)}, 1);
+}
+
+static void put_text(struct buffer *out, const char *text)
+{
+    put(out, strlen(text));
+    buffer_add(out, text, strlen(text));
+}
+
+static void put_commit(struct buffer *out, const struct history_commit *commit)
+{
+    put_text(out, commit->id);
+    put(out, (uint64_t)commit->time_s);
+}
+
+static void put_interval(struct buffer *out, const struct interval *interval)
+{
+    put_real(out, interval->value);
+    put_real(out, interval->low);
+    put_real(out, interval->high);
+}
+
+static bool same_commit(const struct history_commit *a, const struct history_commit *b)
+{
+    return a->time_s == b->time_s && strcmp(a->id, b->id) == 0;
+}
+
+static void put_lists(struct buffer *out, const struct linked_history *l)
+{
+    for (size_t i = 0; i < l->change_count; i++) {
+        put_commit(out, &l->changes[i].at);
+        put_commit(out, &l->changes[i].base);
+        put_interval(out, &l->changes[i].size);
+        put_real(out, l->changes[i].evidence);
+        put_text(out, l->changes[i].run);
+        put(out, l->changes[i].misfit);
+    }
+    for (size_t i = 0; i < l->misfit_count; i++) {
+        put_commit(out, &l->misfits[i].at);
+        put_commit(out, &l->misfits[i].base);
+        put(out, l->misfits[i].back);
+    }
+    for (size_t i = 0; i < l->level_count; i++) {
+        put_commit(out, &l->levels[i].at);
+        put_interval(out, &l->levels[i].level);
+        put(out, l->levels[i].mark);
+        put(out, l->levels[i].tried);
+    }
+    for (size_t i = 0; i < l->step_count; i++) {
+        const bool first = same_commit(&l->steps[i].at, &l->levels[l->steps[i].level].at);
+        put(out, l->steps[i].level);
+        put(out, first);
+        if (!first)
+            put_commit(out, &l->steps[i].at);
+    }
+}
+
+void linked_pack(struct buffer *out, const struct linked_history *l)
+{
+    put(out, l->change_count);
+    put(out, l->misfit_count);
+    put(out, l->level_count);
+    put(out, l->step_count);
+    put(out, l->newest);
+    put(out, l->links);
+    put(out, l->loops);
+    put(out, l->neighbours);
+    put(out, l->trouble != NULL);
+    put_text(out, l->trouble ? l->trouble : "");
+    put_real(out, l->misclosure);
+    put_interval(out, &l->accepted);
+    put_lists(out, l);
+}
+
+// ---- unpacking ----
+
+struct reader {
+    const unsigned char *at, *end;
+    struct arena *arena;
+    bool bad;
+};
+
+static uint64_t get(struct reader *r)
+{
+    uint64_t value = 0;
+    for (int shift = 0; shift < 64; shift += 7) {
+        if (r->at == r->end)
+            break;
+        const unsigned char byte = *r->at++;
+        value |= (uint64_t)(byte & 127) << shift;
+        if (byte < 128)
+            return value;
+    }
+    r->bad = true;
+    return 0;
+}
+
+// A number of things of which each takes a byte at least.
+static size_t get_count(struct reader *r)
+{
+    const uint64_t count = get(r);
+    r->bad |= count > (uint64_t)(r->end - r->at);
+    return r->bad ? 0 : (size_t)count;
+}
+
+static size_t get_index(struct reader *r, size_t count)
+{
+    const uint64_t index = get(r);
+    r->bad |= index >= count;
+    return r->bad ? 0 : (size_t)index;
+}
+
+static double get_real(struct reader *r)
+{
+    uint64_t bits = 0;
+    double value;
+    if (r->end - r->at < 8) {
+        r->bad = true;
+        return 0;
+    }
+    for (int i = 0; i < 8; i++)
+        bits |= (uint64_t)*r->at++ << (8 * i);
+    memcpy(&value, &bits, sizeof(value));
+    return value;
+}
+
+static const char *get_text(struct reader *r)
+{
+    const size_t length = get_count(r);
+    const char *text = arena_strndup(r->arena, (const char *)r->at, length);
+    r->at += length;
+    r->bad |= strlen(text) != length;
+    return text;
+}
+
+static struct history_commit get_commit(struct reader *r)
+{
+    struct history_commit commit = {0};
+    const size_t length = get_count(r);
+    r->bad |= length >= sizeof(commit.id);
+    if (r->bad)
+        return commit;
+    memcpy(commit.id, r->at, length);
+    r->at += length;
+    commit.time_s = (int64_t)get(r);
+    return commit;
+}
+
+static struct interval get_interval(struct reader *r)
+{
+    const double value = get_real(r), low = get_real(r);
+    return (struct interval){value, low, get_real(r)};
+}
+
+static void get_changes(struct reader *r, struct linked_history *l)
+{
+    l->changes = arena_alloc(r->arena, (l->change_count + 1) * sizeof(*l->changes));
+    for (size_t i = 0; i < l->change_count && !r->bad; i++) {
+        struct linked_change *c = &l->changes[i];
+        c->at = get_commit(r);
+        c->base = get_commit(r);
+        c->size = get_interval(r);
+        c->evidence = get_real(r);
+        c->run = get_text(r);
+        c->misfit = get(r) != 0;
+    }
+    l->misfits = arena_alloc(r->arena, (l->misfit_count + 1) * sizeof(*l->misfits));
+    for (size_t i = 0; i < l->misfit_count && !r->bad; i++) {
+        l->misfits[i].at = get_commit(r);
+        l->misfits[i].base = get_commit(r);
+        l->misfits[i].back = (uint32_t)get_index(r, UINT32_MAX);
+    }
+}
+
+static void get_levels(struct reader *r, struct linked_history *l)
+{
+    l->levels = arena_alloc(r->arena, (l->level_count + 1) * sizeof(*l->levels));
+    for (size_t i = 0; i < l->level_count && !r->bad; i++) {
+        l->levels[i].at = get_commit(r);
+        l->levels[i].level = get_interval(r);
+        l->levels[i].mark = get_index(r, l->level_count);
+        l->levels[i].tried = get(r) != 0;
+    }
+    l->steps = arena_alloc(r->arena, (l->step_count + 1) * sizeof(*l->steps));
+    for (size_t i = 0; i < l->step_count && !r->bad; i++) {
+        l->steps[i].level = get_index(r, l->level_count);
+        l->steps[i].at = get(r) ? l->levels[l->steps[i].level].at : get_commit(r);
+    }
+}
+
+int linked_unpack(struct linked_history *out, const void *bytes, size_t size, struct arena *arena)
+{
+    struct reader r = {bytes, (const unsigned char *)bytes + size, arena, false};
+    struct linked_history l = {.change_count = get_count(&r)};
+    l.misfit_count = get_count(&r);
+    l.level_count = get_count(&r);
+    l.step_count = get_count(&r);
+    l.newest = get_index(&r, l.level_count ? l.level_count : 1);
+    l.links = (size_t)get(&r);
+    l.loops = (size_t)get(&r);
+    l.neighbours = (size_t)get(&r);
+    const bool trouble = get(&r) != 0;
+    const char *why = get_text(&r);
+    l.trouble = trouble ? why : NULL;
+    l.misclosure = get_real(&r);
+    l.accepted = get_interval(&r);
+    get_changes(&r, &l);
+    get_levels(&r, &l);
+    if (r.bad || r.at != r.end)
+        return -1;
+    *out = l;
+    return 0;
+}
+
+// ---- both ----
+
+int history_links_kept(struct linked_history *out, struct kept_links *fresh, struct store *store,
+                       const struct series *series, const char *accepted, struct arena *arena,
+                       struct error *err)
+{
+    struct kept_links kept;
+    char maker[KEPT_LINKS_MAKER];
+    struct buffer bytes = {0};
+    int64_t newest;
+    *out = (struct linked_history){.accepted = interval_none};
+    *fresh = (struct kept_links){0};
+    snprintf(maker, sizeof(maker), "%d/%016llx", LINKS_KEPT_VERSION,
+             (unsigned long long)hash_text(HASH_START, accepted ? accepted : ""));
+    if (store_newest_link(&newest, store, series, err))
+        return -1;
+    if (newest == 0)
+        return 0;
+    if (store_load_kept_links(&kept, store, series, arena, err))
+        return -1;
+    if (strcmp(kept.maker, maker) == 0 && kept.newest_link == newest &&
+        linked_unpack(out, kept.found, kept.size, arena) == 0)
+        return 0;
+    if (history_links(out, store, series, accepted, arena, err))
+        return -1;
+    linked_pack(&bytes, out);
+    *fresh = (struct kept_links){.newest_link = newest,
+                                 .found = arena_copy(arena, bytes.bytes, bytes.length),
+                                 .size = bytes.length};
+    memcpy(fresh->maker, maker, sizeof(maker));
+    buffer_free(&bytes);
+    return 0;
+}
