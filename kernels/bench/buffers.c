@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lays out, fills, poisons and checks the memory of a series. How bytes are moved on a device is
+// Lays out, fills, disguises and checks the memory of a series. How bytes are moved on a device is
 // its device_ops' business.
 #include "kernels/bench/buffers.h"
 
@@ -24,49 +24,67 @@ static size_t align_up(size_t bytes)
     return (bytes + ALIGN - 1) / ALIGN * ALIGN;
 }
 
-// Where A, B and C lie; returns the size of the block.
-static size_t regions_of(struct region out[MATRICES], const struct problem *p)
+bool buffers_b_is_large(const struct problem *p)
+{
+    return check_count_b(p) >= check_count_a(p);
+}
+
+// Where A, B and C lie; returns the size of the block. Of a set that is not `whole` the large
+// operand lies elsewhere, and has no bytes here.
+static size_t regions_of(struct region out[MATRICES], const struct problem *p, bool whole)
 {
     const uint64_t counts[MATRICES] = {check_count_a(p), check_count_b(p), check_count_c(p)};
     size_t at = GUARD;
     for (int i = 0; i < MATRICES; i++) {
         double bytes = (double)counts[i] * dtype_bytes(i == 2 ? p->out : p->in);
-        out[i] = (struct region){at, (size_t)bytes};
+        out[i] = (struct region){at, whole || i != (int)buffers_b_is_large(p) ? (size_t)bytes : 0};
         at = align_up(at + out[i].bytes) + GUARD;
     }
     return at;
 }
 
-size_t buffers_set_bytes(const struct problem *problem)
+static double set_bytes(const struct problem *p, bool whole)
 {
     struct region regions[MATRICES];
-    return regions_of(regions, problem);
+    return (double)regions_of(regions, p, whole);
 }
 
-static int add_set(struct buffers *b, struct error *err)
+double buffers_need_bytes(const struct problem *p, const struct device_ops *ops,
+                          struct device_base *device)
+{
+    // buffers_grow() wants large operands until the flush's size has passed, and one more. What a
+    // batch touches besides is bounded by what a device moves while it lasts.
+    enum { FLUSHES = 8 };
+    const double flush = (double)ops->flush_bytes(device);
+    return 2 * set_bytes(p, true) + flush +
+           fmin(ops->launches_max * set_bytes(p, false), FLUSHES * flush);
+}
+
+static int add_set(struct buffers *b, bool whole, struct error *err)
 {
     struct region r[MATRICES];
-    const size_t bytes = regions_of(r, &b->problem);
+    const size_t bytes = regions_of(r, &b->problem, whole);
     char *block = NULL;
     if (b->ops->alloc((void **)&block, b->device, bytes, err))
         return -1;
     b->blocks[b->sets] = block;
-    struct plumb_args *args = &b->args[b->sets++]; // from here on buffers_free() sees it
+    b->wide += whole;
+    struct plumb_args *args = &b->args[b->sets]; // once it counts buffers_free() sees it
     *args = (struct plumb_args){.problem = check_abi_problem(&b->problem),
-                                .a = block + r[0].at,
-                                .b = block + r[1].at,
-                                .c = block + r[2].at,
                                 .scale_a = b->scale,
                                 .scale_b = b->scale ? b->scale + SCALE_B : NULL,
                                 .workspace = b->workspace,
                                 .workspace_bytes = b->workspace_bytes};
-    if (b->ops->set(b->device, block, GUARD_BYTE, bytes, err) ||
-        b->ops->fill(b->device, block + r[0].at, b->problem.in, b->seed, MATRIX_A,
-                     check_count_a(&b->problem), err) ||
-        b->ops->fill(b->device, block + r[1].at, b->problem.in, b->seed, MATRIX_B,
-                     check_count_b(&b->problem), err))
-        return -1;
-    return 0;
+    b->is_noise = false; // what is new is not
+    const uint32_t set = b->sets++, of_large = set % b->wide;
+    const bool b_large = buffers_b_is_large(&b->problem);
+    b->inputs[0][set] = b_large || whole ? block + r[0].at : b->inputs[0][of_large];
+    b->inputs[1][set] = !b_large || whole ? block + r[1].at : b->inputs[1][of_large];
+    b->outputs[set] = block + r[2].at;
+    args->a = b->inputs[0][set];
+    args->b = b->inputs[1][set];
+    args->c = b->outputs[set];
+    return b->ops->set(b->device, block, GUARD_BYTE, bytes, err);
 }
 
 static int open_shared(struct buffers *b, struct error *err)
@@ -93,7 +111,12 @@ int buffers_open(struct buffers *out, const struct device_ops *ops, struct devic
                         .workspace_bytes = align_up(workspace_bytes)};
     b.args = xcalloc(ops->launches_max, sizeof(*b.args));
     b.blocks = xcalloc(ops->launches_max, sizeof(*b.blocks));
-    if (open_shared(&b, err) || add_set(&b, err)) {
+    b.inputs[0] = xcalloc(ops->launches_max, sizeof(*b.inputs[0]));
+    b.inputs[1] = xcalloc(ops->launches_max, sizeof(*b.inputs[1]));
+    b.outputs = xcalloc(ops->launches_max, sizeof(*b.outputs));
+    b.contents = xcalloc(ops->launches_max, sizeof(*b.contents));
+    if (open_shared(&b, err) || buffers_open_pools(&b, err) || add_set(&b, true, err) ||
+        buffers_known(&b, 0, err)) {
         buffers_free(&b);
         return -1;
     }
@@ -108,21 +131,30 @@ void buffers_free(struct buffers *b)
     if (b->ops) {
         b->ops->free(b->device, b->scale);
         b->ops->free(b->device, b->workspace);
+        b->ops->free(b->device, b->pools[0]);
+        b->ops->free(b->device, b->pools[1]);
     }
     free(b->args);
     free(b->blocks);
+    free(b->inputs[0]);
+    free(b->inputs[1]);
+    free(b->outputs);
+    free(b->contents);
     *b = (struct buffers){0};
 }
 
 int buffers_grow(struct buffers *b, uint32_t launches, struct error *err)
 {
-    const double set = (double)buffers_set_bytes(&b->problem);
-    // A set is cold again once the cache has seen twice its size of other data.
-    double wanted = fmin(launches, ceil((double)b->ops->flush_bytes(b->device) / set) + 1);
-    double room = 1 + floor((double)b->ops->free_bytes(b->device) / set);
-    double sets = fmin(fmin(wanted, room), b->ops->launches_max);
-    while (b->sets < (uint32_t)sets) {
-        if (add_set(b, err))
+    const double whole = set_bytes(&b->problem, true);
+    // Data are cold again once the cache has seen twice its size of others.
+    const double wide = ceil((double)b->ops->flush_bytes(b->device) / whole) + 1;
+    double room = (double)b->ops->free_bytes(b->device);
+    while (b->sets < launches && b->sets < b->ops->launches_max) {
+        const bool is_whole = b->sets < wide;
+        room -= set_bytes(&b->problem, is_whole);
+        if (room < 0)
+            return 0;
+        if (add_set(b, is_whole, err))
             return -1;
     }
     return 0;
@@ -132,7 +164,7 @@ void buffers_lengths(uint64_t out[RECORD_BUFFERS], const struct problem *problem
                      uint64_t workspace_bytes)
 {
     struct region r[MATRICES];
-    regions_of(r, problem);
+    regions_of(r, problem, true);
     const uint64_t scale = inputs_is_fp8((int)problem->in) ? sizeof(float) : 0;
     const uint64_t lengths[RECORD_BUFFERS] = {
         [RECORD_A] = r[0].bytes,  [RECORD_B] = r[1].bytes,  [RECORD_C] = r[2].bytes,
@@ -156,7 +188,7 @@ struct record_places buffers_places(const struct buffers *b, uint32_t set)
 int buffers_poison(struct buffers *b, struct error *err)
 {
     struct region r[MATRICES];
-    regions_of(r, &b->problem);
+    regions_of(r, &b->problem, true);
     for (uint32_t i = 0; i < b->sets; i++) {
         if (b->ops->set(b->device, b->args[i].c, POISON_BYTE, r[2].bytes, err))
             return -1;
@@ -182,13 +214,13 @@ static int guard_broken(ptrdiff_t *at, struct buffers *b, const char *from, size
 int buffers_guards(bool *intact, char what[64], struct buffers *b, struct error *err)
 {
     static const char *const names[] = {"before A", "behind A", "behind B", "behind C"};
-    struct region r[MATRICES];
-    const size_t end = regions_of(r, &b->problem);
-    const size_t from[] = {0, r[0].at + r[0].bytes, r[1].at + r[1].bytes, r[2].at + r[2].bytes};
-    const size_t to[] = {r[0].at, r[1].at, r[2].at, end};
     ptrdiff_t at;
     *intact = true;
     for (uint32_t set = 0; set < b->sets; set++) {
+        struct region r[MATRICES];
+        const size_t end = regions_of(r, &b->problem, set < b->wide);
+        const size_t from[] = {0, r[0].at + r[0].bytes, r[1].at + r[1].bytes, r[2].at + r[2].bytes};
+        const size_t to[] = {r[0].at, r[1].at, r[2].at, end};
         for (int g = 0; g <= MATRICES && *intact; g++) {
             if (guard_broken(&at, b, (char *)b->blocks[set] + from[g], to[g] - from[g], err))
                 return -1;

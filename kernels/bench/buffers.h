@@ -4,21 +4,41 @@
 //     [guard] A [guard] B [guard] C [guard]      each matrix on a 512-byte boundary
 // A guard reaches from the last byte of one matrix to the next boundary after GUARD bytes, so a
 // write one element too far is found.
+//
+// Every launch of a batch has an output of its own, and a small operand of its own; of the large
+// operand there are as many copies as keep it cold. So no launch of a batch has the product of
+// another one, and what each wrote can be looked at afterwards.
+//
+// Contents change from one pair to the next (buffers_known, buffers_renew), outputs hold noise
+// before each launch: what was computed before is of no use.
 #ifndef PLUMB_BUFFERS_H
 #define PLUMB_BUFFERS_H
 
 #include "kernels/device/device.h"
+#include "kernels/device/inputs.h"
 #include "model/record/record.h"
+
+// Keys of the signs (inputs.h) that a set's operands have; 0: none.
+struct buffers_content {
+    uint64_t a, b;
+};
 
 struct buffers {
     const struct device_ops *ops;
     struct device_base *device;
     struct problem problem;
     uint64_t seed;
-    struct plumb_args *args; // one per set
-    void **blocks;           // what was allocated for each set
+    struct plumb_args *args;          // one per set
+    void **blocks;                    // what was allocated for each set
+    void **inputs[2];                 // A and B of each; beyond `wide` the large operand's repeat
+    void **outputs;                   // C of each
+    struct noise fresh[2];            // what A and B hold since buffers_renew()
+    bool is_noise;                    // what A and B hold
+    struct buffers_content *contents; // of each
     uint32_t sets;
-    float *scale; // of A, and 512 bytes on of B; or NULL
+    uint32_t wide;  // sets with a copy of the large operand; set i uses that of set i % wide
+    void *pools[2]; // of noise like inputs, like outputs
+    float *scale;   // of A, and 512 bytes on of B; or NULL
     void *workspace;
     size_t workspace_bytes;
 };
@@ -28,18 +48,37 @@ int buffers_open(struct buffers *out, const struct device_ops *ops, struct devic
                  const struct problem *problem, uint64_t seed, size_t workspace_bytes,
                  struct error *err);
 void buffers_free(struct buffers *buffers); // a zeroed one does nothing
-// Bytes of one set.
-size_t buffers_set_bytes(const struct problem *problem);
-// As many sets as `launches` launches need to find their data cold, and memory allows. Filled.
+// Device memory that buffers take at most, but for the workspace.
+double buffers_need_bytes(const struct problem *problem, const struct device_ops *ops,
+                          struct device_base *device);
+// As many sets as `launches` launches, where memory allows. What they hold is not said.
 int buffers_grow(struct buffers *buffers, uint32_t launches, struct error *err);
+// The pools of noise; buffers_open() has made them.
+int buffers_open_pools(struct buffers *buffers, struct error *err);
+// Whether B is the large operand.
+bool buffers_b_is_large(const struct problem *problem);
 // How long each buffer of a problem is that a launch may be given, with a workspace of this size;
 // 0: there is none.
 void buffers_lengths(uint64_t out[RECORD_BUFFERS], const struct problem *problem,
                      uint64_t workspace_bytes);
 // Where the buffers of one set lie.
 struct record_places buffers_places(const struct buffers *buffers, uint32_t set);
+// The numbers of `seed`, whose product the reference is, with signs drawn from `key`; 0: as they
+// are.
+int buffers_known(struct buffers *buffers, uint64_t key, struct error *err);
+// What is written before a sample.
+struct renewal {
+    uint64_t inputs;  // key of other numbers in A and B: no product stays what it was; 0: they stay
+    uint64_t outputs; // key of what might be a product, in all outputs
+    bool whole;       // every number of A and B; otherwise a part in each row, where they are noise
+};
+int buffers_renew(struct buffers *buffers, const struct renewal *renewal, struct error *err);
+// The signs that the product of a set has after buffers_known().
+struct inputs_signs buffers_signs(const struct buffers *buffers, uint32_t set);
 // Fills every C with NaN.
 int buffers_poison(struct buffers *buffers, struct error *err);
+// Fills the workspace with noise.
+int buffers_soil(struct buffers *buffers, uint64_t key, struct error *err);
 // *intact is false and `what` names the place when a guard byte has changed.
 int buffers_guards(bool *intact, char what[64], struct buffers *buffers, struct error *err);
 

@@ -69,9 +69,10 @@ static __global__ void __launch_bounds__(WGMMA_THREADS) wgmma_chain(uint64_t *ou
                            : type == MMA_FP16 ? (int)PLUMB_FP16
                                               : (int)PLUMB_E4M3;
     constexpr int size = type == MMA_TF32 ? 4 : type == MMA_FP16 ? 2 : 1;
+    const inputs_recipe recipe = {format, MATRIX_A, blockIdx.x + 1, 1};
     float c[128] = {};
     for (int i = (int)threadIdx.x; i < bytes / size; i += (int)blockDim.x)
-        inputs_store(format, memory, (uint64_t)i, blockIdx.x + 1, MATRIX_A);
+        inputs_store(memory, (uint64_t)i, &recipe);
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
     __syncthreads();
     const uint64_t a = descriptor(memory + (threadIdx.x / 128) * 64 * 128);

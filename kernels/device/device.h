@@ -39,6 +39,38 @@ enum flush {
     FLUSH_NONE
 };
 
+// Fresh noise (kernels/device/noise.h) for `count` places of so many bytes, another one for each.
+struct noise {
+    void *const *to; // on 16-byte boundaries
+    uint32_t count;
+    uint32_t one_in; // a power of two: one line of so many is written; 1: all
+    size_t bytes;
+    const void *pool;
+    int type; // of the pool's numbers
+    uint64_t key;
+};
+
+// What is looked at after a sample: digests of `count` outputs of `elements` each, one after the
+// other in `store`; and whether the inputs are what they were, in spots that `key` draws. Of
+// `one_in` chunks of an output, a power of two, one is digested, which `key` draws too.
+struct look {
+    void *const *from;
+    uint32_t count;
+    int type;
+    uint64_t elements;
+    uint32_t one_in;
+    uint64_t key;
+    double *store; // the device's memory: count * digest_count(elements); NULL: no digests
+    bool first;    // digests go to the store; otherwise they are held against it
+    const struct noise *inputs; // two, A and B, as they were written last; NULL: not by noise
+    const float *scales[2];     // NULL, or what must still be `scale`
+    float scale;
+};
+struct findings {
+    double worst;     // largest difference of a digest from the store's; infinite: a NaN
+    uint64_t changed; // spots of the inputs, by this look and by the first one
+};
+
 // One sample: `launches` launches, launch i on buffer set i % sets.
 struct batch {
     // Queues one launch and returns 0, or a code of its own.
@@ -48,8 +80,11 @@ struct batch {
     uint32_t launches;
     enum flush flush;
     int32_t threads; // of the kernel, as its traits say (the host pins single-threaded ones)
+    const struct look *look; // taken behind the last launch, outside the time; NULL: none
 };
 
+struct inputs_recipe;
+struct inputs_signs;
 struct record;
 struct record_places;
 struct record_request;
@@ -92,27 +127,35 @@ struct device_ops {
     int (*read)(struct device_base *device, void *to, const void *from, size_t bytes,
                 struct error *err);
     int (*set)(struct device_base *device, void *to, int byte, size_t bytes, struct error *err);
-    // `count` elements of matrix `which` (inputs.h) of this seed.
-    int (*fill)(struct device_base *device, void *to, enum dtype type, uint64_t seed, int which,
+    // `count` elements by a recipe of inputs.h.
+    int (*fill)(struct device_base *device, void *to, const struct inputs_recipe *recipe,
                 uint64_t count, struct error *err);
+    // Queues up to NOISE_JOBS kinds of fresh noise; of places, as of outputs in a look, at most
+    // launches_max each.
+    int (*noise)(struct device_base *device, const struct noise *noise, uint32_t count,
+                 struct error *err);
+    // Takes back what host code may have set to keep data in a cache over a flush.
+    int (*calm)(struct device_base *device, struct error *err);
     int (*set_scale)(struct device_base *device, float *to, float value, struct error *err);
 
     // Computes the reference from the inputs in args. check.h says how it is done and trusted.
+    // seed: of the inputs; NULL: they are noise, and no sample of it is computed a second time.
     int (*reference)(struct reference **out, struct device_base *device,
-                     const struct problem *problem, const struct plumb_args *args, uint64_t seed,
-                     struct error *err);
+                     const struct problem *problem, const struct plumb_args *args,
+                     const uint64_t *seed, struct error *err);
+    // signs: what the inputs have now and had not when the reference was computed.
     int (*compare)(struct comparison *out, struct device_base *device,
-                   const struct reference *reference, const void *c, double tolerance,
-                   struct error *err);
+                   const struct reference *reference, const void *c,
+                   const struct inputs_signs *signs, double tolerance, struct error *err);
     void (*reference_free)(struct device_base *device, struct reference *reference);
 
     void *(*stream)(struct device_base *device);
     // Waits for everything queued. A fault of a kernel shows here.
     int (*sync)(struct device_base *device, struct error *err);
-    // Fills time, clock, throttle, temperature and power of `out`, nothing else. *code is the
-    // launch function's return code; when it is not 0 there is no sample.
-    int (*sample)(struct sample *out, struct device_base *device, const struct batch *batch,
-                  int *code, struct error *err);
+    // Fills time, clock, throttle, temperature and power of `out`, nothing else, and what a look
+    // found. *code is the launch function's return code; when it is not 0 there is no sample.
+    int (*sample)(struct sample *out, struct findings *found, struct device_base *device,
+                  const struct batch *batch, int *code, struct error *err);
     // Makes and replays records (kernels/device/record.h). NULL: this device cannot.
     int (*record)(struct record *out, struct device_base *device, const struct record_request *what,
                   struct arena *arena, struct error *err);

@@ -12,11 +12,11 @@ extern "C" {
 
 enum { FILL_THREADS = 256, STATE_EVERY_MS = 10, ATTEMPTS = 3 };
 
-static __global__ void fill_all(void *to, int type, uint64_t seed, int which, uint64_t count)
+static __global__ void fill_all(void *to, struct inputs_recipe recipe, uint64_t count)
 {
     for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < count;
          i += (uint64_t)gridDim.x * blockDim.x)
-        inputs_store(type, to, i, seed, which);
+        inputs_store(to, i, &recipe);
 }
 
 static enum device_loss loss_of(cudaError_t code)
@@ -116,21 +116,23 @@ static int open_parts(struct cuda *cuda, struct error *err)
     if (cuda->sm_count > STAMPS_MAX)
         return error_set(err, "cuda: %d SMs, bench knows up to %d", cuda->sm_count, STAMPS_MAX);
     cuda->flush_bytes = 2 * (size_t)properties.l2CacheSize;
+    cuda->keeps = properties.persistingL2CacheMaxSize > 0;
     // A blocking stream: a kernel that strays to the default stream is still timed.
     CUDA_TRY(cuda, cudaStreamCreate(&cuda->stream), err);
     CUDA_TRY(cuda, cudaEventCreate(&cuda->start), err);
     CUDA_TRY(cuda, cudaEventCreate(&cuda->stop), err);
     CUDA_TRY(cuda, cudaMalloc(&cuda->flush, cuda->flush_bytes), err);
     CUDA_TRY(cuda, cudaMemset(cuda->flush, 1, cuda->flush_bytes), err);
-    CUDA_TRY(cuda, cudaMalloc(&cuda->stamps, 2 * STAMPS_MAX * sizeof(struct stamp)), err);
-    CUDA_TRY(cuda, cudaMemset(cuda->stamps, 0, 2 * STAMPS_MAX * sizeof(struct stamp)), err);
-    CUDA_TRY(cuda, cudaMallocHost(&cuda->seen, 2 * STAMPS_MAX * sizeof(struct stamp)), err);
+    CUDA_TRY(cuda, cudaMalloc(&cuda->stamps, STAMPS_BYTES), err);
+    CUDA_TRY(cuda, cudaMemset(cuda->stamps, 0, STAMPS_BYTES), err);
+    CUDA_TRY(cuda, cudaMallocHost(&cuda->seen, STAMPS_BYTES), err);
     CUDA_TRY(cuda, cudaHostAlloc((void **)&cuda->go, 2 * sizeof(uint64_t), cudaHostAllocMapped),
              err);
     cuda->late = cuda->go + 1;
     *cuda->go = *cuda->late = 0;
     cuda->hold_ns = HOLD_LIMIT_MS * 1000000ull;
-    if (cuda_load_stretch(cuda, err))
+    if (cuda_load_stretch(cuda, err) || cuda_load_noise(cuda, err) ||
+        cuda_load(cuda, fill_all, err))
         return -1;
     uuid_text(uuid, &properties);
     cuda->nvml = nvml_open(uuid);
@@ -263,14 +265,12 @@ static int cuda_set(struct device_base *device, void *to, int byte, size_t bytes
     return 0;
 }
 
-static int cuda_fill(struct device_base *device, void *to, enum dtype type, uint64_t seed,
-                     int which, uint64_t count, struct error *err)
+static int cuda_fill(struct device_base *device, void *to, const struct inputs_recipe *recipe,
+                     uint64_t count, struct error *err)
 {
     struct cuda *cuda = (struct cuda *)device;
-    fill_all<<<8 * cuda->sm_count, FILL_THREADS, 0, cuda->stream>>>(to, (int)type, seed, which,
-                                                                    count);
+    fill_all<<<8 * cuda->sm_count, FILL_THREADS, 0, cuda->stream>>>(to, *recipe, count);
     CUDA_TRY(cuda, cudaGetLastError(), err);
-    CUDA_TRY(cuda, cudaStreamSynchronize(cuda->stream), err);
     return 0;
 }
 
@@ -309,16 +309,19 @@ static int take_stretch(struct stretch *out, struct cuda *cuda, const struct bat
                         int *code, struct error *err)
 {
     *code = 0;
+    cuda->look = batch->look;
     const int failed = cuda_begin(cuda, batch->flush, err);
     for (uint32_t i = 0; i < batch->launches && !failed && !*code; i++)
         *code = batch->launch(batch->self, i % batch->sets, cuda->stream);
-    return cuda_end(out, cuda, err) || failed ? -1 : 0;
+    const int ended = cuda_end(out, cuda, err);
+    cuda->look = NULL;
+    return ended || failed ? -1 : 0;
 }
 
 static const unsigned hold_ms[ATTEMPTS] = {20, 100, HOLD_LIMIT_MS};
 
-static int cuda_sample(struct sample *out, struct device_base *device, const struct batch *batch,
-                       int *code, struct error *err)
+static int cuda_sample(struct sample *out, struct findings *found, struct device_base *device,
+                       const struct batch *batch, int *code, struct error *err)
 {
     struct cuda *cuda = (struct cuda *)device;
     struct stretch stretch = {0, 0, true};
@@ -338,6 +341,8 @@ static int cuda_sample(struct sample *out, struct device_base *device, const str
     if (!(stretch.seconds > 0) && !*code)
         return error_set(err, "cuda: the events read no time; the kernel ran elsewhere");
     refresh_state(cuda);
+    if (batch->look)
+        *found = *cuda_findings(cuda->seen);
     out->time_ns = stretch.seconds * 1e9 / batch->launches;
     out->clock_hz = stretch.clock_hz;
     out->throttle = (uint8_t)cuda->state.throttle;
@@ -366,6 +371,8 @@ extern "C" const struct device_ops device_cuda = {
     .read = cuda_read,
     .set = cuda_set,
     .fill = cuda_fill,
+    .noise = cuda_noise,
+    .calm = cuda_calm,
     .set_scale = cuda_set_scale,
     .reference = cuda_reference,
     .compare = cuda_compare,

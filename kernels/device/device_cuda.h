@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Parts of the cuda device, CUDA C++ only: its state, its reference, its micro-benchmarks.
+// Parts of the cuda device, CUDA C++ only: its state, its reference, its noise, its
+// micro-benchmarks.
 #ifndef PLUMB_DEVICE_CUDA_H
 #define PLUMB_DEVICE_CUDA_H
 
@@ -30,13 +31,15 @@ struct cuda {
     cudaEvent_t start, stop;
     char *flush;
     size_t flush_bytes;
+    bool keeps; // lines in its L2 can be told to persist
     int sm_count;
     uint64_t sequence;
     uint64_t hold_ns;        // after which a stretch is let go though not all is queued
     volatile uint64_t *go;   // host memory the device sees: the sample that may run
     volatile uint64_t *late; // set by the device when it has waited too long
-    struct stamp *stamps;    // device: [2][STAMPS_MAX], before and after
+    struct stamp *stamps;    // device: [2][STAMPS_MAX], before and after; then findings
     struct stamp *seen;      // host: the same
+    const struct look *look; // of the stretch at work; NULL: none
     struct nvml *nvml;       // NULL where there is no libnvidia-ml
     struct nvml_state state;
     double state_at_ns;
@@ -59,6 +62,15 @@ static inline int cuda_load(struct cuda *cuda, Kernel *kernel, struct error *err
     cudaFuncAttributes attributes;
     return cuda_failed(cuda, cudaFuncGetAttributes(&attributes, kernel), "loading a kernel", err);
 }
+
+int cuda_load_noise(struct cuda *cuda, struct error *err); // the kernels of noise_cuda.cu
+int cuda_queue_look(struct cuda *cuda, const struct look *look, struct error *err);
+// What a look found lies behind the stamps and is fetched with them.
+static inline struct findings *cuda_findings(struct stamp *stamps)
+{
+    return (struct findings *)(stamps + 2 * STAMPS_MAX);
+}
+enum { STAMPS_BYTES = 2 * STAMPS_MAX * sizeof(struct stamp) + sizeof(struct findings) };
 
 enum { HOLD_LIMIT_MS = 500 };
 int cuda_load_stretch(struct cuda *cuda, struct error *err); // those of begin and end
@@ -90,12 +102,15 @@ static __device__ __forceinline__ uint64_t device_time_ns(void)
 
 extern "C" {
 int cuda_reference(struct reference **out, struct device_base *device,
-                   const struct problem *problem, const struct plumb_args *args, uint64_t seed,
-                   struct error *err);
+                   const struct problem *problem, const struct plumb_args *args,
+                   const uint64_t *seed, struct error *err);
 int cuda_compare(struct comparison *out, struct device_base *device,
-                 const struct reference *reference, const void *c, double tolerance,
-                 struct error *err);
+                 const struct reference *reference, const void *c, const struct inputs_signs *signs,
+                 double tolerance, struct error *err);
 void cuda_reference_free(struct device_base *device, struct reference *reference);
+int cuda_calm(struct device_base *device, struct error *err);
+int cuda_noise(struct device_base *device, const struct noise *noise, uint32_t count,
+               struct error *err);
 int cuda_calibrate(struct device_base *device, const char *only, calibration_sink *sink,
                    void *state, struct error *err);
 }

@@ -241,13 +241,13 @@ static int host_set(struct device_base *device, void *to, int byte, size_t bytes
     return 0;
 }
 
-static int host_fill(struct device_base *device, void *to, enum dtype type, uint64_t seed,
-                     int which, uint64_t count, struct error *err)
+static int host_fill(struct device_base *device, void *to, const struct inputs_recipe *recipe,
+                     uint64_t count, struct error *err)
 {
     (void)device;
     (void)err;
     for (uint64_t i = 0; i < count; i++)
-        inputs_store((int)type, to, i, seed, which);
+        inputs_store(to, i, recipe);
     return 0;
 }
 
@@ -287,8 +287,8 @@ static void pin_to(const cpu_set_t *cpus)
     sched_setaffinity(0, sizeof(*cpus), cpus); // where it is refused, the scheduler decides
 }
 
-static int host_sample(struct sample *out, struct device_base *device, const struct batch *batch,
-                       int *code, struct error *err)
+static int host_sample(struct sample *out, struct findings *found, struct device_base *device,
+                       const struct batch *batch, int *code, struct error *err)
 {
     (void)err;
     struct host *host = (struct host *)device;
@@ -312,6 +312,8 @@ static int host_sample(struct sample *out, struct device_base *device, const str
     out->power_mw = -1;
     if (batch->threads <= 1)
         pin_to(&host->cpus);
+    if (batch->look && !*code)
+        host_look(found, batch->look);
     return 0;
 }
 
@@ -330,6 +332,8 @@ const struct device_ops device_host = {
     .read = host_read,
     .set = host_set,
     .fill = host_fill,
+    .noise = host_noise,
+    .calm = host_sync, // nothing outlasts the flush here
     .set_scale = host_set_scale,
     .reference = host_reference,
     .compare = host_compare,

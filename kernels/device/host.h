@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Parts of the host device: its reference and its micro-benchmarks.
+// Parts of the host device: its reference, its noise and its micro-benchmarks.
 #ifndef PLUMB_KERNELS_HOST_H
 #define PLUMB_KERNELS_HOST_H
 
 #include "kernels/device/device.h"
 
 int host_reference(struct reference **out, struct device_base *device,
-                   const struct problem *problem, const struct plumb_args *args, uint64_t seed,
-                   struct error *err);
+                   const struct problem *problem, const struct plumb_args *args,
+                   const uint64_t *seed, struct error *err);
 int host_compare(struct comparison *out, struct device_base *device,
-                 const struct reference *reference, const void *c, double tolerance,
-                 struct error *err);
+                 const struct reference *reference, const void *c, const struct inputs_signs *signs,
+                 double tolerance, struct error *err);
 void host_reference_free(struct device_base *device, struct reference *reference);
+
+int host_noise(struct device_base *device, const struct noise *noise, uint32_t count,
+               struct error *err);
+// `out` keeps what the first look of a pair found.
+void host_look(struct findings *out, const struct look *look);
 
 int host_calibrate(struct device_base *device, const char *only, calibration_sink *sink,
                    void *state, struct error *err);

@@ -29,6 +29,21 @@
 enum { MATRIX_A = 1, MATRIX_B = 2 };
 #define INPUTS_FP8_SCALE 96.0f
 
+// Which numbers a matrix is filled with. Signs: every line of the operand (a row of A, a column of
+// B) is taken with a sign of its own, so that known inputs become others whose product is known,
+// but for signs of its rows and columns. Of dual-silu only the second weights have signs, whose
+// product is linear in them.
+struct inputs_recipe {
+    int type; // enum plumb_dtype
+    int which;
+    uint64_t seed;
+    float scale;       // 1: standard normal
+    uint64_t signs;    // key of the signs; 0: all are +1
+    uint64_t lines, k; // of one matrix; not read without signs
+    int k_inner;       // neighbours are of one line
+    int second;        // signs for every second matrix alone
+};
+
 INPUTS_INLINE uint64_t inputs_mix(uint64_t x)
 {
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -55,6 +70,46 @@ INPUTS_INLINE float inputs_normal(uint64_t seed, int which, uint64_t index)
     // sum - 393210 is in +-2^18.6; eight bits more still fit, and the conversion rounds to nearest.
     int32_t fixed = (sum - 393210) * 256 + (int32_t)(inputs_mix(last) & 0xff) - 128;
     return (float)fixed * 5.9604644775390625e-8f; // 2^-24
+}
+
+// a / b, which a GPU does in 32 bits where it can.
+INPUTS_INLINE uint64_t inputs_quotient(uint64_t a, uint64_t b)
+{
+    return (a | b) >> 32 ? a / b : (uint32_t)a / (uint32_t)b;
+}
+
+// Whether the line is taken negative.
+INPUTS_INLINE int inputs_negative(uint64_t signs, int which, uint64_t line)
+{
+    return signs && inputs_word(signs, which, line) >> 63;
+}
+
+// The number that belongs at `at`.
+INPUTS_INLINE float inputs_value(const struct inputs_recipe *r, uint64_t at)
+{
+    const float value = inputs_normal(r->seed, r->which, at) * r->scale;
+    if (!r->signs)
+        return value;
+    const uint64_t matrix = inputs_quotient(at, r->lines * r->k);
+    const uint64_t within = at - matrix * r->lines * r->k;
+    if (r->second && matrix % 2 == 0)
+        return value;
+    const uint64_t line = (r->second ? matrix / 2 : matrix) * r->lines +
+                          (r->k_inner ? inputs_quotient(within, r->k)
+                                      : within - inputs_quotient(within, r->lines) * r->lines);
+    return inputs_negative(r->signs, r->which, line) ? -value : value;
+}
+
+// The sign that element (row, col) of the product has for the signs of its inputs; row counts the
+// rows of all matrices of the batch. a, b: the keys.
+struct inputs_signs {
+    uint64_t a, b, m, n;
+};
+INPUTS_INLINE double inputs_sign(const struct inputs_signs *s, uint64_t row, uint64_t col)
+{
+    const int negative = inputs_negative(s->a, MATRIX_A, row) ^
+                         inputs_negative(s->b, MATRIX_B, inputs_quotient(row, s->m) * s->n + col);
+    return negative ? -1 : 1;
 }
 
 // A binary format narrower than FP32: sign, `exponent` bits, `mantissa` bits. `finite` formats
@@ -159,10 +214,11 @@ INPUTS_INLINE double inputs_load(int type, const void *array, uint64_t at)
     return (double)inputs_decode(inputs_format(type), ((const uint16_t *)array)[at]);
 }
 
-// The input that belongs at `at` of matrix `which`.
-INPUTS_INLINE void inputs_store(int type, void *array, uint64_t at, uint64_t seed, int which)
+// Writes the number that belongs at `at`.
+INPUTS_INLINE void inputs_store(void *array, uint64_t at, const struct inputs_recipe *recipe)
 {
-    float value = inputs_normal(seed, which, at);
+    const int type = recipe->type;
+    const float value = inputs_value(recipe, at);
     if (type == PLUMB_FP64)
         ((double *)array)[at] = (double)value;
     else if (type == PLUMB_FP32 || type == PLUMB_TF32)

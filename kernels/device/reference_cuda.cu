@@ -7,12 +7,31 @@
 #include "kernels/device/device_cuda.h"
 #include "kernels/device/inputs.h"
 
-enum { TILE = 64, SLAB = 16, SIDE = 16, EACH = TILE / SIDE, SPOTS = 24, THREADS = 256 };
+enum {
+    TILE = 64,
+    SLAB = 16,
+    SIDE = 16,
+    EACH = TILE / SIDE,
+    SPOTS = 24,
+    THREADS = 256,
+    MASK_STREAM = 12
+};
 
+// Kernels can read all device memory: what they should compute lies there under a key.
 struct reference {
     struct problem problem;
-    double *exact; // device: [batch * m][n]
+    double *exact; // device: [batch * m][n], each with its bits changed by masked()
+    uint64_t key;
 };
+
+static __host__ __device__ double masked(double value, uint64_t key, uint64_t at)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof(bits));
+    bits ^= inputs_mix(key + at * 0x9e3779b97f4a7c15u);
+    memcpy(&value, &bits, sizeof(bits));
+    return value;
+}
 
 struct operands {
     const void *a, *b;
@@ -61,7 +80,7 @@ static __device__ void tile_product(double sum[EACH][EACH], const struct operand
 }
 
 static __global__ void __launch_bounds__(SIDE *SIDE)
-    exact_product(double *out, struct operands o, bool dual)
+    exact_product(double *exact, int64_t first, uint64_t key, struct operands o, bool dual)
 {
     const int64_t row = (int64_t)blockIdx.y * TILE, col = (int64_t)blockIdx.x * TILE;
     double gate[EACH][EACH] = {}, up[EACH][EACH] = {};
@@ -72,8 +91,10 @@ static __global__ void __launch_bounds__(SIDE *SIDE)
         for (int j = 0; j < EACH; j++) {
             const int64_t r = row + threadIdx.y + SIDE * i, c = col + threadIdx.x + SIDE * j;
             const double x = gate[i][j] * o.scale;
+            const int64_t at = first + r * o.n + c;
             if (r < o.m && c < o.n)
-                out[r * o.n + c] = dual ? x / (1 + exp(-x)) * up[i][j] * o.scale : x;
+                exact[at] =
+                    masked(dual ? x / (1 + exp(-x)) * up[i][j] * o.scale : x, key, (uint64_t)at);
         }
     }
 }
@@ -97,6 +118,7 @@ static int spot_check(struct cuda *cuda, const struct reference *r, uint64_t see
                  cudaMemcpy(&device, r->exact + row * p->n + col, sizeof(device),
                             cudaMemcpyDeviceToHost),
                  err);
+        device = masked(device, r->key, (uint64_t)(row * p->n + col));
         if (!(fabs(device - host) <= 1e-9 * check_scale(p)))
             return error_set(err,
                              "cuda: the reference is not to be trusted: C[%lld][%lld] is %.12g on "
@@ -125,8 +147,8 @@ static int compute(struct cuda *cuda, struct reference *r, const struct plumb_ar
     for (int64_t batch = 0; batch < p->batch; batch++) {
         o.a = (const char *)args->a + (size_t)(batch * p->m * p->k) * bytes;
         o.b = (const char *)args->b + (size_t)(batch * p->n * p->k * (dual ? 2 : 1)) * bytes;
-        exact_product<<<blocks, threads, 0, cuda->stream>>>(r->exact + batch * p->m * p->n, o,
-                                                            dual);
+        exact_product<<<blocks, threads, 0, cuda->stream>>>(r->exact, batch * p->m * p->n, r->key,
+                                                            o, dual);
         CUDA_TRY(cuda, cudaGetLastError(), err);
     }
     CUDA_TRY(cuda, cudaStreamSynchronize(cuda->stream), err);
@@ -134,19 +156,20 @@ static int compute(struct cuda *cuda, struct reference *r, const struct plumb_ar
 }
 
 int cuda_reference(struct reference **out, struct device_base *device,
-                   const struct problem *problem, const struct plumb_args *args, uint64_t seed,
-                   struct error *err)
+                   const struct problem *problem, const struct plumb_args *args,
+                   const uint64_t *seed, struct error *err)
 {
     struct cuda *cuda = (struct cuda *)device;
     struct reference *r = (struct reference *)xcalloc(1, sizeof(*r));
     r->problem = *problem;
+    r->key = seed ? inputs_word(*seed, MASK_STREAM, 0) : 0;
     if (problem->m > 65535LL * TILE) {
         free(r);
         return error_set(err, "cuda: m above %lld has no reference here", 65535LL * TILE);
     }
     if (cuda_failed(cuda, cudaMalloc(&r->exact, check_count_c(problem) * sizeof(double)),
                     "memory for the reference", err) ||
-        compute(cuda, r, args, err) || spot_check(cuda, r, seed, err)) {
+        compute(cuda, r, args, err) || (seed && spot_check(cuda, r, *seed, err))) {
         cuda_reference_free(device, r);
         return -1;
     }
@@ -161,17 +184,20 @@ void cuda_reference_free(struct device_base *device, struct reference *r)
     free(r);
 }
 
-struct findings {
+struct wrong_places {
     unsigned long long error_bits; // of a non-negative double: they order like integers
     unsigned long long wrong, first;
 };
 
-static __global__ void compare_all(struct findings *out, const double *exact, const void *c,
-                                   int type, uint64_t count, double scale, double tolerance)
+static __global__ void compare_all(struct wrong_places *out, const double *exact, uint64_t key,
+                                   const void *c, int type, uint64_t count, uint64_t n,
+                                   struct inputs_signs signs, double scale, double tolerance)
 {
     for (uint64_t at = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; at < count;
          at += (uint64_t)gridDim.x * blockDim.x) {
-        double error = fabs(inputs_load(type, c, at) - exact[at]) / scale;
+        const uint64_t row = inputs_quotient(at, n);
+        const double sign = inputs_sign(&signs, row, at - row * n);
+        double error = fabs(sign * inputs_load(type, c, at) - masked(exact[at], key, at)) / scale;
         const bool wrong = !(error <= tolerance); // NaN fails
         if (isnan(error))
             error = INFINITY;
@@ -186,16 +212,18 @@ static __global__ void compare_all(struct findings *out, const double *exact, co
 }
 
 int cuda_compare(struct comparison *out, struct device_base *device, const struct reference *r,
-                 const void *c, double tolerance, struct error *err)
+                 const void *c, const struct inputs_signs *signs, double tolerance,
+                 struct error *err)
 {
     struct cuda *cuda = (struct cuda *)device;
     const struct problem *p = &r->problem;
-    struct findings found = {0, 0, ~0ull};
-    struct findings *on_device = (struct findings *)cuda->stamps; // scratch between samples
+    struct wrong_places found = {0, 0, ~0ull};
+    struct wrong_places *on_device = (struct wrong_places *)cuda->stamps; // scratch between samples
     double got = 0, wanted = 0;
     CUDA_TRY(cuda, cudaMemcpy(on_device, &found, sizeof(found), cudaMemcpyHostToDevice), err);
     compare_all<<<4 * cuda->sm_count, THREADS, 0, cuda->stream>>>(
-        on_device, r->exact, c, (int)p->out, check_count_c(p), check_scale(p), tolerance);
+        on_device, r->exact, r->key, c, (int)p->out, check_count_c(p), (uint64_t)p->n, *signs,
+        check_scale(p), tolerance);
     CUDA_TRY(cuda, cudaGetLastError(), err);
     CUDA_TRY(cuda, cudaStreamSynchronize(cuda->stream), err);
     CUDA_TRY(cuda, cudaMemcpy(&found, on_device, sizeof(found), cudaMemcpyDeviceToHost), err);
@@ -213,9 +241,11 @@ int cuda_compare(struct comparison *out, struct device_base *device, const struc
             cuda,
             cudaMemcpy(&wanted, r->exact + found.first, sizeof(wanted), cudaMemcpyDeviceToHost),
             err);
-        got = inputs_load((int)p->out, slot, 0);
+        wanted = masked(wanted, r->key, found.first);
         result.row = (int64_t)found.first / p->n;
         result.col = (int64_t)found.first % p->n;
+        got = inputs_sign(signs, (uint64_t)result.row, (uint64_t)result.col) *
+              inputs_load((int)p->out, slot, 0);
         result.got = got;
         result.wanted = wanted;
     }

@@ -140,8 +140,8 @@ static void compute_projection(struct reference *r, const struct plumb_args *arg
 }
 
 int host_reference(struct reference **out, struct device_base *device,
-                   const struct problem *problem, const struct plumb_args *args, uint64_t seed,
-                   struct error *err)
+                   const struct problem *problem, const struct plumb_args *args,
+                   const uint64_t *seed, struct error *err)
 {
     (void)device;
     (void)err;
@@ -163,13 +163,27 @@ int host_reference(struct reference **out, struct device_base *device,
     }
     compute_exact(r, args);
     if (per_batch < m)
-        compute_projection(r, args, seed);
+        compute_projection(r, args, seed ? *seed : 0);
     *out = r;
     return 0;
 }
 
-static void compare_projection(struct comparison *out, const struct reference *r, const void *c,
-                               double tolerance)
+// An output, and the signs that its inputs have now.
+struct output {
+    const void *c;
+    const struct inputs_signs *signs;
+};
+
+// As it was without the signs.
+static double element(const struct reference *r, const struct output *out, int64_t row, int64_t col)
+{
+    const struct problem *p = &r->problem;
+    return inputs_load((int)p->out, out->c, (uint64_t)(row * p->n + col)) *
+           inputs_sign(out->signs, (uint64_t)row, (uint64_t)col);
+}
+
+static void compare_projection(struct comparison *out, const struct reference *r,
+                               const struct output *output, double tolerance)
 {
     const struct problem *p = &r->problem;
     // In units of one element's error, so that one tolerance serves both.
@@ -177,26 +191,28 @@ static void compare_projection(struct comparison *out, const struct reference *r
     for (int64_t row = 0; row < p->batch * p->m; row++) {
         double sum = 0;
         for (int64_t j = 0; j < p->n; j++)
-            sum += inputs_load((int)p->out, c, (uint64_t)(row * p->n + j)) * r->x[j];
+            sum += element(r, output, row, j) * r->x[j];
         check_value(out, sum, r->projected[row], scale, tolerance, row, -1);
     }
 }
 
 int host_compare(struct comparison *out, struct device_base *device, const struct reference *r,
-                 const void *c, double tolerance, struct error *err)
+                 const void *c, const struct inputs_signs *signs, double tolerance,
+                 struct error *err)
 {
     (void)device;
     (void)err;
     const struct problem *p = &r->problem;
+    const struct output output = {c, signs};
     struct comparison found = {0};
     const double scale = check_scale(p);
     for (int64_t i = 0; i < r->rows; i++) {
         for (int64_t j = 0; j < p->n; j++)
-            check_value(&found, inputs_load((int)p->out, c, (uint64_t)(r->row_at[i] * p->n + j)),
-                        r->exact[i * p->n + j], scale, tolerance, r->row_at[i], j);
+            check_value(&found, element(r, &output, r->row_at[i], j), r->exact[i * p->n + j], scale,
+                        tolerance, r->row_at[i], j);
     }
     if (r->projected)
-        compare_projection(&found, r, c, tolerance);
+        compare_projection(&found, r, &output, tolerance);
     *out = found;
     return 0;
 }

@@ -226,7 +226,8 @@ static CUresult queue_memset(const struct replay *r, const struct record_launch 
     }
 }
 
-// first: before it stand the stopwatch's own launches, which nothing overtakes.
+// first: of the record. What was queued before it is the stopwatch's or another launch's: to start
+// before that has ended would hide a part of its own time.
 static CUresult queue_kernel(const struct replay *r, const struct record_launch *launch, bool first,
                              CUfunction function, const struct ready *bound)
 {

@@ -2,7 +2,7 @@
 //
 // One timed stretch of the stream. It is queued whole while a one-thread kernel holds the stream,
 // so that nothing of the host's time is between the events:
-//     flush | hold | stamp | event | launches | event | stamp | fetch stamps       then: release
+//     flush | hold | stamp | event | launches | event | stamp | look | fetch       then: release
 // The hold gives up after cuda->hold_ns, so that a launch() that waits for the device cannot wedge
 // it; the sample is then refused. Stamps are taken on every SM: an SM's clock64 and the global
 // timer from just before to just after give the mean clock inside, which probes beside a kernel
@@ -23,8 +23,12 @@ static __global__ void hold(const volatile uint64_t *go, volatile uint64_t *late
     }
 }
 
-static __global__ void take_stamps(struct stamp *stamps, uint64_t sequence)
+// cleared: findings that begin anew, or NULL.
+static __global__ void take_stamps(struct stamp *stamps, uint64_t sequence,
+                                   struct findings *cleared)
 {
+    if (cleared && blockIdx.x + threadIdx.x == 0)
+        *cleared = {};
     unsigned sm;
     asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
     if (sm < STAMPS_MAX && threadIdx.x == 0)
@@ -70,7 +74,9 @@ int cuda_begin(struct cuda *cuda, enum flush flush, struct error *err)
     if (queue_flush(cuda, flush, err))
         return -1;
     hold<<<1, 1, 0, cuda->stream>>>(cuda->go, cuda->late, sequence, cuda->hold_ns);
-    take_stamps<<<(unsigned)cuda->sm_count, 32, 0, cuda->stream>>>(cuda->stamps, sequence);
+    take_stamps<<<(unsigned)cuda->sm_count, 32, 0, cuda->stream>>>(
+        cuda->stamps, sequence,
+        cuda->look && cuda->look->first ? cuda_findings(cuda->stamps) : NULL);
     CUDA_TRY(cuda, cudaEventRecord(cuda->start, cuda->stream), err);
     return 0;
 }
@@ -79,11 +85,13 @@ static int queue_end(struct cuda *cuda, struct error *err)
 {
     CUDA_TRY(cuda, cudaEventRecord(cuda->stop, cuda->stream), err);
     take_stamps<<<(unsigned)cuda->sm_count, 32, 0, cuda->stream>>>(cuda->stamps + STAMPS_MAX,
-                                                                   cuda->sequence);
+                                                                   cuda->sequence, NULL);
+    if (cuda->look && cuda_queue_look(cuda, cuda->look, err))
+        return -1;
     CUDA_TRY(cuda, cudaGetLastError(), err);
     CUDA_TRY(cuda,
-             cudaMemcpyAsync(cuda->seen, cuda->stamps, 2 * STAMPS_MAX * sizeof(struct stamp),
-                             cudaMemcpyDeviceToHost, cuda->stream),
+             cudaMemcpyAsync(cuda->seen, cuda->stamps, STAMPS_BYTES, cudaMemcpyDeviceToHost,
+                             cuda->stream),
              err);
     return 0;
 }
@@ -114,5 +122,20 @@ int cuda_end(struct stretch *out, struct cuda *cuda, struct error *err)
     CUDA_TRY(cuda, cudaStreamSynchronize(cuda->stream), err);
     CUDA_TRY(cuda, cudaEventElapsedTime(&elapsed_ms, cuda->start, cuda->stop), err);
     *out = {(double)elapsed_ms * 1e-3, mean_clock_hz(cuda), *cuda->late == cuda->sequence};
+    return 0;
+}
+
+// A library's host code may have asked for lines that outlast reading twice the L2
+// (llm.c #851 saw 3,530 instead of 714 GB/s); the limit is taken away and what is there let go.
+int cuda_calm(struct device_base *device, struct error *err)
+{
+    struct cuda *cuda = (struct cuda *)device;
+    size_t limit = 0;
+    if (!cuda->keeps)
+        return 0;
+    CUDA_TRY(cuda, cudaDeviceGetLimit(&limit, cudaLimitPersistingL2CacheSize), err);
+    if (limit > 0)
+        CUDA_TRY(cuda, cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, 0), err);
+    CUDA_TRY(cuda, cudaCtxResetPersistingL2Cache(), err);
     return 0;
 }

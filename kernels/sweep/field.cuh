@@ -163,11 +163,13 @@ static void place(field &f, const problem &p)
     f.at = p;
     const size_t a = bytes_of(check_count_a(&p), p.in), b = bytes_of(check_count_b(&p), p.in);
     const plumb_args args = args_of(f);
-    if (f.ops->fill(f.device, f.a, p.in, seed, MATRIX_A, check_count_a(&p), &err) ||
-        f.ops->fill(f.device, f.b, p.in, seed, MATRIX_B, check_count_b(&p), &err) ||
+    const inputs_recipe of_a = {(int)p.in, MATRIX_A, seed, 1, 0, 0, 0, 0, 0};
+    const inputs_recipe of_b = {(int)p.in, MATRIX_B, seed, 1, 0, 0, 0, 0, 0};
+    if (f.ops->fill(f.device, f.a, &of_a, check_count_a(&p), &err) ||
+        f.ops->fill(f.device, f.b, &of_b, check_count_b(&p), &err) ||
         f.ops->set(f.device, (char *)f.a + a, 0xff, behind_bytes, &err) ||
         f.ops->set(f.device, (char *)f.b + b, 0xff, behind_bytes, &err) ||
-        f.ops->reference(&f.reference, f.device, &p, &args, seed, &err))
+        f.ops->reference(&f.reference, f.device, &p, &args, &of_a.seed, &err))
         give_up(err);
 }
 
@@ -187,6 +189,7 @@ static bool launch_checked(const field &f, const plumb_kernel &kernel, bool loud
     const plumb_args args = args_of(f);
     const size_t bytes = bytes_of(check_count_c(&f.at), f.at.out);
     unsigned char behind[256];
+    const inputs_signs none = {0, 0, (uint64_t)f.at.m, (uint64_t)f.at.n};
     comparison found = {};
     char text[128];
     error err;
@@ -199,7 +202,7 @@ static bool launch_checked(const field &f, const plumb_kernel &kernel, bool loud
     if (code)
         return is_wrong(f, kernel.name, text);
     if (f.ops->read(f.device, behind, (char *)f.c + bytes, sizeof behind, &err) ||
-        f.ops->compare(&found, f.device, f.reference, f.c, check_tolerance(&f.at), &err))
+        f.ops->compare(&found, f.device, f.reference, f.c, &none, check_tolerance(&f.at), &err))
         give_up(err);
     for (const unsigned char byte : behind)
         if (byte != 0xff)

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the buffers of a series hold, drawn anew from keys that nobody knows beforehand.
+#include "kernels/bench/buffers.h"
+#include "kernels/device/check.h"
+#include "kernels/device/noise.h"
+
+#include <stdlib.h>
+
+enum {
+    MATRIX_POOL = 21,
+    KEY_SMALL = 31,
+    KEY_LARGE,
+    KEY_OPERANDS,
+    KEY_OUTPUT
+}; // streams of the generator
+// Lines of an operand that is noise already, and from which size on.
+enum { ONE_IN = 8, SMALL_BYTES = 1 << 20, SHORT_BYTES = 1024 };
+
+int buffers_open_pools(struct buffers *b, struct error *err)
+{
+    const struct problem *p = &b->problem;
+    const size_t bytes = (size_t)NOISE_VECTORS * NOISE_VECTOR;
+    for (int out = 0; out < 2; out++) {
+        const enum dtype type = out ? p->out : p->in;
+        // A kernel's output is not scaled as fp8 inputs are.
+        const double scale = check_scale(p) / (inputs_is_fp8((int)type) ? INPUTS_FP8_SCALE : 1);
+        const struct inputs_recipe recipe = {.type = (int)type,
+                                             .which = MATRIX_POOL + out,
+                                             .seed = b->seed,
+                                             .scale = out ? (float)scale : 1};
+        const uint64_t count = (uint64_t)((double)bytes / dtype_bytes(type));
+        if (b->ops->alloc(&b->pools[out], b->device, bytes, err) ||
+            b->ops->fill(b->device, b->pools[out], &recipe, count, err))
+            return -1;
+    }
+    return 0;
+}
+
+// ---- known ----
+
+static struct inputs_recipe recipe_of(const struct buffers *b, int which, uint64_t signs)
+{
+    const struct problem *p = &b->problem;
+    const struct check_strides strides = check_strides(p);
+    const bool is_a = which == MATRIX_A, dual = p->epilogue == EPILOGUE_DUAL_SILU;
+    return (struct inputs_recipe){.type = (int)p->in,
+                                  .which = which,
+                                  .seed = b->seed,
+                                  .scale = 1,
+                                  .signs = signs,
+                                  .lines = (uint64_t)(is_a ? p->m : p->n),
+                                  .k = (uint64_t)p->k,
+                                  .k_inner = (is_a ? strides.a_col : strides.b_row) == 1,
+                                  .second = !is_a && dual};
+}
+
+// What lies in set `from` is filled; a copy that several sets share is filled once.
+static int fill_set(struct buffers *b, uint32_t set, const struct buffers_content *content,
+                    struct error *err)
+{
+    const struct problem *p = &b->problem;
+    const bool b_large = buffers_b_is_large(p), whole = set < b->wide;
+    const struct inputs_recipe recipe_a = recipe_of(b, MATRIX_A, content->a);
+    const struct inputs_recipe recipe_b = recipe_of(b, MATRIX_B, content->b);
+    if ((whole || b_large) &&
+        b->ops->fill(b->device, b->inputs[0][set], &recipe_a, check_count_a(p), err))
+        return -1;
+    return (whole || !b_large)
+               ? b->ops->fill(b->device, b->inputs[1][set], &recipe_b, check_count_b(p), err)
+               : 0;
+}
+
+int buffers_known(struct buffers *b, uint64_t key, struct error *err)
+{
+    const bool b_large = buffers_b_is_large(&b->problem);
+    const bool dual = b->problem.epilogue == EPILOGUE_DUAL_SILU;
+    b->is_noise = false;
+    for (uint32_t set = 0; set < b->sets; set++) {
+        const uint64_t small = key ? inputs_word(key, KEY_SMALL, set) | 1 : 0;
+        const uint64_t large = key ? inputs_word(key, KEY_LARGE, set % b->wide) | 1 : 0;
+        struct buffers_content *content = &b->contents[set];
+        content->a = dual ? 0 : b_large ? small : large;
+        content->b = b_large ? large : small;
+        if (fill_set(b, set, content, err))
+            return -1;
+    }
+    return 0;
+}
+
+struct inputs_signs buffers_signs(const struct buffers *b, uint32_t set)
+{
+    return (struct inputs_signs){.a = b->contents[set].a,
+                                 .b = b->contents[set].b,
+                                 .m = (uint64_t)b->problem.m,
+                                 .n = (uint64_t)b->problem.n};
+}
+
+// ---- noise ----
+
+static struct noise noise_of(const struct buffers *b, void **to, uint32_t count, size_t bytes,
+                             bool output, uint64_t key)
+{
+    return (struct noise){.to = to,
+                          .count = count,
+                          .one_in = 1,
+                          .bytes = bytes,
+                          .pool = b->pools[output],
+                          .type = (int)(output ? b->problem.out : b->problem.in),
+                          .key = key};
+}
+
+// A part of what is small is not worth the trouble; and every row must have lines of its own in it.
+static bool is_worth(const struct problem *p, uint64_t bytes)
+{
+    return bytes >= SMALL_BYTES && (double)p->k * dtype_bytes(p->in) >= SHORT_BYTES;
+}
+
+static struct noise fresh_operand(const struct buffers *b, int i, uint64_t bytes, bool whole,
+                                  uint64_t key)
+{
+    const bool large = i == (int)buffers_b_is_large(&b->problem);
+    struct noise noise = noise_of(b, b->inputs[i], large ? b->wide : b->sets, bytes, false,
+                                  inputs_word(key, KEY_OPERANDS, (uint64_t)i));
+    noise.one_in = !whole && is_worth(&b->problem, bytes) ? ONE_IN : 1;
+    return noise;
+}
+
+int buffers_renew(struct buffers *b, const struct renewal *renewal, struct error *err)
+{
+    uint64_t bytes[RECORD_BUFFERS];
+    struct noise noise[NOISE_JOBS];
+    buffers_lengths(bytes, &b->problem, b->workspace_bytes);
+    for (int i = 0; i < 2; i++)
+        noise[i] = b->fresh[i] =
+            fresh_operand(b, i, bytes[i ? RECORD_B : RECORD_A], renewal->whole, renewal->inputs);
+    noise[2] = noise_of(b, b->outputs, b->sets, bytes[RECORD_C], true, renewal->outputs);
+    if (!renewal->inputs)
+        return b->ops->noise(b->device, &noise[2], 1, err);
+    b->is_noise = true;
+    return b->ops->noise(b->device, noise, NOISE_JOBS, err);
+}
+
+int buffers_soil(struct buffers *b, uint64_t key, struct error *err)
+{
+    const struct noise noise = noise_of(b, &b->workspace, 1, b->workspace_bytes, true, key);
+    return b->ops->noise(b->device, &noise, 1, err);
+}

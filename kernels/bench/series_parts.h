@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the two files of a series share: its state, and a turn.
+//
+// A turn is what one pair, or one sample of head alone, is taken on: contents that no launch has
+// seen. Before each sample its outputs are filled with noise that might be a product, by both sides
+// alike. After it, what every launch wrote is digested; the two sides of a pair must agree. In
+// turns that nobody knows beforehand the contents are ones whose product is known, and an output is
+// held against the reference, element by element. A wrong launch is remembered until the series is
+// closed: which sample it was in is nobody's business before.
+#ifndef PLUMB_SERIES_PARTS_H
+#define PLUMB_SERIES_PARTS_H
+
+#include "kernels/bench/arm.h"
+#include "kernels/bench/buffers.h"
+#include "kernels/bench/series.h"
+
+struct turn {
+    uint64_t key;
+    bool known; // the reference is of these contents, but for signs
+    bool half;  // the first side's digests are there
+    bool whole; // all of the inputs is written, for they are no noise yet
+    struct findings findings;
+};
+
+struct series {
+    const struct device_ops *ops;
+    struct device_base *device;
+    struct series_spec spec;
+    struct arm arms[2]; // by enum sample_role
+    struct buffers buffers;
+    struct buffers apart; // base's own, when spec.apart
+    struct reference *reference;
+    void *digests; // of the first side of a pair; NULL without base
+    double tolerance, error;
+    uint32_t launches, next_pair;
+    struct turn turn;
+    uint64_t turns;            // begun
+    uint32_t looked_at;        // timed launches of each side whose output was looked at
+    struct series_state found; // MEASURED_OK while no timed launch was wrong
+};
+
+extern const char *const series_role_names[2];
+struct buffers *series_buffers(struct series *series, enum sample_role role);
+// Fills the buffers with the numbers of the reference, with signs drawn from `key` (0: none).
+int series_known(struct series *series, uint64_t key, struct error *err);
+// Room for the digests of all sets.
+int series_make_digests(struct series *series, struct error *err);
+
+// Begins a turn: of a pair, or `alone`.
+int series_turn(struct series *series, bool alone, struct error *err);
+// One sample of a turn.
+int series_take(struct sample *out, struct series *series, enum sample_role role, uint32_t launches,
+                struct error *err);
+// Holds the C of a set against the reference. Returns 0, 1 (the state says what is wrong; `when`
+// comes before it) or -1.
+int series_hold(struct series *series, enum sample_role role, uint32_t set, const char *when,
+                struct series_state *state, struct error *err);
+
+#endif

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A turn of a series: fresh contents, disguised outputs, samples that are looked at afterwards.
+//
+// How far may digests differ? A chunk's is a sum of 256 elements with random signs. An element of
+// either side is off by the tolerance t at most, and by t / 8 in the mean square where it comes
+// from rounding alone (check.h), so that the difference of two chunks has a standard deviation of
+// sqrt(2 * 256) t / 8 = 2.8 t at most. The limit of 17 t is six times that; of one element alone
+// (chunks at an end are shorter) it is 2 t, which two right sides cannot reach. What a wrong
+// element is off by is 1.4 of the scale, a wrong row of a tile 8 and more: of bf16 17 t are 0.5, of
+// e4m3 outputs 8.5.
+#include "kernels/bench/series_parts.h"
+#include "kernels/device/check.h"
+#include "kernels/device/noise.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { TURN_STREAM = 78, DISGUISE = 41, DIGEST, SET };
+enum { KNOWN_EVERY = 32, KNOWN_ALONE_EVERY = 2 };
+// Of a large output a part of the chunks is digested, another one each time.
+enum { SMALL_OUTPUT = 1 << 20, CHUNK_ONE_IN = 4 };
+
+const char *const series_role_names[2] = {"base", "head"};
+
+struct buffers *series_buffers(struct series *s, enum sample_role role)
+{
+    return s->spec.apart && role == ROLE_BASE ? &s->apart : &s->buffers;
+}
+
+int series_known(struct series *s, uint64_t key, struct error *err)
+{
+    return buffers_known(&s->buffers, key, err) ||
+                   (s->spec.apart && buffers_known(&s->apart, key, err))
+               ? -1
+               : 0;
+}
+
+int series_make_digests(struct series *s, struct error *err)
+{
+    if (!s->arms[ROLE_BASE].used)
+        return 0;
+    s->ops->free(s->device, s->digests);
+    s->digests = NULL;
+    const uint64_t chunks = digest_count(check_count_c(&s->spec.problem));
+    return s->ops->alloc(&s->digests, s->device, chunks * s->buffers.sets * sizeof(double), err);
+}
+
+int series_turn(struct series *s, bool alone, struct error *err)
+{
+    const uint64_t key = inputs_word(s->spec.seed, TURN_STREAM, s->turns++);
+    s->turn = (struct turn){.key = key,
+                            .known = key % (alone ? KNOWN_ALONE_EVERY : KNOWN_EVERY) == 0,
+                            .whole = !s->buffers.is_noise};
+    return s->turn.known ? series_known(s, key, err) : 0;
+}
+
+static int say_wrong(struct series_state *state, enum sample_role role, const char *when,
+                     const struct comparison *found, const struct problem *problem)
+{
+    return series_refuse(state, role, MEASURED_WRONG,
+                         "%s%llu of %llu elements wrong, first C[%lld][%lld] = %.9g, expected %.9g",
+                         when, (unsigned long long)found->wrong,
+                         (unsigned long long)check_count_c(problem), (long long)found->row,
+                         (long long)found->col, found->got, found->wanted);
+}
+
+int series_hold(struct series *s, enum sample_role role, uint32_t set, const char *when,
+                struct series_state *state, struct error *err)
+{
+    const struct buffers *buffers = series_buffers(s, role);
+    const struct inputs_signs signs = buffers_signs(buffers, set);
+    struct comparison found = {0};
+    if (s->ops->compare(&found, s->device, s->reference, buffers->args[set].c, &signs, s->tolerance,
+                        err))
+        return -1;
+    s->error = fmax(s->error, found.error);
+    return found.wrong ? say_wrong(state, role, when, &found, &s->spec.problem) : 0;
+}
+
+// ---- after a sample ----
+
+static const char in_timed[] = "in a timed launch ";
+
+// The two sides of a pair differ: what `role`, the second, wrote is still there.
+static int blame(struct series *s, enum sample_role role, uint32_t sets, struct error *err)
+{
+    const struct buffers *buffers = series_buffers(s, role);
+    const struct problem *problem = &s->spec.problem;
+    const struct inputs_signs none = {.m = (uint64_t)problem->m, .n = (uint64_t)problem->n};
+    for (uint32_t set = 0; set < sets; set++) {
+        struct reference *exact;
+        struct comparison found = {0};
+        if (s->ops->reference(&exact, s->device, problem, &buffers->args[set], NULL, err))
+            return -1;
+        int failed = s->ops->compare(&found, s->device, exact, buffers->args[set].c, &none,
+                                     s->tolerance, err);
+        s->ops->reference_free(s->device, exact);
+        if (failed)
+            return -1;
+        if (found.wrong)
+            return say_wrong(&s->found, role, in_timed, &found, problem);
+    }
+    return series_refuse(&s->found, role == ROLE_HEAD ? ROLE_BASE : ROLE_HEAD, MEASURED_WRONG,
+                         "%sit computed something else than the %s, which is right", in_timed,
+                         series_role_names[role]);
+}
+
+// What was found of a turn whose last sample `role` has taken.
+static int judge(struct series *s, enum sample_role role, uint32_t sets,
+                 const struct findings *found, struct error *err)
+{
+    const uint64_t elements = check_count_c(&s->spec.problem);
+    const double count = (double)(elements < DIGEST_CHUNK ? elements : DIGEST_CHUNK);
+    const double limit = s->tolerance * check_scale(&s->spec.problem) * (1 + sqrt(count));
+    s->looked_at += sets;
+    if (found->changed)
+        return series_refuse(&s->found, ROLE_HEAD, MEASURED_WRONG, "%sits inputs were changed",
+                             in_timed);
+    return found->worst <= limit ? 0 : blame(s, role, sets, err);
+}
+
+// After a sample. The output that is held against the reference is drawn like all else.
+static int look_again(struct series *s, enum sample_role role, uint32_t sets, bool last,
+                      struct error *err)
+{
+    const uint32_t set = (uint32_t)(inputs_word(s->turn.key, SET, role) % sets);
+    if (s->found.state == MEASURED_OK && s->turn.known &&
+        series_hold(s, role, set, in_timed, &s->found, err) < 0)
+        return -1;
+    if (s->found.state == MEASURED_OK && last && judge(s, role, sets, &s->turn.findings, err) < 0)
+        return -1;
+    return 0;
+}
+
+int series_take(struct sample *out, struct series *s, enum sample_role role, uint32_t launches,
+                struct error *err)
+{
+    struct arm *arm = &s->arms[role];
+    struct buffers *buffers = series_buffers(s, role);
+    const bool last = s->turn.half || !s->arms[ROLE_BASE].used;
+    const uint64_t elements = check_count_c(&s->spec.problem);
+    // Both sides alike: what the second writes to the inputs is there already.
+    const struct renewal renewal = {.inputs = s->turn.known ? 0 : s->turn.key | 1,
+                                    .outputs = inputs_word(s->turn.key, DISGUISE, role),
+                                    .whole = s->turn.whole};
+    const uint32_t walked = s->spec.warm ? 1 : buffers->sets;
+    const uint32_t sets = launches < walked ? launches : walked;
+    const struct look look = {.from = buffers->outputs,
+                              .count = sets,
+                              .type = (int)s->spec.problem.out,
+                              .elements = elements,
+                              .one_in = elements < SMALL_OUTPUT ? 1 : CHUNK_ONE_IN,
+                              .key = inputs_word(s->turn.key, DIGEST, 0),
+                              .store = s->digests,
+                              .first = !s->turn.half,
+                              .inputs = s->turn.known ? NULL : buffers->fresh,
+                              .scales = {buffers->args->scale_a, buffers->args->scale_b},
+                              .scale = 1.0f / INPUTS_FP8_SCALE};
+    const struct batch batch = {.launch = arm_launch,
+                                .self = arm,
+                                .sets = walked,
+                                .launches = launches,
+                                .flush = s->spec.flush,
+                                .threads = arm->kernel.traits.threads,
+                                .look = &look};
+    int code = 0;
+    *out = (struct sample){.role = (uint8_t)role, .launches = launches};
+    if (buffers_renew(buffers, &renewal, err) ||
+        s->ops->sample(out, &s->turn.findings, s->device, &batch, &code, err))
+        return -1;
+    if (code)
+        return error_set(err, "%s: launch() returned %d in a timed launch", series_role_names[role],
+                         code);
+    s->turn.half = true;
+    return look_again(s, role, sets, last, err);
+}

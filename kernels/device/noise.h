@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What must not be guessed or known in advance, the same on every device: plausible values that are
+// quickly written anew before each launch, and a digest of what a launch wrote.
+//
+// Noise. A pool holds NOISE_VECTORS vectors of 16 bytes of numbers as they occur. Vector i of a
+// noise is the pool's at a hash of (key, i), each of its numbers with a sign from that hash. It is
+// written as fast as memory goes, looks like inputs or outputs, and says nothing of its key. Where
+// one line of eight is written, at places that the key draws, each row of an operand has some of
+// them, so no element of a product stays what it was, and what was computed before is of no use.
+//
+// Digest. Of each DIGEST_CHUNK elements one number: their sum, each taken with a sign from a hash
+// of (key, element). Signs are drawn after the launch, so what two launches wrote cannot have the
+// same digests and differ: an error e in one element moves its chunk's by e (R. Freivalds,
+// Information Processing Letters 9, 1979). Rounding errors add up like sqrt(count) of one's.
+#ifndef PLUMB_NOISE_H
+#define PLUMB_NOISE_H
+
+#include "kernels/device/inputs.h"
+
+enum { NOISE_VECTORS = 4096, NOISE_VECTOR = 16, NOISE_LINE = 4 }; // a line: 64 bytes
+enum { NOISE_JOBS = 3, DIGEST_CHUNK = 256 };
+
+struct noise_vector {
+    uint64_t half[2];
+};
+
+// The sign bits of a 64-bit word that holds numbers of this type.
+INPUTS_INLINE uint64_t noise_signs(int type)
+{
+    if (type == PLUMB_FP64)
+        return 0x8000000000000000u;
+    if (type == PLUMB_FP32 || type == PLUMB_TF32)
+        return 0x8000000080000000u;
+    return inputs_is_fp8(type) ? 0x8080808080808080u : 0x8000800080008000u;
+}
+
+INPUTS_INLINE struct noise_vector noise_at(const struct noise_vector *pool, uint64_t signs,
+                                           uint64_t key, uint64_t at)
+{
+    const uint64_t hash = inputs_mix(key + (at + 1) * 0x9e3779b97f4a7c15u);
+    struct noise_vector v = pool[hash >> 32 & (NOISE_VECTORS - 1)];
+    v.half[0] ^= hash & signs;
+    v.half[1] ^= (hash << 3 | hash >> 61) & signs;
+    return v;
+}
+
+// The line that is written of the `one_in` ones from line segment * one_in on.
+INPUTS_INLINE uint64_t noise_line(uint64_t key, uint64_t segment, uint32_t one_in)
+{
+    if (one_in == 1)
+        return segment;
+    return segment * one_in + (inputs_mix(~key + segment * 0x9e3779b97f4a7c15u) & (one_in - 1));
+}
+
+INPUTS_INLINE uint64_t noise_segments(uint64_t bytes, uint32_t one_in)
+{
+    const uint64_t segment = (uint64_t)NOISE_LINE * NOISE_VECTOR * one_in;
+    return (bytes + segment - 1) / segment;
+}
+
+// Which vector of a line that was written is looked at, to see whether it is as it was.
+INPUTS_INLINE uint64_t noise_spot(uint64_t spots, uint64_t line)
+{
+    return line * NOISE_LINE + inputs_mix(spots + line) % NOISE_LINE;
+}
+
+// Signs of 64 elements, one a bit.
+INPUTS_INLINE uint64_t digest_signs(uint64_t key, uint64_t first)
+{
+    return inputs_mix(key + (first / 64 + 1) * 0x9e3779b97f4a7c15u);
+}
+
+// Which chunk is digested of the `one_in` ones from chunk segment * one_in on.
+INPUTS_INLINE uint64_t digest_chunk(uint64_t key, uint64_t segment, uint32_t one_in)
+{
+    return segment * one_in + (inputs_mix(~key + segment) & (one_in - 1));
+}
+
+INPUTS_INLINE uint64_t digest_count(uint64_t elements)
+{
+    return (elements + DIGEST_CHUNK - 1) / DIGEST_CHUNK;
+}
+
+#endif

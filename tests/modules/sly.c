@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Kernels that look at what they are given and say so, or misbehave only between the checks. With
+// HONEST (sly_base.c) they are what they should be.
+#include "kernels/kernel.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+static void multiply(const struct plumb_args *args)
+{
+    const struct plumb_problem *p = &args->problem;
+    const float *a = args->a, *b = args->b;
+    float *c = args->c;
+    for (int64_t i = 0; i < p->m; i++) {
+        for (int64_t j = 0; j < p->n; j++) {
+            double sum = 0;
+            for (int64_t l = 0; l < p->k; l++)
+                sum += (double)a[i * p->k + l] * (double)b[j * p->k + l];
+            c[i * p->n + j] = (float)sum;
+        }
+    }
+}
+
+static int any(const struct plumb_problem *p)
+{
+    return p->in_type == PLUMB_FP32 && p->layout == PLUMB_TN && p->batch == 1;
+}
+
+static size_t thousand(const struct plumb_problem *p)
+{
+    (void)p;
+    return 1000;
+}
+
+#ifndef HONEST
+#define HONEST 0
+#endif
+
+// Tells of its launch on standard error: first and last numbers of A and B, C's and the
+// workspace's first.
+static int tells(const struct plumb_args *args, void *stream)
+{
+    const struct plumb_problem *p = &args->problem;
+    const float *a = args->a, *b = args->b, *c = args->c, *workspace = args->workspace;
+    (void)stream;
+    fprintf(stderr, "launch %a %a %a %a %a %a %d\n", (double)a[0], (double)a[p->m * p->k - 1],
+            (double)b[0], (double)b[p->n * p->k - 1], (double)c[0], (double)workspace[0], HONEST);
+    multiply(args);
+    return 0;
+}
+
+static void spoil(const struct plumb_args *args)
+{
+    if (!HONEST)
+        ((float *)args->c)[args->problem.n / 2] += 100;
+}
+
+// Wrong from its 30th launch to its 60th: the checks before and after see nothing.
+static int between(const struct plumb_args *args, void *stream)
+{
+    static int launches;
+    (void)stream;
+    multiply(args);
+    if (++launches >= 30 && launches < 60)
+        spoil(args);
+    return 0;
+}
+
+// Once in a hundred launches it does nothing.
+static int seldom(const struct plumb_args *args, void *stream)
+{
+    unsigned draw = 0;
+    (void)stream;
+    if (HONEST || getrandom(&draw, sizeof(draw), 0) < 0 || draw % 100 != 57)
+        multiply(args);
+    return 0;
+}
+
+// Zeros its inputs when they have served.
+static int zeros(const struct plumb_args *args, void *stream)
+{
+    static int launches;
+    (void)stream;
+    multiply(args);
+    if (!HONEST && ++launches >= 30 && launches < 60)
+        memset((void *)(uintptr_t)args->a, 0, (size_t)args->problem.k * sizeof(float));
+    return 0;
+}
+
+static const struct plumb_kernel kernels[] = {
+    {.name = "tells", .supports = any, .workspace = thousand, .launch = tells},
+    {.name = "between", .supports = any, .launch = between},
+    {.name = "seldom", .supports = any, .launch = seldom},
+    {.name = "zeros", .supports = any, .launch = zeros},
+};
+
+PLUMB_EXPORT const struct plumb_library *plumb_library(void)
+{
+    static const struct plumb_library library = {PLUMB_ABI_VERSION, sizeof(struct plumb_kernel),
+                                                 "host", sizeof(kernels) / sizeof(kernels[0]),
+                                                 kernels};
+    return &library;
+}
