@@ -91,13 +91,18 @@ int bench_list(struct bench_outcome *out, struct bench_kernel_list *list, struct
 int bench_supports(struct bench_outcome *out, bool *yes, struct bench *bench, const char *library,
                    const char *kernel, const struct problem *problem, struct error *err);
 
+// A seed that nobody knows beforehand, 63 bits from the system's random source. All that a bench
+// draws (contents, order, noise, which launches are looked at) follows from it, and it is stored
+// with the measurement: told afterwards, it gives the same again.
+uint64_t bench_draw_seed(void);
+
 // One series to measure. Paths are absolute and inside a directory of plan->read_only.
 struct bench_series {
     const char *kernel;
     const struct problem *problem;
     const char *head;  // library
     const char *base;  // NULL: head alone
-    uint64_t seed;     // of the inputs
+    uint64_t seed;     // what the child draws from; its process number is added
     const char *pin;   // kernel's note to reproduce, NULL if none
     bool head_first;   // load the head's library first
     uint32_t launches; // timed together per sample, as an earlier process chose; 0: bench chooses

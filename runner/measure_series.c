@@ -193,7 +193,7 @@ static int open_series(struct bench_outcome *out, struct bench_handle *handle, s
     wire_add_text(&line, "head", series->head);
     if (series->base)
         wire_add_text(&line, "base", series->base);
-    wire_add_int(&line, "seed", (int64_t)(series->seed & INT64_MAX));
+    wire_add_int(&line, "seed", (int64_t)((series->seed + bench->plan.process) & INT64_MAX));
     if (series->pin)
         wire_add_text(&line, "pin", series->pin);
     wire_add_int(&line, "order", series->head_first ? 1 : 0);

@@ -5,6 +5,7 @@
 // is the business of model/gate/gate.c.
 #include "ci/gate/duets.h"
 #include "ci/gate/duets_time.h"
+#include "ci/gate/duets_void.h"
 #include "ci/settings/progress.h"
 
 #include <math.h>
@@ -99,6 +100,15 @@ static int failed(struct player *p, struct duet *d, const struct bench_outcome *
     d->killed |= outside;
     if (outcome->gone || outcome->state == MEASURED_WRONG || again)
         suspect_kernel(p, d->kernel);
+    if (again && outcome->state == MEASURED_WRONG) {
+        // Whoever is to blame: what this process timed was not the product. Next time it is looked
+        // at longer.
+        d->judged = d->alarmed = false;
+        d->fed = d->base_samples.count = d->head_samples.count = 0;
+        d->voided = d->confirm_pairs = 0;
+        d->thorough = true;
+        return 0;
+    }
     if (again) {
         d->base_samples.count = d->head_samples.count = d->fed;
         d->parted = true;
@@ -187,7 +197,7 @@ static int close_duet(struct player *p, struct duet *d, struct error *err)
     d->wall_s += now(p) - begun_s;
     if (outcome.state != MEASURED_OK)
         return failed(p, d, &outcome, err);
-    const bool confirm = d->judged && d->decision.next == GATE_CONFIRM;
+    const bool confirm = d->judged && d->decision.next == GATE_CONFIRM && !duet_is_void(d);
     take_out(p, d, DUET_ASIDE);
     d->alarmed |=
         confirm && d->gate.processes <= d->gate.first && d->decision.kind != VERDICT_UNDECIDED;
@@ -213,6 +223,7 @@ static int feed(struct player *p, struct duet *d, struct error *err)
         d->judged = true;
     }
     d->block_s = block_seconds(d);
+    duet_void_pairs(d);
     gate_series_add_samples(&d->gate, d->base_samples.items + d->fed,
                             d->head_samples.items + d->fed, d->base_samples.count - d->fed);
     d->fed = d->base_samples.count;
@@ -220,6 +231,12 @@ static int feed(struct player *p, struct duet *d, struct error *err)
     d->outlook = gate_outlook(&d->gate, &d->decision);
     d->confirm_pairs = gate_confirmation_pairs(&d->gate, &d->decision);
     return 0;
+}
+
+static bool wants_more(const struct duet *d)
+{
+    const bool more = d->thorough && d->gate.pairs < d->gate.policy.max_pairs;
+    return (d->decision.next == GATE_MORE || more) && !duet_is_void(d);
 }
 
 static int play_block(struct player *p, struct duet *d, struct error *err)
@@ -235,7 +252,7 @@ static int play_block(struct player *p, struct duet *d, struct error *err)
     if (outcome.state == MEASURED_OK) {
         if (feed(p, d, err))
             return -1;
-        return d->decision.next == GATE_MORE ? 0 : close_duet(p, d, err);
+        return wants_more(d) ? 0 : close_duet(p, d, err);
     }
     if (!outcome.gone) { // only its memory matters now
         if (bench_close(&closed, p->bench, &d->handle, err))

@@ -32,7 +32,8 @@ struct duet {
     const struct problem *problem;
     const char *base, *head;
     uint64_t seed;
-    void *owner; // the caller's
+    double least_ns; // a pair with a shorter time is void: no launch can take so little; 0: none
+    void *owner;     // the caller's
 
     // Found. State not ok: what went wrong, and whose. Not taken: there was no time for it.
     struct bench_outcome outcome;
@@ -53,10 +54,12 @@ struct duet {
     double outlook;         // verdicts that its next block promises
     uint32_t confirm_pairs; // that its alarm still takes to be confirmed
     uint16_t block;
+    uint32_t voided;   // pairs
     uint32_t refusals; // for want of room
     bool killed;       // once, from outside: it is given another process
     bool parted;       // its process died under another
     bool suspect;      // to be played alone
+    bool thorough;     // it was wrong beside others: the whole budget, whatever it shows
 };
 
 struct duets {

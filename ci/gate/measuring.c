@@ -3,11 +3,16 @@
 // Measures one side of a task alone, with a bench child that is kept while tasks share a device. A
 // kernel that fails is a result; only a lost device or a full disk is an error.
 #include "ci/gate/measuring.h"
+#include "model/predict/parts/least.h"
 
 void measuring_begin(struct measuring *m, struct context *context, const struct built *base,
                      const struct built *head)
 {
-    *m = (struct measuring){.context = context};
+    *m = (struct measuring){.context = context, .seed = bench_draw_seed()};
+    if (context->policy.seed_given)
+        progress_note(&context->progress,
+                      "%s: measure.seed is not used any more: what kernels must not guess is drawn",
+                      context->policy.label);
     if (base && base->state == MEASURED_OK)
         m->directories[m->directory_count++] = base->directory;
     if (head && head->state == MEASURED_OK)
@@ -67,7 +72,7 @@ static int open_alone(struct bench_outcome *out, struct measuring *m, const stru
         .kernel = task->result->kernel,
         .problem = &task->result->problem,
         .head = recording_file(&m->recording, task, role, arena),
-        .seed = m->context->policy.seed,
+        .seed = m->seed,
     };
     int status = bench_open(out, &m->handle, m->bench, &series, err);
     if (status == 0)
@@ -80,7 +85,7 @@ void measuring_fill(struct measurement *out, struct measuring *m, const struct t
                     struct arena *arena)
 {
     measurement_fill(out, outcome, samples, arena);
-    out->seed = m->context->policy.seed;
+    out->seed = m->seed;
     out->regime = outcome->own_fault       ? plan_failure_regime(m->context)
                   : recording_wanted(task) ? "cold, back to back, " REGIME_DEVICE_CODE
                                            : "cold, back to back";
@@ -112,8 +117,11 @@ int measure_solo(struct measuring *m, const struct task *task, enum sample_role 
         if (outcome.state == MEASURED_OK)
             outcome = opened; // its note is the kernel's, e.g. the algorithm id
     }
-    for (size_t i = 0; i < samples.count; i++)
+    const double least_ns = least_time_ns(&task->device->gpu, &r->problem);
+    for (size_t i = 0; i < samples.count; i++) {
         samples.items[i].role = (uint8_t)role;
+        samples.items[i].excluded = samples.items[i].time_ns < least_ns;
+    }
     measuring_fill(role == ROLE_BASE ? &r->base : &r->head, m, task, &outcome, &samples, arena);
     status = 0;
 done:

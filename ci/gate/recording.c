@@ -115,7 +115,7 @@ int recording_make(bool *made, struct recording *r, const struct task *task, enu
     if (kernel->plan ? make_plan(&outcome, file, task, kernel, err)
                      : record_write(&outcome, file, r->bench[role], &series, err))
         return -1;
-    if (outcome.gone) {
+    if (outcome.state != MEASURED_OK) { // it may leave a stream or a context that others cannot use
         bench_stop(r->bench[role]);
         r->bench[role] = NULL;
     }

@@ -6,6 +6,7 @@
 #include "ci/gate/duets.h"
 #include "ci/gate/pace.h"
 #include "model/gate/standing.h"
+#include "model/predict/parts/least.h"
 
 #include <math.h>
 #include <string.h>
@@ -109,7 +110,8 @@ static void place_task(struct duet *d, struct place *place, const struct session
                        .base = recording_file(&s->m->recording, task, self ? ROLE_HEAD : ROLE_BASE,
                                               s->work->arena),
                        .head = recording_file(&s->m->recording, task, ROLE_HEAD, s->work->arena),
-                       .seed = s->m->context->policy.seed,
+                       .seed = s->m->seed,
+                       .least_ns = least_time_ns(&task->device->gpu, &task->result->problem),
                        .owner = place};
 }
 

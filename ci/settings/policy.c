@@ -43,7 +43,6 @@ static void set_defaults(struct policy *policy)
     policy->timeout_s = 60;
     policy->search_s = 300;
     policy->model = "sol";
-    policy->seed = 1;
 }
 
 static bool device_named(const struct policy *policy, const char *name)

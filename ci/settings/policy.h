@@ -20,7 +20,7 @@
 //                        undecided = fail|pass   removed = fail|allow   self-test = N
 //                        static = auto|off   accept = head|base
 //     [library "GLOB"]   skip = BOOL (libraries of these file names are neither listed nor loaded)
-//     [measure]          samples = N   timeout = SECONDS   model = NAME   seed = N
+//     [measure]          samples = N   timeout = SECONDS   model = NAME
 //                        bias = FILE   (of `plumb accuracy --fit`; from the repository's directory)
 //     [history]          link = on|off (ci/gate/linking.h)   search = SECONDS (for `plumb bisect
 //                        --events`, all searches of a run together; default 300)
@@ -105,11 +105,11 @@ struct policy {
     struct policy_mix *mixes;
     size_t mix_count;
     struct policy_gate gate;
-    uint32_t samples;  // per solo measurement
-    double timeout_s;  // per series
-    const char *model; // used for predictions
-    const char *bias;  // file of the model's calibrated biases, or NULL
-    uint64_t seed;
+    uint32_t samples;       // per solo measurement
+    double timeout_s;       // per series
+    const char *model;      // used for predictions
+    const char *bias;       // file of the model's calibrated biases, or NULL
+    bool seed_given;        // measure.seed: read for older policies' sake, and of no effect
     const char *link;       // "on" or "off": `plumb run` links new codes; NULL: on CUDA devices
     uint32_t search_s;      // for all searches of `plumb bisect --events` together
     const char *commit_url; // of a commit, its id in place of %s or behind; or NULL

@@ -113,7 +113,7 @@ static const struct key {
     {"measure", "timeout", OWN_POLICY, TYPE_SECONDS, AT(policy, timeout_s), 1, 86400, {0}},
     {"measure", "model", OWN_POLICY, TYPE_TEXT, AT(policy, model), 0, 0, {0}},
     {"measure", "bias", OWN_POLICY, TYPE_TEXT, AT(policy, bias), 0, 0, {0}},
-    {"measure", "seed", OWN_POLICY, TYPE_SEED, AT(policy, seed), 0, 0, {0}},
+    {"measure", "seed", OWN_POLICY, TYPE_SEED, AT(policy, seed_given), 0, 0, {0}},
     {"history", "", OWN_NOTHING, TYPE_HEADER, 0, 0, 0, {0}},
     {"history", "link", OWN_POLICY, TYPE_WORD, AT(policy, link), 0, 0, {"off", "on"}},
     {"history", "search", OWN_POLICY, TYPE_COUNT, AT(policy, search_s), 0, 86400, {0}},
@@ -266,7 +266,7 @@ static int read_value(void *field, const struct reading *r, struct error *err)
     case TYPE_SEED:
         if (config_int(&seed, r->entry->value) || seed < 0)
             return refuse(r, err, "needs a whole number, 0 or more");
-        *(uint64_t *)field = (uint64_t)seed;
+        *(bool *)field = true;
         return 0;
     case TYPE_FRACTION:
         return read_fraction(field, r, err);

@@ -6,12 +6,11 @@
 #include "ci/gate/duets.h"
 #include "ci/settings/progress.h"
 #include "model/gate/study.h"
+#include "model/predict/parts/least.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const uint64_t study_seed = 1;
 
 // The policy of a series whose base has this size (gate_size_ns()).
 static struct gate_policy study_policy(const struct study *study, double size_ns)
@@ -144,6 +143,9 @@ static void conclude(struct study *study, const struct duet *d)
     s->sum.wall_s += d->wall_s;
     s->sum.gpu_s += gpu_s;
     problem_format(problem, &s->sum.problem);
+    if (is_broken(d))
+        printf("%s %s %s: %s\n", study_kind_name(s->sum.kind), s->sum.kernel, problem,
+               d->outcome.detail);
     if (study->csv)
         write_gate(study, d, problem, gpu_s, sd);
     if (!d->judged || d->outcome.state != MEASURED_OK)
@@ -217,6 +219,7 @@ static int start(struct bench **out, void *context, uint16_t process, struct err
 
 static size_t fill_duets(struct duet *out, const struct study *study)
 {
+    const uint64_t seed = bench_draw_seed();
     size_t count = 0;
     for (size_t i = 0; i < study->count; i++) {
         struct study_series *s = &study->series[i];
@@ -225,7 +228,8 @@ static size_t fill_duets(struct duet *out, const struct study *study)
                                          .problem = &s->sum.problem,
                                          .base = s->base,
                                          .head = s->head,
-                                         .seed = study_seed + study->rounds_done,
+                                         .seed = seed,
+                                         .least_ns = least_time_ns(&study->gpu, &s->sum.problem),
                                          .owner = s};
     }
     return count;

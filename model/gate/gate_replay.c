@@ -10,7 +10,10 @@
 #include <stdlib.h>
 
 // Raised whenever the same samples give another verdict or another sentence.
-static const char gate_version[] = "3";
+static const char gate_version[] = "4";
+
+// One pair in so many may be void; beyond, the others do not count either.
+enum { VOID_PART = 10 };
 
 static int by_pair(const void *left, const void *right)
 {
@@ -263,6 +266,15 @@ static void judge_replayed(struct verdict *out, const struct gate_pair *pairs, s
     out->sentence = sentence(out, reservation, &clock, arena);
 }
 
+// Samples that a rule declared beforehand has dropped: faster than the roofline.
+static size_t count_void(const struct measurement *m)
+{
+    size_t voided = 0;
+    for (size_t i = 0; i < m->count; i++)
+        voided += m->samples[i].excluded != 0;
+    return voided;
+}
+
 void gate_replay(struct verdict *out, const struct measurement *base,
                  const struct measurement *head, const struct gate_policy *policy,
                  struct arena *arena)
@@ -277,8 +289,16 @@ void gate_replay(struct verdict *out, const struct measurement *base,
         .model = "gate",
         .version = gate_version,
     };
+    const size_t voided = count_void(base);
     size_t room = base->count < head->count ? base->count : head->count;
     struct gate_pair *pairs = arena_alloc(arena, room * sizeof(*pairs));
     size_t count = gate_pairs(pairs, base, head, arena);
     judge_replayed(out, pairs, count, policy, arena);
+    if (voided * VOID_PART > base->count)
+        out->kind = VERDICT_UNDECIDED;
+    if (voided)
+        out->sentence = arena_printf(
+            arena, "%s%s; %zu of %zu pairs are void: they were faster than the device can be",
+            voided * VOID_PART > base->count && out->pairs ? "undecided: " : "", out->sentence,
+            voided, base->count);
 }

@@ -72,6 +72,30 @@ static void what_one_process_leaves_open_is_played_in_another(void **state)
     assert_int_equal(p->over_in[1], 2);
 }
 
+// The fake's times are about 1000 ns.
+static void pairs_that_are_faster_than_the_device_can_be_are_void(void **state)
+{
+    struct played *p = *state;
+    p->least_ns = 2000;
+    played_all(p, (const char *const[]){"faster", NULL});
+    const struct duet *d = &p->items[0];
+    assert_int_equal(d->decision.kind, VERDICT_UNDECIDED);
+    assert_int_equal(d->decision.pairs, 0);
+    assert_in_range(d->base_samples.count, 32, 64); // and it ends
+    assert_int_equal(d->voided, d->base_samples.count);
+    for (size_t i = 0; i < d->base_samples.count; i++)
+        assert_true(d->base_samples.items[i].excluded && d->head_samples.items[i].excluded);
+}
+
+static void pairs_that_take_their_time_are_not_void(void **state)
+{
+    struct played *p = *state;
+    p->least_ns = 500;
+    played_all(p, (const char *const[]){"good", NULL});
+    played_whole(&p->items[0], VERDICT_SAME);
+    assert_int_equal(p->items[0].voided, 0);
+}
+
 // The fake's choice depends on which module is loaded first, as a real one's may on anything.
 static void launches_per_sample_are_those_of_the_first_process(void **state)
 {
@@ -156,6 +180,8 @@ int main(void)
         TEST(all_alarms_share_each_further_process),
         TEST(what_one_process_leaves_open_is_played_in_another),
         TEST(alarms_take_turns_in_further_processes_too),
+        TEST(pairs_that_are_faster_than_the_device_can_be_are_void),
+        TEST(pairs_that_take_their_time_are_not_void),
         TEST(launches_per_sample_are_those_of_the_first_process),
         TEST(what_has_no_room_waits_for_what_is_open),
         TEST(no_more_are_open_than_asked_for),

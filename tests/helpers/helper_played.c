@@ -72,7 +72,8 @@ int played_try(struct played *p, const char *const *kernels, struct error *err)
                                                  .problem = &fake_problem,
                                                  .base = "/x/base.so",
                                                  .head = "/x/head.so",
-                                                 .seed = 1};
+                                                 .seed = 1,
+                                                 .least_ns = p->least_ns};
     int status = duets_play(&p->duets, err);
     char *path = xprintf("%s.journal", p->fake.program);
     char *journal = helper_read(path, NULL);

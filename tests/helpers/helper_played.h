@@ -17,6 +17,7 @@ struct played {
     size_t over[PLAYED_MAX], over_count; // which, in the order they ended
     uint16_t over_in[PLAYED_MAX];        // processes started by then
     bool stop_after_first_block;
+    double least_ns;              // of every duet
     char journal[PLAYED_JOURNAL]; // a ';' a line
 };
 

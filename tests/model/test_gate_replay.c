@@ -206,6 +206,26 @@ static void samples_are_fed_by_the_rule_they_are_judged_by(void **state)
     stored_free(s);
 }
 
+static void void_pairs_are_said_and_many_leave_no_verdict(void **state)
+{
+    (void)state;
+    struct stored *s = stored_new();
+    struct gate_policy policy = gate_policy_default("cuda", large_ns);
+    policy.processes = 1;
+    store_duet(s, 0.02, 64, 1);
+    for (size_t i = 0; i < 6; i++)
+        s->base_samples[i].excluded = s->head_samples[i].excluded = 1;
+    struct verdict v = stored_judge(s, &policy);
+    assert_int_equal(v.kind, VERDICT_SLOWER);
+    assert_non_null(strstr(v.sentence, "; 6 of 64 pairs are void: they were faster than"));
+    s->base_samples[6].excluded = s->head_samples[6].excluded = 1;
+    v = stored_judge(s, &policy);
+    assert_int_equal(v.kind, VERDICT_UNDECIDED);
+    assert_non_null(strstr(v.sentence, "undecided: slower"));
+    assert_non_null(strstr(v.sentence, "7 of 64 pairs are void"));
+    stored_free(s);
+}
+
 static void alarm_of_one_process_is_not_yet_a_verdict(void **state)
 {
     struct stored *s = stored_new();
@@ -277,6 +297,7 @@ int main(void)
         cmocka_unit_test(open_verdict_says_what_would_decide_it),
         cmocka_unit_test(open_verdict_says_what_ended_it),
         cmocka_unit_test(samples_are_fed_by_the_rule_they_are_judged_by),
+        cmocka_unit_test(void_pairs_are_said_and_many_leave_no_verdict),
         cmocka_unit_test(alarm_of_one_process_is_not_yet_a_verdict),
         cmocka_unit_test(fixed_order_is_no_evidence),
         cmocka_unit_test(contradicting_processes_are_placement),
