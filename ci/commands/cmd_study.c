@@ -64,6 +64,8 @@ static const struct command_option own_options[] = {
     OPTION_COUNT("exact-pairs", "N",
                  "Of each series in one process, whatever they show: a recording, not a gate",
                  exact_pairs, 1, 1000000),
+    OPTION_TEXT("records", 0, "DIR", "Of directories: record every kernel there, time the records",
+                request.records),
     OPTION_FLAG("faster", 'f', "Also the other way round: improvements", request.faster),
     OPTION_TEXT("csv", 0, "FILE", "Write a row per gate", csv),
     OPTION_COUNT("side-by-side", "N", "Series that are open at once [64]", open, 1, 1000000),
@@ -278,6 +280,7 @@ static int prepare(struct studied *s, struct context *context, struct arguments 
     }
     if (absolute(&request->base, &context->arena, err) ||
         absolute(&request->head, &context->arena, err) ||
+        absolute(&request->records, &context->arena, err) ||
         study_of_directories(s, request, a->options.bench, err))
         return -1;
     return a->options.store ? context_store(context, STORE_WRITE, err) : 0;

@@ -163,6 +163,8 @@ int study_of_directories(struct studied *out, const struct study_request *reques
     profile_shipped(&out->studies[0].gpu, child, &out->run.arena);
     int status = add_libraries(out, request, child, err);
     bench_stop(child);
+    if (status == 0 && request->records)
+        status = study_record(out, request->records, err);
     return status ? -1 : check_names(&out->studies[0], request->base, err);
 }
 

@@ -13,7 +13,8 @@ struct study_request {
     const char *kernel;          // GLOB: only these; NULL: all
     const char *const *problems; // commits: may be none, then the policy's
     size_t problem_count;
-    bool faster; // also the other way round
+    bool faster;         // also the other way round
+    const char *records; // of directories: a folder to record every kernel in; NULL: libraries
 };
 
 // A study per device, and the run that they are.
@@ -34,6 +35,9 @@ int study_of_directories(struct studied *out, const struct study_request *reques
 // Builds both (context_open() has been called) as a gate does, under the base's policy.
 int study_of_commits(struct studied *out, const struct study_request *request,
                      struct context *context, struct error *err);
+// Records the series of a study of directories in `folder`, and studies the records. What is there
+// already is not recorded again; what cannot be recorded is said and left out.
+int study_record(struct studied *studied, const char *folder, struct error *err);
 void studied_free(struct studied *studied);
 
 #endif
