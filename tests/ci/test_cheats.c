@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Cheats (tests/cheats/host), each gated against the honest kernel: what its header says must
+// happen happens. No verdict may be "same" or "faster", for each of them is really slower, or
+// wrong. Where a cheat needs the other build in its process, "library" stands in its header: it may
+// get through, as tests/cheats/README.md tells.
+#include "tests/helpers/helper_files.h"
+#include "tests/helpers/helper_plumb.h"
+#include "tests/helpers/test.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct plumb_outcome outcome;
+
+// What must happen to the cheat: the words behind "// expect: ".
+static void read_expected(char out[128], const char *name)
+{
+    static const char mark[] = "// expect: ";
+    char *path = xprintf("%s/tests/cheats/host/%s.c", TEST_SOURCE, name);
+    char *text = helper_read(path, NULL);
+    const char *at = strstr(text, mark);
+    assert_non_null(at);
+    at += strlen(mark);
+    snprintf(out, 128, "%.*s", (int)strcspn(at, "\n"), at);
+    free(text);
+    free(path);
+}
+
+// One round of gates over the folder of build/dev/cheats; its rows, one a cheat and problem.
+static char *gates(const char *folder)
+{
+    char *directory = helper_directory();
+    char *base = xprintf("%s/../cheats/%s/base", TEST_BIN, folder);
+    char *head = xprintf("%s/../cheats/%s/head", TEST_BIN, folder);
+    char *csv = xprintf("%s/rows.csv", directory);
+    const char *argv[] = {"study",         "--base",   base, "--head", head, "--problem",
+                          "64x64x64:fp32", "--rounds", "1",  "--csv",  csv,  NULL};
+    plumb_run(&outcome, directory, argv, 0);
+    char *rows = helper_read(csv, NULL);
+    free(csv);
+    free(head);
+    free(base);
+    helper_discard(directory);
+    free(directory);
+    return rows;
+}
+
+// The verdict of a row "slower,NAME,...": the gate of the cheat against the honest kernel.
+static bool next_row(const char **at, char name[64], char verdict[32])
+{
+    for (const char *line = *at; line && *line; line = *at) {
+        const char *end = strchr(line, '\n');
+        *at = end ? end + 1 : NULL;
+        if (sscanf(line, "slower,%63[^,],%*[^,],%*d,%31[^,]", name, verdict) == 2)
+            return true;
+    }
+    return false;
+}
+
+static bool may_be(const char *expected, const char *verdict)
+{
+    if (strstr(expected, verdict))
+        return true;
+    // A loaded machine may leave a slower one open; it never makes it the same.
+    return strcmp(verdict, "undecided") == 0 && strstr(expected, "slower");
+}
+
+static void no_cheat_turns_a_verdict(void **state)
+{
+    (void)state;
+    char *rows = gates(".");
+    const char *at = rows;
+    char name[64], verdict[32], expected[128];
+    size_t count = 0;
+    for (; next_row(&at, name, verdict); count++) {
+        read_expected(expected, name);
+        if (!may_be(expected, verdict))
+            fail_msg("%s: %s, not %s\n%s", name, verdict, expected, outcome.output);
+    }
+    assert_in_range(count, 15, 100);
+    free(rows);
+}
+
+// Their verdicts are said, not asked for; the run ends, and the honest kernel beside is not hurt.
+static void those_that_need_the_other_build_are_named(void **state)
+{
+    (void)state;
+    char *folder = xprintf("%s/../cheats/library", TEST_BIN);
+    char *readme_path = xprintf("%s/tests/cheats/README.md", TEST_SOURCE);
+    char *readme = helper_read(readme_path, NULL);
+    DIR *directory = opendir(folder);
+    size_t count = 0;
+    assert_non_null(directory);
+    for (struct dirent *entry; (entry = readdir(directory)) != NULL;) {
+        char name[64] = "", verdict[32] = "";
+        if (entry->d_name[0] == '.')
+            continue;
+        char *one = xprintf("library/%s", entry->d_name);
+        char *rows = gates(one);
+        const char *at = rows;
+        assert_true(next_row(&at, name, verdict));
+        print_message("%s: %s\n", name, verdict);
+        assert_non_null(strstr(readme, name));
+        count++;
+        free(rows);
+        free(one);
+    }
+    closedir(directory);
+    assert_in_range(count, 1, 20);
+    free(readme);
+    free(readme_path);
+    free(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_cheat_turns_a_verdict),
+        cmocka_unit_test(those_that_need_the_other_build_are_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
