@@ -287,6 +287,14 @@ static void events_name_the_commits_and_keep_what_was_decided(void **state)
     plumb_said(&outcome, 0, "A <a@b>: a test of the tool");
     plumb_said(&outcome, 0, ": dismissed, cause kernel");
     plumb_said(&outcome, 0, "side by side");
+    char revert[16];
+    snprintf(revert, sizeof(revert), "%.10s", repo.ids[REPO_REVERT]);
+    const char *accept[] = {"events",  "accept", revert,  "--reason", "it is meant",
+                            "--store", "a.db",   "--who", "A <a@b>",  NULL};
+    plumb_run(&outcome, repo.directory, accept, 0);
+    plumb_said(&outcome, 0, "series = simple 96x64x128:fp32-fp32:tn ");
+    plumb_run(&outcome, repo.directory, list, 0);
+    plumb_said(&outcome, 0, "2 events: 1 accepted, 1 dismissed");
     const char *unknown[] = {"events", "show", "nothing", "--store", "a.db", NULL};
     plumb_run(&outcome, repo.directory, unknown, 0);
     plumb_said(&outcome, 4, "nothing: no such event");
