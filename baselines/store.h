@@ -304,16 +304,37 @@ struct export_filter {
     const char *kernel; // NULL: all
 };
 // CSV: one line per measurement, for spreadsheets. JSON: one object per line, complete (samples,
-// predictions, verdicts, builds, profiles); store_import() reads either back.
+// predictions, verdicts, builds, profiles); store_import() reads either back. BMF: the newest time
+// of each series, for Bencher. OpenMetrics: the same and more, for Prometheus and its like.
 int store_export_csv(struct store *store, const struct export_filter *filter, FILE *file,
                      struct error *err);
 int store_export_json(struct store *store, const struct export_filter *filter, FILE *file,
                       struct error *err);
-enum import_format { IMPORT_CSV, IMPORT_JSON, IMPORT_NVBENCH };
+int store_export_bmf(struct store *store, const struct export_filter *filter, FILE *file,
+                     struct error *err);
+int store_export_openmetrics(struct store *store, const struct export_filter *filter, FILE *file,
+                             struct error *err);
+enum import_format {
+    IMPORT_DETECT, // by the content
+    IMPORT_CSV,
+    IMPORT_JSON,
+    IMPORT_NVBENCH,
+    IMPORT_GOOGLE,
+    IMPORT_PYTEST,
+    IMPORT_CUTLASS,
+    IMPORT_NCU
+};
+// What the files of other tools do not say is asked of the caller.
 struct import_source {
     const char *name; // shown in errors, with the line
     enum import_format format;
-    const struct commit *commit; // what an nvbench file measured; NULL for the others
+    // The commit that was measured; `named` is the file's own word for it, or NULL. Its texts
+    // outlive the import. May be NULL for our own forms.
+    int (*find_commit)(struct commit *out, const char *named, void *context, struct error *err);
+    void *context;
+    const struct problem *problem; // of benchmarks that name none; NULL: they are refused
+    const char *kernel;            // only kernels of this name (fnmatch); NULL: all
+    const char *device;            // its UUID; NULL: as the file says
 };
 // All or nothing; importing twice adds nothing.
 int store_import(struct store *store, FILE *file, const struct import_source *source,

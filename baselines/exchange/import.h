@@ -11,13 +11,18 @@
 struct import {
     struct store *store;
     const char *name;
-    const struct commit *commit; // of an nvbench file
-    size_t line;                 // being read, 1-based
+    const struct import_source *source;
+    size_t line; // being read, 1-based
     struct run run;
-    int64_t *ids; // nvbench's numbers of run.devices
-    bool open;    // run is begun
-    bool known;   // it was here before and finished: nothing is added to it
+    bool open;  // run is begun
+    bool known; // it was here before and finished: nothing is added to it
     struct store_counts added;
+    // Of another tool's file (foreign.h): which tool, the file's hash, and what it timed.
+    const char *tool;
+    uint64_t hash;
+    struct foreign_times *times;
+    size_t times_count, times_room;
+    size_t seen; // benchmarks, wanted or not
 };
 
 // Where: "name:line", in a buffer of the caller.
@@ -37,6 +42,8 @@ int import_end(struct import *in, struct error *err);
 // A uid that is the same for the same texts: 128 bits of FNV-1a, to recognise, not to protect.
 void import_uid(char uid[STORE_UID_TEXT], const char *const *texts, size_t count);
 
+// A sample of which only the time is known, and the clock (0: not that either).
+struct sample import_sample(double time_ns, double clock_hz, uint32_t pair);
 // The one sample that stands for a measurement whose samples are not there.
 void import_stand_in(struct measurement *m, struct arena *arena, double time_ns, double clock_hz);
 
@@ -58,6 +65,18 @@ int import_study(struct import *in, const struct node *node, struct error *err);
 
 int import_json(struct import *in, const char *text, size_t length, struct error *err);
 int import_csv(struct import *in, const char *text, size_t length, struct error *err);
-int import_nvbench(struct import *in, const char *text, size_t length, struct error *err);
+// Of other tools; `file` is all of `text`.
+int import_nvbench(struct import *in, const struct node *file, const char *text, size_t length,
+                   struct error *err);
+int import_google(struct import *in, const struct node *file, const char *text, size_t length,
+                  struct error *err);
+int import_pytest(struct import *in, const struct node *file, const char *text, size_t length,
+                  struct error *err);
+int import_cutlass(struct import *in, const char *text, size_t length, struct error *err);
+int import_ncu(struct import *in, const char *text, size_t length, struct error *err);
+
+// What a file is, by its content. -1: nothing that is read here.
+int import_detect(enum import_format *out, const char *name, const char *text, size_t length,
+                  struct error *err);
 
 #endif

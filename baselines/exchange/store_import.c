@@ -41,15 +41,21 @@ void import_uid(char uid[STORE_UID_TEXT], const char *const *texts, size_t count
              (unsigned long long)hash[1]);
 }
 
+struct sample import_sample(double time_ns, double clock_hz, uint32_t pair)
+{
+    return (struct sample){.time_ns = time_ns,
+                           .clock_hz = clock_hz,
+                           .launches = 1,
+                           .pair = pair,
+                           .role = ROLE_HEAD,
+                           .temperature_c = INT16_MIN,
+                           .power_mw = -1};
+}
+
 void import_stand_in(struct measurement *m, struct arena *arena, double time_ns, double clock_hz)
 {
     m->samples = arena_alloc(arena, sizeof(*m->samples));
-    m->samples[0] = (struct sample){.time_ns = time_ns,
-                                    .clock_hz = clock_hz,
-                                    .launches = 1,
-                                    .role = ROLE_HEAD,
-                                    .temperature_c = INT16_MIN,
-                                    .power_mw = -1};
+    m->samples[0] = import_sample(time_ns, clock_hz, 0);
     m->count = 1;
     m->state = MEASURED_OK;
 }
@@ -185,12 +191,44 @@ static int read_all(char **out, size_t *length, FILE *file, const char *name, st
     return 0;
 }
 
+// One whole JSON value of another tool.
+static int read_tool(struct import *in, enum import_format format, const char *text, size_t length,
+                     struct error *err)
+{
+    struct arena arena = {0};
+    const struct node *file;
+    int status = node_parse(&file, text, length, in->name, &arena, err);
+    if (status == 0)
+        status = (format == IMPORT_NVBENCH  ? import_nvbench
+                  : format == IMPORT_GOOGLE ? import_google
+                                            : import_pytest)(in, file, text, length, err);
+    arena_free(&arena);
+    return status;
+}
+
+static int read_text(struct import *in, const char *text, size_t length, struct error *err)
+{
+    enum import_format format = in->source->format;
+    if (format == IMPORT_DETECT && import_detect(&format, in->name, text, length, err))
+        return -1;
+    switch (format) {
+    case IMPORT_CSV:
+        return import_csv(in, text, length, err);
+    case IMPORT_JSON:
+        return import_json(in, text, length, err);
+    case IMPORT_CUTLASS:
+        return import_cutlass(in, text, length, err);
+    case IMPORT_NCU:
+        return import_ncu(in, text, length, err);
+    default:
+        return read_tool(in, format, text, length, err);
+    }
+}
+
 int store_import(struct store *store, FILE *file, const struct import_source *source,
                  struct store_counts *added, struct error *err)
 {
-    int (*const readers[])(struct import *, const char *, size_t, struct error *) = {
-        [IMPORT_CSV] = import_csv, [IMPORT_JSON] = import_json, [IMPORT_NVBENCH] = import_nvbench};
-    struct import in = {.store = store, .name = source->name, .commit = source->commit, .line = 1};
+    struct import in = {.store = store, .name = source->name, .source = source, .line = 1};
     struct error ignored;
     char *text = NULL;
     size_t length = 0;
@@ -198,7 +236,7 @@ int store_import(struct store *store, FILE *file, const struct import_source *so
         return -1;
     int status = store_begin_batch(store, err);
     if (status == 0) {
-        status = readers[source->format](&in, text, length, err);
+        status = read_text(&in, text, length, err);
         if (import_end(&in, status ? &ignored : err))
             status = -1;
         if (status == 0)
@@ -206,6 +244,7 @@ int store_import(struct store *store, FILE *file, const struct import_source *so
         else
             store_cancel_batch(store);
     }
+    free(in.times);
     free(text);
     if (status == 0 && added)
         *added = in.added;

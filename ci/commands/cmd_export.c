@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// plumb export: what the store has, as CSV or lines of JSON.
+// plumb export: what the store has, as CSV, lines of JSON, BMF or OpenMetrics.
 #include "ci/command.h"
 #include "ci/settings/store_option.h"
 #include "ci/settings/text_file.h"
@@ -13,27 +13,46 @@ struct arguments {
     const char *format, *output;
 };
 
+static const struct {
+    const char *name;
+    int (*write)(struct store *, const struct export_filter *, FILE *, struct error *);
+} formats[] = {{"csv", store_export_csv},
+               {"json", store_export_json},
+               {"bmf", store_export_bmf},
+               {"openmetrics", store_export_openmetrics}};
+
+// The format's index; -1: none of that name.
+static int find_format(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_COUNT(formats); i++) {
+        if (strcmp(name, formats[i].name) == 0)
+            return (int)i;
+    }
+    return -1;
+}
+
 static int take_format(void *arguments, const char *text)
 {
     ((struct arguments *)arguments)->format = text;
-    return strcmp(text, "csv") != 0 && strcmp(text, "json") != 0 ? -1 : 0;
+    return find_format(text) < 0 ? -1 : 0;
 }
 
 static const struct command_option own_options[] = {
-    OPTION_OWN("format", 0, "NAME", "csv or json [by the output's name, else csv]", take_format,
-               "csv or json"),
+    OPTION_OWN("format", 0, "NAME",
+               "csv, json, bmf or openmetrics [by the output's name, else csv]", take_format,
+               "csv, json, bmf or openmetrics"),
     OPTION_RUN("run", "Only this run [all finished ones]", filter.run_id),
     OPTION_TEXT("kernel", 0, "NAME", "Only results of this kernel", filter.kernel),
     OPTION_TEXT("output", 'o', "FILE", "Write there [standard output]", output),
     {0},
 };
 
-static bool wants_json(const struct arguments *a)
+static int choose_format(const struct arguments *a)
 {
-    if (a->format)
-        return strcmp(a->format, "json") == 0;
     const char *dot = a->output ? strrchr(a->output, '.') : NULL;
-    return dot && strncmp(dot, ".json", 5) == 0;
+    return find_format(a->format                              ? a->format
+                       : dot && strncmp(dot, ".json", 5) == 0 ? "json"
+                                                              : "csv");
 }
 
 static int run(enum conclusion *out, struct context *context, void *arguments, struct error *err)
@@ -45,8 +64,7 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
     if (status == 0)
         status = output_file_open(&file, a->output, err);
     if (status == 0) {
-        status = (wants_json(a) ? store_export_json : store_export_csv)(context->store, &a->filter,
-                                                                        file.file, err);
+        status = formats[choose_format(a)].write(context->store, &a->filter, file.file, err);
         status = output_file_close(&file, status, err);
     }
     return status;
@@ -54,13 +72,16 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
 
 const struct command command_export = {
     .name = "export",
-    .summary = "Write the store's contents as CSV or JSON",
+    .summary = "Write the store's contents for other programs",
     .shared = SHARED_STORE,
     .options = own_options,
     .size = sizeof(struct arguments),
     .run = run,
     .doc = "Writes what the store has in a form other programs read.\v"
-           "csv   a table, one row per measurement\n"
-           "json  one object per line, complete with samples; `plumb import` reads it back\n"
-           "Both are described in baselines/README.md.",
+           "csv          a table, one row per measurement\n"
+           "json         one object per line, complete with samples; `plumb import` reads it back\n"
+           "bmf          the newest time of each series, in Bencher Metric Format\n"
+           "openmetrics  the newest time, prediction and clock of each series, for Prometheus\n"
+           "The last two are of the newest commit, or of one run with --run.\n"
+           "All are described in baselines/README.md.",
 };

@@ -11,18 +11,43 @@
 
 struct arguments {
     struct options options;
-    const char *format, *commit;
+    const char *format, *commit, *kernel, *device;
+    struct problem problem; // m 0: not given
 };
 
 static const struct {
     const char *name;
     enum import_format format;
-} formats[] = {{"csv", IMPORT_CSV}, {"json", IMPORT_JSON}, {"nvbench", IMPORT_NVBENCH}};
+} formats[] = {{"csv", IMPORT_CSV},       {"json", IMPORT_JSON},     {"nvbench", IMPORT_NVBENCH},
+               {"google", IMPORT_GOOGLE}, {"pytest", IMPORT_PYTEST}, {"cutlass", IMPORT_CUTLASS},
+               {"ncu", IMPORT_NCU}};
+#define FORMATS "csv, json, nvbench, google, pytest, cutlass or ncu"
+
+static int take_format(void *arguments, const char *text)
+{
+    ((struct arguments *)arguments)->format = text;
+    for (size_t i = 0; i < ARRAY_COUNT(formats); i++) {
+        if (strcmp(text, formats[i].name) == 0)
+            return 0;
+    }
+    return -1;
+}
+
+static int take_problem(void *arguments, const char *text)
+{
+    struct error ignored;
+    return problem_parse(&((struct arguments *)arguments)->problem, text, &ignored);
+}
 
 static const struct command_option own_options[] = {
-    OPTION_TEXT("format", 0, "NAME", "csv, json or nvbench [csv or json by the file's name]",
-                format),
-    OPTION_TEXT("commit", 0, "REV", "nvbench: the commit that was measured [HEAD]", commit),
+    OPTION_OWN("format", 0, "NAME", FORMATS " [by the file's content]", take_format, FORMATS),
+    OPTION_TEXT("commit", 0, "REV", "Of other tools: what was measured [the file's word, or HEAD]",
+                commit),
+    OPTION_OWN("problem", 0, "PROBLEM", "Of other tools: of benchmarks that name no problem",
+               take_problem, "MxNxK:TYPE"),
+    OPTION_TEXT("kernel", 0, "PATTERN", "Of other tools: only these kernels", kernel),
+    OPTION_TEXT("device", 0, "UUID", "Of other tools: what was measured on [as the file says]",
+                device),
     {0},
 };
 
@@ -34,41 +59,45 @@ static int check(void *arguments, struct error *err)
                : error_set(err, "name the files to import, or - for standard input");
 }
 
-static int choose_format(enum import_format *out, const struct arguments *a, const char *file,
-                         struct error *err)
-{
-    const char *dot = strrchr(file, '.');
-    const char *name = a->format ? a->format : dot ? dot + 1 : "";
-    for (size_t i = 0; i < ARRAY_COUNT(formats); i++) {
-        if (strcmp(name, formats[i].name) == 0 ||
-            (!a->format && strcmp(name, "jsonl") == 0 && formats[i].format == IMPORT_JSON)) {
-            *out = formats[i].format;
-            return 0;
-        }
-    }
-    return error_set(err, "%s: say what it is with --format=csv, json or nvbench", file);
-}
+struct asked {
+    struct context *context;
+    const struct arguments *arguments;
+};
 
-// The commit an nvbench file measured: nvbench does not know it.
-static int find_commit(struct commit *out, struct context *context, const struct arguments *a,
-                       struct error *err)
+// The commit that another tool measured: few of them know it.
+static int find_commit(struct commit *out, const char *named, void *context, struct error *err)
 {
+    const struct asked *asked = context;
+    const struct arguments *a = asked->arguments;
     const char *where = a->options.repository ? a->options.repository : ".";
-    if (!context->repository && repository_open(&context->repository, where, err))
+    struct context *c = asked->context;
+    if (!c->repository && repository_open(&c->repository, where, err))
         return -1;
-    return repository_commit(out, context->repository, a->commit ? a->commit : "HEAD",
-                             &context->arena, err);
+    if (!a->commit && named && repository_commit(out, c->repository, named, &c->arena, err))
+        return error_set(err,
+                         "the file says it measured %.64s, which is not in %.200s; say "
+                         "--commit=REV",
+                         named, where);
+    if (!a->commit && named)
+        return 0;
+    return repository_commit(out, c->repository, a->commit ? a->commit : "HEAD", &c->arena, err);
 }
 
 static int import_file(struct context *context, const struct arguments *a, const char *path,
                        struct error *err)
 {
-    struct commit commit = {.summary = "", .author = ""};
-    struct import_source source = {.name = path, .commit = &commit};
+    struct asked asked = {context, a};
+    struct import_source source = {.name = path,
+                                   .find_commit = find_commit,
+                                   .context = &asked,
+                                   .problem = a->problem.m ? &a->problem : NULL,
+                                   .kernel = a->kernel,
+                                   .device = a->device};
     struct store_counts added;
-    if (choose_format(&source.format, a, path, err) ||
-        (source.format == IMPORT_NVBENCH && find_commit(&commit, context, a, err)))
-        return -1;
+    for (size_t i = 0; a->format && i < ARRAY_COUNT(formats); i++) {
+        if (strcmp(a->format, formats[i].name) == 0)
+            source.format = formats[i].format;
+    }
     FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
     if (!file)
         return error_set(err, "%s: %s", path, strerror(errno));
@@ -94,7 +123,7 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
 
 const struct command command_import = {
     .name = "import",
-    .summary = "Read measurements from CSV, JSON or nvbench's JSON",
+    .summary = "Read measurements from tables and other tools' files",
     .words = "FILE...",
     .words_most = WORDS_ANY,
     .shared = SHARED_STORE,
@@ -107,5 +136,9 @@ const struct command command_import = {
            "csv      columns commit, kernel, problem, time_ns, and more\n"
            "json     what `plumb export --format=json` writes\n"
            "nvbench  what a benchmark using nvbench writes with --json\n"
+           "google   Google Benchmark's JSON, --benchmark_out\n"
+           "pytest   pytest-benchmark's JSON, --benchmark-json\n"
+           "cutlass  the CUTLASS profiler's CSV, --output\n"
+           "ncu      what `ncu --csv` prints; needs --problem\n"
            "All are described in baselines/README.md.",
 };

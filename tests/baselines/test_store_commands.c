@@ -68,7 +68,10 @@ static void bad_use_ends_with_4_and_one_line(void **state)
     EXPECT(4, "has no run 77", "export", "--run=77");
     EXPECT(4, "name the files", "import");
     EXPECT(4, "nothing.csv: No such file", "import", "nothing.csv");
-    EXPECT(4, "say what it is with --format", "import", "README");
+    helper_write_text(in_repo("words.txt"), "some words\n");
+    EXPECT(4, "words.txt: of no form that is read", "import", "words.txt");
+    EXPECT(4, "--problem=8x8: MxNxK:TYPE", "import", "--problem=8x8", "words.txt");
+    EXPECT(4, "csv, json, bmf or openmetrics", "export", "--format=xml");
 }
 
 static void damaged_store_is_said_to_be_so(void **state)
@@ -123,11 +126,34 @@ static void nvbench_file_is_of_the_commit_named(void **state)
         "{\"name\":\"M\",\"value\":\"64\"},{\"name\":\"N\",\"value\":\"64\"},"
         "{\"name\":\"K\",\"value\":\"64\"}],\"summaries\":[{\"tag\":"
         "\"nv/cold/time/gpu/mean\",\"data\":[{\"name\":\"value\",\"value\":\"1e-5\"}]}]}]}]}");
-    EXPECT(0, "1 run, 1 result", "import", "--store=n.db", "--format=nvbench", "--commit=HEAD~2",
-           "bench.json");
+    EXPECT(0, "1 run, 1 result", "import", "--store=n.db", "--commit=HEAD~2", "bench.json");
     EXPECT(0, "gemm,64x64x64:fp32-fp32:tn", "export", "--store=n.db");
     EXPECT(4, "nonsense", "import", "--store=n.db", "--format=nvbench", "--commit=nonsense",
            "bench.json");
+}
+
+// pytest-benchmark's own word for the commit is taken where the repository knows it.
+static void tool_that_knows_the_commit_is_believed(void **state)
+{
+    static const char *const dirty[] = {"false", "true"};
+    const char *const measured[] = {repo.ids[REPO_AWAKE], repo.ids[REPO_FASTER]};
+    for (size_t i = 0; i < 2; i++) {
+        char *text = xprintf("{\"machine_info\":{\"node\":\"h\"},\"commit_info\":{\"id\":"
+                             "\"%s\",\"dirty\":%s},\"benchmarks\":[{\"name\":\"test[8-8-8]\","
+                             "\"stats\":{\"median\":0.5}}]}",
+                             repo.ids[REPO_AWAKE], dirty[i]);
+        char *store = xprintf("--store=%s.db", dirty[i]), *said = xprintf(",%s,", measured[i]);
+        helper_write_text(in_repo("p.json"), text);
+        EXPECT(0, "1 result", "import", store, "p.json");
+        EXPECT(0, said, "export", store);
+        free(text);
+        free(store);
+        free(said);
+    }
+    helper_write_text(in_repo("p.json"),
+                      "{\"machine_info\":{},\"commit_info\":{\"id\":\"0123456789\"},"
+                      "\"benchmarks\":[]}");
+    EXPECT(4, "measured 0123456789, which is not in", "import", "--store=e.db", "p.json");
 }
 
 static void prune_says_what_goes(void **state)
@@ -208,6 +234,7 @@ int main(void)
         cmocka_unit_test(export_import_and_merge_give_the_same_store),
         cmocka_unit_test(failed_export_leaves_no_file),
         cmocka_unit_test(nvbench_file_is_of_the_commit_named),
+        cmocka_unit_test(tool_that_knows_the_commit_is_believed),
         cmocka_unit_test(prune_says_what_goes),
         cmocka_unit_test(accept_writes_what_the_gate_found),
         cmocka_unit_test(accept_of_a_level_needs_no_run),

@@ -113,17 +113,32 @@ void run_sql(const char *path, const char *sql)
     sqlite3_close(db);
 }
 
+static int one_commit(struct commit *out, const char *named, void *context, struct error *err)
+{
+    (void)context, (void)err;
+    *out = (struct commit){.id = "0123456789abcdef", .summary = "", .author = ""};
+    out->time_s = 1700000000;
+    if (named)
+        text_copy(out->id, sizeof(out->id), named);
+    return 0;
+}
+
 int import_text(struct store *store, const char *text, size_t size, enum import_format format,
                 struct store_counts *added, struct error *err)
 {
-    static const struct commit commit = {
-        .id = "0123456789abcdef", .summary = "", .author = "", .time_s = 1700000000};
-    const struct import_source source = {"file", format, &commit};
+    const struct import_source source = {
+        .name = "file", .format = format, .find_commit = one_commit};
+    return import_from(store, text, size, &source, added, err);
+}
+
+int import_from(struct store *store, const char *text, size_t size,
+                const struct import_source *source, struct store_counts *added, struct error *err)
+{
     char *copy = xcalloc(size ? size : 1, 1);
     memcpy(copy, text, size);
     FILE *file = fmemopen(copy, size ? size : 1, "r");
     assert_non_null(file);
-    int status = store_import(store, file, &source, added, err);
+    int status = store_import(store, file, source, added, err);
     fclose(file);
     free(copy);
     return status;

@@ -36,5 +36,8 @@ void run_sql(const char *path, const char *sql);
 // Imports the text as the file "file"; `added` may be NULL.
 int import_text(struct store *store, const char *text, size_t size, enum import_format format,
                 struct store_counts *added, struct error *err);
+// The same of another source than a plain one.
+int import_from(struct store *store, const char *text, size_t size,
+                const struct import_source *source, struct store_counts *added, struct error *err);
 
 #endif

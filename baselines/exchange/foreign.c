@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Benchmarks of other tools become series, and their times measurements.
+#include "baselines/exchange/foreign.h"
+#include "model/text.h"
+
+#include <fnmatch.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+// One call of foreign_add().
+struct foreign_times {
+    struct foreign of; // its texts live in the run's arena
+    size_t order, line;
+    const double *times_ns;
+    size_t count;
+};
+
+int foreign_begin(struct import *in, const char *tool, const char *named, const char *text,
+                  size_t length, struct error *err)
+{
+    const struct import_source *source = in->source;
+    struct run *run = &in->run;
+    struct commit head;
+    if (source->find_commit(&head, named, source->context, err))
+        return -1;
+    *run = (struct run){.kind = RUN_IMPORT,
+                        .tool_version = PLUMB_VERSION,
+                        .repository = "",
+                        .policy = "",
+                        .base = {.summary = "", .author = ""},
+                        .head = head};
+    run->headline = arena_printf(&run->arena, "imported from %s", tool);
+    run->started_s = run->finished_s = head.time_s ? head.time_s : time(NULL);
+    in->hash = hash_bytes(HASH_START, text, length);
+    in->tool = tool;
+    return 0;
+}
+
+size_t foreign_device(struct import *in, const char *kind, const char *uuid, const char *name)
+{
+    struct run *run = &in->run;
+    if (in->source->device)
+        uuid = in->source->device;
+    for (size_t i = 0; i < run->device_count; i++) {
+        if (strcmp(run->devices[i].uuid, uuid) == 0)
+            return i;
+    }
+    if ((run->device_count & (run->device_count - 1)) == 0) { // room doubles at powers of two
+        struct device *more = arena_alloc(&run->arena, (2 * run->device_count + 1) * sizeof(*more));
+        for (size_t i = 0; i < run->device_count; i++)
+            more[i] = run->devices[i];
+        run->devices = more;
+    }
+    run->devices[run->device_count] = (struct device){.kind = kind,
+                                                      .uuid = arena_strdup(&run->arena, uuid),
+                                                      .name = arena_strdup(&run->arena, name),
+                                                      .driver = "",
+                                                      .runtime = "",
+                                                      .profile = ""};
+    return run->device_count++;
+}
+
+static int refuse(const struct import *in, const struct foreign *f, const char *what,
+                  struct error *err)
+{
+    if (in->line > 1)
+        return error_set(err, "%.200s:%zu: benchmark '%.100s': %s", in->name, in->line, f->name,
+                         what);
+    return error_set(err, "%.200s: benchmark '%.100s': %s", in->name, f->name, what);
+}
+
+// The problem is what the benchmark says; or, if it says none, three bare numbers; or --problem.
+// Bare numbers that are no problem are a part of the name.
+static int settle_problem(const struct import *in, struct foreign *f, struct error *err)
+{
+    struct problem *p = &f->problem;
+    const int said = (p->m > 0) + (p->n > 0) + (p->k > 0);
+    const bool three =
+        said == 0 && f->number_count == 3 && f->number[0] && f->number[1] && f->number[2];
+    if (three) {
+        p->m = f->number[0];
+        p->n = f->number[1];
+        p->k = f->number[2];
+    } else if (said < 3 && in->source->problem) {
+        *p = *in->source->problem;
+    } else if (said == 0) {
+        return refuse(in, f,
+                      "names no problem; it needs MxNxK:TYPE, or M, N and K, in its name or "
+                      "arguments, or say it with --problem=MxNxK:TYPE",
+                      err);
+    } else if (said < 3) {
+        return refuse(in, f, "has not all of M, N and K", err);
+    }
+    if (p->batch == 0)
+        p->batch = 1;
+    return 0;
+}
+
+// Bare numbers that are not the problem, and a name that is too long: it ends in a hash of all.
+static void settle_name(struct foreign *f)
+{
+    if (f->settled)
+        return;
+    f->settled = true;
+    const bool said = f->problem.m || f->problem.n || f->problem.k;
+    if (f->number_count && (said || f->number_count != 3))
+        foreign_part(f, NULL, f->numbers);
+    if (f->length >= KERNEL_NAME_TEXT)
+        snprintf(f->kernel + KERNEL_NAME_TEXT - 10, 10, "-%08x", (unsigned)(f->hash >> 32));
+    for (size_t end = strlen(f->kernel); end > 0 && f->kernel[end - 1] == '-'; end--)
+        f->kernel[end - 1] = '\0';
+}
+
+bool foreign_wanted(struct import *in, struct foreign *f)
+{
+    settle_name(f);
+    in->seen++;
+    return !in->source->kernel || fnmatch(in->source->kernel, f->kernel, 0) == 0;
+}
+
+int foreign_add(struct import *in, struct foreign *f, const double *times_ns, size_t count,
+                struct error *err)
+{
+    if (!foreign_wanted(in, f))
+        return 0;
+    if (!f->kernel[0])
+        return refuse(in, f, "has no name of letters or digits", err);
+    if (settle_problem(in, f, err))
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        if (!(times_ns[i] > 0) || !isfinite(times_ns[i]))
+            return refuse(in, f, "a time that is not above 0", err);
+    }
+    if (f->state == MEASURED_OK && count == 0)
+        return refuse(in, f, "has no time", err);
+    struct arena *arena = &in->run.arena;
+    in->times = xgrow(in->times, in->times_count, &in->times_room, sizeof(*in->times));
+    struct foreign_times *t = &in->times[in->times_count];
+    *t = (struct foreign_times){.of = *f,
+                                .order = in->times_count++,
+                                .line = in->line,
+                                .times_ns = arena_copy(arena, times_ns, count * sizeof(*times_ns)),
+                                .count = count};
+    t->of.name = arena_strdup(arena, f->name);
+    t->of.detail = arena_strdup(arena, f->detail ? f->detail : "imported");
+    return 0;
+}
+
+static int by_series(const void *left, const void *right)
+{
+    const struct foreign_times *a = left, *b = right;
+    char texts[2][PROBLEM_TEXT];
+    int order = strcmp(a->of.kernel, b->of.kernel);
+    if (order == 0) {
+        problem_format(texts[0], &a->of.problem);
+        problem_format(texts[1], &b->of.problem);
+        order = strcmp(texts[0], texts[1]);
+    }
+    if (order == 0)
+        order = (a->of.device > b->of.device) - (a->of.device < b->of.device);
+    return order ? order : (a->order > b->order) - (a->order < b->order);
+}
+
+static bool same_series(const struct foreign_times *a, const struct foreign_times *b)
+{
+    return strcmp(a->of.kernel, b->of.kernel) == 0 &&
+           problem_equal(&a->of.problem, &b->of.problem) && a->of.device == b->of.device;
+}
+
+// Samples in the order of the file.
+static void put_samples(struct measurement *m, struct arena *arena,
+                        const struct foreign_times *times, size_t count)
+{
+    size_t total = 0;
+    for (size_t i = 0; i < count; i++)
+        total += times[i].count;
+    m->samples = arena_alloc(arena, total * sizeof(*m->samples));
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < times[i].count; k++, m->count++)
+            m->samples[m->count] =
+                import_sample(times[i].times_ns[k], times[i].of.clock_hz, (uint32_t)m->count);
+    }
+}
+
+static int save_series(struct import *in, const struct foreign_times *times, size_t count,
+                       struct error *err)
+{
+    const struct foreign_times *shown = &times[0];
+    in->line = shown->line;
+    for (size_t i = 1; i < count; i++) {
+        if (strcmp(times[i].of.name, shown->of.name) != 0)
+            return error_set(err,
+                             "%.200s: '%.100s' and '%.100s' would be one series, %s: import them "
+                             "apart, or give them other names",
+                             in->name, shown->of.name, times[i].of.name, shown->of.kernel);
+        if (shown->of.state == MEASURED_OK)
+            shown = times[i].of.state == MEASURED_OK ? shown : &times[i];
+    }
+    struct result r = {.problem = shown->of.problem, .device = shown->of.device};
+    text_copy(r.kernel, sizeof(r.kernel), shown->of.kernel);
+    r.head = (struct measurement){.state = shown->of.state,
+                                  .max_error = NAN,
+                                  .tolerance = NAN,
+                                  .regime = shown->of.regime,
+                                  .detail = shown->of.detail};
+    if (r.head.state == MEASURED_OK)
+        put_samples(&r.head, &in->run.arena, times, count);
+    return import_result(in, &r, err);
+}
+
+int foreign_end(struct import *in, struct error *err)
+{
+    char hash[17], uid[STORE_UID_TEXT];
+    const struct run *run = &in->run;
+    if (in->times_count == 0)
+        return error_set(err, "%.200s: %s", in->name,
+                         in->seen ? "no benchmark's kernel matches --kernel"
+                                  : "there is no benchmark in it");
+    snprintf(hash, sizeof(hash), "%016llx", (unsigned long long)in->hash);
+    const char *identity[] = {in->tool, run->head.id, hash, in->source->device};
+    import_uid(uid, identity, ARRAY_COUNT(identity));
+    if (import_begin(in, uid, err))
+        return -1;
+    qsort(in->times, in->times_count, sizeof(*in->times), by_series);
+    int status = 0;
+    for (size_t from = 0, to; status == 0 && from < in->times_count; from = to) {
+        for (to = from + 1; to < in->times_count && same_series(&in->times[from], &in->times[to]);)
+            to++;
+        status = save_series(in, &in->times[from], to - from, err);
+    }
+    return status;
+}

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The newest time of each series for tools that keep their own history:
+//   BMF          Bencher Metric Format: one object, "kernel problem device" -> measure -> value
+//   OpenMetrics  a text that Prometheus and its like read, of gauges, ended by "# EOF"
+// Of one run when the filter names it, else of all finished runs but the heads of gates. Raw
+// samples are not read. Formats: bencher.dev/docs/reference/bencher-metric-format and OpenMetrics
+// 1.0 (prometheus.io/docs/specs/om/open_metrics_spec).
+#include "baselines/exchange/export.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct newest {
+    const char *kernel, *problem, *uuid, *device;
+    const char *commit;
+    int64_t commit_s;
+    double time_ns, clock_hz, predicted_ns; // 0: unknown
+};
+struct newest_list {
+    struct newest *items;
+    size_t count, room;
+    struct arena arena;
+};
+
+static struct newest *add(struct newest_list *list, const char *kernel,
+                          const struct problem *problem)
+{
+    char text[PROBLEM_TEXT];
+    problem_format(text, problem);
+    list->items = xgrow(list->items, list->count, &list->room, sizeof(*list->items));
+    struct newest *out = &list->items[list->count++];
+    *out = (struct newest){.kernel = arena_strdup(&list->arena, kernel),
+                           .problem = arena_strdup(&list->arena, text)};
+    return out;
+}
+
+static int collect_series(struct newest_list *list, struct store *store,
+                          const struct export_filter *filter, struct error *err)
+{
+    const struct history_query newest = {.limit = 1};
+    struct series_entry *series;
+    size_t count;
+    if (store_list_series(&series, &count, store, &list->arena, err))
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        const struct series_entry *s = &series[i];
+        struct stored_points stored;
+        struct arena arena = {0};
+        if (filter->kernel && strcmp(filter->kernel, s->kernel) != 0)
+            continue;
+        const struct series one = {s->kernel, &s->problem, s->device_uuid};
+        if (store_points(&stored, store, &one, &newest, &arena, err)) {
+            arena_free(&arena);
+            return -1;
+        }
+        if (stored.count) {
+            const struct stored_point *p = &stored.points[0];
+            struct newest *out = add(list, s->kernel, &s->problem);
+            out->uuid = s->device_uuid;
+            out->device = s->device_name;
+            out->commit = arena_strdup(&list->arena, p->commit);
+            out->commit_s = p->time_s;
+            out->time_ns = p->time_ns;
+            out->clock_hz = p->clock_hz;
+            out->predicted_ns = p->predicted_ns;
+        }
+        arena_free(&arena);
+    }
+    return 0;
+}
+
+static int collect_run(struct newest_list *list, struct store *store,
+                       const struct export_filter *filter, struct error *err)
+{
+    struct run run;
+    if (store_load_run(&run, store, filter->run_id, err))
+        return -1;
+    for (size_t i = 0; i < run.count; i++) {
+        const struct result *r = &run.results[i];
+        const struct device *device = &run.devices[r->device];
+        const double time_ns = r->head.state == MEASURED_OK ? measurement_time_ns(&r->head) : 0;
+        const double clock_hz = measurement_clock_hz(&r->head);
+        if (!(time_ns > 0) || (filter->kernel && strcmp(filter->kernel, r->kernel) != 0))
+            continue;
+        struct newest *out = add(list, r->kernel, &r->problem);
+        out->uuid = arena_strdup(&list->arena, device->uuid);
+        out->device = arena_strdup(&list->arena, device->name);
+        out->commit = arena_strdup(&list->arena, run.head.id);
+        out->commit_s = run.head.time_s;
+        out->time_ns = time_ns;
+        out->clock_hz = clock_hz > 0 ? clock_hz : 0;
+        out->predicted_ns =
+            r->prediction.model && r->prediction.feasible ? r->prediction.time_ns : 0;
+    }
+    run_free(&run);
+    return 0;
+}
+
+typedef void put_newest(FILE *file, const struct newest_list *list);
+
+static int export_newest(struct store *store, const struct export_filter *filter, FILE *file,
+                         put_newest *put, struct error *err)
+{
+    struct newest_list list = {0};
+    int status = (filter->run_id ? collect_run : collect_series)(&list, store, filter, err);
+    if (status == 0)
+        put(file, &list);
+    if (status == 0 && (fflush(file) || ferror(file)))
+        status = error_set(err, "export of %s: the file cannot be written; is the disk full?",
+                           store->path);
+    free(list.items);
+    arena_free(&list.arena);
+    return status;
+}
+
+// ---- Bencher Metric Format ----
+
+static void put_measure(struct json *json, const char *name, double value)
+{
+    if (!(value > 0) || !isfinite(value))
+        return;
+    json_begin(json, name, '{');
+    json_number(json, "value", value);
+    json_end(json, '}');
+}
+
+// "latency" is Bencher's own measure, in nanoseconds.
+static void put_bmf(FILE *file, const struct newest_list *list)
+{
+    fputs("{", file);
+    for (size_t i = 0; i < list->count; i++) {
+        const struct newest *n = &list->items[i];
+        struct buffer text = {0};
+        struct json json = {.out = &text};
+        char *name = xprintf("%s %s %s", n->kernel, n->problem, n->uuid);
+        json_begin(&json, name, '{');
+        put_measure(&json, "latency", n->time_ns);
+        put_measure(&json, "predicted-latency", n->predicted_ns);
+        put_measure(&json, "clock", n->clock_hz);
+        json_end(&json, '}');
+        fprintf(file, "%s\n", i ? "," : "");
+        fwrite(text.bytes, 1, text.length, file);
+        buffer_free(&text);
+        free(name);
+    }
+    fputs("\n}\n", file);
+}
+
+int store_export_bmf(struct store *store, const struct export_filter *filter, FILE *file,
+                     struct error *err)
+{
+    return export_newest(store, filter, file, put_bmf, err);
+}
+
+// ---- OpenMetrics ----
+
+// In quotes; a backslash, a quote and a line end are escaped, what is not UTF-8 is U+FFFD.
+static void put_label(struct buffer *out, const char *name, const char *value)
+{
+    size_t left = strlen(value);
+    buffer_printf(out, "%s=\"", name);
+    while (left) {
+        const size_t length = utf8_length(NULL, value, left);
+        if (*value == '\n')
+            buffer_puts(out, "\\n");
+        else if (*value == '\\' || *value == '"')
+            buffer_printf(out, "\\%c", *value);
+        else if (length == 0)
+            buffer_puts(out, "\xef\xbf\xbd");
+        else
+            buffer_add(out, value, length);
+        value += length ? length : 1;
+        left -= length ? length : 1;
+    }
+    buffer_puts(out, "\"");
+}
+
+static void put_labels(struct buffer *out, const struct newest *n)
+{
+    buffer_puts(out, "{");
+    put_label(out, "kernel", n->kernel);
+    buffer_puts(out, ",");
+    put_label(out, "problem", n->problem);
+    buffer_puts(out, ",");
+    put_label(out, "device", n->uuid);
+    buffer_puts(out, ",");
+    put_label(out, "device_name", n->device ? n->device : "");
+}
+
+static double time_s(const struct newest *n)
+{
+    return n->time_ns / 1e9;
+}
+
+static double predicted_s(const struct newest *n)
+{
+    return n->predicted_ns / 1e9;
+}
+
+static double clock_hz(const struct newest *n)
+{
+    return n->clock_hz;
+}
+
+static double committed_s(const struct newest *n)
+{
+    return (double)n->commit_s;
+}
+
+static const struct {
+    const char *name, *unit, *help;
+    double (*value)(const struct newest *n);
+} families[] = {
+    {"plumb_time_seconds", "seconds", "Newest time of one launch.", time_s},
+    {"plumb_predicted_time_seconds", "seconds", "What the model says that launch should take.",
+     predicted_s},
+    {"plumb_clock_hertz", "hertz", "Mean SM clock of that launch.", clock_hz},
+    {"plumb_commit_timestamp_seconds", "seconds", "Time of the commit that was measured.",
+     committed_s},
+};
+
+static void put_family(FILE *file, const struct newest_list *list, size_t family)
+{
+    const char *name = families[family].name;
+    fprintf(file, "# TYPE %s gauge\n# UNIT %s %s\n# HELP %s %s\n", name, name,
+            families[family].unit, name, families[family].help);
+    for (size_t i = 0; i < list->count; i++) {
+        struct buffer line = {0};
+        const double value = families[family].value(&list->items[i]);
+        if (!(value > 0) || !isfinite(value))
+            continue;
+        buffer_puts(&line, name);
+        put_labels(&line, &list->items[i]);
+        buffer_puts(&line, "} ");
+        buffer_number(&line, value);
+        buffer_puts(&line, "\n");
+        fwrite(line.bytes, 1, line.length, file);
+        buffer_free(&line);
+    }
+}
+
+static void put_openmetrics(FILE *file, const struct newest_list *list)
+{
+    for (size_t i = 0; i < ARRAY_COUNT(families); i++)
+        put_family(file, list, i);
+    fputs("# TYPE plumb_commit info\n# HELP plumb_commit The commit that was measured.\n", file);
+    for (size_t i = 0; i < list->count; i++) {
+        struct buffer line = {0};
+        buffer_puts(&line, "plumb_commit_info");
+        put_labels(&line, &list->items[i]);
+        buffer_puts(&line, ",");
+        put_label(&line, "commit", list->items[i].commit);
+        buffer_puts(&line, "} 1\n");
+        fwrite(line.bytes, 1, line.length, file);
+        buffer_free(&line);
+    }
+    fputs("# EOF\n", file);
+}
+
+int store_export_openmetrics(struct store *store, const struct export_filter *filter, FILE *file,
+                             struct error *err)
+{
+    return export_newest(store, filter, file, put_openmetrics, err);
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// pytest-benchmark's JSON (--benchmark-json FILE): "machine_info", "commit_info", "benchmarks".
+//   kernel   the test's name up to its '[', then the parameters that are no problem: test.tile-2
+//   problem  params and extra_info m, n, k, dtype or problem; of unnamed ones what is in brackets
+//   time     stats.data, seconds each, when it was saved (--benchmark-save-data); else the median
+//   device   the host, by machine_info.node
+//   commit   commit_info.id, unless the tree was dirty
+// Fields: pytest-benchmark's documentation; tests/data/import/pytest.json is one it wrote.
+#include "baselines/exchange/foreign.h"
+
+#include <string.h>
+
+static bool is_plain(const struct node *value)
+{
+    return value->type == NODE_TEXT || value->type == NODE_NUMBER;
+}
+
+// What parametrize() names; false: it names nothing.
+static bool read_params(struct foreign *f, int *status, const struct node *params)
+{
+    if (!params || params->type != NODE_OBJECT || !params->count)
+        return false;
+    for (const struct node *at = params->children; at && *status == 0; at = at->next) {
+        if (is_plain(at))
+            *status = foreign_argument(f, at->name, at->text);
+    }
+    return true;
+}
+
+// "512-512-512-bf16"; a problem in it may have dashes of its own.
+static int read_brackets(struct foreign *f, char *text)
+{
+    struct problem problem;
+    struct error ignored;
+    if (problem_parse(&problem, text, &ignored) == 0)
+        return foreign_argument(f, NULL, text);
+    for (char *part = text, *dash; part; part = dash ? dash + 1 : NULL) {
+        dash = strchr(part, '-');
+        if (dash)
+            *dash = '\0';
+        if (part[0] && foreign_argument(f, NULL, part))
+            return -1;
+    }
+    return 0;
+}
+
+static int read_name(struct foreign *f, const struct node *benchmark, struct arena *arena)
+{
+    char *name = arena_strdup(arena, node_text(benchmark, "name", ""));
+    char *bracket = strchr(name, '[');
+    int status = 0;
+    if (bracket) {
+        *bracket++ = '\0';
+        const size_t length = strlen(bracket);
+        if (length && bracket[length - 1] == ']')
+            bracket[length - 1] = '\0';
+    }
+    foreign_name(f, name);
+    if (!read_params(f, &status, node_member(benchmark, "params")) && bracket)
+        status = read_brackets(f, bracket);
+    const struct node *more = node_member(benchmark, "extra_info");
+    const struct node *at = more && more->type == NODE_OBJECT ? more->children : NULL;
+    for (; at && status == 0; at = at->next) {
+        if (is_plain(at) && foreign_is_axis(at->name))
+            status = foreign_argument(f, at->name, at->text);
+    }
+    return status;
+}
+
+static int read_benchmark(struct import *in, const struct node *benchmark, size_t device,
+                          struct error *err)
+{
+    const char *short_name = node_text(benchmark, "name", "");
+    struct foreign f = {.name = node_text(benchmark, "fullname", short_name),
+                        .device = device,
+                        .state = MEASURED_OK,
+                        .regime = "pytest-benchmark"};
+    const struct node *stats = node_member(benchmark, "stats"), *data = node_member(stats, "data");
+    size_t count = data && data->type == NODE_ARRAY ? data->count : 0;
+    double median = node_real(stats, "median", 0) * 1e9, *times_ns = &median;
+    if (read_name(&f, benchmark, &in->run.arena))
+        return error_set(err, "%.200s: benchmark '%.100s': m, n, k, dtype or problem that is none",
+                         in->name, f.name);
+    if (count) {
+        times_ns = arena_alloc(&in->run.arena, count * sizeof(*times_ns));
+        const struct node *at = data->children;
+        for (size_t i = 0; i < count; i++, at = at->next)
+            times_ns[i] = node_value(at) * 1e9;
+    }
+    return foreign_add(in, &f, times_ns, count ? count : 1, err);
+}
+
+int import_pytest(struct import *in, const struct node *file, const char *text, size_t length,
+                  struct error *err)
+{
+    const struct node *list = node_member(file, "benchmarks");
+    const struct node *machine = node_member(file, "machine_info");
+    const struct node *commit = node_member(file, "commit_info");
+    const char *node = node_text(machine, "node", "unknown"), *id = node_text(commit, "id", "");
+    if (!machine || !list || list->type != NODE_ARRAY)
+        return error_set(err, "%.200s: not pytest-benchmark's JSON: no machine_info or benchmarks",
+                         in->name);
+    const bool known = import_is_object_id(id) && !node_bool(commit, "dirty", false);
+    if (foreign_begin(in, "pytest-benchmark", known ? id : NULL, text, length, err))
+        return -1;
+    size_t device =
+        foreign_device(in, "host", arena_printf(&in->run.arena, "pytest-benchmark:%s", node), node);
+    for (const struct node *at = list->children; at; at = at->next) {
+        if (read_benchmark(in, at, device, err))
+            return -1;
+    }
+    return foreign_end(in, err);
+}
