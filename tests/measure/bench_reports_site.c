@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How the site grows: bench_reports_site [FOLDER] writes sites of 500 series over 1,000, 2,000 and
-// 10,000 commits (0.5, 1 and 5 million points), each from nothing, again unchanged, and after one
-// night that touched one kernel, and prints seconds, memory and the size of the overview.
+// How the site grows: bench_reports_site [FOLDER [keep]] writes sites of 500 series over 1,000,
+// 2,000 and 10,000 commits with a run each (0.5, 1 and 5 million points), each from nothing, again
+// unchanged, and after one night that touched one kernel, and prints seconds, memory and the size
+// of the overview. `keep`: only the largest, which stays, for bench_site_load.js.
 #include "tests/helpers/helper_site.h"
 
 #include <stdio.h>
@@ -46,7 +47,8 @@ int main(int argc, char **argv)
     const char *parent = argc > 1 ? argv[1] : "/tmp";
     printf("%10s %10s %10s %10s %12s %14s\n", "points", "full s", "again s", "night s", "memory MB",
            "overview kB");
-    for (size_t i = 0; i < ARRAY_COUNT(commits); i++) {
+    const bool keep = argc > 2;
+    for (size_t i = keep ? ARRAY_COUNT(commits) - 1 : 0; i < ARRAY_COUNT(commits); i++) {
         struct helper_site h;
         struct rusage usage;
         struct stat st = {0};
@@ -55,7 +57,7 @@ int main(int argc, char **argv)
             perror(folder);
             return 1;
         }
-        helper_site(&h, 500, commits[i], false);
+        helper_site_of(&h, 500, commits[i], commits[i], false);
         double full = timed(&h, folder), again = timed(&h, folder);
         touch_one_kernel(&h);
         double night = timed(&h, folder);
@@ -66,7 +68,9 @@ int main(int argc, char **argv)
                usage.ru_maxrss / 1024, (long long)st.st_size / 1024);
         fflush(stdout);
         char *command = xprintf("rm -rf '%s'", folder);
-        if (system(command) != 0)
+        if (keep)
+            printf("%s\n", folder);
+        else if (system(command) != 0)
             fprintf(stderr, "%s: not removed\n", folder);
         free(command);
         free(index);
