@@ -7,6 +7,7 @@
 #include "ci/settings/text_file.h"
 #include "model/history/changepoint.h"
 #include "model/history/focus.h"
+#include "model/history/shape.h"
 #include "reports/text/clean.h"
 #include "reports/text/json.h"
 
@@ -29,6 +30,7 @@ struct view {
     const double *values;
     size_t count, missing;
     struct changepoints found;
+    struct shape shape;
     bool alarmed;        // online detection sees more than the segmentation:
     struct change alarm; // after all that was found
 };
@@ -97,6 +99,44 @@ static void print_row(const struct view *view, const struct change *c)
     puts(c == &view->alarm ? "  alarm: not confirmed yet" : "");
 }
 
+static double relative(double size, double level)
+{
+    return level != 0 ? 100 * size / fabs(level) : NAN;
+}
+
+// What is no change of level.
+static void print_shape(const struct shape *s, double first)
+{
+    if (s->creeps)
+        printf("it creeps: %+.4g from the first value to the last (%.4g..%.4g), %+.2f %%\n",
+               s->creep.value, s->creep.low, s->creep.high, relative(s->creep.value, first));
+    if (s->louder)
+        printf("its noise changes: standard deviation %.3g before index %zu, %.3g from there on\n",
+               s->spread_before, s->louder_at, s->spread_after);
+    if (s->shifts)
+        printf("its modes change: %.0f %% of the values above %.6g before index %zu, %.0f %% from "
+               "there on\n",
+               100 * s->share_before, s->between, s->shifts_at, 100 * s->share_after);
+}
+
+// The level of what came after the last change, which is what stands beside the first one.
+static void print_now(const struct view *view)
+{
+    const struct changepoints *found = &view->found;
+    const size_t first = found->count ? found->changes[found->count - 1].index : 0;
+    const size_t end = found->count ? found->changes[0].index : view->count;
+    const struct newest_level now = newest_level(view->values, first, view->count, end);
+    if (isfinite(now.level))
+        printf("now: %.6g, the median of %zu %s since index %zu", now.level, now.values,
+               plural(now.values, "value", "values"), first);
+    if (isfinite(now.level) && found->count)
+        printf("; %+.4g (%+.2f %%) against the first level, %.6g", now.level - now.at_first,
+               relative(now.level - now.at_first, now.at_first), now.at_first);
+    if (isfinite(now.level))
+        putchar('\n');
+    print_shape(&view->shape, now.at_first);
+}
+
 static void print_table(const struct view *view)
 {
     const struct changepoints *found = &view->found;
@@ -113,6 +153,7 @@ static void print_table(const struct view *view)
            : found->count ? " out of a drifting level"
                           : "; the level drifts",
            view->alarmed ? "; 1 alarm" : "");
+    print_now(view);
     free(title);
     free(column);
 }
@@ -184,6 +225,9 @@ static void print_json(const struct view *view)
     json_number(&json, "correlation", figures(found->correlation));
     json_number(&json, "inflation", figures(found->inflation));
     json_bool(&json, "drift", found->drift);
+    json_bool(&json, "creeps", view->shape.creeps);
+    json_bool(&json, "louder", view->shape.louder);
+    json_bool(&json, "modes_shift", view->shape.shifts);
     json_begin(&json, "changes", '[');
     for (size_t i = 0; i < listed(view); i++)
         json_change(&json, view, listed_at(view, i));
@@ -218,6 +262,13 @@ static int history_csv(const struct arguments *a, void (*print)(const struct vie
                             .count = series.count,
                             .missing = series.missing};
         changepoints_find(&view.found, series.values, series.count, NULL);
+        shape_find(&view.shape, series.values, series.count, &view.found, 0.95);
+        if (series.unsorted)
+            fprintf(
+                stderr,
+                "plumb: %s: line %zu is older than the one before; values count in the order of "
+                "the file\n",
+                name, series.unsorted);
         view.alarmed = focus_newest(&view.alarm, series.values, series.count, &view.found, NULL) ==
                        FOCUS_ALARM;
         print(&view);
@@ -273,5 +324,9 @@ const struct command command_history = {
         "comes, as of the store's series, what only the online detector sees among the newest 50 "
         "values: an alarm, not confirmed yet (csv: confirmed 0, json: false). A "
         "series whose level wanders is said to drift, and only jumps that stand out of the "
-        "wandering are listed.",
+        "wandering are listed. `now` is the median since the last change. A steady creep, noise "
+        "that "
+        "gets louder or calmer, and modes that get more or less frequent are no changes and are "
+        "said apart. Where the first column are dates or numbers that do not ascend, a line on "
+        "standard error says so.",
 };

@@ -115,6 +115,26 @@ static int find_only(size_t *out, const struct csv *csv, const char *const *name
     return 0;
 }
 
+// A date as ISO 8601 has it ("2026-11-22", with or without a time) or a number.
+static bool is_when(const char *text)
+{
+    double unused;
+    size_t digits = strspn(text, "0123456789");
+    return (digits == 4 && text[4] == '-' && strspn(text + 5, "0123456789") == 2) ||
+           read_cell(&unused, text) == CELL_NUMBER;
+}
+
+// Whether `now` comes before `before`; what is neither has no order.
+static bool is_older(const char *now, const char *before)
+{
+    double a, b;
+    if (!is_when(now) || !is_when(before))
+        return false;
+    if (read_cell(&a, now) == CELL_NUMBER && read_cell(&b, before) == CELL_NUMBER)
+        return a < b;
+    return strcmp(now, before) < 0;
+}
+
 static int fill(struct series_csv *out, const struct csv *csv, size_t column, size_t first,
                 const char *file, struct error *err)
 {
@@ -136,6 +156,9 @@ static int fill(struct series_csv *out, const struct csv *csv, size_t column, si
                              row->fields[column]);
         if (out->labels)
             out->labels[out->count] = arena_strdup(&out->arena, row->fields[0]);
+        if (out->labels && out->unsorted == 0 && i > first &&
+            is_older(row->fields[0], csv->rows[i - 1].fields[0]))
+            out->unsorted = row->line;
         out->missing += cell == CELL_MISSING;
         out->values[out->count++] = value;
     }

@@ -12,6 +12,7 @@ struct series_csv {
     const char **labels; // first column's text of each row; NULL when that is the values' column
     size_t count;
     size_t missing;
+    size_t unsorted;    // first line whose date or number is below the one before; 0: none is
     const char *column; // its name, or its number in a file without a header
     struct arena arena; // owns all of it
 };

@@ -14,6 +14,8 @@
 #include "model/history/changepoint.h"
 
 #include "model/base.h"
+#include "model/history/changepoint_look.h"
+#include "model/history/clear_step.h"
 #include "model/history/local_level.h"
 #include "model/history/noise.h"
 #include "model/history/revisit_test.h"
@@ -35,8 +37,12 @@ enum {
     MIN_DRIFT = 16, // fewer values cannot be told to drift
     FEW =
         60, // values; with more, those that strayed are among the residuals (model/history/loss.h)
-    MANY = 500, // values; a jump among more does not make a walk unlikely
-    SHORT = 40, // values; with more, planning with the correlation is as good
+    MANY = 500,       // values; a jump among more does not make a walk unlikely
+    SHORT = 40,       // values; with more, planning with the correlation is as good
+    NEWEST = 12,      // values that may be of a level that is not known yet
+    FIRST_LOOK = 60,  // values; what was sure at this length, or any that is so many times longer,
+    LAST_LOOK = 1500, // stays; in longer series it does so by itself
+    APART = 5         // values between two changes that are not one
 };
 // What a step costs in nats when models are compared, as a share of the penalty: in noise that may
 // well wander, and in noise that shows no memory.
@@ -148,10 +154,29 @@ static bool wanders(const struct segmentation *s, const double *clean)
            local_level_fit(clean, NULL, s->n).log_likelihood > fixed.log_likelihood;
 }
 
+// The same without the newest values, among which a step may have begun that none is fitted to yet:
+// a walk follows it at once.
+static bool walk_beats_past(const struct segmentation *s, const double *clean)
+{
+    struct segmentation past = *s;
+    past.n = s->n - NEWEST;
+    past.count = 0;
+    while (past.count < s->count && s->segments[past.count].first + 1 < past.n)
+        past.count++;
+    past.segments = xcalloc(past.count, sizeof(*past.segments));
+    memcpy(past.segments, s->segments, past.count * sizeof(*past.segments));
+    past.segments[past.count - 1].end = past.n;
+    double steps = steps_fit(clean, past.n, past.segments, past.count).log_likelihood;
+    bool beaten = past.count < 2 || walk_beats(&past, clean, steps);
+    free(past.segments);
+    return beaten;
+}
+
 static bool drifts(const struct segmentation *s, const double *clean)
 {
     if (s->count > 1)
-        return walk_beats(s, clean, steps_fit(clean, s->n, s->segments, s->count).log_likelihood);
+        return walk_beats(s, clean, steps_fit(clean, s->n, s->segments, s->count).log_likelihood) &&
+               (s->n < 3 * NEWEST || walk_beats_past(s, clean));
     return s->n >= MIN_DRIFT && wanders(s, clean);
 }
 
@@ -288,28 +313,65 @@ static double sigma_of(const struct segmentation *s)
     return s->scale * fmin(sqrt(s->variance), all);
 }
 
-void changepoints_find(struct changepoints *out, const double *values, size_t n,
-                       const struct changepoint_options *options)
+// What the segmentation did not believe.
+static void report_clear(struct changepoints *out, const struct segmentation *s, double confidence)
 {
-    const struct changepoint_options *o = options ? options : &changepoint_defaults;
+    struct change change;
+    if (out->count > 0 || !clear_step_find(&change, s->y, s->n, confidence))
+        return;
+    const double half_width = change.size.high - change.size.value;
+    out->changes = xrealloc(out->changes, 1, sizeof(*out->changes));
+    restore(&change, s, half_width);
+    out->changes[out->count++] = change;
+}
+
+// Values without noise: each run of equal ones is a level.
+static bool report_runs(struct changepoints *out, const struct segmentation *s)
+{
+    size_t *starts = xcalloc(s->n / 5 + 1, sizeof(*starts));
+    const size_t count = clear_step_runs(starts, s->y, s->n);
+    if (count > 0)
+        out->changes = xcalloc(count, sizeof(*out->changes));
+    for (size_t i = 0; i < count; i++) {
+        struct change change = {.index = starts[i], .earliest = starts[i], .latest = starts[i]};
+        change.before = s->y[starts[i] - 1];
+        change.after = s->y[starts[i]];
+        change.evidence = (double)s->n;
+        restore(&change, s, 0);
+        out->changes[out->count++] = change;
+    }
+    free(starts);
+    return count > 0;
+}
+
+static void judge(struct changepoints *out, struct segmentation *s, double confidence)
+{
+    double *clean = without_spikes(s);
+    if (s->count < 2 && s->n <= SHORT)
+        second_chance(s, clean);
+    else if (s->count > 1)
+        s->count = steps_prune(clean, s->n, spike_bound(s), s->segments, s->count,
+                               step_cost(s, remembered_share * doubt_of(s)));
+    if (s->n <= FEW)
+        s->count = revisit_drop(s->y, s->n, s->segments, s->count);
+    out->drift = drifts(s, clean);
+    if (out->drift)
+        report_jumps(out, s, clean, confidence);
+    else
+        report_steps(out, s, confidence);
+    free(clean);
+    report_clear(out, s, confidence);
+}
+
+void changepoints_look(struct changepoints *out, const double *values, size_t n,
+                       const struct changepoint_options *o)
+{
     struct segmentation s;
     segmentation_find(&s, values, n, o->penalty, o->bound);
     *out = (struct changepoints){.used = s.n, .inflation = 1};
     if (s.variance > 0) {
-        double *clean = without_spikes(&s);
-        if (s.count < 2 && s.n <= SHORT)
-            second_chance(&s, clean);
-        else if (s.count > 1)
-            s.count = steps_prune(clean, s.n, spike_bound(&s), s.segments, s.count,
-                                  step_cost(&s, remembered_share * doubt_of(&s)));
-        if (s.n <= FEW)
-            s.count = revisit_drop(s.y, s.n, s.segments, s.count);
-        out->drift = drifts(&s, clean);
-        if (out->drift)
-            report_jumps(out, &s, clean, o->confidence);
-        else
-            report_steps(out, &s, o->confidence);
-        free(clean);
+        if (!report_runs(out, &s))
+            judge(out, &s, o->confidence);
         out->sigma = sigma_of(&s);
         out->correlation = s.correlation;
         out->inflation = segmentation_inflation(&s);

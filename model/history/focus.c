@@ -23,6 +23,7 @@ const struct focus_options focus_defaults = {
 
 enum {
     NEWEST = 50,
+    PAST = 20000,
     PRIOR_VALUES = 10,
 };
 static const double newest_safety = 0.5; // of the rate asked for: level and scale are estimates
@@ -194,11 +195,16 @@ enum focus_state focus_newest(struct change *out, const double *values, size_t n
     size_t learned = n > o->learn + NEWEST ? n - NEWEST : o->learn;
     if (found->count && found->changes[found->count - 1].latest >= learned)
         return FOCUS_QUIET; // the segmentation has it
+    // What is long past says nothing of the newest.
+    const size_t from = learned > PAST ? learned - PAST : 0;
+    values += from, n -= from, learned -= from;
     struct changepoints past;
     changepoints_find(&past, values, learned, NULL);
     enum focus_state state = !(past.sigma > 0) ? FOCUS_LEARNING
                              : past.drift      ? FOCUS_DRIFT
                                                : look_at_newest(out, values, n, learned, &past, o);
     changepoints_free(&past);
+    if (state == FOCUS_ALARM)
+        out->index += from, out->earliest += from, out->latest += from;
     return state;
 }

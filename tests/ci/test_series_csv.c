@@ -59,6 +59,26 @@ static void missing_values_keep_their_place(void **state)
     reads("a,x\nc1,1\nc2,\nc3,NULL\nc4,4\n", NULL, "x", 4, wanted);
 }
 
+static void dates_that_do_not_ascend_are_noticed(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t line;
+    } cases[] = {{"d,v\n2026-01-01,1\n2026-01-02,2\n", 0},
+                 {"d,v\n2026-01-02,1\n2026-01-01,2\n2025-01-01,3\n", 3},
+                 {"d,v\n2026-01-02T10:00:00Z,1\n2026-01-02T09:00:00Z,2\n", 3},
+                 {"d,v\n9,1\n10,2\n7,2\n", 4},
+                 {"d,v\nb,1\na,2\n", 0}};
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        struct series_csv series;
+        struct error err = {""};
+        if (series_csv_parse(&series, cases[i].text, strlen(cases[i].text), "f", "v", &err))
+            fail_msg("%s", err.text);
+        assert_int_equal(series.unsorted, cases[i].line);
+        series_csv_free(&series);
+    }
+}
+
 static void the_only_column_of_numbers_is_found(void **state)
 {
     const double wanted[] = {5, 4, 6};
@@ -139,6 +159,7 @@ int main(void)
         cmocka_unit_test(one_column_needs_no_header),
         cmocka_unit_test(missing_values_keep_their_place),
         cmocka_unit_test(the_only_column_of_numbers_is_found),
+        cmocka_unit_test(dates_that_do_not_ascend_are_noticed),
         cmocka_unit_test(bad_input_is_refused_by_line),
         cmocka_unit_test(a_nul_byte_is_refused),
         cmocka_unit_test(a_missing_file_is_refused),

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Each question is one statistic and a bound of 4 to 6 standard errors, as every series is asked
+// and hardly any should be pointed at.
+//
+// Creep: least squares against the index; the error of the slope grows by the memory of what is
+// left over, at most, and a left-over that remembers like a walk is none. Spread: Welch's statistic
+// of the logarithms of absolute residuals at the split where it is largest. Share of a mode: values
+// are split in two at the largest gain in squares (Otsu, "A threshold selection method from
+// gray-level histograms", 1979); they are modes when their means lie more than four of the scatter
+// within apart; then the same split of the series for the share of the upper one.
+#include "model/history/shape.h"
+
+#include "model/base.h"
+#include "model/history/noise.h"
+#include "model/robust.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { LEAST = 30, SIDE = 15 };
+static const double creep_errors = 4.5, spread_errors = 4.4, share_errors = 5, walk_memory = 0.6;
+static const double loud_ratio = 1.5, modes_apart = 4;
+
+struct kept {
+    double *value, *rest; // as given, and less the level of its stretch
+    size_t *where;
+    size_t n;
+};
+
+static struct kept keep_finite(const double *values, size_t n, const struct changepoints *found)
+{
+    struct kept k = {xcalloc(n, sizeof(double)), xcalloc(n, sizeof(double)),
+                     xcalloc(n, sizeof(size_t)), 0};
+    double *work = xcalloc(n, sizeof(*work));
+    for (size_t j = 0, first = 0; j <= found->count; j++) {
+        const size_t end = j < found->count ? found->changes[j].index : n, begin = k.n;
+        for (size_t i = first; i < end; i++) {
+            if (!isfinite(values[i]))
+                continue;
+            work[k.n - begin] = k.value[k.n] = values[i];
+            k.where[k.n++] = i;
+        }
+        const double level = robust_median(work, k.n - begin);
+        for (size_t i = begin; i < k.n; i++)
+            k.rest[i] = k.value[i] - level;
+        first = end;
+    }
+    free(work);
+    return k;
+}
+
+// Where the mean of x differs most, and by how many standard errors; memory within the sides grows
+// the errors.
+static size_t split(double *errors, const double *x, size_t n)
+{
+    double all = 0, squares = 0, left = 0, left_squares = 0, most = 0, cross = 0;
+    size_t best = 0;
+    for (size_t i = 0; i < n; i++)
+        all += x[i], squares += x[i] * x[i];
+    for (size_t at = 1; at + SIDE <= n; at++) {
+        left += x[at - 1], left_squares += x[at - 1] * x[at - 1];
+        if (at < SIDE)
+            continue;
+        const double na = (double)at, nb = (double)(n - at), right = all - left;
+        // About both means: a side of few values alone may show no scatter.
+        const double rest = squares - left * left / na - right * right / nb;
+        const double error = sqrt(fmax(rest, 0) / (na + nb - 2) * (1 / na + 1 / nb));
+        const double z = error > 0 ? fabs(left / na - right / nb) / error : 0;
+        if (z > most)
+            most = z, best = at;
+    }
+    *errors = 0;
+    if (best == 0)
+        return 0;
+    double mean[2] = {0, 0}, rest = 0;
+    for (size_t i = 0; i < n; i++)
+        mean[i >= best] += x[i] / (double)(i < best ? best : n - best);
+    for (size_t i = 0; i < n; i++) {
+        const double now = x[i] - mean[i >= best];
+        rest += now * now;
+        cross += i > 0 ? now * (x[i - 1] - mean[i > best]) : 0;
+    }
+    const double memory = rest > 0 ? fmax(cross / rest, 0) + 1 / sqrt((double)n) : 0;
+    *errors = most / sqrt(noise_inflation(fmin(memory, 0.9)));
+    return best;
+}
+
+static void ask_creep(struct shape *out, const struct kept *k, double confidence)
+{
+    const double n = (double)k->n, middle = (n - 1) / 2;
+    double level = 0, slope = 0, squares = 0, cross = 0, before = 0;
+    for (size_t i = 0; i < k->n; i++) {
+        level += k->value[i] / n;
+        slope += ((double)i - middle) * k->value[i] / (n * (n * n - 1) / 12);
+    }
+    for (size_t i = 0; i < k->n; i++) {
+        const double rest = k->value[i] - level - slope * ((double)i - middle);
+        squares += rest * rest;
+        cross += i > 0 ? rest * before : 0;
+        before = rest;
+    }
+    const double memory = squares > 0 ? fmax(cross / squares, 0) + 1 / sqrt(n) : 0;
+    const double error =
+        sqrt(squares / (n - 2) * 12 / (n * (n * n - 1)) * noise_inflation(fmin(memory, 0.9)));
+    out->creeps = memory < walk_memory && fabs(slope) > creep_errors * error;
+    out->creep =
+        interval_about(slope * (n - 1), error * (n - 1) * normal_quantile(0.5 + 0.5 * confidence));
+}
+
+static double spread_of(const double *rest, size_t n)
+{
+    double *work = xcalloc(n, sizeof(*work));
+    for (size_t i = 0; i < n; i++)
+        work[i] = rest[i];
+    const double sd = robust_sd(work, n);
+    free(work);
+    return sd;
+}
+
+static void ask_spread(struct shape *out, const struct kept *k, double sigma)
+{
+    double *amount = xcalloc(k->n, sizeof(*amount)), errors;
+    for (size_t i = 0; i < k->n; i++)
+        amount[i] = fmin(fabs(k->rest[i]), 3 * sigma);
+    const size_t at = split(&errors, amount, k->n);
+    free(amount);
+    if (at == 0 || errors < spread_errors)
+        return;
+    out->spread_before = spread_of(k->rest, at);
+    out->spread_after = spread_of(k->rest + at, k->n - at);
+    const double more = fmax(out->spread_before, out->spread_after);
+    const double less = fmin(out->spread_before, out->spread_after);
+    out->louder = more > loud_ratio * less;
+    out->louder_at = k->where[at];
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+// The middle between two modes; NaN where there are none.
+static double modes_of(const double *rest, size_t n)
+{
+    double *sorted = xcalloc(n, sizeof(*sorted)), all = 0, squares = 0, left = 0, most = 0;
+    size_t best = 0;
+    for (size_t i = 0; i < n; i++)
+        sorted[i] = rest[i], all += rest[i], squares += rest[i] * rest[i];
+    qsort(sorted, n, sizeof(*sorted), ascending);
+    for (size_t at = 1; at < n; at++) {
+        left += sorted[at - 1];
+        const double na = (double)at, nb = (double)(n - at);
+        const double gain = pow(left / na - (all - left) / nb, 2) * na * nb / (na + nb);
+        if (gain > most)
+            most = gain, best = at;
+    }
+    double low = 0, high = 0, between = NAN;
+    for (size_t i = 0; i < n; i++)
+        *(i < best ? &low : &high) += sorted[i] / (double)(i < best ? best : n - best);
+    const double within = squares - all * all / (double)n - most;
+    if (best > 0 && high - low > modes_apart * sqrt(fmax(within, 0) / (double)n) &&
+        sorted[best] - sorted[best - 1] > 0)
+        between = 0.5 * (low + high);
+    free(sorted);
+    return between;
+}
+
+static void ask_share(struct shape *out, const struct kept *k)
+{
+    const double between = modes_of(k->value, k->n);
+    double *upper = xcalloc(k->n, sizeof(*upper)), errors;
+    for (size_t i = 0; i < k->n; i++)
+        upper[i] = k->value[i] > between;
+    const size_t at = isfinite(between) ? split(&errors, upper, k->n) : 0;
+    if (at > 0 && errors > share_errors) {
+        double share[2] = {0, 0};
+        for (size_t i = 0; i < k->n; i++)
+            share[i >= at] += upper[i] / (double)(i < at ? at : k->n - at);
+        // From one level to another is a change of level, which is listed.
+        const double rare = fmin(fmin(share[0], 1 - share[0]), fmin(share[1], 1 - share[1]));
+        const double most = fmax(fmin(share[0], 1 - share[0]), fmin(share[1], 1 - share[1]));
+        out->shifts = most > 0.05 && rare >= 0;
+        out->share_before = share[0];
+        out->share_after = share[1];
+        out->between = between;
+        out->shifts_at = k->where[at];
+    }
+    free(upper);
+}
+
+void shape_find(struct shape *out, const double *values, size_t n, const struct changepoints *found,
+                double confidence)
+{
+    *out = (struct shape){0};
+    struct kept k = keep_finite(values, n, found);
+    if (k.n >= LEAST && found->sigma > 0) {
+        if (!found->drift)
+            ask_share(out, &k);
+        if (found->count == 0 && !out->shifts)
+            ask_creep(out, &k, confidence);
+        if (!out->creeps && !out->shifts && !found->drift)
+            ask_spread(out, &k, found->sigma);
+    }
+    free(k.value);
+    free(k.rest);
+    free(k.where);
+}
+
+static double median_between(size_t *used, const double *values, size_t first, size_t end)
+{
+    double *work = xcalloc(end, sizeof(*work));
+    size_t count = 0;
+    for (size_t i = first; i < end; i++) {
+        if (isfinite(values[i]))
+            work[count++] = values[i];
+    }
+    const double median = robust_median(work, count);
+    free(work);
+    *used = count;
+    return median;
+}
+
+struct newest_level newest_level(const double *values, size_t first, size_t n, size_t end)
+{
+    struct newest_level out;
+    size_t unused;
+    out.at_first = median_between(&unused, values, 0, end);
+    out.level = median_between(&out.values, values, first, n);
+    return out;
+}

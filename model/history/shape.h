@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a series does besides changing its level: it creeps, its noise gets louder or calmer, or its
+// values come from one of two modes more often than before. None of these is a change point.
+#ifndef PLUMB_SHAPE_H
+#define PLUMB_SHAPE_H
+
+#include "model/history/changepoint.h"
+
+struct shape {
+    // From the first value to the last along a line, where no change is listed and the line stands
+    // out of the noise, memory allowed for.
+    bool creeps;
+    struct interval creep; // in the unit of the values
+    // Standard deviation about the levels, before and from an index on.
+    bool louder;
+    size_t louder_at;
+    double spread_before, spread_after;
+    // Share of the values beyond `between`, before and from an index on.
+    bool shifts;
+    size_t shifts_at;
+    double between, share_before, share_after;
+};
+
+// `found` is changepoints_find() of the same values; NaN are missing.
+void shape_find(struct shape *out, const double *values, size_t n, const struct changepoints *found,
+                double confidence);
+
+// Medians of the finite values first..n-1 and 0..end-1; NaN where there are none.
+struct newest_level {
+    double level, at_first;
+    size_t values; // that `level` is of
+};
+struct newest_level newest_level(const double *values, size_t first, size_t n, size_t end);
+
+#endif

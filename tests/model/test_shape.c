@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a series does besides changing its level is said as such, and hardly ever of plain noise.
+#include "model/history/shape.h"
+#include "tests/helpers/helper_cp_series.h"
+#include "tests/helpers/test.h"
+
+#include <math.h>
+
+enum { SERIES = 60, MOST = 300 };
+
+static struct shape shape_of(const double *values, size_t n, size_t *changes)
+{
+    struct changepoints found;
+    struct shape shape;
+    changepoints_find(&found, values, n, NULL);
+    shape_find(&shape, values, n, &found, 0.95);
+    *changes = found.count;
+    changepoints_free(&found);
+    return shape;
+}
+
+// 3 % over 60 values in noise of half a percent.
+static void a_creep_is_said_and_is_no_step(void **state)
+{
+    struct random random = {211};
+    double values[60];
+    size_t said = 0, stepped = 0, covered = 0, changes;
+    for (int s = 0; s < SERIES; s++) {
+        for (int i = 0; i < 60; i++)
+            values[i] = 100 + 3 * i / 59.0 + 0.5 * random_normal(&random);
+        struct shape shape = shape_of(values, 60, &changes);
+        said += shape.creeps;
+        stepped += changes > 0;
+        covered += shape.creeps && shape.creep.low < 3 && shape.creep.high > 3;
+    }
+    print_message("creep: %zu of %d said, %zu with a step\n", said, SERIES, stepped);
+    assert_true(said >= 57 && stepped <= 2 && covered >= 50);
+}
+
+static void louder_noise_is_said(void **state)
+{
+    struct random random = {223};
+    double values[200];
+    size_t said = 0, changes;
+    for (int s = 0; s < SERIES; s++) {
+        for (int i = 0; i < 200; i++)
+            values[i] = 100 + (i < 100 ? 1 : 2) * random_normal(&random);
+        struct shape shape = shape_of(values, 200, &changes);
+        said += shape.louder && shape.louder_at > 70 && shape.louder_at < 130 &&
+                shape.spread_after > 1.5 * shape.spread_before && changes == 0;
+    }
+    print_message("variance times four: %zu of %d said\n", said, SERIES);
+    assert_true(said >= 50);
+}
+
+// From one value in ten to one in two.
+static void a_mode_that_comes_more_often_is_said(void **state)
+{
+    struct random random = {227};
+    double values[200];
+    size_t said = 0, changes;
+    for (int s = 0; s < SERIES; s++) {
+        for (int i = 0; i < 200; i++) {
+            const bool upper = random_uniform(&random) < (i < 100 ? 0.1 : 0.5);
+            values[i] = 100 + random_normal(&random) + (upper ? 8 : 0);
+        }
+        struct shape shape = shape_of(values, 200, &changes);
+        said += shape.shifts && shape.shifts_at > 70 && shape.shifts_at < 130 &&
+                shape.share_before < 0.25 && shape.share_after > 0.35;
+    }
+    print_message("share of a mode: %zu of %d said\n", said, SERIES);
+    assert_true(said >= 45);
+}
+
+static void plain_noise_says_hardly_anything(void **state)
+{
+    static const size_t lengths[] = {30, 100, MOST};
+    static const enum cp_kind kinds[] = {CP_NORMAL,  CP_SPIKES,    CP_AR5,     CP_AR8,
+                                         CP_BIMODAL, CP_TWO_MODES, CP_STEPPED, CP_SKEWED};
+    struct random random = {229};
+    double values[MOST];
+    size_t said = 0, asked = 0, changes;
+    for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++) {
+        for (int s = 0; s < SERIES; s++) {
+            const size_t n = lengths[s % 3];
+            cp_series(values, n, kinds[k], &random);
+            struct shape shape = shape_of(values, n, &changes);
+            said += shape.creeps || shape.louder || shape.shifts;
+            asked++;
+        }
+    }
+    print_message("plain noise: %zu of %zu series said something\n", said, asked);
+    assert_true(said * 100 <= asked); // one in a hundred
+}
+
+static void newest_level_counts_what_is_there(void **state)
+{
+    const double values[] = {1, NAN, 3, 10, 11, NAN, 12};
+    struct newest_level now = newest_level(values, 3, 7, 3);
+    assert_true(now.level == 11 && now.values == 3 && now.at_first == 2);
+    assert_true(isnan(newest_level(values, 1, 2, 1).level));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_creep_is_said_and_is_no_step),
+        cmocka_unit_test(louder_noise_is_said),
+        cmocka_unit_test(a_mode_that_comes_more_often_is_said),
+        cmocka_unit_test(plain_noise_says_hardly_anything),
+        cmocka_unit_test(newest_level_counts_what_is_there),
+    };
+    return cmocka_run_group_tests_name("shape", tests, NULL, NULL);
+}
