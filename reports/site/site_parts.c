@@ -47,8 +47,10 @@ void site_finish(struct site_page *p, const struct page *page, struct buffer *ht
     const struct site *site = p->map->site;
     char when[VIEW_TEXT], note[200];
     view_date(when, site->made_s);
-    snprintf(note, sizeof(note), "Made by plumb %.40s from what was stored up to %s.",
-             site->tool_version ? site->tool_version : "", when);
+    // A page of a run or commit stays as it is when more is stored.
+    snprintf(note, sizeof(note), "Made by plumb %.40s from what was stored%s%s.",
+             site->tool_version ? site->tool_version : "", page->shares_style ? "" : " up to ",
+             page->shares_style ? "" : when);
     json_end(&p->json, '}');
     json_newline(&p->json);
     page_finish(p->m, page, note, html);
