@@ -156,3 +156,11 @@ const char *result_timed(const struct result *result)
         return "";
     return strstr(regime, REGIME_DEVICE_CODE) ? "device code" : "library";
 }
+
+const char *result_timed_note(const struct result *result)
+{
+    return strcmp(result_timed(result), "library") == 0
+               ? " (its host code could have set the clock, changed or broken the other build, or "
+                 "kept the processor from it: tests/cheats/README.md)"
+               : "";
+}
