@@ -4,6 +4,8 @@
 #include "model/gpu.h"
 
 // NVIDIA H100 SXM5, 80 GB HBM3. The SM is the H200's; figures measured only there say so.
+#define CALIBRATED "plumb calibrate, baselines/recorded/h100/calibrate.cfg"
+
 const struct gpu gpu_h100_sxm = {
     .name = "h100-sxm",
     .summary = "NVIDIA H100 SXM5, 132 SMs, HBM3",
@@ -32,16 +34,20 @@ const struct gpu gpu_h100_sxm = {
     .registers = GPU_SHIPPED(65536, "device property"),
     .dram_latency_clk = GPU_SHIPPED(684, "680-688 pointer chasing, GH200 (RRZE-HPC/gpu-benches)"),
     .l2_latency_clk = GPU_SHIPPED(280, "pointer chasing, GH200 (RRZE-HPC/gpu-benches)"),
-    .tma_latency_clk = GPU_SHIPPED(105, "over a plain load, H800 (HPMLL Hopper benchmark logs)"),
+    .tma_latency_clk = GPU_SHIPPED(14.8, CALIBRATED),
     .launch_s = GPU_SHIPPED(1.45e-6, "measured on H200"),
     .graph_launch_s = GPU_SHIPPED(0.57e-6, "measured on H200"),
     .power_w = GPU_SHIPPED(700, "datasheet"),
     .cap_clock_tf32_hz = GPU_SHIPPED(1.38e9, "measured on H200"),
     .cap_clock_fp16_hz = GPU_SHIPPED(1.35e9, "measured on H200"),
     .cap_clock_fp8_hz = GPU_SHIPPED(1.46e9, "measured on H200"),
-    .mma_latency_clk = GPU_SHIPPED(33, "not measured here: seed 3's value for the RTX 4090"),
+    .mma_latency_clk = GPU_SHIPPED(38, CALIBRATED),
     .mma_units = GPU_SHIPPED(4, "tensor cores per SM (Hopper whitepaper)"),
-    .dram_sm_fraction = GPU_SHIPPED(0.0206, "66.7e9 B/s by one SM (seed 2) of 3.24e12"),
+    .dram_sm_fraction = GPU_SHIPPED(0.0403, CALIBRATED),
     .overhead_clk = GPU_SHIPPED(5000, "empty kernel between events 2.75 us, measured on H200"),
-    .epilogue_min_clk = GPU_SHIPPED(1000, "seed 0 (B200); no Hopper figure"),
+    .epilogue_min_clk = GPU_SHIPPED(86, CALIBRATED),
+    .epilogue_bytes_clk = GPU_SHIPPED(16, CALIBRATED),
+    .load_startup_clk = GPU_SHIPPED(300, CALIBRATED),
+    .load_bytes_clk = GPU_SHIPPED(28.6, CALIBRATED),
+    .math_startup_clk = GPU_SHIPPED(66, CALIBRATED),
 };

@@ -3,6 +3,7 @@
 // The accuracy that README.md and baselines/recorded/h200/accuracy/README.md state, asked of
 // today's recordings by the command that they name.
 #include "ci/command.h"
+#include "ci/settings/gpu_file.h"
 #include "ci/settings/rows.h"
 #include "kernels/sweep/rows.h"
 #include "model/predict/parts/bias.h"
@@ -152,7 +153,7 @@ struct recorded {
     double time_ns;
 };
 
-// The rows of a list that state a tile; freed by the caller.
+// Those that state a tile; freed by the caller.
 static size_t read_list(struct recorded **out, const char *list)
 {
     size_t count = 0;
@@ -248,6 +249,49 @@ static void a_bias_learns_from_few_problems(void **state)
     }
     free(seen);
     free(rows);
+}
+
+// Mean error of log time by the profile measured there, without and with biases of the fitted list.
+static void biases_of_an_h200_help_on_an_h100(void **state)
+{
+    struct gpu_profile profile;
+    struct recorded *seen;
+    struct error err;
+    struct csv csv;
+    double errors[2] = {0, 0};
+    size_t count = read_list(&seen, "fit"), used = 0;
+    struct bias_row *given = xcalloc(count, sizeof(*given));
+    for (size_t i = 0; i < count; i++) {
+        struct prediction p = model_find("hopper")->predict(row_input(&seen[i].row));
+        given[i] = (struct bias_row){seen[i].kernel, p.time_ns, seen[i].time_ns, p.band};
+    }
+    struct bias_table table = bias_fit(given, count);
+    char *path = xprintf("%s/baselines/recorded/h100/calibrate.cfg", TEST_SOURCE);
+    assert_int_equal(gpu_file_read(&profile, path, &err), 0);
+    free(path);
+    path = xprintf("%s/baselines/recorded/h100/unseen.bf16.csv", TEST_SOURCE);
+    assert_int_equal(rows_open(&csv, path, &err), 0);
+    const struct row defaults = {.input.gpu = &profile.gpu};
+    for (size_t i = 0; i < csv.count; i++) {
+        struct row row;
+        double us;
+        assert_int_equal(row_read(&row, &csv, i, path, &defaults, &err), 0);
+        assert_int_equal(row_measured(&us, &csv, i, path, &err), 0);
+        struct prediction p = model_find("hopper")->predict(row_input(&row));
+        for (int biased = 0; biased < 2 && row.traits.tile_m > 0; biased++) {
+            errors[biased] += fabs(log(p.time_ns / (us * 1e3)));
+            bias_apply(&p, &table, row.kernel);
+            used += (size_t)biased;
+        }
+    }
+    print_message("H100, %zu rows: %.4f, with the biases of an H200 %.4f\n", used,
+                  errors[0] / (double)used, errors[1] / (double)used);
+    assert_true(used > 3000 && errors[0] < 0.07 * (double)used && errors[1] < 0.9 * errors[0]);
+    csv_free(&csv), free(path);
+    bias_table_free(&table);
+    gpu_profile_free(&profile);
+    free(given);
+    free(seen);
 }
 
 // Both parsers of the space's names read the same row: the sweep's, and the one that needs none of
@@ -347,6 +391,7 @@ int main(void)
         cmocka_unit_test(an_h100_is_met_by_its_profile),
         cmocka_unit_test(the_band_holds_what_it_promises_on_unseen_rows),
         cmocka_unit_test(a_bias_learns_from_few_problems),
+        cmocka_unit_test(biases_of_an_h200_help_on_an_h100),
         cmocka_unit_test(the_names_of_all_recorded_rows_say_their_traits),
         cmocka_unit_test(a_sweep_of_dual_gemms_is_read_as_one),
         cmocka_unit_test(what_is_no_row_of_the_space_says_nothing),
