@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// plumb doctor: what of this machine disturbs measurements, what that means for verdicts, and what
+// to do about it. It changes nothing.
+#include "ci/command.h"
+#include "reports/text/clean.h"
+#include "reports/text/json.h"
+#include "runner/health.h"
+#include "runner/sandbox.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct arguments {
+    struct options options;
+    bool json;
+};
+
+static int take_format(void *arguments, const char *text)
+{
+    struct arguments *a = arguments;
+    a->json = strcmp(text, "json") == 0;
+    return a->json || strcmp(text, "text") == 0 ? 0 : -1;
+}
+
+static const struct command_option own_options[] = {
+    OPTION_OWN("format", 0, "NAME", "text or json [text]", take_format, "is text or json"), {0}};
+
+// A note leaves verdicts as they are; what disturbs makes them worse or wrong.
+enum weight { WEIGHT_FINE, WEIGHT_NOTE, WEIGHT_DISTURBS };
+static const char *const weight_names[] = {"ok", "note", "DISTURBS"};
+
+enum { FINDINGS_MOST = 512 };
+struct findings {
+    struct arena *arena;
+    struct {
+        enum weight weight;
+        const char *topic, *fact, *advice;
+    } items[FINDINGS_MOST];
+    size_t count, disturbing;
+};
+
+// `advice`: what it means and what to do; not shown when it is fine.
+static void add(struct findings *f, enum weight weight, const char *topic, const char *fact,
+                const char *advice)
+{
+    f->disturbing += weight == WEIGHT_DISTURBS;
+    if (f->count == FINDINGS_MOST)
+        return;
+    f->items[f->count].weight = weight;
+    f->items[f->count].topic = topic;
+    f->items[f->count].fact = fact;
+    f->items[f->count++].advice = weight == WEIGHT_FINE ? "" : advice;
+}
+
+#define ADD(f, weight, topic, advice, ...)                                                         \
+    add((f), (weight), (topic), arena_printf((f)->arena, __VA_ARGS__), (advice))
+
+static bool is_on(const char *mode)
+{
+    return strcmp(mode, "Enabled") == 0;
+}
+
+// The bits are NVML's nvmlClocksEventReasons.
+static void add_clocks(struct findings *f, const struct health_gpu *gpu)
+{
+    enum { POWER = 0x4, SLOWDOWN = 0x8, WARM = 0x20, HOT = 0x40, BRAKE = 0x80 };
+    const int64_t held =
+        gpu->reasons < 0 ? 0 : gpu->reasons & (POWER | SLOWDOWN | WARM | HOT | BRAKE);
+    if (gpu->reasons < 0)
+        ADD(f, WEIGHT_NOTE, "clocks", "throttling would not be seen before it shows in times",
+            "why clocks are low is not known");
+    else if (held & (WARM | HOT))
+        ADD(f, WEIGHT_DISTURBS, "clocks",
+            "times follow the heat, so verdicts take longer or stay undecided; look after cooling",
+            "held down by heat, %" PRId64 " C, %" PRId64 " of %" PRId64 " MHz", gpu->temperature_c,
+            gpu->clock_mhz, gpu->clock_most_mhz);
+    else if (held)
+        ADD(f, WEIGHT_DISTURBS, "clocks",
+            "times follow the power at hand, so verdicts take longer or stay undecided; look for "
+            "other work, the power limit and the supply",
+            "held down by power or hardware (reasons 0x%" PRIx64 "), %" PRId64 " of %" PRId64
+            " MHz",
+            (uint64_t)held, gpu->clock_mhz, gpu->clock_most_mhz);
+    else
+        ADD(f, WEIGHT_FINE, "clocks", "",
+            "%" PRId64 " of %" PRId64 " MHz now, not held down; "
+            "clocks need no lock, each sample has its own",
+            gpu->clock_mhz, gpu->clock_most_mhz);
+}
+
+static void add_memory(struct findings *f, const struct health_gpu *gpu)
+{
+    if (gpu->ecc_errors > 0)
+        ADD(f, WEIGHT_DISTURBS, "ecc",
+            "results may be wrong and kernels crash for no fault of theirs; take the GPU out and "
+            "have it looked at",
+            "%" PRId64 " uncorrected memory errors", gpu->ecc_errors);
+    else if (strcmp(gpu->ecc, "Disabled") == 0)
+        ADD(f, WEIGHT_NOTE, "ecc",
+            "gates are fair, but times are not those of a GPU with it; keep it alike on all",
+            "off");
+    else
+        ADD(f, WEIGHT_FINE, "ecc", "", "%s, %s", is_on(gpu->ecc) ? "on" : "not there",
+            gpu->ecc_errors < 0 ? "errors not counted" : "no uncorrected errors");
+}
+
+static void add_gpu(struct findings *f, const struct health_gpu *gpu)
+{
+    ADD(f, WEIGHT_FINE, "gpu", "", "%s %s, driver %s", gpu->name, gpu->uuid, gpu->driver);
+    add_clocks(f, gpu);
+    add_memory(f, gpu);
+    if (is_on(gpu->mig))
+        ADD(f, WEIGHT_DISTURBS, "mig",
+            "slices share the memory's bandwidth and the clock, so neighbours are in the times; "
+            "measure on a whole GPU",
+            "on");
+    else
+        ADD(f, WEIGHT_FINE, "mig", "", "off");
+    if (gpu->processes)
+        ADD(f, WEIGHT_DISTURBS, "neighbours",
+            "they take turns with the kernels, and pairs meet them unequally; wait until they are "
+            "done, or give plumb a GPU of its own",
+            "%zu other %s on it, the first is %.100s", gpu->processes,
+            plural(gpu->processes, "process computes", "processes compute"), gpu->process);
+    else
+        ADD(f, WEIGHT_FINE, "neighbours", "", "no other process computes on it");
+    if (is_on(gpu->persistence))
+        ADD(f, WEIGHT_FINE, "driver", "", "stays loaded (persistence mode)");
+    else
+        ADD(f, WEIGHT_NOTE, "driver",
+            "verdicts are the same, each start takes seconds longer; `nvidia-smi -pm 1`, or "
+            "nvidia-persistenced",
+            "is unloaded when idle (no persistence mode)");
+}
+
+static void add_cpu(struct findings *f, const struct health *h)
+{
+    const double cpus =
+        h->cpu_limit > 0 && h->cpu_limit < (double)h->cpus ? h->cpu_limit : (double)h->cpus;
+    ADD(f, cpus < 2 ? WEIGHT_DISTURBS : WEIGHT_FINE, "cpus",
+        "the stopwatch, builds and checks share one, so host times have gaps and GPU queues may "
+        "run "
+        "dry; give two or more",
+        "%" PRId64 " online, %.1f for us", h->cpus, cpus);
+    if (h->load >= 0)
+        ADD(f, h->load > cpus ? WEIGHT_DISTURBS : WEIGHT_FINE, "load",
+            "host times are uneven and more gates end undecided; GPU times suffer little; wait "
+            "until the machine is quiet",
+            "%.1f on %.1f CPUs", h->load, cpus);
+    const bool slow = strcmp(h->clock_source, "hpet") == 0 ||
+                      strcmp(h->clock_source, "acpi_pm") == 0 ||
+                      strcmp(h->clock_source, "jiffies") == 0;
+    ADD(f, slow ? WEIGHT_DISTURBS : WEIGHT_FINE, "clock source",
+        "reading it takes a microsecond or more, which is in the times of small host kernels; boot "
+        "with clocksource=tsc",
+        "%s", h->clock_source[0] ? h->clock_source : "not told");
+    if (h->governor[0])
+        ADD(f, strcmp(h->governor, "powersave") == 0 ? WEIGHT_NOTE : WEIGHT_FINE, "governor",
+            "host kernels begin slowly and speed up; pairs are equally slow; `performance` needs "
+            "fewer of them",
+            "%s", h->governor);
+}
+
+static void add_host(struct findings *f, const struct health *h)
+{
+    add_cpu(f, h);
+    if (h->huge_pages[0])
+        ADD(f, strcmp(h->huge_pages, "never") == 0 ? WEIGHT_NOTE : WEIGHT_FINE, "huge pages",
+            "host kernels miss the TLB more, and where pages lie is in their times; madvise is "
+            "enough",
+            "%s", h->huge_pages);
+    if (h->memory_limit > 0)
+        ADD(f, h->memory_limit < INT64_C(4) << 30 ? WEIGHT_NOTE : WEIGHT_FINE, "memory",
+            "builds and large problems may be killed; they are then \"crashed\", not slower",
+            "the control group grants %.1f GB", (double)h->memory_limit / 1e9);
+    if (h->disk_free >= 0)
+        ADD(f, h->disk_free < INT64_C(1) << 30 ? WEIGHT_DISTURBS : WEIGHT_FINE, "disk",
+            "a run that cannot be stored is lost; make room, or `plumb store prune`",
+            "%.1f GB free", (double)h->disk_free / 1e9);
+}
+
+static void add_sandbox(struct findings *f)
+{
+    struct sandbox sandbox;
+    struct error ignored;
+    if (sandbox_probe(&sandbox, SANDBOX_AUTO, &ignored))
+        return;
+    if (sandbox.active)
+        ADD(f, WEIGHT_FINE, "sandbox", "", "works");
+    else
+        ADD(f, WEIGHT_NOTE, "sandbox",
+            "times are the same, but a commit's build and kernels can do what you can: gate only "
+            "what you trust",
+            "%s", sandbox.reason);
+}
+
+// Names of GPUs and processes come from outside.
+static void print_text(const struct findings *f)
+{
+    for (size_t i = 0; i < f->count; i++) {
+        char *fact = clean_copy(f->items[i].fact);
+        printf("%-9s %-12s %s\n", weight_names[f->items[i].weight], f->items[i].topic, fact);
+        if (f->items[i].advice[0])
+            printf("%-9s %-12s   %s\n", "", "", f->items[i].advice);
+        free(fact);
+    }
+}
+
+static void print_json(const struct findings *f)
+{
+    struct buffer text = {0};
+    struct json json = {.out = &text};
+    json_begin(&json, NULL, '[');
+    for (size_t i = 0; i < f->count; i++) {
+        json_begin(&json, NULL, '{');
+        json_clean(&json, "weight", weight_names[f->items[i].weight]);
+        json_clean(&json, "topic", f->items[i].topic);
+        json_clean(&json, "fact", f->items[i].fact);
+        json_clean(&json, "advice", f->items[i].advice);
+        json_end(&json, '}');
+        json_newline(&json);
+    }
+    json_end(&json, ']');
+    json_newline(&json);
+    fwrite(text.bytes, 1, text.length, stdout);
+    buffer_free(&text);
+}
+
+static int run(enum conclusion *out, struct context *context, void *arguments, struct error *err)
+{
+    const struct arguments *a = arguments;
+    struct findings *f = arena_alloc(&context->arena, sizeof(*f));
+    struct health health;
+    (void)err;
+    f->arena = &context->arena;
+    health_read(&health, "", ".", &context->arena);
+    if (health.no_gpu && health.gpu_device)
+        ADD(f, WEIGHT_NOTE, "gpu",
+            "there is one, but whether it is throttled, shared or failing is not known; let the "
+            "container have the driver's tools (NVIDIA_DRIVER_CAPABILITIES=compute,utility)",
+            "not looked at: %s", health.no_gpu);
+    else if (health.no_gpu)
+        ADD(f, WEIGHT_NOTE, "gpu",
+            "only the device `host` is timed; CUDA kernels are judged statically", "none: %s",
+            health.no_gpu);
+    for (size_t i = 0; i < health.gpu_count; i++)
+        add_gpu(f, &health.gpus[i]);
+    add_host(f, &health);
+    add_sandbox(f);
+    (a->json ? print_json : print_text)(f);
+    *out = f->disturbing ? CONCLUDE_UNDECIDED : CONCLUDE_OK;
+    if (!a->json && f->disturbing)
+        printf("DISTURBED: %zu %s measurements here\n", f->disturbing,
+               plural(f->disturbing, "thing disturbs", "things disturb"));
+    else if (!a->json)
+        printf("OK: nothing that was looked at disturbs measurements here\n");
+    return 0;
+}
+
+const struct command command_doctor = {
+    .name = "doctor",
+    .summary = "What of this machine disturbs measurements, and what to do",
+    .shared = SHARED_NONE,
+    .options = own_options,
+    .size = sizeof(struct arguments),
+    .run = run,
+    .doc =
+        "Looks at GPUs (driver, clocks, throttling, ECC, MIG, other processes), CPUs, load, clock "
+        "source, huge pages, control group, disk and sandbox, and says what each means for "
+        "verdicts.\vIt changes nothing. The exit code is 0 when nothing disturbs, 2 when "
+        "something does, 4 when it could not look.",
+};

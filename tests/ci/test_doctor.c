@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `plumb doctor` says what each fact of a GPU means, told by a made nvidia-smi, and works without.
+#include "runner/files.h"
+#include "tests/helpers/helper_files.h"
+#include "tests/helpers/helper_plumb.h"
+#include "tests/helpers/test.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static char folder[] = "/tmp/plumb-doctor-XXXXXX";
+static struct plumb_outcome outcome;
+
+static int set_up(void **state)
+{
+    assert_non_null(mkdtemp(folder));
+    char *path = xprintf("%s:%s", folder, getenv("PATH"));
+    setenv("PATH", path, 1);
+    free(path);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct error err;
+    return files_remove(folder, &err);
+}
+
+// One GPU: persistence, MIG, ECC, errors, reasons; and the processes on it.
+static void ask(const char *modes, const char *processes, const char *format)
+{
+    char *name = xprintf("%s/nvidia-smi", folder);
+    char *script =
+        xprintf("#!/bin/sh\ncase $1 in\n--query-gpu*) echo 'GPU-a, NVIDIA H200, 580.1, %s, "
+                "1500, 1980, 91';;\n*) printf '%s';;\nesac\n",
+                modes, processes);
+    helper_write_text(name, script);
+    assert_int_equal(chmod(name, 0700), 0);
+    plumb_run(&outcome, folder, (const char *[]){"doctor", "--format", format, NULL}, 0);
+    free(name);
+    free(script);
+}
+
+static void expect(const char *part)
+{
+    if (!strstr(outcome.output, part))
+        fail_msg("it does not say \"%s\":\n%s", part, outcome.output);
+}
+
+static void what_disturbs_is_said_with_what_to_do(void **state)
+{
+    ask("Disabled, Enabled, Enabled, 3, 0x0000000000000020",
+        "GPU-a, /usr/bin/python3\\nGPU-a, \\033[2Jx\\n", "text");
+    plumb_said(&outcome, 2, "DISTURBED: ");
+    expect("ok        gpu          NVIDIA H200 GPU-a, driver 580.1");
+    expect("DISTURBS  clocks       held down by heat, 91 C, 1500 of 1980 MHz");
+    expect("look after cooling");
+    expect("DISTURBS  ecc          3 uncorrected memory errors");
+    expect("take the GPU out");
+    expect("DISTURBS  mig          on");
+    expect("DISTURBS  neighbours   2 other processes compute on it, the first is /usr/bin/python3");
+    expect("note      driver       is unloaded when idle");
+    expect("nvidia-smi -pm 1");
+    ask("Enabled, Disabled, Disabled, [N/A], 0x0000000000000004", "", "text");
+    expect("DISTURBS  clocks       held down by power or hardware (reasons 0x4)");
+    expect("note      ecc          off");
+    expect("ok        mig          off");
+}
+
+static void control_bytes_of_a_process_name_do_not_reach_the_terminal(void **state)
+{
+    ask("Enabled, Disabled, Enabled, 0, 0x0000000000000000", "GPU-a, \\033[2Jx\\n", "text");
+    expect("1 other process computes on it");
+    assert_null(strchr(outcome.output, '\x1b'));
+}
+
+// The machine that runs this test may be loaded: that is told from what the GPU adds.
+static void healthy_gpu_adds_nothing_that_disturbs(void **state)
+{
+    static const char *const topics[] = {"clocks  ", "ecc  ", "mig  ", "neighbours", "driver  "};
+    ask("Enabled, Disabled, Enabled, 0, 0x0000000000000001", "", "text");
+    assert_true(outcome.code == 0 || outcome.code == 2);
+    assert_int_equal(outcome.code == 0, strstr(outcome.output, "OK: nothing") != NULL);
+    for (size_t i = 0; i < ARRAY_COUNT(topics); i++) {
+        char *line = xprintf("ok        %s", topics[i]);
+        expect(line);
+        free(line);
+    }
+}
+
+static void without_a_gpu_it_looks_at_the_host(void **state)
+{
+    char *name = xprintf("%s/nvidia-smi", folder);
+    helper_write_text(name, "#!/bin/sh\necho 'No devices were found'\nexit 6\n");
+    plumb_run(&outcome, folder, (const char *[]){"doctor", NULL}, 0);
+    assert_true(outcome.code == 0 || outcome.code == 2);
+    expect("note      gpu          none: nvidia-smi: exit status 6: No devices were found");
+    expect(" cpus ");
+    expect(" disk ");
+    expect(" sandbox ");
+    plumb_run(&outcome, folder, (const char *[]){"doctor", "--format=json", NULL}, 0);
+    expect("{\"weight\":\"note\",\"topic\":\"gpu\",\"fact\":\"none: ");
+    plumb_run(&outcome, folder, (const char *[]){"doctor", "--format=xml", NULL}, 0);
+    plumb_said(&outcome, 4, "is text or json");
+    free(name);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_disturbs_is_said_with_what_to_do),
+        cmocka_unit_test(control_bytes_of_a_process_name_do_not_reach_the_terminal),
+        cmocka_unit_test(healthy_gpu_adds_nothing_that_disturbs),
+        cmocka_unit_test(without_a_gpu_it_looks_at_the_host),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
