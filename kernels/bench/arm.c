@@ -4,6 +4,7 @@
 // state; only a device that fails is an error. A record is known by how its file begins.
 #include "kernels/bench/arm.h"
 
+#include "kernels/bench/arm_process.h"
 #include "kernels/device/check.h"
 #include "kernels/device/record.h"
 
@@ -107,7 +108,60 @@ static int open_replay(struct arm *arm, struct error *err)
     return status;
 }
 
-// ---- either ----
+// ---- libraries in processes of their own ----
+
+// What the process found, in the words that a library in this one gets.
+static int refuse_loaded(const struct arm_loaded *loaded, enum sample_role role, const char *kind,
+                         struct series_state *state)
+{
+    switch (loaded->finding) {
+    case ARM_NO_LIBRARY:
+        return series_refuse(state, role, MEASURED_UNBUILDABLE, "%.500s", loaded->text);
+    case ARM_NO_KERNEL:
+        return series_refuse(state, role, MEASURED_MISSING,
+                             "no kernel of this name in the library");
+    case ARM_OTHER_KIND:
+        return series_refuse(state, role, MEASURED_UNSUPPORTED, "a kernel for device %.40s, not %s",
+                             loaded->text, kind);
+    case ARM_NOT_DONE:
+        return series_refuse(state, role, MEASURED_UNSUPPORTED,
+                             "the kernel does not do this problem");
+    default:
+        return 0;
+    }
+}
+
+static int load_process(struct arm *arm, enum sample_role role, const char *path,
+                        const struct series_spec *spec, struct series_state *state,
+                        struct error *err)
+{
+    const struct plumb_problem problem = check_abi_problem(&spec->problem);
+    const struct arm_wanted wanted = {path, spec->kernel, arm->ops->kind, &problem};
+    struct arm_loaded loaded;
+    if (arm_process_start(&arm->process, &loaded, arm->ops->memory(arm->device), &wanted, err))
+        return -1;
+    arm->workspace_bytes = loaded.workspace_bytes;
+    arm->kernel.traits.threads = loaded.threads;
+    return refuse_loaded(&loaded, role, arm->ops->kind, state);
+}
+
+static int run_process(void *self, uint32_t sets, uint32_t launches, double *time_ns)
+{
+    const struct arm *arm = self;
+    return arm_process_launch(arm->process, 0, sets, launches, time_ns);
+}
+
+int (*arm_run(const struct arm *arm))(void *self, uint32_t sets, uint32_t launches, double *time_ns)
+{
+    return arm->process ? run_process : NULL;
+}
+
+double arm_baton_ns(const struct arm *arm)
+{
+    return arm->process ? arm_process_baton_ns(arm->process) : 0;
+}
+
+// ---- any ----
 
 static int load_library(struct arm *arm, enum sample_role role, const char *path, bool copy,
                         const struct series_spec *spec, struct series_state *state)
@@ -130,14 +184,18 @@ static int load_library(struct arm *arm, enum sample_role role, const char *path
 }
 
 int arm_load(struct arm *arm, enum sample_role role, bool copy, const struct series_spec *spec,
-             const struct device_ops *ops, struct device_base *device, struct series_state *state)
+             const struct device_ops *ops, struct device_base *device, struct series_state *state,
+             struct error *err)
 {
     const char *path = role == ROLE_BASE ? spec->base : spec->head;
     arm->used = true;
     arm->ops = ops;
     arm->device = device;
-    return is_record(path) ? load_record(arm, role, path, spec, state)
-                           : load_library(arm, role, path, copy, spec, state);
+    arm->copied = copy;
+    if (is_record(path))
+        return load_record(arm, role, path, spec, state);
+    return ops->memory && !spec->inside ? load_process(arm, role, path, spec, state, err)
+                                        : load_library(arm, role, path, copy, spec, state);
 }
 
 void arm_release(struct arm *arm)
@@ -150,6 +208,7 @@ void arm_release(struct arm *arm)
         free(r->bytes);
         free(r);
     }
+    arm_process_end(arm->process);
     module_release(&arm->module);
     *arm = ARM_NONE;
 }
@@ -158,7 +217,24 @@ size_t arm_workspace_bytes(const struct arm *arm, const struct plumb_problem *pr
 {
     if (arm->record)
         return arm->record->record.workspace_bytes;
+    if (arm->process)
+        return arm->workspace_bytes;
     return arm->used && arm->kernel.workspace ? arm->kernel.workspace(problem) : 0;
+}
+
+static int ask_to_prepare(struct arm *arm, const char *pin)
+{
+    const struct buffers *buffers = arm->buffers;
+    char note[ARM_TEXT];
+    if (!arm->process)
+        return arm->kernel.prepare
+                   ? arm->kernel.prepare(buffers->args, arm->ops->stream(arm->device), pin,
+                                         arm->note, sizeof(arm->note))
+                   : 0;
+    arm_process_sets(arm->process, buffers->args, buffers->sets);
+    const int code = arm_process_prepare(arm->process, buffers->args, pin, note);
+    text_copy(arm->note, sizeof(arm->note), note);
+    return code;
 }
 
 int arm_prepare(struct arm *arm, enum sample_role role, const char *pin,
@@ -176,10 +252,9 @@ int arm_prepare(struct arm *arm, enum sample_role role, const char *pin,
             return error_set(err, "%.1000s", why.text);
         return series_refuse(state, role, MEASURED_UNSUPPORTED, "%.500s", why.text);
     }
-    if (!arm->used || !arm->kernel.prepare)
+    if (!arm->used)
         return 0;
-    int code = arm->kernel.prepare(buffers->args, arm->ops->stream(arm->device), pin, arm->note,
-                                   sizeof(arm->note));
+    const int code = ask_to_prepare(arm, pin);
     arm->note[ARM_NOTE - 1] = '\0';
     if (arm->ops->sync(arm->device, err))
         return -1;
@@ -193,6 +268,8 @@ int arm_prepare(struct arm *arm, enum sample_role role, const char *pin,
 
 int arm_grow(struct arm *arm, struct error *err)
 {
+    if (arm->process)
+        arm_process_sets(arm->process, arm->buffers->args, arm->buffers->sets);
     return arm->record ? open_replay(arm, err) : 0;
 }
 
@@ -201,5 +278,7 @@ int arm_launch(void *self, uint32_t set, void *stream)
     const struct arm *arm = self;
     if (arm->record)
         return arm->ops->replay_launch(arm->record->replay, set);
+    if (arm->process)
+        return arm_process_launch(arm->process, set, arm->buffers->sets, 1, NULL);
     return arm->kernel.launch(&arm->buffers->args[set], stream);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One side of a series: a library's kernel, loaded and prepared, or a record of one that is
-// replayed. The series owns the buffers and decides when to launch.
+// One side of a series: a library's kernel, loaded and prepared, in this process or in one of its
+// own, or a record of one that is replayed. The series owns the buffers and decides when to launch.
 #ifndef PLUMB_ARM_H
 #define PLUMB_ARM_H
 
@@ -18,6 +18,10 @@ struct arm {
     struct module module;
     struct plumb_kernel kernel;    // of a library; traits alone are read without one
     struct arm_record *record;     // NULL: a library
+    struct arm_process *process;   // of a library that is not in this one; then `kernel` has only
+                                   // the traits' threads, and `module` nothing
+    size_t workspace_bytes;        // that it wants
+    bool copied;                   // the other side is the same file
     const struct buffers *buffers; // where launches go, since arm_prepare()
     char note[ARM_NOTE];           // what prepare() wrote, "" if it wrote nothing
 };
@@ -29,9 +33,10 @@ int series_refuse(struct series_state *state, enum sample_role role, enum measur
 
 // Loads the library or the record of `role` (a library as a private copy when `copy`) and finds the
 // kernel for the problem on this device. Returns 0, or 1 when `state` says why not. The caller
-// releases it either way.
+// releases it either way. -1: there can be no process for it.
 int arm_load(struct arm *arm, enum sample_role role, bool copy, const struct series_spec *spec,
-             const struct device_ops *ops, struct device_base *device, struct series_state *state);
+             const struct device_ops *ops, struct device_base *device, struct series_state *state,
+             struct error *err);
 void arm_release(struct arm *arm);
 // Bytes of workspace that the kernel wants; 0 for an arm that is not used.
 size_t arm_workspace_bytes(const struct arm *arm, const struct plumb_problem *problem);
@@ -44,5 +49,10 @@ int arm_grow(struct arm *arm, struct error *err);
 // Queues one launch on a buffer set; `arm` is a struct arm. Returns 0, or the code of launch() or
 // of the driver. The signature is struct batch's.
 int arm_launch(void *arm, uint32_t set, void *stream);
+// What an empty turn takes, ns; 0 without a process.
+double arm_baton_ns(const struct arm *arm);
+// struct batch's run(), for an arm with a process; NULL for others.
+int (*arm_run(const struct arm *arm))(void *self, uint32_t sets, uint32_t launches,
+                                      double *time_ns);
 
 #endif

@@ -4,6 +4,7 @@
 // libraries under test only launch. Driven by `plumb` over its standard input and output
 // (model/wire.h), or by hand.
 #include "kernels/bench/bench.h"
+#include "kernels/bench/arm_process.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -32,6 +33,7 @@ static const char usage[] =
     "  --launches N      launches per sample; default: 1, or a batch when the kernel is short\n"
     "  --flush KIND      before each sample: read (default), write, none\n"
     "  --warm            all launches of a batch on one buffer set\n"
+    "  --inside          host libraries in this process, not in ones of their own\n"
     "  --apart           base on device memory of its own, to see what sharing all of it is worth\n"
     "  --seed N          of inputs and order, default 1\n"
     "  --pin NOTE        make the kernel reproduce an earlier choice (its note)\n"
@@ -54,6 +56,7 @@ enum option_code {
     OPTION_FLUSH,
     OPTION_WARM,
     OPTION_APART,
+    OPTION_INSIDE,
     OPTION_SEED,
     OPTION_PIN,
     OPTION_HEAD_FIRST,
@@ -72,6 +75,7 @@ static const struct option options[] = {{"device", required_argument, NULL, OPTI
                                         {"flush", required_argument, NULL, OPTION_FLUSH},
                                         {"warm", no_argument, NULL, OPTION_WARM},
                                         {"apart", no_argument, NULL, OPTION_APART},
+                                        {"inside", no_argument, NULL, OPTION_INSIDE},
                                         {"seed", required_argument, NULL, OPTION_SEED},
                                         {"pin", required_argument, NULL, OPTION_PIN},
                                         {"head-first", no_argument, NULL, OPTION_HEAD_FIRST},
@@ -150,6 +154,9 @@ static int read_option(struct time_options *time, int code)
     case OPTION_APART:
         time->apart = true;
         return 0;
+    case OPTION_INSIDE:
+        time->inside = true;
+        return 0;
     case OPTION_HEAD_FIRST:
         time->head_first = true;
         return 0;
@@ -226,6 +233,8 @@ int main(int argc, char **argv)
     }
     char **words = argv + optind;
     const int count = argc - optind;
+    if (count == 4 && strcmp(words[0], "keep") == 0) // started by arm_process.c
+        return arm_worker_main(atoi(words[1]), atoi(words[2]), atoi(words[3]));
     struct bench bench = {.out = take_output()};
     if (count && strcmp(words[0], "list") == 0)
         code = bench_list(bench.out, words + 1, count - 1);

@@ -29,7 +29,7 @@ struct time_options {
     uint32_t pairs, blocks, launches;
     uint64_t seed;
     enum flush flush;
-    bool warm, apart, head_first, solo;
+    bool warm, inside, apart, head_first, solo;
 };
 // bench time ...
 int bench_time(struct bench *bench, const struct time_options *options);

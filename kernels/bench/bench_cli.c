@@ -141,6 +141,8 @@ static int time_blocks(struct bench *bench, struct series *series, struct collec
 
 static int print_state(FILE *out, const char *when, const struct series_state *state)
 {
+    if (state->baton_ns > 0)
+        fprintf(out, "%s baton_us %.2f\n", when, state->baton_ns * 1e-3);
     fprintf(out, "%s state %s role %s error %.3g tolerance %.3g launches %u note %s\n", when,
             measurement_state_name(state->state), state->role == ROLE_BASE ? "base" : "head",
             state->error, state->tolerance, state->launches, state->note);
@@ -179,6 +181,7 @@ int bench_time(struct bench *bench, const struct time_options *o)
                                .flush = o->flush,
                                .launches = o->launches,
                                .warm = o->warm,
+                               .inside = o->inside,
                                .apart = o->apart};
     int code = -1;
     if (!o->head || !o->kernel || !o->problem) {

@@ -29,24 +29,29 @@ bool buffers_b_is_large(const struct problem *p)
     return check_count_b(p) >= check_count_a(p);
 }
 
-// Where A, B and C lie; returns the size of the block. Of a set that is not `whole` the large
-// operand lies elsewhere, and has no bytes here.
-static size_t regions_of(struct region out[MATRICES], const struct problem *p, bool whole)
+// Where A and B lie in the block of inputs, and C in the block of the output; the blocks' sizes go
+// to `blocks`. Of a set that is not `whole` the large operand lies elsewhere, and has no bytes
+// here.
+static void regions_of(struct region out[MATRICES], size_t blocks[BUFFER_BLOCKS],
+                       const struct problem *p, bool whole)
 {
     const uint64_t counts[MATRICES] = {check_count_a(p), check_count_b(p), check_count_c(p)};
-    size_t at = GUARD;
+    blocks[BUFFER_INPUTS] = blocks[BUFFER_OUTPUT] = GUARD;
     for (int i = 0; i < MATRICES; i++) {
         double bytes = (double)counts[i] * dtype_bytes(i == 2 ? p->out : p->in);
-        out[i] = (struct region){at, whole || i != (int)buffers_b_is_large(p) ? (size_t)bytes : 0};
-        at = align_up(at + out[i].bytes) + GUARD;
+        size_t *end = &blocks[i == 2 ? BUFFER_OUTPUT : BUFFER_INPUTS];
+        out[i] =
+            (struct region){*end, whole || i != (int)buffers_b_is_large(p) ? (size_t)bytes : 0};
+        *end = align_up(*end + out[i].bytes) + GUARD;
     }
-    return at;
 }
 
 static double set_bytes(const struct problem *p, bool whole)
 {
     struct region regions[MATRICES];
-    return (double)regions_of(regions, p, whole);
+    size_t blocks[BUFFER_BLOCKS];
+    regions_of(regions, blocks, p, whole);
+    return (double)blocks[BUFFER_INPUTS] + (double)blocks[BUFFER_OUTPUT];
 }
 
 double buffers_need_bytes(const struct problem *p, const struct device_ops *ops,
@@ -63,11 +68,17 @@ double buffers_need_bytes(const struct problem *p, const struct device_ops *ops,
 static int add_set(struct buffers *b, bool whole, struct error *err)
 {
     struct region r[MATRICES];
-    const size_t bytes = regions_of(r, &b->problem, whole);
-    char *block = NULL;
-    if (b->ops->alloc((void **)&block, b->device, bytes, err))
+    size_t bytes[BUFFER_BLOCKS];
+    char *block = NULL, *output = NULL;
+    regions_of(r, bytes, &b->problem, whole);
+    if (b->ops->alloc_inputs((void **)&block, b->device, bytes[BUFFER_INPUTS], err))
         return -1;
-    b->blocks[b->sets] = block;
+    if (b->ops->alloc((void **)&output, b->device, bytes[BUFFER_OUTPUT], err)) {
+        b->ops->free(b->device, block);
+        return -1;
+    }
+    b->blocks[BUFFER_INPUTS][b->sets] = block;
+    b->blocks[BUFFER_OUTPUT][b->sets] = output;
     b->wide += whole;
     struct plumb_args *args = &b->args[b->sets]; // once it counts buffers_free() sees it
     *args = (struct plumb_args){.problem = check_abi_problem(&b->problem),
@@ -80,17 +91,19 @@ static int add_set(struct buffers *b, bool whole, struct error *err)
     const bool b_large = buffers_b_is_large(&b->problem);
     b->inputs[0][set] = b_large || whole ? block + r[0].at : b->inputs[0][of_large];
     b->inputs[1][set] = !b_large || whole ? block + r[1].at : b->inputs[1][of_large];
-    b->outputs[set] = block + r[2].at;
+    b->outputs[set] = output + r[2].at;
     args->a = b->inputs[0][set];
     args->b = b->inputs[1][set];
     args->c = b->outputs[set];
-    return b->ops->set(b->device, block, GUARD_BYTE, bytes, err);
+    if (b->ops->set(b->device, output, GUARD_BYTE, bytes[BUFFER_OUTPUT], err))
+        return -1;
+    return b->ops->set(b->device, block, GUARD_BYTE, bytes[BUFFER_INPUTS], err);
 }
 
 static int open_shared(struct buffers *b, struct error *err)
 {
     if (inputs_is_fp8((int)b->problem.in)) {
-        if (b->ops->alloc((void **)&b->scale, b->device, 2 * ALIGN, err) ||
+        if (b->ops->alloc_inputs((void **)&b->scale, b->device, 2 * ALIGN, err) ||
             b->ops->set_scale(b->device, b->scale, 1.0f / INPUTS_FP8_SCALE, err) ||
             b->ops->set_scale(b->device, b->scale + SCALE_B, 1.0f / INPUTS_FP8_SCALE, err))
             return -1;
@@ -110,7 +123,8 @@ int buffers_open(struct buffers *out, const struct device_ops *ops, struct devic
                         .seed = seed,
                         .workspace_bytes = align_up(workspace_bytes)};
     b.args = xcalloc(ops->launches_max, sizeof(*b.args));
-    b.blocks = xcalloc(ops->launches_max, sizeof(*b.blocks));
+    b.blocks[BUFFER_INPUTS] = xcalloc(ops->launches_max, sizeof(*b.blocks[BUFFER_INPUTS]));
+    b.blocks[BUFFER_OUTPUT] = xcalloc(ops->launches_max, sizeof(*b.blocks[BUFFER_OUTPUT]));
     b.inputs[0] = xcalloc(ops->launches_max, sizeof(*b.inputs[0]));
     b.inputs[1] = xcalloc(ops->launches_max, sizeof(*b.inputs[1]));
     b.outputs = xcalloc(ops->launches_max, sizeof(*b.outputs));
@@ -126,8 +140,10 @@ int buffers_open(struct buffers *out, const struct device_ops *ops, struct devic
 
 void buffers_free(struct buffers *b)
 {
-    for (uint32_t i = 0; i < b->sets; i++)
-        b->ops->free(b->device, b->blocks[i]);
+    for (uint32_t i = 0; i < b->sets; i++) {
+        b->ops->free(b->device, b->blocks[BUFFER_INPUTS][i]);
+        b->ops->free(b->device, b->blocks[BUFFER_OUTPUT][i]);
+    }
     if (b->ops) {
         b->ops->free(b->device, b->scale);
         b->ops->free(b->device, b->workspace);
@@ -135,7 +151,8 @@ void buffers_free(struct buffers *b)
         b->ops->free(b->device, b->pools[1]);
     }
     free(b->args);
-    free(b->blocks);
+    free(b->blocks[BUFFER_INPUTS]);
+    free(b->blocks[BUFFER_OUTPUT]);
     free(b->inputs[0]);
     free(b->inputs[1]);
     free(b->outputs);
@@ -164,7 +181,8 @@ void buffers_lengths(uint64_t out[RECORD_BUFFERS], const struct problem *problem
                      uint64_t workspace_bytes)
 {
     struct region r[MATRICES];
-    regions_of(r, problem, true);
+    size_t blocks[BUFFER_BLOCKS];
+    regions_of(r, blocks, problem, true);
     const uint64_t scale = inputs_is_fp8((int)problem->in) ? sizeof(float) : 0;
     const uint64_t lengths[RECORD_BUFFERS] = {
         [RECORD_A] = r[0].bytes,  [RECORD_B] = r[1].bytes,  [RECORD_C] = r[2].bytes,
@@ -188,7 +206,8 @@ struct record_places buffers_places(const struct buffers *b, uint32_t set)
 int buffers_poison(struct buffers *b, struct error *err)
 {
     struct region r[MATRICES];
-    regions_of(r, &b->problem, true);
+    size_t blocks[BUFFER_BLOCKS];
+    regions_of(r, blocks, &b->problem, true);
     for (uint32_t i = 0; i < b->sets; i++) {
         if (b->ops->set(b->device, b->args[i].c, POISON_BYTE, r[2].bytes, err))
             return -1;
@@ -211,22 +230,44 @@ static int guard_broken(ptrdiff_t *at, struct buffers *b, const char *from, size
     return 0;
 }
 
+// A stretch of guard bytes in one of a set's blocks.
+struct guard {
+    int block;
+    size_t from, to;
+    const char *name;
+};
+enum { GUARDS = 5 };
+
+static void guards_of(struct guard out[GUARDS], const struct buffers *b, uint32_t set)
+{
+    struct region r[MATRICES];
+    size_t end[BUFFER_BLOCKS];
+    regions_of(r, end, &b->problem, set < b->wide);
+    const struct guard guards[GUARDS] = {
+        {BUFFER_INPUTS, 0, r[0].at, "before A"},
+        {BUFFER_INPUTS, r[0].at + r[0].bytes, r[1].at, "behind A"},
+        {BUFFER_INPUTS, r[1].at + r[1].bytes, end[BUFFER_INPUTS], "behind B"},
+        {BUFFER_OUTPUT, 0, r[2].at, "before C"},
+        {BUFFER_OUTPUT, r[2].at + r[2].bytes, end[BUFFER_OUTPUT], "behind C"},
+    };
+    memcpy(out, guards, sizeof(guards));
+}
+
 int buffers_guards(bool *intact, char what[64], struct buffers *b, struct error *err)
 {
-    static const char *const names[] = {"before A", "behind A", "behind B", "behind C"};
     ptrdiff_t at;
     *intact = true;
     for (uint32_t set = 0; set < b->sets; set++) {
-        struct region r[MATRICES];
-        const size_t end = regions_of(r, &b->problem, set < b->wide);
-        const size_t from[] = {0, r[0].at + r[0].bytes, r[1].at + r[1].bytes, r[2].at + r[2].bytes};
-        const size_t to[] = {r[0].at, r[1].at, r[2].at, end};
-        for (int g = 0; g <= MATRICES && *intact; g++) {
-            if (guard_broken(&at, b, (char *)b->blocks[set] + from[g], to[g] - from[g], err))
+        struct guard guards[GUARDS];
+        guards_of(guards, b, set);
+        for (int g = 0; g < GUARDS && *intact; g++) {
+            const struct guard *guard = &guards[g];
+            const char *block = b->blocks[guard->block][set];
+            if (guard_broken(&at, b, block + guard->from, guard->to - guard->from, err))
                 return -1;
             if (at >= 0) {
                 *intact = false;
-                snprintf(what, 64, "byte %td %s", at, names[g]);
+                snprintf(what, 64, "byte %td %s", at, guard->name);
             }
         }
     }

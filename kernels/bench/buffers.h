@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The device memory of a series: buffer sets (A, B, C with guards between) and one workspace.
-//     [guard] A [guard] B [guard] C [guard]      each matrix on a 512-byte boundary
+//     [guard] A [guard] B [guard]     [guard] C [guard]      each matrix on a 512-byte boundary
+// The first block is of what kernels only read, and where a device can, they can only read it.
 // A guard reaches from the last byte of one matrix to the next boundary after GUARD bytes, so a
 // write one element too far is found.
 //
@@ -18,6 +19,8 @@
 #include "kernels/device/inputs.h"
 #include "model/record/record.h"
 
+enum { BUFFER_INPUTS, BUFFER_OUTPUT, BUFFER_BLOCKS };
+
 // Keys of the signs (inputs.h) that a set's operands have; 0: none.
 struct buffers_content {
     uint64_t a, b;
@@ -29,7 +32,7 @@ struct buffers {
     struct problem problem;
     uint64_t seed;
     struct plumb_args *args;          // one per set
-    void **blocks;                    // what was allocated for each set
+    void **blocks[BUFFER_BLOCKS];     // what was allocated for each set
     void **inputs[2];                 // A and B of each; beyond `wide` the large operand's repeat
     void **outputs;                   // C of each
     struct noise fresh[2];            // what A and B hold since buffers_renew()

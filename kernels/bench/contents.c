@@ -30,7 +30,7 @@ int buffers_open_pools(struct buffers *b, struct error *err)
                                              .seed = b->seed,
                                              .scale = out ? (float)scale : 1};
         const uint64_t count = (uint64_t)((double)bytes / dtype_bytes(type));
-        if (b->ops->alloc(&b->pools[out], b->device, bytes, err) ||
+        if (b->ops->alloc_inputs(&b->pools[out], b->device, bytes, err) ||
             b->ops->fill(b->device, b->pools[out], &recipe, count, err))
             return -1;
     }

@@ -22,7 +22,7 @@ int record_make(struct record *out, struct bench *bench, const struct series_spe
         return error_set(err, "bench: record: the device %s makes no records", bench->ops->kind);
     if (!text_copy(record.kernel, sizeof(record.kernel), spec->kernel))
         return error_set(err, "bench: record: '%.80s...' is no kernel's name", spec->kernel);
-    if (arm_load(&arm, ROLE_HEAD, false, spec, bench->ops, bench->device, &state)) {
+    if (arm_load(&arm, ROLE_HEAD, false, spec, bench->ops, bench->device, &state, err)) {
         error_set(err, "%s: %.500s", spec->kernel, state.note);
     } else if (arm.record) {
         error_set(err, "%s: this is a record already", spec->head);

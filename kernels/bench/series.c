@@ -18,12 +18,13 @@ enum { ORDER_STREAM = 77, CHECK_STREAM = 79, SOIL_STREAM };
 enum { ENOUGH = 299, MORE_PART = 7 };
 static const double WARM_NS = 50e6; // a kernel that has run this long needs no further warming
 
-static int load_arm(struct series *s, enum sample_role role, bool copy, struct series_state *state)
+static int load_arm(struct series *s, enum sample_role role, bool copy, struct series_state *state,
+                    struct error *err)
 {
-    return arm_load(&s->arms[role], role, copy, &s->spec, s->ops, s->device, state);
+    return arm_load(&s->arms[role], role, copy, &s->spec, s->ops, s->device, state, err);
 }
 
-static int load(struct series *s, struct series_state *state)
+static int load(struct series *s, struct series_state *state, struct error *err)
 {
     if (!inputs_knows((int)s->spec.problem.in) || !inputs_knows((int)s->spec.problem.out))
         return series_refuse(
@@ -31,12 +32,13 @@ static int load(struct series *s, struct series_state *state)
             "bench makes no inputs of type %s (fp32, tf32, bf16, fp16, e4m3, e5m2)",
             dtype_name(s->spec.problem.in));
     if (!s->spec.base)
-        return load_arm(s, ROLE_HEAD, false, state);
+        return load_arm(s, ROLE_HEAD, false, state, err);
     // One file twice would be one library; so would a hard link. Both sides are copied alike.
     const bool copy = module_same_file(s->spec.base, s->spec.head);
     const enum sample_role first = s->spec.head_first ? ROLE_HEAD : ROLE_BASE;
     const enum sample_role second = s->spec.head_first ? ROLE_BASE : ROLE_HEAD;
-    return load_arm(s, first, copy, state) || load_arm(s, second, copy, state);
+    const int stop = load_arm(s, first, copy, state, err);
+    return stop ? stop : load_arm(s, second, copy, state, err);
 }
 
 static size_t workspace_bytes(const struct series *s)
@@ -62,7 +64,7 @@ static int prepare(struct series *s, struct series_state *state, struct error *e
         int stop = prepare_arm(s, ROLE_HEAD, s->spec.pin, state, err);
         return stop ? stop : prepare_arm(s, ROLE_BASE, s->spec.pin, state, err);
     }
-    const bool identical = s->arms[ROLE_HEAD].module.copy >= 0;
+    const bool identical = s->arms[ROLE_HEAD].copied;
     int stop = prepare_arm(s, ROLE_BASE, s->spec.pin, state, err);
     if (stop)
         return stop;
@@ -183,7 +185,7 @@ static int open_buffers(struct buffers *out, const struct series *s, struct erro
 static int open_steps(struct series *s, struct series_state *state, struct error *err)
 {
     double sample_ns;
-    int stop = load(s, state);
+    int stop = load(s, state, err);
     if (stop)
         return stop;
     if (open_buffers(&s->buffers, s, err) || (s->spec.apart && open_buffers(&s->apart, s, err)) ||
@@ -221,6 +223,7 @@ static void report(struct series_state *state, const struct series *s)
     state->error = isfinite(s->error) ? s->error : 1e300; // the wire carries no infinity
     state->tolerance = s->tolerance;
     state->launches = s->launches;
+    state->baton_ns = arm_baton_ns(&s->arms[ROLE_HEAD]);
 }
 
 int series_open(struct series **out, struct series_state *state, const struct device_ops *ops,

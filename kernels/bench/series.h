@@ -21,6 +21,7 @@ struct series_spec {
     enum flush flush;
     uint32_t launches; // per sample; 0: as the device's rule says
     bool warm;         // every launch of a batch on one set
+    bool inside;       // host libraries in this process: to see what their own ones cost
     bool apart;        // base on device memory of its own: to see what sharing all of it is worth
 };
 
@@ -29,7 +30,8 @@ struct series_state {
     enum sample_role role; // whose state it is
     double error, tolerance;
     uint32_t launches;
-    char note[512]; // the kernel's note, or why it is not ok
+    double baton_ns; // what an empty turn of a library's own process takes; 0: it has none
+    char note[512];  // the kernel's note, or why it is not ok
 };
 
 // Device memory that a series takes at most, but for its workspace: the buffer sets of a batch, and

@@ -44,7 +44,8 @@ int series_make_digests(struct series *s, struct error *err)
     s->ops->free(s->device, s->digests);
     s->digests = NULL;
     const uint64_t chunks = digest_count(check_count_c(&s->spec.problem));
-    return s->ops->alloc(&s->digests, s->device, chunks * s->buffers.sets * sizeof(double), err);
+    return s->ops->alloc_inputs(&s->digests, s->device, chunks * s->buffers.sets * sizeof(double),
+                                err);
 }
 
 int series_turn(struct series *s, bool alone, struct error *err)
@@ -164,6 +165,7 @@ int series_take(struct sample *out, struct series *s, enum sample_role role, uin
                                 .launches = launches,
                                 .flush = s->spec.flush,
                                 .threads = arm->kernel.traits.threads,
+                                .run = arm_run(arm),
                                 .look = &look};
     int code = 0;
     *out = (struct sample){.role = (uint8_t)role, .launches = launches};

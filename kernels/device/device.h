@@ -81,10 +81,14 @@ struct batch {
     enum flush flush;
     int32_t threads; // of the kernel, as its traits say (the host pins single-threaded ones)
     const struct look *look; // taken behind the last launch, outside the time; NULL: none
+    // Where a library runs in another process: all of the launches, at once, and what they took.
+    // NULL: launch() is called for each.
+    int (*run)(void *self, uint32_t sets, uint32_t launches, double *time_ns);
 };
 
 struct inputs_recipe;
 struct inputs_signs;
+struct host_memory;
 struct record;
 struct record_places;
 struct record_request;
@@ -123,6 +127,10 @@ struct device_ops {
     size_t (*free_bytes)(struct device_base *device);  // memory a series may take
 
     int (*alloc)(void **out, struct device_base *device, size_t bytes, struct error *err);
+    // The same for what kernels only read.
+    int (*alloc_inputs)(void **out, struct device_base *device, size_t bytes, struct error *err);
+    // What both are of where libraries run in processes of their own; NULL: they run in this one.
+    const struct host_memory *(*memory)(struct device_base *device);
     void (*free)(struct device_base *device, void *memory); // NULL does nothing
     int (*read)(struct device_base *device, void *to, const void *from, size_t bytes,
                 struct error *err);

@@ -367,6 +367,7 @@ extern "C" const struct device_ops device_cuda = {
     .flush_bytes = cuda_flush_bytes,
     .free_bytes = cuda_free_bytes,
     .alloc = cuda_alloc,
+    .alloc_inputs = cuda_alloc,
     .free = cuda_free,
     .read = cuda_read,
     .set = cuda_set,

@@ -7,6 +7,7 @@
 // virtual machine owns an unknown share, and reading it twice would cost more than the measurement.
 // A kernel of one thread runs pinned to one core; others run where the scheduler puts them.
 #include "kernels/device/host.h"
+#include "kernels/device/host_memory.h"
 
 #include "kernels/device/inputs.h"
 #include "model/text.h"
@@ -18,22 +19,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
 struct host {
     struct device_base base;
-    cpu_set_t cpus; // that this process may use
-    int cpu;        // where single-threaded kernels are pinned
+    cpu_set_t cpus;  // that this process may use
+    cpu_set_t alone; // of them, where single-threaded kernels are pinned
+    struct host_memory *memory;
     char *flush;
     size_t flush_bytes;
     volatile uint64_t sink; // keeps the flush's reads
 };
-
-// Sizes of mappings, so that free() needs only the pointer.
-enum { MAP_HEADER = 4096 };
 
 double host_now_ns(void)
 {
@@ -99,6 +97,19 @@ static void calm_openblas(void)
 #endif
 }
 
+void host_processors(cpu_set_t *alone, cpu_set_t *all)
+{
+    int last = 0;
+    CPU_ZERO(all);
+    sched_getaffinity(0, sizeof(*all), all);
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (CPU_ISSET(cpu, all))
+            last = cpu; // interrupts and other work like the first
+    }
+    CPU_ZERO(alone);
+    CPU_SET(last, alone);
+}
+
 static int host_open(struct device_base **out, const char *index, bool *no_device,
                      struct error *err)
 {
@@ -107,14 +118,11 @@ static int host_open(struct device_base **out, const char *index, bool *no_devic
         return error_set(err, "host:%s: there is one host; write --device host", index);
     }
     struct host *host = xcalloc(1, sizeof(*host));
-    if (sched_getaffinity(0, sizeof(host->cpus), &host->cpus)) {
+    if (host_memory_open(&host->memory, err)) {
         free(host);
-        return error_set(err, "host: sched_getaffinity: %s", strerror(errno));
+        return -1;
     }
-    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-        if (CPU_ISSET(cpu, &host->cpus))
-            host->cpu = cpu; // the last: interrupts and other work like the first
-    }
+    host_processors(&host->alone, &host->cpus);
     size_t cache = host_cache_bytes(2);
     host->flush_bytes = 2 * (cache ? cache : (size_t)2 << 20);
     host->flush = xcalloc(1, host->flush_bytes);
@@ -127,6 +135,7 @@ static int host_open(struct device_base **out, const char *index, bool *no_devic
 static void host_close(struct device_base *device)
 {
     struct host *host = (struct host *)device;
+    host_memory_close(host->memory);
     free(host->flush);
     free(host);
 }
@@ -198,30 +207,36 @@ static size_t host_free_bytes(struct device_base *device)
     return pages > 0 && page > 0 ? (size_t)pages * (size_t)page / 4 : 0;
 }
 
+static int take_memory(void **out, struct device_base *device, enum host_range range, size_t bytes,
+                       struct error *err)
+{
+    void *place = host_memory_take(((struct host *)device)->memory, range, bytes);
+    if (!place)
+        return error_set(err, "host: no memory for %zu MiB", bytes >> 20);
+    *out = place;
+    return 0;
+}
+
 static int host_alloc(void **out, struct device_base *device, size_t bytes, struct error *err)
 {
-    (void)device;
-    if (bytes > PTRDIFF_MAX / 2)
-        return error_set(err, "host: %zu bytes are more than there can be", bytes);
-    char *map =
-        mmap(NULL, bytes + MAP_HEADER, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (map == MAP_FAILED)
-        return error_set(err, "host: no memory for %zu MiB: %s", bytes >> 20, strerror(errno));
-    madvise(map, bytes + MAP_HEADER, MADV_HUGEPAGE); // fewer TLB misses where it works
-    memcpy(map, &bytes, sizeof(bytes));
-    *out = map + MAP_HEADER;
-    return 0;
+    return take_memory(out, device, HOST_OUTPUTS, bytes, err);
+}
+
+static int host_alloc_inputs(void **out, struct device_base *device, size_t bytes,
+                             struct error *err)
+{
+    return take_memory(out, device, HOST_INPUTS, bytes, err);
+}
+
+static const struct host_memory *host_memory(struct device_base *device)
+{
+    return ((struct host *)device)->memory;
 }
 
 static void host_free(struct device_base *device, void *memory)
 {
-    (void)device;
-    if (!memory)
-        return;
-    char *map = (char *)memory - MAP_HEADER;
-    size_t bytes;
-    memcpy(&bytes, map, sizeof(bytes));
-    munmap(map, bytes + MAP_HEADER);
+    if (memory)
+        host_memory_give_back(((struct host *)device)->memory, memory);
 }
 
 static int host_read(struct device_base *device, void *to, const void *from, size_t bytes,
@@ -287,24 +302,31 @@ static void pin_to(const cpu_set_t *cpus)
     sched_setaffinity(0, sizeof(*cpus), cpus); // where it is refused, the scheduler decides
 }
 
+static double launch_all(int *code, const struct batch *batch)
+{
+    double took_ns = 0;
+    if (batch->run) {
+        *code = batch->run(batch->self, batch->sets, batch->launches, &took_ns);
+        return took_ns;
+    }
+    *code = 0;
+    const double begun_ns = host_now_ns();
+    for (uint32_t i = 0; i < batch->launches && !*code; i++)
+        *code = batch->launch(batch->self, i % batch->sets, NULL);
+    return host_now_ns() - begun_ns;
+}
+
 static int host_sample(struct sample *out, struct findings *found, struct device_base *device,
                        const struct batch *batch, int *code, struct error *err)
 {
     (void)err;
     struct host *host = (struct host *)device;
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(host->cpu, &one);
     if (batch->threads <= 1)
-        pin_to(&one);
+        pin_to(&host->alone);
     flush_caches(host, batch->flush);
     double clock_hz = host_clock_hz();
-    *code = 0;
-    double start = host_now_ns();
-    for (uint32_t i = 0; i < batch->launches && !*code; i++)
-        *code = batch->launch(batch->self, i % batch->sets, NULL);
-    double end = host_now_ns();
-    out->time_ns = fmax(end - start, 1.0) / batch->launches;
+    double took_ns = launch_all(code, batch);
+    out->time_ns = fmax(took_ns, 1.0) / batch->launches;
     // What the clock is around the kernel; wide vectors may lower it for a while, which shows
     // after.
     out->clock_hz = (clock_hz + host_clock_hz()) / 2;
@@ -328,6 +350,8 @@ const struct device_ops device_host = {
     .flush_bytes = host_flush_bytes,
     .free_bytes = host_free_bytes,
     .alloc = host_alloc,
+    .alloc_inputs = host_alloc_inputs,
+    .memory = host_memory,
     .free = host_free,
     .read = host_read,
     .set = host_set,

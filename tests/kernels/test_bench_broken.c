@@ -38,7 +38,7 @@ static void wrong_kernels_are_found(void **state)
 static void out_of_bounds_writes_are_found(void **state)
 {
     assert_state("beyond", "wrong", "out of bounds: byte 0 behind C");
-    assert_state("before", "wrong", "behind B");
+    assert_state("before", "wrong", "before C");
     assert_state("overrun", "wrong", "behind the workspace");
 }
 

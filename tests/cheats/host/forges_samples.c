@@ -3,7 +3,7 @@
 // Writes samples on every open descriptor, as the stopwatch would.
 //
 // source: plumbline's own gate, 2026-11-22: the reply pipe taken over
-// expect: broken
+// expect: slower
 #include "tests/cheats/host/cheat.h"
 
 #include <unistd.h>

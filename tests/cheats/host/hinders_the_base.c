@@ -4,7 +4,7 @@
 // own does.
 //
 // source: plumbline's own gate, 2026-11-22: host code beside the other build
-// expect: library slower
+// expect: slower
 #include "tests/cheats/host/cheat.h"
 
 #include <pthread.h>

@@ -4,7 +4,7 @@
 // launch() there.
 //
 // source: plumbline's own gate, 2026-11-22: a jump written over the base's launch
-// expect: library slower
+// expect: slower
 #include "tests/cheats/host/cheat.h"
 
 #include "tests/cheats/host/jump.h"

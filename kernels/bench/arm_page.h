@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The page that bench and the process of a library share (kernels/bench/arm_process.h). The baton
+// is a pair of counters: bench raises `turn` and waits until `done` says the same. What the process
+// writes here is hostile: bench reads each field once and checks it.
+#ifndef PLUMB_ARM_PAGE_H
+#define PLUMB_ARM_PAGE_H
+
+#include "kernels/kernel.h"
+
+#include <stdatomic.h>
+
+enum arm_request { ARM_LOAD, ARM_PREPARE, ARM_LAUNCH, ARM_NOTHING };
+enum { ARM_PATH = 4096, ARM_NAME = 256, ARM_TEXT = 1024, ARM_SETS = 1024 };
+
+// Why a library cannot be timed, as ARM_LOAD finds it.
+enum arm_finding {
+    ARM_FOUND,
+    ARM_NO_LIBRARY, // it cannot be loaded; `text` says why
+    ARM_NO_KERNEL,  // no kernel of this name
+    ARM_OTHER_KIND, // a library for another device; `text` names it
+    ARM_NOT_DONE,   // the kernel does not do this problem
+    ARM_FINDINGS
+};
+
+struct arm_page {
+    _Atomic uint32_t turn, done; // futexes
+
+    // From bench:
+    uint32_t request; // enum arm_request
+    char path[ARM_PATH], kernel[ARM_NAME], kind[ARM_NAME], pin[ARM_TEXT];
+    uint32_t has_pin;
+    struct plumb_problem problem;
+    uint32_t first, sets, launches; // launch i is on args[(first + i) % sets]
+    struct plumb_args args[ARM_SETS];
+
+    // From the process:
+    uint32_t finding; // enum arm_finding
+    int32_t code;     // of prepare() or launch()
+    int32_t threads;  // of the kernel's traits
+    uint64_t workspace_bytes;
+    char text[ARM_TEXT]; // why not, or the kernel's note
+};
+
+#endif

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// bench's end: starts the process, passes the baton, and stops the process when it comes back. The
+// stopwatch begins before the process may run and ends when it says that it is done, so that all it
+// does is in its time; what a turn takes by itself, measured before the library is loaded, is
+// subtracted.
+#include "kernels/bench/arm_process.h"
+
+#include "kernels/bench/futex.h"
+#include "kernels/device/host.h"
+#include "model/robust.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <math.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/shm.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { EMPTY_TURNS = 15, WAIT_MS = 50, SIGNAL_CODES = 128 };
+
+struct arm_process {
+    pid_t pid;
+    struct arm_page *page;
+    cpu_set_t alone, all; // where a library of one thread runs, and where others do
+    uint32_t turn;
+    bool stopped, single;
+    double baton_ns[2]; // of an empty turn: threads where they like, and on one processor
+};
+
+// Its end is ours, so that our parent sees a kernel's crash as one.
+_Noreturn static void end_alike(int status)
+{
+    const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+    const int number = WIFSIGNALED(status) ? WTERMSIG(status) : code - SIGNAL_CODES;
+    fflush(NULL);
+    if (number > 0) {
+        signal(number, SIG_DFL);
+        raise(number);
+    }
+    // Whatever it ended with, it was not the device that is gone.
+    _exit(code == 0 || code == EXIT_NO_DEVICE ? 1 : code);
+}
+
+static void stop(struct arm_process *p)
+{
+    int status;
+    kill(p->pid, SIGSTOP);
+    while (waitpid(p->pid, &status, WUNTRACED) < 0) {
+        if (errno != EINTR)
+            _exit(1); // somebody else has taken its end
+    }
+    if (!WIFSTOPPED(status))
+        end_alike(status);
+    p->stopped = true;
+}
+
+// One turn; what it took.
+static double pass_baton(struct arm_process *p, enum arm_request request)
+{
+    struct arm_page *page = p->page;
+    int status;
+    page->request = request;
+    atomic_store(&page->turn, ++p->turn);
+    const double begun_ns = host_now_ns();
+    if (p->stopped)
+        kill(p->pid, SIGCONT);
+    else
+        futex_wake(&page->turn);
+    p->stopped = false;
+    for (uint32_t done; (done = atomic_load(&page->done)) != p->turn;) {
+        if (futex_wait(&page->done, done, WAIT_MS) && waitpid(p->pid, &status, WNOHANG) > 0)
+            end_alike(status);
+    }
+    const double took_ns = host_now_ns() - begun_ns;
+    stop(p);
+    return took_ns;
+}
+
+static double empty_turn_ns(struct arm_process *p)
+{
+    double turns[EMPTY_TURNS];
+    for (int i = 0; i < EMPTY_TURNS; i++)
+        turns[i] = pass_baton(p, ARM_NOTHING);
+    return robust_median(turns, EMPTY_TURNS);
+}
+
+static void run_on(struct arm_process *p, bool single)
+{
+    const cpu_set_t *cpus = single ? &p->alone : &p->all;
+    p->single = single;
+    sched_setaffinity(p->pid, sizeof(*cpus), cpus); // where it is refused, the scheduler decides
+}
+
+// While bench itself is where it is when a sample is taken.
+static void time_empty_turns(struct arm_process *p)
+{
+    pass_baton(p, ARM_NOTHING); // maps and starts
+    p->baton_ns[0] = empty_turn_ns(p);
+    run_on(p, true);
+    sched_setaffinity(0, sizeof(p->alone), &p->alone);
+    p->baton_ns[1] = empty_turn_ns(p);
+    sched_setaffinity(0, sizeof(p->all), &p->all);
+    run_on(p, false);
+}
+
+// In the child, between its birth and exec: nothing but system calls.
+_Noreturn static void become_worker(const int segments[3])
+{
+    char words[3][16];
+    char *argv[] = {(char[]){"bench"}, (char[]){"keep"}, words[0], words[1], words[2], NULL};
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0)
+        _exit(1);
+    syscall(SYS_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC);
+    for (int i = 0; i < 3; i++)
+        snprintf(words[i], sizeof(words[i]), "%d", segments[i]);
+    execve("/proc/self/exe", argv, environ);
+    _exit(1);
+}
+
+static int start_process(struct arm_process *p, const int segments[3], struct error *err)
+{
+    const long apart = SIGCHLD | CLONE_NEWUSER | CLONE_NEWPID;
+    fflush(NULL);
+    static bool told;
+    long pid = syscall(SYS_clone, apart, NULL, NULL, NULL, NULL);
+    if (pid < 0) { // containers may forbid namespaces
+        if (!told)
+            fprintf(stderr, "bench: processes of libraries have no namespaces of their own: %s\n",
+                    strerror(errno));
+        told = true;
+        pid = fork();
+    }
+    if (pid == 0)
+        become_worker(segments);
+    if (pid < 0)
+        return error_set(err, "host: no process for a library: %s", strerror(errno));
+    p->pid = (pid_t)pid;
+    return 0;
+}
+
+// The page's segment; -1: there is none.
+static int make_page(struct arm_process *p, struct error *err)
+{
+    const int segment = shmget(IPC_PRIVATE, sizeof(*p->page), IPC_CREAT | 0600);
+    void *map = segment < 0 ? (void *)-1 : shmat(segment, NULL, 0);
+    if (map == (void *)-1) {
+        error_set(err, "host: no shared page for a library: %s", strerror(errno));
+        if (segment >= 0)
+            shmctl(segment, IPC_RMID, NULL);
+        return -1;
+    }
+    shmctl(segment, IPC_RMID, NULL); // it goes with the last process that has it
+    p->page = map;
+    return segment;
+}
+
+// What the process wrote, ended and of one line.
+static void take_text(char out[ARM_TEXT], const struct arm_page *page)
+{
+    memcpy(out, page->text, ARM_TEXT);
+    out[ARM_TEXT - 1] = '\0';
+    for (char *c = out; *c; c++) {
+        if ((unsigned char)*c < ' ')
+            *c = ' ';
+    }
+}
+
+static int ask_to_load(struct arm_process *p, struct arm_loaded *loaded,
+                       const struct arm_wanted *wanted, struct error *err)
+{
+    struct arm_page *page = p->page;
+    if (!text_copy(page->path, sizeof(page->path), wanted->path) ||
+        !text_copy(page->kernel, sizeof(page->kernel), wanted->kernel) ||
+        !text_copy(page->kind, sizeof(page->kind), wanted->kind))
+        return error_set(err, "%.100s...: the path or name is too long", wanted->path);
+    page->problem = *wanted->problem;
+    pass_baton(p, ARM_LOAD);
+    const uint32_t finding = page->finding;
+    *loaded = (struct arm_loaded){.finding = finding < ARM_FINDINGS ? finding : ARM_NO_LIBRARY,
+                                  .threads = page->threads,
+                                  .workspace_bytes = page->workspace_bytes};
+    take_text(loaded->text, page);
+    run_on(p, loaded->threads <= 1);
+    return 0;
+}
+
+int arm_process_start(struct arm_process **out, struct arm_loaded *loaded,
+                      const struct host_memory *memory, const struct arm_wanted *wanted,
+                      struct error *err)
+{
+    struct arm_process *p = xcalloc(1, sizeof(*p));
+    int segments[3] = {-1, host_memory_segment(memory, HOST_INPUTS),
+                       host_memory_segment(memory, HOST_OUTPUTS)};
+    int status = -1;
+    segments[0] = make_page(p, err);
+    if (segments[0] < 0)
+        goto done;
+    host_processors(&p->alone, &p->all);
+    status = start_process(p, segments, err);
+    if (status)
+        goto done;
+    time_empty_turns(p);
+    status = ask_to_load(p, loaded, wanted, err);
+done:
+    if (status) {
+        arm_process_end(p);
+        return -1;
+    }
+    *out = p;
+    return 0;
+}
+
+void arm_process_end(struct arm_process *p)
+{
+    if (!p)
+        return;
+    if (p->pid > 0) {
+        kill(p->pid, SIGKILL);
+        while (waitpid(p->pid, NULL, 0) < 0 && errno == EINTR)
+            ;
+    }
+    if (p->page)
+        shmdt(p->page);
+    free(p);
+}
+
+int arm_process_prepare(struct arm_process *p, const struct plumb_args *args, const char *pin,
+                        char note[ARM_TEXT])
+{
+    struct arm_page *page = p->page;
+    page->args[0] = *args;
+    page->has_pin = pin != NULL;
+    text_copy(page->pin, sizeof(page->pin), pin ? pin : "");
+    pass_baton(p, ARM_PREPARE);
+    take_text(note, page);
+    return page->code;
+}
+
+void arm_process_sets(struct arm_process *p, const struct plumb_args *args, uint32_t sets)
+{
+    memcpy(p->page->args, args, (sets < ARM_SETS ? sets : ARM_SETS) * sizeof(*args));
+}
+
+int arm_process_launch(struct arm_process *p, uint32_t first, uint32_t sets, uint32_t launches,
+                       double *time_ns)
+{
+    struct arm_page *page = p->page;
+    page->first = first;
+    page->sets = sets;
+    page->launches = launches;
+    const double took_ns = pass_baton(p, ARM_LAUNCH) - p->baton_ns[p->single];
+    if (time_ns)
+        *time_ns = fmax(took_ns, 1);
+    return page->code;
+}
+
+double arm_process_baton_ns(const struct arm_process *p)
+{
+    return p->baton_ns[p->single];
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the process of a host library may not ask the system for: other processes, and ways into
+// them.
+#ifndef PLUMB_WORKER_FILTER_H
+#define PLUMB_WORKER_FILTER_H
+
+#include "model/base.h"
+
+// For this process, for good. Threads are allowed; processes, programs, sockets, tracing, shared
+// memory, signals to others and other priorities are not: the call fails with EPERM.
+int worker_filter(struct error *err);
+
+#endif

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Two ranges of fixed addresses, far from where systems put programs, libraries and stacks, and
+// from where AddressSanitizer keeps its shadow. What is taken is a piece of a range, found by first
+// fit; what is given back leaves memory. System V segments, because no limit of file sizes concerns
+// them, and because who has no right to attach (worker_filter.h) has no other way to one.
+#include "kernels/device/host_memory.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/shm.h>
+#include <unistd.h>
+
+static const uintptr_t range_at[HOST_RANGES] = {0x200000000000, 0x280000000000};
+static const size_t range_bytes = (size_t)1 << 40;
+
+struct piece {
+    size_t at, bytes;
+};
+
+struct range {
+    int segment;
+    struct piece *pieces; // taken ones, in order
+    size_t count, room;
+};
+
+struct host_memory {
+    struct range ranges[HOST_RANGES];
+};
+
+static int attach(int segment, enum host_range range, int flags, struct error *err)
+{
+    void *wanted = (void *)range_at[range]; // NOLINT(performance-no-int-to-ptr)
+    void *map = shmat(segment, wanted, flags);
+    if (map != wanted) // which without SHM_REMAP is an error, or all is well
+        return error_set(err, "host: no room for shared memory at %p: %s", wanted, strerror(errno));
+    madvise(map, range_bytes, MADV_HUGEPAGE); // fewer TLB misses where it works
+    return 0;
+}
+
+static int open_range(struct range *out, enum host_range range, struct error *err)
+{
+    struct range r = {.segment =
+                          shmget(IPC_PRIVATE, range_bytes, IPC_CREAT | SHM_NORESERVE | 0600)};
+    if (r.segment < 0)
+        return error_set(err, "host: no shared memory: %s", strerror(errno));
+    const int status = attach(r.segment, range, 0, err);
+    shmctl(r.segment, IPC_RMID, NULL); // it goes with the last process that has it
+    if (status == 0)
+        *out = r;
+    return status;
+}
+
+static void close_range_of(struct range *r, enum host_range range)
+{
+    shmdt((void *)range_at[range]); // NOLINT(performance-no-int-to-ptr)
+    free(r->pieces);
+}
+
+int host_memory_open(struct host_memory **out, struct error *err)
+{
+    struct host_memory *memory = xcalloc(1, sizeof(*memory));
+    if (open_range(&memory->ranges[HOST_INPUTS], HOST_INPUTS, err))
+        goto failed;
+    if (open_range(&memory->ranges[HOST_OUTPUTS], HOST_OUTPUTS, err)) {
+        close_range_of(&memory->ranges[HOST_INPUTS], HOST_INPUTS);
+        goto failed;
+    }
+    *out = memory;
+    return 0;
+failed:
+    free(memory);
+    return -1;
+}
+
+void host_memory_close(struct host_memory *memory)
+{
+    if (!memory)
+        return;
+    for (int i = 0; i < HOST_RANGES; i++)
+        close_range_of(&memory->ranges[i], (enum host_range)i);
+    free(memory);
+}
+
+void *host_memory_take(struct host_memory *memory, enum host_range range, size_t bytes)
+{
+    struct range *r = &memory->ranges[range];
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t at = 0, i = 0;
+    if (bytes > range_bytes / 2)
+        return NULL;
+    bytes = (bytes + page) / page * page; // never nothing
+    for (; i < r->count && r->pieces[i].at - at < bytes; i++)
+        at = r->pieces[i].at + r->pieces[i].bytes;
+    if (range_bytes - at < bytes)
+        return NULL;
+    r->pieces = xgrow(r->pieces, r->count, &r->room, sizeof(*r->pieces));
+    memmove(&r->pieces[i + 1], &r->pieces[i], (r->count - i) * sizeof(*r->pieces));
+    r->pieces[i] = (struct piece){at, bytes};
+    r->count++;
+    return (void *)(range_at[range] + at); // NOLINT(performance-no-int-to-ptr)
+}
+
+void host_memory_give_back(struct host_memory *memory, void *place)
+{
+    const uintptr_t address = (uintptr_t)place;
+    const enum host_range range = address >= range_at[HOST_OUTPUTS] ? HOST_OUTPUTS : HOST_INPUTS;
+    struct range *r = &memory->ranges[range];
+    for (size_t i = 0; i < r->count; i++) {
+        const struct piece piece = r->pieces[i];
+        if (range_at[range] + piece.at != address)
+            continue;
+        madvise(place, piece.bytes, MADV_REMOVE);
+        r->count--;
+        memmove(&r->pieces[i], &r->pieces[i + 1], (r->count - i) * sizeof(*r->pieces));
+        return;
+    }
+}
+
+int host_memory_segment(const struct host_memory *memory, enum host_range range)
+{
+    return memory->ranges[range].segment;
+}
+
+int host_memory_join(const int segments[HOST_RANGES], struct error *err)
+{
+    if (attach(segments[HOST_INPUTS], HOST_INPUTS, SHM_RDONLY, err))
+        return -1;
+    return attach(segments[HOST_OUTPUTS], HOST_OUTPUTS, 0, err);
+}

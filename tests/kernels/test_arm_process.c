@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A host library has a process of its own: it reaches no other, writes to no input, and stands
+// still when it is not its turn. With the real bench.
+#include "tests/helpers/helper_bench.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+
+#define OPEN "open\tid=%d\tkernel=%s\tproblem=9x7x11:fp32\thead=%s\tbase=%s\tseed=7\tlaunches=1\n"
+
+static void play(struct transcript *t, const char *kernel, const char *rest)
+{
+    char *module = test_module("apart");
+    char *script = xprintf(OPEN "%squit\n", 1, kernel, module, module, rest);
+    bench_script(t, "--device host", script);
+    free(script);
+    free(module);
+}
+
+static void assert_contained(const char *kernel)
+{
+    struct transcript t;
+    play(&t, kernel, "pairs\tid=1\tcount=4\tblock=0\nclose\tid=1\n");
+    const struct wire_record *opened = transcript_find(&t, "opened", 0);
+    if (strcmp(field(opened, "state"), "ok") != 0)
+        fail_msg("%s: %s", kernel, field(opened, "note"));
+    assert_string_equal(field(transcript_find(&t, "closed", 0), "state"), "ok");
+    assert_int_equal(transcript_count(&t, "sample"), 8);
+    transcript_free(&t);
+}
+
+static void it_makes_no_process_and_no_connection(void **state)
+{
+    (void)state;
+    assert_contained("forks");
+    assert_contained("talks");
+}
+
+static void it_reaches_no_other_process(void **state)
+{
+    (void)state;
+    assert_contained("reaches");
+}
+
+static void its_inputs_stay_what_they_are(void **state)
+{
+    (void)state;
+    struct transcript t;
+    assert_contained("remaps");
+    play(&t, "scribbles", "");
+    assert_true(WIFSIGNALED(t.status));
+    assert_int_equal(transcript_count(&t, "opened"), 0);
+    transcript_free(&t);
+}
+
+static void its_end_is_ours(void **state)
+{
+    (void)state;
+    struct transcript t;
+    play(&t, "aborts", "");
+    assert_true(WIFSIGNALED(t.status));
+    assert_int_equal(WTERMSIG(t.status), SIGABRT);
+    transcript_free(&t);
+}
+
+static void it_stands_still_when_it_is_not_its_turn(void **state)
+{
+    (void)state;
+    struct transcript t;
+    char *module = test_module("apart");
+    char *script = xprintf(OPEN OPEN "pairs\tid=1\tcount=2\tblock=0\n"
+                                     "pairs\tid=2\tcount=2\tblock=0\n"
+                                     "pairs\tid=1\tcount=2\tblock=1\nclose\tid=1\nquit\n",
+                           1, "lingers", module, module, 2, "sleeps", module, module);
+    bench_script(&t, "--device host", script);
+    assert_int_equal(transcript_count(&t, "sample"), 12);
+    assert_string_equal(field(transcript_find(&t, "closed", 0), "state"), "ok");
+    transcript_free(&t);
+    free(script);
+    free(module);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_makes_no_process_and_no_connection),
+        cmocka_unit_test(it_reaches_no_other_process),
+        cmocka_unit_test(its_inputs_stay_what_they_are),
+        cmocka_unit_test(its_end_is_ours),
+        cmocka_unit_test(it_stands_still_when_it_is_not_its_turn),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
