@@ -48,7 +48,7 @@ void foreign_part(struct foreign *f, const char *name, const char *text);
 int foreign_argument(struct foreign *f, const char *name, const char *text);
 // Whether the name is one that says the problem: m, n, k, t, type, dtype, problem; any case.
 bool foreign_is_axis(const char *name);
-int foreign_type(enum dtype *out, const char *text); // also f16, half_t, __nv_bfloat16, fe4m3
+int foreign_type(enum dtype *out, const char *text); // also f16, torch.half, __nv_bfloat16
 
 // Whether --kernel wants it. Its name is whole then.
 bool foreign_wanted(struct import *in, struct foreign *f);

@@ -57,7 +57,11 @@ int foreign_type(enum dtype *out, const char *text)
         {"float64", DTYPE_FP64},       {"f16", DTYPE_FP16},           {"float16", DTYPE_FP16},
         {"half_t", DTYPE_FP16},        {"__half", DTYPE_FP16},        {"bfloat16_t", DTYPE_BF16},
         {"__nv_bfloat16", DTYPE_BF16}, {"fe4m3", DTYPE_E4M3},         {"__nv_fp8_e4m3", DTYPE_E4M3},
-        {"fe5m2", DTYPE_E5M2},         {"__nv_fp8_e5m2", DTYPE_E5M2}, {"fe2m1", DTYPE_E2M1}};
+        {"fe5m2", DTYPE_E5M2},         {"__nv_fp8_e5m2", DTYPE_E5M2}, {"float8_e4m3fn", DTYPE_E4M3},
+        {"float8_e5m2", DTYPE_E5M2},   {"fe2m1", DTYPE_E2M1}};
+    // torch.bfloat16, cutlass::half_t
+    for (const char *c = text; *c; c++)
+        text = (*c == '.' || *c == ':') && c[1] ? c + 1 : text;
     for (size_t i = 0; i < ARRAY_COUNT(names); i++) {
         if (strcasecmp(text, names[i].name) == 0) {
             *out = names[i].type;
@@ -138,7 +142,7 @@ static int read_problem(struct foreign *f, const char *text)
         problem.out = f->problem.out;
     }
     f->problem = problem;
-    f->typed = true;
+    f->typed = f->typed || strchr(text, ':');
     return 0;
 }
 

@@ -106,9 +106,9 @@ static int add_launch(struct import *in, const struct csv *csv, const struct lau
     struct arena *arena = &in->run.arena;
     struct foreign f = {
         // Launches of other shapes are not the same thing, whatever their kernel's name.
-        .name =
-            arena_printf(arena, "%s grid %s block %s", name, foreign_field(csv, row, "Grid Size"),
-                         foreign_field(csv, row, "Block Size")),
+        .name = arena_printf(arena, "%s grid %s block %s on %s:%s", name,
+                             foreign_field(csv, row, "Grid Size"),
+                             foreign_field(csv, row, "Block Size"), host, device),
         .state = MEASURED_OK,
         .regime = "ncu",
         .clock_hz = launch->clock_hz > 0 ? launch->clock_hz : 0};

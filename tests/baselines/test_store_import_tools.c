@@ -158,6 +158,32 @@ static void launches_of_ncu_are_samples_of_the_problem_that_is_told(void **state
     "\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n\"0\",\"k/8\"," row  \
     "\n"
 
+static void type_is_found_wherever_it_stands(void **state)
+{
+    struct open_store *f = *state;
+    struct error err = {0};
+#define ONE(name, params)                                                                          \
+    "{\"name\":\"" name "\",\"params\":" params ",\"stats\":{\"median\":5e-6}}"
+    static const char text[] =
+        "{\"machine_info\":{},\"benchmarks\":[" ONE("a[8x16x32-bf16]", "null") "," ONE(
+            "b[fp16-8x16x32]",
+            "null") "," ONE("c[8-16-32-torch.float8_e5m2]",
+                            "null") "," ONE("d", "{\"dtype\":\"torch.float16\",\"m\":8,\"n\":16,"
+                                                 "\"k\":32}") "," ONE("e[8x16x32:fp8-bf16:nn:b2]",
+                                                                      "null") "," ONE("f[8x16x32]",
+                                                                                      "null") "]}";
+    static const struct expected expected[] = {
+        {"a", "8x16x32:bf16-bf16:tn", MEASURED_OK, 1, 5000},
+        {"b", "8x16x32:fp16-fp16:tn", MEASURED_OK, 1, 5000},
+        {"c", "8x16x32:e5m2-bf16:tn", MEASURED_OK, 1, 5000},
+        {"d", "8x16x32:fp16-fp16:tn", MEASURED_OK, 1, 5000},
+        {"e", "8x16x32:e4m3-bf16:nn:b2", MEASURED_OK, 1, 5000},
+        {"f", "8x16x32:fp32-fp32:tn", MEASURED_OK, 1, 5000},
+    };
+    assert_ok(import_text(f->store, text, strlen(text), IMPORT_DETECT, NULL, &err), &err);
+    expect_run(f, expected, ARRAY_COUNT(expected));
+}
+
 static void hostile_files_are_refused_and_leave_nothing(void **state)
 {
     struct open_store *f = *state;
@@ -290,6 +316,7 @@ int main(void)
         TEST(pytest_parameters_become_the_problem),
         TEST(cutlass_rows_keep_layout_batch_and_state),
         TEST(launches_of_ncu_are_samples_of_the_problem_that_is_told),
+        TEST(type_is_found_wherever_it_stands),
         TEST(hostile_files_are_refused_and_leave_nothing),
         TEST(our_own_exports_are_recognised),
         TEST(newest_times_go_out_for_bencher_and_prometheus),
