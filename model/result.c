@@ -157,9 +157,9 @@ const char *result_timed(const struct result *result)
     return strstr(regime, REGIME_DEVICE_CODE) ? "device code" : "library";
 }
 
-const char *result_timed_note(const struct result *result)
+const char *result_timed_note(const struct result *result, const struct device *device)
 {
-    return strcmp(result_timed(result), "library") == 0
+    return strcmp(result_timed(result), "library") == 0 && strcmp(device->kind, "host") != 0
                ? " (its host code could have set the clock, changed or broken the other build, or "
                  "kept the processor from it: tests/cheats/README.md)"
                : "";

@@ -311,8 +311,9 @@ bool run_unconfined(char *out, size_t size, const struct run *run);
 // beside the stopwatch, or "" where nothing was timed here.
 #define REGIME_DEVICE_CODE "device code alone"
 const char *result_timed(const struct result *result);
-// What could get through where the whole library was timed, to be put behind that word; "".
-const char *result_timed_note(const struct result *result);
+// What could get through where the whole library was timed, to be put behind that word; "" where
+// nothing could, as on the host device, whose libraries have processes of their own.
+const char *result_timed_note(const struct result *result, const struct device *device);
 // The verdict that decides: broken > slower > undecided > the rest; and how many of each there are.
 void run_count_verdicts(const struct run *run, size_t counts[VERDICT_KINDS]);
 

@@ -368,6 +368,7 @@ extern "C" const struct device_ops device_cuda = {
     .free_bytes = cuda_free_bytes,
     .alloc = cuda_alloc,
     .alloc_inputs = cuda_alloc,
+    .memory = nullptr,
     .free = cuda_free,
     .read = cuda_read,
     .set = cuda_set,

@@ -92,7 +92,7 @@ void explain_series(struct buffer *out, const struct view *view, const struct ru
     buffer_printf(out, "device: %s (%s), driver %s, runtime %s\n", view->device->name,
                   view->device->uuid, view->device->driver, view->device->runtime);
     if (result_timed(r)[0])
-        buffer_printf(out, "timed: %s%s\n", result_timed(r), result_timed_note(r));
+        buffer_printf(out, "timed: %s%s\n", result_timed(r), result_timed_note(r, view->device));
     if (r->head.regime)
         buffer_printf(out, "regime: %s\n", r->head.regime);
     const char *detail = view_detail(view);

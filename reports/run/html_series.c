@@ -151,7 +151,7 @@ static void write_facts(struct markup *m, const struct view *view)
     }
     power_fact(m, &r->head);
     if (result_timed(r)[0])
-        html_factf(m, "timed", "%s%s", result_timed(r), result_timed_note(r));
+        html_factf(m, "timed", "%s%s", result_timed(r), result_timed_note(r, view->device));
     html_fact(m, "regime", r->head.regime);
     code_fact(m, view);
     traits_fact(m, &r->traits);
