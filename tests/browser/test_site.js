@@ -81,7 +81,7 @@ runChecks({
 
   async link_from_the_overview_opens_the_series(open) {
     const page = await open("site/index.html");
-    const href = await page.evaluate("document.querySelector('table.findings a').href");
+    const href = await page.evaluate("document.querySelector('table.findings a[href^=kernel]').href");
     await page.goto(href);
     const id = href.split("#")[1];
     await page.until("document.getElementById('" + id + "').open");
@@ -102,6 +102,7 @@ runChecks({
     assert.ok(await page.evaluate("document.querySelector('.ts svg path.area') !== null"));
     if (await page.evaluate("typeof Dygraph !== 'undefined'")) {
       assert.strictEqual(await page.evaluate("getComputedStyle(document.querySelector('.ts svg')).display"), "none");
+      await page.evaluate("document.querySelector('.ts .times').scrollIntoView({ block: 'center' })");
       const box = await page.evaluate("(() => { let r = document.querySelector('.ts .times canvas').getBoundingClientRect(); return [r.left, r.top, r.width, r.height]; })()");
       const y = box[1] + box[3] / 2;
       const mouse = (type, x) => page.send("Input.dispatchMouseEvent", { type, x, y, button: "left", buttons: 1, clickCount: 1 });
