@@ -26,7 +26,8 @@ static char *kernel_text(const char *text, const char *name, const char *more, i
     static const char end[] = "    return 0;\n", own[] = "\"simple\"";
     const char *at = strstr(text, end), *named = strstr(text, own);
     assert_true(at && named && at < named);
-    return xprintf("// %d\n%.*s    if (access(\"%s\", F_OK) == 0)\n        rows(args, 0, m / 2);\n"
+    return xprintf("// %d\n%.*s    if (access(\"%s\", F_OK) == 0)\n        for (int again = 0; "
+                   "again < 2; again++)\n            rows(args, 0, m);\n"
                    "%s%.*s\"%s\"%s",
                    number, (int)(at - text), text, hot, more, (int)(named - at), at, name,
                    named + strlen(own));
@@ -126,9 +127,14 @@ static void one_commit_and_one_machine_are_two_events(void **state)
     snprintf(line, sizeof(line), "confirmed %.10s ", ids[STEP]);
     plumb_said(&outcome, 0, line);
     assert_int_equal(count_of(outcome.output, " kernel "), 1);
-    // A busy machine may move more often; half of all rows once more is none of that.
-    snprintf(line, sizeof(line), "%.10s-environment", ids[HOT]);
-    plumb_said(&outcome, 0, line);
+    // A busy machine may move more often, and hide at which of two or three commits it did.
+    bool found = false;
+    for (int i = HOT - 2; i <= HOT + 2; i++) {
+        snprintf(line, sizeof(line), "%.10s-environment", ids[i]);
+        found |= strstr(outcome.output, line) != NULL;
+    }
+    if (!found)
+        fail_msg("no event of the machine at commit %d: %s", HOT, outcome.output);
     plumb_said(&outcome, 0, " 4 series: its controls moved by +");
 }
 

@@ -97,6 +97,8 @@ static void the_blocks_that_kernels_state_fit_an_sm(void **state)
     assert_int_equal(transcript_count(&listed, "done"), files.gl_pathc);
     for (size_t i = 0; i < count; i++) {
         const struct wire_record *kernel = transcript_find(&listed, "kernel", i);
+        if (strcmp(field(kernel, "device"), "cuda") != 0)
+            continue;
         const long blocks = number(kernel, "blocks_per_sm");
         if (number(kernel, "registers") * number(kernel, "threads") * blocks > 65536 ||
             (number(kernel, "smem_bytes") + 1024) * blocks > 228 << 10)
