@@ -3,7 +3,7 @@
 // Finds the clock that the stopwatch reads and lets it stand still while it works.
 //
 // source: pygpubench exploits: GOT patches; plumbline's own gate, 2026-11-22
-// expect: slower
+// expect: slower or broken
 #include "tests/cheats/host/cheat.h"
 
 #include <link.h>
