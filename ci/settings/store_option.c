@@ -9,7 +9,8 @@
 int store_option_open(struct context *context, const struct options *options, enum store_mode mode,
                       struct error *err)
 {
-    if ((!options->store || options->repository) && context_open(context, options, err))
+    const bool opened = context->repository != NULL; // by the command, which needs it
+    if (!opened && (!options->store || options->repository) && context_open(context, options, err))
         return -1;
     context->options = options;
     return context_store(context, mode, err);
