@@ -62,8 +62,9 @@ static bool may_be(const char *expected, const char *verdict)
 {
     if (strstr(expected, verdict))
         return true;
-    // A loaded machine may leave a slower one open; it never makes it the same.
-    return strcmp(verdict, "undecided") == 0 && strstr(expected, "slower");
+    // A loaded machine may leave open what it cannot tell; it never turns one into the other.
+    return strcmp(verdict, "undecided") == 0 &&
+           (strstr(expected, "slower") || strstr(expected, "same"));
 }
 
 static void no_cheat_turns_a_verdict(void **state)
