@@ -90,11 +90,17 @@ static void end_by_signal(int number)
 
 static void take_signals(void)
 {
-    static const int numbers[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTRAP, SIGABRT, SIGUSR1,
-                                  SIGUSR2, SIGPIPE, SIGALRM, SIGTERM, SIGXCPU, SIGXFSZ,
-                                  SIGSEGV, SIGBUS,  SIGFPE,  SIGILL,  SIGSYS};
-    for (size_t i = 0; i < ARRAY_COUNT(numbers); i++)
-        signal(numbers[i], end_by_signal);
+    // Without effect, never taken, or refused by worker_filter().
+    static const int spared[] = {SIGCHLD, SIGCONT, SIGURG,  SIGWINCH, SIGKILL,
+                                 SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU};
+    sigset_t kept;
+    sigemptyset(&kept);
+    for (size_t i = 0; i < ARRAY_COUNT(spared); i++)
+        sigaddset(&kept, spared[i]);
+    for (int number = 1; number < NSIG; number++) {
+        if (sigismember(&kept, number) == 0)
+            signal(number, end_by_signal); // the C library keeps two for itself
+    }
 }
 
 int arm_worker_main(int page, int inputs, int outputs)

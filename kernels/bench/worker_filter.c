@@ -3,6 +3,10 @@
 // A seccomp filter: a list of what is refused, because libraries of numbers ask for much (files of
 // /proc, memory, threads, affinities) that nobody can foresee. clone3 is said not to exist, so that
 // the C library makes its threads with clone, whose flags a filter can see.
+//
+// A process may signal itself, as abort() does. But the first process of a namespace does not even
+// get its own SIGKILL or SIGSTOP, and in one without a namespace they would look as if they came
+// from outside: asking for one of them is the end, by SIGSYS.
 #include "kernels/bench/worker_filter.h"
 
 #include <errno.h>
@@ -10,6 +14,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <signal.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -79,6 +84,10 @@ static const int refused[] = {
     SYS_clock_adjtime,
     SYS_adjtimex};
 
+// What stops a process, and what people, schedulers and a machine without memory end one with.
+static const int from_outside[] = {SIGKILL, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU,
+                                   SIGTERM, SIGINT,  SIGHUP,  SIGQUIT};
+
 #define FIELD(name) ((uint32_t)offsetof(struct seccomp_data, name))
 #define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, FIELD(field))
 // Skips `yes` or `no` of the instructions that follow.
@@ -88,8 +97,18 @@ static const int refused[] = {
 #define REFUSE                   RETURN(SECCOMP_RET_ERRNO | EPERM)
 #define ALLOW                    RETURN(SECCOMP_RET_ALLOW)
 
+// Two instructions a number: what is returned when it is the one that was loaded.
+static void match(struct sock_filter *out, const int *numbers, size_t count, uint32_t answer)
+{
+    for (size_t i = 0; i < count; i++) {
+        out[2 * i] = (struct sock_filter)IF_EQUAL(numbers[i], 0, 1);
+        out[2 * i + 1] = (struct sock_filter)RETURN(answer);
+    }
+}
+
 int worker_filter(struct error *err)
 {
+    enum { ENDS = 2 * ARRAY_COUNT(from_outside), LIST = 2 * ARRAY_COUNT(refused) };
     const uint32_t self = (uint32_t)getpid();
     const struct sock_filter head[] = {
         LOAD(arch),
@@ -103,21 +122,26 @@ int worker_filter(struct error *err)
         IF_HAS(CLONE_THREAD, 1, 0),
         REFUSE,
         ALLOW,
-        IF_EQUAL(SYS_kill, 1, 0),
-        IF_EQUAL(SYS_tgkill, 0, 4),
+        IF_EQUAL(SYS_kill, 0, 5), // process and signal
         LOAD(args[0]),
         IF_EQUAL(self, 1, 0),
         REFUSE,
-        ALLOW,
+        LOAD(args[1]),
+        BPF_JUMP(BPF_JMP | BPF_JA, 5, 0, 0),
+        IF_EQUAL(SYS_tgkill, 0, 5 + ENDS), // process, thread and signal
+        LOAD(args[0]),
+        IF_EQUAL(self, 1, 0),
+        REFUSE,
+        LOAD(args[2]),
     };
-    enum { HEAD = ARRAY_COUNT(head), LIST = ARRAY_COUNT(refused) };
-    struct sock_filter filter[HEAD + 2 * LIST + 1];
+    enum { HEAD = ARRAY_COUNT(head) };
+    struct sock_filter filter[HEAD + ENDS + 1 + LIST + 1], *at = filter + HEAD;
     memcpy(filter, head, sizeof(head));
-    for (size_t i = 0; i < LIST; i++) {
-        filter[HEAD + 2 * i] = (struct sock_filter)IF_EQUAL(refused[i], 0, 1);
-        filter[HEAD + 2 * i + 1] = (struct sock_filter)REFUSE;
-    }
-    filter[HEAD + 2 * LIST] = (struct sock_filter)ALLOW;
+    match(at, from_outside, ARRAY_COUNT(from_outside), SECCOMP_RET_KILL_PROCESS);
+    at += ENDS;
+    *at++ = (struct sock_filter)ALLOW;
+    match(at, refused, ARRAY_COUNT(refused), SECCOMP_RET_ERRNO | EPERM);
+    at[LIST] = (struct sock_filter)ALLOW;
     const struct sock_fprog program = {.len = ARRAY_COUNT(filter), .filter = filter};
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))

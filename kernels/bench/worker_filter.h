@@ -8,7 +8,8 @@
 #include "model/base.h"
 
 // For this process, for good. Threads are allowed; processes, programs, sockets, tracing, shared
-// memory, signals to others and other priorities are not: the call fails with EPERM.
+// memory, signals to others and other priorities are not: the call fails with EPERM. A signal to
+// itself that stops it, or that usually comes from outside, ends it by SIGSYS.
 int worker_filter(struct error *err);
 
 #endif

@@ -60,14 +60,30 @@ static void its_inputs_stay_what_they_are(void **state)
     transcript_free(&t);
 }
 
+static void assert_ends_by(const char *kernel, int number)
+{
+    struct transcript t;
+    play(&t, kernel, "");
+    assert_int_equal(transcript_count(&t, "opened"), 0);
+    assert_true(WIFSIGNALED(t.status));
+    assert_int_equal(WTERMSIG(t.status), number);
+    transcript_free(&t);
+}
+
 static void its_end_is_ours(void **state)
 {
     (void)state;
-    struct transcript t;
-    play(&t, "aborts", "");
-    assert_true(WIFSIGNALED(t.status));
-    assert_int_equal(WTERMSIG(t.status), SIGABRT);
-    transcript_free(&t);
+    assert_ends_by("aborts", SIGABRT);
+    assert_ends_by("raises_the_last", SIGRTMAX);
+}
+
+// As if it came from outside, which is nobody's fault, or did nothing.
+static void a_signal_of_others_to_itself_is_its_end(void **state)
+{
+    (void)state;
+    assert_ends_by("kills_itself", SIGSYS);
+    assert_ends_by("stops_itself", SIGSYS);
+    assert_ends_by("hangs_up", SIGSYS);
 }
 
 static void it_stands_still_when_it_is_not_its_turn(void **state)
@@ -94,6 +110,7 @@ int main(void)
         cmocka_unit_test(it_reaches_no_other_process),
         cmocka_unit_test(its_inputs_stay_what_they_are),
         cmocka_unit_test(its_end_is_ours),
+        cmocka_unit_test(a_signal_of_others_to_itself_is_its_end),
         cmocka_unit_test(it_stands_still_when_it_is_not_its_turn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -122,6 +122,39 @@ static int aborts(const struct plumb_args *args, void *stream)
     return 0;
 }
 
+// Signals that the first process of a namespace does not get, not even from itself.
+static int kills_itself(const struct plumb_args *args, void *stream)
+{
+    (void)stream;
+    kill(getpid(), SIGKILL);
+    multiply(args);
+    return 0;
+}
+
+static int stops_itself(const struct plumb_args *args, void *stream)
+{
+    (void)stream;
+    raise(SIGSTOP);
+    multiply(args);
+    return 0;
+}
+
+static int hangs_up(const struct plumb_args *args, void *stream)
+{
+    (void)stream;
+    raise(SIGHUP);
+    multiply(args);
+    return 0;
+}
+
+static int raises_the_last(const struct plumb_args *args, void *stream)
+{
+    (void)stream;
+    raise(SIGRTMAX);
+    multiply(args);
+    return 0;
+}
+
 // A thread that goes on when launch() is done: the processor's time of this process grows between
 // two launches of it if it is let.
 static void *go_on(void *unused)
@@ -168,8 +201,9 @@ static int sleeps(const struct plumb_args *args, void *stream)
         .name = #function, .traits = {.threads = 2}, .supports = any, .launch = function           \
     }
 static const struct plumb_kernel kernels[] = {
-    KERNEL(forks),     KERNEL(talks),  KERNEL(reaches), KERNEL(remaps),
-    KERNEL(scribbles), KERNEL(aborts), KERNEL(lingers), KERNEL(sleeps),
+    KERNEL(forks),        KERNEL(talks),        KERNEL(reaches),  KERNEL(remaps),
+    KERNEL(scribbles),    KERNEL(aborts),       KERNEL(lingers),  KERNEL(sleeps),
+    KERNEL(kills_itself), KERNEL(stops_itself), KERNEL(hangs_up), KERNEL(raises_the_last),
 };
 static const struct plumb_library library = {
     .abi_version = PLUMB_ABI_VERSION,
