@@ -2,6 +2,7 @@
 //
 // plumb bisect on a real history with the real bench: commits that do not build, compute wrong
 // results or hang lie between good and bad.
+// Label: measured
 #include "baselines/store.h"
 #include "runner/repository.h"
 #include "tests/helpers/helper_plumb.h"

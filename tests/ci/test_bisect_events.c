@@ -2,6 +2,7 @@
 //
 // The night that ends a search: a gap of commits that nobody measured, an event that may have begun
 // with any of them, and `plumb bisect --events`, which names the one or says why not.
+// Label: measured
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
 #include "tests/helpers/test.h"

@@ -2,6 +2,7 @@
 //
 // The main job on a real history with the real bench on the host device: every step of the scratch
 // repository gets the right verdict and exit code, a range is measured once and survives kill -9.
+// Label: measured
 #include "baselines/store.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"

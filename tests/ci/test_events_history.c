@@ -6,6 +6,7 @@
 //
 // The machine is slow while a file is there that every kernel looks for, the controls too; a
 // sandbox would not show it to them.
+// Label: measured
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
 #include "tests/helpers/test.h"

@@ -3,6 +3,7 @@
 // What `plumb init` writes builds and gates as it is: for each form from an empty repository, and
 // for a history of one's own kernels without a line in it. CUDA forms are built and judged by their
 // machine code where nvcc is; without it they are skipped aloud.
+// Label: measured
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
 

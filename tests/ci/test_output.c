@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a gate leaves behind: its reports where they were asked for, and its verdict in any case.
+// Label: measured
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"

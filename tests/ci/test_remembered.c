@@ -2,6 +2,7 @@
 //
 // A kernel that hangs or crashes is remembered by its code: it costs its time limit once. What was
 // killed from outside is not remembered, and neither is what had less time than it has now.
+// Label: measured
 #include "model/base.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"

@@ -3,6 +3,7 @@
 // What a gate could not judge is never "the same", on real kernels with the real bench: problems
 // that no kernel does, a device that is away, kernels that are wrong on both sides, a head that
 // breaks the base beside it.
+// Label: measured
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
 

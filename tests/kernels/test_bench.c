@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The real bench on the host device: what it says of itself and its kernels, and how it times them.
+// Label: measured
 #include "tests/helpers/helper_bench.h"
 #include "tests/helpers/test.h"
 
