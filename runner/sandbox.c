@@ -260,7 +260,7 @@ int sandbox_probe(struct sandbox *out, enum sandbox_mode mode, struct error *err
     if (mode == SANDBOX_REQUIRE && !sandbox.active)
         return error_set(err,
                          "no sandbox, but it is required: %s; install bubblewrap and allow user "
-                         "namespaces, or set sandbox = auto",
+                         "namespaces, or, where the code is your own, set sandbox = auto",
                          sandbox.reason);
     *out = sandbox;
     return 0;

@@ -8,7 +8,8 @@
 
 #include "model/base.h"
 
-enum sandbox_mode { SANDBOX_AUTO, SANDBOX_REQUIRE, SANDBOX_OFF };
+// SANDBOX_UNSAID: nobody says which; ci/settings/context.h decides. It has no name.
+enum sandbox_mode { SANDBOX_AUTO, SANDBOX_REQUIRE, SANDBOX_OFF, SANDBOX_UNSAID };
 int sandbox_mode_parse(enum sandbox_mode *out, const char *name);
 
 struct sandbox {
@@ -22,8 +23,8 @@ struct sandbox {
     char no_scope[256]; // why, one line
 };
 
-// Tries bubblewrap once. SANDBOX_AUTO: not active when it does not work. SANDBOX_REQUIRE: -1 then,
-// with what to do.
+// Tries bubblewrap once. SANDBOX_AUTO, SANDBOX_UNSAID: not active when it does not work.
+// SANDBOX_REQUIRE: -1 then, with what to do.
 int sandbox_probe(struct sandbox *out, enum sandbox_mode mode, struct error *err);
 
 // One directory or file shown inside.

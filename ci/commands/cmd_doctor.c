@@ -192,8 +192,8 @@ static void add_sandbox(struct findings *f)
         ADD(f, WEIGHT_FINE, "sandbox", "", "works");
     else
         ADD(f, WEIGHT_NOTE, "sandbox",
-            "times are the same, but a commit's build and kernels can do what you can: gate only "
-            "what you trust",
+            "times are the same, but a commit's build and kernels can do what you can; a gate of "
+            "a pull request ends without one, unless told that the code is yours",
             "%s", sandbox.reason);
 }
 

@@ -55,8 +55,10 @@ static int gate(struct run *run, struct context *context, const struct arguments
     const char *out = a->options.out ? a->options.out : "plumb-report";
     if ((!a->options.dry_run && report_directory(out, err)) ||
         context_open(context, &a->options, err) || find_commits(&base, &head, context, a, err) ||
-        context_policy(context, base.id, err) || context_store(context, STORE_WRITE, err) ||
-        context_builder(context, err) || context_devices(context, err))
+        context_policy(context, base.id, err) || context_store(context, STORE_WRITE, err))
+        return -1;
+    context_judge(context, &head);
+    if (context_builder(context, err) || context_devices(context, err))
         return -1;
     int status = pipeline_gate(run, context, &base, &head, err);
     if (a->options.dry_run)

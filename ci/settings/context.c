@@ -102,13 +102,27 @@ static void tell_unconfined(struct context *context)
                                 context->sandbox.reason);
 }
 
-int context_builder(struct context *context, struct error *err)
+static int open_sandbox(struct context *context, struct error *err)
 {
     enum sandbox_mode mode = context->policy.sandbox;
     const char *asked = context->options->sandbox;
     if (asked && sandbox_mode_parse(&mode, asked))
         return error_set(err, "--sandbox=%.40s: is auto, require or off", asked);
-    if (open_overlay(context, err) || sandbox_probe(&context->sandbox, mode, err) ||
+    if (sandbox_probe(&context->sandbox, mode, err))
+        return -1;
+    if (mode == SANDBOX_UNSAID && context->stranger && !context->sandbox.active)
+        return error_set(err,
+                         "no sandbox, and what is judged may be a stranger's pull request: %s; "
+                         "install bubblewrap and allow user namespaces, or, where the code is your "
+                         "own, say so: --sandbox=auto, or sandbox = auto in the base's policy, or "
+                         "`git config plumb.trustCheckout true`",
+                         context->sandbox.reason);
+    return 0;
+}
+
+int context_builder(struct context *context, struct error *err)
+{
+    if (open_overlay(context, err) || open_sandbox(context, err) ||
         toolchain_detect(&context->toolchain, err))
         return -1;
     if (!context->sandbox.active)

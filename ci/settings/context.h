@@ -40,7 +40,7 @@ struct options {
     const char *bench;      // program; default beside plumb
     const char *device;     // only this one of the policy's
     const char *out;        // reports; NULL: none (gate: "plumb-report")
-    const char *sandbox;    // mode that overrides the policy's
+    const char *sandbox;    // mode that overrides the policy's; NULL: none
     const char *kernel;     // GLOB: only these kernels; NULL: all
     const char *problem;    // GLOB: only problems written like this; NULL: all
     uint32_t seconds;       // instead of the policy's gate.seconds; 0: not given
@@ -72,6 +72,7 @@ struct context {
     struct context_device *devices;
     size_t device_count;
     struct progress progress;
+    bool stranger;      // what is judged may be a stranger's: context_judge()
     size_t unbuilt;     // commits that a dry run would have to build
     struct arena arena; // strings of all of these
 };
@@ -95,9 +96,15 @@ bool context_is_bare(const struct context *context); // there is no checkout
 // What --seconds, --kernel and --problem say becomes part of it, the last two as a comment at the
 // end of policy.text, so that every run says what it left out.
 int context_policy(struct context *context, const char *commit, struct error *err);
+// Of the commit that is judged: unless the repository is the user's own (repository_trusted()) or
+// the trusted branch has the commit, it may be a stranger's pull request. Then there must be a
+// sandbox, where neither the policy nor --sandbox says which. For every other commit `auto` is
+// meant.
+void context_judge(struct context *context, const struct commit *head);
 int context_store(struct context *context, enum store_mode mode, struct error *err);
-// Sandbox, toolchain, overlay and cache. An overlay becomes part of policy.recipe, and a comment at
-// the end of policy.text, so that every run says what it was built with.
+// Sandbox, toolchain, overlay and cache; -1 where there must be a sandbox and is none. An overlay
+// becomes part of policy.recipe, and a comment at the end of policy.text, so that every run says
+// what it was built with.
 int context_builder(struct context *context, struct error *err);
 // Starts a bench on each device of the policy, once, to learn what is there; calibrates a host that
 // has no profile yet and keeps it in the store (a dry run does not). A gate has a device too for

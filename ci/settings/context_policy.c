@@ -93,6 +93,19 @@ static void confine_checkout(struct context *context)
     free(text);
 }
 
+void context_judge(struct context *context, const struct commit *head)
+{
+    struct repository_trust trust;
+    struct commit shared;
+    struct error ignored; // a shallow clone does not have it: then nobody has accepted the head
+    repository_trusted(&trust, context->repository);
+    context->stranger =
+        !trust.own && (!trust.branch ||
+                       repository_merge_base(&shared, context->repository, trust.commit, head->id,
+                                             &context->arena, &ignored) ||
+                       strcmp(shared.id, head->id) != 0);
+}
+
 int context_policy(struct context *context, const char *commit, struct error *err)
 {
     struct policy *policy = &context->policy;

@@ -33,7 +33,7 @@ static void set_defaults(struct policy *policy)
 {
     policy->recipe.outputs = "*.so";
     policy->recipe.timeout_s = 600;
-    policy->sandbox = SANDBOX_AUTO;
+    policy->sandbox = SANDBOX_UNSAID;
     policy->gate = (struct policy_gate){.alpha = gate_defaults.alpha,
                                         .max_pairs = gate_defaults.max_pairs,
                                         .processes = gate_defaults.processes,
@@ -192,8 +192,9 @@ static bool confine_rule(struct policy_kernel *rule, const struct policy *truste
 
 bool policy_confine(struct policy *policy, const struct policy *trusted)
 {
-    static const int strictness[] = {[SANDBOX_OFF] = 0, [SANDBOX_AUTO] = 1, [SANDBOX_REQUIRE] = 2};
-    const enum sandbox_mode least = trusted ? trusted->sandbox : SANDBOX_AUTO;
+    static const int strictness[] = {
+        [SANDBOX_OFF] = 0, [SANDBOX_UNSAID] = 1, [SANDBOX_AUTO] = 1, [SANDBOX_REQUIRE] = 2};
+    const enum sandbox_mode least = trusted ? trusted->sandbox : SANDBOX_UNSAID;
     bool changed = strictness[policy->sandbox] < strictness[least];
     if (changed)
         policy->sandbox = least;

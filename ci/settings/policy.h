@@ -6,7 +6,7 @@
 //
 //     [build]            input = PATH (repeated)   command = SHELL   output = GLOBS
 //                        timeout = SECONDS   memory = BYTES   disk = BYTES
-//                        sandbox = auto|require|off   pass =
+//                        sandbox = auto|require|off (context_judge() says what without)   pass =
 //                        NAME   overlay = DIR (in a policy given by --policy only)
 //     [device "NAME"]    kind = host|cuda   index = N   required = BOOL   profile = GPU (NAME is
 //     yours)

@@ -4,10 +4,10 @@
 // library: its commands may be run before anyone has read it.
 #include "ci/settings/policy.h"
 #include "tests/helpers/helper_plumb.h"
+#include "tests/helpers/helper_remote.h"
 #include "tests/helpers/helper_repo.h"
 #include "tests/helpers/test.h"
 
-#include <git2.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,33 +48,14 @@ static void list(void)
     assert_int_not_equal(outcome.code, 0);
 }
 
-// From where it could have been fetched; its main branch is that commit.
 static void add_remote(const char *commit)
 {
-    git_repository *git = NULL;
-    git_remote *remote = NULL;
-    git_reference *branch = NULL;
-    git_oid id;
-    assert_int_equal(git_repository_open(&git, repo.directory), 0);
-    git_oid_fromstr(&id, commit);
-    if (git_remote_lookup(&remote, git, "origin"))
-        assert_int_equal(git_remote_create(&remote, git, "origin", "https://example.org/x"), 0);
-    assert_int_equal(
-        git_reference_create(&branch, git, "refs/remotes/origin/main", &id, true, NULL), 0);
-    git_reference_free(branch);
-    git_remote_free(remote);
-    git_repository_free(git);
+    helper_remote(repo.directory, commit);
 }
 
 static void configure(const char *value)
 {
-    git_repository *git = NULL;
-    git_config *config = NULL;
-    assert_int_equal(git_repository_open(&git, repo.directory), 0);
-    assert_int_equal(git_repository_config(&config, git), 0);
-    assert_int_equal(git_config_set_string(config, "plumb.trustCheckout", value), 0);
-    git_config_free(config);
-    git_repository_free(git);
+    helper_configure(repo.directory, "plumb.trustCheckout", value);
 }
 
 static void repository_without_a_remote_is_ones_own(void **state)

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A gate of what may be a stranger's pull request needs a sandbox, unless somebody who may says
+// otherwise. Where bubblewrap makes no namespaces; a dry run, which stops at the same place.
+#include "tests/helpers/helper_files.h"
+#include "tests/helpers/helper_plumb.h"
+#include "tests/helpers/helper_remote.h"
+#include "tests/helpers/helper_repo.h"
+#include "tests/helpers/test.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static struct helper_repo repo;
+static struct plumb_outcome outcome;
+static char *policy, *tools;
+
+static const char refusal[] = "no sandbox, and what is judged may be a stranger's pull request";
+
+static void write_policy(const char *sandbox)
+{
+    char *text = xprintf("[build]\n\tinput = kernels\n\tcommand = true\n%s[device \"host\"]\n"
+                         "\tkind = host\n[problems \"p\"]\n\tproblem = 8x8x8:fp32\n"
+                         "[kernel \"*\"]\n\tproblems = p\n",
+                         sandbox);
+    helper_write_text(policy, text);
+    free(text);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    helper_repo_create(&repo);
+    tools = helper_directory();
+    policy = xprintf("%s/p.cfg", tools);
+    char *program = xprintf("%s/bwrap", tools);
+    helper_write_text(program, "#!/bin/sh\necho 'bwrap: No permissions' >&2\nexit 1\n");
+    chmod(program, 0755);
+    free(program);
+    char *path = xprintf("%s:%s", tools, getenv("PATH"));
+    setenv("PATH", path, 1);
+    free(path);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    helper_repo_remove(&repo);
+    helper_discard(tools);
+    free(tools);
+    free(policy);
+    return 0;
+}
+
+// mode NULL: without --sandbox.
+static void gate(enum helper_commit base, enum helper_commit head, const char *mode)
+{
+    const char *argv[] = {"gate",
+                          "--dry-run",
+                          "--policy",
+                          policy,
+                          "--base",
+                          repo.ids[base],
+                          "--head",
+                          repo.ids[head],
+                          mode ? "--sandbox" : NULL,
+                          mode,
+                          NULL};
+    plumb_run(&outcome, repo.directory, argv, 0);
+}
+
+static void assert_refused(void)
+{
+    plumb_said(&outcome, 4, refusal);
+    plumb_said(&outcome, 4, "bwrap: No permissions; install bubblewrap");
+    plumb_said(&outcome, 4, "--sandbox=auto");
+}
+
+static void assert_goes_on(void)
+{
+    assert_null(strstr(outcome.output, refusal));
+    plumb_said(&outcome, 0, "");
+}
+
+static void what_the_main_branch_does_not_have_needs_one(void **state)
+{
+    write_policy("");
+    helper_remote(repo.directory, repo.ids[REPO_MERGE]);
+    gate(REPO_MERGE, REPO_SLOWER, NULL);
+    assert_refused();
+}
+
+static void what_it_has_needs_none(void **state)
+{
+    write_policy("");
+    helper_remote(repo.directory, repo.ids[REPO_SLOWER]);
+    gate(REPO_MERGE, REPO_SLOWER, NULL);
+    assert_goes_on();
+    gate(REPO_START, REPO_TUNE, NULL);
+    assert_goes_on();
+}
+
+static void its_owner_may_say_so(void **state)
+{
+    write_policy("");
+    helper_remote(repo.directory, repo.ids[REPO_MERGE]);
+    gate(REPO_MERGE, REPO_SLOWER, "auto");
+    assert_goes_on();
+    helper_configure(repo.directory, "plumb.trustCheckout", "true");
+    gate(REPO_MERGE, REPO_SLOWER, NULL);
+    assert_goes_on();
+    helper_configure(repo.directory, "plumb.trustCheckout", "false");
+    gate(REPO_MERGE, REPO_SLOWER, NULL);
+    assert_refused();
+    write_policy("\tsandbox = auto\n");
+    gate(REPO_MERGE, REPO_SLOWER, NULL);
+    assert_goes_on();
+}
+
+static void required_is_required_of_everyone(void **state)
+{
+    write_policy("\tsandbox = require\n");
+    helper_remote(repo.directory, repo.ids[REPO_SLOWER]);
+    gate(REPO_MERGE, REPO_SLOWER, NULL);
+    plumb_said(&outcome, 4, "no sandbox, but it is required: bubblewrap does not work here");
+}
+
+static void repository_without_a_remote_needs_none(void **state)
+{
+    write_policy("");
+    gate(REPO_MERGE, REPO_SLOWER, NULL);
+    assert_goes_on();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(repository_without_a_remote_needs_none),
+        cmocka_unit_test(what_the_main_branch_does_not_have_needs_one),
+        cmocka_unit_test(what_it_has_needs_none),
+        cmocka_unit_test(its_owner_may_say_so),
+        cmocka_unit_test(required_is_required_of_everyone),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
