@@ -18,6 +18,9 @@ const char *git_words(void);
 // The commit of a revision as people write it. Caller frees.
 int git_resolve(git_commit **out, const struct repository *repository, const char *revision,
                 struct error *err);
+// The id of the first parent that the commit names, "" for a root. At the edge of a shallow clone
+// libgit2 1.7 and later count no parents, though the commit names some.
+void git_first_parent(char out[OBJECT_ID_TEXT], const git_commit *commit);
 // The tree of a commit given by full id. Caller frees.
 int git_tree_of(git_tree **out, const struct repository *repository, const char *commit,
                 struct error *err);

@@ -62,6 +62,9 @@ static void add_node(struct graph *graph, const git_commit *commit)
         .order_s = git_commit_time(commit),
         .first_parent = graph->parents_used,
     };
+    char named[OBJECT_ID_TEXT];
+    git_first_parent(named, commit);
+    graph->cut |= *named && git_commit_parentcount(commit) == 0;
     for (unsigned i = 0; i < git_commit_parentcount(commit); i++)
         add_parent(graph, &node, git_commit_parent_id(commit, i));
     graph->nodes[graph->count++] = node;

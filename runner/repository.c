@@ -149,6 +149,16 @@ int git_resolve(git_commit **out, const struct repository *repository, const cha
                      git_words());
 }
 
+void git_first_parent(char out[OBJECT_ID_TEXT], const git_commit *commit)
+{
+    static const char name[] = "\nparent ";
+    const char *header = git_commit_raw_header(commit);
+    const char *parent = header ? strstr(header, name) : NULL;
+    snprintf(out, OBJECT_ID_TEXT, "%.*s", (int)OBJECT_ID_TEXT - 1,
+             parent ? parent + strlen(name) : "");
+    out[strcspn(out, "\n")] = '\0';
+}
+
 static void fill_commit(struct commit *out, const git_commit *git, struct arena *arena)
 {
     struct commit commit = {.time_s = git_commit_time(git)};
@@ -158,8 +168,7 @@ static void fill_commit(struct commit *out, const git_commit *git, struct arena 
         commit.time_s = LATEST_TIME_S;
     git_oid_tostr(commit.id, sizeof(commit.id), git_commit_id(git));
     git_oid_tostr(commit.tree, sizeof(commit.tree), git_commit_tree_id(git));
-    if (git_commit_parentcount(git) > 0)
-        git_oid_tostr(commit.parent, sizeof(commit.parent), git_commit_parent_id(git, 0));
+    git_first_parent(commit.parent, git);
     // git_commit_summary() wants to cache its answer, hence the copy of the first line here.
     const char *message = git_commit_message(git);
     const char *line = message ? message : "";
