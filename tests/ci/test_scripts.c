@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ci/nightly and ci/quickstart, as far as they are more than the commands they call: what is wrong
-// before a verdict is exit code 4, never the code of a verdict.
+// before a verdict is exit code 4, never the code of a verdict. And ci/format, by which release.
 #include "model/base.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_repo.h"
@@ -87,11 +87,42 @@ static void what_is_wrong_before_a_verdict_is_code_4(void **state)
     }
 }
 
+// A clang-format of another release would call half of the files wrong.
+static void another_clang_format_checks_nothing_and_says_so(void **state)
+{
+    static const char fake[] =
+        "git init -q . && cp '" TEST_SOURCE
+        "/ci/format' ci && echo 'int  a;' >a.c && git add a.c && "
+        "mkdir -p own && for t in git dirname basename grep wc; do "
+        "ln -sf \"$(command -v $t)\" own; done; "
+        "printf '#!/bin/sh\\n[ $1 != --version ] || echo \"clang-format version %s.0\"; "
+        "[ $1 = --version ]\\n' ";
+    static const struct {
+        const char *release, *mode, *says;
+        int code;
+    } cases[] = {
+        {"19", "--check", "NOT CHECKED: needs clang-format 14; here is clang-format version 19", 0},
+        {"19", "", "NOT CHECKED", 4},
+        {"14", "--check", "", 1}, // the fake calls every file wrong
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        char *script =
+            xprintf("%s %s >own/clang-format; chmod +x own/clang-format; sh=$(command -v "
+                    "sh); PATH=$PWD/own $sh ci/format %s",
+                    fake, cases[i].release, cases[i].mode);
+        int code = shell(script);
+        if (code != cases[i].code || !strstr(said, cases[i].says))
+            fail_msg("%s %s: exit %d: %s", cases[i].release, cases[i].mode, code, said);
+        free(script);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nightly_of_another_repository_finds_its_own_plumb),
         cmocka_unit_test(what_is_wrong_before_a_verdict_is_code_4),
+        cmocka_unit_test(another_clang_format_checks_nothing_and_says_so),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
