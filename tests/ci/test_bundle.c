@@ -60,6 +60,16 @@ static void it_runs_and_finds_what_it_carries(void **state)
     free(way);
 }
 
+static void as_an_archive_it_runs_wherever_it_is_unpacked(void **state)
+{
+    ran("PLUMB_BUILD_DIR='" TEST_BIN "/..' sh '" TEST_SOURCE "/ci/bundle' plumbline.tar.gz");
+    ran("mkdir -p elsewhere && tar -C elsewhere -xzf plumbline.tar.gz");
+    ran("elsewhere/plumbline/bin/plumb list models && ls elsewhere/plumbline/lib");
+    char *text = said();
+    assert_non_null(strstr(text, "libgit2"));
+    free(text);
+}
+
 static void the_compilers_libraries_do_not_travel(void **state)
 {
     ran("ls bundle/lib");
@@ -114,6 +124,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_runs_and_finds_what_it_carries),
+        cmocka_unit_test(as_an_archive_it_runs_wherever_it_is_unpacked),
         cmocka_unit_test(the_compilers_libraries_do_not_travel),
         cmocka_unit_test(bench_needs_nothing_but_glibc),
         cmocka_unit_test(kernels_are_loaded_without_any_of_it),
