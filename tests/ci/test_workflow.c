@@ -5,6 +5,7 @@
 // it is written, in a repository of its own. Not run: actions (`uses:`), ci/setup (it installs
 // packages) and the build, which the tests' own build stands for.
 #include "tests/helpers/helper_repo.h"
+#include "tests/helpers/helper_workflow.h"
 #include "tests/helpers/test.h"
 
 #include <stdio.h>
@@ -13,73 +14,12 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-enum { LINE = 512, STEPS = 16, SCRIPT = 4096 };
-
-struct workflow {
-    char runs[STEPS][SCRIPT]; // the shell scripts of `run:`
-    size_t run_count;
-    char uses[STEPS][LINE];
-    size_t use_count;
-    size_t bad_lines; // tabs, trailing blanks, or a nesting that is not of two blanks
-};
-
 static struct workflow flow;
 static struct helper_repo repo;
 
-static size_t indent_of(const char *line)
-{
-    return strspn(line, " ");
-}
-
-static void add_text(char *out, const char *text)
-{
-    size_t used = strlen(out);
-    assert_true(used + strlen(text) < SCRIPT);
-    memcpy(out + used, text, strlen(text) + 1);
-}
-
-// `- run: SCRIPT`, `run: SCRIPT`, or `run: |` and the deeper lines after it.
-static void read_workflow(const char *path)
-{
-    char line[LINE];
-    FILE *file = fopen(path, "r");
-    size_t block = 0; // indent of a `run: |` whose lines follow
-    assert_non_null(file);
-    while (fgets(line, sizeof(line), file)) {
-        size_t indent = indent_of(line), length = strcspn(line, "\n");
-        line[length] = '\0';
-        flow.bad_lines += strchr(line, '\t') || (length && line[length - 1] == ' ');
-        if (block && (length == 0 || indent > block)) {
-            add_text(flow.runs[flow.run_count - 1], line + (length ? indent : 0));
-            add_text(flow.runs[flow.run_count - 1], "\n");
-            continue;
-        }
-        block = 0;
-        flow.bad_lines += indent % 2;
-        const char *text = line + indent;
-        if (strncmp(text, "- ", 2) == 0) {
-            text += 2;
-            indent += 2;
-        }
-        if (strncmp(text, "uses: ", 6) == 0) {
-            assert_true(flow.use_count < STEPS);
-            snprintf(flow.uses[flow.use_count++], LINE, "%s", text + 6);
-        }
-        if (strncmp(text, "run: ", 5) != 0)
-            continue;
-        assert_true(flow.run_count < STEPS);
-        if (strcmp(text + 5, "|") == 0)
-            block = indent;
-        else
-            add_text(flow.runs[flow.run_count], text + 5);
-        flow.run_count++;
-    }
-    fclose(file);
-}
-
 static int set_up(void **state)
 {
-    read_workflow(TEST_SOURCE "/.github/workflows/nightly.yml");
+    workflow_read(&flow, "nightly.yml");
     helper_repo_create(&repo);
     char *command = xprintf("cd '%s' && git reset -q --hard %s && mkdir -p ci build/dev && "
                             "cp '%s/ci/nightly' ci/ && ln -s '%s' build/dev/bin",
@@ -104,47 +44,18 @@ static int tear_down(void **state)
 static void steps_are_the_ones_that_are_known(void **state)
 {
     static const char *const runs[] = {"sh ci/setup", "cmake --preset dev", "code=0\n", "exit ${{"};
-    assert_int_equal(flow.bad_lines, 0);
-    assert_int_equal(flow.run_count, ARRAY_COUNT(runs));
-    for (size_t i = 0; i < ARRAY_COUNT(runs); i++) {
-        if (strncmp(flow.runs[i], runs[i], strlen(runs[i])) != 0)
-            fail_msg("step %zu is \"%s\"", i, flow.runs[i]);
-    }
-}
-
-// Lines of all workflows that `grep` finds, and whether it found any.
-static bool grep_workflows(const char *pattern, const char *files)
-{
-    char *command =
-        xprintf("cd '%s/.github/workflows' && grep -HnE '%s' %s", TEST_SOURCE, pattern, files);
-    int status = system(command);
-    free(command);
-    assert_true(status != -1 && WIFEXITED(status) && WEXITSTATUS(status) < 2);
-    return WEXITSTATUS(status) == 0;
+    workflow_steps(&flow, runs, ARRAY_COUNT(runs));
 }
 
 static void actions_are_githubs_own_pinned_by_their_hash(void **state)
 {
     assert_true(flow.use_count >= 5);
-    assert_true(grep_workflows("uses: actions/[a-z/-]+@[0-9a-f]{40} # v", "*.yml"));
+    assert_true(workflow_grep("uses: actions/[a-z/-]+@[0-9a-f]{40} # v", "*.yml"));
     char *command = xprintf("cd '%s/.github/workflows' && grep -hE 'uses:' *.yml | "
                             "grep -vE 'uses: actions/[a-z/-]+@[0-9a-f]{40} # v[0-9.]+$'",
                             TEST_SOURCE);
     assert_int_not_equal(system(command), 0);
     free(command);
-}
-
-// gpu.yml builds the judge from the base, and the label that starts it falls with every push.
-static void a_pull_request_does_not_build_its_own_judge(void **state)
-{
-    assert_true(grep_workflows("ref: .*pull_request\\.base\\.sha", "gpu.yml"));
-    assert_false(grep_workflows("ref: .*head", "gpu.yml comment.yml label.yml"));
-    assert_false(grep_workflows("synchronize", "gpu.yml"));
-    assert_true(grep_workflows("synchronize", "label.yml"));
-    // What runs with the base's rights checks nothing of the pull request out.
-    assert_false(grep_workflows("uses:", "label.yml"));
-    assert_false(grep_workflows("pull_request_target", "gpu.yml comment.yml ci.yml nightly.yml"));
-    assert_false(grep_workflows("secrets\\.", "gpu.yml"));
 }
 
 // What a commit, a branch or a pull request is called must not become a command.
@@ -227,7 +138,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_are_the_ones_that_are_known),
         cmocka_unit_test(actions_are_githubs_own_pinned_by_their_hash),
-        cmocka_unit_test(a_pull_request_does_not_build_its_own_judge),
         cmocka_unit_test(no_text_from_outside_reaches_a_shell),
         cmocka_unit_test(the_nights_step_makes_site_output_and_summary),
         cmocka_unit_test(the_next_night_goes_on_from_the_store_it_is_given),

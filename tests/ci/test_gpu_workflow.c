@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// .github/workflows/gpu.yml, which gates pull requests of strangers on somebody's GPU: whose file
+// it is, what each half may, who approves, and both halves run as they are written, with a stand-in
+// for `gh`. Not run: actions (`uses:`), ci/setup and the builds, which the tests' own stands for.
+#include "tests/helpers/helper_files.h"
+#include "tests/helpers/helper_repo.h"
+#include "tests/helpers/helper_workflow.h"
+#include "tests/helpers/test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+enum step {
+    TAKE_LABEL,
+    APPROVE,
+    FETCH,
+    SETUP,
+    BUILD,
+    GATE,
+    EXPORT,
+    SUMMARY,
+    SETUP_2,
+    BUILD_2,
+    COMMENT
+};
+
+#define RECORD TEST_SOURCE "/baselines/recorded/h200/fp32-run-3.jsonl"
+// Of that gate.
+#define RECORDED_HEAD "a03b37ede9b90413e6f094e1f563995b76bdbe97"
+#define ZEROS         "0000000000000000000000000000000000000000"
+
+static struct workflow flow;
+static struct helper_repo repo; // the repository; its commits are behind those of set_up()
+static char *folder;            // with work/, the checkout, and what stands for GitHub
+static char base[OBJECT_ID_TEXT], head[OBJECT_ID_TEXT];
+
+// Answers what files in the folder say, and writes down what it was asked to change.
+static const char gh[] =
+    "#!/bin/sh\n"
+    "cd \"$(dirname \"$0\")/..\"\n"
+    "case \"$*\" in\n"
+    "*/collaborators/*) cat permission ;;\n"
+    "*/reviews*) cat \"review-of-$HEAD-by-$BY\" 2>/dev/null || true ;;\n"
+    "*/pulls/7*) cat now ;;\n"
+    "'run download'*) [ -e artifact ] || exit 1; rm -rf work/result; cp -a artifact work/result "
+    ";;\n"
+    "*/comments' --paginate'*) cat old 2>/dev/null || true ;;\n"
+    "*--method*) echo \"$*\" >>changed; cp work/comment.md posted 2>/dev/null || true ;;\n"
+    "*) echo \"gh: $*\" >&2; exit 1 ;;\n"
+    "esac\n";
+
+static int shell(const char *where, const char *command)
+{
+    char *text = xprintf("cd '%s' && { %s\n} >>'%s/log' 2>&1", where, command, folder);
+    const int status = system(text);
+    free(text);
+    assert_true(status != -1 && WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void put(const char *name, const char *text)
+{
+    char *path = xprintf("%s/%s", folder, name);
+    helper_write_text(path, text);
+    free(path);
+}
+
+static bool says(const char *name, const char *part)
+{
+    char *path = xprintf("%s/%s", folder, name), *text = helper_read(path, NULL);
+    const bool found = strstr(text, part) != NULL;
+    free(text);
+    free(path);
+    return found;
+}
+
+// A script of the workflow as the runner runs it, with these variables beside those of every job.
+static int step(enum step number, const char *variables)
+{
+    put("step.sh", flow.runs[number]);
+    char *work = xprintf("%s/work", folder);
+    char *command =
+        xprintf("rm -f ../changed ../posted; PATH=%s/bin:$PATH REPOSITORY=us/kernels NUMBER=7 "
+                "BASE=%s HEAD=%s RUN=1 RUN_URL=https://example.org/run DEVICE=host "
+                "GITHUB_STEP_SUMMARY=summary %s bash -e ../step.sh",
+                folder, base, head, variables);
+    const int code = shell(work, command);
+    free(command);
+    free(work);
+    return code;
+}
+
+static void make_commits(void)
+{
+    char *policy = xprintf("%s/ci/plumb.cfg", repo.directory);
+    char *reset = xprintf("git reset -q --hard %s && mkdir -p ci", repo.ids[REPO_MERGE]);
+    assert_int_equal(shell(repo.directory, reset), 0);
+    helper_repo_policy(policy, "\tproblem = 96x64x128:fp32\n",
+                       "[gate]\n\tself-test = 0\n[measure]\n\tsamples = 4\n");
+    assert_int_equal(
+        shell(repo.directory,
+              "git config user.name t && git config user.email t@example.org && "
+              "git config uploadpack.allowAnySHA1InWant true && git add ci && "
+              "git commit -qm policy && git rev-parse HEAD >ids && git checkout -q --detach && "
+              "echo '// a comment' >>kernels/plain.c && git commit -qam 'of a stranger' && "
+              "git rev-parse HEAD >>ids && git checkout -q main"),
+        0);
+    char *path = xprintf("%s/ids", repo.directory), *ids = helper_read(path, NULL);
+    assert_int_equal(sscanf(ids, "%64s %64s", base, head), 2);
+    free(ids);
+    free(path);
+    free(reset);
+    free(policy);
+}
+
+static int set_up(void **state)
+{
+    workflow_read(&flow, "gpu.yml");
+    folder = helper_directory();
+    helper_repo_create(&repo);
+    make_commits();
+    char *clone = xprintf("git clone -q '%s' work && mkdir -p bin work/build/gpu work/build/dev && "
+                          "ln -s '%s' work/build/gpu/bin && ln -s '%s' work/build/dev/bin && "
+                          "cp '%s/ci/approve' '%s/ci/comment' work/ci/",
+                          repo.directory, TEST_BIN, TEST_BIN, TEST_SOURCE, TEST_SOURCE);
+    const int status = shell(folder, clone);
+    free(clone);
+    put("bin/gh", gh);
+    return status || shell(folder, "chmod +x bin/gh");
+}
+
+static int tear_down(void **state)
+{
+    helper_repo_remove(&repo);
+    helper_discard(folder);
+    free(folder);
+    return 0;
+}
+
+// ---- what stands in the files
+
+static void steps_are_the_ones_that_are_known(void **state)
+{
+    static const char *const runs[] = {"gh api --method DELETE",
+                                       "sh ci/approve",
+                                       "git fetch --no-tags",
+                                       "sh ci/setup",
+                                       "cmake --preset gpu",
+                                       "build/gpu/bin",
+                                       "build/gpu/bin",
+                                       "cat out/summary.md",
+                                       "sh ci/setup",
+                                       "cmake --",
+                                       "gh run download"};
+    workflow_steps(&flow, runs, ARRAY_COUNT(runs));
+    assert_int_equal(ARRAY_COUNT(runs), COMMENT + 1);
+    assert_non_null(strstr(flow.runs[GATE], " gate --sandbox require "));
+}
+
+// The file is the default branch's, what it checks out too, and what it builds.
+static void nothing_of_a_pull_request_decides(void **state)
+{
+    assert_true(workflow_grep("^  pull_request_target:", "gpu.yml"));
+    assert_true(workflow_grep("^    branches: \\[main\\]", "gpu.yml"));
+    assert_false(workflow_grep("^  (pull_request|workflow_run|issue_comment|push):", "gpu.yml"));
+    assert_false(workflow_grep("ref: ", "gpu.yml label.yml"));
+    assert_false(workflow_grep("git (checkout|switch|merge|pull|worktree)", "gpu.yml label.yml"));
+    assert_false(workflow_grep("cache|secrets\\.|environment:", "gpu.yml"));
+    for (size_t i = 0; i < flow.run_count; i++)
+        assert_null(strstr(flow.runs[i], "${{"));
+    // The rights of each job are listed; the one that runs strangers' code may only read.
+    assert_true(workflow_grep("^permissions: \\{\\}", "gpu.yml"));
+    assert_true(workflow_grep("runs-on: \\[self-hosted", "gpu.yml"));
+    assert_false(workflow_grep("contents: write|write-all|id-token|actions: write", "gpu.yml"));
+}
+
+static void a_label_falls_with_every_push_and_when_it_was_used(void **state)
+{
+    assert_true(workflow_grep("types: \\[synchronize, reopened\\]", "label.yml"));
+    assert_false(workflow_grep("uses:", "label.yml"));
+    assert_int_equal(step(TAKE_LABEL, ""), 0);
+    assert_true(says("changed", "--method DELETE repos/us/kernels/issues/7/labels/measure"));
+}
+
+// ---- who approves
+
+static void assert_refused(const char *variables, const char *why)
+{
+    put("log", "");
+    assert_int_equal(step(APPROVE, variables), 1);
+    assert_true(says("log", why));
+}
+
+static void a_commit_is_approved_by_who_reviewed_it(void **state)
+{
+    static const char stranger[] = "FROM=them/kernels BY=maintainer";
+    char *review = xprintf("review-of-%s-by-maintainer", head), *now = xprintf("%s\n", head);
+    put("permission", "write\n");
+    put("now", now);
+    assert_refused(stranger, "maintainer has not reviewed the commit");
+    put("review-of-" ZEROS "-by-maintainer", "1\n");
+    assert_refused(stranger, "maintainer has not reviewed the commit");
+    assert_int_equal(step(APPROVE, "FROM=us/kernels BY=maintainer"), 0);
+    put(review, "2\n");
+    assert_int_equal(step(APPROVE, stranger), 0);
+    put("permission", "triage\n");
+    assert_refused(stranger, "maintainer may not write to this repository");
+    put("permission", "admin\n");
+    put("now", ZEROS "\n");
+    assert_refused(stranger, "something was pushed since");
+    put("now", now);
+    assert_int_equal(step(APPROVE, stranger), 0);
+    free(now);
+    free(review);
+}
+
+// ---- the runner's own word
+
+static int hook(const char *event, const char *reference)
+{
+    char *command =
+        xprintf("sed 's|OWNER/REPOSITORY|us/kernels|' '%s/.github/job-started.sh' >hook.sh"
+                " && GITHUB_EVENT_NAME=%s GITHUB_WORKFLOW_REF=us/%s sh hook.sh",
+                TEST_SOURCE, event, reference);
+    const int code = shell(folder, command);
+    free(command);
+    return code;
+}
+
+static void a_runner_takes_no_workflow_of_a_pull_request(void **state)
+{
+#define FILES "kernels/.github/workflows/"
+    assert_int_equal(hook("pull_request_target", FILES "gpu.yml@refs/heads/main"), 0);
+    assert_int_equal(hook("schedule", FILES "nightly.yml@refs/heads/main"), 0);
+    assert_int_equal(hook("pull_request", FILES "gpu.yml@refs/pull/7/merge"), 1);
+    assert_int_equal(hook("pull_request", FILES "gpu.yml@refs/heads/main"), 1);
+    assert_int_equal(hook("pull_request_target", FILES "other.yml@refs/heads/main"), 1);
+    assert_int_equal(hook("push", FILES "gpu.yml@refs/heads/topic"), 1);
+    assert_int_equal(hook("pull_request_target", "other/gpu.yml@refs/heads/main"), 1);
+#undef FILES
+}
+
+// ---- both halves
+
+static bool there_is_a_sandbox(void)
+{
+    return shell(folder, "bwrap --unshare-all --ro-bind / / --proc /proc true") == 0;
+}
+
+static void a_strangers_commit_goes_through_both_halves(void **state)
+{
+    const bool sandbox = there_is_a_sandbox();
+    assert_int_equal(step(FETCH, ""), 0);
+    assert_int_equal(step(GATE, ""), sandbox ? 0 : 4);
+    assert_int_equal(shell(folder, "cd work && test \"$(git rev-parse HEAD)\" = "
+                                   "\"$(git rev-parse origin/main)\""),
+                     0); // nothing was checked out
+    step(EXPORT, "");
+    shell(folder, "rm -rf artifact; mkdir artifact; cp work/result.jsonl artifact/");
+    put("old", "");
+    assert_int_equal(step(COMMENT, ""), 0);
+    assert_true(says("changed", "--method POST repos/us/kernels/issues/7/comments"));
+    assert_true(says("posted", sandbox ? "plumb: no regression" : "plumb: no verdict"));
+    assert_true(says("posted", "https://example.org/run"));
+}
+
+// Whatever the first half left: one comment, on the pull request that GitHub named, updated in
+// place.
+static void hostile_results_become_one_comment(void **state)
+{
+    static const char *const makes[] = {
+        "true", "mkdir artifact && ln -s /etc/passwd artifact/result.jsonl",
+        "mkdir artifact && cp '" RECORD "' artifact/result.jsonl"}; // of another commit
+    put("old", "123\n");
+    for (size_t i = 0; i < ARRAY_COUNT(makes); i++) {
+        assert_int_equal(shell(folder, "rm -rf artifact work/result work/comment.md"), 0);
+        assert_int_equal(shell(folder, makes[i]), 0);
+        assert_int_equal(step(COMMENT, ""), 0);
+        assert_true(says("changed", "--method PATCH repos/us/kernels/issues/comments/123"));
+        if (!says("posted", "plumb: no verdict"))
+            fail_msg("%s: a verdict", makes[i]);
+    }
+    assert_int_equal(step(COMMENT, "HEAD=" RECORDED_HEAD), 0);
+    assert_true(says("posted", "plumb: regression"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(steps_are_the_ones_that_are_known),
+        cmocka_unit_test(nothing_of_a_pull_request_decides),
+        cmocka_unit_test(a_label_falls_with_every_push_and_when_it_was_used),
+        cmocka_unit_test(a_commit_is_approved_by_who_reviewed_it),
+        cmocka_unit_test(a_runner_takes_no_workflow_of_a_pull_request),
+        cmocka_unit_test(a_strangers_commit_goes_through_both_halves),
+        cmocka_unit_test(hostile_results_become_one_comment),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
