@@ -63,6 +63,8 @@ void *arena_copy(struct arena *arena, const void *bytes, size_t size)
 char *arena_strdup(struct arena *arena, const char *text); // NULL stays NULL
 char *arena_strndup(struct arena *arena, const char *text, size_t length);
 char *arena_printf(struct arena *arena, const char *format, ...) PRINTF_LIKE(2, 3);
+// What `from` owns is owned by `arena` from now on; `from` is empty.
+void arena_adopt(struct arena *arena, struct arena *from);
 // Frees everything at once and leaves the arena empty.
 void arena_free(struct arena *arena);
 

@@ -116,7 +116,8 @@ void run_count_verdicts(const struct run *run, size_t counts[VERDICT_KINDS])
 // Notes are the last lines; what looks like one further up is the policy's own.
 static bool run_note(char *out, size_t size, const struct run *run, const char *wanted)
 {
-    static const char *const notes[] = {RUN_OVERLAY_NOTE, RUN_REQUEST_NOTE, RUN_UNCONFINED_NOTE};
+    static const char *const notes[] = {RUN_OVERLAY_NOTE, RUN_REQUEST_NOTE, RUN_UNCONFINED_NOTE,
+                                        RUN_PART_NOTE, RUN_JOINED_NOTE};
     const char *begin = run->policy ? run->policy : "", *end = begin + strlen(begin);
     snprintf(out, size, "%s", "");
     while (end > begin) {
@@ -146,6 +147,11 @@ bool run_overlay(char *out, size_t size, const struct run *run)
 bool run_unconfined(char *out, size_t size, const struct run *run)
 {
     return run_note(out, size, run, RUN_UNCONFINED_NOTE);
+}
+
+bool run_part(char *out, size_t size, const struct run *run)
+{
+    return run_note(out, size, run, RUN_PART_NOTE);
 }
 
 const char *result_timed(const struct result *result)

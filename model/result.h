@@ -298,14 +298,18 @@ struct run {
 };
 void run_free(struct run *run);
 // What is to be known of a run beside its policy stands in lines of its own behind the policy's
-// text: which overlay its builds saw, what was asked for, and why there was no sandbox.
+// text: which overlay its builds saw, what was asked for, why there was no sandbox, which part of a
+// whole it is, and of which parts it was made.
 #define RUN_OVERLAY_NOTE    "# built with the overlay "
 #define RUN_REQUEST_NOTE    "# measured by request"
 #define RUN_UNCONFINED_NOTE "# without a sandbox: "
+#define RUN_PART_NOTE       "# part "
+#define RUN_JOINED_NOTE     "# joined from "
 // Such a line behind its beginning, cut to the room there is; false: there is none, and `out` is
 // "".
 bool run_overlay(char *out, size_t size, const struct run *run);
 bool run_unconfined(char *out, size_t size, const struct run *run);
+bool run_part(char *out, size_t size, const struct run *run);
 
 // What the stopwatch ran: "device code" alone (a record's), the whole "library" with its host code
 // beside the stopwatch, or "" where nothing was timed here.

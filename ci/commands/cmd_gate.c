@@ -9,7 +9,8 @@
 
 struct arguments {
     struct options options;
-    const char *base, *head;
+    const char *base, *head, *join;
+    struct part part;
     bool merge_base;
 };
 
@@ -18,6 +19,11 @@ static int take_static(void *arguments, const char *text)
     (void)text;
     ((struct arguments *)arguments)->options.static_use = STATIC_ONLY;
     return 0;
+}
+
+static int take_part(void *arguments, const char *text)
+{
+    return part_parse(&((struct arguments *)arguments)->part, text);
 }
 
 static const struct command_option own_options[] = {
@@ -30,6 +36,9 @@ static const struct command_option own_options[] = {
                ""),
     OPTION_COUNT("seconds", "N", "Of measuring, at most [the policy's gate.seconds]",
                  options.seconds, 1, 86400),
+    OPTION_OWN("part", 0, "I/N", "Only the I-th of N parts of the series, to be joined later",
+               take_part, "a part such as 3/8"),
+    OPTION_TEXT("join", 0, "STORE", "Measure nothing: judge the parts that are in STORE", join),
     {0},
 };
 static const struct arguments usual = {.options.static_use = STATIC_AUTO};
@@ -48,21 +57,39 @@ static int find_commits(struct commit *base, struct commit *head, struct context
     return repository_commit(base, repository, a->base, arena, err);
 }
 
+static int check(void *arguments, struct error *err)
+{
+    const struct arguments *a = arguments;
+    return a->join && a->part.count ? error_set(err, "--join takes all parts, --part makes one")
+                                    : 0;
+}
+
+// Where the reports go. Parts have none of their own unless they are asked for.
+static const char *reports_of(const struct arguments *a)
+{
+    return a->options.out || a->part.count ? a->options.out : "plumb-report";
+}
+
 static int gate(struct run *run, struct context *context, const struct arguments *a,
                 struct error *err)
 {
     struct commit base, head;
-    const char *out = a->options.out ? a->options.out : "plumb-report";
-    if ((!a->options.dry_run && report_directory(out, err)) ||
+    const char *out = reports_of(a);
+    int status;
+    if ((!a->options.dry_run && out && report_directory(out, err)) ||
         context_open(context, &a->options, err) || find_commits(&base, &head, context, a, err) ||
         context_policy(context, base.id, err) || context_store(context, STORE_WRITE, err))
         return -1;
-    context_judge(context, &head);
-    if (context_builder(context, err) || context_devices(context, err))
-        return -1;
-    int status = pipeline_gate(run, context, &base, &head, err);
-    if (a->options.dry_run)
-        return status ? status : output_plan(run, context, false, err);
+    if (a->join) {
+        status = pipeline_join(run, context, &base, &head, a->join, err);
+    } else {
+        context_judge(context, &head);
+        if (context_builder(context, err) || context_devices(context, err))
+            return -1;
+        status = pipeline_gate(run, context, &base, &head, &a->part, err);
+        if (a->options.dry_run)
+            return status ? status : output_plan(run, context, false, err);
+    }
     return output_measured(run, status, context, out, err);
 }
 
@@ -81,13 +108,17 @@ const struct command command_gate = {
     .shared = SHARED_SELECT,
     .options = own_options,
     .defaults = &usual,
+    .check = check,
     .size = sizeof(struct arguments),
     .run = run,
     .doc = "Measures the kernels of two commits side by side and judges each series.\v"
            "The policy is read from the BASE commit. Only kernels whose machine code differs are "
            "measured; code that is known to hang or crash here is not tried again (`plumb run "
            "--again` does). An epoch that comes with HEAD (`plumb accept`) accepts a slowdown or a "
-           "removal.\n\nExit: 0 no regression, 1 regression, 2 undecided, void, or nothing of what "
+           "removal.\n\nMany machines: each measures one part into a store of its own (--part 1/8 "
+           "--store shard-1.db), `plumb store merge` joins these, and --join judges them as one "
+           "gate; ci/fleet does it by Slurm. A part ends with 0 when it is measured.\n\nExit: 0 no "
+           "regression, 1 regression, 2 undecided, void, or nothing of what "
            "changed was judged, 3 a kernel is broken and was not on the base, 4 the tool could not "
            "do its work.",
 };

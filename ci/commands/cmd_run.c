@@ -13,8 +13,14 @@
 struct arguments {
     struct options options;
     struct commit_selection selection;
+    struct part part;
     bool again, all;
 };
+
+static int take_part(void *arguments, const char *text)
+{
+    return part_parse(&((struct arguments *)arguments)->part, text);
+}
 
 static const struct command_option own_options[] = {
     OPTION_COUNT("steps", "N", "At most N commits of the range, evenly spaced", selection.steps, 1,
@@ -23,6 +29,8 @@ static const struct command_option own_options[] = {
     OPTION_FLAG("all", 0, "Also commits that change nothing the build reads", all),
     OPTION_FLAG("again", 0, "Measure even what is known, e.g. nightly", again),
     OPTION_COUNT("seconds", "N", "Begin no commit after this time", options.seconds, 1, 86400),
+    OPTION_OWN("part", 0, "I/N", "Only the I-th of N stretches of the commits", take_part,
+               "a part such as 3/8"),
     {0},
 };
 
@@ -42,6 +50,18 @@ static int keep_new(struct commit_list *commits, struct context *context, struct
     commits->items += first;
     commits->count -= first;
     return 0;
+}
+
+// A stretch begins with the last commit of the one before, so that what changed between the two is
+// measured on one device.
+static void keep_part(struct commit_list *commits, const struct part *part)
+{
+    size_t first, end;
+    part_stretch(&first, &end, part, commits->count);
+    if (first > 0 && first < end)
+        first--;
+    commits->items += first;
+    commits->count = end - first;
 }
 
 static int select_commits(struct commit_list *out, struct context *context,
@@ -66,6 +86,7 @@ static int select_commits(struct commit_list *out, struct context *context,
             "%zu %s nothing that the build reads and %s passed over; --all visits %s",
             out->passed_over, plural(out->passed_over, "commit changes", "commits change"),
             plural(out->passed_over, "is", "are"), plural(out->passed_over, "it", "them"));
+    keep_part(out, &a->part);
     return only_new ? keep_new(out, context, err) : 0;
 }
 
@@ -151,6 +172,16 @@ static int open_and_run(struct run *last, struct context *context, const struct 
     return run_commits(last, context, a, err);
 }
 
+// NEW is what a store does not have, and a part's store has nothing.
+static int check(void *arguments, struct error *err)
+{
+    const struct arguments *a = arguments;
+    const char *range = a->options.words.count ? a->options.words.items[0] : "HEAD";
+    return a->part.count && strcmp(range, "NEW") == 0
+               ? error_set(err, "--part takes a range such as A..B; NEW depends on the store")
+               : 0;
+}
+
 static int run(enum conclusion *out, struct context *context, void *arguments, struct error *err)
 {
     struct arguments *a = arguments;
@@ -170,6 +201,7 @@ const struct command command_run = {
     .words_most = 1,
     .shared = SHARED_SELECT,
     .options = own_options,
+    .check = check,
     .size = sizeof(struct arguments),
     .run = run,
     .doc =
@@ -180,7 +212,9 @@ const struct command command_run = {
         "visited (--all: every one). What is measured already with the device's present driver, "
         "and identical machine code, is not measured again; nor is code that hung or crashed, "
         "unless it was killed from outside or has more time now. --again measures all of it. A "
-        "run that is killed goes on where it was.\n\nThe exit code is about the newest commit: 0 "
+        "run that is killed goes on where it was.\n\nMany machines: each measures one stretch into "
+        "a store of its own (--part 1/8 --store shard-1.db), and `plumb store merge` joins these; "
+        "ci/fleet does it by Slurm.\n\nThe exit code is about the newest commit: 0 "
         "no regression, 1 slower than its history, 2 undecided or nothing judged, 3 a kernel is "
         "broken, 4 the tool could not do its work.",
 };

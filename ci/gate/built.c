@@ -273,11 +273,15 @@ static void fill_failure(struct built *built, const struct build *build, struct 
     f->count = build_errors_find(found, whole ? whole : build->log, arena);
     f->errors = arena_copy(arena, found, f->count * sizeof(*found));
     free(whole);
-    const struct build_error *first = f->count ? &found[0] : NULL;
+    built->detail = built_first_error(f, arena);
+}
+
+const char *built_first_error(const struct build_failure *failure, struct arena *arena)
+{
+    const struct build_error *first = failure->count ? &failure->errors[0] : NULL;
     if (first && first->file[0] && first->line)
-        built->detail = arena_printf(arena, "%s:%u: %s", first->file, first->line, first->text);
-    else
-        built->detail = first ? first->text : f->reason;
+        return arena_printf(arena, "%s:%u: %s", first->file, first->line, first->text);
+    return first ? first->text : failure->reason;
 }
 
 int built_make(struct built *out, struct context *context, const struct commit *commit,

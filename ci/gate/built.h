@@ -42,6 +42,9 @@ int built_make(struct built *out, struct context *context, const struct commit *
 // For a dry run: whether the commit's build is kept; what is not is printed and counted.
 int built_kept(bool *found, struct context *context, const struct commit *commit,
                const struct commit *base, struct error *err);
+// What is wrong with a commit that does not build, in one line: the first error that its tools
+// name, or else the reason.
+const char *built_first_error(const struct build_failure *failure, struct arena *arena);
 const struct built_kernel *built_find(const struct built *built, const char *name,
                                       const char *device);
 

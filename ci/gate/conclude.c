@@ -8,6 +8,7 @@
 
 #include "model/gate/cause.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -117,6 +118,24 @@ void conclude_unbuilt(struct run *run, const char *detail)
     const size_t length = strcspn(detail, "\n");
     run->headline = arena_printf(&run->arena, "BROKEN: commit %.12s does not build%s: %.*s",
                                  run->head.id, too, (int)(length < 300 ? length : 300), detail);
+}
+
+void conclude_part(struct run *run, uint32_t number, uint32_t parts)
+{
+    run->conclusion = CONCLUDE_OK;
+    run->headline = arena_printf(
+        &run->arena, "PART %" PRIu32 " of %" PRIu32 ", to be judged with the others: %s", number,
+        parts, tally(run));
+}
+
+void conclude_incomplete(struct run *run, const char *missing, uint32_t parts)
+{
+    if (run->conclusion != CONCLUDE_BROKEN)
+        run->conclusion = CONCLUDE_UNDECIDED;
+    run->headline =
+        arena_printf(&run->arena, "%s: of %" PRIu32 " parts these are missing: %s; the others: %s",
+                     run->conclusion == CONCLUDE_BROKEN ? "BROKEN" : "INCOMPLETE", parts, missing,
+                     run->headline);
 }
 
 static bool is_unsupported(const struct result *r)

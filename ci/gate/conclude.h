@@ -18,6 +18,13 @@ void conclude_run(struct run *run, const struct policy_gate *gate, const char *a
 // base that does not build either is named: then it was not this change.
 void conclude_unbuilt(struct run *run, const char *detail);
 
+// Of one of `parts` parts of a gate: the verdicts of its series are not those of the gate.
+void conclude_part(struct run *run, uint32_t number, uint32_t parts);
+
+// Of a gate of which parts are missing (their numbers, as a text): it is undecided whatever the
+// others say, unless these have found something broken.
+void conclude_incomplete(struct run *run, const char *missing, uint32_t parts);
+
 // Leaves out the series that a kernel says it cannot do and another does: they are stored, so that
 // they are not asked again, but not shown. Of a problem that no kernel does one series stays, not
 // measured. One that the base could do is broken, and stays.

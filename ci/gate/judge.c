@@ -91,13 +91,12 @@ static struct history history_of(const struct stored_points *stored, struct aren
     return history;
 }
 
-int judge_history(struct run *run, const struct plan *plan, struct context *context,
-                  struct error *err)
+int judge_history(struct run *run, struct context *context, struct error *err)
 {
     enum { SHOWN = 400 };
     for (size_t i = 0; i < run->count; i++) {
         struct result *r = &run->results[i];
-        const struct series series = {r->kernel, &r->problem, plan->tasks[i].device->unit.uuid};
+        const struct series series = {r->kernel, &r->problem, run->devices[r->device].uuid};
         const struct history_query query = {
             .limit = SHOWN, .except_run = run->id, .until = run->head.id};
         struct stored_points stored;
@@ -246,47 +245,6 @@ static int judge_one(struct run *run, const struct task *task, struct context *c
     return 0;
 }
 
-static void take_back(struct run *run, struct result *r)
-{
-    r->verdict.kind = VERDICT_UNDECIDED;
-    r->verdict.sentence =
-        arena_printf(&run->arena, "%s; not enough evidence for one of %zu series, measure again",
-                     r->verdict.sentence, run->count);
-}
-
-// e-BH over every series that was tested; kernels first.
-static void release_alarms(struct run *run)
-{
-    double *evidence = xcalloc(run->count, sizeof(*evidence));
-    size_t *kernel = xcalloc(run->count, sizeof(*kernel));
-    size_t *index = xcalloc(run->count, sizeof(*index));
-    bool *released = xcalloc(run->count, sizeof(*released));
-    size_t tested = 0, kernels = 0;
-    const char *last = "";
-    for (size_t i = 0; i < run->count; i++) {
-        const struct result *r = &run->results[i];
-        if (!r->verdict.pairs)
-            continue;
-        if (strcmp(last, r->kernel))
-            kernels++;
-        last = r->kernel;
-        evidence[tested] = r->verdict.log_evidence;
-        kernel[tested] = kernels - 1;
-        index[tested++] = i;
-    }
-    gate_release(released, evidence, kernel, tested, gate_defaults.q);
-    for (size_t i = 0; i < tested; i++) {
-        struct result *r = &run->results[index[i]];
-        bool alarm = r->verdict.kind == VERDICT_SLOWER || r->verdict.kind == VERDICT_FASTER;
-        if (alarm && !released[i])
-            take_back(run, r);
-    }
-    free(evidence);
-    free(kernel);
-    free(index);
-    free(released);
-}
-
 // Kernel, environment or placement, by the code ids and what the A/A series did.
 static void find_causes(struct run *run, const struct verdict *self, size_t self_count)
 {
@@ -316,7 +274,6 @@ int judge_gate(struct run *run, const struct plan *plan, struct context *context
         if (judge_one(run, &plan->tasks[i], context, base, head, err))
             return -1;
     }
-    release_alarms(run);
     find_causes(run, self, self_count);
     say_next_steps(run, plan, &context->policy);
     explain_alarms(run, plan, context, base, head);

@@ -14,10 +14,9 @@ int judge_ready(const struct context *context, struct error *err);
 int judge_predict(struct run *run, const struct plan *plan, const struct context *context,
                   struct error *err);
 // What the store knows of each series, without this run.
-int judge_history(struct run *run, const struct plan *plan, struct context *context,
-                  struct error *err);
-// Verdicts of a gate: identical code is the same by identity; pairs are judged; alarms that do not
-// stand among all series are taken back.
+int judge_history(struct run *run, struct context *context, struct error *err);
+// Verdicts of a gate, each series for itself (release.h comes after it): identical code is the same
+// by identity, and pairs are judged.
 // `self` are the verdicts of the run's A/A series: they show what the environment did.
 int judge_gate(struct run *run, const struct plan *plan, struct context *context,
                const struct built *base, const struct built *head, const struct verdict *self,

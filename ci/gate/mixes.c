@@ -14,16 +14,34 @@
 
 enum { SHOWN_MOST = 3 };
 
-static const struct result *find(const struct run *run, const struct result *like,
-                                 const struct problem *problem)
+static const struct result *find_on(const struct run *run, size_t device, const char *kernel,
+                                    const struct problem *problem)
 {
     for (size_t i = 0; i < run->count; i++) {
         const struct result *r = &run->results[i];
-        if (r->device == like->device && strcmp(r->kernel, like->kernel) == 0 &&
+        if (r->device == device && strcmp(r->kernel, kernel) == 0 &&
             problem_equal(&r->problem, problem))
             return r;
     }
     return NULL;
+}
+
+// A gate that several units of one model share has each series on one of them.
+static bool alike(const struct run *run, size_t a, size_t b)
+{
+    return a != b && strcmp(run->devices[a].kind, run->devices[b].kind) == 0 &&
+           strcmp(run->devices[a].name, run->devices[b].name) == 0;
+}
+
+static const struct result *find(const struct run *run, const struct result *like,
+                                 const struct problem *problem)
+{
+    const struct result *found = find_on(run, like->device, like->kernel, problem);
+    for (size_t d = 0; !found && d < run->device_count; d++) {
+        if (alike(run, d, like->device))
+            found = find_on(run, d, like->kernel, problem);
+    }
+    return found;
 }
 
 static double time_known(const struct result *r)
@@ -88,12 +106,17 @@ static void add(struct run *run, const struct policy_mix *mix, const struct resu
         run->mixes[run->mix_count++] = m;
 }
 
-// Results stand by device, kernel and problem: the first of a kernel.
+// Results stand by device, kernel and problem: the first of a kernel, on its device or on units of
+// one model that share the kernel's problems.
 static bool is_first(const struct run *run, size_t at)
 {
     const struct result *r = &run->results[at];
     for (size_t i = 0; i < at; i++) {
-        if (run->results[i].device == r->device && strcmp(run->results[i].kernel, r->kernel) == 0)
+        const struct result *before = &run->results[i];
+        if (strcmp(before->kernel, r->kernel) == 0 &&
+            (before->device == r->device ||
+             (alike(run, before->device, r->device) &&
+              !find_on(run, before->device, r->kernel, &r->problem))))
             return false;
     }
     return true;

@@ -10,7 +10,9 @@
 // measuring.c, a plain run's series in it solo_measure.c, a gate's many series in it gate_measure.c
 // and duets.c; predictions, history and verdicts judge.c, the one line of the run conclude.c, what
 // the change itself says that it accepts accepting.c, what it costs a mix of problems mixes.c, and
-// a plain run's new codes beside those before them pipeline_link.c. History is read without this
+// a plain run's new codes beside those before them pipeline_link.c. A gate may be measured in parts
+// on many machines (part.c); joining.c makes one run of them, and what needs all series at once
+// (release.c, conclude.c) is done then. History is read without this
 // run, so a run never judges itself. Each result is stored as soon as it is measured: a run that is
 // killed goes on where it was, and measures nothing twice. Reports are written by the command, from
 // the same struct run that the store gives back.
@@ -18,15 +20,30 @@
 #include "ci/gate/accepting.h"
 #include "ci/gate/built.h"
 #include "ci/gate/gate_measure.h"
+#include "ci/gate/joining.h"
 #include "ci/gate/judge.h"
 #include "ci/gate/linking.h"
 #include "ci/gate/mixes.h"
+#include "ci/gate/release.h"
 #include "ci/gate/run_frame.h"
 #include "ci/gate/solo_measure.h"
 #include "model/gate/study.h"
 
+// What is said of all series at once, and the end.
+static int gate_conclude(struct run *run, struct context *context, const struct built *head,
+                         const struct epoch_list *accepted, const struct joined *joined,
+                         struct error *err)
+{
+    release_alarms(run);
+    accepting_apply(run, accepted, &context->policy.gate);
+    mixes_find(run, &context->policy);
+    if (run_leave(run, context, head, joined, err))
+        return -1;
+    return run->id ? linking_save(context, run, 0, err) : 0;
+}
+
 int pipeline_gate(struct run *run, struct context *context, const struct commit *base,
-                  const struct commit *head, struct error *err)
+                  const struct commit *head, const struct part *part, struct error *err)
 {
     struct built base_built, head_built;
     struct epoch_list accepted;
@@ -45,6 +62,7 @@ int pipeline_gate(struct run *run, struct context *context, const struct commit 
     run->unbuilt[ROLE_HEAD] = head_built.failure;
     if (plan_make(&plan, run, context, &base_built, &head_built, err))
         return -1;
+    part_take(&plan, run, part);
     if (context->options->dry_run)
         return 0;
     measuring_begin(&measuring, context, &base_built, &head_built);
@@ -55,18 +73,52 @@ int pipeline_gate(struct run *run, struct context *context, const struct commit 
         goto done;
     const double wall_s = monotonic_s() - begun_s;
     run->self_test = study_self_test(self.verdicts, self.count, context->policy.gate.alpha);
-    if (judge_predict(run, &plan, context, err) || judge_history(run, &plan, context, err) ||
+    if (judge_predict(run, &plan, context, err) || judge_history(run, context, err) ||
         judge_gate(run, &plan, context, &base_built, &head_built, self.verdicts, self.count, err))
         goto done;
-    accepting_apply(run, &accepted, &context->policy.gate);
-    mixes_find(run, &context->policy);
     run_tell_cost(run, &measuring, wall_s);
-    status = run_leave(run, context, &head_built, err);
-    if (status == 0 && run->id)
-        status = linking_save(context, run, 0, err);
+    status = part->count ? run_leave_part(run, context, part, err)
+                         : gate_conclude(run, context, &head_built, &accepted, NULL, err);
 done:
     measuring_end(&measuring);
     return status;
+}
+
+// Saved as one transaction, and once: parts can be joined again after a kill. A gate of which parts
+// are missing is told and not kept, for it is joined again when they are there.
+static int join_conclude(struct run *run, struct context *context, const struct built *head,
+                         const struct epoch_list *accepted, const struct joined *joined,
+                         struct error *err)
+{
+    const bool kept = !joined->missing[0] && !joined->stored && !context->options->dry_run;
+    if (!kept)
+        return gate_conclude(run, context, head, accepted, joined, err);
+    if (store_begin_batch(context->store, err))
+        return -1;
+    if (store_begin_run(context->store, run, err) ||
+        gate_conclude(run, context, head, accepted, joined, err)) {
+        store_cancel_batch(context->store);
+        return -1;
+    }
+    return store_commit_batch(context->store, err);
+}
+
+int pipeline_join(struct run *run, struct context *context, const struct commit *base,
+                  const struct commit *head, const char *path, struct error *err)
+{
+    struct epoch_list accepted;
+    struct joined joined;
+    struct built built = {.commit = *head, .state = MEASURED_OK};
+    run_begin(run, RUN_GATE, context, base, head);
+    if (accepting_read(&accepted, context, base, head, &run->arena, err) ||
+        joining_read(&joined, run, context, path, err) || judge_history(run, context, err))
+        return -1;
+    const struct build_failure *failure = &run->unbuilt[ROLE_HEAD];
+    if (failure->reason) {
+        built.state = MEASURED_UNBUILDABLE;
+        built.detail = built_first_error(failure, &run->arena);
+    }
+    return join_conclude(run, context, &built, &accepted, &joined, err);
 }
 
 int pipeline_compare(struct run *run, struct context *context, const struct comparison *what,
@@ -84,7 +136,8 @@ int pipeline_compare(struct run *run, struct context *context, const struct comp
         judge_predict(run, &plan, context, err) ||
         judge_gate(run, &plan, context, what->base, what->head, NULL, 0, err))
         goto done;
-    status = run_leave(run, context, what->head, err);
+    release_alarms(run);
+    status = run_leave(run, context, what->head, NULL, err);
 done:
     measuring_end(&measuring);
     return status;
@@ -109,11 +162,12 @@ int pipeline_measure(struct run *run, struct context *context, const struct comm
         return 0;
     measuring_begin(&measuring, context, NULL, &built);
     if (run_enter(run, context, err) || solo_measure(run, &plan, &measuring, again, err) ||
-        judge_predict(run, &plan, context, err) || judge_history(run, &plan, context, err))
+        judge_predict(run, &plan, context, err) || judge_history(run, context, err))
         goto done;
     judge_run(run, &plan);
     measuring_end(&measuring); // the comparisons have the device to themselves
-    status = pipeline_link(run, context, &built, err) ? -1 : run_leave(run, context, &built, err);
+    status =
+        pipeline_link(run, context, &built, err) ? -1 : run_leave(run, context, &built, NULL, err);
 done:
     measuring_end(&measuring);
     return status;

@@ -55,13 +55,8 @@ static const char *away_text(struct run *run, const struct context *context)
     return text;
 }
 
-int run_leave(struct run *run, struct context *context, const struct built *head, struct error *err)
+static int finish(struct run *run, struct context *context, struct error *err)
 {
-    run->finished_s = (int64_t)time(NULL);
-    drop_unsupported(run);
-    conclude_run(run, &context->policy.gate, away_text(run, context));
-    if (head->state != MEASURED_OK)
-        conclude_unbuilt(run, head->detail);
     if (!run->id)
         return 0;
     for (size_t i = 0; i < run->count; i++) {
@@ -69,6 +64,27 @@ int run_leave(struct run *run, struct context *context, const struct built *head
             return -1;
     }
     return store_finish_run(context->store, run, err);
+}
+
+int run_leave(struct run *run, struct context *context, const struct built *head,
+              const struct joined *joined, struct error *err)
+{
+    run->finished_s = (int64_t)time(NULL);
+    drop_unsupported(run);
+    conclude_run(run, &context->policy.gate, away_text(run, context));
+    if (head->state != MEASURED_OK)
+        conclude_unbuilt(run, head->detail);
+    if (joined && joined->missing[0])
+        conclude_incomplete(run, joined->missing, joined->parts);
+    return finish(run, context, err);
+}
+
+int run_leave_part(struct run *run, struct context *context, const struct part *part,
+                   struct error *err)
+{
+    run->finished_s = (int64_t)time(NULL);
+    conclude_part(run, part->number, part->count);
+    return finish(run, context, err);
 }
 
 void run_tell_cost(const struct run *run, const struct measuring *measuring, double wall_s)

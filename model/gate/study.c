@@ -97,9 +97,17 @@ double study_detectable(const struct gate_policy *policy, double sd, uint32_t pa
     return fmax(by_evidence, by_size);
 }
 
-struct self_test study_self_test(const struct verdict *verdicts, size_t count, double alpha)
+// Markov over all series: P(any e >= x) <= series / x.
+static bool is_void(const struct self_test *test, double alpha)
 {
     const double chance = 0.005;
+    const bool too_many =
+        test->alarms > 0 && binomial_tail(test->alarms, test->series, alpha) < chance;
+    return too_many || (test->series > 0 && test->worst_log_evidence > log(test->series / chance));
+}
+
+struct self_test study_self_test(const struct verdict *verdicts, size_t count, double alpha)
+{
     struct self_test test = {.worst_log_evidence = 0};
     for (size_t i = 0; i < count; i++) {
         const struct verdict *v = &verdicts[i];
@@ -109,9 +117,18 @@ struct self_test study_self_test(const struct verdict *verdicts, size_t count, d
         test.alarms += v->kind == VERDICT_SLOWER || v->kind == VERDICT_FASTER;
         test.worst_log_evidence = fmax(test.worst_log_evidence, v->log_evidence);
     }
-    // Markov over all series: P(any e >= x) <= series / x.
-    bool too_many = test.alarms > 0 && binomial_tail(test.alarms, test.series, alpha) < chance;
-    bool too_strong = test.series > 0 && test.worst_log_evidence > log(test.series / chance);
-    test.void_run = too_many || too_strong;
+    test.void_run = is_void(&test, alpha);
+    return test;
+}
+
+struct self_test study_self_tests(const struct self_test *parts, size_t count, double alpha)
+{
+    struct self_test test = {.worst_log_evidence = 0};
+    for (size_t i = 0; i < count; i++) {
+        test.series += parts[i].series;
+        test.alarms += parts[i].alarms;
+        test.worst_log_evidence = fmax(test.worst_log_evidence, parts[i].worst_log_evidence);
+    }
+    test.void_run = is_void(&test, alpha);
     return test;
 }

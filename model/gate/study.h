@@ -22,5 +22,7 @@ double study_detectable(const struct gate_policy *policy, double sd, uint32_t pa
 // The run's test of itself, from the verdicts of its A/A series. Void if there are more alarms, or
 // stronger evidence, than chance gives with probability 0.01 (0.005 each). No series: not void.
 struct self_test study_self_test(const struct verdict *verdicts, size_t count, double alpha);
+// The tests of a run's parts together, as if one run had made them.
+struct self_test study_self_tests(const struct self_test *parts, size_t count, double alpha);
 
 #endif

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Shares of the work: each item is one part's, and parts are even.
+#include "ci/gate/part.h"
+#include "tests/helpers/test.h"
+
+static void every_item_is_in_one_part_and_parts_are_even(void **state)
+{
+    for (uint32_t parts = 1; parts <= 40; parts++) {
+        size_t counts[40] = {0}, covered = 0;
+        const size_t items = 3 * parts + 5;
+        for (size_t at = 0; at < items; at++) {
+            size_t of = 0;
+            for (uint32_t n = 1; n <= parts; n++) {
+                if (part_has(&(struct part){n, parts}, at)) {
+                    counts[n - 1]++;
+                    of++;
+                }
+            }
+            assert_int_equal(of, 1);
+        }
+        for (uint32_t n = 1; n <= parts; n++) {
+            size_t first, end;
+            part_stretch(&first, &end, &(struct part){n, parts}, items);
+            assert_int_equal(first, covered);
+            covered = end;
+            assert_true(counts[n - 1] >= items / parts && counts[n - 1] <= items / parts + 1);
+        }
+        assert_int_equal(covered, items);
+    }
+}
+
+static void what_is_no_part_is_refused(void **state)
+{
+    struct part part;
+    static const char *const wrong[] = {"",     "3",    "0/8",   "9/8",      "3/",   "/8",
+                                        "3/8x", "-1/8", "3 / 8", "1/100001", "1/1e3"};
+    for (size_t i = 0; i < ARRAY_COUNT(wrong); i++)
+        assert_int_equal(part_parse(&part, wrong[i]), -1);
+    assert_int_equal(part_parse(&part, "3/8"), 0);
+    assert_true(part.number == 3 && part.count == 8);
+}
+
+// A run notes it behind its policy, and is read back from there alone.
+static void a_run_notes_which_part_it_is(void **state)
+{
+    struct run run = {.policy = "[gate]\n# part 9 of 9, plan 0000000000000000\n\tseconds = 1\n"};
+    struct part_note note;
+    assert_false(part_note_read(&note, &run));
+    part_note_write(&run, &(struct part_note){{3, 8}, 0xfedcba9876543210u});
+    assert_true(part_note_read(&note, &run));
+    assert_true(note.part.number == 3 && note.part.count == 8 && note.stamp == 0xfedcba9876543210u);
+    assert_string_equal(part_policy(&run, &run.arena),
+                        "[gate]\n# part 9 of 9, plan 0000000000000000\n\tseconds = 1\n");
+    run_free(&run);
+    static const char *const hostile[] = {
+        "# part 0 of 8, plan 0000000000000001", "# part 9 of 8, plan 0000000000000001",
+        "# part 1 of 4000000000, plan 1", "# part 1 of 8", "# part 1 of 8, plan 1 and more"};
+    for (size_t i = 0; i < ARRAY_COUNT(hostile); i++) {
+        run = (struct run){.policy = hostile[i]};
+        assert_false(part_note_read(&note, &run));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_item_is_in_one_part_and_parts_are_even),
+        cmocka_unit_test(what_is_no_part_is_refused),
+        cmocka_unit_test(a_run_notes_which_part_it_is),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
