@@ -146,6 +146,7 @@ struct measured_how {
     const char *regime;  // NULL: whichever
     const char *failure; // regime of crashes and timeouts that are offered; NULL: none is
     const char *driver;  // of the device, in the run that measured; NULL: whichever
+    bool plain;          // times count only where a plain run or an import took them, not pairs
 };
 int store_find_measurement(struct measurement *out, bool *found, struct store *store,
                            const struct series *series, const char *code,

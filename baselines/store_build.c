@@ -129,7 +129,7 @@ int store_find_measurement(struct measurement *out, bool *found, struct store *s
         statement_get(&measurement, store, err, SQL_FIND_MEASUREMENT,
                       CELLS(INT(key), TEXT(code), how->regime ? TEXT(how->regime) : NOTHING,
                             how->driver ? TEXT(how->driver) : NOTHING,
-                            how->failure ? TEXT(how->failure) : NOTHING)))
+                            how->failure ? TEXT(how->failure) : NOTHING, INT(how->plain))))
         return -1;
     if (measurement && load_measurement(out, store, measurement, arena, err))
         return -1;

@@ -200,7 +200,8 @@ static int place_measurement(int64_t *key, struct store *store, const struct pla
     if (place->reused && code[0] &&
         statement_get(key, store, err, SQL_FIND_MEASUREMENT,
                       CELLS(INT(place->series), TEXT(code), m->regime ? TEXT(m->regime) : NOTHING,
-                            TEXT(place->driver), m->regime ? TEXT(m->regime) : NOTHING)))
+                            TEXT(place->driver), m->regime ? TEXT(m->regime) : NOTHING,
+                            INT(place->plain))))
         return -1;
     if (*key || m->state == MEASURED_NOT_TAKEN)
         return 0;

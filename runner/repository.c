@@ -138,7 +138,8 @@ int git_resolve(git_commit **out, const struct repository *repository, const cha
         *out = (git_commit *)commit;
         return 0;
     }
-    if (git_repository_is_empty(repository->git) == 1)
+    const bool unborn = git_repository_head_unborn(repository->git) == 1;
+    if (git_repository_is_empty(repository->git) == 1 || (unborn && strcmp(revision, "HEAD") == 0))
         return error_set(err, "%s: the repository has no commit yet", repository->directory);
     if (object)
         return error_set(err, "%s: is not a commit", revision);

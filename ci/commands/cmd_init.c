@@ -235,14 +235,12 @@ static bool is_first(const struct init *init, size_t index)
 
 static int write_example(struct init *init, struct signature *s, struct error *err)
 {
-    const char *file = init->form == FORM_HOST ? "example.h" : "example.cuh";
+    const char *file = init->form == FORM_HOST ? "shims/example.h" : "shims/example.cuh";
     struct buffer text = {0};
-    char *name = xprintf("shims/%s", file);
     shim_example(&text, s, init->form, file);
-    int status = write_file(init, init->folder, name, text.bytes, text.length, err);
+    int status = write_file(init, init->folder, file, text.bytes, text.length, err);
     if (status == 0)
         status = write_shim(init, s, err);
-    free(name);
     buffer_free(&text);
     return status;
 }

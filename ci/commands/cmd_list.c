@@ -85,9 +85,12 @@ static int list_kernels(struct context *context, const char *revision, struct er
         return -1;
     for (size_t i = 0; i < built.count; i++) {
         const struct built_kernel *k = &built.kernels[i];
-        printf("%-28s %-5s %s-%s  tile %dx%dx%d  threads %d  code %.10s\n", k->name, k->device,
-               dtype_name(k->traits.in), dtype_name(k->traits.out), k->traits.tile_m,
-               k->traits.tile_n, k->traits.tile_k, k->traits.threads, k->code);
+        printf("%-28s %-5s %s-%s  ", k->name, k->device, dtype_name(k->traits.in),
+               dtype_name(k->traits.out));
+        if (k->traits.tile_m)
+            printf("tile %dx%dx%d  threads %d  ", k->traits.tile_m, k->traits.tile_n,
+                   k->traits.tile_k, k->traits.threads);
+        printf("code %.10s\n", k->code);
     }
     return 0;
 }

@@ -100,8 +100,10 @@ static int write_reports(const struct run *run, const struct context *context,
 {
     struct arena arena = {0};
     struct report_context known;
+    const bool ours = !context->options->out; // nobody named the folder
     int status = output_context(&known, run, context, &arena, err) ||
-                         report_write_all(directory, run, &known, err)
+                         report_write_all(directory, run, &known, err) ||
+                         (ours && context_ignore(directory, err))
                      ? -1
                      : 0;
     arena_free(&arena);
@@ -212,7 +214,7 @@ static int find_known(bool *known, const struct run *run, const struct result *r
 {
     const struct device *device = &run->devices[r->device];
     const struct series series = {r->kernel, &r->problem, device->uuid};
-    const struct measured_how how = {.driver = device->driver};
+    const struct measured_how how = {.driver = device->driver, .plain = true};
     struct measurement unused;
     *known = false;
     return run->kind != RUN_MEASURE

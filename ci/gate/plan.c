@@ -205,7 +205,8 @@ int task_reuse(bool *found, const struct task *task, struct run *run, struct con
 {
     struct result *r = task->result;
     const struct series series = {r->kernel, &r->problem, task->device->unit.uuid};
-    const struct measured_how how = {.driver = task->device->unit.driver,
+    const struct measured_how how = {.plain = true,
+                                     .driver = task->device->unit.driver,
                                      .failure = plan_failure_regime(context)};
     if (store_find_measurement(&r->head, found, context->store, &series, r->head_code, &how,
                                &run->arena, err))

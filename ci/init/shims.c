@@ -243,9 +243,9 @@ static void add_problem(struct buffer *out, const struct shim_policy *policy, co
 }
 
 // Lines of the commented policy that depend on the form, and what stands there instead.
-enum { LINE_INPUT, LINE_COMMAND, LINE_KIND, LINE_PROBLEM, LINE_RULE, LINES };
-static const char *const lines[LINES] = {
-    "\tinput = ", "\tcommand = ", "\tkind = ", "\tproblem = ", "\tproblems = "};
+enum { LINE_INPUT, LINE_COMMAND, LINE_DEVICE, LINE_KIND, LINE_PROBLEM, LINE_RULE, LINES };
+static const char *const lines[LINES] = {"\tinput = ", "\tcommand = ", "[device ",
+                                         "\tkind = ",  "\tproblem = ", "\tproblems = "};
 
 // A kernel that launches its own code; what a library such as cuBLAS launches has no record.
 static bool can_be_recorded(const struct shim_policy *policy)
@@ -269,6 +269,8 @@ void shim_policy_write(struct buffer *out, const struct shim_policy *policy)
             add_inputs(out, policy);
         else if (i == LINE_COMMAND)
             add_command(out, policy);
+        else if (i == LINE_DEVICE)
+            buffer_printf(out, "[device \"%s\"]\n", host ? "cpu" : "gpu");
         else if (i == LINE_KIND)
             buffer_printf(out, "\tkind = %s\n", host ? "host" : "cuda");
         else if (i == LINE_PROBLEM && (first || !host))

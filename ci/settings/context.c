@@ -20,8 +20,7 @@ static int make_directory(const char *path, struct error *err)
     return 0;
 }
 
-// Keeps the state out of the user's `git status` without touching any file of theirs.
-static int ignore_directory(const char *directory, struct error *err)
+int context_ignore(const char *directory, struct error *err)
 {
     char *path = xprintf("%s/.gitignore", directory);
     int status = 0;
@@ -56,7 +55,7 @@ int context_store(struct context *context, enum store_mode mode, struct error *e
     const char *path = context->options->store;
     if (!path) {
         if (mode == STORE_WRITE &&
-            (make_directory(context->state, err) || ignore_directory(context->state, err)))
+            (make_directory(context->state, err) || context_ignore(context->state, err)))
             return -1;
         path = arena_printf(&context->arena, "%s/store.db", context->state);
     }
@@ -133,7 +132,7 @@ int context_builder(struct context *context, struct error *err)
                       context->sandbox.no_scope);
     const char *cache = context->options->cache;
     if (!cache) {
-        if (make_directory(context->state, err) || ignore_directory(context->state, err))
+        if (make_directory(context->state, err) || context_ignore(context->state, err))
             return -1;
         cache = arena_printf(&context->arena, "%s/cache", context->state);
     } else if (make_directory(cache, err)) {

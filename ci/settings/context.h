@@ -81,6 +81,8 @@ enum { POLICY_PATH_TEXT = 512 };
 #define POLICY_PATH "ci/plumb.cfg"
 #define EPOCHS_PATH "baselines/epochs.txt"
 
+// Keeps a folder of ours out of the user's `git status` without touching any file of theirs.
+int context_ignore(const char *directory, struct error *err);
 // Repository and state directory. Every later step needs it. Caller: context_close, also after a
 // failure.
 int context_open(struct context *context, const struct options *options, struct error *err);

@@ -61,7 +61,9 @@ static int read_policy(struct context *context, const char *commit, struct error
     const char *id = *commit ? commit : head.id;
     snprintf(label, sizeof(label), POLICY_PATH " at %.10s", id);
     if (repository_read(&text, &size, context->repository, id, POLICY_PATH, err))
-        return error_set(err, "%s: not there; commit one (`plumb init` writes it) or give --policy",
+        return error_set(err,
+                         "%s: not there; commit one (`plumb init` writes it, `plumb gate --base "
+                         "HEAD` is its first gate) or give --policy",
                          label);
     int status = policy_parse(&context->policy, text, size, label, err);
     free(text);

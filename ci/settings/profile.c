@@ -3,6 +3,7 @@
 // The profile that models are given for a device: asked from the driver, shipped, or calibrated
 // here. The shipped figures themselves are in model/gpu/.
 #include "ci/settings/profile.h"
+#include "model/buffer.h"
 
 #include <string.h>
 
@@ -41,6 +42,22 @@ static void take(struct context_device *device, struct context *context,
                                            f->cv * 100)};
 }
 
+// Of readings that did not repeat: one line, where no table says why of each.
+static void tell_refused(struct context *context, const struct bench_figure_list *figures)
+{
+    struct buffer names = {0};
+    for (size_t i = 0; i < figures->count; i++) {
+        if (!figures->items[i].stable)
+            buffer_printf(&names, "%s%s", names.length ? ", " : "", figures->items[i].key);
+    }
+    if (names.length)
+        progress_note(&context->progress,
+                      "profile: not steady here, so predictions go without: %s; `plumb calibrate` "
+                      "measures again",
+                      names.bytes);
+    buffer_free(&names);
+}
+
 int profile_measure(struct context_device *device, struct context *context, struct bench *bench,
                     const char *only, FILE *table, struct error *err)
 {
@@ -57,10 +74,10 @@ int profile_measure(struct context_device *device, struct context *context, stru
             fprintf(table, "  %-18s %-14.6g cv %5.2f %% of %u  %s%s\n", f->key, f->value,
                     f->cv * 100, f->repeats,
                     f->stable ? "" : "REFUSED: ", f->stable ? unit_of(f->key) : f->note);
-        else if (!f->stable)
-            progress_note(&context->progress, "profile: %s refused: %s", f->key, f->note);
         take(device, context, f);
     }
+    if (!table)
+        tell_refused(context, &figures);
     return store_save_profile(context->store, &device->unit, &device->gpu, err);
 }
 

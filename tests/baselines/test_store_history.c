@@ -64,6 +64,30 @@ static void identical_code_is_found_by_code_regime_and_driver(void **state)
     run_free(&run);
 }
 
+// A gate's times are of pairs; a history is made of times taken alone, so a run takes its own.
+static void what_a_gate_timed_is_no_point_of_a_history(void **state)
+{
+    struct open_store *f = *state;
+    struct error err = {0};
+    struct run gate;
+    struct measurement m;
+    bool found;
+    make_run(&gate, RUN_GATE, 3, 1, 5);
+    save_whole_run(f->store, &gate);
+    const struct result *r = gate.results;
+    const struct series series = {r->kernel, &r->problem, gate.devices[0].uuid};
+    const struct measured_how any = {0}, plain = {.plain = true};
+    assert_ok(
+        store_find_measurement(&m, &found, f->store, &series, r->head_code, &any, &f->arena, &err),
+        &err);
+    assert_true(found);
+    assert_ok(store_find_measurement(&m, &found, f->store, &series, r->head_code, &plain, &f->arena,
+                                     &err),
+              &err);
+    assert_false(found);
+    run_free(&gate);
+}
+
 static void reused_result_refers_to_the_first_measurement(void **state)
 {
     struct open_store *f = *state;
@@ -210,6 +234,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(identical_code_is_found_by_code_regime_and_driver),
+        TEST(what_a_gate_timed_is_no_point_of_a_history),
         TEST(reused_result_refers_to_the_first_measurement),
         TEST(history_is_in_order_of_commits_not_of_runs),
         TEST(history_leaves_out_comparisons_failures_and_other_series),
