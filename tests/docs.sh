@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # docs.sh ROOT: what the pages say is there. Every path in backticks or behind a link names a file or folder of this
-# repository, and every figure of the README's table "What it reaches" stands in a record that its row links.
+# repository, every figure of the README's table "What it reaches" stands in a record that its row links, and every
+# message that ci/guide/TROUBLESHOOTING.md explains is one of the sources'.
 set -eu
 root=$1
 cd "$root"
@@ -38,4 +39,17 @@ done >"${TMPDIR:-/tmp}/docs.$$"
 cat "${TMPDIR:-/tmp}/docs.$$"
 [ -s "${TMPDIR:-/tmp}/docs.$$" ] && failed=1
 rm -f "${TMPDIR:-/tmp}/docs.$$"
+
+# Texts of C are joined where they are cut into lines; "…" in a message stands for anything.
+texts="${TMPDIR:-/tmp}/docs.$$"
+find ci runner model kernels baselines reports -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' | xargs cat |
+	tr '\n' ' ' | sed -E 's/" *"//g' >"$texts"
+messages=$(sed -nE 's/^\| (`.*`[^|]*) \|.*\|.*\|$/\1/p' ci/guide/TROUBLESHOOTING.md |
+	grep -v "the compiler's lines" | grep -oE '`[^`]+`' | tr -d '`' | sed 's/ *… */\n/g' | grep -v '^[;: ]*$')
+[ "$(echo "$messages" | wc -l)" -gt 40 ] || complain "ci/guide/TROUBLESHOOTING.md: few messages were found in it"
+echo "$messages" >"$texts.messages"
+while IFS= read -r message; do
+	grep -qF -e "$message" "$texts" || complain "ci/guide/TROUBLESHOOTING.md: no source says: $message"
+done <"$texts.messages"
+rm -f "$texts" "$texts.messages"
 exit $failed
