@@ -16,7 +16,9 @@ static int check_repeats(const struct config *config, struct error *err)
 {
     for (size_t i = 0; i < config->count; i++) {
         const struct config_entry *a = &config->entries[i];
-        for (size_t j = i + 1; !policy_may_repeat(a) && j < config->count; j++) {
+        if (policy_may_repeat(a))
+            continue;
+        for (size_t j = i + 1; j < config->count; j++) {
             const struct config_entry *b = &config->entries[j];
             if (!strcmp(a->section, b->section) && !strcmp(a->subsection, b->subsection) &&
                 !strcmp(a->key, b->key))

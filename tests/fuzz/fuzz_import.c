@@ -2,33 +2,23 @@
 //
 // A file of results for `plumb import`, in whichever form, into a store of its own.
 #include "baselines/store.h"
+#include "tests/fuzz/folder.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-static char folder[] = "/tmp/plumb-fuzz-XXXXXX", path[64];
 static struct store *store;
 
 static void end(void)
 {
-    static const char *const files[] = {"store.db", "store.db-wal", "store.db-shm"};
     store_close(store);
-    for (size_t i = 0; i < ARRAY_COUNT(files); i++) {
-        snprintf(path, sizeof(path), "%s/%s", folder, files[i]);
-        unlink(path);
-    }
-    rmdir(folder);
 }
 
 static void begin(void)
 {
     struct error err;
-    if (!mkdtemp(folder))
-        abort();
-    snprintf(path, sizeof(path), "%s/store.db", folder);
-    if (store_open(&store, path, STORE_WRITE, &err) || atexit(end))
+    if (store_open(&store, fuzz_path("store.db"), STORE_WRITE, &err) || atexit(end))
         abort();
 }
 
