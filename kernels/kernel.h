@@ -126,7 +126,7 @@ struct plumb_args {
 };
 
 struct plumb_kernel {
-    const char *name; // stable identity over commits: [a-z0-9][a-z0-9_.-]*, at most 63 characters
+    const char *name; // stable identity over commits: [a-z0-9][a-z0-9_.-]*, at most 200 characters
     const char *summary; // one line
     struct plumb_traits traits;
     // 1 if this kernel can do the problem, else 0. Must be pure and fast, and need no device, as

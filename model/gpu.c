@@ -75,6 +75,8 @@ double gpu_flops_clk(const struct gpu *gpu, enum dtype in)
     case DTYPE_E2M1:
         return gpu->flops_clk_fp4.value;
     case DTYPE_FP64:
+    case DTYPE_INT8:
+    case DTYPE_INT32:
     case DTYPE_COUNT:
         break;
     }

@@ -12,11 +12,9 @@ struct predict_input {
     const struct gpu *gpu;
     const struct traits *traits; // zero fields: the model's own default
     const struct problem *problem;
-    double clock_hz;       // observed clock; 0: the profile's (or the model's power-limited one)
-    double l2_hit_rate;    // seed 0's knob, 0..1
-    enum dtype scale_type; // block scales (nvfp4); used when scale_vector > 0
-    int32_t scale_vector;  // elements per scale factor along K, 0 = none
-    bool warm;             // the same launch came just before: L2 holds what it can; else cold
+    double clock_hz;    // observed clock; 0: the profile's (or the model's power-limited one)
+    double l2_hit_rate; // seed 0's knob, 0..1
+    bool warm;          // the same launch came just before: L2 holds what it can; else cold
 };
 
 struct model {

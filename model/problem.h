@@ -1,62 +1,132 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A problem: what one GEMM is asked to do, C[m,n] = A[m,k] * B[k,n], and how it is written.
+// A problem: what one launch is asked to do, and how it is written.
 //
-// Text form, used in policies, on the command line and as the store's key:
-//     MxNxK:IN[-OUT][:LAYOUT][:bBATCH][:EPILOGUE]     e.g. 4096x7168x512:bf16,
-//     64x64x64:fp8-bf16:tn:b8
+// Mostly a GEMM, C[m,n] = epilogue(alpha A[m,k] B[k,n] + beta C), of this text:
+//     MxNxK:IN[-OUT][:OPTION]...      e.g. 4096x7168x512:bf16, 64x64x64:fp8-bf16:tn:b8
+// Options, each at most once in what problem_format() writes, in this order:
+//     tn, nn, nt, tt      layout (tn)
+//     bBATCH              so many products, one after the other
+//     lda=N, ldb=N, ldc=N elements from one row to the next as the matrix lies, where there are
+//                         gaps between them
+//     alpha=X, beta=X     with beta, C holds its input before each launch
+//     EPILOGUE            dual-silu: silu(A B1) * (A B2). Or bias, one number of the output's type
+//                         for each column, and then relu, gelu (x Phi(x), not its approximation by
+//                         tanh) or silu: bias, relu, gelu, silu, bias-relu, bias-gelu, bias-silu
+//     TYPE/A[/B][/LAYOUT] block scales: one number of TYPE (e8m0, e4m3, fp32) for each block of A
+//                         and of B. A block is V elements along K, or RxV: R rows of A (columns of
+//                         the product), B as A when it is left out. Layouts as enum scale_layout;
+//                         rows when it is left out. nvfp4, mxfp4 and mxfp8 as IN stand for
+//                         e2m1 with e4m3/16, e2m1 with e8m0/32, e4m3 with e8m0/32
+//     contiguousG[/SPREAD]       G groups of rows of A, m in all, each with a B of its own
+//     maskedG/MEAN[/SPREAD]      G matrices A of m rows, of which MEAN are used on average. SPREAD
+//                         is by how many percent a group's rows are off the mean, or zipf: group g
+//                         has a share like 1 / (g + 1)
+// A kernel that is no GEMM has a problem of named integers, in the order of their names:
+//     H=128,S=4096:IN[-OUT]
 // problem_format() writes the canonical form, which problem_parse() reads back to the same problem.
+// It is the key in stores and policies, so what it writes for a problem never changes.
 #ifndef PLUMB_PROBLEM_H
 #define PLUMB_PROBLEM_H
 
-#include "model/base.h"
-
-enum dtype {
-    DTYPE_FP32, // IEEE single
-    DTYPE_TF32, // stored as FP32 (4 bytes), multiplied with a 10-bit mantissa
-    DTYPE_BF16,
-    DTYPE_FP16,
-    DTYPE_E4M3, // "fp8"
-    DTYPE_E5M2,
-    DTYPE_E2M1, // "fp4"; with block scales: "nvfp4"
-    DTYPE_E8M0, // scale factors only
-    DTYPE_FP64, // host reference only
-    DTYPE_COUNT
-};
-
-const char *dtype_name(enum dtype type); // canonical, lower case
-double dtype_bytes(enum dtype type);     // 0.5 for e2m1
-int dtype_parse(enum dtype *out,
-                const char *name); // any case; also fp8, fp4, nvfp4, mxfp8, float; -1 if unknown
+#include "model/dtype.h"
 
 // Transposition of A and B as BLAS says it for column-major storage. TN = both K-major:
 // A is m rows of k, B is n rows of k, C is m rows of n (all row-major). NN: B is k rows of n.
 enum layout { LAYOUT_TN, LAYOUT_NN, LAYOUT_NT, LAYOUT_TT, LAYOUT_COUNT };
 const char *layout_name(enum layout layout);
 
-enum epilogue { EPILOGUE_NONE, EPILOGUE_DUAL_SILU, EPILOGUE_COUNT };
+enum epilogue {
+    EPILOGUE_NONE,
+    EPILOGUE_DUAL_SILU,
+    EPILOGUE_BIAS,
+    EPILOGUE_RELU,
+    EPILOGUE_GELU,
+    EPILOGUE_SILU,
+    EPILOGUE_BIAS_RELU,
+    EPILOGUE_BIAS_GELU,
+    EPILOGUE_BIAS_SILU,
+    EPILOGUE_COUNT
+};
 const char *epilogue_name(enum epilogue epilogue);
+int epilogue_parse(enum epilogue *out, const char *name); // any case; -1: unknown
 
+// How the scales of an operand lie; rows counts its blocks of rows, k those along K.
+enum scale_layout {
+    SCALES_ROWS,    // [rows][k]
+    SCALES_COLUMNS, // blocks of one row: [k][rows]; others: [rows][k rounded up to 4]
+    SCALES_TILED,   // tiles of 128 rows x 4 k, 512 bytes each; blocks of one row and one byte alone
+    SCALES_LAYOUTS
+};
+const char *scale_layout_name(enum scale_layout layout);
+
+struct block_scales {
+    int32_t vector;         // elements along K of a block; 0: there are no block scales
+    int32_t rows_a, rows_b; // of a block of A; columns of the product of a block of B; 0 is 1
+    enum dtype type;
+    enum scale_layout layout;
+};
+
+enum grouping { GROUPS_NONE, GROUPS_CONTIGUOUS, GROUPS_MASKED };
+enum { GROUPS_MOST = 4096, SPREAD_ZIPF = -1 };
+
+struct groups {
+    enum grouping kind;
+    int32_t count;
+    int32_t mean;   // rows of a masked group on average
+    int32_t spread; // percent, 0 to 100, or SPREAD_ZIPF
+};
+
+enum { PROBLEM_NUMBERS = 8, PROBLEM_NUMBER_NAME = 12 };
+struct problem_number {
+    char name[PROBLEM_NUMBER_NAME]; // [A-Za-z][A-Za-z0-9_]*
+    int64_t value;                  // 1 .. 2^31-1
+};
+
+// Zero fields are what a plain GEMM has.
 struct problem {
-    int64_t m, n, k; // 1 .. 2^31-1
+    int64_t m, n, k; // 1 .. 2^31-1; 0 of named integers
     enum dtype in;
     enum dtype out;
     enum layout layout;
     int32_t batch; // >= 1
     enum epilogue epilogue;
+    int64_t lda, ldb, ldc; // 0: dense
+    float alpha;           // 0: 1
+    float beta;            // 0: C is not read
+    struct block_scales scales;
+    struct groups groups;
+    struct problem_number numbers[PROBLEM_NUMBERS]; // by name, each once
+    int32_t number_count;                           // 0: a GEMM
 };
 
-enum { PROBLEM_TEXT = 96 }; // room for the longest canonical text
+enum { PROBLEM_TEXT = 320 }; // room for the longest canonical text
 
+// Refuses what is no problem, and combinations that nobody has given a meaning.
 int problem_parse(struct problem *out, const char *text, struct error *err);
 void problem_format(char out[PROBLEM_TEXT], const struct problem *problem);
 bool problem_equal(const struct problem *a, const struct problem *b);
-// The output type that follows from an input type when none is given: tf32 -> fp32, fp8 -> bf16,
-// ...
-enum dtype problem_default_out(enum dtype in);
 
-double problem_flops(const struct problem *problem); // 2 m n k batch
-double
-problem_bytes(const struct problem *problem); // each input read once, the output written once
+// Whether it is what the ABI's first version can say: a dense product of floating-point matrices,
+// alpha 1 and beta 0, alone or as dual-silu.
+bool problem_is_plain(const struct problem *problem);
+// Products that share A: 2 of dual-silu.
+int problem_weights(const struct problem *problem);
+// Elements from one row to the next as each matrix lies, dense or not.
+struct problem_pitches {
+    int64_t a, b, c;
+};
+struct problem_pitches problem_pitches(const struct problem *problem);
+
+// The rows of each of the groups, at most GROUPS_MOST: the same for a problem wherever it is
+// computed. Those of contiguous groups add up to m; those of masked ones are at most m each. Every
+// group has one row at least where there are enough.
+void problem_group_rows(int32_t *rows, const struct problem *problem);
+// Rows of A that are multiplied, of all groups or of all of the batch.
+int64_t problem_used_rows(const struct problem *problem);
+
+double problem_flops(const struct problem *problem); // 2 m n k batch; 0 of named integers
+// Each input read once and the output written once; 0 of named integers.
+double problem_bytes(const struct problem *problem);
 
 #endif

@@ -14,7 +14,7 @@
 #include "model/traits.h"
 
 enum { OBJECT_ID_TEXT = 65 }; // room for a hexadecimal git object id, SHA-1 or SHA-256
-enum { KERNEL_NAME_TEXT = 64 };
+enum { KERNEL_NAME_TEXT = 201 };
 // Years 1 and 9999, as seconds since 1970: what ISO 8601 writes with four digits. A time is not
 // outside, whatever a commit says.
 #define OLDEST_TIME_S (-62135596800)

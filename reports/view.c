@@ -67,12 +67,12 @@ void view_shape(char out[PROBLEM_TEXT], const struct problem *p)
 {
     char full[PROBLEM_TEXT], type[16] = "";
     problem_format(full, p);
-    const char *rest = strchr(strchr(full, ':') + 1, ':'); // ":tn:b8"
+    const char *types = strchr(full, ':') + 1, *rest = types + strcspn(types, ":"); // ":tn:b8"
     if (strncmp(rest, ":tn", 3) == 0)
         rest += 3;
-    if (p->out != problem_default_out(p->in))
+    if (p->out != dtype_default_out(p->in))
         snprintf(type, sizeof(type), "-%s", dtype_name(p->out));
-    snprintf(out, PROBLEM_TEXT, "%.*s%s%.40s", (int)strcspn(full, "-"), full, type, rest);
+    snprintf(out, PROBLEM_TEXT, "%.*s%s%.150s", (int)strcspn(full, "-"), full, type, rest);
 }
 
 static struct view view_one(const struct run *run, size_t index,

@@ -49,7 +49,7 @@ static int take_kernel(void *context, const struct wire_record *record, struct e
     const char *name = wire_text(record, "name"), *summary = wire_text(record, "summary");
     const char *device = wire_text(record, "device");
     if (!is_kernel_name(name))
-        return error_set(err, "'%.80s' is no kernel name: [a-z0-9][a-z0-9_.-]*, at most 63",
+        return error_set(err, "'%.80s' is no kernel name: [a-z0-9][a-z0-9_.-]*, at most 200",
                          name ? name : "");
     if (!device || (strcmp(device, "host") != 0 && strcmp(device, "cuda") != 0))
         return error_set(err, "kernel %s is for no known device", name);

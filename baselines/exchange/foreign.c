@@ -108,8 +108,8 @@ static void settle_name(struct foreign *f)
     const bool said = f->problem.m || f->problem.n || f->problem.k;
     if (f->number_count && (said || f->number_count != 3))
         foreign_part(f, NULL, f->numbers);
-    if (f->length >= KERNEL_NAME_TEXT)
-        snprintf(f->kernel + KERNEL_NAME_TEXT - 10, 10, "-%08x", (unsigned)(f->hash >> 32));
+    if (f->length >= FOREIGN_NAME_TEXT)
+        snprintf(f->kernel + FOREIGN_NAME_TEXT - 10, 10, "-%08x", (unsigned)(f->hash >> 32));
     for (size_t end = strlen(f->kernel); end > 0 && f->kernel[end - 1] == '-'; end--)
         f->kernel[end - 1] = '\0';
 }

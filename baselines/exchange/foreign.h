@@ -13,6 +13,9 @@
 #include "baselines/exchange/import.h"
 #include "model/csv.h"
 
+// Longer names than this have always been cut, and a series' name never changes.
+enum { FOREIGN_NAME_TEXT = 64 };
+
 // A benchmark on its way to a series. Zeroed, but for what the file says of it.
 struct foreign {
     const char *name; // what tells it from the file's other ones; shown in errors
@@ -24,7 +27,7 @@ struct foreign {
     struct problem problem; // m, n, k 0: not said (yet)
     bool typed;
     // The kernel's name so far, its length before it was cut, and a hash of all of it.
-    char kernel[KERNEL_NAME_TEXT];
+    char kernel[FOREIGN_NAME_TEXT];
     size_t length;
     uint64_t hash;
     char numbers[64]; // arguments that are bare whole numbers, as they go into the name

@@ -13,7 +13,7 @@
 static void append(struct foreign *f, char c)
 {
     f->hash = hash_bytes(f->length ? f->hash : HASH_START, &c, 1);
-    if (f->length + 1 < KERNEL_NAME_TEXT)
+    if (f->length + 1 < FOREIGN_NAME_TEXT)
         f->kernel[f->length] = c;
     f->length++;
 }
@@ -74,7 +74,7 @@ int foreign_type(enum dtype *out, const char *text)
 static void set_type(struct foreign *f, enum dtype type)
 {
     f->problem.in = type;
-    f->problem.out = problem_default_out(type);
+    f->problem.out = dtype_default_out(type);
     f->typed = true;
 }
 

@@ -149,7 +149,7 @@ int import_result(struct import *in, const struct result *result, struct error *
         return import_refuse(in, "a result that the finished run of this uid does not have here",
                              err);
     if (!range_is_name(result->kernel, sizeof(result->kernel)))
-        return import_refuse(in, "a kernel's name is 1 to 63 bytes of UTF-8 without control bytes",
+        return import_refuse(in, "a kernel's name is 1 to 200 bytes of UTF-8 without control bytes",
                              err);
     if (store_save_result(in->store, &in->run, result, err))
         return import_blame(in, err);

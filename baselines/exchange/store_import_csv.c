@@ -206,7 +206,7 @@ static int read_row(struct result *r, struct import *in, const struct table *tab
     if (role[0] && !base && strcmp(role, "head") != 0)
         return refuse(in, COLUMN_role, "base or head", err);
     if (!text_copy(r->kernel, sizeof(r->kernel), field(table, row, COLUMN_kernel)) || !r->kernel[0])
-        return refuse(in, COLUMN_kernel, "1 to 63 bytes", err);
+        return refuse(in, COLUMN_kernel, "1 to 200 bytes", err);
     if (problem_parse(&r->problem, field(table, row, COLUMN_problem), err))
         return import_blame(in, err);
     if (!import_is_code(code) ||

@@ -50,7 +50,7 @@ static int read_problem(struct foreign *f, const struct import *in, const struct
                       err);
     if (p->in != type_b)
         return refuse(in, "B", "another type than A's; leave it out with --kernel", err);
-    p->out = problem_default_out(p->in);
+    p->out = dtype_default_out(p->in);
     const char *c = foreign_field(csv, row, csv_column(csv, "D") < 0 ? "C" : "D");
     if (c[0] && read_operand(&p->out, &c_by_column, c))
         return refuse(in, "C, D", "TYPE:row or TYPE:column, of a type that plumb has", err);

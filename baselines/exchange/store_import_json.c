@@ -214,7 +214,7 @@ static int read_result(struct import *in, const struct node *node, struct arena 
     if (!in->open)
         return import_refuse(in, "a result before its run", err);
     if (!text_copy(r.kernel, sizeof(r.kernel), node_text(node, "kernel", "")) || !r.kernel[0])
-        return import_refuse(in, "a result's kernel is 1 to 63 bytes", err);
+        return import_refuse(in, "a result's kernel is 1 to 200 bytes", err);
     if (problem_parse(&r.problem, node_text(node, "problem", ""), err))
         return import_blame(in, err);
     if (device < 0 || (size_t)device >= in->run.device_count)

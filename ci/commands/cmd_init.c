@@ -203,7 +203,7 @@ static int write_file(const struct init *init, const char *folder, const char *n
 static int write_shim(struct init *init, const struct signature *s, struct error *err)
 {
     struct buffer text = {0};
-    char kernel[64], *name;
+    char kernel[KERNEL_NAME_TEXT], *name;
     size_t length = 0;
     for (; s->name[length] && length + 1 < sizeof(kernel); length++)
         kernel[length] = (char)tolower((unsigned char)s->name[length]);

@@ -55,13 +55,15 @@ int sides_parse(struct sides_list *out, const char *text, bool depth)
 static void put_row(struct buffer *text, const struct problem *p, const struct sides *tile,
                     const struct sides *cluster, const struct traits *t)
 {
+    char problem[PROBLEM_TEXT];
+    problem_format(problem, p);
     buffer_printf(text, "%lld,%lld,%lld,%s,%s", (long long)p->m, (long long)p->n, (long long)p->k,
                   dtype_name(p->in), dtype_name(p->out));
     const int32_t traits[] = {tile->m, tile->n, tile->k, cluster->m, cluster->n, t->stages};
     for (size_t i = 0; i < ARRAY_COUNT(traits); i++)
         traits[i] ? buffer_printf(text, ",%d", traits[i]) : buffer_puts(text, ",");
-    buffer_printf(text, ",%d,%s,%s\n", p->batch, layout_name(p->layout),
-                  epilogue_name(p->epilogue));
+    buffer_printf(text, ",%d,%s,%s,\"%s\"\n", p->batch, layout_name(p->layout),
+                  epilogue_name(p->epilogue), problem);
 }
 
 int problem_rows(struct csv *out, const char *const *problems, size_t count,
@@ -72,7 +74,7 @@ int problem_rows(struct csv *out, const char *const *problems, size_t count,
     struct buffer text = {0};
     buffer_puts(&text,
                 "m,n,k,in_dtype,out_dtype,cta_m,cta_n,cta_k,cluster_m,cluster_n,stages,batch,"
-                "layout,epilogue\n");
+                "layout,epilogue,problem\n");
     int result = 0;
     for (size_t i = 0; i < count && result == 0; i++) {
         struct problem p;

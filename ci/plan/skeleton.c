@@ -96,7 +96,7 @@ static void put_kernel(struct buffer *out, const struct triton_entry *e)
 {
     const int32_t *tile = e->tile;
     buffer_puts(out, "[kernel]\n\tname = ");
-    for (const char *c = e->name; *c && c - e->name < 63; c++) {
+    for (const char *c = e->name; *c && c - e->name < KERNEL_NAME_TEXT - 1; c++) {
         const char lower = (char)tolower((unsigned char)*c);
         if (c == e->name && !isalnum((unsigned char)*c))
             buffer_puts(out, "k");

@@ -105,32 +105,39 @@ static int read_in_type(struct problem *p, const struct field *f)
 static int read_epilogue(struct problem *p, const struct field *f)
 {
     const char *text = field_text(f, "epilogue");
-    for (int i = 0; i < EPILOGUE_COUNT && text[0]; i++) {
-        if (strcasecmp(epilogue_name((enum epilogue)i), text) == 0) {
-            p->epilogue = (enum epilogue)i;
-            return 0;
-        }
-    }
     if (text[0])
-        return refuse(f, "epilogue", "none or dual-silu");
+        return epilogue_parse(&p->epilogue, text)
+                   ? refuse(f, "epilogue", "none, dual-silu, bias, relu, bias-relu, ...")
+                   : 0;
     if (csv_column(f->csv, "in_type") >= 0 && space_says_dual(field_text(f, "kernel")))
         p->epilogue = EPILOGUE_DUAL_SILU;
     return 0;
 }
 
-static int read_problem(struct problem *p, const struct field *f)
+static int read_scales(struct block_scales *s, const struct field *f)
+{
+    if (read_trait(&s->vector, f, "sf_vec_size", 0))
+        return -1;
+    s->rows_a = s->rows_b = s->vector > 0;
+    return s->vector > 0 && read_type(&s->type, f, "sf_dtype") ? -1 : 0;
+}
+
+// The problem in columns of its own.
+static int read_parts(struct problem *p, const struct field *f)
 {
     const bool swept = csv_column(f->csv, "in_type") >= 0;
     const char *const required[] = {"m", "n", "k", swept ? "in_type" : "in_dtype"};
     for (size_t i = 0; i < ARRAY_COUNT(required); i++) {
         if (csv_column(f->csv, required[i]) < 0)
-            return error_set(f->err, "%s: no column '%s'; m, n, k and in_dtype are needed", f->path,
-                             required[i]);
+            return error_set(f->err,
+                             "%s: no column '%s'; m, n, k and in_dtype are needed, or problem",
+                             f->path, required[i]);
     }
     if (read_dimension(&p->m, f, "m") || read_dimension(&p->n, f, "n") ||
-        read_dimension(&p->k, f, "k") || read_in_type(p, f) || read_epilogue(p, f))
+        read_dimension(&p->k, f, "k") || read_in_type(p, f) || read_epilogue(p, f) ||
+        read_scales(&p->scales, f))
         return -1;
-    p->out = problem_default_out(p->in);
+    p->out = dtype_default_out(p->in);
     if (field_text(f, "out_dtype")[0] && read_type(&p->out, f, "out_dtype"))
         return -1;
     p->batch = 1;
@@ -146,6 +153,17 @@ static int read_problem(struct problem *p, const struct field *f)
         }
     }
     return layout[0] ? refuse(f, "layout", "tn, nn, nt or tt") : 0;
+}
+
+static int read_problem(struct problem *p, const struct field *f)
+{
+    struct error why;
+    if (csv_column(f->csv, "problem") < 0)
+        return read_parts(p, f);
+    if (problem_parse(p, field_text(f, "problem"), &why))
+        return error_set(f->err, "%s:%zu: problem: %.300s", f->path, f->csv->rows[f->index].line,
+                         why.text);
+    return 0;
 }
 
 static int read_traits(struct traits *t, const struct field *f)
@@ -181,15 +199,6 @@ static int read_traits(struct traits *t, const struct field *f)
     return t->raster > RASTER_HILBERT ? refuse(f, "raster", "0 (m), 1 (n) or 2 (Hilbert)") : 0;
 }
 
-static int read_scales(struct predict_input *in, const struct field *f)
-{
-    if (read_trait(&in->scale_vector, f, "sf_vec_size", 0))
-        return -1;
-    if (in->scale_vector > 0 && read_type(&in->scale_type, f, "sf_dtype"))
-        return -1;
-    return 0;
-}
-
 int row_read(struct row *out, const struct csv *csv, size_t index, const char *path,
              const struct row *defaults, struct error *err)
 {
@@ -200,7 +209,7 @@ int row_read(struct row *out, const struct csv *csv, size_t index, const char *p
     if (csv_column(csv, "cta_m") < 0)
         space_traits(&row.traits, row.kernel);
     if (read_problem(&row.problem, &f) || read_traits(&row.traits, &f) ||
-        read_scales(&row.input, &f) || row_number(&rate, csv, index, "l2_hit_rate", path, err) ||
+        row_number(&rate, csv, index, "l2_hit_rate", path, err) ||
         row_number(&clock_mhz, csv, index, "clock_mhz", path, err) ||
         row_number(&clock_ghz, csv, index, "ghz", path, err))
         return -1;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Rows of a CSV file as model input: the columns that `plumb predict` and `plumb accuracy` read,
-// ROWS_COLUMNS. What bin/sweep prints is read too: in_type (enum dtype as a number), kernel (whose
-// name says its traits, space_name.h), us, ghz.
-// Empty fields are absent ones. Columns of other names are not read.
+// ROWS_COLUMNS; where there is a problem, that counts and not its parts. What bin/sweep prints is
+// read too: in_type (enum dtype as a number), kernel (whose name says its traits, space_name.h),
+// us, ghz. Empty fields are absent ones. Columns of other names are not read.
 #ifndef PLUMB_ROWS_H
 #define PLUMB_ROWS_H
 
@@ -11,7 +11,8 @@
 #include "model/predict.h"
 
 #define ROWS_COLUMNS                                                                               \
-    "m, n, k, in_dtype; optional: out_dtype, sf_dtype, sf_vec_size, layout, batch, epilogue, "     \
+    "m, n, k, in_dtype, or problem (its text); optional: out_dtype, sf_dtype, sf_vec_size, "       \
+    "layout, batch, epilogue, "                                                                    \
     "cta_m, cta_n, cta_k, cluster_m, cluster_n, stages, threads, persistent, raster, "             \
     "raster_group, blocks_per_sm, smem_bytes, registers, split_k, overlap, promote_k, multiply, "  \
     "l2_hit_rate, clock_mhz, kernel, measured_us"

@@ -26,7 +26,7 @@ static const char usage[] =
     "  --head LIBRARY    the library to time\n"
     "  --base LIBRARY    time it in pairs against this one; may be the same file (A/A)\n"
     "  --kernel NAME     a kernel that both have\n"
-    "  --problem TEXT    MxNxK:TYPE[-OUT][:LAYOUT][:bBATCH][:EPILOGUE], e.g.\n"
+    "  --problem TEXT    MxNxK:TYPE[-OUT][:OPTION]... (model/problem.h), e.g.\n"
     "                    4096x4096x4096:bf16, 512x4096x7168:bf16:dual-silu\n"
     "  --pairs N         pairs (or samples) per block, default 64\n"
     "  --blocks N        blocks, default 1; a line of statistics for each\n"

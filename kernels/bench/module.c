@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { KERNELS_MAX = 4096, NAME_MAX_LENGTH = 63 };
+enum { KERNELS_MAX = 4096, NAME_MAX_LENGTH = 200 };
 
 // The file's bytes in a memory file, which dlopen takes for another file.
 static int private_copy(int *out, const char *path, struct error *err)

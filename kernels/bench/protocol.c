@@ -118,7 +118,7 @@ static int do_supports(struct protocol *p, const struct wire_record *r, struct e
     if (found) {
         const struct plumb_problem asked = check_abi_problem(&problem);
         wire_begin(&line, "supported");
-        wire_add_int(&line, "yes", kernel.supports(&asked) != 0);
+        wire_add_int(&line, "yes", problem_is_plain(&problem) && kernel.supports(&asked) != 0);
         put(p->bench, &line);
     }
     module_release(&module);

@@ -26,6 +26,9 @@ static int load_arm(struct series *s, enum sample_role role, bool copy, struct s
 
 static int load(struct series *s, struct series_state *state, struct error *err)
 {
+    if (!problem_is_plain(&s->spec.problem))
+        return series_refuse(state, ROLE_HEAD, MEASURED_UNSUPPORTED,
+                             "bench has no reference for such a problem");
     if (!inputs_knows((int)s->spec.problem.in) || !inputs_knows((int)s->spec.problem.out))
         return series_refuse(
             state, ROLE_HEAD, MEASURED_UNSUPPORTED,

@@ -28,7 +28,7 @@ static int read_name(void *field, const struct key *key, const struct plan_reade
     return *text && strspn(text, letters) == strlen(text) && !strchr("_.-", *text) &&
                    text_copy(field, RECORD_NAME, text)
                ? 0
-               : plan_refuse(r, "is at most 63 of a-z, 0-9, _, . and -, the last three not first");
+               : plan_refuse(r, "is at most 200 of a-z, 0-9, _, . and -, the last three not first");
 }
 
 static int read_text(void *field, const struct key *key, const struct plan_reader *r)

@@ -70,8 +70,9 @@ static int supports(bool *yes, const struct making *m)
     const struct launch_plan *plan = m->plan;
     const struct problem *p = m->problem;
     int64_t value;
-    *yes = p->in == plan->traits.in && p->out == plan->traits.out && p->layout == plan->layout &&
-           p->epilogue == plan->epilogue && (p->batch == 1 || plan->batched);
+    *yes = problem_is_plain(p) && p->in == plan->traits.in && p->out == plan->traits.out &&
+           p->layout == plan->layout && p->epilogue == plan->epilogue &&
+           (p->batch == 1 || plan->batched);
     if (*yes && plan_number(&value, m, &plan->supports, 1, INT64_MIN, INT64_MAX, "supports"))
         return -1;
     *yes = *yes && value;

@@ -3,6 +3,7 @@
 // The model `hopper` as the table of models knows it. Its arithmetic is in parts/hopper*.c and
 // parts/simt.c.
 #include "model/predict/parts/hopper.h"
+#include "model/predict/parts/claims.h"
 
 static enum bound bound_of(const struct hopper_breakdown *b)
 {
@@ -22,7 +23,9 @@ static struct prediction predict(const struct predict_input *in)
 {
     struct prediction out = {.model = "hopper", .version = "7"};
     struct hopper_breakdown b;
-    out.why = hopper(&b, in);
+    out.why = claims_refuse(in, CLAIM_SCALES | CLAIM_LAYOUTS | CLAIM_EPILOGUES | CLAIM_WARM);
+    if (!out.why)
+        out.why = hopper(&b, in);
     if (out.why)
         return out;
     out.feasible = true;

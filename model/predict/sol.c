@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Speed of light (seed 0): the longer of two times, all multiply-adds at the peak rate and all
-// bytes at the DRAM rate, each input read once and the output written once.
+// bytes at the DRAM rate, each input read once and the output written once (problem_bytes()).
 //     time = max(2 m n k / (clock SMs flops), (m k + k n) b_in + m n b_out [+ scales]) / bandwidth)
 #include "model/predict.h"
+#include "model/predict/parts/claims.h"
 
 static struct prediction predict(const struct predict_input *in)
 {
     const struct gpu *gpu = in->gpu;
     const struct problem *p = in->problem;
-    struct prediction out = {.model = "sol", .version = "1", .feasible = true};
+    struct prediction out = {.model = "sol", .version = "1"};
+    if ((out.why = claims_refuse(in, CLAIM_GEMM)))
+        return out;
+    out.feasible = true;
     out.clock_hz = in->clock_hz > 0 ? in->clock_hz : gpu->clock_hz.value;
     double rate = out.clock_hz * gpu->sm_count.value * gpu_flops_clk(gpu, p->in);
     if (!(rate > 0) || !(gpu->dram_bytes_s.value > 0)) {
@@ -18,10 +22,6 @@ static struct prediction predict(const struct predict_input *in)
         return out;
     }
     double bytes = problem_bytes(p);
-    double weights = p->epilogue == EPILOGUE_DUAL_SILU ? 2 : 1;
-    if (in->scale_vector > 0)
-        bytes += ((double)p->m + weights * (double)p->n) * (double)p->k / in->scale_vector *
-                 dtype_bytes(in->scale_type) * p->batch;
     double math_ns = problem_flops(p) / rate * 1e9;
     double rate_s = gpu->dram_bytes_s.value;
     double l2_s = gpu->l2_bytes_clk.value * gpu->clock_hz.value;

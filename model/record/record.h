@@ -16,7 +16,7 @@
 #include "model/problem.h"
 
 // Version 2 added TMA descriptors; what was written as version 1 is read too.
-enum { RECORD_VERSION = 2, RECORD_NOTE = 256, RECORD_NAME = 64, RECORD_LAUNCHES_MAX = 256 };
+enum { RECORD_VERSION = 2, RECORD_NOTE = 256, RECORD_NAME = 201, RECORD_LAUNCHES_MAX = 256 };
 enum { RECORD_MAP_BYTES = 128, RECORD_MAP_DIMS = 5 };
 
 // What a launch may be given the address of.

@@ -46,7 +46,7 @@ static void bad_tables_are_refused_with_their_line(void **state)
         {"commit,kernel,problem,time_ns\naaaaaaa,k,1x1x1,0\n", "file:2: time_ns: nano"},
         {"commit,kernel,problem,time_ns\naaaaaaa,k,1x1x1,\n", "file:2: time_ns: nano"},
         {"commit,kernel,problem,time_ns\naaaaaaa,k,1x1,5\n", "file:2: 1x1: a shape is"},
-        {"commit,kernel,problem,time_ns\naaaaaaa,,1x1x1,5\n", "file:2: kernel: 1 to 63"},
+        {"commit,kernel,problem,time_ns\naaaaaaa,,1x1x1,5\n", "file:2: kernel: 1 to 200"},
         {"commit,kernel,problem,time_ns\naaaaaaa,k,1x1x1,5\nbbbbbbb,k,1x1x1,x\n",
          "file:3: time_ns: nano"},
         {"commit,kernel,problem,time_ns,commit_s\naaaaaaa,k,1x1x1,5,-1\n", "file:2: commit_s"},

@@ -93,6 +93,21 @@ static void expect_words(struct store *store, int64_t id)
     run_free(&run);
 }
 
+static void a_name_of_200_bytes_is_kept(void **state)
+{
+    struct open_store *f = *state;
+    struct error err = {0};
+    struct run run, back;
+    make_run(&run, RUN_GATE, 0, 1, 1);
+    memset(run.results[0].kernel, 'k', KERNEL_NAME_TEXT - 1);
+    assert_int_equal(strlen(run.results[0].kernel), 200);
+    save_whole_run(f->store, &run);
+    assert_ok(store_load_run(&back, f->store, run.id, &err), &err);
+    assert_string_equal(back.results[0].kernel, run.results[0].kernel);
+    run_free(&run);
+    run_free(&back);
+}
+
 static char *exported(struct store *store)
 {
     const struct export_filter filter = {0};
@@ -180,6 +195,8 @@ int main(void)
                                         open_store_tear_down),
         cmocka_unit_test_setup_teardown(words_come_back_from_the_store_and_from_an_export,
                                         open_store_set_up_two, open_store_tear_down),
+        cmocka_unit_test_setup_teardown(a_name_of_200_bytes_is_kept, open_store_set_up,
+                                        open_store_tear_down),
         cmocka_unit_test_setup_teardown(a_verdict_that_nobody_gave_is_not_measured,
                                         open_store_set_up, open_store_tear_down),
         cmocka_unit_test_setup_teardown(states_that_no_measurement_has_are_refused,

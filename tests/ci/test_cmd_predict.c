@@ -151,6 +151,24 @@ static void a_dual_gemm_is_predicted_from_words_and_from_a_column(void **state)
     free(file);
 }
 
+static void what_is_no_gemm_is_infeasible_and_a_form_is_read_from_its_text(void **state)
+{
+    char *text;
+    assert_int_equal(run(&command_predict, "predict --format=csv S=4096,H=128:bf16", &text),
+                     CONCLUDE_OK);
+    assert_non_null(strstr(text, "\"H=128,S=4096:bf16-bf16\",,infeasible: no model"));
+    free(text);
+    char *file = temporary("problem\n8192x4096x7168:fp8:contiguous4/30\n\"S=1,H=2\"\n");
+    char *line = xprintf("predict --model sol --csv %s", file);
+    assert_int_equal(run(&command_predict, line, &text), CONCLUDE_OK);
+    assert_non_null(strstr(text, "8192x4096x7168:fp8:contiguous4/30,"));
+    assert_non_null(strstr(text, ",infeasible: no model"));
+    free(text);
+    free(line);
+    unlink(file);
+    free(file);
+}
+
 static void an_infeasible_row_says_why_and_has_no_time(void **state)
 {
     char *file =
@@ -303,6 +321,7 @@ int main(void)
         cmocka_unit_test(the_l2_knob_is_a_column_and_an_option),
         cmocka_unit_test(what_multiplies_is_a_column),
         cmocka_unit_test(a_dual_gemm_is_predicted_from_words_and_from_a_column),
+        cmocka_unit_test(what_is_no_gemm_is_infeasible_and_a_form_is_read_from_its_text),
         cmocka_unit_test(an_infeasible_row_says_why_and_has_no_time),
         cmocka_unit_test(bad_input_ends_with_4_and_prints_no_rows),
         cmocka_unit_test(explanation_shows_the_seeds_breakdown),

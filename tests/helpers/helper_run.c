@@ -191,7 +191,7 @@ static void make_result(struct run *run, struct result *r, const struct plan *pl
     struct error err;
     text_copy(r->kernel, sizeof(r->kernel), plan->kernel);
     if (problem_parse(&r->problem, plan->problem, &err))
-        r->problem = (struct problem){1, 1, 1, DTYPE_FP32, DTYPE_FP32, LAYOUT_TN, 1, EPILOGUE_NONE};
+        r->problem = (struct problem){.m = 1, .n = 1, .k = 1, .batch = 1};
     r->device = strncmp(plan->kernel, "host", 4) == 0;
     r->control = plan->control;
     r->traits = (struct traits){.in = r->problem.in, .out = r->problem.out, .acc = DTYPE_FP32};

@@ -17,14 +17,13 @@ static struct problem plain(void)
         .m = 4096, .n = 4096, .k = 4096, .in = DTYPE_BF16, .out = DTYPE_BF16, .batch = 1};
 }
 
-static struct prediction ask(const struct model *model, const struct problem *p, int32_t scales)
+static struct prediction ask(const struct model *model, const struct problem *plain, int32_t scales)
 {
-    const struct predict_input in = {.gpu = gpu_find("h200-sxm"),
-                                     .traits = &tile,
-                                     .problem = p,
-                                     .clock_hz = 1.6e9,
-                                     .scale_vector = scales,
-                                     .scale_type = DTYPE_E8M0};
+    struct problem p = *plain;
+    p.scales =
+        (struct block_scales){.vector = scales, .rows_a = 1, .rows_b = 1, .type = DTYPE_E8M0};
+    const struct predict_input in = {
+        .gpu = gpu_find("h200-sxm"), .traits = &tile, .problem = &p, .clock_hz = 1.6e9};
     return model->predict(&in);
 }
 
@@ -78,9 +77,47 @@ static void a_transposition_costs_or_is_refused(void **state)
     assert_true(ask(model_find("hopper"), &p, 0).time_ns == k_major);
 }
 
+static void what_is_no_gemm_has_no_model(void **state)
+{
+    struct problem p;
+    struct error err;
+    assert_int_equal(problem_parse(&p, "S=4096,H=128:bf16", &err), 0);
+    for (size_t i = 0; i < model_count; i++) {
+        const struct prediction none = ask(models[i], &p, 0);
+        assert_false(none.feasible);
+        assert_non_null(strstr(none.why, "no model"));
+        assert_true(none.time_ns == 0);
+    }
+}
+
+static void groups_and_a_c_that_is_read_cost_or_are_refused(void **state)
+{
+    static const char *const texts[] = {"4096x4096x64:bf16:contiguous8",
+                                        "4096x4096x64:bf16:beta=1"};
+    for (size_t t = 0; t < ARRAY_COUNT(texts); t++) {
+        size_t counted = 0;
+        for (size_t i = 0; i < model_count; i++) {
+            struct problem p = plain(), form;
+            struct error err;
+            p.k = 64;
+            const double without = ask(models[i], &p, 0).time_ns;
+            assert_int_equal(problem_parse(&form, texts[t], &err), 0);
+            const struct prediction with = ask(models[i], &form, 0);
+            counted += with.feasible;
+            if (with.feasible)
+                assert_true(with.time_ns > without);
+            else
+                assert_non_null(strstr(with.why, t ? "beta" : "groups"));
+        }
+        assert_int_equal(counted, 1); // sol
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_no_gemm_has_no_model),
+        cmocka_unit_test(groups_and_a_c_that_is_read_cost_or_are_refused),
         cmocka_unit_test(a_second_product_costs_or_is_refused),
         cmocka_unit_test(block_scales_cost_or_are_refused),
         cmocka_unit_test(a_transposition_costs_or_is_refused),

@@ -29,9 +29,12 @@ static struct problem any_problem(struct random *r)
     struct problem p = {.m = any_size(r), .n = any_size(r), .k = any_size(r)};
     p.batch = below(r, 8) ? 1 : 1 + below(r, 20);
     p.in = types[below(r, ARRAY_COUNT(types))];
-    p.out = below(r, 2) ? problem_default_out(p.in) : (enum dtype)below(r, 4);
+    p.out = below(r, 2) ? dtype_default_out(p.in) : (enum dtype)below(r, 4);
     p.layout = below(r, 4) ? LAYOUT_TN : (enum layout)below(r, LAYOUT_COUNT);
     p.epilogue = below(r, 8) ? EPILOGUE_NONE : EPILOGUE_DUAL_SILU;
+    if (!below(r, 6))
+        p.scales = (struct block_scales){
+            .vector = 16 << below(r, 4), .rows_a = 1, .rows_b = 1, .type = DTYPE_E8M0};
     return p;
 }
 
@@ -67,10 +70,6 @@ static struct predict_input any_input(struct random *r, const struct problem *p,
     struct predict_input in = {.gpu = gpus[below(r, (int)gpu_count)], .traits = t, .problem = p};
     in.clock_hz = below(r, 2) ? 0 : 1e9 * (1 + random_uniform(r));
     in.warm = !below(r, 3);
-    if (!below(r, 6)) {
-        in.scale_vector = 16 << below(r, 4);
-        in.scale_type = DTYPE_E8M0;
-    }
     return in;
 }
 

@@ -19,13 +19,13 @@ static void dual_gemm_floor_counts_both_weights_and_scales(void **state)
                             .in = DTYPE_E2M1,
                             .out = DTYPE_FP16,
                             .batch = 1,
-                            .epilogue = EPILOGUE_DUAL_SILU};
+                            .epilogue = EPILOGUE_DUAL_SILU,
+                            .scales = {.vector = (int32_t)table_number(&t, i, "sf_vec"),
+                                       .rows_a = 1,
+                                       .rows_b = 1,
+                                       .type = DTYPE_E8M0}};
         struct traits traits = {0};
-        struct predict_input in = {.gpu = &gpu,
-                                   .traits = &traits,
-                                   .problem = &p,
-                                   .scale_type = DTYPE_E8M0,
-                                   .scale_vector = (int32_t)table_number(&t, i, "sf_vec")};
+        struct predict_input in = {.gpu = &gpu, .traits = &traits, .problem = &p};
         struct prediction out = model_find("sol")->predict(&in);
         assert_true(close_to(problem_flops(&p), table_number(&t, i, "flops"), 1e-12));
         assert_string_equal(out.parts[1].name, "dram");

@@ -32,9 +32,11 @@ static void read_row(struct row_input *out, const struct csv *t, size_t row)
     out->traits.cluster_n = (int32_t)table_number(t, row, "cluster_n");
     out->input = (struct predict_input){
         .gpu = gpu_find("b200"), .traits = &out->traits, .problem = &out->problem};
-    out->input.scale_vector = (int32_t)table_number(t, row, "sf_vec_size");
-    if (out->input.scale_vector)
-        assert_int_equal(dtype_parse(&out->input.scale_type, table_text(t, row, "sf_dtype")), 0);
+    struct block_scales *scales = &out->problem.scales;
+    scales->vector = (int32_t)table_number(t, row, "sf_vec_size");
+    scales->rows_a = scales->rows_b = 1;
+    if (scales->vector)
+        assert_int_equal(dtype_parse(&scales->type, table_text(t, row, "sf_dtype")), 0);
 }
 
 static void predictions_equal_seed_0(void **state)

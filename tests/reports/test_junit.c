@@ -142,7 +142,7 @@ static void time_is_what_the_kernels_ran_to_the_millisecond(void **state)
     r->base.count = 0;
     xmlDocPtr doc = write_valid(&run);
     const double expected_s = 2e6 * 10 * (double)r->head.count / 1e9;
-    char path[256], problem[PROBLEM_TEXT];
+    char path[1024], problem[PROBLEM_TEXT];
     problem_format(problem, &r->problem);
     snprintf(path, sizeof(path),
              "//testcase[@classname='plumb.%s' and starts-with(@name, '%s')][1]/@time", r->kernel,

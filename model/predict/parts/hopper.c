@@ -49,7 +49,7 @@ static const char *refuse_product(const struct hopper_terms *t)
 {
     if (t->simt && t->weights > 1)
         return "two products at once are not known of kernels without wgmma";
-    if (t->simt && t->in->scale_vector > 0)
+    if (t->simt && t->in->problem->scales.vector > 0)
         return "block scales are not known of kernels without wgmma";
     return NULL;
 }
@@ -150,12 +150,12 @@ static void read_kernel(struct hopper_breakdown *b, struct hopper_terms *t)
     const struct traits *traits = t->in->traits;
     t->tensor = p->in != DTYPE_FP32 && p->in != DTYPE_FP64;
     t->simt = simt_applies(t->in);
-    t->weights = p->epilogue == EPILOGUE_DUAL_SILU ? 2 : 1;
+    t->weights = problem_weights(p);
     t->bytes_in = dtype_bytes(p->in);
     t->bytes_out = dtype_bytes(p->out);
     t->bytes_read = t->bytes_in;
-    if (t->in->scale_vector > 0)
-        t->bytes_read += dtype_bytes(t->in->scale_type) / t->in->scale_vector;
+    if (p->scales.vector > 0)
+        t->bytes_read += dtype_bytes(p->scales.type) / p->scales.vector;
     t->blackwell = t->tensor && !t->simt && t->gpu->compute_capability.value >= 10;
     if (t->blackwell)
         t->fit = &blackwell_fitted;

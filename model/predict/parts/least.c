@@ -18,7 +18,7 @@ static double flops_clk(const struct gpu *gpu, enum dtype in)
 
 double least_time_ns(const struct gpu *gpu, const struct problem *p)
 {
-    const double weights = p->epilogue == EPILOGUE_DUAL_SILU ? 2 : 1;
+    const double weights = problem_weights(p);
     const double read =
         ((double)p->m + weights * (double)p->n) * (double)p->k * p->batch * dtype_bytes(p->in);
     const double rate = flops_clk(gpu, p->in) * gpu->clock_max_hz.value * gpu->sm_count.value;

@@ -34,8 +34,9 @@ static double load_s(const struct terms *t, double blocks, double k)
 {
     double bytes_in = dtype_bytes(t->in->problem->in);
     double scales = 0;
-    if (t->in->scale_vector > 0)
-        scales = k / t->in->scale_vector * dtype_bytes(t->in->scale_type);
+    const struct block_scales *s = &t->in->problem->scales;
+    if (s->vector > 0)
+        scales = k / s->vector * dtype_bytes(s->type);
     double a = t->tile_m * k * bytes_in + t->tile_m * scales;
     double b = t->tile_n * k * bytes_in + t->tile_n * scales;
     return blocks * (a / t->cluster_n + b / t->cluster_m) * (1 - t->in->l2_hit_rate) / t->bandwidth;
