@@ -53,8 +53,8 @@ void store_cancel_batch(struct store *store);
 // run->id. Expects at least one device and, in a plain run, base.id "".
 int store_begin_run(struct store *store, struct run *run, struct error *err);
 
-// A run that was begun like this one (kind, commits, devices, tool version, policy) and not
-// finished, and that no other open handle is at: set run->id to it and go on; skip what
+// A run that was begun like this one (kind, commits, toolchains, devices, tool version, policy) and
+// not finished, and that no other open handle is at: set run->id to it and go on; skip what
 // store_find_result() finds. It is this handle's until store_close().
 int store_find_unfinished(int64_t *run_id, bool *found, struct store *store, const struct run *like,
                           struct error *err);
@@ -101,6 +101,7 @@ struct run_entry {
     const char *summary, *author; // of the head commit
     int64_t head_s;               // its time
     const char *device_uuid;      // of the first device
+    const char *toolchain[2];     // of base and head, by enum sample_role; "": the default
 };
 // Newest first, at most `limit` (0: all).
 int store_list_runs(struct run_entry **out, size_t *count, struct store *store, int kind,
@@ -156,7 +157,8 @@ int store_find_measurement(struct measurement *out, bool *found, struct store *s
 struct demand {
     const char *recipe;
     const char *device_uuid;
-    const char *driver; // NULL: whichever
+    const char *driver;    // NULL: whichever
+    const char *toolchain; // NULL: the default
     const struct problem *problems;
     size_t problem_count;
     const char *const *kernels; // only these names; NULL: all that the build has
@@ -175,9 +177,11 @@ struct history_query {
     int64_t until_s;    // only commits of this time or before; 0: no bound
     const char *until; // only commits up to the place of this one, if the store knows it; NULL: all
     bool comparisons;  // also the heads of gates, bisections and studies
-    int64_t until_key; // no measurement with a larger key; 0: no bound
-    int64_t from_s;    // only commits of this time or later; 0: no bound
-    bool oldest;       // `limit` keeps the oldest points; without their predictions
+    const char *toolchain; // NULL: the default; another has a history of its own, without
+                           // `comparisons` and `oldest`
+    int64_t until_key;     // no measurement with a larger key; 0: no bound
+    int64_t from_s;        // only commits of this time or later; 0: no bound
+    bool oldest;           // `limit` keeps the oldest points; without their predictions
 };
 // Timed (state ok) head measurements of a series in order of commit time, then of measuring, newest
 // last, with what was in force at each. Points live in the arena. An unknown series has none.

@@ -163,11 +163,11 @@ static int count_unmeasured(int64_t *out, struct store *store, const struct comm
     char *kernels = demand->kernels
                         ? content_json_list(demand->kernel_count, kernel_name, demand->kernels)
                         : NULL;
-    int status = statement_get(out, store, err, SQL_COUNT_UNMEASURED,
-                               CELLS(TEXT(commit->id), TEXT(commit->tree), INT(build),
-                                     TEXT(demand->device_uuid), TEXT(problems),
-                                     kernels ? TEXT(kernels) : NOTHING,
-                                     demand->driver ? TEXT(demand->driver) : NOTHING));
+    int status = statement_get(
+        out, store, err, SQL_COUNT_UNMEASURED,
+        CELLS(TEXT(commit->id), TEXT(commit->tree), INT(build), TEXT(demand->device_uuid),
+              TEXT(problems), kernels ? TEXT(kernels) : NOTHING,
+              demand->driver ? TEXT(demand->driver) : NOTHING, TEXT(demand->toolchain)));
     free(problems);
     free(kernels);
     return status;

@@ -302,6 +302,10 @@ static int load_header(struct run *run, struct store *store, struct error *err)
     int64_t base = row_int(row, 8), head = row_int(row, 9);
     run->self_test = (struct self_test){(uint32_t)row_int(row, 10), (uint32_t)row_int(row, 11),
                                         known(row_real(row, 12)), row_int(row, 13) != 0};
+    for (int role = ROLE_BASE; role <= ROLE_HEAD; role++) {
+        const char *name = row_text(row, 15 + role, &run->arena);
+        run->toolchain[role] = name[0] ? name : NULL;
+    }
     sqlite3_reset(row);
     if (!sound || conclusion < CONCLUDE_OK || conclusion > CONCLUDE_FAILED)
         return store_damaged(store, "a run's kind or conclusion", err);

@@ -99,7 +99,10 @@ static const struct {
      "LEFT JOIN map_commit h ON h.theirs = s.head_commit_key "
      "WHERE s.kind <> m.kind OR s.started_s <> m.started_s OR t.ours IS NOT m.tool_key "
      "OR o.ours IS NOT m.repository_key OR p.ours IS NOT m.policy_key "
-     "OR b.ours IS NOT m.base_commit_key OR h.ours IS NOT m.head_commit_key)",
+     "OR b.ours IS NOT m.base_commit_key OR h.ours IS NOT m.head_commit_key "
+     "OR (SELECT ours FROM map_text WHERE theirs = s.base_toolchain_key) "
+     "IS NOT m.base_toolchain_key OR (SELECT ours FROM map_text "
+     "WHERE theirs = s.head_toolchain_key) IS NOT m.head_toolchain_key)",
      "it has a run that is here with another beginning"},
     {"SELECT EXISTS (SELECT 1 FROM map_known k JOIN shard.measurements x ON x.run_key = k.theirs "
      "JOIN map_series s ON s.theirs = x.series_key JOIN map_commit c ON c.theirs = x.commit_key "

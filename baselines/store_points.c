@@ -83,14 +83,19 @@ static int read_points(struct reading *r, int64_t series, const struct history_q
                        struct error *err)
 {
     int status;
-    enum statement which = query->comparisons ? SQL_PAST_ALL : SQL_PAST;
-    sqlite3_stmt *row =
-        statement_bind(r->store, query->oldest ? SQL_PAST_OLDEST : which,
-                       CELLS(INT(series), INT(query->until_s ? query->until_s : INT64_MAX),
-                             INT(query->except_run), INT(query->limit ? (int64_t)query->limit : -1),
-                             INT(query->until_key ? query->until_key : INT64_MAX),
-                             INT(query->from_s ? query->from_s : INT64_MIN),
-                             query->until ? TEXT(query->until) : NOTHING));
+    enum statement which = query->toolchain     ? SQL_PAST_TOOLCHAIN
+                           : query->comparisons ? SQL_PAST_ALL
+                                                : SQL_PAST;
+    const struct cell cells[] = {INT(series),
+                                 INT(query->until_s ? query->until_s : INT64_MAX),
+                                 INT(query->except_run),
+                                 INT(query->limit ? (int64_t)query->limit : -1),
+                                 INT(query->until_key ? query->until_key : INT64_MAX),
+                                 INT(query->from_s ? query->from_s : INT64_MIN),
+                                 query->until ? TEXT(query->until) : NOTHING,
+                                 TEXT(query->toolchain)}; // the last of SQL_PAST_TOOLCHAIN alone
+    sqlite3_stmt *row = statement_bind(r->store, query->oldest ? SQL_PAST_OLDEST : which, cells,
+                                       ARRAY_COUNT(cells) - (query->toolchain ? 0 : 1));
     while ((status = statement_step(r->store, row, err)) > 0) {
         if (read_point(r, row, err)) {
             sqlite3_reset(row);

@@ -21,7 +21,8 @@ int store_find_unfinished(int64_t *run_id, bool *found, struct store *store, con
     sqlite3_stmt *row = statement_bind(
         store, SQL_RUN_UNFINISHED,
         CELLS(TEXT(run_kind_name(like->kind)), TEXT(like->tool_version), TEXT(like->policy),
-              TEXT(like->base.id), TEXT(like->head.id), TEXT(devices)));
+              TEXT(like->base.id), TEXT(like->head.id), TEXT(devices),
+              TEXT(like->toolchain[ROLE_BASE]), TEXT(like->toolchain[ROLE_HEAD])));
     int status = 0;
     while (!mine && (status = statement_step(store, row, err)) > 0) {
         key = row_int(row, 0);
@@ -67,6 +68,8 @@ static int read_entry(struct run_entry *out, struct store *store, sqlite3_stmt *
     out->author = row_text(row, 10, arena);
     out->head_s = row_int(row, 11);
     out->device_uuid = row_text(row, 12, arena);
+    out->toolchain[ROLE_BASE] = row_text(row, 13, arena);
+    out->toolchain[ROLE_HEAD] = row_text(row, 14, arena);
     return sound ? 0 : store_damaged(store, "a run", err);
 }
 

@@ -46,7 +46,12 @@ static int save_devices(struct store *store, int64_t run_id, const struct run *r
 int save_run(int64_t *run_id, struct store *store, const struct run *run, const char *uid,
              struct error *err)
 {
-    int64_t tool, repository, policy, base, head;
+    int64_t tool, repository, policy, base, head, toolchains[2] = {0};
+    for (int role = ROLE_BASE; role <= ROLE_HEAD; role++) {
+        if (run->toolchain[role] &&
+            content_text(&toolchains[role], store, run->toolchain[role], err))
+            return -1;
+    }
     if (content_text(&tool, store, run->tool_version, err) ||
         content_text(&repository, store, run->repository, err) ||
         content_text(&policy, store, run->policy, err) ||
@@ -55,7 +60,8 @@ int save_run(int64_t *run_id, struct store *store, const struct run *run, const 
         statement_run(store, err, SQL_ADD_RUN,
                       CELLS(TEXT(uid), TEXT(run_kind_name(run->kind)), INT(run->started_s),
                             INT(tool), INT(repository), INT(policy), KEY(base), KEY(head),
-                            INT(run->conclusion), TEXT(run->headline))))
+                            INT(run->conclusion), TEXT(run->headline), KEY(toolchains[ROLE_BASE]),
+                            KEY(toolchains[ROLE_HEAD]))))
         return -1;
     *run_id = sqlite3_last_insert_rowid(store->db);
     return save_devices(store, *run_id, run, err);

@@ -170,3 +170,20 @@ const char *result_timed_note(const struct result *result, const struct device *
                  "kept the processor from it: tests/cheats/README.md)"
                : "";
 }
+
+bool toolchain_name_sound(const char *name)
+{
+    const size_t length = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                       "0123456789._+-");
+    return length && !name[length] && length < TOOLCHAIN_NAME_TEXT && name[0] != '-';
+}
+
+const char *run_toolchain(const struct run *run, enum sample_role role)
+{
+    return run->toolchain[role] ? run->toolchain[role] : TOOLCHAIN_DEFAULT;
+}
+
+bool run_names_toolchain(const struct run *run)
+{
+    return run->toolchain[ROLE_BASE] || run->toolchain[ROLE_HEAD];
+}

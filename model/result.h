@@ -20,6 +20,10 @@ enum { KERNEL_NAME_TEXT = 201 };
 #define OLDEST_TIME_S (-62135596800)
 #define LATEST_TIME_S 253402300799
 
+// What a build that names no toolchain is called: the policy's [build] alone.
+#define TOOLCHAIN_DEFAULT "default"
+enum { TOOLCHAIN_NAME_TEXT = 40 };
+
 // A commit, as plumb records it. `tree` survives rewritten history; the id does not.
 struct commit {
     char id[OBJECT_ID_TEXT];
@@ -282,6 +286,7 @@ struct run {
     const char *repository;          // name shown, not a path
     const char *policy;              // text of the policy in force
     struct commit base, head;        // base.id "" in a plain run
+    const char *toolchain[2];        // that built each, by enum sample_role; NULL: the default
     struct build_failure unbuilt[2]; // of base and head, by enum sample_role
     struct device *devices;
     size_t device_count;
@@ -297,6 +302,11 @@ struct run {
     struct arena arena;
 };
 void run_free(struct run *run);
+// At most 39 letters, digits and ._+-: it stands as it is in reports, keys and command lines.
+bool toolchain_name_sound(const char *name);
+// The toolchain's name, also of the default; and whether one of the two is another.
+const char *run_toolchain(const struct run *run, enum sample_role role);
+bool run_names_toolchain(const struct run *run);
 // What is to be known of a run beside its policy stands in lines of its own behind the policy's
 // text: which overlay its builds saw, what was asked for, why there was no sandbox, which part of a
 // whole it is, and of which parts it was made.

@@ -69,8 +69,10 @@ static const char *const *environment(struct work *work)
 {
     bool inside = work->builder->sandbox->active;
     const struct recipe *recipe = work->recipe;
-    const char *build = inside ? inside_build : work->build, *path = getenv("PATH");
-    const char **env = arena_alloc(&work->arena, (recipe->environment_count + 14) * sizeof(*env));
+    const struct toolchain *toolchain = work->builder->toolchain;
+    const char *build = inside ? inside_build : work->build;
+    const size_t most = recipe->environment_count + toolchain->setting_count + 15;
+    const char **env = arena_alloc(&work->arena, most * sizeof(*env));
     size_t used = 0;
     env[used++] =
         arena_printf(&work->arena, "PLUMB_SOURCE=%s", inside ? inside_source : work->source);
@@ -83,14 +85,18 @@ static const char *const *environment(struct work *work)
     env[used++] = arena_printf(&work->arena, "PLUMB_JOBS=%ld", sysconf(_SC_NPROCESSORS_ONLN));
     env[used++] = arena_printf(&work->arena, "HOME=%s", build);
     env[used++] = arena_printf(&work->arena, "TMPDIR=%s", build);
-    env[used++] = arena_printf(&work->arena, "PATH=%s", path ? path : "/usr/bin:/bin");
+    env[used++] = arena_printf(&work->arena, "PATH=%s", toolchain_path(toolchain, &work->arena));
     env[used++] = "LC_ALL=C.UTF-8";
     env[used++] = "SOURCE_DATE_EPOCH=0"; // __DATE__ must not make equal sources differ
     for (size_t i = 0; i < recipe->environment_count; i++) {
         const char *value = getenv(recipe->environment[i]);
-        if (value)
+        if (value && !toolchain_sets(toolchain, recipe->environment[i]))
             env[used++] = arena_printf(&work->arena, "%s=%s", recipe->environment[i], value);
     }
+    if (toolchain->name)
+        env[used++] = arena_printf(&work->arena, "PLUMB_TOOLCHAIN=%s", toolchain->name);
+    for (size_t i = 0; i < toolchain->setting_count; i++)
+        env[used++] = toolchain->settings[i];
     env[used] = NULL;
     return env;
 }
@@ -114,9 +120,12 @@ static struct process_limits limits_of(const struct work *work)
 static const char *const *command_line(struct work *work, const char *const *env)
 {
     const struct recipe *recipe = work->recipe;
+    const char *prefix = work->builder->toolchain->prefix;
     struct sandbox_bind *binds =
-        arena_alloc(&work->arena, (recipe->folder_count + 5) * sizeof(*binds));
+        arena_alloc(&work->arena, (recipe->folder_count + 6) * sizeof(*binds));
     size_t count = 0;
+    if (prefix)
+        binds[count++] = (struct sandbox_bind){prefix, prefix, false};
     for (size_t i = 0; i < recipe->folder_count; i++)
         binds[count++] = (struct sandbox_bind){recipe->folders[i], recipe->folders[i], false};
     binds[count++] = (struct sandbox_bind){work->source, inside_source, false};

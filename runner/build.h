@@ -47,6 +47,7 @@
 //                 code id of each (code_id.h)
 //   PLUMB_HAVE    libraries that it need not make (above), often none
 //   PLUMB_OVERLAY a copy of the overlay (read-only in the sandbox), where there is one
+//   PLUMB_TOOLCHAIN  the toolchain's name, where it has one; then its settings stand too
 // and PATH, PLUMB_JOBS (processors), HOME and TMPDIR (scratch), SOURCE_DATE_EPOCH=0, plus the named
 // variables. Inside the sandbox those are fixed paths (/plumb/source,
 // ...), so that paths in debug information do not differ between commits.
@@ -66,12 +67,23 @@ struct recipe {
     uint32_t processes;    // with their threads; 0: 512, or 32 per processor
 };
 
-// What compiles here. Its text is part of every key.
+// What compiles. Its text is part of every key.
 struct toolchain {
-    char *text; // what cc, c++ and nvcc say to --version ("-" where absent), and the machine
+    const char *name;            // NULL: what PATH finds here, with no settings
+    const char *const *settings; // NAME=VALUE: the environment of builds, as they are written
+    size_t setting_count;
+    const char *prefix; // absolute folder whose bin comes first in PATH; NULL: none
+    char *text;         // all of that, what the compilers say to --version ("-" where absent), and
+                        // the machine
 };
-int toolchain_detect(struct toolchain *out, struct error *err);
-void toolchain_free(struct toolchain *toolchain);
+// Fills `text` of a toolchain that is otherwise given: asks cc, c++ and nvcc, or those that its
+// settings name as CC, CXX and CUDACXX. What has a name is asked in the sandbox, as builds run.
+int toolchain_detect(struct toolchain *toolchain, const struct sandbox *sandbox, struct error *err);
+void toolchain_free(struct toolchain *toolchain); // the text
+// The PATH that it gives to builds. In the arena.
+const char *toolchain_path(const struct toolchain *toolchain, struct arena *arena);
+// Whether it sets the variable NAME.
+bool toolchain_sets(const struct toolchain *toolchain, const char *name);
 
 enum build_state {
     BUILD_OK,

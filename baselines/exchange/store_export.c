@@ -99,6 +99,10 @@ static void put_run(FILE *file, const struct run *run, const char *uid)
     export_text(json, "policy", run->policy);
     export_commit(json, "base", &run->base);
     export_commit(json, "head", &run->head);
+    if (run->toolchain[ROLE_BASE])
+        export_text(json, "base_toolchain", run->toolchain[ROLE_BASE]);
+    if (run->toolchain[ROLE_HEAD])
+        export_text(json, "head_toolchain", run->toolchain[ROLE_HEAD]);
     json_begin(json, "devices", '[');
     for (size_t i = 0; i < run->device_count; i++)
         put_device(json, &run->devices[i]);

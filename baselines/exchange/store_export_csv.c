@@ -71,7 +71,7 @@ static void put_row(struct buffer *out, const struct run *run, const char *uid,
         put_conclusions(out, r);
     else
         buffer_puts(out, ",,,,,,");
-    buffer_puts(out, "\n");
+    buffer_printf(out, ",%s\n", run_toolchain(run, role));
 }
 
 static void put_run(FILE *file, const struct export_filter *filter, const struct run *run,
@@ -97,7 +97,7 @@ int store_export_csv(struct store *store, const struct export_filter *filter, FI
 {
     fputs("run,kind,started_s,commit,commit_s,kernel,problem,device,device_name,role,"
           "code,state,reused,time_ns,clock_hz,samples,max_error,tolerance,regime,"
-          "predicted_ns,model,model_version,log_ratio,lower,upper,verdict\n",
+          "predicted_ns,model,model_version,log_ratio,lower,upper,verdict,toolchain\n",
           file);
     return export_runs(store, filter, file, put_run, err);
 }

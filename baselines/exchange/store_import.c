@@ -85,7 +85,9 @@ static int check_known(struct import *in, int64_t id, struct error *err)
     // An imported run begins when it is imported, unless its table says when.
     const bool same =
         known.kind == run->kind && (run->kind == RUN_IMPORT || known.started_s == run->started_s) &&
-        strcmp(known.base.id, run->base.id) == 0 && strcmp(known.head.id, run->head.id) == 0;
+        strcmp(known.base.id, run->base.id) == 0 && strcmp(known.head.id, run->head.id) == 0 &&
+        strcmp(run_toolchain(&known, ROLE_BASE), run_toolchain(run, ROLE_BASE)) == 0 &&
+        strcmp(run_toolchain(&known, ROLE_HEAD), run_toolchain(run, ROLE_HEAD)) == 0;
     in->known = known.finished_s > 0 && known.kind != RUN_IMPORT;
     run_free(&known);
     return same ? 0 : import_refuse(in, "this run is here with another beginning", err);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Measurements from a table. Needed columns: commit, kernel, problem, time_ns. Known ones beside
-// them: run, kind, started_s, commit_s, device, device_name, role, code, state, clock_hz, regime;
-// others are ignored. Neighbouring rows of one run (column `run`, or else commit and device) make
-// one run. Samples are not in a table: each measurement gets one that stands for all.
+// them: run, kind, started_s, commit_s, device, device_name, role, code, state, clock_hz, regime,
+// toolchain; others are ignored. Neighbouring rows of one run (column `run`, or else commit and
+// device) make one run. Samples are not in a table: each measurement gets one that stands for all.
 #include "baselines/exchange/import.h"
 #include "model/csv.h"
 
@@ -27,7 +27,8 @@
     X(code)                                                                                        \
     X(state)                                                                                       \
     X(clock_hz)                                                                                    \
-    X(regime)
+    X(regime)                                                                                      \
+    X(toolchain)
 enum column {
 #define X(name) COLUMN_##name,
     COLUMNS(X)
@@ -121,6 +122,21 @@ static int read_commit(struct commit *out, const struct import *in, const struct
     return 0;
 }
 
+static int read_toolchain(struct run *run, const struct import *in, const struct table *table,
+                          size_t row, struct error *err)
+{
+    const char *name = field(table, row, COLUMN_toolchain);
+    const char **known = &run->toolchain[is_base(table, row) ? ROLE_BASE : ROLE_HEAD];
+    if (!name[0] || strcmp(name, TOOLCHAIN_DEFAULT) == 0)
+        return 0;
+    if (!toolchain_name_sound(name))
+        return refuse(in, COLUMN_toolchain, "at most 39 letters, digits and ._+-", err);
+    if (*known && strcmp(*known, name) != 0)
+        return refuse(in, COLUMN_toolchain, "another toolchain within one run and role", err);
+    *known = arena_strdup(&run->arena, name);
+    return 0;
+}
+
 static size_t device_index(struct run *run, const struct table *table, size_t row)
 {
     const char *uuid = device_uuid(table, row);
@@ -160,7 +176,8 @@ static int begin_run(struct import *in, const struct table *table, size_t from, 
     for (size_t row = from; row < to; row++) {
         in->line = table->csv.rows[row].line;
         device_index(run, table, row);
-        if (read_commit(is_base(table, row) ? &run->base : &run->head, in, table, row, err))
+        if (read_commit(is_base(table, row) ? &run->base : &run->head, in, table, row, err) ||
+            read_toolchain(run, in, table, row, err))
             return -1;
     }
     if (run->started_s == 0)

@@ -59,6 +59,15 @@ static bool devices_sound(const struct run *run)
     return run->device_count > 0;
 }
 
+// False: it is no name of a toolchain.
+static bool read_toolchain(struct run *run, enum sample_role role, const char *name)
+{
+    if (name && !toolchain_name_sound(name))
+        return false;
+    run->toolchain[role] = name ? arena_strdup(&run->arena, name) : NULL;
+    return true;
+}
+
 static int read_run(struct import *in, const struct node *node, struct error *err)
 {
     struct run run = {0};
@@ -83,6 +92,8 @@ static int read_run(struct import *in, const struct node *node, struct error *er
     run.self_test = (struct self_test){
         (uint32_t)node_int(test, "series", 0), (uint32_t)node_int(test, "alarms", 0),
         node_real(test, "worst_log_evidence", 0), node_bool(test, "void", false)};
+    sound = sound && read_toolchain(&run, ROLE_BASE, node_text(node, "base_toolchain", NULL)) &&
+            read_toolchain(&run, ROLE_HEAD, node_text(node, "head_toolchain", NULL));
     sound = sound && read_unbuilt(&run, ROLE_BASE, node_member(node, "base_unbuilt")) &&
             read_unbuilt(&run, ROLE_HEAD, node_member(node, "head_unbuilt"));
     read_devices(&run, node_member(node, "devices"));

@@ -55,8 +55,10 @@ static int compare_again(struct searches *s, const struct series_history *series
     if (repository_commit(&commits[0], context->repository, misfit->base.id, &context->arena,
                           err) ||
         repository_commit(&commits[1], context->repository, misfit->at.id, &context->arena, err) ||
-        built_make(&base, context, &commits[0], NULL, &context->arena, err) ||
-        built_make(&head, context, &commits[1], NULL, &context->arena, err) ||
+        built_make(&base, context, &(struct to_build){.commit = &commits[0]}, &context->arena,
+                   err) ||
+        built_make(&head, context, &(struct to_build){.commit = &commits[1]}, &context->arena,
+                   err) ||
         pipeline_compare(&run, context, &what, err))
         return -1;
     const struct verdict *v = &run.results[0].verdict;

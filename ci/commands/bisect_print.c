@@ -16,17 +16,23 @@ static void print_line(const char *text)
     free(line);
 }
 
+static const char *steps_word(const struct search *s)
+{
+    return s->toolchains ? "toolchains" : "commits";
+}
+
 int bisection_plan(struct search *s, struct error *err)
 {
     for (size_t i = 0; i < s->count; i++) {
         bool kept;
-        if (built_kept(&kept, s->context, &s->commits[i], i > 0 ? &s->commits[0] : NULL, err))
+        const struct to_build what = bisection_step(s, i);
+        if (built_kept(&kept, s->context, &what, err))
             return -1;
         if (kept)
-            printf("%-10s %.10s\n", "built", s->commits[i].id);
+            printf("%-10s %s\n", "built", bisection_name(s, i));
     }
-    printf("dry run: one of %zu commits is searched for; at most %zu of them would be built\n",
-           s->count - 1, s->context->unbuilt);
+    printf("dry run: one of %zu %s is searched for; at most %zu of them would be built\n",
+           s->count - 1, steps_word(s), s->context->unbuilt);
     return 0;
 }
 
@@ -34,8 +40,9 @@ static void print_commits(const struct search *s)
 {
     for (size_t i = 0; s->bisect.posterior && i < s->count; i++) {
         const char *said = i == 0 ? "good" : s->said[i] ? s->said[i] : "not asked";
-        char *line = xprintf("  %.10s  %5.1f %%  %-32s  %s", s->commits[i].id,
-                             100 * s->bisect.posterior[i], said, s->commits[i].summary);
+        char *line =
+            xprintf("  %-10s  %5.1f %%  %-32s  %s", bisection_name(s, i),
+                    100 * s->bisect.posterior[i], said, s->toolchains ? "" : s->commits[i].summary);
         print_line(line);
         free(line);
     }
@@ -65,25 +72,25 @@ int bisection_conclude(enum conclusion *out, const struct search *s, const struc
     print_commits(s);
     *out = CONCLUDE_UNDECIDED;
     if (step->state == BISECT_IMPOSSIBLE) {
-        printf("NONE: %s %s runs the same machine code at both ends: the environment changed\n",
-               s->kernel, problem);
+        printf("NONE: %s %s runs the same machine code at both ends%s\n", s->kernel, problem,
+               s->toolchains ? "" : ": the environment changed");
         return 0;
     }
-    if (print_diff(s, step, err))
+    if (!s->toolchains && print_diff(s, step, err))
         return -1;
     if (step->inconsistent)
-        puts("The duets fit no single change well: several commits may share it.");
-    const struct commit *last = &s->commits[step->last];
+        puts("The duets fit no single change well: several of them may share it.");
+    const char *last = bisection_name(s, step->last);
     double effect = 100 * expm1(s->bisect.options.effect);
     bool one = step->first == step->last, sure = step->probability >= s->bisect.options.confidence;
-    char *line =
-        one && sure
-            ? xprintf("FOUND: %.10s made %s %s %+.2f %% (%.1f %% sure): %s", last->id, s->kernel,
-                      problem, effect, 100 * step->probability, last->summary)
-            : xprintf("BETWEEN: %.10s..%.10s, %zu commits that cannot be told apart, made %s %s "
-                      "%+.2f %% (%.1f %% sure)",
-                      s->commits[step->first].id, last->id, step->last - step->first + 1, s->kernel,
-                      problem, effect, 100 * step->probability);
+    char *line = one && sure
+                     ? xprintf("FOUND: %s made %s %s %+.2f %% (%.1f %% sure)%s%s", last, s->kernel,
+                               problem, effect, 100 * step->probability, s->toolchains ? "" : ": ",
+                               s->toolchains ? "" : s->commits[step->last].summary)
+                     : xprintf("BETWEEN: %s..%s, %zu %s that cannot be told apart, made %s %s "
+                               "%+.2f %% (%.1f %% sure)",
+                               bisection_name(s, step->first), last, step->last - step->first + 1,
+                               steps_word(s), s->kernel, problem, effect, 100 * step->probability);
     print_line(line);
     free(line);
     if (one && sure)

@@ -16,6 +16,15 @@
 
 // ---- what is searched ----
 
+static void make_room(struct search *s, size_t count)
+{
+    struct arena *arena = &s->context->arena;
+    s->count = count;
+    s->commits = arena_alloc(arena, count * sizeof(*s->commits));
+    s->built = arena_alloc(arena, count * sizeof(*s->built));
+    s->said = arena_alloc(arena, count * sizeof(*s->said));
+}
+
 int bisection_commits(struct search *s, struct error *err)
 {
     const struct repository *repository = s->context->repository;
@@ -32,13 +41,44 @@ int bisection_commits(struct search *s, struct error *err)
     if (list.count == 0 || strcmp(list.items[list.count - 1].id, bad.id) != 0)
         return error_set(err, "%.10s..%.10s: no commits between them; is --good older than --bad?",
                          good.id, bad.id);
-    s->count = list.count + 1;
-    s->commits = arena_alloc(arena, s->count * sizeof(*s->commits));
+    make_room(s, list.count + 1);
     s->commits[0] = good;
     memcpy(s->commits + 1, list.items, list.count * sizeof(*s->commits));
-    s->built = arena_alloc(arena, s->count * sizeof(*s->built));
-    s->said = arena_alloc(arena, s->count * sizeof(*s->said));
     return 0;
+}
+
+int bisection_toolchains(struct search *s, const char *const *names, size_t count,
+                         struct error *err)
+{
+    struct arena *arena = &s->context->arena;
+    make_room(s, count);
+    s->toolchains = arena_alloc(arena, count * sizeof(*s->toolchains));
+    for (size_t i = 0; i < count; i++) {
+        if (repository_commit(&s->commits[i], s->context->repository, s->bad ? s->bad : "HEAD",
+                              arena, err) ||
+            context_toolchain(&s->toolchains[i], s->context, names[i], err))
+            return -1;
+    }
+    return 0;
+}
+
+static const char *toolchain_name(const struct search *s, size_t i)
+{
+    const char *name = s->toolchains ? s->toolchains[i]->name : NULL;
+    return name ? name : TOOLCHAIN_DEFAULT;
+}
+
+const char *bisection_name(const struct search *s, size_t i)
+{
+    return s->toolchains ? toolchain_name(s, i)
+                         : arena_printf(&s->context->arena, "%.10s", s->commits[i].id);
+}
+
+struct to_build bisection_step(const struct search *s, size_t i)
+{
+    return (struct to_build){.commit = &s->commits[i],
+                             .base = i > 0 && !s->toolchains ? &s->commits[0] : NULL,
+                             .toolchain = s->toolchains ? s->toolchains[i] : NULL};
 }
 
 static int build(const struct built **out, struct search *s, size_t i, struct error *err)
@@ -47,8 +87,8 @@ static int build(const struct built **out, struct search *s, size_t i, struct er
     assert(s->built && i < s->count);
     if (!s->built[i]) {
         struct built *built = arena_alloc(arena, sizeof(*built));
-        if (built_make(built, s->context, &s->commits[i], i > 0 ? &s->commits[0] : NULL, arena,
-                       err))
+        const struct to_build what = bisection_step(s, i);
+        if (built_make(built, s->context, &what, arena, err))
             return -1;
         s->built[i] = built;
     }
@@ -71,13 +111,19 @@ static int find_device(struct search *s, const struct built *good, struct error 
             return 0;
     }
     return error_set(
-        err, "%.10s %s %s for a device that is here; choose another --good", good->commit.id,
+        err, "%s %s %s for a device that is here; choose another --good", bisection_name(s, 0),
         good->state == MEASURED_OK ? "has no kernel" : "does not build, so has no", s->kernel);
 }
 
 // ---- duets ----
 
-// A duet of this commit from an earlier attempt that was not asked for yet; oldest first.
+static bool is_step(const struct search *s, size_t i, const char *commit, const char *toolchain)
+{
+    return strcmp(commit, s->commits[i].id) == 0 &&
+           strcmp(toolchain[0] ? toolchain : TOOLCHAIN_DEFAULT, toolchain_name(s, i)) == 0;
+}
+
+// A duet of this step from an earlier attempt that was not asked for yet; oldest first.
 static int stored_duet(bool *found, struct result *out, struct search *s, size_t i,
                        struct error *err)
 {
@@ -85,8 +131,8 @@ static int stored_duet(bool *found, struct result *out, struct search *s, size_t
     *found = false;
     for (size_t k = s->stored_count; k-- > 0 && !*found;) {
         const struct run_entry *e = &s->stored[k];
-        if (s->used[k] || !e->finished_s || strcmp(e->base, s->commits[0].id) != 0 ||
-            strcmp(e->head, s->commits[i].id) != 0)
+        if (s->used[k] || !e->finished_s || !is_step(s, 0, e->base, e->toolchain[ROLE_BASE]) ||
+            !is_step(s, i, e->head, e->toolchain[ROLE_HEAD]))
             continue;
         if (store_find_result(out, found, s->context->store, e->id, &series, &s->context->arena,
                               err))
@@ -109,8 +155,8 @@ static void say(struct search *s, size_t i, const struct duet *duet, const struc
             arena_printf(arena, "%+.2f %% +- %.2f", 100 * expm1(duet->mean), 100 * duet->se);
     else
         s->said[i] = arena_printf(arena, "%s, passed over", measurement_state_name(r->head.state));
-    progress_note(&s->context->progress, "%.10s against %.10s: %s", s->commits[i].id,
-                  s->commits[0].id, s->said[i]);
+    progress_note(&s->context->progress, "%s against %s: %s", bisection_name(s, i),
+                  bisection_name(s, 0), s->said[i]);
 }
 
 static int play(struct duet *out, struct search *s, size_t i, struct error *err)
@@ -134,7 +180,7 @@ static int play(struct duet *out, struct search *s, size_t i, struct error *err)
     }
     *out = (struct duet){0};
     if (r->base.state != MEASURED_OK && r->base.state != MEASURED_NOT_TAKEN) {
-        error_set(err, "the good commit %.10s: %s %s; choose another", s->commits[0].id, s->kernel,
+        error_set(err, "the good end %s: %s %s; choose another", bisection_name(s, 0), s->kernel,
                   measurement_state_name(r->base.state));
         goto done;
     }
@@ -163,7 +209,7 @@ static int learn_code(bool *able, struct search *s, size_t i, struct error *err)
         bisect_skip(&s->bisect, i);
         s->said[i] = built->state == MEASURED_OK ? "has no such kernel, passed over"
                                                  : "does not build, passed over";
-        progress_note(&s->context->progress, "%.10s %s", s->commits[i].id, s->said[i]);
+        progress_note(&s->context->progress, "%s %s", bisection_name(s, i), s->said[i]);
     }
     return 0;
 }
@@ -199,7 +245,7 @@ static int same_code(bool *same, struct search *s, struct error *err)
         return -1;
     const struct built_kernel *a = kernel_of(s, good), *b = kernel_of(s, bad);
     if (!b)
-        return error_set(err, "the bad commit %.10s %s: choose another", bad->commit.id,
+        return error_set(err, "the bad end %s %s: choose another", bisection_name(s, s->count - 1),
                          bad->state == MEASURED_OK ? "has no such kernel" : "does not build");
     *same = a && strcmp(a->code, b->code) == 0;
     return 0;
@@ -238,8 +284,8 @@ int bisection_search(struct bisect_step *out, struct search *s, struct error *er
     if (play(&ends, s, s->count - 1, err))
         return -1;
     if (!ends.usable)
-        return error_set(err, "the bad commit %.10s: %s: it cannot be compared; choose another",
-                         s->commits[s->count - 1].id, s->said[s->count - 1]);
+        return error_set(err, "the bad end %s: %s: it cannot be compared; choose another",
+                         bisection_name(s, s->count - 1), s->said[s->count - 1]);
     const struct bisect_options options = {.confidence = s->confidence,
                                            .effect = ends.mean,
                                            .effect_se = ends.se,

@@ -7,6 +7,7 @@
 #include "ci/command.h"
 #include "ci/commands/bisect_events.h"
 #include "ci/commands/bisection.h"
+#include "ci/commands/toolchain_names.h"
 #include "ci/gate/pipeline.h"
 #include "model/gate/gate.h"
 #include "model/robust.h"
@@ -20,9 +21,15 @@
 struct arguments {
     struct options options;
     const char *good, *bad, *series;
+    struct toolchain_names toolchains;
     double confidence;
     bool events;
 };
+
+static int take_toolchain(void *arguments, const char *text)
+{
+    return toolchain_names_add(&((struct arguments *)arguments)->toolchains, text);
+}
 
 static int take_confidence(void *arguments, const char *text)
 {
@@ -33,6 +40,10 @@ static int take_confidence(void *arguments, const char *text)
 static const struct command_option own_options[] = {
     OPTION_TEXT("good", 0, "REV", "A commit from before the change", good),
     OPTION_TEXT("bad", 0, "REV", "A commit that has it [HEAD]", bad),
+    OPTION_OWN("toolchain", 0, "NAME",
+               "Instead of commits: BAD by each of these toolchains of the policy, the good one "
+               "first (repeat)",
+               take_toolchain, TOOLCHAIN_NAMES_MUST),
     OPTION_TEXT("series", 0, "KERNEL/PROBLEM", "Which, e.g. tiled/4096x4096x4096:bf16", series),
     OPTION_OWN("confidence", 0, "P", "Stop when one commit holds this much [0.99]", take_confidence,
                "from 0.5 to less than 1"),
@@ -51,13 +62,19 @@ static int check(void *arguments, struct error *err)
 {
     const struct arguments *a = arguments;
     if (a->events)
-        return a->good || a->bad || a->series
+        return a->good || a->bad || a->series || a->toolchains.count
                    ? error_set(err,
-                               "--events searches what history found: no --good, --bad, --series")
+                               "--events searches what history found: no --good, --bad, --series, "
+                               "--toolchain")
                    : 0;
-    return a->good && (a->series || (a->options.kernel && a->options.problem))
+    if (a->toolchains.count && (a->good || a->toolchains.count < 2))
+        return error_set(err, a->good ? "--toolchain searches toolchains, --good commits: give one"
+                                      : "--toolchain: give at least two, the good one first");
+    return (a->good || a->toolchains.count) &&
+                   (a->series || (a->options.kernel && a->options.problem))
                ? 0
-               : error_set(err, "give --good REV and --series KERNEL/PROBLEM, or --kernel and "
+               : error_set(err, "give --good REV (or --toolchain) and --series KERNEL/PROBLEM, or "
+                                "--kernel and "
                                 "--problem");
 }
 
@@ -86,8 +103,10 @@ static int bisect(enum conclusion *out, struct search *s, const struct arguments
     struct context *context = s->context;
     struct bisect_step step;
     if (read_series(s, a, err) || context_open(context, &a->options, err) ||
-        bisection_commits(s, err) || context_policy(context, "", err) ||
+        (!a->toolchains.count && bisection_commits(s, err)) || context_policy(context, "", err) ||
         context_store(context, STORE_WRITE, err) || context_builder(context, err) ||
+        (a->toolchains.count &&
+         bisection_toolchains(s, a->toolchains.names, a->toolchains.count, err)) ||
         context_devices(context, err))
         return -1;
     if (a->options.dry_run) {
@@ -127,7 +146,10 @@ const struct command command_bisect = {
         "time the one that tells most, until one of them holds the confidence asked for. "
         "Commits that do not build or compute wrong results are passed over, and their "
         "successors not blamed for them. Every comparison is kept in the store: a bisection that "
-        "was interrupted goes on. With --events the good and bad commits come from the open events "
+        "was interrupted goes on. With --toolchain the commit stays and toolchains of the policy "
+        "are "
+        "searched: which of them made the series slower. With --events the good and bad commits "
+        "come from the open events "
         "of "
         "several commits (`plumb events`); what came out is kept with each.\n\nExit: 0 found, 2 "
         "not one commit but several or none, 4 the "

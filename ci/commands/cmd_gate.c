@@ -11,6 +11,7 @@ struct arguments {
     struct options options;
     const char *base, *head, *join;
     struct part part;
+    const char *base_toolchain, *head_toolchain;
     bool merge_base;
 };
 
@@ -27,8 +28,13 @@ static int take_part(void *arguments, const char *text)
 }
 
 static const struct command_option own_options[] = {
-    OPTION_TEXT("base", 0, "REV", "Baseline [the head's first parent]", base),
+    OPTION_TEXT("base", 0, "REV",
+                "Baseline [the head's first parent; the head itself with --head-toolchain]", base),
     OPTION_TEXT("head", 0, "REV", "Commit under test [HEAD]", head),
+    OPTION_TEXT("base-toolchain", 0, "NAME", "Toolchain of the policy that builds the base",
+                base_toolchain),
+    OPTION_TEXT("head-toolchain", 0, "NAME", "Toolchain of the policy that builds the head",
+                head_toolchain),
     OPTION_FLAG("merge-base", 0, "Compare with the commit where the head's branch left the base",
                 merge_base),
     OPTION_OWN("static", 0, NULL,
@@ -50,6 +56,10 @@ static int find_commits(struct commit *base, struct commit *head, struct context
     struct arena *arena = &context->arena;
     if (repository_commit(head, repository, a->head ? a->head : "HEAD", arena, err))
         return -1;
+    if (!a->base && (a->base_toolchain || a->head_toolchain)) {
+        *base = *head;
+        return 0;
+    }
     if (!a->base)
         return repository_parent(base, repository, head, arena, err);
     if (a->merge_base)
@@ -74,19 +84,25 @@ static int gate(struct run *run, struct context *context, const struct arguments
                 struct error *err)
 {
     struct commit base, head;
+    struct to_build before = {.commit = &base}, now = {.commit = &head};
     const char *out = reports_of(a);
     int status;
     if ((!a->options.dry_run && out && report_directory(out, err)) ||
         context_open(context, &a->options, err) || find_commits(&base, &head, context, a, err) ||
         context_policy(context, base.id, err) || context_store(context, STORE_WRITE, err))
         return -1;
+    now.base = strcmp(base.id, head.id) == 0 ? NULL : &base; // the base itself is trusted
     if (a->join) {
-        status = pipeline_join(run, context, &base, &head, a->join, err);
+        const char *const toolchains[] = {a->base_toolchain, a->head_toolchain};
+        status = pipeline_join(run, context, &base, &head, toolchains, a->join, err);
     } else {
         context_judge(context, &head);
-        if (context_builder(context, err) || context_devices(context, err))
+        if (context_builder(context, err) ||
+            context_toolchain(&before.toolchain, context, a->base_toolchain, err) ||
+            context_toolchain(&now.toolchain, context, a->head_toolchain, err) ||
+            context_devices(context, err))
             return -1;
-        status = pipeline_gate(run, context, &base, &head, &a->part, err);
+        status = pipeline_gate(run, context, &before, &now, &a->part, err);
         if (a->options.dry_run)
             return status ? status : output_plan(run, context, false, err);
     }
@@ -111,14 +127,18 @@ const struct command command_gate = {
     .check = check,
     .size = sizeof(struct arguments),
     .run = run,
-    .doc = "Measures the kernels of two commits side by side and judges each series.\v"
-           "The policy is read from the BASE commit. Only kernels whose machine code differs are "
-           "measured; code that is known to hang or crash here is not tried again (`plumb run "
-           "--again` does). An epoch that comes with HEAD (`plumb accept`) accepts a slowdown or a "
-           "removal.\n\nMany machines: each measures one part into a store of its own (--part 1/8 "
-           "--store shard-1.db), `plumb store merge` joins these, and --join judges them as one "
-           "gate; ci/fleet does it by Slurm. A part ends with 0 when it is measured.\n\nExit: 0 no "
-           "regression, 1 regression, 2 undecided, void, or nothing of what "
-           "changed was judged, 3 a kernel is broken and was not on the base, 4 the tool could not "
-           "do its work.",
+    .doc =
+        "Measures the kernels of two commits side by side and judges each series.\v"
+        "The policy is read from the BASE commit. Only kernels whose machine code differs are "
+        "measured; code that is known to hang or crash here is not tried again (`plumb run "
+        "--again` does). An epoch that comes with HEAD (`plumb accept`) accepts a slowdown or a "
+        "removal. With --head-toolchain (and --base-toolchain) each side is built by a "
+        "[toolchain] of the policy: one source under two compilers, or two settings of one; what "
+        "becomes the same bytes is not measured.\n\nMany machines: each measures one part into a "
+        "store of its own (--part 1/8 "
+        "--store shard-1.db), `plumb store merge` joins these, and --join judges them as one "
+        "gate; ci/fleet does it by Slurm. A part ends with 0 when it is measured.\n\nExit: 0 no "
+        "regression, 1 regression, 2 undecided, void, or nothing of what "
+        "changed was judged, 3 a kernel is broken and was not on the base, 4 the tool could not "
+        "do its work.",
 };

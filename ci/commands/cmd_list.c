@@ -67,7 +67,7 @@ static int build(struct built *out, struct context *context, const char *revisio
                           &context->arena, err) ||
         context_policy(context, "", err) || context_store(context, STORE_WRITE, err) ||
         context_builder(context, err) || context_devices(context, err) ||
-        built_make(out, context, &commit, NULL, &context->arena, err))
+        built_make(out, context, &(struct to_build){.commit = &commit}, &context->arena, err))
         return -1;
     progress_end(&context->progress);
     if (out->absent)

@@ -3,6 +3,7 @@
 // plumb run: measures commits one by one, oldest first, and skips what is known.
 #include "ci/command.h"
 #include "ci/commands/output.h"
+#include "ci/commands/toolchain_names.h"
 #include "ci/gate/conclude.h"
 #include "ci/gate/known.h"
 #include "ci/gate/pipeline.h"
@@ -14,6 +15,7 @@ struct arguments {
     struct options options;
     struct commit_selection selection;
     struct part part;
+    struct toolchain_names toolchains;
     bool again, all;
 };
 
@@ -22,12 +24,21 @@ static int take_part(void *arguments, const char *text)
     return part_parse(&((struct arguments *)arguments)->part, text);
 }
 
+static int take_toolchain(void *arguments, const char *text)
+{
+    return toolchain_names_add(&((struct arguments *)arguments)->toolchains, text);
+}
+
 static const struct command_option own_options[] = {
     OPTION_COUNT("steps", "N", "At most N commits of the range, evenly spaced", selection.steps, 1,
                  1000000),
     OPTION_FLAG("first-parent", 0, "One commit per merge", selection.first_parent),
     OPTION_FLAG("all", 0, "Also commits that change nothing the build reads", all),
     OPTION_FLAG("again", 0, "Measure even what is known, e.g. nightly", again),
+    OPTION_OWN("toolchain", 0, "NAME",
+               "Build by this toolchain of the policy; repeat for several, \"default\" is the one "
+               "without a section",
+               take_toolchain, TOOLCHAIN_NAMES_MUST),
     OPTION_COUNT("seconds", "N", "Begin no commit after this time", options.seconds, 1, 86400),
     OPTION_OWN("part", 0, "I/N", "Only the I-th of N stretches of the commits", take_part,
                "a part such as 3/8"),
@@ -36,12 +47,15 @@ static const struct command_option own_options[] = {
 
 // NEW: the commits after the newest measured one, by first parents. By whatever driver: a new one
 // does not make the whole history new.
-static int keep_new(struct commit_list *commits, struct context *context, struct error *err)
+static int keep_new(struct commit_list *commits, struct context *context,
+                    const struct toolchain *toolchain, struct error *err)
 {
     size_t first = commits->count;
     while (first > 0) {
         bool measured;
-        if (run_known(&measured, context, &commits->items[first - 1], true, err))
+        const struct to_build newest = {.commit = &commits->items[first - 1],
+                                        .toolchain = toolchain};
+        if (run_known(&measured, context, &newest, true, err))
             return -1;
         if (measured)
             break;
@@ -65,7 +79,8 @@ static void keep_part(struct commit_list *commits, const struct part *part)
 }
 
 static int select_commits(struct commit_list *out, struct context *context,
-                          const struct arguments *a, struct error *err)
+                          const struct arguments *a, const struct toolchain *toolchain,
+                          struct error *err)
 {
     struct commit_selection selection = a->selection;
     bool only_new = selection.range && strcmp(selection.range, "NEW") == 0;
@@ -87,11 +102,11 @@ static int select_commits(struct commit_list *out, struct context *context,
             out->passed_over, plural(out->passed_over, "commit changes", "commits change"),
             plural(out->passed_over, "is", "are"), plural(out->passed_over, "it", "them"));
     keep_part(out, &a->part);
-    return only_new ? keep_new(out, context, err) : 0;
+    return only_new ? keep_new(out, context, toolchain, err) : 0;
 }
 
 // The newest commit decides, and is known: what is stored of it is said again.
-static int conclude_known(struct run *last, struct context *context, const struct commit *newest,
+static int conclude_known(struct run *last, struct context *context, const struct to_build *newest,
                           struct error *err)
 {
     struct arena *arena = &context->arena;
@@ -99,14 +114,16 @@ static int conclude_known(struct run *last, struct context *context, const struc
     struct run_entry *runs = NULL;
     size_t count = 0;
     bool found = false;
-    if (store_find_commit_build(&record, &found, context->store, newest, built_recipe(context),
-                                arena, err) ||
+    const char *toolchain = newest->toolchain->name ? newest->toolchain->name : "";
+    if (store_find_commit_build(&record, &found, context->store, newest->commit,
+                                built_recipe(context, newest->toolchain), arena, err) ||
         store_list_runs(&runs, &count, context->store, RUN_MEASURE, 0, arena, err))
         return -1;
     run_free(last);
-    *last = (struct run){.head = *newest};
+    *last = (struct run){.head = *newest->commit};
     for (size_t i = 0; i < count && !last->headline; i++) {
-        if (runs[i].finished_s && strcmp(runs[i].head, newest->id) == 0) {
+        if (runs[i].finished_s && strcmp(runs[i].head, newest->commit->id) == 0 &&
+            strcmp(runs[i].toolchain[ROLE_HEAD], toolchain) == 0) {
             last->conclusion = runs[i].conclusion;
             last->headline = arena_strdup(&last->arena, runs[i].headline);
         }
@@ -118,20 +135,41 @@ static int conclude_known(struct run *last, struct context *context, const struc
     return 0;
 }
 
+// Reports of several toolchains lie in folders of their names.
+static const char *out_of(struct context *context, const struct arguments *a,
+                          const struct toolchain *toolchain)
+{
+    const char *name = toolchain->name ? toolchain->name : TOOLCHAIN_DEFAULT;
+    return a->options.out && a->toolchains.count > 1
+               ? arena_printf(&context->arena, "%s/%s", a->options.out, name)
+               : a->options.out;
+}
+
+static int measure(struct run *last, struct context *context, const struct arguments *a,
+                   const struct to_build *what, struct error *err)
+{
+    run_free(last);
+    context->unbuilt = 0;
+    const int status = pipeline_measure(last, context, what, a->again, err);
+    if (a->options.dry_run && status == 0)
+        return output_plan(last, context, a->again, err);
+    return output_measured(last, status, context, out_of(context, a, what->toolchain), err);
+}
+
+// All commits by one toolchain.
 static int run_commits(struct run *last, struct context *context, const struct arguments *a,
-                       struct error *err)
+                       const struct toolchain *toolchain, double deadline_s, struct error *err)
 {
     struct commit_list commits;
     size_t measured = 0;
-    bool known = false; // the newest one
-    if (select_commits(&commits, context, a, err))
+    bool known = false, late = false; // known: the newest one
+    struct to_build what = {.toolchain = toolchain};
+    if (select_commits(&commits, context, a, toolchain, err))
         return -1;
-    bool late = false;
-    const double deadline_s = monotonic_s() + a->options.seconds;
     for (size_t i = 0; i < commits.count; i++) {
-        const struct commit *commit = &commits.items[i];
+        what.commit = &commits.items[i];
         known = false;
-        if (!a->again && run_known(&known, context, commit, false, err))
+        if (!a->again && run_known(&known, context, &what, false, err))
             return -1;
         if (known)
             continue;
@@ -141,35 +179,66 @@ static int run_commits(struct run *last, struct context *context, const struct a
                    commits.count - i, commits.count);
             break;
         }
-        progress_note(&context->progress, "commit %zu of %zu: %.10s %.60s", i + 1, commits.count,
-                      commit->id, commit->summary);
-        run_free(last);
-        context->unbuilt = 0;
-        int status = pipeline_measure(last, context, commit, a->again, err);
-        measured++;
-        if (a->options.dry_run && status == 0) {
-            if (output_plan(last, context, a->again, err))
-                return -1;
-        } else if (output_measured(last, status, context, a->options.out, err))
+        progress_note(&context->progress, "commit %zu of %zu: %.10s %.60s%s%s", i + 1,
+                      commits.count, what.commit->id, what.commit->summary,
+                      toolchain->name ? ", by " : "", toolchain->name ? toolchain->name : "");
+        if (measure(last, context, a, &what, err))
             return -1;
+        measured++;
     }
     if (!measured && !late)
         printf("nothing to do: %zu %s measured already\n", commits.count,
                plural(commits.count, "commit is", "commits are"));
-    if (known && !a->options.dry_run)
-        return conclude_known(last, context, &commits.items[commits.count - 1], err);
+    return known && !a->options.dry_run ? conclude_known(last, context, &what, err) : 0;
+}
+
+// How bad it is, for the one exit code of several runs.
+static int severity(enum conclusion conclusion)
+{
+    static const int of[] = {[CONCLUDE_OK] = 0,
+                             [CONCLUDE_UNDECIDED] = 1,
+                             [CONCLUDE_REGRESSION] = 2,
+                             [CONCLUDE_BROKEN] = 3,
+                             [CONCLUDE_FAILED] = 4};
+    return of[conclusion];
+}
+
+static int run_toolchains(enum conclusion *out, struct context *context, const struct arguments *a,
+                          struct error *err)
+{
+    static const char *const alone[] = {TOOLCHAIN_DEFAULT};
+    const char *const *names = a->toolchains.count ? a->toolchains.names : alone;
+    const size_t count = a->toolchains.count ? a->toolchains.count : 1;
+    const double deadline_s = monotonic_s() + a->options.seconds;
+    const char *worst = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const struct toolchain *toolchain;
+        struct run last = {0};
+        const int status = context_toolchain(&toolchain, context, names[i], err) ||
+                           run_commits(&last, context, a, toolchain, deadline_s, err);
+        if (status == 0 && (i == 0 || severity(last.conclusion) > severity(*out))) {
+            *out = last.conclusion;
+            worst = last.headline ? arena_printf(&context->arena, "%s: %s", names[i], last.headline)
+                                  : NULL;
+        }
+        run_free(&last);
+        if (status)
+            return -1;
+    }
+    if (count > 1 && worst && !a->options.dry_run)
+        output_line(worst);
     return 0;
 }
 
-static int open_and_run(struct run *last, struct context *context, const struct arguments *a,
+static int open_and_run(enum conclusion *out, struct context *context, const struct arguments *a,
                         struct error *err)
 {
-    const char *out = a->options.dry_run ? NULL : a->options.out;
-    if ((out && report_directory(out, err)) || context_open(context, &a->options, err) ||
+    const char *folder = a->options.dry_run ? NULL : a->options.out;
+    if ((folder && report_directory(folder, err)) || context_open(context, &a->options, err) ||
         context_policy(context, "", err) || context_store(context, STORE_WRITE, err) ||
         context_builder(context, err) || context_devices(context, err))
         return -1;
-    return run_commits(last, context, a, err);
+    return run_toolchains(out, context, a, err);
 }
 
 // NEW is what a store does not have, and a part's store has nothing.
@@ -185,13 +254,9 @@ static int check(void *arguments, struct error *err)
 static int run(enum conclusion *out, struct context *context, void *arguments, struct error *err)
 {
     struct arguments *a = arguments;
-    struct run last = {0};
     if (a->options.words.count)
         a->selection.range = a->options.words.items[0];
-    int status = open_and_run(&last, context, a, err);
-    *out = last.conclusion;
-    run_free(&last);
-    return status;
+    return open_and_run(out, context, a, err);
 }
 
 const struct command command_run = {
@@ -212,9 +277,12 @@ const struct command command_run = {
         "visited (--all: every one). What is measured already with the device's present driver, "
         "and identical machine code, is not measured again; nor is code that hung or crashed, "
         "unless it was killed from outside or has more time now. --again measures all of it. A "
-        "run that is killed goes on where it was.\n\nMany machines: each measures one stretch into "
+        "run that is killed goes on where it was. With --toolchain all of that is done by each "
+        "toolchain named, every one with a history of its own; what two of them make into the same "
+        "bytes is measured once.\n\nMany machines: each measures one stretch into "
         "a store of its own (--part 1/8 --store shard-1.db), and `plumb store merge` joins these; "
-        "ci/fleet does it by Slurm.\n\nThe exit code is about the newest commit: 0 "
+        "ci/fleet does it by Slurm.\n\nThe exit code is about the newest commit (the worst of its "
+        "toolchains): 0 "
         "no regression, 1 slower than its history, 2 undecided or nothing judged, 3 a kernel is "
         "broken, 4 the tool could not do its work.",
 };

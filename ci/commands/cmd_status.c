@@ -195,7 +195,7 @@ static void add_work(struct status *s)
         return;
     }
     if (s->context->store && s->has_devices &&
-        run_known(&known, s->context, &s->head, true, &err)) {
+        run_known(&known, s->context, &(struct to_build){.commit = &s->head}, true, &err)) {
         SAY(s, "work", "%s", err.text);
         return;
     }

@@ -110,6 +110,11 @@ static int write_reports(const struct run *run, const struct context *context,
     return status;
 }
 
+void output_line(const char *text)
+{
+    print_line("", text);
+}
+
 void output_headline(const struct run *run)
 {
     print_line("", run->headline ? run->headline : "nothing was measured");

@@ -19,6 +19,8 @@ int output_run(const struct run *run, const struct context *context, const char 
                struct error *err);
 // The last line alone: which and why.
 void output_headline(const struct run *run);
+// One line of untrusted text, without control bytes.
+void output_line(const char *text);
 // The same for a run just made: `measured` is what its pipeline returned, and is returned. A
 // verdict that was reached is told even when it could not be stored.
 int output_measured(const struct run *run, int measured, const struct context *context,

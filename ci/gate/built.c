@@ -177,7 +177,7 @@ static int record(const struct built *built, const char *key, struct context *co
     }
     const struct build_record content = {
         .content = arena_printf(arena, "%s%s", key, without(context, arena)),
-        .recipe = built_recipe(context),
+        .recipe = built_recipe(context, built->toolchain),
         .state = built->state,
         .detail = built->detail,
         .kernels = kernels,
@@ -205,12 +205,22 @@ static const char *device_kinds(const struct context *context)
     return host && cuda ? "host cuda" : cuda ? "cuda" : "host";
 }
 
-const char *built_recipe(struct context *context)
+const char *built_recipe(struct context *context, const struct toolchain *toolchain)
 {
     const struct overlay *overlay = context->policy.recipe.overlay;
-    return arena_printf(&context->arena, "policy: %s%s%s%s", device_kinds(context),
+    const char *name = toolchain ? toolchain->name : NULL;
+    return arena_printf(&context->arena, "policy: %s%s%s%s%s%s", device_kinds(context),
                         without(context, &context->arena), overlay ? " overlay " : "",
-                        overlay ? overlay->id : "");
+                        overlay ? overlay->id : "", name ? " toolchain " : "", name ? name : "");
+}
+
+void built_tell(struct run *run, const struct built *base, const struct built *head)
+{
+    const struct built *sides[] = {base, head};
+    for (int role = ROLE_BASE; role <= ROLE_HEAD; role++) {
+        const struct toolchain *t = sides[role] ? sides[role]->toolchain : NULL;
+        run->toolchain[role] = t && t->name ? arena_strdup(&run->arena, t->name) : NULL;
+    }
 }
 
 // The policy's recipe with PLUMB_DEVICES among what the build sees.
@@ -226,28 +236,36 @@ static struct recipe with_devices(const struct context *context, struct arena *a
     return recipe;
 }
 
+static struct builder builder_of(const struct context *context, const struct to_build *what)
+{
+    struct builder builder = context->builder;
+    if (what->toolchain)
+        builder.toolchain = what->toolchain;
+    return builder;
+}
+
 // A build that is kept, or none, which a dry run says.
 static int find_kept(struct build *out, bool *found, struct context *context,
-                     const struct commit *commit, const struct commit *base,
-                     const struct recipe *recipe, struct arena *arena, struct error *err)
+                     const struct to_build *what, const struct recipe *recipe, struct arena *arena,
+                     struct error *err)
 {
-    if (build_find(out, found, &context->builder, context->repository, commit->id,
-                   base ? base->id : NULL, recipe, arena, err))
+    const struct builder builder = builder_of(context, what);
+    if (build_find(out, found, &builder, context->repository, what->commit->id,
+                   what->base ? what->base->id : NULL, recipe, arena, err))
         return -1;
     if (!*found && context->options->dry_run) {
         context->unbuilt++;
-        printf("%-10s %.10s\n", "build", commit->id);
+        printf("%-10s %.10s\n", "build", what->commit->id);
     }
     return 0;
 }
 
-int built_kept(bool *found, struct context *context, const struct commit *commit,
-               const struct commit *base, struct error *err)
+int built_kept(bool *found, struct context *context, const struct to_build *what, struct error *err)
 {
     struct build build;
     struct arena arena = {0};
     const struct recipe recipe = with_devices(context, &arena);
-    int status = find_kept(&build, found, context, commit, base, &recipe, &arena, err);
+    int status = find_kept(&build, found, context, what, &recipe, &arena, err);
     arena_free(&arena);
     return status;
 }
@@ -284,15 +302,17 @@ const char *built_first_error(const struct build_failure *failure, struct arena 
     return first ? first->text : failure->reason;
 }
 
-int built_make(struct built *out, struct context *context, const struct commit *commit,
-               const struct commit *base, struct arena *arena, struct error *err)
+int built_make(struct built *out, struct context *context, const struct to_build *what,
+               struct arena *arena, struct error *err)
 {
     struct build build;
-    struct built built = {.commit = *commit, .state = MEASURED_OK, .detail = ""};
+    struct built built = {
+        .commit = *what->commit, .toolchain = what->toolchain, .state = MEASURED_OK, .detail = ""};
     const struct recipe recipe = with_devices(context, arena);
+    const struct builder builder = builder_of(context, what);
     const bool dry = context->options->dry_run;
     bool found;
-    if (find_kept(&build, &found, context, commit, base, &recipe, arena, err))
+    if (find_kept(&build, &found, context, what, &recipe, arena, err))
         return -1;
     if (!found && dry) {
         built.absent = true;
@@ -300,9 +320,11 @@ int built_make(struct built *out, struct context *context, const struct commit *
         return 0;
     }
     if (!found)
-        progress_step(&context->progress, "building %.10s", commit->id);
-    if (!found && build_commit(&build, &context->builder, context->repository, commit->id,
-                               base ? base->id : NULL, &recipe, arena, err))
+        progress_step(&context->progress, "building %.10s%s%s", what->commit->id,
+                      builder.toolchain->name ? " by " : "",
+                      builder.toolchain->name ? builder.toolchain->name : "");
+    if (!found && build_commit(&build, &builder, context->repository, what->commit->id,
+                               what->base ? what->base->id : NULL, &recipe, arena, err))
         return -1;
     built.cached = build.cached;
     built.directory = build.out;

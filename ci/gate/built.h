@@ -7,9 +7,18 @@
 
 #include "ci/settings/context.h"
 
-// How this context builds, as the store names it. The build sees PLUMB_DEVICES, the kinds of
-// devices that are measured ("host cuda"), so that it can leave out what nothing here could run.
-const char *built_recipe(struct context *context);
+// How this context builds by a toolchain (NULL: the default), as the store names it. The build sees
+// PLUMB_DEVICES, the kinds of devices that are measured ("host cuda"), so that it can leave out
+// what nothing here could run.
+const char *built_recipe(struct context *context, const struct toolchain *toolchain);
+
+// What is built, and by what.
+struct to_build {
+    const struct commit *commit;
+    const struct commit *base; // what a gate trusts, when `commit` is its head (runner/build.h);
+                               // NULL: `commit` is trusted
+    const struct toolchain *toolchain; // NULL: the context's default
+};
 
 struct built_kernel {
     char name[KERNEL_NAME_TEXT];
@@ -22,26 +31,28 @@ struct built_kernel {
 
 struct built {
     struct commit commit;
-    enum measurement_state state; // MEASURED_OK or MEASURED_UNBUILDABLE
-    const char *detail;           // why it is unbuildable, one line; untrusted
-    struct build_failure failure; // the same in full; its reason is NULL when it builds
-    const char *log;              // end of the build's log: untrusted
-    const char *directory;        // of the libraries: all that a bench is shown of the build
-    struct built_kernel *kernels; // sorted by name
+    const struct toolchain *toolchain; // NULL: the context's default
+    enum measurement_state state;      // MEASURED_OK or MEASURED_UNBUILDABLE
+    const char *detail;                // why it is unbuildable, one line; untrusted
+    struct build_failure failure;      // the same in full; its reason is NULL when it builds
+    const char *log;                   // end of the build's log: untrusted
+    const char *directory;             // of the libraries: all that a bench is shown of the build
+    struct built_kernel *kernels;      // sorted by name
     size_t count;
     bool cached;
     bool absent; // a dry run, and there is no build of it: what it holds is not known
 };
 
-// base: what a gate trusts, when `commit` is its head (runner/build.h); NULL: `commit` is trusted.
 // Everything lives in `arena`. -1 only when the tool could not do its work. Needs context_builder,
 // context_devices and context_store; records the build in the store. A dry run builds and records
 // nothing: a commit whose build is not kept is printed as one to build.
-int built_make(struct built *out, struct context *context, const struct commit *commit,
-               const struct commit *base, struct arena *arena, struct error *err);
-// For a dry run: whether the commit's build is kept; what is not is printed and counted.
-int built_kept(bool *found, struct context *context, const struct commit *commit,
-               const struct commit *base, struct error *err);
+int built_make(struct built *out, struct context *context, const struct to_build *what,
+               struct arena *arena, struct error *err);
+// For a dry run: whether the build is kept; what is not is printed and counted.
+int built_kept(bool *found, struct context *context, const struct to_build *what,
+               struct error *err);
+// Puts the toolchain of each build into the run; `base` may be NULL.
+void built_tell(struct run *run, const struct built *base, const struct built *head);
 // What is wrong with a commit that does not build, in one line: the first error that its tools
 // name, or else the reason.
 const char *built_first_error(const struct build_failure *failure, struct arena *arena);

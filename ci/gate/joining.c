@@ -157,7 +157,10 @@ static int join_all(struct joining *j, struct pieces *pieces, struct error *err)
 int joining_read(struct joined *out, struct run *run, struct context *context, const char *path,
                  struct error *err)
 {
-    const struct pieces_wanted wanted = {RUN_GATE, run->base.id, run->head.id};
+    const struct pieces_wanted wanted = {RUN_GATE,
+                                         run->base.id,
+                                         run->head.id,
+                                         {run->toolchain[ROLE_BASE], run->toolchain[ROLE_HEAD]}};
     struct joining j = {run, context};
     struct joined joined = {0};
     struct pieces pieces;

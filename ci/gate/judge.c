@@ -97,8 +97,10 @@ int judge_history(struct run *run, struct context *context, struct error *err)
     for (size_t i = 0; i < run->count; i++) {
         struct result *r = &run->results[i];
         const struct series series = {r->kernel, &r->problem, run->devices[r->device].uuid};
-        const struct history_query query = {
-            .limit = SHOWN, .except_run = run->id, .until = run->head.id};
+        const struct history_query query = {.limit = SHOWN,
+                                            .except_run = run->id,
+                                            .until = run->head.id,
+                                            .toolchain = run->toolchain[ROLE_HEAD]};
         struct stored_points stored;
         if (store_points(&stored, context->store, &series, &query, &run->arena, err))
             return -1;
@@ -160,7 +162,9 @@ static void stand(struct run *run, const struct task *task, const struct standin
 {
     struct result *r = task->result;
     const char *device = task->device->policy->name;
-    const char *words = standing_words(standing, input, device, &run->arena);
+    const char *words = standing->kind == VERDICT_SAME && run_names_toolchain(run)
+                            ? "is the same bytes by both toolchains: not measured"
+                            : standing_words(standing, input, device, &run->arena);
     // One line of the detail is enough for the sentence; the rest is in the report.
     const char *detail = standing->kind == VERDICT_BROKEN ? r->head.detail : NULL;
     const size_t length = detail ? strcspn(detail, "\n") : 0;

@@ -2,7 +2,6 @@
 //
 // Whether a commit is measured already, from the store alone: nothing is built for it.
 #include "ci/gate/known.h"
-#include "ci/gate/built.h"
 
 #include <stdlib.h>
 
@@ -18,7 +17,7 @@ static size_t wanted_problems(struct problem *out, const struct context *context
     return count;
 }
 
-static int device_measured(bool *measured, struct context *context, const struct commit *head,
+static int device_measured(bool *measured, struct context *context, const struct to_build *head,
                            const struct context_device *device, const struct policy_kernel *rule,
                            const char *kernel, bool any_driver, struct error *err)
 {
@@ -26,14 +25,16 @@ static int device_measured(bool *measured, struct context *context, const struct
     for (size_t s = 0; *measured && s < rule->set_count; s++) {
         const struct policy_set *set = policy_set_find(&context->policy, rule->sets[s]);
         struct problem *problems = xcalloc(set->count, sizeof(*problems));
-        const struct demand demand = {.recipe = built_recipe(context),
+        const struct demand demand = {.recipe = built_recipe(context, head->toolchain),
+                                      .toolchain = head->toolchain ? head->toolchain->name : NULL,
                                       .device_uuid = device->unit.uuid,
                                       .driver = any_driver ? NULL : device->unit.driver,
                                       .problems = problems,
                                       .problem_count = wanted_problems(problems, context, set),
                                       .kernels = &kernel,
                                       .kernel_count = 1};
-        const int status = store_commit_measured(measured, context->store, head, &demand, err);
+        const int status =
+            store_commit_measured(measured, context->store, head->commit, &demand, err);
         free(problems);
         if (status)
             return -1;
@@ -43,7 +44,7 @@ static int device_measured(bool *measured, struct context *context, const struct
 
 // Every series of one kernel is stored for this commit. The record of a build does not say which
 // kind of device a kernel is for, so one device that has them all is enough.
-static int kernel_measured(bool *measured, struct context *context, const struct commit *head,
+static int kernel_measured(bool *measured, struct context *context, const struct to_build *head,
                            const char *kernel, bool any_driver, struct error *err)
 {
     bool wanted = false, here = false;
@@ -58,14 +59,14 @@ static int kernel_measured(bool *measured, struct context *context, const struct
     return 0;
 }
 
-int run_known(bool *known, struct context *context, const struct commit *head, bool any_driver,
+int run_known(bool *known, struct context *context, const struct to_build *head, bool any_driver,
               struct error *err)
 {
     struct build_record record;
     struct arena arena = {0};
     bool found = false, all = true;
-    int status = store_find_commit_build(&record, &found, context->store, head,
-                                         built_recipe(context), &arena, err);
+    int status = store_find_commit_build(&record, &found, context->store, head->commit,
+                                         built_recipe(context, head->toolchain), &arena, err);
     // A commit that is known not to build has no kernels here, and nothing left to do.
     for (size_t i = 0; status == 0 && found && all && i < record.count; i++) {
         if (!context_selects(context, record.kernels[i].name, NULL))

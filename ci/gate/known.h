@@ -4,11 +4,12 @@
 #ifndef PLUMB_KNOWN_H
 #define PLUMB_KNOWN_H
 
-#include "ci/settings/context.h"
+#include "ci/gate/built.h"
 
-// True when pipeline_measure() would find nothing to do; with `any_driver`, when it had been so
+// True when pipeline_measure() would find nothing to do for this commit and toolchain (NULL: the
+// default); with `any_driver`, when it had been so
 // under one of the drivers that the device has had.
-int run_known(bool *known, struct context *context, const struct commit *head, bool any_driver,
+int run_known(bool *known, struct context *context, const struct to_build *head, bool any_driver,
               struct error *err);
 
 #endif

@@ -188,8 +188,8 @@ int linking_plan(struct linking *out, struct run *run, struct context *context, 
         bool found = false;
         if (repository_parent(&at, context->repository, &at, &run->arena, &edge))
             break;
-        if (store_find_commit_build(&build, &found, context->store, &at, built_recipe(context),
-                                    &run->arena, err))
+        if (store_find_commit_build(&build, &found, context->store, &at,
+                                    built_recipe(context, NULL), &run->arena, err))
             return -1;
         left = 0;
         for (size_t i = 0; i < count; i++) {
@@ -223,6 +223,8 @@ int linking_save(struct context *context, const struct run *compared, uint32_t b
 {
     struct arena arena = {0};
     int status = 0;
+    if (run_names_toolchain(compared))
+        return 0;
     for (size_t i = 0; status == 0 && i < compared->count; i++) {
         const struct result *r = &compared->results[i];
         const struct series series = {r->kernel, &r->problem, compared->devices[r->device].uuid};

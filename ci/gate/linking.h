@@ -24,7 +24,8 @@ struct linking {
 // the run's arena.
 int linking_plan(struct linking *out, struct run *run, struct context *context, struct error *err);
 // Keeps what a comparison that ended says as links, `back` codes apart (0: of a gate or a
-// bisection). What has no pairs, or one code, gives none.
+// bisection). What has no pairs, or one code, gives none; nor does what a toolchain other than the
+// default has built, whose codes are no steps of the history.
 int linking_save(struct context *context, const struct run *compared, uint32_t back,
                  struct error *err);
 

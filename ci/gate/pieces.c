@@ -59,6 +59,15 @@ static int read_piece(struct pieces *pieces, struct store *store, const struct r
     return status;
 }
 
+static bool of_toolchains(const struct run_entry *e, const char *const toolchain[2])
+{
+    for (int role = ROLE_BASE; role <= ROLE_HEAD; role++) {
+        if (strcmp(e->toolchain[role], toolchain[role] ? toolchain[role] : "") != 0)
+            return false;
+    }
+    return true;
+}
+
 static int read_all(struct pieces *pieces, struct store *store, const struct pieces_wanted *wanted,
                     struct arena *arena, struct error *err)
 {
@@ -70,7 +79,7 @@ static int read_all(struct pieces *pieces, struct store *store, const struct pie
         const struct run_entry *e = &entries[i];
         if (e->finished_s && (!wanted->base || strcmp(e->base, wanted->base) == 0) &&
             (!wanted->head || strcmp(e->head, wanted->head) == 0) &&
-            read_piece(pieces, store, e, err))
+            of_toolchains(e, wanted->toolchain) && read_piece(pieces, store, e, err))
             return -1;
     }
     if (!pieces->items)
@@ -140,7 +149,8 @@ int pieces_stored(int64_t *run_id, struct store *store, const struct run *whole,
         const struct run_entry *e = &entries[i];
         struct run run = {0};
         if (!e->finished_s || e->started_s != whole->started_s ||
-            strcmp(e->base, whole->base.id) != 0 || strcmp(e->head, whole->head.id) != 0)
+            strcmp(e->base, whole->base.id) != 0 || strcmp(e->head, whole->head.id) != 0 ||
+            !of_toolchains(e, whole->toolchain))
             continue;
         status = store_load_run(&run, store, e->id, err);
         if (status == 0 && strcmp(run.policy, whole->policy) == 0)

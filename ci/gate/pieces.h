@@ -18,10 +18,11 @@ struct pieces {
     uint64_t stamp; // of the plan
 };
 
-// What is wanted: runs of this kind, and of these commits unless they are NULL.
+// What is wanted: runs of this kind, of these commits unless they are NULL, by these toolchains.
 struct pieces_wanted {
     enum run_kind kind;
     const char *base, *head;
+    const char *toolchain[2]; // by enum sample_role; NULL: the default
 };
 // A part that is there twice counts once: the one that began first, whatever the order in which the
 // shards were merged. -1: the store cannot be read, has no such part, or has parts of two plans.

@@ -29,6 +29,8 @@
 #include "ci/gate/solo_measure.h"
 #include "model/gate/study.h"
 
+#include <string.h>
+
 // What is said of all series at once, and the end.
 static int gate_conclude(struct run *run, struct context *context, const struct built *head,
                          const struct epoch_list *accepted, const struct joined *joined,
@@ -42,20 +44,21 @@ static int gate_conclude(struct run *run, struct context *context, const struct 
     return run->id ? linking_save(context, run, 0, err) : 0;
 }
 
-int pipeline_gate(struct run *run, struct context *context, const struct commit *base,
-                  const struct commit *head, const struct part *part, struct error *err)
+int pipeline_gate(struct run *run, struct context *context, const struct to_build *base,
+                  const struct to_build *head, const struct part *part, struct error *err)
 {
     struct built base_built, head_built;
     struct epoch_list accepted;
     struct plan plan;
     struct measuring measuring = {0};
     int status = -1;
-    run_begin(run, RUN_GATE, context, base, head);
+    run_begin(run, RUN_GATE, context, base->commit, head->commit);
     if (judge_ready(context, err) ||
-        accepting_read(&accepted, context, base, head, &run->arena, err) ||
-        built_make(&base_built, context, base, NULL, &run->arena, err) ||
-        built_make(&head_built, context, head, base, &run->arena, err))
+        accepting_read(&accepted, context, base->commit, head->commit, &run->arena, err) ||
+        built_make(&base_built, context, base, &run->arena, err) ||
+        built_make(&head_built, context, head, &run->arena, err))
         return -1;
+    built_tell(run, &base_built, &head_built);
     if (base_built.absent || head_built.absent)
         return 0;
     run->unbuilt[ROLE_BASE] = base_built.failure;
@@ -104,12 +107,17 @@ static int join_conclude(struct run *run, struct context *context, const struct 
 }
 
 int pipeline_join(struct run *run, struct context *context, const struct commit *base,
-                  const struct commit *head, const char *path, struct error *err)
+                  const struct commit *head, const char *const toolchains[2], const char *path,
+                  struct error *err)
 {
     struct epoch_list accepted;
     struct joined joined;
     struct built built = {.commit = *head, .state = MEASURED_OK};
     run_begin(run, RUN_GATE, context, base, head);
+    for (int role = ROLE_BASE; role <= ROLE_HEAD; role++) {
+        const char *name = toolchains[role];
+        run->toolchain[role] = name && strcmp(name, TOOLCHAIN_DEFAULT) != 0 ? name : NULL;
+    }
     if (accepting_read(&accepted, context, base, head, &run->arena, err) ||
         joining_read(&joined, run, context, path, err) || judge_history(run, context, err))
         return -1;
@@ -128,6 +136,7 @@ int pipeline_compare(struct run *run, struct context *context, const struct comp
     struct measuring measuring = {0};
     int status = -1;
     run_begin(run, RUN_BISECT, context, &what->base->commit, &what->head->commit);
+    built_tell(run, what->base, what->head);
     if (plan_comparison(&plan, run, context, what, err))
         return -1;
     measuring_begin(&measuring, context, what->base, what->head);
@@ -143,16 +152,17 @@ done:
     return status;
 }
 
-int pipeline_measure(struct run *run, struct context *context, const struct commit *head,
+int pipeline_measure(struct run *run, struct context *context, const struct to_build *head,
                      bool again, struct error *err)
 {
     struct built built;
     struct plan plan;
     struct measuring measuring = {0};
     int status = -1;
-    run_begin(run, RUN_MEASURE, context, NULL, head);
-    if (judge_ready(context, err) || built_make(&built, context, head, NULL, &run->arena, err))
+    run_begin(run, RUN_MEASURE, context, NULL, head->commit);
+    if (judge_ready(context, err) || built_make(&built, context, head, &run->arena, err))
         return -1;
+    built_tell(run, NULL, &built);
     if (built.absent)
         return 0;
     run->unbuilt[ROLE_HEAD] = built.failure;

@@ -9,17 +9,19 @@
 // Base and head side by side, or a part of their series. Fills `run`, also when kernels are broken;
 // saves it unless it is a dry run. Needs context_policy, _store, _builder and _devices. The caller
 // run_free()s `run`.
-int pipeline_gate(struct run *run, struct context *context, const struct commit *base,
-                  const struct commit *head, const struct part *part, struct error *err);
+int pipeline_gate(struct run *run, struct context *context, const struct to_build *base,
+                  const struct to_build *head, const struct part *part, struct error *err);
 
-// The gate whose parts are in the store at `path`: nothing is built or measured, and all series are
+// The gate whose parts, by these toolchains (by enum sample_role; NULL: the default), are in the
+// store at `path`: nothing is built or measured, and all series are
 // judged together. Needs context_policy and _store. A part that is missing leaves it undecided.
 int pipeline_join(struct run *run, struct context *context, const struct commit *base,
-                  const struct commit *head, const char *path, struct error *err);
+                  const struct commit *head, const char *const toolchains[2], const char *path,
+                  struct error *err);
 
 // One commit alone, against the history of each series; a new code is linked with those before it
 // (linking.h). `again`: measure even what is known.
-int pipeline_measure(struct run *run, struct context *context, const struct commit *head,
+int pipeline_measure(struct run *run, struct context *context, const struct to_build *head,
                      bool again, struct error *err);
 
 // Series of two commits side by side, as a step of a bisection or as links: the results, in the

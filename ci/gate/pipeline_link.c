@@ -14,8 +14,9 @@ static int link_group(struct run *run, struct context *context, const struct bui
     struct comparison what = {.base = &base, .head = head, .count = group->count};
     struct compared *series = arena_alloc(&run->arena, group->count * sizeof(*series));
     bool kept = false;
-    if (built_kept(&kept, context, &group->base, NULL, err) ||
-        (kept && built_make(&base, context, &group->base, NULL, &run->arena, err)))
+    const struct to_build earlier = {.commit = &group->base, .toolchain = head->toolchain};
+    if (built_kept(&kept, context, &earlier, err) ||
+        (kept && built_make(&base, context, &earlier, &run->arena, err)))
         return -1;
     if (!kept || base.state != MEASURED_OK) {
         progress_note(&context->progress, "%.10s is not linked with %.10s: its build is not kept",
@@ -39,6 +40,8 @@ int pipeline_link(struct run *run, struct context *context, const struct built *
                   struct error *err)
 {
     struct linking linking;
+    if (run_names_toolchain(run)) // links are the history of the default's codes
+        return 0;
     if (linking_plan(&linking, run, context, err))
         return -1;
     for (size_t i = 0; i < linking.count; i++) {

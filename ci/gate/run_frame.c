@@ -41,11 +41,26 @@ int run_enter(struct run *run, struct context *context, struct error *err)
     return 0;
 }
 
-// What the run left out: by request, and for the devices that the policy names and that are not
-// here.
+static const char *toolchain_text(struct run *run)
+{
+    size_t same = 0;
+    for (size_t i = 0; i < run->count; i++)
+        same += run->results[i].base_code[0] &&
+                strcmp(run->results[i].base_code, run->results[i].head_code) == 0;
+    if (!run->base.id[0])
+        return arena_printf(&run->arena, "; toolchain %s", run_toolchain(run, ROLE_HEAD));
+    return arena_printf(
+        &run->arena, "; toolchain %s -> %s, %zu of %zu series are the same bytes by both",
+        run_toolchain(run, ROLE_BASE), run_toolchain(run, ROLE_HEAD), same, run->count);
+}
+
+// What built it, and what the run left out: by request, and for the devices that the policy names
+// and that are not here.
 static const char *away_text(struct run *run, const struct context *context)
 {
     const char *text = context_selection(context, &run->arena);
+    if (run_names_toolchain(run))
+        text = arena_printf(&run->arena, "%s%s", text, toolchain_text(run));
     for (size_t i = 0; i < context->device_count; i++) {
         const struct context_device *device = &context->devices[i];
         if (device->away && !device->is_static)

@@ -122,7 +122,7 @@ static int open_sandbox(struct context *context, struct error *err)
 int context_builder(struct context *context, struct error *err)
 {
     if (open_overlay(context, err) || open_sandbox(context, err) ||
-        toolchain_detect(&context->toolchain, err))
+        toolchain_detect(&context->toolchain, &context->sandbox, err))
         return -1;
     if (!context->sandbox.active)
         tell_unconfined(context);
@@ -164,12 +164,21 @@ static int start_bench(struct bench **out, struct context *context,
                        const struct policy_device *wanted, const char *const *directories,
                        size_t directory_count, uint16_t process, struct error *err)
 {
+    // What a toolchain built may load libraries of its prefix.
+    const char **shown =
+        arena_alloc(&context->arena, (directory_count + context->toolchain_count) * sizeof(*shown));
+    if (directory_count)
+        memcpy(shown, directories, directory_count * sizeof(*shown));
+    for (size_t i = 0; i < context->toolchain_count; i++) {
+        if (context->toolchains[i].prefix)
+            shown[directory_count++] = context->toolchains[i].prefix;
+    }
     const struct bench_plan plan = {
         .program = context->options->bench,
         .kind = wanted->kind,
         .index = wanted->index,
         .sandbox = &context->sandbox,
-        .read_only = directories,
+        .read_only = shown,
         .read_only_count = directory_count,
         .log_path = context->bench_log,
         .limits = {.open_s = context->policy.timeout_s, .measure_s = context->policy.timeout_s},
@@ -319,6 +328,8 @@ void context_close(struct context *context)
 {
     progress_end(&context->progress);
     toolchain_free(&context->toolchain);
+    for (size_t i = 0; i < context->toolchain_count; i++)
+        toolchain_free(&context->toolchains[i]);
     store_close(context->store);
     policy_free(&context->policy);
     repository_close(context->repository);

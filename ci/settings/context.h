@@ -64,8 +64,10 @@ struct context {
     struct policy policy;
     struct store *store;
     struct sandbox sandbox;
-    struct toolchain toolchain;
-    struct builder builder;
+    struct toolchain toolchain;   // the default
+    struct toolchain *toolchains; // those of the policy that were asked for, each in the arena
+    size_t toolchain_count;
+    struct builder builder; // by the default
     struct overlay overlay; // when policy.recipe.overlay points here
     const char *state;      // directory of store, cache and logs
     const char *bench_log;  // stderr of the bench children
@@ -108,6 +110,10 @@ int context_store(struct context *context, enum store_mode mode, struct error *e
 // becomes part of policy.recipe, and a comment at the end of policy.text, so that every run says
 // what it was built with.
 int context_builder(struct context *context, struct error *err);
+// A toolchain of the policy by its name, which is asked for its compilers once; NULL or "default":
+// the one without a section. It stays where it is until context_close().
+int context_toolchain(const struct toolchain **out, struct context *context, const char *name,
+                      struct error *err);
 // Starts a bench on each device of the policy, once, to learn what is there; calibrates a host that
 // has no profile yet and keeps it in the store (a dry run does not). A gate has a device too for
 // each device that is away and not required: a static one as options->static_use says.

@@ -2,6 +2,7 @@
 //
 // A policy as a whole: read, checked against itself, and asked. Its keys are in policy_keys.c.
 #include "ci/settings/policy_keys.h"
+#include "ci/settings/policy_values.h"
 #include "model/gate/gate.h"
 
 #include <errno.h>
@@ -67,6 +68,19 @@ static bool in_some_set(const struct policy *p, const struct problem *problem)
     return false;
 }
 
+static int check_toolchains(const struct policy *p, struct error *err)
+{
+    for (size_t i = 0; i < p->toolchain_count; i++) {
+        const struct policy_toolchain *t = &p->toolchains[i];
+        const char *fault = toolchain_name_fault(t->name);
+        if (!fault && t->prefix && (t->prefix[0] != '/' || strstr(t->prefix, "/..")))
+            fault = "its prefix is an absolute folder, without ..";
+        if (fault)
+            return error_set(err, "%s: [toolchain \"%.60s\"]: %s", p->label, t->name, fault);
+    }
+    return 0;
+}
+
 static int check_references(const struct policy *p, struct error *err)
 {
     if (!p->recipe.command)
@@ -124,7 +138,7 @@ int policy_parse(struct policy *out, const char *text, size_t size, const char *
         if (policy_read_entry(&policy, &config.entries[i], label, err))
             goto done;
     }
-    if (check_references(&policy, err))
+    if (check_toolchains(&policy, err) || check_references(&policy, err))
         goto done;
     *out = policy;
     status = 0;
@@ -253,6 +267,15 @@ bool policy_skips_library(const struct policy *policy, const char *library)
             return rule->skip;
     }
     return false;
+}
+
+const struct policy_toolchain *policy_toolchain_find(const struct policy *policy, const char *name)
+{
+    for (size_t i = 0; i < policy->toolchain_count; i++) {
+        if (strcmp(policy->toolchains[i].name, name) == 0)
+            return &policy->toolchains[i];
+    }
+    return NULL;
 }
 
 const struct policy_set *policy_set_find(const struct policy *policy, const char *name)

@@ -8,6 +8,9 @@
 //                        timeout = SECONDS   memory = BYTES   disk = BYTES
 //                        sandbox = auto|require|off (context_judge() says what without)   pass =
 //                        NAME   overlay = DIR (in a policy given by --policy only)
+//     [toolchain "NAME"] set = VARIABLE=VALUE (repeated: what builds by it see)
+//                        prefix = FOLDER (its bin comes first in PATH; outside of /usr, /opt,
+//                        /nix/store and /gnu/store in a policy given by --policy only)
 //     [device "NAME"]    kind = host|cuda   index = N   required = BOOL   profile = GPU (NAME is
 //     yours)
 //     [problems "SET"]   problem = MxNxK:TYPE... (repeated) [kernel "GLOB"]    problems =
@@ -70,6 +73,13 @@ struct policy_mix {
     double margin;      // 0: it does not judge
 };
 
+struct policy_toolchain {
+    const char *name;      // letters, digits and ._+- alone
+    const char **settings; // NAME=VALUE
+    size_t setting_count;
+    const char *prefix; // absolute, or NULL
+};
+
 struct policy_library {
     const char *pattern; // fnmatch, of the file's name without its folder
     bool skip;           // built, but neither listed nor loaded
@@ -94,6 +104,8 @@ struct policy {
     struct recipe recipe;
     enum sandbox_mode sandbox;
     const char *overlay; // folder of a policy outside of every commit, or NULL
+    struct policy_toolchain *toolchains;
+    size_t toolchain_count;
     struct policy_device *devices;
     size_t device_count;
     struct policy_set *sets;
@@ -138,6 +150,7 @@ bool policy_skips(const struct policy *policy, const char *kernel);
 // The policy leaves this library (a path or file name) out on purpose: it is not loaded, so that
 // nobody knows which kernels it holds.
 bool policy_skips_library(const struct policy *policy, const char *library);
+const struct policy_toolchain *policy_toolchain_find(const struct policy *policy, const char *name);
 const struct policy_set *policy_set_find(const struct policy *policy, const char *name);
 // The gate's figures with the kernel's own on top.
 struct policy_gate policy_gate_for(const struct policy *policy, const struct policy_kernel *rule);

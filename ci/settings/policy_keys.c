@@ -25,8 +25,9 @@ enum type {
     TYPE_SANDBOX,
     TYPE_PROBLEMS,
     TYPE_PARTS,
-    TYPE_URL,   // http or https, one %s at most
-    TYPE_HEADER // the section's own line
+    TYPE_SETTINGS, // as TYPE_TEXTS, each VARIABLE=VALUE
+    TYPE_URL,      // http or https, one %s at most
+    TYPE_HEADER    // the section's own line
 };
 
 static const struct key {
@@ -48,6 +49,9 @@ static const struct key {
     {"build", "sandbox", OWN_POLICY, TYPE_SANDBOX, AT(policy, sandbox), 0, 0, {0}},
     {"build", "overlay", OWN_POLICY, TYPE_TEXT, AT(policy, overlay), 0, 0, {0}},
     {"build", "pass", OWN_POLICY, TYPE_TEXTS, AT(policy, recipe.environment), 0, 0, {0}},
+    {"toolchain", "", OWN_TOOLCHAIN, TYPE_HEADER, 0, 0, 0, {0}},
+    {"toolchain", "set", OWN_TOOLCHAIN, TYPE_SETTINGS, AT(policy_toolchain, settings), 0, 0, {0}},
+    {"toolchain", "prefix", OWN_TOOLCHAIN, TYPE_TEXT, AT(policy_toolchain, prefix), 0, 0, {0}},
     {"device", "", OWN_DEVICE, TYPE_HEADER, 0, 0, 0, {0}},
     {"device", "kind", OWN_DEVICE, TYPE_WORD, AT(policy_device, kind), 0, 0, {"host", "cuda"}},
     {"device", "index", OWN_DEVICE, TYPE_INDEX, AT(policy_device, index), 0, 1023, {0}},
@@ -226,6 +230,12 @@ static int read_texts(void *field, const struct reading *r, struct error *err)
     return 0;
 }
 
+static int read_setting(void *field, const struct reading *r, struct error *err)
+{
+    const char *why = setting_fault(r->entry->value);
+    return why ? refuse(r, err, why) : read_texts(field, r, err);
+}
+
 static int read_whole(void *field, const struct reading *r, struct error *err)
 {
     int64_t number;
@@ -258,6 +268,8 @@ static int read_value(void *field, const struct reading *r, struct error *err)
         return read_text(field, r, err);
     case TYPE_TEXTS:
         return read_texts(field, r, err);
+    case TYPE_SETTINGS:
+        return read_setting(field, r, err);
     case TYPE_COUNT:
     case TYPE_INDEX:
     case TYPE_BYTES:
@@ -303,8 +315,8 @@ static int unknown(const struct reading *r, struct error *err)
         section_known |= strcmp(keys[i].section, e->section) == 0;
     if (!section_known)
         return error_set(err,
-                         "%s:%u: unknown section [%.40s]; there are build, device, problems, "
-                         "kernel, library, mix, gate, measure, history and report",
+                         "%s:%u: unknown section [%.40s]; there are build, toolchain, device, "
+                         "problems, kernel, library, mix, gate, measure, history and report",
                          r->label, e->line, e->section);
     return error_set(err,
                      "%s:%u: unknown key %.40s in [%.40s]; `plumb init --print` shows all keys",
@@ -335,7 +347,8 @@ bool policy_may_repeat(const struct config_entry *e)
     for (size_t i = 0; i < ARRAY_COUNT(keys); i++) {
         if (!strcmp(keys[i].section, e->section) && !strcmp(keys[i].key, e->key))
             return keys[i].type == TYPE_HEADER || keys[i].type == TYPE_TEXTS ||
-                   keys[i].type == TYPE_PROBLEMS || keys[i].type == TYPE_PARTS;
+                   keys[i].type == TYPE_PROBLEMS || keys[i].type == TYPE_SETTINGS ||
+                   keys[i].type == TYPE_PARTS;
     }
     return true; // unknown: read_entry says so
 }

@@ -38,6 +38,9 @@ static void *named_item(struct policy *p, void *items, size_t *count, size_t siz
 void *policy_owner(struct policy *p, enum owner owner, const char *name)
 {
     bool made = false;
+    if (owner == OWN_TOOLCHAIN)
+        return named_item(p, &p->toolchains, &p->toolchain_count, sizeof(*p->toolchains), name,
+                          &made);
     if (owner == OWN_SET)
         return named_item(p, &p->sets, &p->set_count, sizeof(*p->sets), name, &made);
     if (owner == OWN_KERNEL)

@@ -6,7 +6,16 @@
 
 #include "ci/settings/policy.h"
 
-enum owner { OWN_POLICY, OWN_DEVICE, OWN_SET, OWN_KERNEL, OWN_LIBRARY, OWN_MIX, OWN_NOTHING };
+enum owner {
+    OWN_POLICY,
+    OWN_TOOLCHAIN,
+    OWN_DEVICE,
+    OWN_SET,
+    OWN_KERNEL,
+    OWN_LIBRARY,
+    OWN_MIX,
+    OWN_NOTHING
+};
 
 // The struct that the section [owner "name"] fills, a new one when there is none of this name; the
 // policy itself for sections without a name.

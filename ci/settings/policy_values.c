@@ -2,6 +2,7 @@
 //
 // Parses them. Which key has which is in policy_keys.c.
 #include "ci/settings/policy_values.h"
+#include "model/result.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -54,4 +55,27 @@ const char *address_fault(const char *text)
             return "has a character that no address has; write it as %XX";
     }
     return place && strstr(place + 2, "%s") ? "has more than one %s" : NULL;
+}
+
+const char *setting_fault(const char *text)
+{
+    static const char *const ours[] = {
+        "PATH=", "HOME=", "TMPDIR=", "LC_ALL=", "PLUMB_", "SOURCE_DATE_EPOCH="};
+    const size_t name = text ? strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                            "0123456789_")
+                             : 0;
+    if (!name || text[name] != '=' || (*text >= '0' && *text <= '9'))
+        return "needs VARIABLE=VALUE, such as NVCC_APPEND_FLAGS=-maxrregcount=64";
+    for (size_t i = 0; i < ARRAY_COUNT(ours); i++) {
+        if (strncmp(text, ours[i], strlen(ours[i])) == 0)
+            return "is set by plumb for every build (a toolchain's prefix comes first in PATH)";
+    }
+    return NULL;
+}
+
+const char *toolchain_name_fault(const char *name)
+{
+    if (!toolchain_name_sound(name))
+        return "a toolchain's name has at most 39 letters, digits and ._+-";
+    return strcmp(name, TOOLCHAIN_DEFAULT) == 0 ? "that is what [build] alone is called" : NULL;
 }

@@ -13,5 +13,10 @@ int mix_part_parse(struct policy_mix_part *out, const char *text, struct error *
 // Why it is no address for links, NULL when it is one: http or https, at most one %s, which is
 // where a commit's id goes, and nothing that a page or a comment could take for something else.
 const char *address_fault(const char *text);
+// Why it is no VARIABLE=VALUE that a toolchain may set, NULL when it is one. What plumb itself
+// gives to builds (PATH, HOME, PLUMB_... and so on) is not a toolchain's to set.
+const char *setting_fault(const char *text);
+// Likewise of a toolchain's name: reports, keys and command lines hold it as it is.
+const char *toolchain_name_fault(const char *name);
 
 #endif

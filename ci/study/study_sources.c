@@ -222,10 +222,11 @@ static int build(struct studied *s, struct built *base, struct built *head,
 {
     struct context *context = s->context;
     struct arena *arena = &s->run.arena;
-    if (built_make(base, context, &s->run.base, NULL, arena, err))
+    if (built_make(base, context, &(struct to_build){.commit = &s->run.base}, arena, err))
         return -1;
     *head = *base;
-    if (request->head && built_make(head, context, &s->run.head, &s->run.base, arena, err))
+    const struct to_build other = {.commit = &s->run.head, .base = &s->run.base};
+    if (request->head && built_make(head, context, &other, arena, err))
         return -1;
     if (base->state != MEASURED_OK || head->state != MEASURED_OK)
         return error_set(err, "%s does not build: %.300s",

@@ -128,6 +128,14 @@ static void put_id(struct buffer *out, const char *id)
     markdown_text(out, text, NAME_LIMIT);
 }
 
+static void put_toolchain(struct buffer *out, const struct run *run, enum sample_role role)
+{
+    if (!run->toolchain[role])
+        return;
+    buffer_printf(out, " --%s-toolchain ", role == ROLE_BASE ? "base" : "head");
+    markdown_text(out, run->toolchain[role], NAME_LIMIT);
+}
+
 static void put_next(struct buffer *out, const struct run *run, const struct line *first)
 {
     if (!run->base.id[0] || !run->head.id[0])
@@ -137,8 +145,10 @@ static void put_next(struct buffer *out, const struct run *run, const struct lin
     put_id(out, run->base.id);
     buffer_puts(out, " --head ");
     put_id(out, run->head.id);
+    put_toolchain(out, run, ROLE_BASE);
+    put_toolchain(out, run, ROLE_HEAD);
     buffer_puts(out, "</code>\n");
-    if (first && isfinite(first->worst->change.value)) {
+    if (first && !run_names_toolchain(run) && isfinite(first->worst->change.value)) {
         buffer_puts(out, "- the commit that did it: <code>plumb bisect --good ");
         put_id(out, run->base.id);
         buffer_puts(out, " --bad ");

@@ -197,6 +197,9 @@ static void write(struct buffer *out, const struct run *run, const struct report
     if (run->base.id[0])
         put_commit(&j, "base", &run->base);
     put_commit(&j, "head", &run->head);
+    if (run->base.id[0])
+        json_clean(&j, "base_toolchain", run_toolchain(run, ROLE_BASE));
+    json_clean(&j, "head_toolchain", run_toolchain(run, ROLE_HEAD));
     put_unbuilt(&j, "base_unbuilt", &run->unbuilt[ROLE_BASE]);
     put_unbuilt(&j, "head_unbuilt", &run->unbuilt[ROLE_HEAD]);
     put_self_test(&j, &run->self_test);

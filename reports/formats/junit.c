@@ -87,6 +87,11 @@ static void write_properties(struct markup *m, const struct run *run)
     write_property(m, "tool", run->tool_version);
     write_property(m, "base", run->base.id);
     write_property(m, "head", run->head.id);
+    if (run_names_toolchain(run)) {
+        if (run->base.id[0])
+            write_property(m, "base-toolchain", run_toolchain(run, ROLE_BASE));
+        write_property(m, "head-toolchain", run_toolchain(run, ROLE_HEAD));
+    }
     if (run_overlay(overlay, sizeof(overlay), run))
         write_property(m, "overlay", overlay);
     if (run_unconfined(unconfined, sizeof(unconfined), run))

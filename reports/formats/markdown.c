@@ -216,6 +216,15 @@ static void put_provenance(struct buffer *out, const struct run *run,
     buffer_puts(out, "| head | ");
     put_commit(out, &run->head, context);
     buffer_puts(out, " |\n");
+    if (run_names_toolchain(run)) {
+        buffer_puts(out, "| toolchain | ");
+        if (run->base.id[0]) {
+            markdown_text(out, run_toolchain(run, ROLE_BASE), NAME_LIMIT);
+            buffer_puts(out, " -> ");
+        }
+        markdown_text(out, run_toolchain(run, ROLE_HEAD), NAME_LIMIT);
+        buffer_puts(out, " |\n");
+    }
     for (size_t i = 0; i < run->device_count; i++) {
         const struct device *d = &run->devices[i];
         buffer_puts(out, "| device | ");

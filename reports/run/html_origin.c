@@ -138,6 +138,10 @@ void html_origin(const struct html *html)
     markup_open(m, "dl", "facts");
     commit_fact(m, "base", &run->base);
     commit_fact(m, "head", &run->head);
+    if (run->toolchain[ROLE_BASE])
+        html_fact(m, "base's toolchain", run_toolchain(run, ROLE_BASE));
+    if (run->toolchain[ROLE_HEAD])
+        html_fact(m, "head's toolchain", run_toolchain(run, ROLE_HEAD));
     for (size_t i = 0; i < run->device_count; i++)
         device_facts(m, &run->devices[i]);
     snprintf(text, sizeof(text), "plumb %.40s, %s run %lld",

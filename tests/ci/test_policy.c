@@ -115,6 +115,33 @@ static void policy_unknown_keys_are_errors_with_their_line(void **state)
     refused("[build]\n\tcommand = make\n[gates]\n\tx = 1\n", "p.cfg:3: unknown section [gates]");
 }
 
+static void toolchains_are_settings_and_a_prefix(void **state)
+{
+    struct policy policy;
+    struct error err;
+    char *text = xprintf("%s[toolchain \"cuda-12.8\"]\n\tset = NVCC_APPEND_FLAGS=-maxrregcount=64\n"
+                         "\tset = CC=clang\n\tprefix = /usr/local/cuda-12.8\n",
+                         good);
+    assert_int_equal(policy_parse(&policy, text, strlen(text), "p.cfg", &err), 0);
+    const struct policy_toolchain *t = policy_toolchain_find(&policy, "cuda-12.8");
+    assert_non_null(t);
+    assert_int_equal(t->setting_count, 2);
+    assert_string_equal(t->settings[0], "NVCC_APPEND_FLAGS=-maxrregcount=64");
+    assert_string_equal(t->prefix, "/usr/local/cuda-12.8");
+    assert_null(policy_toolchain_find(&policy, "cuda-13.0"));
+    policy_free(&policy);
+    free(text);
+    refused_line("toolchain \"a\"", "set = CC", "needs VARIABLE=VALUE");
+    refused_line("toolchain \"a\"", "set = 1CC=x", "needs VARIABLE=VALUE");
+    refused_line("toolchain \"a\"", "set = PATH=/home/someone/bin", "is set by plumb");
+    refused_line("toolchain \"a\"", "set = PLUMB_OUT=/", "is set by plumb");
+    refused_line("toolchain \"a\"", "prefix = tools", "an absolute folder");
+    refused_line("toolchain \"a\"", "prefix = /usr/../home", "without ..");
+    refused_line("toolchain \"default\"", "set = CC=cc", "that is what [build] alone is called");
+    refused_line("toolchain \"a b\"", "set = CC=cc", "letters, digits and ._+-");
+    refused_line("toolchain", "set = CC=cc", "needs a name");
+}
+
 static void policy_bad_values_name_line_and_range(void **state)
 {
     refused_line("gate", "alpha = 2", "p.cfg:21: gate.alpha = 2");
@@ -199,6 +226,7 @@ int main(void)
         cmocka_unit_test(policy_reads_every_kind_of_value),
         cmocka_unit_test(policy_first_matching_section_rules_a_kernel),
         cmocka_unit_test(policy_unknown_keys_are_errors_with_their_line),
+        cmocka_unit_test(toolchains_are_settings_and_a_prefix),
         cmocka_unit_test(policy_bad_values_name_line_and_range),
         cmocka_unit_test(policy_a_key_given_twice_is_a_slip),
         cmocka_unit_test(policy_references_must_exist),

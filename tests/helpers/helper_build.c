@@ -16,7 +16,8 @@ int helper_builds_set_up(void **state)
     helper_repo_create(&f->repo);
     f->directory = helper_directory();
     if (repository_open(&f->open, f->repo.directory, &err) ||
-        sandbox_probe(&f->sandbox, SANDBOX_AUTO, &err) || toolchain_detect(&f->toolchain, &err)) {
+        sandbox_probe(&f->sandbox, SANDBOX_AUTO, &err) ||
+        toolchain_detect(&f->toolchain, &f->sandbox, &err)) {
         fprintf(stderr, "%s\n", err.text);
         return -1;
     }

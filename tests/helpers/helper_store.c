@@ -156,6 +156,8 @@ void make_run(struct run *out, enum run_kind kind, unsigned number, size_t count
                                           {"", 0, "cannot find -lx"}};
     make_commit(&run.head, &run.arena, number);
     if (kind == RUN_GATE)
+        run.toolchain[ROLE_BASE] = "cuda-12.8";
+    if (kind == RUN_GATE)
         run.unbuilt[ROLE_BASE] =
             (struct build_failure){"exit status 1", "/cache/log", errors, ARRAY_COUNT(errors)};
     if (kind == RUN_GATE)
@@ -293,6 +295,9 @@ bool same_run(const struct run *a, const struct run *b)
         a->self_test.worst_log_evidence != b->self_test.worst_log_evidence ||
         a->self_test.void_run != b->self_test.void_run)
         return differ("run");
+    if (strcmp(run_toolchain(a, ROLE_BASE), run_toolchain(b, ROLE_BASE)) != 0 ||
+        strcmp(run_toolchain(a, ROLE_HEAD), run_toolchain(b, ROLE_HEAD)) != 0)
+        return differ("toolchain");
     if (!same_commit(&a->base, &b->base) || !same_commit(&a->head, &b->head) ||
         !same_failure(&a->unbuilt[0], &b->unbuilt[0]) ||
         !same_failure(&a->unbuilt[1], &b->unbuilt[1]))

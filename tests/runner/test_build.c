@@ -18,6 +18,39 @@ static void toolchain_names_its_compilers(void **state)
     assert_non_null(strstr(f->toolchain.text, "\nmachine: "));
 }
 
+// Its settings, its name, its prefix before what PATH finds; not what the caller of the program has
+// set by the same name.
+static void toolchain_reaches_the_build(void **state)
+{
+    struct helper_builds *f = *state;
+    static const char *const settings[] = {"PLUMB_TEST_FLAGS=of the toolchain", "CC=cc -m64"};
+    static const char *const passed[] = {"PLUMB_TEST_FLAGS"};
+    struct toolchain named = {
+        .name = "test-1", .settings = settings, .setting_count = 2, .prefix = f->directory};
+    const struct builder builder = f->builder;
+    struct recipe recipe = f->recipe;
+    struct error err;
+    struct build build;
+    setenv("PLUMB_TEST_FLAGS", "of the caller", 1);
+    if (toolchain_detect(&named, &f->sandbox, &err))
+        fail_msg("%s", err.text);
+    assert_non_null(strstr(named.text, "toolchain 6:test-1\n"));
+    assert_non_null(strstr(named.text, "set 10:CC=cc -m64\n"));
+    assert_non_null(strstr(named.text, "\ncc: cc "));
+    recipe.environment = passed;
+    recipe.environment_count = 1;
+    recipe.command = "test \"$PLUMB_TEST_FLAGS $PLUMB_TOOLCHAIN $CC\" = "
+                     "\"of the toolchain test-1 cc -m64\" && echo \"$PATH\" && exit 7";
+    f->builder.toolchain = &named;
+    build = helper_build(f, REPO_START, &recipe);
+    f->builder = builder;
+    unsetenv("PLUMB_TEST_FLAGS");
+    assert_string_equal(build.reason, "exit status 7");
+    assert_memory_equal(build.log, f->directory, strlen(f->directory));
+    assert_memory_equal(build.log + strlen(f->directory), "/bin:", 5);
+    toolchain_free(&named);
+}
+
 static void build_makes_the_libraries_once(void **state)
 {
     struct helper_builds *f = *state;
@@ -142,6 +175,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(toolchain_names_its_compilers),
+        cmocka_unit_test(toolchain_reaches_the_build),
         cmocka_unit_test(build_makes_the_libraries_once),
         cmocka_unit_test(unbuildable_commit_is_data_and_kept),
         cmocka_unit_test(command_without_libraries_has_failed),

@@ -64,7 +64,7 @@ static void key_depends_on_all_that_matters(void **state)
     assert_string_not_equal(key, other);
     unsetenv("PLUMB_TEST_FLAGS");
 
-    struct toolchain toolchain = {xprintf("%s.", f->toolchain.text)};
+    struct toolchain toolchain = {.text = xprintf("%s.", f->toolchain.text)};
     struct builder builder = f->builder;
     builder.toolchain = &toolchain;
     assert_int_equal(build_key(other, &builder, f->open, commit, &recipe, &err), 0);
