@@ -7,7 +7,6 @@
 // an end is not made again.
 #include "ci/commands/bisect_events.h"
 #include "ci/commands/bisection.h"
-#include "ci/gate/linking.h"
 #include "ci/gate/pipeline.h"
 #include "ci/history/epochs_file.h"
 #include "ci/history/events.h"
@@ -48,7 +47,7 @@ static int compare_again(struct searches *s, const struct series_history *series
     struct run run = {0};
     struct commit commits[2];
     const struct compared one = {device_of(context, entry->device_uuid), entry->kernel,
-                                 &entry->problem};
+                                 &entry->problem, misfit->back};
     const struct comparison what = {&base, &head, &one, 1};
     if (!one.device || monotonic_s() > s->deadline_s)
         return 0;
@@ -59,15 +58,14 @@ static int compare_again(struct searches *s, const struct series_history *series
                    err) ||
         built_make(&head, context, &(struct to_build){.commit = &commits[1]}, &context->arena,
                    err) ||
-        pipeline_compare(&run, context, &what, err))
+        pipeline_compare(&run, context, &what, 1, err))
         return -1;
     const struct verdict *v = &run.results[0].verdict;
     printf("%s: %.10s with %.10s did not fit; measured again: %s, %+.2f %%\n", entry->kernel,
            misfit->at.id, misfit->base.id, verdict_kind_name(v->kind),
            100 * expm1(v->log_ratio.value));
-    const int status = linking_save(context, &run, misfit->back, err);
     run_free(&run);
-    return status;
+    return 0;
 }
 
 static int measure_again(struct searches *s, struct error *err)

@@ -4,7 +4,6 @@
 // model/gate/bisect.c between them. Every duet is a run in the store and a link for the history of
 // the series; one that an earlier attempt made is not made again.
 #include "ci/commands/bisection.h"
-#include "ci/gate/linking.h"
 #include "ci/gate/pipeline.h"
 #include "model/gate/gate.h"
 #include "model/robust.h"
@@ -171,10 +170,9 @@ static int play(struct duet *out, struct search *s, size_t i, struct error *err)
     if (!found) {
         if (build(&good, s, 0, err) || build(&head, s, i, err))
             return -1;
-        const struct compared series = {s->device, s->kernel, &s->problem};
+        const struct compared series = {s->device, s->kernel, &s->problem, 0};
         const struct comparison what = {good, head, &series, 1};
-        if (pipeline_compare(&run, s->context, &what, err) ||
-            linking_save(s->context, &run, 0, err))
+        if (pipeline_compare(&run, s->context, &what, 1, err))
             goto done;
         r = &run.results[0];
     }

@@ -9,6 +9,7 @@
 #include "ci/gate/pipeline.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct arguments {
@@ -145,51 +146,99 @@ static const char *out_of(struct context *context, const struct arguments *a,
                : a->options.out;
 }
 
-static int measure(struct run *last, struct context *context, const struct arguments *a,
-                   const struct to_build *what, struct error *err)
+// So many commits at once are linked, judged and told. Until then their runs are not finished.
+enum { TOGETHER = 32 };
+
+struct waiting {
+    const struct toolchain *toolchain;
+    struct measured items[TOGETHER];
+    size_t count;
+    struct run last; // that was told
+};
+
+static int tell(struct waiting *w, struct measured *m, struct context *context,
+                const struct arguments *a, struct error *err)
 {
-    run_free(last);
+    const int status = pipeline_judge(m, context, err);
+    const char *out = out_of(context, a, w->toolchain);
+    const int told = output_measured(&m->run, status, context, out, err);
+    run_free(&w->last);
+    w->last = m->run;
+    m->run = (struct run){0};
+    return told;
+}
+
+// Links, judges and tells what waits.
+static int tell_all(struct waiting *w, struct context *context, const struct arguments *a,
+                    struct error *err)
+{
+    int status = w->count ? pipeline_link(w->items, w->count, context, err) : 0;
+    for (size_t i = 0; i < w->count; i++) {
+        if (status == 0)
+            status = tell(w, &w->items[i], context, a, err);
+        run_free(&w->items[i].run);
+    }
+    w->count = 0;
+    return status;
+}
+
+static int measure(struct waiting *w, const struct to_build *what, struct context *context,
+                   const struct arguments *a, struct error *err)
+{
+    struct measured *m = &w->items[w->count];
+    struct error before;
+    *m = (struct measured){0};
     context->unbuilt = 0;
-    const int status = pipeline_measure(last, context, what, a->again, err);
-    if (a->options.dry_run && status == 0)
-        return output_plan(last, context, a->again, err);
-    return output_measured(last, status, context, out_of(context, a, what->toolchain), err);
+    if (pipeline_measure(m, context, what, a->again, err)) {
+        run_free(&m->run);
+        (void)tell_all(w, context, a, &before); // they need not wait for what fails
+        return -1;
+    }
+    if (!a->options.dry_run)
+        return ++w->count == TOGETHER ? tell_all(w, context, a, err) : 0;
+    const int status = output_plan(&m->run, context, a->again, err);
+    run_free(&m->run);
+    return status;
 }
 
 // All commits by one toolchain.
-static int run_commits(struct run *last, struct context *context, const struct arguments *a,
-                       const struct toolchain *toolchain, double deadline_s, struct error *err)
+static int run_commits(struct waiting *w, struct context *context, const struct arguments *a,
+                       double deadline_s, struct error *err)
 {
     struct commit_list commits;
-    size_t measured = 0;
-    bool known = false, late = false; // known: the newest one
-    struct to_build what = {.toolchain = toolchain};
-    if (select_commits(&commits, context, a, toolchain, err))
+    const char *by = w->toolchain->name;
+    size_t measured = 0, left = 0;
+    bool known = false; // the newest one
+    struct to_build what = {.toolchain = w->toolchain};
+    if (select_commits(&commits, context, a, w->toolchain, err))
         return -1;
-    for (size_t i = 0; i < commits.count; i++) {
+    for (size_t i = 0; i < commits.count && !left; i++) {
         what.commit = &commits.items[i];
         known = false;
         if (!a->again && run_known(&known, context, &what, false, err))
             return -1;
         if (known)
             continue;
-        late = a->options.seconds && monotonic_s() >= deadline_s;
-        if (late) {
-            printf("--seconds: %zu of %zu commits are left; the same command goes on\n",
-                   commits.count - i, commits.count);
+        if (a->options.seconds && monotonic_s() >= deadline_s) {
+            left = commits.count - i;
             break;
         }
         progress_note(&context->progress, "commit %zu of %zu: %.10s %.60s%s%s", i + 1,
-                      commits.count, what.commit->id, what.commit->summary,
-                      toolchain->name ? ", by " : "", toolchain->name ? toolchain->name : "");
-        if (measure(last, context, a, &what, err))
+                      commits.count, what.commit->id, what.commit->summary, by ? ", by " : "",
+                      by ? by : "");
+        if (measure(w, &what, context, a, err))
             return -1;
         measured++;
     }
-    if (!measured && !late)
+    if (tell_all(w, context, a, err))
+        return -1;
+    if (left)
+        printf("--seconds: %zu of %zu commits are left; the same command goes on\n", left,
+               commits.count);
+    else if (!measured)
         printf("nothing to do: %zu %s measured already\n", commits.count,
                plural(commits.count, "commit is", "commits are"));
-    return known && !a->options.dry_run ? conclude_known(last, context, &what, err) : 0;
+    return known && !a->options.dry_run ? conclude_known(&w->last, context, &what, err) : 0;
 }
 
 // How bad it is, for the one exit code of several runs.
@@ -212,16 +261,18 @@ static int run_toolchains(enum conclusion *out, struct context *context, const s
     const double deadline_s = monotonic_s() + a->options.seconds;
     const char *worst = NULL;
     for (size_t i = 0; i < count; i++) {
-        const struct toolchain *toolchain;
-        struct run last = {0};
-        const int status = context_toolchain(&toolchain, context, names[i], err) ||
-                           run_commits(&last, context, a, toolchain, deadline_s, err);
-        if (status == 0 && (i == 0 || severity(last.conclusion) > severity(*out))) {
-            *out = last.conclusion;
-            worst = last.headline ? arena_printf(&context->arena, "%s: %s", names[i], last.headline)
-                                  : NULL;
+        struct waiting *w = xcalloc(1, sizeof(*w));
+        const struct run *last = &w->last;
+        const int status = context_toolchain(&w->toolchain, context, names[i], err) ||
+                           run_commits(w, context, a, deadline_s, err);
+        if (status == 0 && (i == 0 || severity(last->conclusion) > severity(*out))) {
+            *out = last->conclusion;
+            worst = last->headline
+                        ? arena_printf(&context->arena, "%s: %s", names[i], last->headline)
+                        : NULL;
         }
-        run_free(&last);
+        run_free(&w->last);
+        free(w);
         if (status)
             return -1;
     }

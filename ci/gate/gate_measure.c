@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A gate's measuring, from its plan: what needs no pairs is settled, the rest becomes duets, and
-// every result is stored when it is known.
+// The measuring of gates and comparisons, from their plans: what needs no pairs is settled, the
+// rest becomes duets, and every result is stored when it is known.
 #include "ci/gate/gate_measure.h"
 #include "ci/gate/side_by_side.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static bool same_code(const struct task *task)
@@ -18,35 +19,27 @@ static bool is_paired(const struct task *task)
     return task->base && task->head && !task->device->away && !same_code(task);
 }
 
-// What save_compared() needs.
-struct saving {
-    struct run *run;
-    struct measuring *measuring;
-};
-
-static int save(struct run *run, const struct task *task, struct context *context,
-                struct error *err)
+static int save(const struct task *task, struct context *context, struct error *err)
 {
-    return run->id ? store_save_result(context->store, run, task->result, err) : 0;
+    return task->run->id ? store_save_result(context->store, task->run, task->result, err) : 0;
 }
 
-static int save_compared(void *context, const struct task *task, struct error *err)
+static int save_compared(void *measuring, const struct task *task, struct error *err)
 {
-    const struct saving *s = context;
-    task_show(task, s->measuring->context);
-    return save(s->run, task, s->measuring->context, err);
+    struct context *context = ((const struct measuring *)measuring)->context;
+    task_show(task, context);
+    return save(task, context, err);
 }
 
 // What there is no pair to measure of: nothing here, the same code, or no base.
-static int gate_unpaired(const struct task *task, struct run *run, struct measuring *measuring,
-                         struct error *err)
+static int gate_unpaired(const struct task *task, struct measuring *measuring, struct error *err)
 {
     bool found = false;
     if (!task->head || task->device->away)
         return 0;
     if (!task->base)
-        return measure_solo(measuring, task, ROLE_HEAD, &run->arena, err);
-    if (task_reuse(&found, task, run, measuring->context, err))
+        return measure_solo(measuring, task, ROLE_HEAD, err);
+    if (task_reuse(&found, task, measuring->context, err))
         return -1;
     task->result->reused = true;
     return 0;
@@ -54,68 +47,65 @@ static int gate_unpaired(const struct task *task, struct run *run, struct measur
 
 // *known: one side's code is known to crash or hang, so that there is nothing to compare; the other
 // side is measured alone, for a head is to blame only where the base works.
-static int gate_failing(bool *known, const struct task *task, struct run *run,
-                        struct measuring *measuring, struct error *err)
+static int gate_failing(bool *known, const struct task *task, struct measuring *measuring,
+                        struct error *err)
 {
     struct task_failure failure;
-    if (task_known_to_fail(&failure, task, run, measuring->context, err))
+    if (task_known_to_fail(&failure, task, measuring->context, err))
         return -1;
     *known = failure.base || failure.head;
     if (!*known)
         return 0;
     task_show(task, measuring->context);
     if (!(failure.base && failure.head) &&
-        measure_solo(measuring, task, failure.base ? ROLE_HEAD : ROLE_BASE, &run->arena, err))
+        measure_solo(measuring, task, failure.base ? ROLE_HEAD : ROLE_BASE, err))
         return -1;
     task->result->reused = failure.head;
-    return save(run, task, measuring->context, err);
+    return save(task, measuring->context, err);
 }
 
 // *made: both sides can be timed as the policy wants it; where it trusts device code alone, a
 // kernel that cannot be recorded is not measured, and its result says why.
-static int gate_recorded(bool *made, const struct task *task, struct run *run,
-                         struct measuring *measuring, struct error *err)
+static int gate_recorded(bool *made, const struct task *task, struct measuring *measuring,
+                         struct error *err)
 {
     bool base = true, head = true;
-    if (recording_wanted(task) && (measuring_record(&base, measuring, task, ROLE_BASE,
-                                                    &task->result->base, &run->arena, err) ||
-                                   measuring_record(&head, measuring, task, ROLE_HEAD,
-                                                    &task->result->head, &run->arena, err)))
+    if (recording_wanted(task) &&
+        (measuring_record(&base, measuring, task, ROLE_BASE, &task->result->base, err) ||
+         measuring_record(&head, measuring, task, ROLE_HEAD, &task->result->head, err)))
         return -1;
     *made = base && head;
     if (*made)
         return 0;
-    if (head && measure_solo(measuring, task, ROLE_HEAD, &run->arena, err))
+    if (head && measure_solo(measuring, task, ROLE_HEAD, err))
         return -1;
-    return save(run, task, measuring->context, err);
+    return save(task, measuring->context, err);
 }
 
-// Sets `work` to the tasks that are to be compared, and does all others.
-static int gate_others(struct gate_work *work, struct run *run, const struct plan *plan,
+// Adds the tasks that are to be compared to `tasks`, and does all others.
+static int gate_others(const struct task **tasks, size_t *count, const struct plan *plan,
                        struct measuring *measuring, struct error *err)
 {
     struct context *context = measuring->context;
-    const struct task **tasks = arena_alloc(&run->arena, (plan->count + 1) * sizeof(*tasks));
-    work->tasks = tasks;
     for (size_t i = 0; i < plan->count; i++) {
         const struct task *task = &plan->tasks[i];
         const bool paired = is_paired(task);
         bool known = false, failing = false, made = true;
-        if (run->id && task_resumed(&known, task, run, context, err))
+        if (task->run->id && task_resumed(&known, task, context, err))
             return -1;
-        if (!known && paired && gate_failing(&failing, task, run, measuring, err))
+        if (!known && paired && gate_failing(&failing, task, measuring, err))
             return -1;
         if (known)
             continue;
-        if (paired && !failing && gate_recorded(&made, task, run, measuring, err))
+        if (paired && !failing && gate_recorded(&made, task, measuring, err))
             return -1;
         if (paired) {
             if (!failing && made)
-                tasks[work->count++] = task;
+                tasks[(*count)++] = task;
         } else {
             if (!task->base)
                 task_show(task, context);
-            if (gate_unpaired(task, run, measuring, err) || save(run, task, context, err))
+            if (gate_unpaired(task, measuring, err) || save(task, context, err))
                 return -1;
         }
     }
@@ -160,7 +150,7 @@ static int choose_self(struct gate_work *work, struct selection *s, const struct
     while (self->count + work->self_count < wanted && s->turn < turns) {
         const struct task *task = self_candidate(s->plan, wanted, s->turn++);
         bool made = true;
-        if (task && measuring_record(&made, measuring, task, ROLE_HEAD, NULL, work->arena, err))
+        if (task && measuring_record(&made, measuring, task, ROLE_HEAD, NULL, err))
             return -1;
         if (task && made)
             s->tasks[work->self_count++] = task;
@@ -172,16 +162,15 @@ int gate_measure(struct gate_self *out, struct run *run, const struct plan *plan
                  struct measuring *measuring, struct error *err)
 {
     struct context *context = measuring->context;
-    struct saving saving = {run, measuring};
-    struct gate_work work = {
-        .arena = &run->arena, .run_id = run->id, .context = &saving, .done = save_compared};
-    struct selection selection = {
-        .plan = plan, .wanted = out && any_paired(plan) ? context->policy.gate.self_test : 0};
+    const struct task **tasks = arena_alloc(&run->arena, (plan->count + 1) * sizeof(*tasks));
+    struct gate_work work = {.tasks = tasks, .context = measuring, .done = save_compared};
+    struct selection selection = {.plan = plan,
+                                  .wanted = any_paired(plan) ? context->policy.gate.self_test : 0};
     struct gate_self self = {0};
     self.verdicts = arena_alloc(&run->arena, (selection.wanted + 1) * sizeof(*self.verdicts));
     selection.tasks = arena_alloc(&run->arena, (selection.wanted + 1) * sizeof(struct task *));
     progress_begin(&context->progress);
-    if (gate_others(&work, run, plan, measuring, err))
+    if (gate_others(tasks, &work.count, plan, measuring, err))
         return -1;
     do {
         if (choose_self(&work, &selection, &self, measuring, err) ||
@@ -194,7 +183,45 @@ int gate_measure(struct gate_self *out, struct run *run, const struct plan *plan
         work.count = 0;
     } while (work.self_count > 0 && self.count < selection.wanted);
     progress_end(&context->progress);
-    if (out)
-        *out = self;
+    *out = self;
     return 0;
+}
+
+// Series of one kernel and problem come after each other, whichever comparison they are of: those
+// that are open at once share libraries and references then.
+static int by_series(const void *left, const void *right)
+{
+    const struct task *a = *(const struct task *const *)left;
+    const struct task *b = *(const struct task *const *)right;
+    char problems[2][PROBLEM_TEXT];
+    int order = strcmp(a->result->kernel, b->result->kernel);
+    if (order)
+        return order;
+    problem_format(problems[0], &a->result->problem);
+    problem_format(problems[1], &b->result->problem);
+    order = strcmp(problems[0], problems[1]);
+    return order ? order : a->run->id < b->run->id ? -1 : a->run->id > b->run->id;
+}
+
+int compare_measure(const struct plan *plans, size_t count, struct measuring *measuring,
+                    struct error *err)
+{
+    struct context *context = measuring->context;
+    struct gate_work work = {.context = measuring, .done = save_compared};
+    size_t most = 0;
+    int status = 0;
+    for (size_t i = 0; i < count; i++)
+        most += plans[i].count;
+    const struct task **tasks = xcalloc(most + 1, sizeof(*tasks));
+    work.tasks = tasks;
+    progress_begin(&context->progress);
+    for (size_t i = 0; status == 0 && i < count; i++)
+        status = gate_others(tasks, &work.count, &plans[i], measuring, err);
+    if (work.count)
+        qsort(tasks, work.count, sizeof(const struct task *), by_series);
+    if (status == 0)
+        status = measure_side_by_side(measuring, &work, err);
+    progress_end(&context->progress);
+    free(tasks);
+    return status;
 }

@@ -3,7 +3,6 @@
 // Gives every result of a run its prediction, its history, its cause and its sentence. It decides
 // nothing about time itself.
 #include "ci/gate/judge.h"
-#include "ci/gate/explain.h"
 #include "ci/gate/measuring.h"
 #include "ci/gate/next_step.h"
 #include "ci/gate/recording.h"
@@ -199,8 +198,7 @@ static int judge_pairs(struct run *run, const struct task *task, struct context 
 {
     struct result *r = task->result;
     struct gate_policy policy;
-    if (measuring_policy(&policy, context, run->id, task, r->base.samples, r->base.count,
-                         &run->arena, err))
+    if (measuring_policy(&policy, context, task, r->base.samples, r->base.count, err))
         return -1;
     gate_replay(&r->verdict, &r->base, &r->head, &policy, &run->arena);
     if (!r->verdict.sentence)
@@ -280,7 +278,6 @@ int judge_gate(struct run *run, const struct plan *plan, struct context *context
     }
     find_causes(run, self, self_count);
     say_next_steps(run, plan, &context->policy);
-    explain_alarms(run, plan, context, base, head);
     sign(run);
     return 0;
 }

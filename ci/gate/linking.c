@@ -72,12 +72,13 @@ static int linked(bool *out, const struct walker *w, const char *code, const str
     return status;
 }
 
-static void add(struct linking *l, struct run *run, const struct commit *base, uint32_t back,
-                size_t series)
+static void add(struct linking *l, struct run *run, const struct commit *base,
+                const struct walker *w, const struct context *context)
 {
+    const struct result *r = w->result;
     struct linking_group *g = NULL;
     for (size_t i = 0; i < l->count && !g; i++) {
-        if (l->groups[i].back == back && strcmp(l->groups[i].base.id, base->id) == 0)
+        if (strcmp(l->groups[i].base.id, base->id) == 0)
             g = &l->groups[i];
     }
     if (!g) {
@@ -86,10 +87,11 @@ static void add(struct linking *l, struct run *run, const struct commit *base, u
             memcpy(grown, l->groups, l->count * sizeof(*grown));
         l->groups = grown;
         g = &l->groups[l->count++];
-        *g = (struct linking_group){.base = *base, .back = back};
+        *g = (struct linking_group){.base = *base};
         g->series = arena_alloc(&run->arena, run->count * sizeof(*g->series));
     }
-    g->series[g->count++] = series;
+    g->series[g->count++] =
+        (struct compared){&context->devices[r->device], r->kernel, &r->problem, w->back};
 }
 
 // One code further back: whether it works, and is not the head's own.
@@ -141,7 +143,7 @@ static int step(struct linking *l, struct walker *w, struct run *run, const stru
     if (linked(&known, w, code, base, &run->head, context, err))
         return -1;
     if (!known)
-        add(l, run, base, w->back, (size_t)(w->result - run->results));
+        add(l, run, base, w, context);
     return 0;
 }
 
@@ -218,21 +220,35 @@ static enum verdict_kind kind_of(const struct verdict *v)
                                        : VERDICT_UNDECIDED;
 }
 
-int linking_save(struct context *context, const struct run *compared, uint32_t back,
+// Codes that a series of a comparison is apart.
+static uint32_t back_of(const struct comparison *what, const struct result *r,
+                        const struct device *device)
+{
+    for (size_t i = 0; what && i < what->count; i++) {
+        const struct compared *c = &what->series[i];
+        if (!strcmp(c->kernel, r->kernel) && !strcmp(c->device->unit.uuid, device->uuid) &&
+            problem_equal(c->problem, &r->problem))
+            return c->back;
+    }
+    return 0;
+}
+
+int linking_save(struct context *context, const struct run *run, const struct comparison *what,
                  struct error *err)
 {
     struct arena arena = {0};
     int status = 0;
-    if (run_names_toolchain(compared))
+    if (run_names_toolchain(run))
         return 0;
-    for (size_t i = 0; status == 0 && i < compared->count; i++) {
-        const struct result *r = &compared->results[i];
-        const struct series series = {r->kernel, &r->problem, compared->devices[r->device].uuid};
-        struct link link = {.base = compared->base,
-                            .head = compared->head,
-                            .tool_version = compared->tool_version,
-                            .made_s = compared->finished_s,
-                            .back = back,
+    for (size_t i = 0; status == 0 && i < run->count; i++) {
+        const struct result *r = &run->results[i];
+        const struct device *device = &run->devices[r->device];
+        const struct series series = {r->kernel, &r->problem, device->uuid};
+        struct link link = {.base = run->base,
+                            .head = run->head,
+                            .tool_version = run->tool_version,
+                            .made_s = run->finished_s,
+                            .back = back_of(what, r, device),
                             .kind = kind_of(&r->verdict),
                             .log_evidence = r->verdict.log_evidence,
                             .pairs = r->verdict.pairs,
@@ -241,7 +257,7 @@ int linking_save(struct context *context, const struct run *compared, uint32_t b
         text_copy(link.head_code, sizeof(link.head_code), r->head_code);
         if (!judged(r) || !gate_ratio(&link.log_ratio, &link.error, &r->base, &r->head, &arena))
             continue;
-        status = store_run_uid(link.uid, context->store, compared->id, err);
+        status = store_run_uid(link.uid, context->store, run->id, err);
         if (status == 0 && link_sound(&link))
             status = store_save_link(context->store, &series, &link, err);
     }

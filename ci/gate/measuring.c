@@ -5,18 +5,29 @@
 #include "ci/gate/measuring.h"
 #include "model/predict/parts/least.h"
 
-void measuring_begin(struct measuring *m, struct context *context, const struct built *base,
-                     const struct built *head)
+#include <stdlib.h>
+#include <string.h>
+
+static void show(struct measuring *m, const struct built *built)
+{
+    bool shown = !built || built->state != MEASURED_OK;
+    for (size_t i = 0; i < m->directory_count && !shown; i++)
+        shown = strcmp(m->directories[i], built->directory) == 0;
+    if (!shown)
+        m->directories[m->directory_count++] = built->directory;
+}
+
+void measuring_begin(struct measuring *m, struct context *context,
+                     const struct built *const *builds, size_t count)
 {
     *m = (struct measuring){.context = context, .seed = bench_draw_seed()};
     if (context->policy.seed_given)
         progress_note(&context->progress,
                       "%s: measure.seed is not used any more: what kernels must not guess is drawn",
                       context->policy.label);
-    if (base && base->state == MEASURED_OK)
-        m->directories[m->directory_count++] = base->directory;
-    if (head && head->state == MEASURED_OK)
-        m->directories[m->directory_count++] = head->directory;
+    m->directories = xcalloc(count + 1, sizeof(*m->directories)); // one is of the records
+    for (size_t i = 0; i < count; i++)
+        show(m, builds[i]);
     m->recording = (struct recording){
         .context = context, .directories = m->directories, .directory_count = m->directory_count};
 }
@@ -31,13 +42,14 @@ void measuring_end(struct measuring *m)
 {
     measuring_fresh(m);
     recording_end(&m->recording);
+    free(m->directories);
+    m->directories = NULL;
 }
 
 int measuring_record(bool *made, struct measuring *m, const struct task *task,
-                     enum sample_role role, struct measurement *instead, struct arena *arena,
-                     struct error *err)
+                     enum sample_role role, struct measurement *instead, struct error *err)
 {
-    if (recording_make(made, &m->recording, task, role, instead, arena, err))
+    if (recording_make(made, &m->recording, task, role, instead, &task->run->arena, err))
         return -1;
     const size_t own = m->recording.directory_count;
     if (m->recording.folder[0]) {
@@ -66,12 +78,12 @@ static void lost(struct measuring *m, const struct bench_outcome *outcome)
 }
 
 static int open_alone(struct bench_outcome *out, struct measuring *m, const struct task *task,
-                      enum sample_role role, struct arena *arena, struct error *err)
+                      enum sample_role role, struct error *err)
 {
     const struct bench_series series = {
         .kernel = task->result->kernel,
         .problem = &task->result->problem,
-        .head = recording_file(&m->recording, task, role, arena),
+        .head = recording_file(&m->recording, task, role, &task->run->arena),
         .seed = m->seed,
     };
     int status = bench_open(out, &m->handle, m->bench, &series, err);
@@ -81,10 +93,9 @@ static int open_alone(struct bench_outcome *out, struct measuring *m, const stru
 }
 
 void measuring_fill(struct measurement *out, struct measuring *m, const struct task *task,
-                    const struct bench_outcome *outcome, const struct sample_list *samples,
-                    struct arena *arena)
+                    const struct bench_outcome *outcome, const struct sample_list *samples)
 {
-    measurement_fill(out, outcome, samples, arena);
+    measurement_fill(out, outcome, samples, &task->run->arena);
     out->seed = m->seed;
     out->regime = outcome->own_fault       ? plan_failure_regime(m->context)
                   : recording_wanted(task) ? "cold, back to back, " REGIME_DEVICE_CODE
@@ -92,18 +103,18 @@ void measuring_fill(struct measurement *out, struct measuring *m, const struct t
 }
 
 int measure_solo(struct measuring *m, const struct task *task, enum sample_role role,
-                 struct arena *arena, struct error *err)
+                 struct error *err)
 {
     struct sample_list samples = {0};
     struct bench_outcome opened, outcome;
     struct result *r = task->result;
     int status = -1;
     bool made = true;
-    if (measuring_record(&made, m, task, role, role == ROLE_BASE ? &r->base : &r->head, arena, err))
+    if (measuring_record(&made, m, task, role, role == ROLE_BASE ? &r->base : &r->head, err))
         return -1;
     if (!made)
         return 0;
-    if (ready(m, task, err) || open_alone(&opened, m, task, role, arena, err))
+    if (ready(m, task, err) || open_alone(&opened, m, task, role, err))
         return -1;
     outcome = opened;
     if (opened.state == MEASURED_OK) {
@@ -122,7 +133,7 @@ int measure_solo(struct measuring *m, const struct task *task, enum sample_role 
         samples.items[i].role = (uint8_t)role;
         samples.items[i].excluded = samples.items[i].time_ns < least_ns;
     }
-    measuring_fill(role == ROLE_BASE ? &r->base : &r->head, m, task, &outcome, &samples, arena);
+    measuring_fill(role == ROLE_BASE ? &r->base : &r->head, m, task, &outcome, &samples);
     status = 0;
 done:
     sample_list_free(&samples);

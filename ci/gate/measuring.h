@@ -14,7 +14,7 @@
 struct measuring {
     struct context *context;
     const struct context_device *device;
-    const char *directories[3]; // of the libraries and the records, shown in the sandbox
+    const char **directories; // of the libraries and the records, shown in the sandbox
     size_t directory_count;
     struct recording recording;
     struct bench *bench;
@@ -24,30 +24,30 @@ struct measuring {
     double deadline_s;          // monotonic: no new block after it; 0 = none
 };
 
-void measuring_begin(struct measuring *measuring, struct context *context, const struct built *base,
-                     const struct built *head);
+// `builds` are all whose libraries are opened, each once or more often; those that did not build,
+// and NULL, are passed over.
+void measuring_begin(struct measuring *measuring, struct context *context,
+                     const struct built *const *builds, size_t count);
 void measuring_end(struct measuring *measuring);
 // Ends the child, so that the next task has a fresh one.
 void measuring_fresh(struct measuring *measuring);
-// A task's measurement from what its series came to: samples, state, seed and regime, in the arena.
+// A task's measurement from what its series came to: samples, state, seed and regime, in its run's
+// arena.
 void measuring_fill(struct measurement *out, struct measuring *measuring, const struct task *task,
-                    const struct bench_outcome *outcome, const struct sample_list *samples,
-                    struct arena *arena);
+                    const struct bench_outcome *outcome, const struct sample_list *samples);
 
 // Makes what one side is timed from where that is a record; see ci/gate/recording.h.
 int measuring_record(bool *made, struct measuring *measuring, const struct task *task,
-                     enum sample_role role, struct measurement *instead, struct arena *arena,
-                     struct error *err);
+                     enum sample_role role, struct measurement *instead, struct error *err);
 // One side alone: policy->samples samples in result->base or ->head.
 int measure_solo(struct measuring *measuring, const struct task *task, enum sample_role role,
-                 struct arena *arena, struct error *err);
+                 struct error *err);
 
 // The gate's numbers for a task: the defaults for its device and size (gate_size_ns() of the base's
 // samples, so that measuring and judging again agree), the policy's on top, and the scale
-// from what earlier runs than `run_id` saw of this series: a run that has stored its pairs already
-// must judge them as it did while measuring.
-int measuring_policy(struct gate_policy *out, struct context *context, int64_t run_id,
-                     const struct task *task, const struct sample *base, size_t count,
-                     struct arena *arena, struct error *err);
+// from what earlier runs than the task's saw of this series: a run that has stored its pairs
+// already must judge them as it did while measuring.
+int measuring_policy(struct gate_policy *out, struct context *context, const struct task *task,
+                     const struct sample *base, size_t count, struct error *err);
 
 #endif

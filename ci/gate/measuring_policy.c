@@ -6,9 +6,8 @@
 
 #include <math.h>
 
-int measuring_policy(struct gate_policy *out, struct context *context, int64_t run_id,
-                     const struct task *task, const struct sample *base, size_t count,
-                     struct arena *arena, struct error *err)
+int measuring_policy(struct gate_policy *out, struct context *context, const struct task *task,
+                     const struct sample *base, size_t count, struct error *err)
 {
     const struct policy_gate gate = policy_gate_for(&context->policy, task->rule);
     const struct context_device *device = task->device;
@@ -25,7 +24,8 @@ int measuring_policy(struct gate_policy *out, struct context *context, int64_t r
     const struct series series = {task->result->kernel, problem, device->unit.uuid};
     struct pair_scale *stored = NULL;
     size_t runs = 0;
-    if (store_scale(&stored, &runs, context->store, &series, 8, run_id, arena, err))
+    if (store_scale(&stored, &runs, context->store, &series, 8, task->run->id, &task->run->arena,
+                    err))
         return -1;
     double sum = 0, pairs = 0;
     for (size_t i = 0; i < runs; i++) {

@@ -10,15 +10,16 @@
 // measuring.c, a plain run's series in it solo_measure.c, a gate's many series in it gate_measure.c
 // and duets.c; predictions, history and verdicts judge.c, the one line of the run conclude.c, what
 // the change itself says that it accepts accepting.c, what it costs a mix of problems mixes.c, and
-// a plain run's new codes beside those before them pipeline_link.c. A gate may be measured in parts
-// on many machines (part.c); joining.c makes one run of them, and what needs all series at once
-// (release.c, conclude.c) is done then. History is read without this
-// run, so a run never judges itself. Each result is stored as soon as it is measured: a run that is
+// new codes of plain runs beside those before them pipeline_link.c and pipeline_compare.c. A gate
+// may be measured in parts on many machines (part.c); joining.c makes one run of them, and what
+// needs all series at once (release.c, conclude.c) is done then. History is read without this run,
+// so a run never judges itself. Each result is stored as soon as it is measured: a run that is
 // killed goes on where it was, and measures nothing twice. Reports are written by the command, from
 // the same struct run that the store gives back.
 #include "ci/gate/pipeline.h"
 #include "ci/gate/accepting.h"
 #include "ci/gate/built.h"
+#include "ci/gate/explain.h"
 #include "ci/gate/gate_measure.h"
 #include "ci/gate/joining.h"
 #include "ci/gate/judge.h"
@@ -41,7 +42,7 @@ static int gate_conclude(struct run *run, struct context *context, const struct 
     mixes_find(run, &context->policy);
     if (run_leave(run, context, head, joined, err))
         return -1;
-    return run->id ? linking_save(context, run, 0, err) : 0;
+    return run->id ? linking_save(context, run, NULL, err) : 0;
 }
 
 int pipeline_gate(struct run *run, struct context *context, const struct to_build *base,
@@ -68,7 +69,8 @@ int pipeline_gate(struct run *run, struct context *context, const struct to_buil
     part_take(&plan, run, part);
     if (context->options->dry_run)
         return 0;
-    measuring_begin(&measuring, context, &base_built, &head_built);
+    measuring_begin(&measuring, context, (const struct built *const[]){&base_built, &head_built},
+                    2);
     const double begun_s = monotonic_s();
     measuring.deadline_s = begun_s + context->policy.gate.seconds;
     struct gate_self self = {0};
@@ -79,6 +81,7 @@ int pipeline_gate(struct run *run, struct context *context, const struct to_buil
     if (judge_predict(run, &plan, context, err) || judge_history(run, context, err) ||
         judge_gate(run, &plan, context, &base_built, &head_built, self.verdicts, self.count, err))
         goto done;
+    explain_alarms(run, &plan, context, &base_built, &head_built);
     run_tell_cost(run, &measuring, wall_s);
     status = part->count ? run_leave_part(run, context, part, err)
                          : gate_conclude(run, context, &head_built, &accepted, NULL, err);
@@ -129,56 +132,36 @@ int pipeline_join(struct run *run, struct context *context, const struct commit 
     return join_conclude(run, context, &built, &accepted, &joined, err);
 }
 
-int pipeline_compare(struct run *run, struct context *context, const struct comparison *what,
-                     struct error *err)
+int pipeline_measure(struct measured *out, struct context *context, const struct to_build *head,
+                     bool again, struct error *err)
 {
-    struct plan plan;
+    struct run *run = &out->run;
+    const struct built *built = &out->built;
     struct measuring measuring = {0};
-    int status = -1;
-    run_begin(run, RUN_BISECT, context, &what->base->commit, &what->head->commit);
-    built_tell(run, what->base, what->head);
-    if (plan_comparison(&plan, run, context, what, err))
+    run_begin(run, RUN_MEASURE, context, NULL, head->commit);
+    if (judge_ready(context, err) || built_make(&out->built, context, head, &run->arena, err))
         return -1;
-    measuring_begin(&measuring, context, what->base, what->head);
-    measuring.deadline_s = monotonic_s() + context->policy.gate.seconds;
-    if (run_enter(run, context, err) || gate_measure(NULL, run, &plan, &measuring, err) ||
-        judge_predict(run, &plan, context, err) ||
-        judge_gate(run, &plan, context, what->base, what->head, NULL, 0, err))
-        goto done;
-    release_alarms(run);
-    status = run_leave(run, context, what->head, NULL, err);
-done:
+    built_tell(run, NULL, built);
+    if (built->absent)
+        return 0;
+    run->unbuilt[ROLE_HEAD] = built->failure;
+    if (plan_make(&out->plan, run, context, NULL, built, err))
+        return -1;
+    if (context->options->dry_run)
+        return 0;
+    measuring_begin(&measuring, context, &built, 1);
+    const int status =
+        run_enter(run, context, err) || solo_measure(run, &out->plan, &measuring, again, err) ? -1
+                                                                                              : 0;
     measuring_end(&measuring);
     return status;
 }
 
-int pipeline_measure(struct run *run, struct context *context, const struct to_build *head,
-                     bool again, struct error *err)
+int pipeline_judge(struct measured *measured, struct context *context, struct error *err)
 {
-    struct built built;
-    struct plan plan;
-    struct measuring measuring = {0};
-    int status = -1;
-    run_begin(run, RUN_MEASURE, context, NULL, head->commit);
-    if (judge_ready(context, err) || built_make(&built, context, head, &run->arena, err))
+    struct run *run = &measured->run;
+    if (judge_predict(run, &measured->plan, context, err) || judge_history(run, context, err))
         return -1;
-    built_tell(run, NULL, &built);
-    if (built.absent)
-        return 0;
-    run->unbuilt[ROLE_HEAD] = built.failure;
-    if (plan_make(&plan, run, context, NULL, &built, err))
-        return -1;
-    if (context->options->dry_run)
-        return 0;
-    measuring_begin(&measuring, context, NULL, &built);
-    if (run_enter(run, context, err) || solo_measure(run, &plan, &measuring, again, err) ||
-        judge_predict(run, &plan, context, err) || judge_history(run, context, err))
-        goto done;
-    judge_run(run, &plan);
-    measuring_end(&measuring); // the comparisons have the device to themselves
-    status =
-        pipeline_link(run, context, &built, err) ? -1 : run_leave(run, context, &built, NULL, err);
-done:
-    measuring_end(&measuring);
-    return status;
+    judge_run(run, &measured->plan);
+    return run_leave(run, context, &measured->built, NULL, err);
 }

@@ -19,19 +19,27 @@ int pipeline_join(struct run *run, struct context *context, const struct commit 
                   const struct commit *head, const char *const toolchains[2], const char *path,
                   struct error *err);
 
-// One commit alone, against the history of each series; a new code is linked with those before it
-// (linking.h). `again`: measure even what is known.
-int pipeline_measure(struct run *run, struct context *context, const struct to_build *head,
+// Pairs of commits, some of their series side by side, as a step of a bisection or as links. Each
+// comparison is a run of its own, saved, with its results in the order of its series, and what it
+// says is kept as links; all are played in the same processes. A head that cannot be measured is
+// data. The caller run_free()s all `runs`, also when this fails.
+int pipeline_compare(struct run *runs, struct context *context, const struct comparison *what,
+                     size_t count, struct error *err);
+
+// A commit that is measured alone. What it says is said in three steps, so that many commits can be
+// linked together: until pipeline_judge() its run is not finished, and goes on when interrupted.
+struct measured {
+    struct run run; // the caller run_free()s
+    struct built built;
+    struct plan plan;
+};
+// `again`: measure even what is known.
+int pipeline_measure(struct measured *out, struct context *context, const struct to_build *head,
                      bool again, struct error *err);
-
-// Series of two commits side by side, as a step of a bisection or as links: the results, in the
-// order of the series, saved as a run of its own. A head that cannot be measured is data.
-int pipeline_compare(struct run *run, struct context *context, const struct comparison *what,
-                     struct error *err);
-
-// Links the new codes of a plain run, whose results are there, with those before them. Each
-// comparison is a run of its own; what was linked before an interruption is not measured again.
-int pipeline_link(struct run *run, struct context *context, const struct built *head,
-                  struct error *err);
+// The new codes of all these, oldest first, side by side with those before them (linking.h). What
+// was linked before an interruption is not measured again.
+int pipeline_link(struct measured *list, size_t count, struct context *context, struct error *err);
+// Against the history of each series; finishes the run.
+int pipeline_judge(struct measured *measured, struct context *context, struct error *err);
 
 #endif

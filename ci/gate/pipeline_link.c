@@ -1,52 +1,102 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The comparisons that a plain run owes the history: each new code beside codes before it, all
-// series of one earlier commit together, as a gate of the two commits would measure them.
+// The comparisons that plain runs owe the history: each new code beside codes before it, all series
+// of two commits together as a gate of the two would measure them, and those of all commits side by
+// side.
 #include "ci/gate/linking.h"
 #include "ci/gate/pipeline.h"
 
-// A new code beside one before it. A build that is not kept any more is not made again for this.
-static int link_group(struct run *run, struct context *context, const struct built *head,
-                      const struct linking_group *group, struct error *err)
+#include <stdlib.h>
+#include <string.h>
+
+struct owed {
+    struct context *context;
+    struct measured *list;
+    size_t list_count;
+    struct comparison *items;
+    size_t count;
+    struct built **earlier; // builds of commits that are not in the list, each once
+    size_t earlier_count;
+    struct arena arena;
+};
+
+// *out is NULL for a build that is not kept any more: it is not made again for this.
+static int find_build(const struct built **out, struct owed *o, const struct commit *commit,
+                      struct error *err)
 {
-    struct built base;
-    struct run compared = {0};
-    struct comparison what = {.base = &base, .head = head, .count = group->count};
-    struct compared *series = arena_alloc(&run->arena, group->count * sizeof(*series));
     bool kept = false;
-    const struct to_build earlier = {.commit = &group->base, .toolchain = head->toolchain};
-    if (built_kept(&kept, context, &earlier, err) ||
-        (kept && built_make(&base, context, &earlier, &run->arena, err)))
+    for (size_t i = 0; i < o->list_count; i++) {
+        *out = &o->list[i].built;
+        if (strcmp((*out)->commit.id, commit->id) == 0)
+            return 0;
+    }
+    for (size_t i = 0; i < o->earlier_count; i++) {
+        *out = o->earlier[i];
+        if (strcmp((*out)->commit.id, commit->id) == 0)
+            return 0;
+    }
+    const struct to_build earlier = {.commit = commit};
+    *out = NULL;
+    if (built_kept(&kept, o->context, &earlier, err))
         return -1;
-    if (!kept || base.state != MEASURED_OK) {
-        progress_note(&context->progress, "%.10s is not linked with %.10s: its build is not kept",
-                      head->commit.id, group->base.id);
+    if (!kept)
+        return 0;
+    struct built *made = arena_alloc(&o->arena, sizeof(*made));
+    if (built_make(made, o->context, &earlier, &o->arena, err))
+        return -1;
+    struct built **grown = arena_alloc(&o->arena, (o->earlier_count + 1) * sizeof(struct built *));
+    if (o->earlier_count)
+        memcpy(grown, o->earlier, o->earlier_count * sizeof(struct built *));
+    o->earlier = grown;
+    o->earlier[o->earlier_count++] = made;
+    *out = made;
+    return 0;
+}
+
+static int add_group(struct owed *o, const struct built *head, const struct linking_group *group,
+                     struct error *err)
+{
+    const struct built *base;
+    if (find_build(&base, o, &group->base, err))
+        return -1;
+    if (!base || base->state != MEASURED_OK) {
+        progress_note(&o->context->progress,
+                      "%.10s is not linked with %.10s: its build is not kept", head->commit.id,
+                      group->base.id);
         return 0;
     }
-    for (size_t i = 0; i < group->count; i++) {
-        const struct result *r = &run->results[group->series[i]];
-        series[i] = (struct compared){&context->devices[r->device], r->kernel, &r->problem};
-    }
-    what.series = series;
-    const int status = pipeline_compare(&compared, context, &what, err) ||
-                               linking_save(context, &compared, group->back, err)
-                           ? -1
-                           : 0;
-    run_free(&compared);
+    struct comparison *grown = arena_alloc(&o->arena, (o->count + 1) * sizeof(*grown));
+    if (o->count)
+        memcpy(grown, o->items, o->count * sizeof(*grown));
+    o->items = grown;
+    o->items[o->count++] = (struct comparison){base, head, group->series, group->count};
+    return 0;
+}
+
+static int compare_owed(struct owed *o, struct error *err)
+{
+    struct run *runs = xcalloc(o->count, sizeof(*runs));
+    const int status = pipeline_compare(runs, o->context, o->items, o->count, err);
+    for (size_t i = 0; i < o->count; i++)
+        run_free(&runs[i]);
+    free(runs);
     return status;
 }
 
-int pipeline_link(struct run *run, struct context *context, const struct built *head,
-                  struct error *err)
+int pipeline_link(struct measured *list, size_t count, struct context *context, struct error *err)
 {
-    struct linking linking;
-    if (run_names_toolchain(run)) // links are the history of the default's codes
-        return 0;
-    if (linking_plan(&linking, run, context, err))
-        return -1;
-    for (size_t i = 0; i < linking.count; i++) {
-        if (link_group(run, context, head, &linking.groups[i], err))
-            return -1;
+    struct owed owed = {.context = context, .list = list, .list_count = count};
+    int status = 0;
+    for (size_t i = 0; status == 0 && i < count; i++) {
+        struct linking linking = {0};
+        if (run_names_toolchain(&list[i].run)) // links are the history of the default's codes
+            continue;
+        status = linking_plan(&linking, &list[i].run, context, err);
+        for (size_t k = 0; status == 0 && k < linking.count; k++)
+            status = add_group(&owed, &list[i].built, &linking.groups[k], err);
     }
-    return 0;
+    if (status == 0 && owed.count)
+        status = compare_owed(&owed, err);
+    arena_free(&owed.arena);
+    return status;
 }

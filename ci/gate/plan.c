@@ -108,6 +108,7 @@ static void settle(struct planning *p)
     run->results = arena_alloc(&run->arena, count * sizeof(*run->results));
     for (size_t i = 0; i < count; i++) {
         run->results[i].problem = tasks[i].result->problem;
+        tasks[i].run = run;
         tasks[i].result = &run->results[i];
         task_fill(&tasks[i], p->context, p->base, p->head);
     }
@@ -164,9 +165,9 @@ void task_show(const struct task *task, struct context *context)
     progress_step(&context->progress, "%s %s", task->result->kernel, problem);
 }
 
-int task_resumed(bool *found, const struct task *task, struct run *run, struct context *context,
-                 struct error *err)
+int task_resumed(bool *found, const struct task *task, struct context *context, struct error *err)
 {
+    struct run *run = task->run;
     struct result *r = task->result, stored;
     const struct series series = {r->kernel, &r->problem, task->device->unit.uuid};
     *found = false;
@@ -200,26 +201,25 @@ static void tell_known(struct measurement *m, struct arena *arena)
                              m->detail);
 }
 
-int task_reuse(bool *found, const struct task *task, struct run *run, struct context *context,
-               struct error *err)
+int task_reuse(bool *found, const struct task *task, struct context *context, struct error *err)
 {
+    struct arena *arena = &task->run->arena;
     struct result *r = task->result;
     const struct series series = {r->kernel, &r->problem, task->device->unit.uuid};
     const struct measured_how how = {.plain = true,
                                      .driver = task->device->unit.driver,
                                      .failure = plan_failure_regime(context)};
-    if (store_find_measurement(&r->head, found, context->store, &series, r->head_code, &how,
-                               &run->arena, err))
+    if (store_find_measurement(&r->head, found, context->store, &series, r->head_code, &how, arena,
+                               err))
         return -1;
     r->reused = *found;
     if (*found && failed(&r->head))
-        tell_known(&r->head, &run->arena);
+        tell_known(&r->head, arena);
     return 0;
 }
 
 static int known_to_fail(bool *out, struct measurement *side, const char *code,
-                         const struct task *task, struct run *run, struct context *context,
-                         struct error *err)
+                         const struct task *task, struct context *context, struct error *err)
 {
     const struct result *r = task->result;
     const struct series series = {r->kernel, &r->problem, task->device->unit.uuid};
@@ -227,8 +227,8 @@ static int known_to_fail(bool *out, struct measurement *side, const char *code,
                                      .failure = plan_failure_regime(context)};
     struct measurement known;
     bool found = false;
-    if (store_find_measurement(&known, &found, context->store, &series, code, &how, &run->arena,
-                               err))
+    if (store_find_measurement(&known, &found, context->store, &series, code, &how,
+                               &task->run->arena, err))
         return -1;
     *out = found && failed(&known);
     if (*out)
@@ -236,28 +236,30 @@ static int known_to_fail(bool *out, struct measurement *side, const char *code,
     return 0;
 }
 
-int task_known_to_fail(struct task_failure *out, const struct task *task, struct run *run,
-                       struct context *context, struct error *err)
+int task_known_to_fail(struct task_failure *out, const struct task *task, struct context *context,
+                       struct error *err)
 {
     struct result *r = task->result;
     struct task_failure failure = {0};
-    if (known_to_fail(&failure.head, &r->head, r->head_code, task, run, context, err))
+    if (known_to_fail(&failure.head, &r->head, r->head_code, task, context, err))
         return -1;
-    if (known_to_fail(&failure.base, &r->base, r->base_code, task, run, context, err))
+    if (known_to_fail(&failure.base, &r->base, r->base_code, task, context, err))
         return -1;
     if (failure.head)
-        tell_known(&r->head, &run->arena);
+        tell_known(&r->head, &task->run->arena);
     *out = failure;
     return 0;
 }
 
-static int plan_compared(struct task *task, struct result *r, struct context *context,
-                         const struct comparison *what, const struct compared *series,
-                         struct error *err)
+static int plan_compared(struct task *task, struct run *run, struct context *context,
+                         const struct comparison *what, size_t i, struct error *err)
 {
+    const struct compared *series = &what->series[i];
+    struct result *r = &run->results[i];
     const char *kind = series->device->policy->kind;
     *task =
-        (struct task){.result = r,
+        (struct task){.run = run,
+                      .result = r,
                       .rule = policy_rule(&context->policy, series->kernel, series->device->policy),
                       .device = series->device,
                       .base = built_find(what->base, series->kernel, kind),
@@ -278,7 +280,7 @@ int plan_comparison(struct plan *plan, struct run *run, struct context *context,
     plan->count = run->count = what->count;
     run->results = arena_alloc(&run->arena, what->count * sizeof(*run->results));
     for (size_t i = 0; i < what->count; i++) {
-        if (plan_compared(&plan->tasks[i], &run->results[i], context, what, &what->series[i], err))
+        if (plan_compared(&plan->tasks[i], run, context, what, i, err))
             return -1;
     }
     return 0;

@@ -9,6 +9,7 @@
 #include "runner/plan_file.h"
 #include "runner/record.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,6 +70,18 @@ static int make_plan(struct bench_outcome *out, const char *file, const struct t
     return plan_file_record(out, file, kernel->library, &task->result->problem, sms, err);
 }
 
+// Of the build that the library is from.
+static const char *directory_of(const struct recording *r, const char *library)
+{
+    for (size_t i = 0; i < r->directory_count; i++) {
+        const size_t length = strlen(r->directories[i]);
+        if (strncmp(library, r->directories[i], length) == 0 && library[length] == '/')
+            return r->directories[i];
+    }
+    assert(!"a library of no build that is measured");
+    return NULL;
+}
+
 static int ready(struct recording *r, const struct task *task, enum sample_role role,
                  struct error *err)
 {
@@ -77,9 +90,16 @@ static int ready(struct recording *r, const struct task *task, enum sample_role 
     r->device = task->device;
     if (make_folder(r, err))
         return -1;
-    return r->bench[role] ? 0
-                          : context_bench(&r->bench[role], r->context, task->device, r->directories,
-                                          r->directory_count, 0, err);
+    const char **shown = &r->shown[role];
+    const char *wanted = directory_of(r, side(task, role)->library);
+    if (*shown != wanted) {
+        bench_stop(r->bench[role]);
+        r->bench[role] = NULL;
+    }
+    *shown = wanted;
+    return r->bench[role]
+               ? 0
+               : context_bench(&r->bench[role], r->context, task->device, shown, 1, 0, err);
 }
 
 // A plan that cannot be followed is the same to every policy: its kernel does not do the problem.

@@ -13,8 +13,10 @@ struct recording {
     const char *const *directories; // of the libraries, shown in the sandbox; borrowed
     size_t directory_count;
     char folder[64]; // of the records; "" before the first
-    // A bench that runs the library's host code and times nothing: one for each side.
+    // A bench that runs the library's host code and times nothing: one for each side, which is
+    // shown one build and no other.
     struct bench *bench[2];
+    const char *shown[2];                // of `directories`
     const struct context_device *device; // they are on
 };
 

@@ -46,8 +46,8 @@ static int ask_policy(struct gate_policy *out, void *context, const struct duet 
 {
     const struct session *s = context;
     const struct place *place = d->owner;
-    return measuring_policy(out, s->m->context, s->work->run_id, place->task, d->base_samples.items,
-                            d->base_samples.count, s->work->arena, err);
+    return measuring_policy(out, s->m->context, place->task, d->base_samples.items,
+                            d->base_samples.count, err);
 }
 
 static void fill_verdict(struct verdict *out, const struct duet *d)
@@ -69,18 +69,17 @@ static bool fill_result(struct session *s, const struct task *task, const struct
     const struct bench_outcome fine = {.state = MEASURED_OK};
     const bool by_base = d->outcome.role == ROLE_BASE;
     struct result *result = task->result;
-    struct arena *arena = s->work->arena;
     if (d->outcome.state == MEASURED_OK || d->outcome.state == MEASURED_NOT_TAKEN) {
-        measuring_fill(&result->base, s->m, task, &d->outcome, &d->base_samples, arena);
-        measuring_fill(&result->head, s->m, task, &d->outcome, &d->head_samples, arena);
+        measuring_fill(&result->base, s->m, task, &d->outcome, &d->base_samples);
+        measuring_fill(&result->head, s->m, task, &d->outcome, &d->head_samples);
         return d->judged;
     }
     if (by_base)
-        measuring_fill(&result->base, s->m, task, &d->outcome, &none, arena);
+        measuring_fill(&result->base, s->m, task, &d->outcome, &none);
     else
-        measuring_fill(&result->base, s->m, task, &fine, &d->base_samples, arena);
+        measuring_fill(&result->base, s->m, task, &fine, &d->base_samples);
     if (!by_base)
-        measuring_fill(&result->head, s->m, task, &d->outcome, &d->head_samples, arena);
+        measuring_fill(&result->head, s->m, task, &d->outcome, &d->head_samples);
     if (result->base.state == MEASURED_OK)
         return true;
     s->troubles[s->trouble_count++] = (struct trouble){task, d->outcome};
@@ -104,15 +103,16 @@ static int is_over(void *context, struct duet *d, struct error *err)
 static void place_task(struct duet *d, struct place *place, const struct session *s,
                        const struct task *task, struct verdict *self)
 {
+    struct arena *arena = &task->run->arena;
     *place = (struct place){.task = task, .self = self};
-    *d = (struct duet){.kernel = task->result->kernel,
-                       .problem = &task->result->problem,
-                       .base = recording_file(&s->m->recording, task, self ? ROLE_HEAD : ROLE_BASE,
-                                              s->work->arena),
-                       .head = recording_file(&s->m->recording, task, ROLE_HEAD, s->work->arena),
-                       .seed = s->m->seed,
-                       .least_ns = least_time_ns(&task->device->gpu, &task->result->problem),
-                       .owner = place};
+    *d = (struct duet){
+        .kernel = task->result->kernel,
+        .problem = &task->result->problem,
+        .base = recording_file(&s->m->recording, task, self ? ROLE_HEAD : ROLE_BASE, arena),
+        .head = recording_file(&s->m->recording, task, ROLE_HEAD, arena),
+        .seed = s->m->seed,
+        .least_ns = least_time_ns(&task->device->gpu, &task->result->problem),
+        .owner = place};
 }
 
 // Those that have played say what they still take; the others are as their sizes are to these.
@@ -151,19 +151,20 @@ static int alone(struct session *s, const struct task *task, enum sample_role ro
                  struct error *err)
 {
     measuring_fresh(s->m);
-    return measure_solo(s->m, task, role, s->work->arena, err);
+    return measure_solo(s->m, task, role, err);
 }
 
 // The base works alone and did not beside the head: that is the head's doing.
-static void blame_head(struct session *s, const struct trouble *t)
+static void blame_head(const struct trouble *t)
 {
     const enum measurement_state seen = t->outcome.state;
     const bool ran = seen == MEASURED_WRONG || seen == MEASURED_TIMEOUT;
     t->task->result->head = (struct measurement){
         .state = ran ? seen : MEASURED_CRASHED,
         .regime = "",
-        .detail = arena_printf(s->work->arena, "beside it the base, which works alone, %s: %.300s",
-                               standing_text(seen), t->outcome.detail),
+        .detail =
+            arena_printf(&t->task->run->arena, "beside it the base, which works alone, %s: %.300s",
+                         standing_text(seen), t->outcome.detail),
     };
 }
 
@@ -180,7 +181,7 @@ static int resolve(struct session *s, const struct trouble *t, struct error *err
     if (r->base.state != MEASURED_OK)
         return alone(s, t->task, ROLE_HEAD, err); // whoever seemed to fail beside it
     if (t->outcome.role == ROLE_BASE)
-        blame_head(s, t);
+        blame_head(t);
     return 0;
 }
 

@@ -31,13 +31,13 @@ static double course_left_s(const struct course *course, size_t next)
     return left_s;
 }
 
-static int measure_one(const struct task *task, struct run *run, struct measuring *measuring,
-                       bool again, struct error *err)
+static int measure_one(const struct task *task, struct measuring *measuring, bool again,
+                       struct error *err)
 {
     bool found = false;
-    if (!again && task_reuse(&found, task, run, measuring->context, err))
+    if (!again && task_reuse(&found, task, measuring->context, err))
         return -1;
-    return found ? 0 : measure_solo(measuring, task, ROLE_HEAD, &run->arena, err);
+    return found ? 0 : measure_solo(measuring, task, ROLE_HEAD, err);
 }
 
 int solo_measure(struct run *run, const struct plan *plan, struct measuring *measuring, bool again,
@@ -53,12 +53,12 @@ int solo_measure(struct run *run, const struct plan *plan, struct measuring *mea
         bool known = false;
         progress_left(&context->progress, course_left_s(&course, i));
         task_show(task, context);
-        if (run->id && task_resumed(&known, task, run, context, err))
+        if (run->id && task_resumed(&known, task, context, err))
             return -1;
         if (known)
             continue;
         const double begun_s = monotonic_s();
-        if (measure_one(task, run, measuring, again, err))
+        if (measure_one(task, measuring, again, err))
             return -1;
         if (run->id && store_save_result(context->store, run, task->result, err))
             return -1;

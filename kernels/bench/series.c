@@ -192,8 +192,8 @@ static int open_steps(struct series *s, struct series_state *state, struct error
     if (stop)
         return stop;
     if (open_buffers(&s->buffers, s, err) || (s->spec.apart && open_buffers(&s->apart, s, err)) ||
-        s->ops->reference(&s->reference, s->device, &s->spec.problem, s->buffers.args,
-                          &s->spec.seed, err) ||
+        references_take(&s->reference, s->ops, s->device, &s->spec.problem, s->buffers.args,
+                        s->spec.seed, err) ||
         series_make_digests(s, err))
         return -1;
     if ((stop = prepare(s, state, err)) || (stop = check_both(s, state, err)))
@@ -366,7 +366,7 @@ void series_free(struct series *s)
     if (!s)
         return;
     if (s->reference)
-        s->ops->reference_free(s->device, s->reference);
+        references_give(s->reference, s->ops);
     if (s->digests)
         s->ops->free(s->device, s->digests);
     arm_release(&s->arms[ROLE_BASE]);

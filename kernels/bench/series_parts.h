@@ -13,6 +13,7 @@
 
 #include "kernels/bench/arm.h"
 #include "kernels/bench/buffers.h"
+#include "kernels/bench/references.h"
 #include "kernels/bench/series.h"
 
 struct turn {
@@ -30,7 +31,7 @@ struct series {
     struct arm arms[2]; // by enum sample_role
     struct buffers buffers;
     struct buffers apart; // base's own, when spec.apart
-    struct reference *reference;
+    struct shared_reference *reference;
     void *digests; // of the first side of a pair; NULL without base
     double tolerance, error;
     uint32_t launches, next_pair;

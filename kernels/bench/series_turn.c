@@ -73,8 +73,8 @@ int series_hold(struct series *s, enum sample_role role, uint32_t set, const cha
     const struct buffers *buffers = series_buffers(s, role);
     const struct inputs_signs signs = buffers_signs(buffers, set);
     struct comparison found = {0};
-    if (s->ops->compare(&found, s->device, s->reference, buffers->args[set].c, &signs, s->tolerance,
-                        err))
+    if (s->ops->compare(&found, s->device, s->reference->exact, buffers->args[set].c, &signs,
+                        s->tolerance, err))
         return -1;
     s->error = fmax(s->error, found.error);
     return found.wrong ? say_wrong(state, role, when, &found, &s->spec.problem) : 0;

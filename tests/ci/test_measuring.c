@@ -30,13 +30,15 @@ static void scale_comes_from_other_runs_only(void **state)
     struct result *r = &run.results[0];
     const struct context_device device = {.policy = &context.policy.devices[0],
                                           .unit = run.devices[r->device]};
-    const struct task task = {.result = r, .rule = &context.policy.kernels[0], .device = &device};
-    assert_int_equal(measuring_policy(&own, &context, run.id, &task, r->base.samples, r->base.count,
-                                      &arena, &err),
+    struct task task = {
+        .run = &run, .result = r, .rule = &context.policy.kernels[0], .device = &device};
+    struct run other = {.id = run.id + 1};
+    assert_int_equal(measuring_policy(&own, &context, &task, r->base.samples, r->base.count, &err),
                      0);
-    assert_int_equal(measuring_policy(&later, &context, run.id + 1, &task, r->base.samples,
-                                      r->base.count, &arena, &err),
-                     0);
+    task.run = &other;
+    assert_int_equal(
+        measuring_policy(&later, &context, &task, r->base.samples, r->base.count, &err), 0);
+    run_free(&other);
     const struct gate_policy plain = gate_policy_default("host", 1e6);
     assert_true(own.scale == plain.scale && own.scale_pairs == 0);
     assert_true(later.scale != plain.scale && later.scale_pairs > 0);
@@ -66,8 +68,9 @@ static void margin_does_not_go_by_how_hot_the_gpu_is(void **state)
     const struct context_device device = {.policy = &context.policy.devices[0],
                                           .unit = {.kind = "cuda", .uuid = "GPU-0"},
                                           .gpu = *gpu_find("h200-sxm")};
+    struct run run = {.id = 1};
     const struct task task = {
-        .result = &result, .rule = &context.policy.kernels[0], .device = &device};
+        .run = &run, .result = &result, .rule = &context.policy.kernels[0], .device = &device};
     const struct {
         double time_us, clock_ghz, margin;
     } days[] = {{94, 1.64, 0.005}, {118, 1.31, 0.005}, {150, 1.64, 0.003}, {118, 0, 0.003}};
@@ -75,9 +78,10 @@ static void margin_does_not_go_by_how_hot_the_gpu_is(void **state)
         const struct sample first = {.time_ns = days[i].time_us * 1e3,
                                      .clock_hz = days[i].clock_ghz * 1e9};
         struct gate_policy policy;
-        assert_int_equal(measuring_policy(&policy, &context, 1, &task, &first, 1, &arena, &err), 0);
+        assert_int_equal(measuring_policy(&policy, &context, &task, &first, 1, &err), 0);
         assert_true(policy.margin == days[i].margin && policy.floor == days[i].margin / 2);
     }
+    run_free(&run);
     policy_free(&context.policy);
     store_close(context.store);
     helper_discard(folder);

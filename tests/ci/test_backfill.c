@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A backfill by the real program, with a bench that keeps a journal: how many processes its links
+// take, and that sharing them changes none.
+#include "baselines/link.h"
+#include "tests/helpers/helper_plumb.h"
+#include "tests/helpers/helper_repo.h"
+#include "tests/helpers/helper_store.h"
+#include "tests/helpers/test.h"
+
+#include <git2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CODES = 10, JOURNAL = 1 << 18 };
+
+static const char *const names[] = {"good-1", "good-2", "slower-1"};
+static char *directory, *bench, *policy, *journal_path;
+static char ids[CODES][OBJECT_ID_TEXT], journal[JOURNAL];
+static struct plumb_outcome outcome;
+static struct arena arena;
+
+static const char policy_text[] =
+    "[build]\n\tinput = kernels\n\tcommand = \"for f in \\\"$PLUMB_SOURCE\\\"/kernels/*.c; do "
+    "cc -shared -fPIC -o \\\"$PLUMB_OUT/$(basename \\\"$f\\\" .c).so\\\" \\\"$f\\\" || exit 1; "
+    "done\"\n[device \"host\"]\n\tkind = host\n[problems \"p\"]\n\tproblem = 4x4x4:fp32\n"
+    "[kernel \"*\"]\n\tproblems = p\n[gate]\n\tprocesses = 3\n[measure]\n\ttimeout = 20\n"
+    "[history]\n\tlink = on\n";
+
+// Ten commits, and in each every kernel has another code.
+static void commit_codes(void)
+{
+    const char *parent = NULL;
+    for (int i = 0; i < CODES; i++) {
+        struct helper_file files[ARRAY_COUNT(names)];
+        char *text = xprintf("int value = %d;\n", i + 1);
+        for (size_t k = 0; k < ARRAY_COUNT(names); k++)
+            files[k] =
+                (struct helper_file){arena_printf(&arena, "kernels/%s.c", names[k]), text, 0};
+        helper_repo_commit(ids[i], directory, "main", &parent, parent ? 1 : 0, i + 1, "x\n", files,
+                           ARRAY_COUNT(names));
+        parent = ids[i];
+        free(text);
+    }
+}
+
+static int set_up(void **state)
+{
+    git_repository *git = NULL;
+    directory = helper_directory();
+    bench = xprintf("%s/bench", directory);
+    policy = xprintf("%s/policy.cfg", directory);
+    journal_path = xprintf("%s.journal", bench);
+    char *copy = xprintf("cp '%s/fake_bench' '%s'", TEST_BIN, bench);
+    if (system(copy) || git_libgit2_init() < 1 || git_repository_init(&git, directory, 0))
+        return -1;
+    free(copy);
+    git_repository_free(git);
+    helper_write_text(policy, policy_text);
+    commit_codes();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    helper_discard(directory);
+    free(directory);
+    free(bench);
+    free(policy);
+    free(journal_path);
+    arena_free(&arena);
+    return 0;
+}
+
+// A commit, or a range.
+static void backfill(const char *store, const char *range)
+{
+    const char *argv[] = {"run",     range, "--policy",  policy, "--bench", bench,
+                          "--store", store, "--sandbox", "off",  NULL};
+    helper_write_text(journal_path, "");
+    plumb_run(&outcome, directory, argv, 0);
+    FILE *file = fopen(journal_path, "r");
+    assert_non_null(file);
+    journal[fread(journal, 1, JOURNAL - 1, file)] = '\0';
+    fclose(file);
+}
+
+static size_t times(const char *what)
+{
+    size_t count = 0;
+    for (const char *at = journal; (at = strstr(at, what)); at++)
+        count++;
+    return count;
+}
+
+static size_t links_of(struct link **out, const char *store_name, const char *kernel)
+{
+    struct store *store =
+        scratch_store(arena_printf(&arena, "%s/%s", directory, store_name), STORE_READ);
+    struct series_entry *series;
+    struct error err;
+    size_t count, found = 0;
+    assert_int_equal(store_list_series(&series, &count, store, &arena, &err), 0);
+    for (size_t i = 0; i < count; i++) {
+        const struct series one = {series[i].kernel, &series[i].problem, series[i].device_uuid};
+        if (strcmp(series[i].kernel, kernel) == 0)
+            assert_int_equal(store_links(out, &found, store, &one, &arena, &err), 0);
+    }
+    store_close(store);
+    return found;
+}
+
+// Each series has 9 links with the code before and 2 with that eight before it, 33 in 11
+// comparisons. With processes of its own each comparison took three, and one that lists the base.
+static void links_of_all_commits_and_series_share_their_processes(void **state)
+{
+    char range[2 * OBJECT_ID_TEXT + 2];
+    snprintf(range, sizeof(range), "%s..%s", ids[0], ids[CODES - 1]);
+    backfill("a.db", ids[0]);
+    backfill("a.db", range);
+    plumb_said(&outcome, outcome.code, "33 pairs of codes side by side in 3 processes");
+    // One tells what device there is; each build is listed by one and measured alone by one.
+    assert_int_equal(times("start\n"), 1 + 2 * (CODES - 1) + 1 + 3);
+    assert_int_equal(times("open good-"), 2 * (CODES - 1) + 2 * 11);
+    assert_int_equal(times("open slower-"), CODES - 1 + 11 * 3);
+}
+
+// The one of the same commits.
+static const struct link *find(const struct link *links, size_t count, const struct link *like)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!strcmp(links[i].base.id, like->base.id) && !strcmp(links[i].head.id, like->head.id))
+            return &links[i];
+    }
+    fail_msg("%.10s is not linked with %.10s", like->head.id, like->base.id);
+    return NULL;
+}
+
+static void links_say_the_same_as_one_by_one(void **state)
+{
+    for (int i = 0; i < CODES; i++) {
+        backfill("b.db", ids[i]);
+        assert_true(i == 0 || strstr(outcome.output, "commit 1 of 1"));
+    }
+    for (size_t k = 0; k < ARRAY_COUNT(names); k++) {
+        struct link *together, *alone;
+        const size_t count = links_of(&together, "a.db", names[k]);
+        assert_int_equal(count, 11);
+        assert_int_equal(links_of(&alone, "b.db", names[k]), count);
+        for (size_t i = 0; i < count; i++) {
+            const struct link *one = find(alone, count, &together[i]);
+            assert_int_equal(together[i].back, one->back);
+            assert_int_equal(together[i].kind, one->kind);
+            assert_int_equal(together[i].pairs, one->pairs);
+            assert_int_equal(together[i].processes, one->processes);
+            assert_true(together[i].log_ratio == one->log_ratio);
+        }
+    }
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(links_of_all_commits_and_series_share_their_processes),
+        cmocka_unit_test(links_say_the_same_as_one_by_one),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
