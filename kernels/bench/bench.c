@@ -61,6 +61,7 @@ enum option_code {
     OPTION_PIN,
     OPTION_HEAD_FIRST,
     OPTION_CSV,
+    OPTION_VARIANT,
     OPTION_HELP
 };
 
@@ -80,6 +81,7 @@ static const struct option options[] = {{"device", required_argument, NULL, OPTI
                                         {"pin", required_argument, NULL, OPTION_PIN},
                                         {"head-first", no_argument, NULL, OPTION_HEAD_FIRST},
                                         {"csv", required_argument, NULL, OPTION_CSV},
+                                        {"variant", required_argument, NULL, OPTION_VARIANT},
                                         {"help", no_argument, NULL, OPTION_HELP},
                                         {NULL, 0, NULL, 0}};
 
@@ -106,6 +108,25 @@ static int read_flush(enum flush *out, const char *text)
     }
     fprintf(stderr, "bench: --flush %s: read, write or none\n", text);
     return -1;
+}
+
+// Names between commas. Not in the usage: for who looks into the stopwatch itself (device.h).
+static int read_variant(unsigned *out, const char *text)
+{
+    static const char *const names[] = VARIANT_NAMES;
+    for (size_t length; *text; text += length + (text[length] == ',')) {
+        size_t i = 0;
+        length = strcspn(text, ",");
+        while (i < ARRAY_COUNT(names) &&
+               (strlen(names[i]) != length || strncmp(names[i], text, length) != 0))
+            i++;
+        if (i == ARRAY_COUNT(names)) {
+            fprintf(stderr, "bench: --variant %s: see kernels/device/device.h\n", text);
+            return -1;
+        }
+        *out |= 1u << i;
+    }
+    return 0;
 }
 
 static int read_number(struct time_options *time, int code, const char *text)
@@ -160,6 +181,8 @@ static int read_option(struct time_options *time, int code)
     case OPTION_HEAD_FIRST:
         time->head_first = true;
         return 0;
+    case OPTION_VARIANT:
+        return read_variant(&time->variant, optarg);
     case OPTION_FLUSH:
         return read_flush(&time->flush, optarg);
     case OPTION_PAIRS:

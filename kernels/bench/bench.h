@@ -29,6 +29,7 @@ struct time_options {
     uint32_t pairs, blocks, launches;
     uint64_t seed;
     enum flush flush;
+    unsigned variant;
     bool warm, inside, apart, head_first, solo;
 };
 // bench time ...

@@ -14,6 +14,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static const double TRIM = 0.1;
 enum { EXIT_BROKEN = 3 };
@@ -47,6 +48,7 @@ struct collected {
     size_t count;
     FILE *csv;
     const struct time_options *options;
+    const struct series *series;
 };
 
 static void collect(void *state, const struct sample *sample)
@@ -54,10 +56,11 @@ static void collect(void *state, const struct sample *sample)
     struct collected *c = state;
     c->samples[c->count++] = *sample;
     if (c->csv)
-        fprintf(c->csv, "%s,%s,%s,%u,%u,%u,%u,%.3f,%.0f,%u,%d,%d\n", c->options->kernel,
+        fprintf(c->csv, "%s,%s,%s,%u,%u,%u,%u,%.3f,%.0f,%u,%d,%d,%.0f\n", c->options->kernel,
                 c->options->problem, sample->role == ROLE_BASE ? "base" : "head", sample->block,
                 sample->pair, sample->order, sample->launches, sample->time_ns, sample->clock_hz,
-                sample->throttle, sample->temperature_c, sample->power_mw);
+                sample->throttle, sample->temperature_c, sample->power_mw,
+                series_waited_ns(c->series));
 }
 
 struct summary {
@@ -99,9 +102,18 @@ static struct summary of_role(const struct collected *c, size_t from, enum sampl
     return summarise(scratch, count);
 }
 
-static void print_block(FILE *out, const struct collected *c, size_t from, uint32_t block,
+static double now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+// took_ns: of the block, with all that is between its samples.
+static void print_block(FILE *out, const struct collected *c, double took_ns, uint32_t block,
                         const struct problem *problem, double *scratch)
 {
+    const size_t from = 0;
     const struct summary head = of_role(c, from, ROLE_HEAD, false, scratch);
     const struct summary clock = of_role(c, from, ROLE_HEAD, true, scratch);
     fprintf(out, "block %u head_us %.3f sd_pct %.3f clock_ghz %.4f tflops %.2f", block,
@@ -118,7 +130,7 @@ static void print_block(FILE *out, const struct collected *c, size_t from, uint3
                 of_role(c, from, ROLE_BASE, false, scratch).mean * 1e-3, 100 * ratio.mean,
                 100 * ratio.sd, 100 * ratio.error, ratio.error > 0 ? ratio.mean / ratio.error : 0);
     }
-    fputc('\n', out);
+    fprintf(out, " each_us %.1f\n", took_ns / c->options->pairs * 1e-3);
     fflush(out);
 }
 
@@ -129,11 +141,12 @@ static int time_blocks(struct bench *bench, struct series *series, struct collec
     double *scratch = xcalloc((size_t)o->pairs * 2, sizeof(*scratch));
     int failed = 0;
     for (uint32_t block = 0; block < o->blocks && !failed; block++) {
+        const double begun_ns = now_ns();
         c->count = 0;
         failed = (o->base ? series_pairs : series_solo)(series, o->pairs, (uint16_t)block, collect,
                                                         c, err);
         if (!failed)
-            print_block(bench->out, c, 0, block, problem, scratch);
+            print_block(bench->out, c, now_ns() - begun_ns, block, problem, scratch);
     }
     free(scratch);
     return failed;
@@ -157,6 +170,7 @@ static int time_series(struct bench *bench, struct collected *c, const struct se
     if (series_open(&series, &state, bench->ops, bench->device, spec, err))
         return -1;
     int code = print_state(bench->out, "opened", &state);
+    c->series = series;
     if (series) {
         if (time_blocks(bench, series, c, &spec->problem, err) || series_close(&state, series, err))
             code = -1;
@@ -180,6 +194,7 @@ int bench_time(struct bench *bench, const struct time_options *o)
                                .head_first = o->head_first,
                                .flush = o->flush,
                                .launches = o->launches,
+                               .variant = o->variant,
                                .warm = o->warm,
                                .inside = o->inside,
                                .apart = o->apart};
@@ -196,7 +211,7 @@ int bench_time(struct bench *bench, const struct time_options *o)
     }
     if (c.csv)
         fputs("kernel,problem,role,block,pair,order,launches,time_ns,clock_hz,throttle,"
-              "temperature_c,power_mw\n",
+              "temperature_c,power_mw,waited_ns\n",
               c.csv);
     c.samples = xcalloc((size_t)o->pairs * 2, sizeof(*c.samples));
     code = time_series(bench, &c, &spec, &err);

@@ -74,6 +74,7 @@ struct renewal {
     uint64_t inputs;  // key of other numbers in A and B: no product stays what it was; 0: they stay
     uint64_t outputs; // key of what might be a product, in all outputs
     bool whole;       // every number of A and B; otherwise a part in each row, where they are noise
+    bool wide, coarse; // enum variant
 };
 int buffers_renew(struct buffers *buffers, const struct renewal *renewal, struct error *err);
 // The signs that the product of a set has after buffers_known().

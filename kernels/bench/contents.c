@@ -104,6 +104,7 @@ static struct noise noise_of(const struct buffers *b, void **to, uint32_t count,
     return (struct noise){.to = to,
                           .count = count,
                           .one_in = 1,
+                          .line = NOISE_LINE,
                           .bytes = bytes,
                           .pool = b->pools[output],
                           .type = (int)(output ? b->problem.out : b->problem.in),
@@ -131,10 +132,15 @@ int buffers_renew(struct buffers *b, const struct renewal *renewal, struct error
     uint64_t bytes[RECORD_BUFFERS];
     struct noise noise[NOISE_JOBS];
     buffers_lengths(bytes, &b->problem, b->workspace_bytes);
-    for (int i = 0; i < 2; i++)
-        noise[i] = b->fresh[i] =
+    for (int i = 0; i < 2; i++) {
+        noise[i] =
             fresh_operand(b, i, bytes[i ? RECORD_B : RECORD_A], renewal->whole, renewal->inputs);
+        noise[i].line = renewal->wide ? 2 * NOISE_LINE : NOISE_LINE;
+        noise[i].coarse = renewal->coarse;
+        b->fresh[i] = noise[i];
+    }
     noise[2] = noise_of(b, b->outputs, b->sets, bytes[RECORD_C], true, renewal->outputs);
+    noise[2].coarse = renewal->coarse;
     if (!renewal->inputs)
         return b->ops->noise(b->device, &noise[2], 1, err);
     b->is_noise = true;

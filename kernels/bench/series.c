@@ -361,6 +361,11 @@ int series_close(struct series_state *state, struct series *s, struct error *err
     return 0;
 }
 
+double series_waited_ns(const struct series *s)
+{
+    return s->turn.findings.waited_ns;
+}
+
 void series_free(struct series *s)
 {
     if (!s)

@@ -22,6 +22,7 @@ struct series_spec {
     uint32_t launches; // per sample; 0: as the device's rule says
     bool warm;         // every launch of a batch on one set
     bool inside;       // host libraries in this process: to see what their own ones cost
+    unsigned variant;  // enum variant: by hand
     bool apart;        // base on device memory of its own: to see what sharing all of it is worth
 };
 
@@ -59,5 +60,7 @@ int series_solo(struct series *series, uint32_t count, uint16_t block, sample_si
 // Checks what the last timed launch left, then both libraries once more on poisoned outputs.
 int series_close(struct series_state *state, struct series *series, struct error *err);
 void series_free(struct series *series); // NULL does nothing
+// What the device waited for us between flush and launch of the last sample, ns.
+double series_waited_ns(const struct series *series);
 
 #endif

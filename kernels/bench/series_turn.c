@@ -143,9 +143,13 @@ int series_take(struct sample *out, struct series *s, enum sample_role role, uin
     const bool last = s->turn.half || !s->arms[ROLE_BASE].used;
     const uint64_t elements = check_count_c(&s->spec.problem);
     // Both sides alike: what the second writes to the inputs is there already.
-    const struct renewal renewal = {.inputs = s->turn.known ? 0 : s->turn.key | 1,
+    const unsigned variant = s->spec.variant;
+    const bool stays = s->turn.known || variant & (VARIANT_OUTPUTS | VARIANT_STILL);
+    const struct renewal renewal = {.inputs = stays ? 0 : s->turn.key | 1,
                                     .outputs = inputs_word(s->turn.key, DISGUISE, role),
-                                    .whole = s->turn.whole};
+                                    .whole = s->turn.whole || variant & VARIANT_WHOLE,
+                                    .wide = variant & VARIANT_WIDE,
+                                    .coarse = variant & VARIANT_COARSE};
     const uint32_t walked = s->spec.warm ? 1 : buffers->sets;
     const uint32_t sets = launches < walked ? launches : walked;
     const struct look look = {.from = buffers->outputs,
@@ -156,7 +160,7 @@ int series_take(struct sample *out, struct series *s, enum sample_role role, uin
                               .key = inputs_word(s->turn.key, DIGEST, 0),
                               .store = s->digests,
                               .first = !s->turn.half,
-                              .inputs = s->turn.known ? NULL : buffers->fresh,
+                              .inputs = stays ? NULL : buffers->fresh,
                               .scales = {buffers->args->scale_a, buffers->args->scale_b},
                               .scale = 1.0f / INPUTS_FP8_SCALE};
     const struct batch batch = {.launch = arm_launch,
@@ -166,10 +170,11 @@ int series_take(struct sample *out, struct series *s, enum sample_role role, uin
                                 .flush = s->spec.flush,
                                 .threads = arm->kernel.traits.threads,
                                 .run = arm_run(arm),
-                                .look = &look};
+                                .variant = variant,
+                                .look = variant & VARIANT_BLIND ? NULL : &look};
     int code = 0;
     *out = (struct sample){.role = (uint8_t)role, .launches = launches};
-    if (buffers_renew(buffers, &renewal, err) ||
+    if ((!(variant & VARIANT_STILL) && buffers_renew(buffers, &renewal, err)) ||
         s->ops->sample(out, &s->turn.findings, s->device, &batch, &code, err))
         return -1;
     if (code)

@@ -39,11 +39,35 @@ enum flush {
     FLUSH_NONE
 };
 
+// What is done otherwise, to see what it is worth: `bench time --variant`, by hand. Nothing that
+// judges sets any of them, and some of them let cheats through.
+enum variant {
+    VARIANT_WHOLE = 1 << 0,   // all of the operands is written anew, not a part
+    VARIANT_WIDE = 1 << 1,    // the part is of lines of 128 bytes instead of 64
+    VARIANT_COARSE = 1 << 2,  // a hash for each line of noise instead of each vector
+    VARIANT_OUTPUTS = 1 << 3, // operands stay, outputs are disguised
+    VARIANT_STILL = 1 << 4,   // both stay
+    VARIANT_BLIND = 1 << 5,   // launches are not looked at
+    VARIANT_FIRST = 1 << 6,   // the stream is held before the flush, not behind it
+    VARIANT_REST = 1 << 7,    // the device rests for 100 us between flush and launch
+    VARIANT_TWICE = 1 << 8,   // two flushes
+    VARIANT_AGAIN = 1 << 9,   // one untimed launch before the flush
+    VARIANT_SHARED = 1 << 10, // the stamps' kernel wants all of an SM's memory to be shared ...
+    VARIANT_CACHE = 1 << 11   // ... or all of it to be cache
+};
+#define VARIANT_NAMES                                                                              \
+    {                                                                                              \
+        "whole", "wide", "coarse", "outputs", "still", "blind", "first", "rest", "twice", "again", \
+            "shared", "cache"                                                                      \
+    }
+
 // Fresh noise (kernels/device/noise.h) for `count` places of so many bytes, another one for each.
 struct noise {
     void *const *to; // on 16-byte boundaries
     uint32_t count;
     uint32_t one_in; // a power of two: one line of so many is written; 1: all
+    uint32_t line;   // vectors of a line, a power of two
+    bool coarse;     // see noise.h
     size_t bytes;
     const void *pool;
     int type; // of the pool's numbers
@@ -69,6 +93,9 @@ struct look {
 struct findings {
     double worst;     // largest difference of a digest from the store's; infinite: a NaN
     uint64_t changed; // spots of the inputs, by this look and by the first one
+    // What the device has waited for us between flush and launch, ns: not found by a look, but told
+    // with what it found.
+    double waited_ns;
 };
 
 // One sample: `launches` launches, launch i on buffer set i % sets.
@@ -79,7 +106,8 @@ struct batch {
     uint32_t sets;
     uint32_t launches;
     enum flush flush;
-    int32_t threads; // of the kernel, as its traits say (the host pins single-threaded ones)
+    int32_t threads;  // of the kernel, as its traits say (the host pins single-threaded ones)
+    unsigned variant; // enum variant
     const struct look *look; // taken behind the last launch, outside the time; NULL: none
     // Where a library runs in another process: all of the launches, at once, and what they took.
     // NULL: launch() is called for each.

@@ -40,6 +40,7 @@ struct cuda {
     struct stamp *stamps;    // device: [2][STAMPS_MAX], before and after; then findings
     struct stamp *seen;      // host: the same
     const struct look *look; // of the stretch at work; NULL: none
+    unsigned variant;        // of it
     struct nvml *nvml;       // NULL where there is no libnvidia-ml
     struct nvml_state state;
     double state_at_ns;
@@ -70,6 +71,11 @@ static inline struct findings *cuda_findings(struct stamp *stamps)
 {
     return (struct findings *)(stamps + 2 * STAMPS_MAX);
 }
+// And the hold's own: how long it held.
+static inline struct stamp *cuda_held(struct stamp *stamps)
+{
+    return &stamps[STAMPS_MAX - 1];
+}
 enum { STAMPS_BYTES = 2 * STAMPS_MAX * sizeof(struct stamp) + sizeof(struct findings) };
 
 enum { HOLD_LIMIT_MS = 500 };
@@ -79,6 +85,7 @@ int cuda_load_stretch(struct cuda *cuda, struct error *err); // those of begin a
 // it.
 struct stretch {
     double seconds, clock_hz; // of an SM, mean inside
+    double waited_ns;         // at the hold
     bool late;                // the hold gave up: the time means nothing
 };
 int cuda_begin(struct cuda *cuda, enum flush flush, struct error *err);

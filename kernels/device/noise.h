@@ -35,11 +35,16 @@ INPUTS_INLINE uint64_t noise_signs(int type)
     return inputs_is_fp8(type) ? 0x8080808080808080u : 0x8000800080008000u;
 }
 
+// coarse: a hash for a line of four vectors, which are neighbours in the pool.
 INPUTS_INLINE struct noise_vector noise_at(const struct noise_vector *pool, uint64_t signs,
-                                           uint64_t key, uint64_t at)
+                                           uint64_t key, bool coarse, uint64_t at)
 {
-    const uint64_t hash = inputs_mix(key + (at + 1) * 0x9e3779b97f4a7c15u);
-    struct noise_vector v = pool[hash >> 32 & (NOISE_VECTORS - 1)];
+    const uint64_t of = coarse ? at / NOISE_LINE : at;
+    const uint64_t mixed = inputs_mix(key + (of + 1) * 0x9e3779b97f4a7c15u);
+    const uint64_t in_line = at % NOISE_LINE, index = mixed >> 32 & (NOISE_VECTORS - 1);
+    const uint64_t hash =
+        coarse && in_line ? mixed << 7 * in_line | mixed >> (64 - 7 * in_line) : mixed;
+    struct noise_vector v = pool[coarse ? (index & ~(uint64_t)(NOISE_LINE - 1)) + in_line : index];
     v.half[0] ^= hash & signs;
     v.half[1] ^= (hash << 3 | hash >> 61) & signs;
     return v;
@@ -53,16 +58,17 @@ INPUTS_INLINE uint64_t noise_line(uint64_t key, uint64_t segment, uint32_t one_i
     return segment * one_in + (inputs_mix(~key + segment * 0x9e3779b97f4a7c15u) & (one_in - 1));
 }
 
-INPUTS_INLINE uint64_t noise_segments(uint64_t bytes, uint32_t one_in)
+// line: vectors of a line, a power of two.
+INPUTS_INLINE uint64_t noise_segments(uint64_t bytes, uint32_t one_in, uint32_t line)
 {
-    const uint64_t segment = (uint64_t)NOISE_LINE * NOISE_VECTOR * one_in;
+    const uint64_t segment = (uint64_t)line * NOISE_VECTOR * one_in;
     return (bytes + segment - 1) / segment;
 }
 
 // Which vector of a line that was written is looked at, to see whether it is as it was.
-INPUTS_INLINE uint64_t noise_spot(uint64_t spots, uint64_t line)
+INPUTS_INLINE uint64_t noise_spot(uint64_t spots, uint64_t line, uint32_t vectors)
 {
-    return line * NOISE_LINE + inputs_mix(spots + line) % NOISE_LINE;
+    return line * vectors + (inputs_mix(spots + line) & (vectors - 1));
 }
 
 // Signs of 64 elements, one a bit.

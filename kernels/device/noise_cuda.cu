@@ -12,7 +12,8 @@ enum { NOISE_THREADS = 256, WARP = 32, WARPS = NOISE_THREADS / WARP, JOB_TARGETS
 struct noise_job {
     const struct noise_vector *pool;
     uint64_t bytes, signs, key;
-    uint32_t one_in;
+    uint32_t one_in, line;
+    bool coarse;
     uint32_t first, count; // of the places
 };
 struct noise_jobs {
@@ -29,7 +30,7 @@ static __device__ uint4 as_vector(struct noise_vector v)
 static __device__ void write_vector(uint4 *to, uint64_t at, const struct noise_job &job,
                                     uint64_t key)
 {
-    const struct noise_vector v = noise_at(job.pool, job.signs, key, at);
+    const struct noise_vector v = noise_at(job.pool, job.signs, key, job.coarse, at);
     const uint64_t whole = job.bytes / NOISE_VECTOR;
     if (at < whole)
         to[at] = as_vector(v);
@@ -50,12 +51,13 @@ static __global__ void __launch_bounds__(NOISE_THREADS)
 {
     const struct noise_job &job = job_of(jobs, blockIdx.y);
     const uint64_t key = inputs_mix(job.key + blockIdx.y - job.first);
-    const uint64_t segments = noise_segments(job.bytes, job.one_in);
-    const uint64_t step = (uint64_t)gridDim.x * (NOISE_THREADS / NOISE_LINE);
-    uint64_t segment = (blockIdx.x * (uint64_t)NOISE_THREADS + threadIdx.x) / NOISE_LINE;
+    const uint64_t segments = noise_segments(job.bytes, job.one_in, job.line);
+    const uint64_t step = (uint64_t)gridDim.x * (NOISE_THREADS / job.line);
+    const uint32_t in_line = threadIdx.x & (job.line - 1);
+    uint64_t segment = (blockIdx.x * (uint64_t)NOISE_THREADS + threadIdx.x) / job.line;
     for (; segment < segments; segment += step) {
         const uint64_t line = noise_line(key, segment, job.one_in);
-        write_vector(jobs.to[blockIdx.y], line * NOISE_LINE + threadIdx.x % NOISE_LINE, job, key);
+        write_vector(jobs.to[blockIdx.y], line * job.line + in_line, job, key);
     }
 }
 
@@ -137,14 +139,14 @@ static __device__ void look_at_inputs(const struct look_places &look)
     const uint32_t place = blockIdx.y - look.outputs;
     const struct noise_job &job = job_of(look.inputs, place);
     const uint64_t key = inputs_mix(job.key + place - job.first), whole = job.bytes / NOISE_VECTOR;
-    const uint64_t segments = noise_segments(job.bytes, job.one_in);
+    const uint64_t segments = noise_segments(job.bytes, job.one_in, job.line);
     uint64_t segment = blockIdx.x * (uint64_t)NOISE_THREADS + threadIdx.x;
     for (; segment < segments; segment += (uint64_t)gridDim.x * NOISE_THREADS) {
-        const uint64_t at = noise_spot(look.key, noise_line(key, segment, job.one_in));
+        const uint64_t at = noise_spot(look.key, noise_line(key, segment, job.one_in), job.line);
         if (at >= whole)
             continue;
         const uint4 is = look.inputs.to[place][at];
-        const uint4 was = as_vector(noise_at(job.pool, job.signs, key, at));
+        const uint4 was = as_vector(noise_at(job.pool, job.signs, key, job.coarse, at));
         if (is.x != was.x || is.y != was.y || is.z != was.z || is.w != was.w)
             atomicAdd((unsigned long long *)&look.found->changed, 1ull);
     }
@@ -212,7 +214,8 @@ static unsigned blocks_for(const struct cuda *cuda, uint64_t wanted, uint32_t pl
 
 static uint64_t blocks_of(const struct noise *noise)
 {
-    return noise_segments(noise->bytes, noise->one_in) * NOISE_LINE / NOISE_THREADS + 1;
+    return noise_segments(noise->bytes, noise->one_in, noise->line) * noise->line / NOISE_THREADS +
+           1;
 }
 
 static struct noise_job job_from(const struct noise *noise, uint32_t first)
@@ -222,6 +225,8 @@ static struct noise_job job_from(const struct noise *noise, uint32_t first)
             noise_signs(noise->type),
             noise->key,
             noise->one_in,
+            noise->line,
+            noise->coarse,
             first,
             noise->count};
 }

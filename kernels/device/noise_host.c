@@ -9,10 +9,11 @@
 static void write_noise(const struct noise *noise, uint32_t place)
 {
     const uint64_t signs = noise_signs(noise->type), key = inputs_mix(noise->key + place);
-    for (uint64_t segment = 0; segment < noise_segments(noise->bytes, noise->one_in); segment++) {
+    for (uint64_t segment = 0; segment < noise_segments(noise->bytes, noise->one_in, noise->line);
+         segment++) {
         const uint64_t line = noise_line(key, segment, noise->one_in);
-        for (uint64_t at = line * NOISE_LINE; at < (line + 1) * NOISE_LINE; at++) {
-            const struct noise_vector v = noise_at(noise->pool, signs, key, at);
+        for (uint64_t at = line * noise->line; at < (line + 1) * noise->line; at++) {
+            const struct noise_vector v = noise_at(noise->pool, signs, key, noise->coarse, at);
             if (at * NOISE_VECTOR >= noise->bytes)
                 continue;
             const size_t left = noise->bytes - at * NOISE_VECTOR;
@@ -51,9 +52,9 @@ static uint64_t changed_spots(const struct noise *noise, uint64_t spots)
     uint64_t changed = 0;
     for (uint32_t i = 0; i < noise->count; i++) {
         const uint64_t key = inputs_mix(noise->key + i);
-        for (uint64_t s = 0; s < noise_segments(noise->bytes, noise->one_in); s++) {
-            const uint64_t at = noise_spot(spots, noise_line(key, s, noise->one_in));
-            const struct noise_vector v = noise_at(noise->pool, signs, key, at);
+        for (uint64_t s = 0; s < noise_segments(noise->bytes, noise->one_in, noise->line); s++) {
+            const uint64_t at = noise_spot(spots, noise_line(key, s, noise->one_in), noise->line);
+            const struct noise_vector v = noise_at(noise->pool, signs, key, noise->coarse, at);
             changed += at < whole &&
                        memcmp((char *)noise->to[i] + at * NOISE_VECTOR, &v, NOISE_VECTOR) != 0;
         }

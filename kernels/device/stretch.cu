@@ -9,18 +9,22 @@
 // miss (1.93 GHz beside, 1.58 inside a large GEMM on an H200).
 #include "kernels/device/device_cuda.h"
 
-enum { FLUSH_THREADS = 512 };
+enum { FLUSH_THREADS = 512, REST_NS = 100000 };
 
+// Says how long it held: whether the host was ready before the flush was over.
 static __global__ void hold(const volatile uint64_t *go, volatile uint64_t *late, uint64_t sequence,
-                            uint64_t limit_ns)
+                            uint64_t limit_ns, uint64_t least_ns, struct stamp *held)
 {
     const uint64_t start = device_time_ns();
-    while (*go < sequence) {
-        if (device_time_ns() - start > limit_ns) {
+    uint64_t held_ns = 0;
+    while (*go < sequence || held_ns < least_ns) {
+        held_ns = device_time_ns() - start;
+        if (held_ns > limit_ns) {
             *late = sequence;
-            return;
+            break;
         }
     }
+    held->time_ns = held_ns;
 }
 
 // cleared: findings that begin anew, or NULL.
@@ -55,6 +59,20 @@ int cuda_load_stretch(struct cuda *cuda, struct error *err)
                : 0;
 }
 
+// Whether memory of an SM is shared or cache is chosen by the driver from what its kernels want.
+static int prefer_memory(struct cuda *cuda, struct error *err)
+{
+    const int carveout = cuda->variant & VARIANT_SHARED  ? cudaSharedmemCarveoutMaxShared
+                         : cuda->variant & VARIANT_CACHE ? cudaSharedmemCarveoutMaxL1
+                                                         : cudaSharedmemCarveoutDefault;
+    if (carveout != cudaSharedmemCarveoutDefault)
+        CUDA_TRY(cuda,
+                 cudaFuncSetAttribute(take_stamps, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                      carveout),
+                 err);
+    return 0;
+}
+
 static int queue_flush(struct cuda *cuda, enum flush flush, struct error *err)
 {
     if (flush == FLUSH_WRITE)
@@ -71,9 +89,15 @@ static int queue_flush(struct cuda *cuda, enum flush flush, struct error *err)
 int cuda_begin(struct cuda *cuda, enum flush flush, struct error *err)
 {
     const uint64_t sequence = ++cuda->sequence;
-    if (queue_flush(cuda, flush, err))
+    const bool before = cuda->variant & VARIANT_FIRST;
+    if (prefer_memory(cuda, err) || (!before && queue_flush(cuda, flush, err)) ||
+        (cuda->variant & VARIANT_TWICE && queue_flush(cuda, flush, err)))
         return -1;
-    hold<<<1, 1, 0, cuda->stream>>>(cuda->go, cuda->late, sequence, cuda->hold_ns);
+    hold<<<1, 1, 0, cuda->stream>>>(cuda->go, cuda->late, sequence, cuda->hold_ns,
+                                    cuda->variant & VARIANT_REST ? REST_NS : 0,
+                                    cuda_held(cuda->stamps));
+    if (before && queue_flush(cuda, flush, err))
+        return -1;
     take_stamps<<<(unsigned)cuda->sm_count, 32, 0, cuda->stream>>>(
         cuda->stamps, sequence,
         cuda->look && cuda->look->first ? cuda_findings(cuda->stamps) : NULL);
@@ -121,7 +145,8 @@ int cuda_end(struct stretch *out, struct cuda *cuda, struct error *err)
         return -1;
     CUDA_TRY(cuda, cudaStreamSynchronize(cuda->stream), err);
     CUDA_TRY(cuda, cudaEventElapsedTime(&elapsed_ms, cuda->start, cuda->stop), err);
-    *out = {(double)elapsed_ms * 1e-3, mean_clock_hz(cuda), *cuda->late == cuda->sequence};
+    *out = {(double)elapsed_ms * 1e-3, mean_clock_hz(cuda), (double)cuda_held(cuda->seen)->time_ns,
+            *cuda->late == cuda->sequence};
     return 0;
 }
 

@@ -113,6 +113,17 @@ static void by_hand_the_exit_code_tells(void **state)
         {"time --kernel right --problem 9x8x7 --pairs 3 --head %s --base %s --blocks 2", 0},
         {"time --kernel right --problem 9x8x7 --pairs 3 --head %s --warm --flush none", 0},
         {"time --kernel wrong --problem 9x8x7 --pairs 3 --head %s", 3},
+        {"time --kernel right --problem 9x8x7 --head %s --variant sideways", 4},
+        // An operand of 1 MiB, of which a part is written anew, and looked at afterwards.
+        {"time --kernel right --problem 4x1024x256 --pairs 3 --head %s --base %s --variant wide",
+         0},
+        {"time --kernel right --problem 4x1024x256 --pairs 3 --head %s --base %s --variant "
+         "coarse,whole,first,rest,twice,again,shared,cache",
+         0},
+        {"time --kernel right --problem 4x1024x256 --pairs 3 --head %s --base %s --variant "
+         "outputs",
+         0},
+        {"time --kernel wrong --problem 4x1024x256 --pairs 3 --head %s --variant still,blind", 3},
         {"time --kernel late --problem 100x100x100 --launches 1 --pairs 64 --blocks 3 --head %s",
          3},
         {"time --kernel none --problem 9x8x7 --head %s", 3},

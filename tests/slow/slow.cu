@@ -12,6 +12,9 @@
 // SLOW_BEFORE, SLOW_AFTER: so many kernels that nobody launches stand in the module too, before or
 // after the one that is timed, whose machine code stays the same byte for byte (build.sh looks).
 //
+// SLOW_SHARED: bytes of shared memory that a block asks for and does not use, so that fewer fit on
+// an SM.
+//
 // SLOW_EXTRA is the length of the chain, or rows read twice of each 1000. SLOW_VARIES: each launch
 // draws 0 or twice the length, so the mean stays and the spread grows.
 #include "beside.cuh"
@@ -21,6 +24,9 @@
 
 #ifndef SLOW_EXTRA
 #define SLOW_EXTRA 0
+#endif
+#ifndef SLOW_SHARED
+#define SLOW_SHARED 0
 #endif
 
 // About four clocks a step. The result is used in a way no compiler can foresee and no value meets.
@@ -165,7 +171,9 @@ static int extra_of_launch(void)
 static int launch(const struct plumb_args *args, void *stream)
 {
     const struct plumb_problem *p = &args->problem;
-    slow_gemm<<<grid(p), threads, 0, static_cast<cudaStream_t>(stream)>>>(
+    if (SLOW_SHARED)
+        cudaFuncSetAttribute(slow_gemm, cudaFuncAttributeMaxDynamicSharedMemorySize, SLOW_SHARED);
+    slow_gemm<<<grid(p), threads, SLOW_SHARED, static_cast<cudaStream_t>(stream)>>>(
         static_cast<const float *>(args->a), static_cast<const float *>(args->b),
         static_cast<float *>(args->c), static_cast<int>(p->m), static_cast<int>(p->n),
         static_cast<int>(p->k), extra_of_launch());
