@@ -163,13 +163,14 @@ static enum callee wanted(const struct init *init)
 static void tell_others(const struct init *init)
 {
     const size_t most = 8;
+    const enum callee other = wanted(init) == CALLEE_LAUNCHER ? CALLEE_KERNEL : CALLEE_HOST;
     size_t told = 0;
     for (size_t i = 0; i < init->found.count; i++) {
         const struct signature *s = &init->found.items[i];
-        if (s->understood || s->callee == CALLEE_HOST)
+        if (s->understood || s->callee == CALLEE_HOST || s->callee == other)
             continue;
         if (told++ < most)
-            printf("not understood: %.80s of %.120s\n", s->name, s->file);
+            printf("not understood: %.80s of %.120s: %s\n", s->name, s->file, s->why);
     }
     if (told > most)
         printf("not understood: %zu more\n", told - most);
@@ -260,6 +261,9 @@ static int write_shims(struct init *init, const char **in_type, struct error *er
     }
     if (init->written)
         return 0;
+    if (init->found.count)
+        puts("No function here is understood: a first kernel is written, with a shim to begin "
+             "from.");
     *in_type = "FP32";
     return write_example(init, &example, err);
 }

@@ -206,7 +206,8 @@ static void add_command(struct buffer *out, const struct shim_policy *policy)
                   "xargs -d '\\\\n' -P $PLUMB_JOBS -n 1 sh -c '",
                   folder, kind);
     if (host)
-        buffer_puts(out, "cc -O3 -shared -fPIC");
+        buffer_puts(
+            out, "cc -O3 -shared -fPIC -fvisibility=hidden -ffunction-sections -Wl,--gc-sections");
     else
         buffer_printf(out,
                       "nvcc -std=c++20 -O3 -gencode arch=compute_%s,code=sm_%s -shared -Xcompiler "

@@ -170,7 +170,8 @@ static const char *element_type(const char *spelled)
     static const char *const types[][2] = {
         {"float", "FP32"},         {"double", "FP64"},        {"half", "FP16"},
         {"__half", "FP16"},        {"__nv_bfloat16", "BF16"}, {"nv_bfloat16", "BF16"},
-        {"__nv_fp8_e4m3", "E4M3"},
+        {"__nv_fp8_e4m3", "E4M3"}, {"bf16", "BF16"},          {"bfloat16", "BF16"},
+        {"fp16", "FP16"},          {"nv_half", "FP16"},       {"f16", "FP16"},
     };
     for (size_t i = 0; i < ARRAY_COUNT(types); i++) {
         if (strcmp(spelled, types[i][0]) == 0)
@@ -200,6 +201,23 @@ static bool take_parameter(struct signature *s, const struct parameter *p, struc
     return true;
 }
 
+// The parameter as it is written, its blanks squeezed.
+static const char *spelled(struct span one, struct arena *arena)
+{
+    enum { SPELLED_MOST = 60 };
+    char text[SPELLED_MOST + 1];
+    size_t length = 0;
+    for (const char *at = one.at; at < one.end && length < SPELLED_MOST; at++) {
+        const bool blank = isspace((unsigned char)*at);
+        if (!blank)
+            text[length++] = *at;
+        else if (length && text[length - 1] != ' ')
+            text[length++] = ' ';
+    }
+    text[length] = '\0';
+    return arena_printf(arena, "parameter '%s'", text);
+}
+
 static bool understand(struct signature *s, struct span list, struct arena *arena)
 {
     unsigned seen = 0;
@@ -207,14 +225,18 @@ static bool understand(struct signature *s, struct span list, struct arena *aren
         struct parameter parameter;
         const char *comma = memchr(at, ',', (size_t)(list.end - at));
         const struct span one = {at, comma ? comma : list.end};
-        if (!read_parameter(&parameter, one) || !take_parameter(s, &parameter, arena))
+        if (!read_parameter(&parameter, one) || !take_parameter(s, &parameter, arena)) {
+            s->why = spelled(one, arena);
             return false;
+        }
         at = one.end + 1;
     }
     for (size_t i = 0; i < s->count; i++)
         seen |= 1u << s->arguments[i];
     const unsigned all =
         1u << ARG_M | 1u << ARG_N | 1u << ARG_K | 1u << ARG_A | 1u << ARG_B | 1u << ARG_C;
+    if ((seen & all) != all)
+        s->why = "not all of m, n, k, a, b, c";
     return (seen & all) == all;
 }
 
@@ -262,7 +284,9 @@ static void add(struct signature_list *list, const struct definition *d, const c
     else if (cuda && span_has(d->body, "<<<"))
         s.callee = CALLEE_LAUNCHER;
     s.name = arena_strndup(arena, d->name.at, (size_t)(d->name.end - d->name.at));
-    s.understood = !span_has(d->before, "template") && understand(&s, d->parameters, arena);
+    if (span_has(d->before, "template"))
+        s.why = "a template";
+    s.understood = !s.why && understand(&s, d->parameters, arena);
     if (s.callee == CALLEE_HOST && (cuda || !s.understood))
         return;
     struct signature *items = arena_alloc(arena, (list->count + 1) * sizeof(*items));

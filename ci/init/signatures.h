@@ -36,6 +36,7 @@ struct signature {
     enum callee callee;
     const char *file, *name;
     bool understood; // else only the above is known: it may be a matrix product, or not
+    const char *why; // it is not understood, as what comes first of it; else NULL
     enum argument arguments[PARAMETERS_MAX];
     size_t count;
     const char *in_type, *out_type;       // as in PLUMB_FP32, without PLUMB_

@@ -166,6 +166,42 @@ static void history_that_never_heard_of_plumb_is_gated_without_a_line_by_hand(vo
     free(directory);
 }
 
+// Each library has only what its kernel runs, though both come from one source; a source at the top
+// of a repository is not taken for the shim of the same name.
+static void a_change_of_one_function_leaves_the_other_as_it_was(void **state)
+{
+    static const char *const sums[2] = {"c[0] = a[0] * b[0];", "c[0] = b[0] * a[0] + 1;"};
+    char ids[2][OBJECT_ID_TEXT];
+    const char *parent = ids[0];
+    char *directory = empty_repository(), *outside = helper_directory(), *lines[2] = {0};
+    char *policy = xprintf("%s/plumb.cfg", outside);
+    for (size_t i = 0; i < 2; i++) {
+        char *text = xprintf(
+            "void first(int m, int n, int k, float *a, float *b, float *c) { %s }\n"
+            "void second(int m, int n, int k, float *a, float *b, float *c) { c[1] = a[1]; }\n",
+            sums[i]);
+        const struct helper_file file = {"first.c", text, 0};
+        helper_repo_commit(ids[i], directory, "main", &parent, i, (int)i, "sums", &file, 1);
+        free(text);
+    }
+    plumb(directory, "init", "--outside", outside, NULL, NULL, NULL);
+    plumb_said(&outcome, CONCLUDE_OK, "/overlay/shims/second.c");
+    for (size_t i = 0; i < 2; i++) {
+        plumb(directory, "list", "kernels", ids[i], "-p", policy, "-q");
+        plumb_said(&outcome, CONCLUDE_OK, "second  ");
+        lines[i] = xstrdup(outcome.output);
+    }
+    assert_string_not_equal(lines[0], lines[1]);
+    assert_string_equal(strstr(lines[0], "second  "), strstr(lines[1], "second  "));
+    for (size_t i = 0; i < 2; i++)
+        free(lines[i]);
+    free(policy);
+    helper_discard(outside);
+    helper_discard(directory);
+    free(outside);
+    free(directory);
+}
+
 static void forms_that_are_not_written_yet_say_so(void **state)
 {
     char *directory = empty_repository();
@@ -185,6 +221,7 @@ int main(void)
         cmocka_unit_test(cuda_forms_build_and_gate_from_an_empty_repository),
         cmocka_unit_test(plan_form_builds_and_gates_from_an_empty_repository),
         cmocka_unit_test(history_that_never_heard_of_plumb_is_gated_without_a_line_by_hand),
+        cmocka_unit_test(a_change_of_one_function_leaves_the_other_as_it_was),
         cmocka_unit_test(forms_that_are_not_written_yet_say_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -49,23 +49,38 @@ static void what_launches_a_kernel_is_a_launcher(void **state)
     assert_true(list.items[0].understood);
     assert_int_equal(list.items[0].arguments[7], ARG_STREAM);
     assert_string_equal(list.items[0].in_type, "FP64");
+    const struct signature_list named =
+        find("a.cu", "__global__ void g(bf16 *A, bf16 *B, bf16 *C, int M, int N, int K) {}\n");
+    assert_true(named.count == 1 && named.items[0].understood);
+    assert_string_equal(named.items[0].in_type, "BF16");
 }
 
 static void what_is_not_understood_is_told_apart(void **state)
 {
-    static const char *const texts[] = {
-        "template <int BM> __global__ void g(int m, int n, int k, float *a, float *b, float *c) {}",
-        "__global__ void g(int m, int n, int k, float *a, float *b, float *c, int tiles) {}",
-        "__global__ void g(int m, int n, int k, float *a, half *b, float *c) {}",
-        "__global__ void g(int m, int n, float *a, float *b, float *c) {}",
-        "__global__ void g(int m, int m, int k, float *a, float *b, float *c) {}",
-        "__global__ void g(int m, int n, int k, struct x a, float *b, float *c) {}",
-        "__global__ void g(int m, int n, int k, const float4 *a, float4 *b, float *c) {}",
+    static const struct {
+        const char *text, *why;
+    } of[] = {
+        {"template <int BM> __global__ void g(int m, int n, int k, float *a, float *b, float *c) "
+         "{}",
+         "a template"},
+        {"__global__ void g(int m, int n, int k, float *a, float *b, float *c, int  tiles) {}",
+         "parameter 'int tiles'"},
+        {"__global__ void g(int m, int n, int k, float *a, half *b, float *c) {}",
+         "parameter 'half *b'"},
+        {"__global__ void g(int m, int n, float *a, float *b, float *c) {}",
+         "not all of m, n, k, a, b, c"},
+        {"__global__ void g(int m, int m, int k, float *a, float *b, float *c) {}",
+         "parameter 'int m'"},
+        {"__global__ void g(int m, int n, int k, struct x a, float *b, float *c) {}",
+         "parameter 'struct x a'"},
+        {"__global__ void g(int m, int n, int k, const float4 *a, float4 *b, float *c) {}",
+         "parameter 'const float4 *a'"},
     };
-    for (size_t i = 0; i < ARRAY_COUNT(texts); i++) {
-        const struct signature_list list = find("a.cuh", texts[i]);
+    for (size_t i = 0; i < ARRAY_COUNT(of); i++) {
+        const struct signature_list list = find("a.cuh", of[i].text);
         if (list.count != 1 || list.items[0].understood)
-            fail_msg("%s", texts[i]);
+            fail_msg("%s", of[i].text);
+        assert_string_equal(list.items[0].why, of[i].why);
     }
 }
 
