@@ -262,8 +262,7 @@ static int write_shims(struct init *init, const char **in_type, struct error *er
     if (init->written)
         return 0;
     if (init->found.count)
-        puts("No function here is understood: a first kernel is written, with a shim to begin "
-             "from.");
+        puts("No function here is understood, so a first kernel is written.");
     *in_type = "FP32";
     return write_example(init, &example, err);
 }
