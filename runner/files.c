@@ -92,7 +92,8 @@ static int remove_at(struct removal *removal, int at, const char *name, int dept
         return 0;
     if (errno != ENOTEMPTY && errno != EEXIST && errno != EACCES)
         return -1;
-    fchmodat(at, name, 0700, 0); // a folder that is moved is written to
+    const int denied = fchmodat(at, name, 0700, 0); // a folder that is moved is written to
+    (void)denied;                                   // then moving it fails, and says why
     if (depth > DEPTH_MAX)
         return move_up(removal, at, name);
     DIR *directory = open_directory(at, name);
