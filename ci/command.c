@@ -118,6 +118,11 @@ static void take(void *arguments, const struct command_option *o, const char *te
             argp_error(state, "--%s=%s: needs the number that `plumb report --list` shows", o->name,
                        text);
         break;
+    case OPTION_IS_FORMAT:
+        *(bool *)member = strcmp(text, "json") == 0;
+        if (!*(bool *)member && strcmp(text, "table") != 0)
+            argp_error(state, "--%s=%s: is table or json", o->name, text);
+        break;
     case OPTION_IS_OWN:
         if (o->take(arguments, text))
             argp_error(state, "--%s=%s: %s", o->name, text, o->must);
@@ -159,6 +164,14 @@ static error_t parse(int key, char *text, struct argp_state *state)
     return ARGP_ERR_UNKNOWN;
 }
 
+char *command_doc(const struct command *command)
+{
+    const char *doc = command->doc ? command->doc : command->summary;
+    if (!command->json)
+        return xstrdup(doc);
+    return xprintf("%s%s--format json: %s", doc, strchr(doc, '\v') ? "\n\n" : "\v", command->json);
+}
+
 // Ends the program for --help and for what is no right usage.
 static void parse_arguments(struct call *call, int argc, char **argv)
 {
@@ -166,15 +179,17 @@ static void parse_arguments(struct call *call, int argc, char **argv)
     const struct command_option *o;
     for (size_t i = 0; (o = command_option(command, i)); i++)
         add_option(call, o, i >= shared_counts[command->shared] && i > 0);
+    char *doc = command_doc(command);
     // An empty table would leak in glibc's --help; none at all does not.
     const struct argp argp = {.options = call->count ? call->table : NULL,
                               .parser = parse,
                               .args_doc = command->words,
-                              .doc = command->doc};
+                              .doc = doc};
     argp_err_exit_status = CONCLUDE_FAILED;
     argv[0] = xprintf("plumb %s", argv[0]); // argp keeps the pointer: not freed
     if (argp_parse(&argp, argc, argv, 0, NULL, call))
         exit(CONCLUDE_FAILED);
+    free(doc);
 }
 
 bool reader_left(void)

@@ -18,7 +18,14 @@ struct command_option {
     int letter;        // -L, 0: none
     const char *value; // what `--help` calls its text; NULL: it takes none
     const char *help;
-    enum { OPTION_IS_FLAG, OPTION_IS_TEXT, OPTION_IS_COUNT, OPTION_IS_RUN, OPTION_IS_OWN } kind;
+    enum {
+        OPTION_IS_FLAG,
+        OPTION_IS_TEXT,
+        OPTION_IS_COUNT,
+        OPTION_IS_RUN,
+        OPTION_IS_FORMAT,
+        OPTION_IS_OWN
+    } kind;
     size_t member;
     int64_t least, most;                            // of a count
     int (*take)(void *arguments, const char *text); // of its own kind; -1: refused
@@ -49,6 +56,13 @@ struct command_option {
         .name = (long_name), .value = "ID", .help = (text), .kind = OPTION_IS_RUN,                 \
         .member = OPTION_MEMBER(of)                                                                \
     }
+// bool, true for JSON: --format table or json, for a command that has a table
+// (ci/commands/answer.h)
+#define OPTION_FORMAT(of)                                                                          \
+    {                                                                                              \
+        .name = "format", .value = "NAME", .help = "table or json [table]",                        \
+        .kind = OPTION_IS_FORMAT, .member = OPTION_MEMBER(of)                                      \
+    }
 // What none of these is: `taker` reads the text, and `needs` says what it must be.
 #define OPTION_OWN(long_name, short_name, shown, text, taker, needs)                               \
     {                                                                                              \
@@ -63,6 +77,7 @@ struct command {
     size_t words_least;         // fewer: the usage is printed
     size_t words_most;          // more is refused
     const char *doc;            // for `plumb NAME --help`; "\v" between first and last part
+    const char *json;           // what --format json answers, for `--help`; NULL: there is none
     enum shared_options shared; // those of struct options that it takes
     const struct command_option *options; // its own, NULL: none
     // Its `struct arguments`, which begins with `struct options options`; `defaults` is one, or
@@ -79,6 +94,8 @@ enum { WORDS_ANY = 1 << 20 };
 
 // The options that the command takes, shared ones first; NULL behind the last.
 const struct command_option *command_option(const struct command *command, size_t index);
+// Its doc with what JSON answers at the end. Caller frees.
+char *command_doc(const struct command *command);
 
 // Whoever read standard output has gone (`| head`), so that nobody misses the rest.
 bool reader_left(void);

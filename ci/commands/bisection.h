@@ -14,6 +14,7 @@ struct search {
     struct context *context;
     const char *good, *bad; // revisions
     double confidence;
+    bool json;
     double deadline_s; // of monotonic_s(): nothing is begun after it; 0: none
     char kernel[KERNEL_NAME_TEXT];
     struct problem problem;

@@ -3,12 +3,12 @@
 // plumb accuracy: how far models are from measured times, from a CSV file or the store, always
 // beside the roofline and the best constant utilisation; and the fit of one bias per kernel.
 #include "ci/command.h"
+#include "ci/commands/accuracy_print.h"
 #include "ci/commands/measured.h"
 #include "ci/settings/bias_file.h"
 #include "ci/settings/gpu_file.h"
 #include "ci/settings/rows.h"
 #include "ci/settings/text_file.h"
-#include "model/predict/parts/accuracy.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -27,6 +27,8 @@ struct arguments {
     const struct model *models[MODELS_MOST]; // none: all
     size_t model_count;
     int64_t run_id;
+    bool json;
+    struct answer *answer; // NULL: a table
 };
 
 static int take_csv(void *arguments, const char *text)
@@ -69,6 +71,7 @@ static const struct command_option own_options[] = {
     OPTION_TEXT("scurve", 0, "FILE", "S-curve of the first model, as CSV", scurve),
     OPTION_COUNT("worst", "N", "List the N rows that the first model is farthest from", worst, 1,
                  1000000),
+    OPTION_FORMAT(json),
     {0},
 };
 static const struct arguments usual = {.gpu.name = "h200-sxm"};
@@ -137,49 +140,6 @@ static size_t comparable(struct accuracy_row *out, const struct measured_rows *d
     return count;
 }
 
-static void print_share(double value)
-{
-    if (isnan(value))
-        printf(" %7s", "-"); // one row per problem: nothing to rank
-    else
-        printf(" %7.3f", value);
-}
-
-static void print_accuracy(const char *name, const struct accuracy *a, size_t infeasible)
-{
-    printf("%-22s %5zu %6zu", name, a->rows, infeasible);
-    if (a->rows == 0) {
-        printf("  it predicts none of these rows\n");
-        return;
-    }
-    printf(" %7.2f %7.2f %7.2f %8.2f %+7.2f %7.1f", 100 * a->mape, 100 * a->median, 100 * a->p90,
-           100 * a->p99, 100 * a->bias, 100 * a->within_10);
-    print_share(a->tau);
-    print_share(a->picked);
-    print_share(a->picked_worst);
-    printf("\n");
-}
-
-static int by_distance(const void *left, const void *right)
-{
-    const struct accuracy_row *a = left, *b = right;
-    double x = fabs(log(a->predicted_ns / a->measured_ns));
-    double y = fabs(log(b->predicted_ns / b->measured_ns));
-    return (y > x) - (y < x);
-}
-
-// Sorts `rows`.
-static void print_worst(struct accuracy_row *rows, size_t count, size_t most)
-{
-    qsort(rows, count, sizeof(*rows), by_distance);
-    printf("\n%-9s %-14s %-14s %-36s %s\n", "ratio", "predicted_us", "measured_us", "kernel",
-           "problem");
-    for (size_t i = 0; i < count && i < most; i++)
-        printf("%-9.3f %-14.3f %-14.3f %-36s %s\n", rows[i].predicted_ns / rows[i].measured_ns,
-               rows[i].predicted_ns / 1e3, rows[i].measured_ns / 1e3, rows[i].kernel,
-               rows[i].problem);
-}
-
 static int write_curve(const char *path, const struct accuracy_row *rows, size_t count,
                        const char *title, struct error *err)
 {
@@ -217,7 +177,7 @@ static int write_files(const struct arguments *a, const struct measured_rows *da
 }
 
 // One line over the kernels that state a tile, or over those that do not.
-static size_t judge_line(const char *what, const struct measured_rows *data,
+static size_t judge_line(struct answer *answer, const char *what, const struct measured_rows *data,
                          const struct model *model, const struct judged *j,
                          struct accuracy_row *rows, bool library)
 {
@@ -228,7 +188,7 @@ static size_t judge_line(const char *what, const struct measured_rows *data,
         return 0;
     struct accuracy accuracy = accuracy_of(rows, count);
     char *name = xprintf("%s%s", model->name, what);
-    print_accuracy(name, &accuracy, all - count);
+    accuracy_print(answer, name, &accuracy, all - count);
     free(name);
     return count;
 }
@@ -238,11 +198,11 @@ static int judge_model(const struct arguments *a, const struct measured_rows *da
 {
     struct accuracy_row *rows = xcalloc(data->count, sizeof(*rows));
     struct judged j = predict_all(data, model);
-    size_t count = judge_line("", data, model, &j, rows, false);
+    size_t count = judge_line(a->answer, "", data, model, &j, rows, false);
     int result = first ? write_files(a, data, model, &j, rows, count, err) : 0;
-    judge_line(", no tile", data, model, &j, rows, true);
+    judge_line(a->answer, ", no tile", data, model, &j, rows, true);
     calibrate_across_halves(data, &j);
-    judge_line(" +bias", data, model, &j, rows, false);
+    judge_line(a->answer, " +bias", data, model, &j, rows, false);
     free(j.predictions);
     free(rows);
     return result;
@@ -256,12 +216,12 @@ static void list_worst(const struct arguments *a, const struct measured_rows *da
     struct judged j = predict_all(data, model);
     size_t count = comparable(rows, data, &j, false);
     count += comparable(rows + count, data, &j, true);
-    print_worst(rows, count, a->worst);
+    accuracy_print_worst(a->answer, rows, count, a->worst);
     free(j.predictions);
     free(rows);
 }
 
-static void judge_constant(const struct measured_rows *data)
+static void judge_constant(struct answer *answer, const struct measured_rows *data)
 {
     double *peak = xcalloc(data->count, sizeof(*peak)), *time = xcalloc(data->count, sizeof(*time));
     struct accuracy_row *rows = xcalloc(data->count, sizeof(*rows));
@@ -280,7 +240,7 @@ static void judge_constant(const struct measured_rows *data)
     }
     struct accuracy accuracy = accuracy_of(rows, count);
     char *name = xprintf("constant %.3f of peak", u);
-    print_accuracy(name, &accuracy, data->count - count);
+    accuracy_print(answer, name, &accuracy, data->count - count);
     free(name);
     free(peak);
     free(time);
@@ -291,9 +251,8 @@ static int judge_all(const struct arguments *a, const struct measured_rows *data
 {
     size_t count = a->model_count ? a->model_count : model_count;
     const struct model *const *chosen = a->model_count ? a->models : models;
-    printf("%-22s %5s %6s %7s %7s %7s %8s %7s %7s %7s %7s %7s\n", "model", "rows", "refuse",
-           "MAPE %", "median", "p90", "p99", "bias", "in 10%", "tau", "A/BF", "worst");
-    judge_constant(data);
+    accuracy_print_header(a->answer);
+    judge_constant(a->answer, data);
     const struct model *sol = model_find("sol"); // the roofline stands beside every model
     bool beside = a->model_count > 0;
     for (size_t i = 0; i < count; i++) {
@@ -306,6 +265,17 @@ static int judge_all(const struct arguments *a, const struct measured_rows *data
     if (a->worst)
         list_worst(a, data, chosen[0]);
     return 0;
+}
+
+static int judge_and_answer(struct arguments *a, const struct measured_rows *data,
+                            struct error *err)
+{
+    struct answer answer;
+    if (!a->json)
+        return judge_all(a, data, err);
+    answer_begin(&answer, "models");
+    a->answer = &answer;
+    return answer_leave(&answer, judge_all(a, data, err));
 }
 
 static int from_csv(struct measured_rows *data, struct arguments *a, struct error *err)
@@ -332,7 +302,7 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
                               : measured_from_store(&data, a->options.store, a->run_id, err);
     if (result == 0) {
         measured_split(&data);
-        result = judge_all(a, &data, err);
+        result = judge_and_answer(a, &data, err);
     }
     measured_free(&data);
     gpu_profile_free(&a->profile);
@@ -342,6 +312,9 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
 const struct command command_accuracy = {
     .name = "accuracy",
     .summary = "How far models are from measured times; fits one bias per kernel",
+    .json = "models (model, rows, refused, mape, median, p90, p99, bias, within_10, tau, picked, "
+            "picked_worst; all fractions), then with --worst worst (ratio, predicted_us, "
+            "measured_us, kernel, problem).",
     .options = own_options,
     .defaults = &usual,
     .check = check,

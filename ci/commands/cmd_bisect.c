@@ -23,7 +23,7 @@ struct arguments {
     const char *good, *bad, *series;
     struct toolchain_names toolchains;
     double confidence;
-    bool events;
+    bool events, json;
 };
 
 static int take_toolchain(void *arguments, const char *text)
@@ -54,6 +54,7 @@ static const struct command_option own_options[] = {
     OPTION_COUNT("seconds", "N",
                  "Of measuring each comparison, at most [the policy's gate.seconds]",
                  options.seconds, 1, 86400),
+    OPTION_FORMAT(json),
     {0},
 };
 static const struct arguments usual = {.confidence = 0.99};
@@ -61,6 +62,9 @@ static const struct arguments usual = {.confidence = 0.99};
 static int check(void *arguments, struct error *err)
 {
     const struct arguments *a = arguments;
+    if (a->events && a->json)
+        return error_set(err, "--events has no JSON; `plumb events --format json` shows what came "
+                              "of it");
     if (a->events)
         return a->good || a->bad || a->series || a->toolchains.count
                    ? error_set(err,
@@ -124,8 +128,11 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
     const struct arguments *a = arguments;
     if (a->events)
         return bisect_events(out, context, &a->options, a->confidence, err);
-    struct search s = {
-        .context = context, .good = a->good, .bad = a->bad, .confidence = a->confidence};
+    struct search s = {.context = context,
+                       .good = a->good,
+                       .bad = a->bad,
+                       .confidence = a->confidence,
+                       .json = a->json};
     int status = bisect(out, &s, a, err);
     bisect_free(&s.bisect);
     return status;
@@ -134,6 +141,10 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
 const struct command command_bisect = {
     .name = "bisect",
     .summary = "Find the commit that changed a series' time",
+    .json = "commits (commit, name, summary, probability, said), then found (the commit, or null), "
+            "first and last (between which it is), probability, change, fits, kernel, problem and "
+            "changes "
+            "(status, path, added, removed); of a dry run commits (commit, name, built).",
     .shared = SHARED_SELECT,
     .options = own_options,
     .defaults = &usual,

@@ -3,19 +3,23 @@
 // plumb calibrate: measures a device's profile with micro-benchmarks and keeps it in the store.
 // Readings that do not repeat are refused by name.
 #include "ci/command.h"
+#include "ci/commands/answer.h"
 #include "ci/settings/gpu_file.h"
 #include "ci/settings/profile.h"
 #include "ci/settings/text_file.h"
 
 #include <stdio.h>
+#include <string.h>
 
 struct arguments {
     struct options options;
     const char *only;
+    bool json;
 };
 
 static const struct command_option own_options[] = {
     OPTION_TEXT("only", 0, "FIGURE", "Only this figure, e.g. dram_bytes_s", only),
+    OPTION_FORMAT(json),
     {0},
 };
 
@@ -30,18 +34,65 @@ static int write_profile(const char *path, const struct context_device *device, 
     return status;
 }
 
-static int calibrate_device(struct context *context, struct context_device *device,
-                            const struct arguments *a, struct error *err)
+static const char *unit_of(const char *key)
+{
+    for (size_t i = 0; i < gpu_figure_count(); i++) {
+        if (strcmp(gpu_figure_key(i), key) == 0)
+            return gpu_figure_unit(i);
+    }
+    return "(shown, not used)";
+}
+
+// `answer` NULL: as a table.
+static void print_reading(struct answer *answer, const struct context_device *device,
+                          const struct bench_figure *f)
+{
+    if (!answer) {
+        printf("  %-18s %-14.6g cv %5.2f %% of %u  %s%s\n", f->key, f->value, f->cv * 100,
+               f->repeats, f->stable ? "" : "REFUSED: ", f->stable ? unit_of(f->key) : f->note);
+        return;
+    }
+    struct json *row = answer_row(answer);
+    json_clean(row, "device", device->policy->name);
+    json_clean(row, "figure", f->key);
+    json_number(row, "value", f->value);
+    json_clean(row, "unit", unit_of(f->key));
+    json_number(row, "cv", f->cv);
+    json_int(row, "repeats", f->repeats);
+    json_clean(row, "refused", f->stable ? NULL : f->note);
+}
+
+static int calibrate_device(struct answer *answer, struct context *context,
+                            struct context_device *device, const struct arguments *a,
+                            struct error *err)
 {
     struct bench *bench = NULL;
+    struct bench_figure_list readings = {0};
     if (context_bench(&bench, context, device, NULL, 0, 0, err))
         return -1;
-    printf("%s: %s\n", device->policy->name, device->unit.name);
-    int status = profile_measure(device, context, bench, a->only, stdout, err);
+    if (!answer)
+        printf("%s: %s\n", device->policy->name, device->unit.name);
+    int status = profile_measure(&readings, device, context, bench, a->only, err);
     bench_stop(bench);
+    for (size_t i = 0; status == 0 && i < readings.count; i++)
+        print_reading(answer, device, &readings.items[i]);
     if (status == 0 && a->options.out)
         status = write_profile(a->options.out, device, err);
     return status;
+}
+
+static int calibrate_all(struct answer *answer, struct context *context, const struct arguments *a,
+                         struct error *err)
+{
+    for (size_t i = 0; i < context->device_count; i++) {
+        struct context_device *device = &context->devices[i];
+        if (!a->options.dry_run && calibrate_device(answer, context, device, a, err))
+            return -1;
+        if (a->options.dry_run && !answer)
+            printf("dry run: %s: %s would be calibrated\n", device->policy->name,
+                   device->unit.name);
+    }
+    return 0;
 }
 
 static int run(enum conclusion *out, struct context *context, void *arguments, struct error *err)
@@ -54,20 +105,18 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
         return -1;
     if (a->options.out && context->device_count > 1)
         return error_set(err, "--out takes one device; choose it with --device");
-    for (size_t i = 0; i < context->device_count; i++) {
-        const struct context_device *device = &context->devices[i];
-        if (a->options.dry_run)
-            printf("dry run: %s: %s would be calibrated\n", device->policy->name,
-                   device->unit.name);
-        else if (calibrate_device(context, &context->devices[i], a, err))
-            return -1;
-    }
-    return 0;
+    if (!a->json)
+        return calibrate_all(NULL, context, a, err);
+    struct answer answer;
+    answer_begin(&answer, "readings");
+    return answer_leave(&answer, calibrate_all(&answer, context, a, err));
 }
 
 const struct command command_calibrate = {
     .name = "calibrate",
     .summary = "Measure a device's profile and keep it",
+    .json =
+        "readings (device, figure, value, unit, cv: a fraction, repeats, refused: why, or null).",
     .shared = SHARED_MEASURE,
     .options = own_options,
     .size = sizeof(struct arguments),

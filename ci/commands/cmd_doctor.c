@@ -3,8 +3,8 @@
 // plumb doctor: what of this machine disturbs measurements, what that means for verdicts, and what
 // to do about it. It changes nothing.
 #include "ci/command.h"
+#include "ci/commands/answer.h"
 #include "reports/text/clean.h"
-#include "reports/text/json.h"
 #include "runner/health.h"
 #include "runner/sandbox.h"
 
@@ -18,15 +18,7 @@ struct arguments {
     bool json;
 };
 
-static int take_format(void *arguments, const char *text)
-{
-    struct arguments *a = arguments;
-    a->json = strcmp(text, "json") == 0;
-    return a->json || strcmp(text, "text") == 0 ? 0 : -1;
-}
-
-static const struct command_option own_options[] = {
-    OPTION_OWN("format", 0, "NAME", "text or json [text]", take_format, "is text or json"), {0}};
+static const struct command_option own_options[] = {OPTION_FORMAT(json), {0}};
 
 // A note leaves verdicts as they are; what disturbs makes them worse or wrong.
 enum weight { WEIGHT_FINE, WEIGHT_NOTE, WEIGHT_DISTURBS };
@@ -211,22 +203,17 @@ static void print_text(const struct findings *f)
 
 static void print_json(const struct findings *f)
 {
-    struct buffer text = {0};
-    struct json json = {.out = &text};
-    json_begin(&json, NULL, '[');
+    struct answer answer;
+    answer_begin(&answer, "findings");
     for (size_t i = 0; i < f->count; i++) {
-        json_begin(&json, NULL, '{');
-        json_clean(&json, "weight", weight_names[f->items[i].weight]);
-        json_clean(&json, "topic", f->items[i].topic);
-        json_clean(&json, "fact", f->items[i].fact);
-        json_clean(&json, "advice", f->items[i].advice);
-        json_end(&json, '}');
-        json_newline(&json);
+        struct json *json = answer_row(&answer);
+        json_clean(json, "weight", weight_names[f->items[i].weight]);
+        json_clean(json, "topic", f->items[i].topic);
+        json_clean(json, "fact", f->items[i].fact);
+        json_clean(json, "advice", f->items[i].advice);
     }
-    json_end(&json, ']');
-    json_newline(&json);
-    fwrite(text.bytes, 1, text.length, stdout);
-    buffer_free(&text);
+    json_int(answer_whole(&answer), "disturbing", (int64_t)f->disturbing);
+    answer_end(&answer);
 }
 
 static int run(enum conclusion *out, struct context *context, void *arguments, struct error *err)
@@ -263,6 +250,7 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
 const struct command command_doctor = {
     .name = "doctor",
     .summary = "What of this machine disturbs measurements, and what to do",
+    .json = "findings (weight, topic, fact, advice); disturbing, how many of them do.",
     .shared = SHARED_NONE,
     .options = own_options,
     .size = sizeof(struct arguments),

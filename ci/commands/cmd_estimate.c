@@ -3,6 +3,7 @@
 // plumb estimate: startup latency and throughput from measured transfers, as seed 1 takes the
 // parameters of its model.
 #include "ci/command.h"
+#include "ci/commands/answer.h"
 #include "model/predict/parts/pipeline_optimise.h"
 
 #include <stdio.h>
@@ -11,7 +12,10 @@
 
 struct arguments {
     struct options options;
+    bool json;
 };
+
+static const struct command_option own_options[] = {OPTION_FORMAT(json), {0}};
 
 // BYTES:TIME
 static int parse_point(struct pipeline_point *out, const char *text, struct error *err)
@@ -25,6 +29,33 @@ static int parse_point(struct pipeline_point *out, const char *text, struct erro
         return error_set(err, "%.60s: a measured transfer is BYTES:TIME, two positive numbers",
                          text);
     return 0;
+}
+
+static void print(const struct pipeline_rate *rate, const struct pipeline_point *points,
+                  size_t count)
+{
+    printf("startup %.9g time units, throughput %.9g bytes per time unit%s\n", rate->startup,
+           rate->throughput, rate->startup < 0 ? " (a startup below zero is noise)" : "");
+    for (size_t i = 0; i < count; i++)
+        printf("%.9g bytes: measured %.9g, the line says %.9g\n", points[i].bytes, points[i].time,
+               rate->startup + points[i].bytes / rate->throughput);
+}
+
+static void print_json(const struct pipeline_rate *rate, const struct pipeline_point *points,
+                       size_t count)
+{
+    struct answer answer;
+    answer_begin(&answer, "transfers");
+    for (size_t i = 0; i < count; i++) {
+        struct json *row = answer_row(&answer);
+        json_number(row, "bytes", points[i].bytes);
+        json_number(row, "measured", points[i].time);
+        json_number(row, "line", rate->startup + points[i].bytes / rate->throughput);
+    }
+    struct json *whole = answer_whole(&answer);
+    json_number(whole, "startup", rate->startup);
+    json_number(whole, "throughput", rate->throughput);
+    answer_end(&answer);
 }
 
 static int run(enum conclusion *out, struct context *context, void *arguments, struct error *err)
@@ -41,11 +72,7 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
     if (status == 0)
         status = pipeline_estimate(&rate, points, count, err);
     if (status == 0)
-        printf("startup %.9g time units, throughput %.9g bytes per time unit%s\n", rate.startup,
-               rate.throughput, rate.startup < 0 ? " (a startup below zero is noise)" : "");
-    for (size_t i = 0; i < count && status == 0; i++)
-        printf("%.9g bytes: measured %.9g, the line says %.9g\n", points[i].bytes, points[i].time,
-               rate.startup + points[i].bytes / rate.throughput);
+        (a->json ? print_json : print)(&rate, points, count);
     free(points);
     return status;
 }
@@ -56,6 +83,9 @@ const struct command command_estimate = {
     .words = "BYTES:TIME BYTES:TIME...",
     .words_least = 2,
     .words_most = WORDS_ANY,
+    .json = "transfers (bytes, measured, line: the time that the line says), then startup and "
+            "throughput, in the units of the times given.",
+    .options = own_options,
     .size = sizeof(struct arguments),
     .run = run,
     .doc =

@@ -180,6 +180,9 @@ const struct command command_events = {
     .summary = "What changed, by cause, and what became of it",
     .words = "[list | show EVENT... | accept EVENT... | dismiss EVENT... | fixed EVENT...]",
     .words_most = WORDS_ANY,
+    .json = "events (event, state, cause, what, sentence, commits (id, time_s, summary, author), "
+            "changes (kernel, problem, device, log_ratio with lower and upper, evidence, paired, "
+            "confirmed), entries (state, when_s, who, why)).",
     .shared = SHARED_STORE,
     .options = own_options,
     .defaults = &usual,

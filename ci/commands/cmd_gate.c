@@ -12,7 +12,7 @@ struct arguments {
     const char *base, *head, *join;
     struct part part;
     const char *base_toolchain, *head_toolchain;
-    bool merge_base;
+    bool merge_base, json;
 };
 
 static int take_static(void *arguments, const char *text)
@@ -45,6 +45,7 @@ static const struct command_option own_options[] = {
     OPTION_OWN("part", 0, "I/N", "Only the I-th of N parts of the series, to be joined later",
                take_part, "a part such as 3/8"),
     OPTION_TEXT("join", 0, "STORE", "Measure nothing: judge the parts that are in STORE", join),
+    OPTION_FORMAT(json),
     {0},
 };
 static const struct arguments usual = {.options.static_use = STATIC_AUTO};
@@ -80,8 +81,8 @@ static const char *reports_of(const struct arguments *a)
     return a->options.out || a->part.count ? a->options.out : "plumb-report";
 }
 
-static int gate(struct run *run, struct context *context, const struct arguments *a,
-                struct error *err)
+static int gate(struct answer *answer, struct run *run, struct context *context,
+                const struct arguments *a, struct error *err)
 {
     struct commit base, head;
     struct to_build before = {.commit = &base}, now = {.commit = &head};
@@ -104,15 +105,21 @@ static int gate(struct run *run, struct context *context, const struct arguments
             return -1;
         status = pipeline_gate(run, context, &before, &now, &a->part, err);
         if (a->options.dry_run)
-            return status ? status : output_plan(run, context, false, err);
+            return status ? status : output_plan(answer, run, context, false, err);
     }
-    return output_measured(run, status, context, out, err);
+    return output_measured(answer, run, status, context, out, err);
 }
 
 static int run(enum conclusion *out, struct context *context, void *arguments, struct error *err)
 {
     struct run measured = {0};
-    int status = gate(&measured, context, arguments, err);
+    const bool json = ((const struct arguments *)arguments)->json;
+    struct answer answer;
+    if (json)
+        answer_begin(&answer, context->options->dry_run ? "series" : "runs");
+    int status = gate(json ? &answer : NULL, &measured, context, arguments, err);
+    if (json)
+        answer_leave(&answer, status);
     *out = measured.conclusion;
     run_free(&measured);
     return status;
@@ -121,6 +128,7 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
 const struct command command_gate = {
     .name = "gate",
     .summary = "Compare two commits side by side; the exit code is the verdict",
+    .json = OUTPUT_JSON ".",
     .shared = SHARED_SELECT,
     .options = own_options,
     .defaults = &usual,

@@ -2,6 +2,7 @@
 //
 // plumb history: since when. Change points of the store's series, or of a column of a CSV file.
 #include "ci/command.h"
+#include "ci/commands/answer.h"
 #include "ci/history/history_store.h"
 #include "ci/history/series_csv.h"
 #include "ci/settings/text_file.h"
@@ -9,7 +10,6 @@
 #include "model/history/focus.h"
 #include "model/history/shape.h"
 #include "reports/text/clean.h"
-#include "reports/text/json.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -192,49 +192,42 @@ static void print_csv(const struct view *view)
     }
 }
 
-static void json_change(struct json *json, const struct view *view, const struct change *c)
+static void json_change(struct json *row, const struct view *view, const struct change *c)
 {
-    json_newline(json);
-    json_begin(json, NULL, '{');
-    json_int(json, "index", (int64_t)c->index);
-    json_int(json, "earliest", (int64_t)c->earliest);
-    json_int(json, "latest", (int64_t)c->latest);
-    json_number(json, "before", figures(c->before));
-    json_number(json, "after", figures(c->after));
-    json_number(json, "size", figures(c->size.value));
-    json_number(json, "size_low", figures(c->size.low));
-    json_number(json, "size_high", figures(c->size.high));
-    json_number(json, "evidence", figures(c->evidence));
+    json_int(row, "index", (int64_t)c->index);
+    json_int(row, "earliest", (int64_t)c->earliest);
+    json_int(row, "latest", (int64_t)c->latest);
+    json_number(row, "before", figures(c->before));
+    json_number(row, "after", figures(c->after));
+    json_number(row, "size", figures(c->size.value));
+    json_number(row, "size_low", figures(c->size.low));
+    json_number(row, "size_high", figures(c->size.high));
+    json_number(row, "evidence", figures(c->evidence));
     if (view->labels)
-        json_clean(json, "label", view->labels[c->index]);
-    json_bool(json, "confirmed", c != &view->alarm);
-    json_end(json, '}');
+        json_clean(row, "label", view->labels[c->index]);
+    json_bool(row, "confirmed", c != &view->alarm);
 }
 
 static void print_json(const struct view *view)
 {
     const struct changepoints *found = &view->found;
-    struct buffer out = {0};
-    struct json json = {.out = &out};
-    json_begin(&json, NULL, '{');
-    json_clean(&json, "series", view->title);
-    json_clean(&json, "column", view->column);
-    json_int(&json, "values", (int64_t)view->count);
-    json_int(&json, "missing", (int64_t)view->missing);
-    json_number(&json, "noise", figures(found->sigma));
-    json_number(&json, "correlation", figures(found->correlation));
-    json_number(&json, "inflation", figures(found->inflation));
-    json_bool(&json, "drift", found->drift);
-    json_bool(&json, "creeps", view->shape.creeps);
-    json_bool(&json, "louder", view->shape.louder);
-    json_bool(&json, "modes_shift", view->shape.shifts);
-    json_begin(&json, "changes", '[');
+    struct answer answer;
+    answer_begin(&answer, "changes");
     for (size_t i = 0; i < listed(view); i++)
-        json_change(&json, view, listed_at(view, i));
-    json_end(&json, ']');
-    json_end(&json, '}');
-    puts(out.bytes);
-    buffer_free(&out);
+        json_change(answer_row(&answer), view, listed_at(view, i));
+    struct json *whole = answer_whole(&answer);
+    json_clean(whole, "series", view->title);
+    json_clean(whole, "column", view->column);
+    json_int(whole, "values", (int64_t)view->count);
+    json_int(whole, "missing", (int64_t)view->missing);
+    json_number(whole, "noise", figures(found->sigma));
+    json_number(whole, "correlation", figures(found->correlation));
+    json_number(whole, "inflation", figures(found->inflation));
+    json_bool(whole, "drift", found->drift);
+    json_bool(whole, "creeps", view->shape.creeps);
+    json_bool(whole, "louder", view->shape.louder);
+    json_bool(whole, "modes_shift", view->shape.shifts);
+    answer_end(&answer);
 }
 
 static const struct {
@@ -295,6 +288,17 @@ const struct command command_history = {
     .name = "history",
     .summary = "Where the level of a series changed, by how much and how surely",
     .words_most = WORDS_ANY,
+    .json = "series (kernel, problem, device, points, value, common_mode_removed, noise, "
+            "correlation, drift, changes (commit, earliest, latest, each with id and time_s, "
+            "commits, index, log_ratio with low and high, evidence, confirmed, cause, what), "
+            "breaks (commit, what, device, log_ratio), linked (links, loops, misclosure, trouble, "
+            "changes (commit, base, log_ratio, evidence, fits), newest, levels (commit, mark, "
+            "tried, level)), now (commit, log_ratio, evidence, moved, accepted, reason)); with "
+            "--accuracy accuracy (model, kernel, dtype, device, commit, time_s, rows, mape, bias, "
+            "within_10, tau, bias_moved, mape_moved); of a CSV file changes (index, earliest, "
+            "latest, before, after, size, size_low, size_high, evidence, label, confirmed), then "
+            "series, column, values, missing, noise, correlation, inflation, drift, creeps, "
+            "louder, modes_shift.",
     .shared = SHARED_STORE,
     .options = own_options,
     .defaults = &usual,

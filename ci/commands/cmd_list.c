@@ -3,19 +3,23 @@
 // plumb list: what there is: kernels of a commit and the series that the policy makes of them,
 // models, GPU profiles with the origin of every number, devices, reports.
 #include "ci/command.h"
+#include "ci/commands/answer.h"
 #include "ci/gate/coverage.h"
 #include "ci/settings/gpu_file.h"
-#include "ci/settings/profile.h"
 #include "model/predict.h"
 #include "reports/report.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 struct arguments {
     struct options options;
     const char *what, *name;
+    bool json;
 };
+
+static const struct command_option own_options[] = {OPTION_FORMAT(json), {0}};
 
 static int check(void *arguments, struct error *err)
 {
@@ -29,32 +33,127 @@ static int check(void *arguments, struct error *err)
     return 0;
 }
 
-static int list_gpus(const char *name, struct error *err)
+// ---- figures of a profile
+
+static void figures_json(struct json *json, const struct gpu *gpu)
 {
+    struct gpu copy = *gpu;
+    json_begin(json, "figures", '[');
+    for (size_t i = 0; i < gpu_figure_count(); i++) {
+        const struct figure *figure = gpu_figure(&copy, gpu_figure_key(i));
+        const bool known = figure->value != 0;
+        json_newline(json);
+        json_begin(json, NULL, '{');
+        json_clean(json, "figure", gpu_figure_key(i));
+        json_number(json, "value", known ? figure->value : NAN);
+        json_clean(json, "unit", gpu_figure_unit(i));
+        json_clean(json, "origin", known ? origin_name(figure->origin) : "unknown");
+        json_clean(json, "source", figure->source);
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+}
+
+static void print_figures(const struct gpu *gpu)
+{
+    struct gpu copy = *gpu;
+    for (size_t i = 0; i < gpu_figure_count(); i++) {
+        const struct figure *figure = gpu_figure(&copy, gpu_figure_key(i));
+        if (figure->value != 0)
+            printf("  %-18s %-14.6g %-10s %s\n", gpu_figure_key(i), figure->value,
+                   origin_name(figure->origin), figure->source ? figure->source : "");
+        else
+            printf("  %-18s %-14s %-10s %s\n", gpu_figure_key(i), "-", "unknown",
+                   gpu_figure_unit(i));
+    }
+}
+
+// ---- the lists; `answer` is NULL for a table
+
+static void print_name(struct answer *answer, const char *what, const char *name,
+                       const char *summary)
+{
+    if (!answer) {
+        printf("%-16s %s\n", name, summary);
+        return;
+    }
+    struct json *row = answer_row(answer);
+    json_clean(row, what, name);
+    json_clean(row, "summary", summary);
+}
+
+static int list_gpus(struct answer *answer, struct context *context, const char *name,
+                     struct error *err)
+{
+    struct gpu_profile profile;
+    (void)context;
     for (size_t i = 0; i < gpu_count && !name; i++)
-        printf("%-16s %s\n", gpus[i]->name, gpus[i]->summary);
+        print_name(answer, "gpu", gpus[i]->name, gpus[i]->summary);
     if (!name)
         return 0;
-    struct gpu_profile profile;
     if (gpu_option_resolve(&profile, &(struct gpu_option){.name = name}, err))
         return -1;
-    printf("%-16s %s\n", profile.gpu.name, profile.gpu.summary);
-    profile_print(stdout, &profile.gpu);
+    print_name(answer, "gpu", profile.gpu.name, profile.gpu.summary);
+    if (answer)
+        figures_json(&answer->json, &profile.gpu);
+    else
+        print_figures(&profile.gpu);
     gpu_profile_free(&profile);
     return 0;
 }
 
-static int list_devices(struct context *context, struct error *err)
+static int list_models(struct answer *answer, struct context *context, const char *name,
+                       struct error *err)
 {
+    (void)context, (void)name, (void)err;
+    for (size_t i = 0; i < model_count; i++) {
+        if (!answer) {
+            printf("%-16s %-6s %s\n", models[i]->name, models[i]->version, models[i]->why);
+            continue;
+        }
+        print_name(answer, "model", models[i]->name, models[i]->why);
+        json_clean(&answer->json, "version", models[i]->version);
+    }
+    return 0;
+}
+
+static int list_reports(struct answer *answer, struct context *context, const char *name,
+                        struct error *err)
+{
+    (void)context, (void)name, (void)err;
+    for (size_t i = 0; i < report_count; i++) {
+        if (!answer) {
+            printf("%-16s %-18s %s\n", reports[i]->name, reports[i]->file, reports[i]->why);
+            continue;
+        }
+        print_name(answer, "report", reports[i]->name, reports[i]->why);
+        json_clean(&answer->json, "file", reports[i]->file);
+    }
+    return 0;
+}
+
+static int list_devices(struct answer *answer, struct context *context, const char *name,
+                        struct error *err)
+{
+    (void)name;
     if (context_policy(context, "", err) || context_store(context, STORE_WRITE, err) ||
         context_builder(context, err) || context_devices(context, err))
         return -1;
     for (size_t i = 0; i < context->device_count; i++) {
         const struct context_device *device = &context->devices[i];
-        printf("%s: %s, %s, driver %s, runtime %s, profile %s\n", device->policy->name,
-               device->unit.name, device->unit.uuid, device->unit.driver, device->unit.runtime,
-               device->unit.profile);
-        profile_print(stdout, &device->gpu);
+        const struct device *unit = &device->unit;
+        if (!answer) {
+            printf("%s: %s, %s, driver %s, runtime %s, profile %s\n", device->policy->name,
+                   unit->name, unit->uuid, unit->driver, unit->runtime, unit->profile);
+            print_figures(&device->gpu);
+            continue;
+        }
+        print_name(answer, "device", device->policy->name, unit->name);
+        json_clean(&answer->json, "uuid", unit->uuid);
+        json_clean(&answer->json, "driver", unit->driver);
+        json_clean(&answer->json, "runtime", unit->runtime);
+        json_clean(&answer->json, "profile", unit->profile);
+        figures_json(&answer->json, &device->gpu);
     }
     return 0;
 }
@@ -70,21 +169,44 @@ static int build(struct built *out, struct context *context, const char *revisio
         built_make(out, context, &(struct to_build){.commit = &commit}, &context->arena, err))
         return -1;
     progress_end(&context->progress);
-    if (out->absent)
-        printf("dry run: it would be built first; only then are its kernels known\n");
     if (out->state != MEASURED_OK)
         return error_set(err, "%.10s does not build: %s%s%s", commit.id, out->detail,
                          out->failure.log[0] ? "; the log is " : "", out->failure.log);
     return 0;
 }
 
-static int list_kernels(struct context *context, const char *revision, struct error *err)
+static void say_absent(const struct answer *answer, const struct built *built)
+{
+    if (built->absent && !answer)
+        printf("dry run: it would be built first; only then are its kernels known\n");
+}
+
+static void kernel_json(struct json *row, const struct built_kernel *k)
+{
+    json_clean(row, "kernel", k->name);
+    json_clean(row, "device", k->device);
+    json_clean(row, "in", dtype_name(k->traits.in));
+    json_clean(row, "out", dtype_name(k->traits.out));
+    json_int(row, "tile_m", k->traits.tile_m);
+    json_int(row, "tile_n", k->traits.tile_n);
+    json_int(row, "tile_k", k->traits.tile_k);
+    json_int(row, "threads", k->traits.threads);
+    json_clean(row, "code", k->code);
+}
+
+static int list_kernels(struct answer *answer, struct context *context, const char *revision,
+                        struct error *err)
 {
     struct built built;
     if (build(&built, context, revision, err))
         return -1;
+    say_absent(answer, &built);
     for (size_t i = 0; i < built.count; i++) {
         const struct built_kernel *k = &built.kernels[i];
+        if (answer) {
+            kernel_json(answer_row(answer), k);
+            continue;
+        }
         printf("%-28s %-5s %s-%s  ", k->name, k->device, dtype_name(k->traits.in),
                dtype_name(k->traits.out));
         if (k->traits.tile_m)
@@ -95,19 +217,29 @@ static int list_kernels(struct context *context, const char *revision, struct er
     return 0;
 }
 
-static void print_series(const struct coverage *coverage)
+static void print_series(struct answer *answer, const struct coverage *coverage)
 {
     for (size_t i = 0; i < coverage->plan.count; i++) {
         const struct task *task = &coverage->plan.tasks[i];
         char problem[PROBLEM_TEXT];
         problem_format(problem, &task->result->problem);
-        printf("%-28s %-28s %s%s%s\n", task->result->kernel, problem, task->device->policy->name,
-               task->rule->control ? ", control" : "",
-               coverage->supports[i] ? "" : ", not supported");
+        if (!answer) {
+            printf("%-28s %-28s %s%s%s\n", task->result->kernel, problem,
+                   task->device->policy->name, task->rule->control ? ", control" : "",
+                   coverage->supports[i] ? "" : ", not supported");
+            continue;
+        }
+        struct json *row = answer_row(answer);
+        json_clean(row, "kernel", task->result->kernel);
+        json_clean(row, "problem", problem);
+        json_clean(row, "device", task->device->policy->name);
+        json_bool(row, "control", task->rule->control);
+        json_bool(row, "supported", coverage->supports[i]);
     }
 }
 
-static int list_series(struct context *context, const char *revision, struct error *err)
+static int list_series(struct answer *answer, struct context *context, const char *revision,
+                       struct error *err)
 {
     struct built built;
     struct run run = {0};
@@ -115,11 +247,12 @@ static int list_series(struct context *context, const char *revision, struct err
     int status = -1;
     if (build(&built, context, revision, err))
         return -1;
+    say_absent(answer, &built);
     if (built.absent)
         return 0;
     if (coverage_find(&coverage, &run, context, &built, err))
         goto done;
-    print_series(&coverage);
+    print_series(answer, &coverage);
     fflush(stdout);
     for (size_t i = 0; i < coverage.complaint_count; i++)
         fprintf(stderr, "%s: %s\n", context->policy.label, coverage.complaints[i]);
@@ -132,29 +265,32 @@ done:
     return status;
 }
 
+static const struct {
+    const char *name;
+    bool of_repository;
+    int (*list)(struct answer *answer, struct context *context, const char *name,
+                struct error *err);
+} lists[] = {
+    {"kernels", true, list_kernels}, {"series", true, list_series},
+    {"models", false, list_models},  {"gpus", false, list_gpus},
+    {"devices", true, list_devices}, {"reports", false, list_reports},
+};
+
 static int run(enum conclusion *out, struct context *context, void *arguments, struct error *err)
 {
     const struct arguments *a = arguments;
-    const char *what = a->what;
+    struct answer answer;
     (void)out;
-    if (strcmp(what, "models") == 0) {
-        for (size_t i = 0; i < model_count; i++)
-            printf("%-16s %-6s %s\n", models[i]->name, models[i]->version, models[i]->why);
-        return 0;
+    for (size_t i = 0; i < ARRAY_COUNT(lists); i++) {
+        if (strcmp(lists[i].name, a->what) != 0)
+            continue;
+        if (lists[i].of_repository && context_open(context, &a->options, err))
+            return -1;
+        if (!a->json)
+            return lists[i].list(NULL, context, a->name, err);
+        answer_begin(&answer, lists[i].name);
+        return answer_leave(&answer, lists[i].list(&answer, context, a->name, err));
     }
-    if (strcmp(what, "reports") == 0) {
-        for (size_t i = 0; i < report_count; i++)
-            printf("%-16s %-18s %s\n", reports[i]->name, reports[i]->file, reports[i]->why);
-        return 0;
-    }
-    if (strcmp(what, "gpus") == 0)
-        return list_gpus(a->name, err);
-    if (strcmp(what, "kernels") == 0)
-        return context_open(context, &a->options, err) ? -1 : list_kernels(context, a->name, err);
-    if (strcmp(what, "series") == 0)
-        return context_open(context, &a->options, err) ? -1 : list_series(context, a->name, err);
-    if (strcmp(what, "devices") == 0)
-        return context_open(context, &a->options, err) ? -1 : list_devices(context, err);
     return error_set(err, "list what? kernels, series, models, gpus, devices or reports");
 }
 
@@ -163,7 +299,13 @@ const struct command command_list = {
     .summary = "Kernels, models, GPU profiles, devices, reports",
     .words = "kernels [REV] | series [REV] | models | gpus [NAME|FILE] | devices | reports",
     .words_most = 2,
+    .json = "kernels (kernel, device, in, out, tile_m, tile_n, tile_k, threads, code), series "
+            "(kernel, problem, device, control, supported), models (model, summary, version), gpus "
+            "(gpu, summary), devices (device, summary, uuid, driver, runtime, profile), reports "
+            "(report, summary, file); a device and a single GPU have figures (figure, value, unit, "
+            "origin, source).",
     .shared = SHARED_MEASURE,
+    .options = own_options,
     .check = check,
     .size = sizeof(struct arguments),
     .run = run,

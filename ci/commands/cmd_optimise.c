@@ -4,6 +4,7 @@
 // seed 1's model of a warp-specialised kernel. Every tiling is tried, and where
 // built with Z3, it is asked the same.
 #include "ci/command.h"
+#include "ci/commands/answer.h"
 #include "ci/settings/text_file.h"
 #include "model/config.h"
 #include "model/predict/parts/pipeline_optimise.h"
@@ -18,6 +19,7 @@ struct arguments {
     struct options options;
     const char *machine;
     enum pipeline_goal goal;
+    bool json;
 };
 
 static int take_goal(void *arguments, const char *text)
@@ -31,6 +33,7 @@ static const struct command_option own_options[] = {
     OPTION_TEXT("machine", 'f', "FILE", "The machine, in ticks; see below", machine),
     OPTION_OWN("goal", 0, "time|wait", "Least time, or least waiting of computing warps [time]",
                take_goal, "is no goal: time or wait"),
+    OPTION_FORMAT(json),
     {0},
 };
 
@@ -105,6 +108,17 @@ static void print_choice(const char *who, const struct pipeline_choice *c)
            c->depth, (long long)c->time, (long long)c->wait);
 }
 
+static void choice_json(struct json *json, const char *problem, const struct pipeline_choice *c)
+{
+    json_clean(json, "problem", problem);
+    json_int(json, "tile_m", c->tile_m);
+    json_int(json, "tile_n", c->tile_n);
+    json_int(json, "tile_k", c->tile_k);
+    json_int(json, "depth", c->depth);
+    json_int(json, "ticks", c->time);
+    json_int(json, "wait_ticks", c->wait);
+}
+
 #ifdef PLUMB_HAVE_Z3
 enum { Z3_TIMEOUT_MS = 60000 };
 
@@ -114,30 +128,39 @@ static double cpu_s(void)
 }
 
 // Two answers that differ are an error of this program.
-static int ask_z3(const struct pipeline_choice *ours, const struct pipeline_machine *machine,
-                  const int64_t mnk[3], enum pipeline_goal goal, struct error *err)
+static int ask_z3(struct json *row, const struct pipeline_choice *ours,
+                  const struct pipeline_machine *machine, const int64_t mnk[3],
+                  enum pipeline_goal goal, struct error *err)
 {
     struct pipeline_choice c;
     const double begin_s = cpu_s();
     if (mnk[2] > PIPELINE_Z3_K_MAX) {
-        printf("  Z3: not asked, K is above %d\n", PIPELINE_Z3_K_MAX);
+        if (!row)
+            printf("  Z3: not asked, K is above %d\n", PIPELINE_Z3_K_MAX);
         return 0;
     }
     if (pipeline_optimise_z3(&c, machine, mnk, goal, Z3_TIMEOUT_MS, err))
         return -1;
     const bool equal = goal == PIPELINE_LEAST_TIME ? c.time == ours->time : c.wait == ours->wait;
-    print_choice("  Z3:", &c);
-    printf(", %.2f CPU s: %s\n", cpu_s() - begin_s,
-           equal ? "there is nothing better" : "NOT the same optimum");
+    const double spent_s = cpu_s() - begin_s;
+    if (row) {
+        json_bool(row, "proved", equal);
+        json_number(row, "proof_cpu_s", spent_s);
+    } else {
+        print_choice("  Z3:", &c);
+        printf(", %.2f CPU s: %s\n", spent_s,
+               equal ? "there is nothing better" : "NOT the same optimum");
+    }
     return equal ? 0 : error_set(err, "the search and Z3 differ; please report this machine");
 }
 #endif
 
-static int optimise(const struct pipeline_machine *machine, const char *text,
+static int optimise(struct answer *answer, const struct pipeline_machine *machine, const char *text,
                     enum pipeline_goal goal, struct error *err)
 {
     struct problem p;
     struct pipeline_choice c;
+    struct json *row = NULL;
     if (problem_parse(&p, text, err))
         return -1;
     const int64_t mnk[3] = {p.m, p.n, p.k};
@@ -145,13 +168,28 @@ static int optimise(const struct pipeline_machine *machine, const char *text,
         return -1;
     char who[96];
     snprintf(who, sizeof(who), "%lldx%lldx%lld", (long long)p.m, (long long)p.n, (long long)p.k);
-    print_choice(who, &c);
-    printf("\n");
+    if (answer) {
+        row = answer_row(answer);
+        choice_json(row, who, &c);
+    } else {
+        print_choice(who, &c);
+        printf("\n");
+    }
 #ifdef PLUMB_HAVE_Z3
-    return ask_z3(&c, machine, mnk, goal, err);
+    return ask_z3(row, &c, machine, mnk, goal, err);
 #else
     return 0;
 #endif
+}
+
+static int optimise_all(struct answer *answer, const struct arguments *a,
+                        const struct pipeline_machine *machine, struct error *err)
+{
+    for (size_t i = 0; i < a->options.words.count; i++) {
+        if (optimise(answer, machine, a->options.words.items[i], a->goal, err))
+            return -1;
+    }
+    return 0;
 }
 
 static int run(enum conclusion *out, struct context *context, void *arguments, struct error *err)
@@ -164,11 +202,11 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
         return error_set(err, "which machine? --machine FILE");
     if (read_machine(&machine, a->machine, err))
         return -1;
-    for (size_t i = 0; i < a->options.words.count; i++) {
-        if (optimise(&machine, a->options.words.items[i], a->goal, err))
-            return -1;
-    }
-    return 0;
+    if (!a->json)
+        return optimise_all(NULL, a, &machine, err);
+    struct answer answer;
+    answer_begin(&answer, "choices");
+    return answer_leave(&answer, optimise_all(&answer, a, &machine, err));
 }
 
 const struct command command_optimise = {
@@ -177,6 +215,8 @@ const struct command command_optimise = {
     .words = "MxNxK...",
     .words_least = 1,
     .words_most = WORDS_ANY,
+    .json = "choices (problem, tile_m, tile_n, tile_k, depth, ticks, wait_ticks; where Z3 was "
+            "asked, proved and proof_cpu_s).",
     .options = own_options,
     .size = sizeof(struct arguments),
     .run = run,

@@ -271,6 +271,8 @@ const struct command command_predict = {
     .summary = "What a model says of problems or of the rows of a CSV file",
     .words = "[PROBLEM...]",
     .words_most = WORDS_ANY,
+    .json = "predictions (the columns of the rows, then predicted_us and bound, and with --parts "
+            "those named above).",
     .shared = SHARED_STORE,
     .options = own_options,
     .defaults = &usual,

@@ -2,6 +2,7 @@
 //
 // plumb report: writes the reports of a stored run again. They are pure functions of the store.
 #include "ci/command.h"
+#include "ci/commands/answer.h"
 #include "ci/commands/output.h"
 #include "ci/gate/conclude.h"
 #include "ci/gate/mixes.h"
@@ -19,17 +20,40 @@ struct arguments {
 
 static const struct command_option own_options[] = {
     OPTION_RUN("run", "Run to report [the newest finished]", run_id),
-    OPTION_TEXT("format", 0, "NAME", "Only this report, on standard output", format),
+    OPTION_TEXT("format", 0, "NAME", "Only this report, on standard output; with --list json",
+                format),
     OPTION_FLAG("list", 0, "List the stored runs instead", list),
     {0},
 };
 
-static int list_runs(struct context *context, struct error *err)
+static void runs_json(const struct run_entry *runs, size_t count)
+{
+    struct answer answer;
+    answer_begin(&answer, "runs");
+    for (size_t i = 0; i < count; i++) {
+        struct json *row = answer_row(&answer);
+        json_int(row, "run", runs[i].id);
+        json_clean(row, "kind", run_kind_name(runs[i].kind));
+        json_time(row, "started_s", runs[i].started_s);
+        json_time(row, "finished_s", runs[i].finished_s);
+        json_clean(row, "base", *runs[i].base ? runs[i].base : NULL);
+        json_clean(row, "head", runs[i].head);
+        json_int(row, "exit_code", (int64_t)runs[i].conclusion);
+        json_clean(row, "headline", runs[i].finished_s ? runs[i].headline : NULL);
+    }
+    answer_end(&answer);
+}
+
+static int list_runs(struct context *context, bool json, struct error *err)
 {
     struct run_entry *runs = NULL;
     size_t count = 0;
     if (store_list_runs(&runs, &count, context->store, STORE_ALL_RUNS, 0, &context->arena, err))
         return -1;
+    if (json) {
+        runs_json(runs, count);
+        return 0;
+    }
     for (size_t i = 0; i < count; i++)
         printf("%6lld  %-8s %.10s%s%.10s  %s\n", (long long)runs[i].id, run_kind_name(runs[i].kind),
                runs[i].base, *runs[i].base ? ".." : "", runs[i].head,
@@ -70,8 +94,10 @@ static int report(struct context *context, const struct arguments *a, struct err
         return -1;
     if (context_store(context, STORE_READ, err))
         return -1;
+    if (a->list && a->format && strcmp(a->format, "json") != 0)
+        return error_set(err, "--list --format=%.40s: is a table, or json", a->format);
     if (a->list)
-        return list_runs(context, err);
+        return list_runs(context, a->format, err);
     if (!id && store_last_run(&id, context->store, STORE_ALL_RUNS, err))
         return -1;
     if (!id)
@@ -89,7 +115,7 @@ static int report(struct context *context, const struct arguments *a, struct err
     else if (a->options.dry_run)
         printf("dry run: the reports of run %lld would be written to %s\n", (long long)id, out);
     else
-        status = output_run(&run, context, out, err);
+        status = output_run(NULL, &run, context, out, err);
     run_free(&run);
     return status;
 }
@@ -103,6 +129,8 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
 const struct command command_report = {
     .name = "report",
     .summary = "Write the reports of a stored run again",
+    .json = "the report of this name; with --list runs (run, kind, started_s, finished_s, base, "
+            "head, exit_code, headline).",
     .shared = SHARED_MEASURE,
     .options = own_options,
     .size = sizeof(struct arguments),

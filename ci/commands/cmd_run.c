@@ -17,7 +17,7 @@ struct arguments {
     struct commit_selection selection;
     struct part part;
     struct toolchain_names toolchains;
-    bool again, all;
+    bool again, all, json;
 };
 
 static int take_part(void *arguments, const char *text)
@@ -43,6 +43,7 @@ static const struct command_option own_options[] = {
     OPTION_COUNT("seconds", "N", "Begin no commit after this time", options.seconds, 1, 86400),
     OPTION_OWN("part", 0, "I/N", "Only the I-th of N stretches of the commits", take_part,
                "a part such as 3/8"),
+    OPTION_FORMAT(json),
     {0},
 };
 
@@ -107,8 +108,8 @@ static int select_commits(struct commit_list *out, struct context *context,
 }
 
 // The newest commit decides, and is known: what is stored of it is said again.
-static int conclude_known(struct run *last, struct context *context, const struct to_build *newest,
-                          struct error *err)
+static int conclude_known(const struct answer *answer, struct run *last, struct context *context,
+                          const struct to_build *newest, struct error *err)
 {
     struct arena *arena = &context->arena;
     struct build_record record = {0};
@@ -131,10 +132,16 @@ static int conclude_known(struct run *last, struct context *context, const struc
     }
     if (found && record.state != MEASURED_OK)
         conclude_unbuilt(last, record.detail);
-    if (last->headline)
+    if (last->headline && !answer)
         output_headline(last);
     return 0;
 }
+
+// What came of all commits, beside their runs.
+struct tally {
+    struct answer *answer; // NULL: it is printed
+    size_t known, left;    // commits
+};
 
 // Reports of several toolchains lie in folders of their names.
 static const char *out_of(struct context *context, const struct arguments *a,
@@ -154,6 +161,7 @@ struct waiting {
     struct measured items[TOGETHER];
     size_t count;
     struct run last; // that was told
+    struct tally *tally;
 };
 
 static int tell(struct waiting *w, struct measured *m, struct context *context,
@@ -161,7 +169,7 @@ static int tell(struct waiting *w, struct measured *m, struct context *context,
 {
     const int status = pipeline_judge(m, context, err);
     const char *out = out_of(context, a, w->toolchain);
-    const int told = output_measured(&m->run, status, context, out, err);
+    const int told = output_measured(w->tally->answer, &m->run, status, context, out, err);
     run_free(&w->last);
     w->last = m->run;
     m->run = (struct run){0};
@@ -196,9 +204,20 @@ static int measure(struct waiting *w, const struct to_build *what, struct contex
     }
     if (!a->options.dry_run)
         return ++w->count == TOGETHER ? tell_all(w, context, a, err) : 0;
-    const int status = output_plan(&m->run, context, a->again, err);
+    const int status = output_plan(w->tally->answer, &m->run, context, a->again, err);
     run_free(&m->run);
     return status;
+}
+
+static void say_left(struct tally *tally, size_t commits, size_t measured, size_t left)
+{
+    tally->known += commits - measured - left;
+    tally->left += left;
+    if (!tally->answer && left)
+        printf("--seconds: %zu of %zu commits are left; the same command goes on\n", left, commits);
+    else if (!tally->answer && !measured)
+        printf("nothing to do: %zu %s measured already\n", commits,
+               plural(commits, "commit is", "commits are"));
 }
 
 // All commits by one toolchain.
@@ -232,13 +251,10 @@ static int run_commits(struct waiting *w, struct context *context, const struct 
     }
     if (tell_all(w, context, a, err))
         return -1;
-    if (left)
-        printf("--seconds: %zu of %zu commits are left; the same command goes on\n", left,
-               commits.count);
-    else if (!measured)
-        printf("nothing to do: %zu %s measured already\n", commits.count,
-               plural(commits.count, "commit is", "commits are"));
-    return known && !a->options.dry_run ? conclude_known(&w->last, context, &what, err) : 0;
+    say_left(w->tally, commits.count, measured, left);
+    return known && !a->options.dry_run
+               ? conclude_known(w->tally->answer, &w->last, context, &what, err)
+               : 0;
 }
 
 // How bad it is, for the one exit code of several runs.
@@ -252,8 +268,8 @@ static int severity(enum conclusion conclusion)
     return of[conclusion];
 }
 
-static int run_toolchains(enum conclusion *out, struct context *context, const struct arguments *a,
-                          struct error *err)
+static int run_toolchains(enum conclusion *out, struct tally *tally, struct context *context,
+                          const struct arguments *a, struct error *err)
 {
     static const char *const alone[] = {TOOLCHAIN_DEFAULT};
     const char *const *names = a->toolchains.count ? a->toolchains.names : alone;
@@ -263,6 +279,7 @@ static int run_toolchains(enum conclusion *out, struct context *context, const s
     for (size_t i = 0; i < count; i++) {
         struct waiting *w = xcalloc(1, sizeof(*w));
         const struct run *last = &w->last;
+        w->tally = tally;
         const int status = context_toolchain(&w->toolchain, context, names[i], err) ||
                            run_commits(w, context, a, deadline_s, err);
         if (status == 0 && (i == 0 || severity(last->conclusion) > severity(*out))) {
@@ -276,20 +293,20 @@ static int run_toolchains(enum conclusion *out, struct context *context, const s
         if (status)
             return -1;
     }
-    if (count > 1 && worst && !a->options.dry_run)
+    if (count > 1 && worst && !a->options.dry_run && !tally->answer)
         output_line(worst);
     return 0;
 }
 
-static int open_and_run(enum conclusion *out, struct context *context, const struct arguments *a,
-                        struct error *err)
+static int open_and_run(enum conclusion *out, struct tally *tally, struct context *context,
+                        const struct arguments *a, struct error *err)
 {
     const char *folder = a->options.dry_run ? NULL : a->options.out;
     if ((folder && report_directory(folder, err)) || context_open(context, &a->options, err) ||
         context_policy(context, "", err) || context_store(context, STORE_WRITE, err) ||
         context_builder(context, err) || context_devices(context, err))
         return -1;
-    return run_toolchains(out, context, a, err);
+    return run_toolchains(out, tally, context, a, err);
 }
 
 // NEW is what a store does not have, and a part's store has nothing.
@@ -307,7 +324,19 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
     struct arguments *a = arguments;
     if (a->options.words.count)
         a->selection.range = a->options.words.items[0];
-    return open_and_run(out, context, a, err);
+    struct answer answer;
+    struct tally tally = {.answer = a->json ? &answer : NULL};
+    if (!a->json)
+        return open_and_run(out, &tally, context, a, err);
+    answer_begin(&answer, a->options.dry_run ? "series" : "runs");
+    const int status = open_and_run(out, &tally, context, a, err);
+    if (status == 0) {
+        struct json *whole = answer_whole(&answer);
+        json_int(whole, "known", (int64_t)tally.known);
+        json_int(whole, "left", (int64_t)tally.left);
+        json_int(whole, "exit_code", (int64_t)*out);
+    }
+    return answer_leave(&answer, status);
 }
 
 const struct command command_run = {
@@ -315,6 +344,7 @@ const struct command command_run = {
     .summary = "Measure a range of commits; what is known is skipped",
     .words = "[RANGE]",
     .words_most = 1,
+    .json = OUTPUT_JSON "; then known and left, numbers of commits, and exit_code.",
     .shared = SHARED_SELECT,
     .options = own_options,
     .check = check,

@@ -2,6 +2,7 @@
 //
 // plumb select: the tile and group a model would choose for a problem. No GPU is needed.
 #include "ci/command.h"
+#include "ci/commands/answer.h"
 #include "ci/settings/measured_profile.h"
 #include "model/predict/parts/origami.h"
 #include "model/predict/parts/select.h"
@@ -17,6 +18,7 @@ struct arguments {
     struct gpu_option gpu;
     struct origami_search search;
     uint32_t top;
+    bool json;
 };
 
 static int take_set(void *arguments, const char *text)
@@ -31,6 +33,7 @@ static const struct command_option own_options[] = {
     OPTION_FLAG("pipeline", 0, "Search stages and warps too (origami)", search.pipeline),
     OPTION_FLAG("split-k", 0, "Search splits of K too (origami)", search.split_k),
     OPTION_COUNT("top", "N", "The N best, best first [1] (not origami)", top, 1, TOP_MOST),
+    OPTION_FORMAT(json),
     {0},
 };
 static const struct arguments usual = {.model = "origami", .top = 1};
@@ -59,8 +62,43 @@ static void print_choice(const struct problem *p, const struct selection *s)
            s->valid);
 }
 
-static int choose(const struct arguments *a, const struct model *model, const struct gpu *gpu,
-                  const char *text, struct error *err)
+static void choice_json(struct json *row, const struct problem *p, const struct selection *s)
+{
+    char problem[PROBLEM_TEXT];
+    const struct traits *t = &s->traits;
+    problem_format(problem, p);
+    json_clean(row, "problem", problem);
+    json_int(row, "tile_m", t->tile_m);
+    json_int(row, "tile_n", t->tile_n);
+    json_int(row, "tile_k", t->tile_k);
+    json_int(row, "group", t->raster_group);
+    json_int(row, "stages", t->stages);
+    json_int(row, "threads", t->threads);
+    json_int(row, "cluster_m", t->cluster_m);
+    json_int(row, "cluster_n", t->cluster_n);
+    json_int(row, "split_k", t->split_k < 0 ? 1 : t->split_k);
+    json_bool(row, "stream_k", t->split_k < 0);
+    json_number(row, "predicted_us", s->time_ns / 1e3);
+    json_clean(row, "bound", bound_name(s->bound));
+    json_int(row, "candidates", s->valid);
+}
+
+static void print_infeasible(struct answer *answer, const struct problem *p, const char *why)
+{
+    char problem[PROBLEM_TEXT];
+    if (!answer) {
+        printf("%lldx%lldx%lld infeasible: %s\n", (long long)p->m, (long long)p->n, (long long)p->k,
+               why);
+        return;
+    }
+    struct json *row = answer_row(answer);
+    problem_format(problem, p);
+    json_clean(row, "problem", problem);
+    json_clean(row, "infeasible", why);
+}
+
+static int choose(struct answer *answer, const struct arguments *a, const struct model *model,
+                  const struct gpu *gpu, const char *text, struct error *err)
 {
     struct problem p;
     struct selection best[TOP_MOST];
@@ -69,14 +107,18 @@ static int choose(const struct arguments *a, const struct model *model, const st
         return -1;
     const char *why = select_best(best, &count, a->top, model, gpu, &p, 0, &a->search);
     if (why)
-        printf("%lldx%lldx%lld infeasible: %s\n", (long long)p.m, (long long)p.n, (long long)p.k,
-               why);
-    for (size_t i = 0; i < count; i++)
-        print_choice(&p, &best[i]);
+        print_infeasible(answer, &p, why);
+    for (size_t i = 0; i < count; i++) {
+        if (answer)
+            choice_json(answer_row(answer), &p, &best[i]);
+        else
+            print_choice(&p, &best[i]);
+    }
     return 0;
 }
 
-static int choose_all(const struct arguments *a, const struct gpu *gpu, struct error *err)
+static int choose_all(struct answer *answer, const struct arguments *a, const struct gpu *gpu,
+                      struct error *err)
 {
     const struct model *model = model_find(a->model);
     if (!model)
@@ -89,7 +131,7 @@ static int choose_all(const struct arguments *a, const struct gpu *gpu, struct e
         return error_set(err, "origami chooses one configuration in two phases; --top is for the "
                               "other models, e.g. -m hopper");
     for (size_t i = 0; i < a->options.words.count; i++) {
-        if (choose(a, model, gpu, a->options.words.items[i], err))
+        if (choose(answer, a, model, gpu, a->options.words.items[i], err))
             return -1;
     }
     return 0;
@@ -102,7 +144,12 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
     (void)out;
     if (measured_profile(&profile, &a->gpu, context, &a->options, err))
         return -1;
-    int status = choose_all(a, &profile.gpu, err);
+    struct answer answer;
+    if (a->json)
+        answer_begin(&answer, "choices");
+    int status = choose_all(a->json ? &answer : NULL, a, &profile.gpu, err);
+    if (a->json)
+        answer_leave(&answer, status);
     gpu_profile_free(&profile);
     return status;
 }
@@ -112,6 +159,9 @@ const struct command command_select = {
     .summary = "The tile and group a model chooses for a problem",
     .words = "MxNxK[:TYPE]...",
     .words_most = WORDS_ANY,
+    .json = "choices (problem, tile_m, tile_n, tile_k, group, stages, threads, cluster_m, "
+            "cluster_n, split_k, stream_k, predicted_us, bound, candidates; or problem and why it "
+            "is infeasible).",
     .shared = SHARED_STORE,
     .options = own_options,
     .defaults = &usual,

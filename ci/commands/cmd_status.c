@@ -4,8 +4,8 @@
 // measured, and what it would do next. It builds nothing, measures nothing and writes nothing; what
 // is missing or damaged is a line of the table, with what to do about it.
 #include "ci/command.h"
+#include "ci/commands/answer.h"
 #include "ci/gate/known.h"
-#include "reports/text/json.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -18,15 +18,7 @@ struct arguments {
     bool json;
 };
 
-static int take_format(void *arguments, const char *text)
-{
-    struct arguments *a = arguments;
-    a->json = strcmp(text, "json") == 0;
-    return a->json || strcmp(text, "text") == 0 ? 0 : -1;
-}
-
-static const struct command_option own_options[] = {
-    OPTION_OWN("format", 0, "NAME", "text or json [text]", take_format, "is text or json"), {0}};
+static const struct command_option own_options[] = {OPTION_FORMAT(json), {0}};
 
 enum { LINES_MOST = 64, RUNS_SHOWN = 3 };
 
@@ -214,20 +206,14 @@ static void add_work(struct status *s)
 
 static void print_json(const struct status *s)
 {
-    struct buffer text = {0};
-    struct json json = {.out = &text};
-    json_begin(&json, NULL, '[');
+    struct answer answer;
+    answer_begin(&answer, "lines");
     for (size_t i = 0; i < s->count; i++) {
-        json_begin(&json, NULL, '{');
-        json_clean(&json, "topic", s->lines[i].topic);
-        json_clean(&json, "text", s->lines[i].text);
-        json_end(&json, '}');
-        json_newline(&json);
+        struct json *json = answer_row(&answer);
+        json_clean(json, "topic", s->lines[i].topic);
+        json_clean(json, "text", s->lines[i].text);
     }
-    json_end(&json, ']');
-    json_newline(&json);
-    fwrite(text.bytes, 1, text.length, stdout);
-    buffer_free(&text);
+    answer_end(&answer);
 }
 
 static int check(void *arguments, struct error *err)
@@ -268,6 +254,7 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
 const struct command command_status = {
     .name = "status",
     .summary = "What is here, what was measured, and what to do next",
+    .json = "lines (topic, text).",
     .shared = SHARED_MEASURE,
     .options = own_options,
     .size = sizeof(struct arguments),

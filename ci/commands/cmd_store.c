@@ -2,6 +2,7 @@
 //
 // plumb store: what is in the store, whether it is whole, joining shards, making it smaller.
 #include "ci/command.h"
+#include "ci/commands/answer.h"
 #include "ci/settings/store_option.h"
 
 #include <inttypes.h>
@@ -14,6 +15,7 @@ struct arguments {
     char **files;
     int file_count;
     struct prune_rule rule;
+    bool json;
 };
 
 static int parse_before(int64_t *out, const char *text)
@@ -47,24 +49,38 @@ static const struct command_option own_options[] = {
                take_before, "a date such as 2026-11-21, or days such as 90d"),
     OPTION_FLAG("runs", 0, "prune: whole runs, not only their raw samples", rule.runs),
     OPTION_FLAG("dry-run", 'n', "prune: say what would go", rule.dry_run),
+    OPTION_FORMAT(json),
     {0},
 };
 
-static void print_counts(const struct store_counts *c)
+static void print_counts(struct answer *answer, const struct store_counts *c)
 {
-    printf("%-14s%" PRId64 " (%" PRId64 " unfinished)\n", "runs", c->runs, c->unfinished);
     const struct {
         const char *name;
         int64_t count;
     } rows[] = {
-        {"commits", c->commits},         {"builds", c->builds},
-        {"series", c->series},           {"measurements", c->measurements},
-        {"predictions", c->predictions}, {"verdicts", c->verdicts},
-        {"profiles", c->profiles},       {"epochs", c->epochs},
+        {"runs", c->runs},
+        {"commits", c->commits},
+        {"builds", c->builds},
+        {"series", c->series},
+        {"measurements", c->measurements},
+        {"predictions", c->predictions},
+        {"verdicts", c->verdicts},
+        {"profiles", c->profiles},
+        {"epochs", c->epochs},
     };
-    for (size_t i = 0; i < ARRAY_COUNT(rows); i++)
-        printf("%-14s%" PRId64 "\n", rows[i].name, rows[i].count);
-    printf("%-14s%.3f MB\n", "raw samples", (double)c->samples_bytes / 1e6);
+    for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
+        if (!answer) {
+            printf("%-14s%" PRId64, rows[i].name, rows[i].count);
+            i ? printf("\n") : printf(" (%" PRId64 " unfinished)\n", c->unfinished);
+            continue;
+        }
+        struct json *row = answer_row(answer);
+        json_clean(row, "of", rows[i].name);
+        json_int(row, "count", rows[i].count);
+    }
+    if (!answer)
+        printf("%-14s%.3f MB\n", "raw samples", (double)c->samples_bytes / 1e6);
 }
 
 static const char *runs_word(int64_t count)
@@ -77,37 +93,81 @@ static const char *measurements_word(int64_t count)
     return plural((uint64_t)count, "measurement", "measurements");
 }
 
+static void info_json(const struct store *store, const struct store_report *report)
+{
+    struct answer answer;
+    answer_begin(&answer, "counts");
+    print_counts(&answer, &report->counts);
+    struct json *whole = answer_whole(&answer);
+    json_int(whole, "unfinished", report->counts.unfinished);
+    json_int(whole, "samples_bytes", report->counts.samples_bytes);
+    json_clean(whole, "store", store_path(store));
+    json_int(whole, "version", report->version);
+    json_int(whole, "bytes", report->bytes);
+    answer_end(&answer);
+}
+
 static int info(struct store *store, const struct arguments *a, struct error *err)
 {
     struct store_report report;
-    (void)a;
     if (store_info(&report, store, err))
         return -1;
-    print_counts(&report.counts);
+    if (a->json) {
+        info_json(store, &report);
+        return 0;
+    }
+    print_counts(NULL, &report.counts);
     printf("%s: version %d, %.1f MB, %" PRId64 " %s\n", store_path(store), report.version,
            (double)report.bytes / 1e6, report.counts.runs, runs_word(report.counts.runs));
     return 0;
 }
 
+static void check_json(const struct store *store, const struct store_report *report)
+{
+    struct answer answer;
+    answer_begin(&answer, "problems");
+    if (report->problems)
+        json_clean(answer_row(&answer), "problem", report->first); // the others are counted
+    struct json *whole = answer_whole(&answer);
+    json_int(whole, "problem_count", (int64_t)report->problems);
+    json_clean(whole, "store", store_path(store));
+    json_int(whole, "runs", report->counts.runs);
+    json_int(whole, "measurements", report->counts.measurements);
+    json_int(whole, "bytes", report->bytes);
+    answer_end(&answer);
+}
+
 static int check(struct store *store, const struct arguments *a, struct error *err)
 {
     struct store_report report;
-    (void)a;
     if (store_check(&report, store, err))
         return -1;
+    if (a->json)
+        check_json(store, &report);
     if (report.problems)
         return error_set(err,
                          "store %s: %zu %s, the first: %.400s; restore a copy, or save what "
                          "can be read with `plumb export --format=json`",
                          store_path(store), report.problems,
                          plural(report.problems, "problem", "problems"), report.first);
+    if (a->json)
+        return 0;
     printf("store %s: sound, %" PRId64 " %s, %" PRId64 " %s, %.1f MB\n", store_path(store),
            report.counts.runs, runs_word(report.counts.runs), report.counts.measurements,
            measurements_word(report.counts.measurements), (double)report.bytes / 1e6);
     return 0;
 }
 
-static int merge(struct store *store, const struct arguments *a, struct error *err)
+static void added_json(struct json *json, const char *file, int64_t runs, int64_t measurements)
+{
+    if (file)
+        json_clean(json, "file", file);
+    json_int(json, "runs", runs);
+    json_int(json, "measurements", measurements);
+}
+
+static int merge_files(struct answer *answer, struct store *store, const struct arguments *a,
+                       struct error *err)
 {
     int64_t runs = 0, measurements = 0;
     if (a->file_count == 0)
@@ -116,15 +176,44 @@ static int merge(struct store *store, const struct arguments *a, struct error *e
         struct store_counts added;
         if (store_merge(store, a->files[i], &added, err))
             return -1;
-        printf("%s: %" PRId64 " %s, %" PRId64 " %s added\n", a->files[i], added.runs,
-               runs_word(added.runs), added.measurements, measurements_word(added.measurements));
+        if (answer)
+            added_json(answer_row(answer), a->files[i], added.runs, added.measurements);
+        else
+            printf("%s: %" PRId64 " %s, %" PRId64 " %s added\n", a->files[i], added.runs,
+                   runs_word(added.runs), added.measurements,
+                   measurements_word(added.measurements));
         runs += added.runs;
         measurements += added.measurements;
+    }
+    if (answer) {
+        added_json(answer_whole(answer), NULL, runs, measurements);
+        return 0;
     }
     printf("store %s: %" PRId64 " %s and %" PRId64 " %s added from %d %s\n", store_path(store),
            runs, runs_word(runs), measurements, measurements_word(measurements), a->file_count,
            plural((uint64_t)a->file_count, "store", "stores"));
     return 0;
+}
+
+static int merge(struct store *store, const struct arguments *a, struct error *err)
+{
+    struct answer answer;
+    if (!a->json)
+        return merge_files(NULL, store, a, err);
+    answer_begin(&answer, "files");
+    return answer_leave(&answer, merge_files(&answer, store, a, err));
+}
+
+static void removed_json(const struct store_counts *removed, bool dry_run)
+{
+    struct answer answer;
+    answer_begin(&answer, "removed");
+    struct json *row = answer_row(&answer);
+    json_int(row, "runs", removed->runs);
+    json_int(row, "measurements", removed->measurements);
+    json_int(row, "samples_bytes", removed->samples_bytes);
+    json_bool(answer_whole(&answer), "dry_run", dry_run);
+    answer_end(&answer);
 }
 
 static int prune(struct store *store, const struct arguments *a, struct error *err)
@@ -134,6 +223,10 @@ static int prune(struct store *store, const struct arguments *a, struct error *e
         return error_set(err, "plumb store prune: give --before DATE, e.g. --before=90d");
     if (store_prune(store, &a->rule, &removed, err))
         return -1;
+    if (a->json) {
+        removed_json(&removed, a->rule.dry_run);
+        return 0;
+    }
     printf("store %s: %s ", store_path(store), a->rule.dry_run ? "would remove" : "removed");
     if (a->rule.runs)
         printf("%" PRId64 " %s, %" PRId64 " %s, ", removed.runs, runs_word(removed.runs),
@@ -185,6 +278,10 @@ const struct command command_store = {
     .words = "info\ncheck\nmerge SHARD...\nprune --before DATE\nupgrade",
     .words_least = 1,
     .words_most = WORDS_ANY,
+    .json = "info and upgrade: counts (of, count), then unfinished, samples_bytes, store, version, "
+            "bytes; check: problems (problem, the first), then problem_count, store, runs, "
+            "measurements, bytes; merge: files (file, runs, measurements), then runs and "
+            "measurements; prune: removed (runs, measurements, samples_bytes), then dry_run.",
     .shared = SHARED_STORE,
     .options = own_options,
     .size = sizeof(struct arguments),

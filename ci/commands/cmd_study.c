@@ -3,6 +3,7 @@
 // plumb study: what the gate is worth on this device: its false alarms on libraries compared with
 // themselves, with an exact bound, and what it finds of slowdowns that were put in.
 #include "ci/command.h"
+#include "ci/commands/answer.h"
 #include "ci/commands/output.h"
 #include "ci/settings/progress.h"
 #include "ci/settings/store_option.h"
@@ -25,6 +26,7 @@ struct arguments {
     const char *problems[PROBLEMS_MOST];
     uint32_t rounds, seconds, most_pairs, exact_pairs, open; // 0: not given
     double margin;
+    bool json;
 };
 
 static int take_problem(void *arguments, const char *text)
@@ -72,6 +74,7 @@ static const struct command_option own_options[] = {
     OPTION_TEXT("samples", 0, "FILE", "Write the times, a row per gate and process", samples),
     OPTION_TEXT("bench", 0, "PROGRAM", "The child that times kernels [beside plumb]",
                 options.bench),
+    OPTION_FORMAT(json),
     {0},
 };
 
@@ -96,6 +99,28 @@ static void print_series(const struct study_result *s)
            study_kind_name(s->kind), s->kernel, problem, s->time_ns / 1e3, 100 * s->log_ratio,
            100 * s->pair_sd, s->slower, s->faster, s->same, s->undecided, s->broken, s->gates,
            s->pairs, 100 * expm1(s->detectable), s->gpu_s / gates, s->wall_s / gates);
+}
+
+static void series_json(struct json *row, const struct study_result *s)
+{
+    char problem[PROBLEM_TEXT];
+    problem_format(problem, &s->problem);
+    json_clean(row, "kind", study_kind_name(s->kind));
+    json_clean(row, "kernel", s->kernel);
+    json_clean(row, "problem", problem);
+    json_number(row, "time_ns", s->time_ns);
+    json_number(row, "log_ratio", s->log_ratio);
+    json_number(row, "pair_sd", s->pair_sd);
+    json_int(row, "gates", s->gates);
+    json_int(row, "slower", s->slower);
+    json_int(row, "faster", s->faster);
+    json_int(row, "same", s->same);
+    json_int(row, "undecided", s->undecided);
+    json_int(row, "broken", s->broken);
+    json_number(row, "pairs", s->pairs);
+    json_number(row, "detectable", expm1(s->detectable));
+    json_number(row, "gpu_s", s->gpu_s);
+    json_number(row, "wall_s", s->wall_s);
 }
 
 struct totals {
@@ -140,6 +165,26 @@ static void print_study(const struct studied *studied, const struct totals *t)
            t->rounds, t->processes, 100 * study_rate_upper(t->alarms, t->aa, 0.95));
     printf("time: %.1f s in all, of it %.1f s of kernels; per gate of one series %.3f s\n",
            t->wall_s, t->gpu_s, t->gates ? t->gates_s / (double)t->gates : 0);
+}
+
+static void study_json(const struct studied *studied, const struct totals *t)
+{
+    struct answer answer;
+    answer_begin(&answer, "studies");
+    for (size_t i = 0; i < studied->run.study_count; i++)
+        series_json(answer_row(&answer), &studied->run.studies[i]);
+    struct json *whole = answer_whole(&answer);
+    json_int(whole, "aa_gates", (int64_t)t->aa);
+    json_int(whole, "false_alarms", (int64_t)t->alarms);
+    json_int(whole, "before_confirmation", (int64_t)t->first);
+    json_number(whole, "rate_at_most", study_rate_upper(t->alarms, t->aa, 0.95));
+    json_int(whole, "rounds", t->rounds);
+    json_int(whole, "processes", t->processes);
+    json_number(whole, "wall_s", t->wall_s);
+    json_number(whole, "gpu_s", t->gpu_s);
+    json_clean(whole, "headline", studied->run.headline);
+    json_int(whole, "exit_code", (int64_t)studied->run.conclusion);
+    answer_end(&answer);
 }
 
 // ---- the study ----
@@ -194,7 +239,8 @@ static int play(struct studied *s, const struct arguments *a, struct store *stor
         struct study *study = &s->studies[d];
         if (!study->count)
             continue;
-        printf("device: %s, driver %s\n", s->run.devices[d].name, s->run.devices[d].driver);
+        if (!a->json)
+            printf("device: %s, driver %s\n", s->run.devices[d].name, s->run.devices[d].driver);
         study->rounds = a->rounds ? (uint32_t)a->rounds : 20;
         study->deadline_s = a->seconds ? monotonic_s() + (double)a->seconds : 0;
         study->margin = a->margin / 100;
@@ -295,12 +341,14 @@ static int study(struct studied *s, struct context *context, struct arguments *a
     if ((store && store_begin_run(store, &s->run, err)) || play_all(s, a, store, err))
         return -1;
     const struct totals totals = add_up(s);
-    print_study(s, &totals);
     conclude(s, &totals);
+    (a->json ? study_json : print_study)(s, &totals);
     s->run.finished_s = (int64_t)time(NULL);
     if (store && store_finish_run(store, &s->run, err))
         return -1;
-    return output_run(&s->run, context, a->options.out, err);
+    if (a->json)
+        return a->options.out ? output_reports(&s->run, context, a->options.out, err) : 0;
+    return output_run(NULL, &s->run, context, a->options.out, err);
 }
 
 static int run(enum conclusion *out, struct context *context, void *arguments, struct error *err)
@@ -315,6 +363,10 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
 const struct command command_study = {
     .name = "study",
     .summary = "False alarms and detection of the gate on this device",
+    .json = "studies (kind, kernel, problem, time_ns, log_ratio, pair_sd, gates, slower, faster, "
+            "same, undecided, broken, pairs, detectable, gpu_s, wall_s), then aa_gates, "
+            "false_alarms, before_confirmation, rate_at_most (95 %), rounds, processes, wall_s, "
+            "gpu_s, headline, exit_code.",
     .shared = SHARED_STORE,
     .options = own_options,
     .check = check,

@@ -95,8 +95,8 @@ int output_context(struct report_context *out, const struct run *run, const stru
     return 0;
 }
 
-static int write_reports(const struct run *run, const struct context *context,
-                         const char *directory, struct error *err)
+int output_reports(const struct run *run, const struct context *context, const char *directory,
+                   struct error *err)
 {
     struct arena arena = {0};
     struct report_context known;
@@ -181,10 +181,31 @@ static void print_unconfined(const struct run *run)
         print_line("no sandbox   ", reason);
 }
 
-int output_run(const struct run *run, const struct context *context, const char *directory,
-               struct error *err)
+static int add_document(struct answer *answer, const struct run *run, const struct context *context,
+                        struct error *err)
+{
+    struct arena arena = {0};
+    struct buffer text = {0};
+    struct report_context known;
+    int status = output_context(&known, run, context, &arena, err);
+    if (status == 0) {
+        report_find("json")->write(&text, run, &known);
+        answer_document(answer, text.bytes);
+    }
+    buffer_free(&text);
+    arena_free(&arena);
+    return status;
+}
+
+int output_run(struct answer *answer, const struct run *run, const struct context *context,
+               const char *directory, struct error *err)
 {
     int status = 0;
+    if (answer) {
+        struct error unheard;
+        status = directory ? output_reports(run, context, directory, err) : 0;
+        return add_document(answer, run, context, status ? &unheard : err) || status ? -1 : 0;
+    }
     print_unconfined(run);
     print_unbuilt(run);
     print_verdicts(run, true);
@@ -193,7 +214,7 @@ int output_run(const struct run *run, const struct context *context, const char 
     annotate(run);
     fflush(stdout);
     if (directory)
-        status = write_reports(run, context, directory, err);
+        status = output_reports(run, context, directory, err);
     if (directory && status == 0)
         printf("reports    %s/index.html, junit.xml, summary.md\n", directory);
     output_headline(run);
@@ -202,14 +223,14 @@ int output_run(const struct run *run, const struct context *context, const char 
     return status;
 }
 
-int output_measured(const struct run *run, int measured, const struct context *context,
-                    const char *directory, struct error *err)
+int output_measured(struct answer *answer, const struct run *run, int measured,
+                    const struct context *context, const char *directory, struct error *err)
 {
     struct error unheard; // why the run failed comes first
     if (measured == 0)
-        return output_run(run, context, directory, err);
+        return output_run(answer, run, context, directory, err);
     if (run->headline)
-        (void)output_run(run, context, directory, &unheard);
+        (void)output_run(answer, run, context, directory, &unheard);
     return measured;
 }
 
@@ -228,24 +249,39 @@ static int find_known(bool *known, const struct run *run, const struct result *r
                                         &context->arena, err);
 }
 
-int output_plan(const struct run *run, struct context *context, bool again, struct error *err)
+static void print_planned(struct answer *answer, const struct run *run, const struct result *r,
+                          const char *action)
+{
+    char problem[PROBLEM_TEXT];
+    const char *device = run->devices[r->device].name;
+    problem_format(problem, &r->problem);
+    if (!answer) {
+        printf("%-10s %-24s %-32s %s\n", action, r->kernel, problem, device);
+        return;
+    }
+    struct json *row = answer_row(answer);
+    json_clean(row, "commit", run->head.id);
+    json_clean(row, "kernel", r->kernel);
+    json_clean(row, "problem", problem);
+    json_clean(row, "device", device);
+    json_clean(row, "action", action);
+}
+
+int output_plan(struct answer *answer, const struct run *run, struct context *context, bool again,
+                struct error *err)
 {
     size_t measured = 0;
     for (size_t i = 0; i < run->count; i++) {
         const struct result *r = &run->results[i];
-        char problem[PROBLEM_TEXT];
-        problem_format(problem, &r->problem);
         bool same = r->base_code[0] && strcmp(r->base_code, r->head_code) == 0, known = false;
         if (!again && find_known(&known, run, r, context, err))
             return -1;
-        printf("%-10s %-24s %-32s %s\n",
-               same    ? "identical"
-               : known ? "known"
-                       : "measure",
-               r->kernel, problem, run->devices[r->device].name);
+        print_planned(answer, run, r, same ? "identical" : known ? "known" : "measure");
         measured += !same && !known;
     }
     const size_t unbuilt = context->unbuilt;
+    if (answer)
+        return 0;
     if (unbuilt)
         printf("dry run: %zu %s would be built first; only then are the series known\n", unbuilt,
                plural(unbuilt, "commit", "commits"));

@@ -5,6 +5,7 @@
 #ifndef PLUMB_OUTPUT_H
 #define PLUMB_OUTPUT_H
 
+#include "ci/commands/answer.h"
 #include "ci/settings/context.h"
 #include "reports/report.h"
 
@@ -15,17 +16,28 @@ int output_context(struct report_context *out, const struct run *run, const stru
                    struct arena *arena, struct error *err);
 // Prints the verdicts that matter, writes every report under `directory` (NULL: none), prints the
 // headline; that comes also when a report cannot be written, which is -1.
-int output_run(const struct run *run, const struct context *context, const char *directory,
-               struct error *err);
+// With an `answer` nothing is printed: the run becomes one of its rows, as the report `json` has
+// it.
+int output_run(struct answer *answer, const struct run *run, const struct context *context,
+               const char *directory, struct error *err);
+// Every report under `directory`, and no word.
+int output_reports(const struct run *run, const struct context *context, const char *directory,
+                   struct error *err);
 // The last line alone: which and why.
 void output_headline(const struct run *run);
 // One line of untrusted text, without control bytes.
 void output_line(const char *text);
 // The same for a run just made: `measured` is what its pipeline returned, and is returned. A
 // verdict that was reached is told even when it could not be stored.
-int output_measured(const struct run *run, int measured, const struct context *context,
-                    const char *directory, struct error *err);
-// What a dry run would build and measure; with `again`, even what the store knows.
-int output_plan(const struct run *run, struct context *context, bool again, struct error *err);
+int output_measured(struct answer *answer, const struct run *run, int measured,
+                    const struct context *context, const char *directory, struct error *err);
+// What a dry run would build and measure, printed or as rows of `answer`; with `again`, even what
+// the store knows.
+int output_plan(struct answer *answer, const struct run *run, struct context *context, bool again,
+                struct error *err);
+// What `answer` has of it, for a command's --help.
+#define OUTPUT_JSON                                                                                \
+    "runs (each as `plumb report --format json` has it); of a dry run series (commit, kernel, "    \
+    "problem, device, action: identical, known or measure)"
 
 #endif

@@ -98,7 +98,7 @@ static bool is_result(const char *column)
 void rows_print_header(const struct rows_printer *p)
 {
     if (p->format == FORMAT_JSON) {
-        buffer_puts(p->out, "[");
+        buffer_puts(p->out, "{\"predictions\":[");
         return;
     }
     for (size_t i = 0; i < p->csv->columns; i++) {
@@ -173,5 +173,5 @@ void rows_print_row(struct rows_printer *p, size_t row, const struct predict_inp
 void rows_print_end(const struct rows_printer *p)
 {
     if (p->format == FORMAT_JSON)
-        buffer_puts(p->out, "\n]\n");
+        buffer_puts(p->out, "\n]}\n");
 }

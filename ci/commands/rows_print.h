@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Predictions as text: the columns of the CSV they were made from, then predicted_us and bound, as
-// CSV, JSON (an array of objects) or an aligned table; with parts also fixed_us, first_load_us,
+// CSV, JSON ({"predictions": [...]}) or an aligned table; with parts also fixed_us, first_load_us,
 // main_loop_us, epilogue_us (together predicted_us), waves (tiles over SMs) and ratio (predicted
 // over measured). A row without a time says "infeasible: why" for its bound. Columns of those two
 // names in the input are replaced.

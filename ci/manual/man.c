@@ -4,6 +4,7 @@
 #include "ci/manual/manual.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 // Text as roff prints it. A line break becomes one, and an empty line a paragraph.
@@ -97,7 +98,7 @@ void man_command(struct buffer *out, const struct command *command)
     buffer_puts(out, ".SH SYNOPSIS\n");
     add_usage(out, command);
     buffer_puts(out, ".SH DESCRIPTION\n");
-    const char *doc = command->doc ? command->doc : command->summary;
+    char *doc = command_doc(command);
     const size_t first = strcspn(doc, "\v");
     add_text(out, doc, first);
     buffer_puts(out, "\n");
@@ -105,6 +106,7 @@ void man_command(struct buffer *out, const struct command *command)
         buffer_puts(out, ".PP\n");
         add_line(out, doc + first + 1);
     }
+    free(doc);
     buffer_puts(out, ".SH OPTIONS\n");
     for (size_t i = 0; (o = command_option(command, i)); i++)
         add_option(out, o);

@@ -7,29 +7,6 @@
 
 #include <string.h>
 
-void profile_print(FILE *out, const struct gpu *gpu)
-{
-    struct gpu copy = *gpu;
-    for (size_t i = 0; i < gpu_figure_count(); i++) {
-        const struct figure *figure = gpu_figure(&copy, gpu_figure_key(i));
-        if (figure->value != 0)
-            fprintf(out, "  %-18s %-14.6g %-10s %s\n", gpu_figure_key(i), figure->value,
-                    origin_name(figure->origin), figure->source ? figure->source : "");
-        else
-            fprintf(out, "  %-18s %-14s %-10s %s\n", gpu_figure_key(i), "-", "unknown",
-                    gpu_figure_unit(i));
-    }
-}
-
-static const char *unit_of(const char *key)
-{
-    for (size_t i = 0; i < gpu_figure_count(); i++) {
-        if (strcmp(gpu_figure_key(i), key) == 0)
-            return gpu_figure_unit(i);
-    }
-    return "(shown, not used)";
-}
-
 static void take(struct context_device *device, struct context *context,
                  const struct bench_figure *f)
 {
@@ -58,8 +35,9 @@ static void tell_refused(struct context *context, const struct bench_figure_list
     buffer_free(&names);
 }
 
-int profile_measure(struct context_device *device, struct context *context, struct bench *bench,
-                    const char *only, FILE *table, struct error *err)
+int profile_measure(struct bench_figure_list *readings, struct context_device *device,
+                    struct context *context, struct bench *bench, const char *only,
+                    struct error *err)
 {
     struct bench_outcome outcome;
     struct bench_figure_list figures = {0};
@@ -68,15 +46,11 @@ int profile_measure(struct context_device *device, struct context *context, stru
     if (outcome.state != MEASURED_OK)
         return error_set(err, "device %s: %s", device->policy->name, outcome.detail);
     progress_end(&context->progress);
-    for (size_t i = 0; i < figures.count; i++) {
-        const struct bench_figure *f = &figures.items[i];
-        if (table)
-            fprintf(table, "  %-18s %-14.6g cv %5.2f %% of %u  %s%s\n", f->key, f->value,
-                    f->cv * 100, f->repeats,
-                    f->stable ? "" : "REFUSED: ", f->stable ? unit_of(f->key) : f->note);
-        take(device, context, f);
-    }
-    if (!table)
+    for (size_t i = 0; i < figures.count; i++)
+        take(device, context, &figures.items[i]);
+    if (readings)
+        *readings = figures;
+    else
         tell_refused(context, &figures);
     return store_save_profile(context->store, &device->unit, &device->gpu, err);
 }
@@ -115,7 +89,7 @@ int profile_resolve(struct context_device *device, struct context *context, stru
     const bool unknown = !(device->gpu.flops_clk_fp32.value > 0);
     if (strcmp(device->unit.kind, "host") == 0 && unknown && !context->options->dry_run) {
         progress_note(&context->progress, "measuring the profile of this machine");
-        return profile_measure(device, context, bench, NULL, NULL, err);
+        return profile_measure(NULL, device, context, bench, NULL, err);
     }
     return 0;
 }

@@ -7,17 +7,16 @@
 
 #include "ci/settings/context.h"
 
-#include <stdio.h>
-
 // The first two of these, for the device of this bench, on top of a zeroed `out`.
 void profile_shipped(struct gpu *out, const struct bench *bench, struct arena *arena);
 // Fills device->gpu; measures a host that has no profile yet.
 int profile_resolve(struct context_device *device, struct context *context, struct bench *bench,
                     struct error *err);
-// Runs the micro-benchmarks (`only`: one figure, NULL: all), takes what is stable, keeps it. Prints
-// a line per figure to `table` unless it is NULL; refusals become notes otherwise.
-int profile_measure(struct context_device *device, struct context *context, struct bench *bench,
-                    const char *only, FILE *table, struct error *err);
-void profile_print(FILE *out, const struct gpu *gpu);
+// Runs the micro-benchmarks (`only`: one figure, NULL: all), takes what is stable, keeps it.
+// `readings`, which lives in the context's arena, is all that was read; where it is NULL, refusals
+// become notes.
+int profile_measure(struct bench_figure_list *readings, struct context_device *device,
+                    struct context *context, struct bench *bench, const char *only,
+                    struct error *err);
 
 #endif

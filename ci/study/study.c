@@ -144,8 +144,8 @@ static void conclude(struct study *study, const struct duet *d)
     s->sum.gpu_s += gpu_s;
     problem_format(problem, &s->sum.problem);
     if (is_broken(d))
-        printf("%s %s %s: %s\n", study_kind_name(s->sum.kind), s->sum.kernel, problem,
-               d->outcome.detail);
+        fprintf(stderr, "%s %s %s: %s\n", study_kind_name(s->sum.kind), s->sum.kernel, problem,
+                d->outcome.detail);
     if (study->csv)
         write_gate(study, d, problem, gpu_s, sd);
     if (!d->judged || d->outcome.state != MEASURED_OK)

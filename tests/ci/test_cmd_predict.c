@@ -5,6 +5,7 @@
 #include "ci/commands/problem_rows.h"
 #include "ci/settings/rows.h"
 #include "model/result.h"
+#include "tests/helpers/helper_json.h"
 #include "tests/helpers/helper_table.h"
 #include "tests/helpers/test.h"
 
@@ -251,7 +252,7 @@ static void every_model_takes_words_and_writes_json(void **state)
         char *line = xprintf("predict --model %s --format json 4096x4096x4096:bf16", names[i]),
              *text;
         assert_int_equal(run(&command_predict, line, &text), CONCLUDE_OK);
-        assert_true(text[0] == '[' && text[strlen(text) - 2] == ']');
+        assert_true(helper_json_is_valid(text));
         assert_null(strstr(text, "infeasible"));
         free(text);
         free(line);

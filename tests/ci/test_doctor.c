@@ -52,7 +52,7 @@ static void expect(const char *part)
 static void what_disturbs_is_said_with_what_to_do(void **state)
 {
     ask("Disabled, Enabled, Enabled, 3, 0x0000000000000020",
-        "GPU-a, /usr/bin/python3\\nGPU-a, \\033[2Jx\\n", "text");
+        "GPU-a, /usr/bin/python3\\nGPU-a, \\033[2Jx\\n", "table");
     plumb_said(&outcome, 2, "DISTURBED: ");
     expect("ok        gpu          NVIDIA H200 GPU-a, driver 580.1");
     expect("DISTURBS  clocks       held down by heat, 91 C, 1500 of 1980 MHz");
@@ -63,7 +63,7 @@ static void what_disturbs_is_said_with_what_to_do(void **state)
     expect("DISTURBS  neighbours   2 other processes compute on it, the first is /usr/bin/python3");
     expect("note      driver       is unloaded when idle");
     expect("nvidia-smi -pm 1");
-    ask("Enabled, Disabled, Disabled, [N/A], 0x0000000000000004", "", "text");
+    ask("Enabled, Disabled, Disabled, [N/A], 0x0000000000000004", "", "table");
     expect("DISTURBS  clocks       held down by power or hardware (reasons 0x4)");
     expect("note      ecc          off");
     expect("ok        mig          off");
@@ -71,7 +71,7 @@ static void what_disturbs_is_said_with_what_to_do(void **state)
 
 static void control_bytes_of_a_process_name_do_not_reach_the_terminal(void **state)
 {
-    ask("Enabled, Disabled, Enabled, 0, 0x0000000000000000", "GPU-a, \\033[2Jx\\n", "text");
+    ask("Enabled, Disabled, Enabled, 0, 0x0000000000000000", "GPU-a, \\033[2Jx\\n", "table");
     expect("1 other process computes on it");
     assert_null(strchr(outcome.output, '\x1b'));
 }
@@ -80,7 +80,7 @@ static void control_bytes_of_a_process_name_do_not_reach_the_terminal(void **sta
 static void healthy_gpu_adds_nothing_that_disturbs(void **state)
 {
     static const char *const topics[] = {"clocks  ", "ecc  ", "mig  ", "neighbours", "driver  "};
-    ask("Enabled, Disabled, Enabled, 0, 0x0000000000000001", "", "text");
+    ask("Enabled, Disabled, Enabled, 0, 0x0000000000000001", "", "table");
     assert_true(outcome.code == 0 || outcome.code == 2);
     assert_int_equal(outcome.code == 0, strstr(outcome.output, "OK: nothing") != NULL);
     for (size_t i = 0; i < ARRAY_COUNT(topics); i++) {
@@ -103,7 +103,7 @@ static void without_a_gpu_it_looks_at_the_host(void **state)
     plumb_run(&outcome, folder, (const char *[]){"doctor", "--format=json", NULL}, 0);
     expect("{\"weight\":\"note\",\"topic\":\"gpu\",\"fact\":\"none: ");
     plumb_run(&outcome, folder, (const char *[]){"doctor", "--format=xml", NULL}, 0);
-    plumb_said(&outcome, 4, "is text or json");
+    plumb_said(&outcome, 4, "is table or json");
     free(name);
 }
 

@@ -38,7 +38,7 @@ static void ask(const char *format)
 static void before_anything_ran_it_names_the_gate_and_writes_nothing(void **state)
 {
     char *left = xprintf("%s/.plumb", repo.directory);
-    ask("text");
+    ask("table");
     plumb_said(&outcome, 0, "store.db: not there yet");
     plumb_said(&outcome, 0, "1 problem in 1 set");
     plumb_said(&outcome, 0, "HEAD changes what the build reads; its own times are not all");
@@ -57,7 +57,7 @@ static void after_a_gate_it_shows_the_verdict(void **state)
 {
     plumb_run(&outcome, repo.directory,
               (const char *[]){"run", "HEAD", "--policy", policy, "--quiet", NULL}, 0);
-    ask("text");
+    ask("table");
     plumb_said(&outcome, 0, " measure ");
     plumb_said(&outcome, 0, "its own times are measured");
 }
@@ -78,7 +78,7 @@ static void as_json_it_is_the_same_table(void **state)
     ask("json");
     plumb_said(&outcome, 0, "{\"topic\":\"repository\",\"text\":\"");
     ask("yaml");
-    plumb_said(&outcome, 4, "--format=yaml: is text or json");
+    plumb_said(&outcome, 4, "--format=yaml: is table or json");
 }
 
 int main(void)

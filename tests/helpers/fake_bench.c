@@ -104,6 +104,16 @@ static void list(const struct wire_record *record)
     put_text("done", NULL);
 }
 
+// Every problem.
+static void supports(void)
+{
+    struct wire_line line;
+    wire_begin(&line, "supported");
+    wire_add_int(&line, "yes", 1);
+    put(&line);
+    put_text("done", NULL);
+}
+
 static void put_state(const char *name, const struct series *series, enum measurement_state state,
                       double error, const char *note)
 {
@@ -328,6 +338,8 @@ static bool serve(struct bench *bench, const struct wire_record *record)
         series = find(bench, id);
     if (strcmp(record->name, "list") == 0)
         list(record);
+    else if (strcmp(record->name, "supports") == 0)
+        supports();
     else if (strcmp(record->name, "open") == 0)
         open_series(bench, record);
     else if (strcmp(record->name, "pairs") == 0 && series)
