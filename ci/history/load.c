@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One pass over the series of a store. Memory holds one series' points at a time; judgements that
-// are new wait for a transaction that saves many.
+// are new wait for a transaction that saves many. All series are read also where some are wanted:
+// whose a change is follows from what the others did.
 #include "ci/history/load.h"
 #include "ci/history/epochs_file.h"
 #include "ci/history/links_kept.h"
@@ -172,7 +173,7 @@ static int load_one(struct loading *l, size_t index, struct error *err)
     if (status == 0)
         status = load_links(s, l, entry, err);
     if (status == 0) {
-        if (l->wanted->accuracy)
+        if (l->wanted->accuracy && selects(l->wanted, entry))
             accuracy_history_add(l->wanted->accuracy, s->series, &s->stored);
         history_forget(s);
         if (set->judgements)
@@ -184,6 +185,19 @@ static int load_one(struct loading *l, size_t index, struct error *err)
 }
 
 // ---- all ----
+
+static void keep_wanted(struct history_set *set, const struct history_wanted *wanted)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < set->count; i++) {
+        if (!selects(wanted, set->series[i].series))
+            continue;
+        if (set->judgements)
+            set->judgements[count] = set->judgements[i];
+        set->series[count++] = set->series[i];
+    }
+    set->count = count;
+}
 
 // From now on what comes is marked.
 static void begin_keeping(struct loading *l)
@@ -215,14 +229,17 @@ static int load_all(struct loading *l, const char *epochs_path, struct error *er
     if (l->wanted->keeps)
         set->judgements = arena_alloc(&set->arena, (set->known + 1) * sizeof(*set->judgements));
     for (size_t i = 0; i < set->known; i++) {
-        if (selects(l->wanted, &entries[i]) && load_one(l, i, err))
+        if (load_one(l, i, err))
             return -1;
     }
     save(l);
     history_attribute(set->series, set->count);
     if (l->wanted->accuracy)
         accuracy_history_settle(l->wanted->accuracy);
-    return history_devices(set->series, set->count, l->store, &set->arena, err);
+    if (history_devices(set->series, set->count, l->store, &set->arena, err))
+        return -1;
+    keep_wanted(set, l->wanted);
+    return 0;
 }
 
 int history_load(struct history_set *out, struct store *store, const struct history_wanted *wanted,

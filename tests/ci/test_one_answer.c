@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One store, one answer: what is said of a series is the same whether `history` is asked for all
+// series or for one, with a store that can be written or not, or whether the site is.
+#include "ci/site/site_data.h"
+#include "tests/helpers/helper_files.h"
+#include "tests/helpers/helper_scene.h"
+#include "tests/helpers/helper_stepped.h"
+#include "tests/helpers/helper_store.h"
+#include "tests/helpers/test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *folder;
+static struct arena strings;
+static struct error err;
+
+static int set_up(void **state)
+{
+    folder = helper_directory();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    helper_discard(folder);
+    free(folder);
+    arena_free(&strings);
+    return 0;
+}
+
+static void ok(int status)
+{
+    if (status)
+        fail_msg("%s", err.text);
+}
+
+static void same_series(const struct series_history *a, const struct series_history *b)
+{
+    assert_string_equal(a->series->kernel, b->series->kernel);
+    assert_int_equal(a->change_count, b->change_count);
+    for (size_t i = 0; i < a->change_count; i++) {
+        const struct history_change *x = &a->changes[i], *y = &b->changes[i];
+        assert_memory_equal(&x->change, &y->change, sizeof(x->change));
+        assert_string_equal(x->at.id, y->at.id);
+        assert_int_equal(x->attribution, y->attribution);
+        assert_int_equal(x->shared, y->shared);
+        assert_int_equal(x->newest, y->newest);
+    }
+    assert_true(a->sigma == b->sigma && a->since == b->since && a->level == b->level);
+    assert_memory_equal(&a->creep.size, &b->creep.size, sizeof(a->creep.size));
+    assert_int_equal(a->break_count, b->break_count);
+}
+
+// Returns how many changes there are in all.
+static size_t one_answer(struct store *store)
+{
+    struct history_set all, one;
+    struct site_data site = {0};
+    const struct history_wanted plain = {0};
+    size_t changes = 0;
+    ok(history_load(&all, store, &plain, NULL, &err));
+    ok(site_data_load(&site, store, NULL, NULL, 0, true, &err));
+    assert_int_equal(all.count, site.set.count);
+    for (size_t i = 0; i < all.count; i++) {
+        struct history_wanted named = {.kernel = all.series[i].series->kernel,
+                                       .device = all.series[i].series->device_uuid};
+        changes += all.series[i].change_count;
+        same_series(&all.series[i], &site.set.series[i]);
+        for (named.keeps = false;; named.keeps = true) {
+            ok(history_load(&one, store, &named, NULL, &err));
+            assert_int_equal(one.count, 1);
+            assert_int_equal(one.known, all.count);
+            same_series(&all.series[i], &one.series[0]);
+            history_free(&one);
+            if (named.keeps)
+                break;
+        }
+    }
+    history_free(&all);
+    site_data_free(&site);
+    return changes;
+}
+
+static void long_series_have_one_answer(void **state)
+{
+    struct store *store = stepped_store(scratch_path(&strings, folder, "long.db"), 0, 1300);
+    assert_true(one_answer(store) > 0);
+    store_close(store);
+}
+
+// Alone, the one whose code changed with the others would be called the kernel's change.
+static void series_asked_for_alone_are_judged_beside_the_others(void **state)
+{
+    static const struct scene scenes[] = {{.step = 0.1},
+                                          {.common = 0.1, .no_controls = true},
+                                          {.common = 0.1, .no_controls = true, .keep_code = true},
+                                          {.common = 0.1, .driver = true},
+                                          {.step = 0.1, .card = "GPU-2"}};
+    for (size_t i = 0; i < ARRAY_COUNT(scenes); i++) {
+        const char *name = arena_printf(&strings, "scene-%zu.db", i);
+        struct store *store = scratch_store(scratch_path(&strings, folder, name), STORE_WRITE);
+        scene_save(store, &scenes[i], 0, COMMITS, 7);
+        const size_t changes = one_answer(store);
+        assert_true(changes > 0 || scenes[i].card || scenes[i].driver);
+        store_close(store);
+    }
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(long_series_have_one_answer),
+        cmocka_unit_test(series_asked_for_alone_are_judged_beside_the_others),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
