@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // comment.md for one comment on a pull request: changes only, a line a kernel with its worst
-// problem, and the commands that repeat, find or accept them. Short by construction: KERNELS_SHOWN
-// rows of bounded cells, far below GitHub's 65,536 characters. The whole report is summary.md.
+// problem, and the commands that repeat, find or accept them. Short by construction: a bounded
+// number of rows of bounded cells, far below GitHub's 65,536 characters. The whole report is
+// summary.md.
+#include "reports/run/changes.h"
 #include "reports/run/unbuilt.h"
 #include "reports/text/clean.h"
 #include "reports/text/markdown.h"
@@ -12,38 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KERNELS_SHOWN = 20, NAME_LIMIT = 80, WORDS_LIMIT = 160 };
+enum { MIXES_SHOWN = 20, NAME_LIMIT = 80, WORDS_LIMIT = 160 };
 
-// One kernel: its worst series, and how many say the same.
-struct line {
-    const struct view *worst;
-    size_t series;
-};
-
-static bool worth_a_line(const struct view *view)
-{
-    return view->outcome != OUTCOME_PASSED || view->result->verdict.kind != VERDICT_SAME;
-}
-
-// Views come worst first, so the first of a kernel and verdict is its worst.
-static size_t lines_of(struct line *out, const struct view *views, size_t count)
-{
-    size_t lines = 0;
-    for (size_t i = 0; i < count; i++) {
-        size_t at = 0;
-        if (!worth_a_line(&views[i]))
-            continue;
-        while (at < lines && (strcmp(out[at].worst->result->kernel, views[i].result->kernel) != 0 ||
-                              out[at].worst->result->verdict.kind != views[i].result->verdict.kind))
-            at++;
-        if (at == lines)
-            out[lines++] = (struct line){&views[i], 0};
-        out[at].series++;
-    }
-    return lines;
-}
-
-static void put_headline(struct buffer *out, const struct run *run, const struct line *lines,
+static void put_headline(struct buffer *out, const struct run *run, const struct change *lines,
                          size_t count)
 {
     static const char *const marks[] = {[CONCLUDE_OK] = "✅",
@@ -67,37 +40,11 @@ static void put_headline(struct buffer *out, const struct run *run, const struct
         separator = ", ";
     }
     buffer_puts(out, "\n\n");
-    for (size_t i = 0; i < run->mix_count && i < KERNELS_SHOWN; i++) {
+    for (size_t i = 0; i < run->mix_count && i < MIXES_SHOWN; i++) {
         buffer_printf(out, "%s ", view_symbol(run->mixes[i].kind));
         markdown_text(out, run->mixes[i].sentence, WORDS_LIMIT);
         buffer_puts(out, "\n\n");
     }
-}
-
-static void put_line(struct buffer *out, const struct line *line)
-{
-    const struct view *view = line->worst;
-    const struct result *r = view->result;
-    char change[VIEW_TEXT], interval[VIEW_TEXT];
-    view_percent(change, view->change.value);
-    view_interval(interval, view->change);
-    buffer_printf(out, "| %s %s%s | ", view_symbol(r->verdict.kind),
-                  verdict_kind_name(r->verdict.kind), view->is_environment ? " (environment)" : "");
-    markdown_text(out, r->kernel, NAME_LIMIT);
-    buffer_printf(out, " | %s | %s | %s", view->shape, result_timed(r)[0] ? result_timed(r) : "-",
-                  change);
-    if (isfinite(view->change.value))
-        buffer_printf(out, " %s", interval);
-    buffer_puts(out, " | ");
-    if (isnan(view->change.value) || r->verdict.kind == VERDICT_ACCEPTED) {
-        struct buffer reason = {0};
-        view_reason(&reason, view);
-        markdown_text(out, reason.bytes ? reason.bytes : "", WORDS_LIMIT);
-        buffer_free(&reason);
-    } else if (line->series > 1) {
-        buffer_printf(out, "the worst of %zu problems", line->series);
-    }
-    buffer_puts(out, " |\n");
 }
 
 static void put_unconfined(struct buffer *out, const struct run *run)
@@ -110,60 +57,8 @@ static void put_unconfined(struct buffer *out, const struct run *run)
     buffer_puts(out, ".\n\n");
 }
 
-static void put_lines(struct buffer *out, const struct line *lines, size_t count)
-{
-    buffer_puts(out,
-                "| verdict | kernel | problem | timed | change | |\n|---|---|---|---|--:|---|\n");
-    for (size_t i = 0; i < count && i < KERNELS_SHOWN; i++)
-        put_line(out, &lines[i]);
-    if (count > KERNELS_SHOWN)
-        buffer_printf(out, "\n%zu more are in the whole report.\n", count - KERNELS_SHOWN);
-    buffer_puts(out, "\n");
-}
-
-static void put_id(struct buffer *out, const char *id)
-{
-    char text[VIEW_TEXT];
-    view_short_id(text, id);
-    markdown_text(out, text, NAME_LIMIT);
-}
-
-static void put_toolchain(struct buffer *out, const struct run *run, enum sample_role role)
-{
-    if (!run->toolchain[role])
-        return;
-    buffer_printf(out, " --%s-toolchain ", role == ROLE_BASE ? "base" : "head");
-    markdown_text(out, run->toolchain[role], NAME_LIMIT);
-}
-
-static void put_next(struct buffer *out, const struct run *run, const struct line *first)
-{
-    if (!run->base.id[0] || !run->head.id[0])
-        return;
-    buffer_puts(out, "<details><summary>Repeat, find or accept it</summary>\n\n"
-                     "- again: <code>plumb gate --base ");
-    put_id(out, run->base.id);
-    buffer_puts(out, " --head ");
-    put_id(out, run->head.id);
-    put_toolchain(out, run, ROLE_BASE);
-    put_toolchain(out, run, ROLE_HEAD);
-    buffer_puts(out, "</code>\n");
-    if (first && !run_names_toolchain(run) && isfinite(first->worst->change.value)) {
-        buffer_puts(out, "- the commit that did it: <code>plumb bisect --good ");
-        put_id(out, run->base.id);
-        buffer_puts(out, " --bad ");
-        put_id(out, run->head.id);
-        buffer_puts(out, " --series ");
-        markdown_text(out, first->worst->result->kernel, NAME_LIMIT);
-        buffer_printf(out, "/%s</code>\n- intended: <code>plumb accept -m REASON ",
-                      first->worst->problem);
-        markdown_text(out, first->worst->result->kernel, NAME_LIMIT);
-        buffer_puts(out, "</code>, and commit what it writes\n");
-    }
-    buffer_puts(out, "\n</details>\n\n");
-}
-
-static void put_foot(struct buffer *out, const struct run *run)
+static void put_foot(struct buffer *out, const struct run *run,
+                     const struct report_context *context)
 {
     buffer_printf(out, "%zu series", run->count);
     for (size_t i = 0; i < run->device_count && i < 4; i++) {
@@ -171,9 +66,7 @@ static void put_foot(struct buffer *out, const struct run *run)
         markdown_text(out, run->devices[i].name, NAME_LIMIT);
     }
     buffer_puts(out, ", ");
-    put_id(out, run->base.id);
-    buffer_puts(out, "..");
-    put_id(out, run->head.id);
+    changes_range(out, run, context);
     if (run->self_test.void_run)
         buffer_puts(out, ". **This run is void:** identical code was told apart");
     buffer_puts(out, ".\n");
@@ -196,15 +89,15 @@ static void put_unbuilt(struct buffer *out, const struct run *run)
 static void write(struct buffer *out, const struct run *run, const struct report_context *context)
 {
     struct view *views = view_all(run, context);
-    struct line *lines = xcalloc(run->count + 1, sizeof(*lines));
-    const size_t count = lines_of(lines, views, run->count);
+    struct change *lines = xcalloc(run->count + 1, sizeof(*lines));
+    const size_t count = changes_find(lines, views, run->count);
     put_headline(out, run, lines, count);
     put_unconfined(out, run);
     put_unbuilt(out, run);
     if (count)
-        put_lines(out, lines, count);
-    put_next(out, run, count ? &lines[0] : NULL);
-    put_foot(out, run);
+        changes_table(out, lines, count);
+    changes_next(out, run, lines, count);
+    put_foot(out, run, context);
     free(lines);
     free(views);
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// summary.md for a job summary or a pull request comment: the verdict, what changed (the worst
-// first, at most CHANGED_SHOWN rows), the rest folded away, and where the figures come from.
+// summary.md for a job summary: the verdict, mixes, what changed in a line a kernel, and what to
+// type next; folded away all series (the worst first) and where the figures come from.
 //
 // Untrusted text cannot leave its cell (reports/text/markdown.h).
 #include "reports/text/markdown.h"
+#include "reports/run/changes.h"
 #include "reports/run/unbuilt.h"
 #include "reports/text/clean.h"
 #include "reports/view.h"
@@ -89,9 +90,14 @@ static void put_verdict(struct buffer *out, const struct run *run)
     buffer_puts(out, "**\n\n");
     if (run->study_count)
         return; // it has rows of its own
-    for (size_t i = 0; i < VERDICT_KINDS; i++)
-        buffer_printf(out, "%s%zu %s", i ? " · " : "", counts[verdict_order[i]],
+    const char *separator = "";
+    for (size_t i = 0; i < VERDICT_KINDS; i++) {
+        if (!counts[verdict_order[i]])
+            continue;
+        buffer_printf(out, "%s%zu %s", separator, counts[verdict_order[i]],
                       verdict_kind_name(verdict_order[i]));
+        separator = " · ";
+    }
     buffer_puts(out, "\n\n");
 }
 
@@ -209,7 +215,9 @@ static void put_provenance(struct buffer *out, const struct run *run,
     buffer_puts(out, "<details><summary>Where this comes from</summary>\n\n| what | value |\n"
                      "|---|---|\n");
     if (run->base.id[0]) {
-        buffer_puts(out, "| base | ");
+        buffer_puts(out, "| compared | ");
+        changes_range(out, run, context);
+        buffer_puts(out, " |\n| base | ");
         put_commit(out, &run->base, context);
         buffer_puts(out, " |\n");
     }
@@ -243,9 +251,19 @@ static void put_provenance(struct buffer *out, const struct run *run,
                   started);
 }
 
+static void put_changed(struct buffer *out, const struct view *views, size_t count)
+{
+    buffer_printf(out, "<details><summary>%zu series %s not simply the same</summary>\n\n", count,
+                  plural(count, "is", "are"));
+    put_table(out, views, count, CHANGED_SHOWN);
+    buffer_puts(out, "</details>\n\n");
+}
+
 static void write(struct buffer *out, const struct run *run, const struct report_context *context)
 {
     struct view *views = view_all(run, context);
+    struct change *lines = xcalloc(run->count + 1, sizeof(*lines));
+    const size_t count = changes_find(lines, views, run->count);
     size_t changed = 0;
     while (changed < run->count && views[changed].result->verdict.kind != VERDICT_SAME)
         changed++;
@@ -254,8 +272,11 @@ static void write(struct buffer *out, const struct run *run, const struct report
     put_mixes(out, run);
     put_unbuilt(out, run, ROLE_HEAD);
     put_unbuilt(out, run, ROLE_BASE);
-    if (changed > 0)
-        put_table(out, views, changed, CHANGED_SHOWN);
+    if (count) {
+        changes_table(out, lines, count);
+        changes_next(out, run, lines, count);
+        put_changed(out, views, changed);
+    }
     if (changed < run->count) {
         buffer_printf(out, "<details><summary>%zu series %s the same</summary>\n\n",
                       run->count - changed, plural(run->count - changed, "is", "are"));
@@ -265,6 +286,7 @@ static void write(struct buffer *out, const struct run *run, const struct report
     put_study(out, run);
     put_self_test(out, run);
     put_provenance(out, run, context);
+    free(lines);
     free(views);
 }
 

@@ -6,6 +6,7 @@
 #include "tests/helpers/helper_run.h"
 #include "tests/helpers/test.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static size_t count_of(const char *text, const char *wanted)
@@ -68,8 +69,9 @@ static void markdown_keeps_hostile_text_in_its_cell(void **state)
     assert_null(strstr(out.bytes, "\n::error"));
     assert_null(strstr(out.bytes, "\n# heading"));
     for (char *line = strtok(out.bytes, "\n"); line; line = strtok(NULL, "\n")) {
-        if (line[0] == '|' && count_of(line, "|") != 3)
-            assert_int_equal(count_of(line, "|"), 10);
+        const size_t bars = line[0] == '|' ? count_of(line, "|") : 0;
+        if (bars && bars != 3 && bars != 7) // facts, a line a kernel, a line a series
+            assert_int_equal(bars, 10);
     }
     buffer_free(&out);
 }
@@ -78,12 +80,43 @@ static void markdown_tells_the_verdict_first(void **state)
 {
     struct buffer out = helper_report("markdown", helper_run());
     assert_ptr_equal(strstr(out.bytes, "## ❌ plumb: broken"), out.bytes);
-    assert_non_null(strstr(out.bytes,
-                           "0 accepted · 2 broken · 4 slower · 1 undecided · 0 not measured · "
-                           "3 faster · 1 new · 7 same"));
+    assert_non_null(
+        strstr(out.bytes, "\n2 broken · 4 slower · 1 undecided · 3 faster · 1 new · 7 same\n"));
     assert_true(strstr(out.bytes, "✕ broken") < strstr(out.bytes, "▲ slower"));
     assert_true(strstr(out.bytes, "▼ faster") < strstr(out.bytes, "<details><summary>7 series"));
     buffer_free(&out);
+}
+
+// Both begin with a line a kernel, then say what to type, and link what was compared.
+static void summary_and_comment_have_a_line_a_kernel_and_what_to_type(void **state)
+{
+    static const char *const names[] = {"markdown", "comment"};
+    struct run run = helper_run();
+    const struct report_context context = {.commit_url = "https://example.org/o/r/commit/%s"};
+    char *range = xprintf("](https://example.org/o/r/compare/%s...%s)", run.base.id, run.head.id);
+    for (size_t i = 0; i < ARRAY_COUNT(names); i++) {
+        struct buffer out = {0};
+        report_find(names[i])->write(&out, &run, &context);
+        const char *next = strstr(out.bytes, "Repeat, find or accept it");
+        assert_non_null(next);
+        assert_non_null(strstr(next, "<code>plumb gate --base "));
+        assert_non_null(strstr(next, "<code>plumb bisect --good "));
+        assert_non_null(strstr(next, "<code>plumb accept -m REASON "));
+        assert_non_null(strstr(out.bytes, range));
+        const char *table = strstr(out.bytes, "| verdict | kernel | problem | timed | change | |");
+        assert_true(table && table < next);
+        // No kernel has two lines of one verdict.
+        for (const char *row = strstr(table, "\n| ▲ slower | "); row && row < next;) {
+            const size_t length = strcspn(row + strlen("\n| ▲ slower | "), "|");
+            const char *again = strstr(row + 1, "\n| ▲ slower | ");
+            if (again && again < next)
+                assert_true(strncmp(row, again, strlen("\n| ▲ slower | ") + length) != 0);
+            row = again;
+        }
+        buffer_free(&out);
+    }
+    free(range);
+    run_free(&run);
 }
 
 static void every_report_for_people_says_what_does_not_build(void **state)
@@ -226,6 +259,7 @@ int main(void)
         cmocka_unit_test(markdown_tells_the_verdict_first),
         cmocka_unit_test(every_report_for_people_says_what_does_not_build),
         cmocka_unit_test(annotations_name_only_files_of_the_repository),
+        cmocka_unit_test(summary_and_comment_have_a_line_a_kernel_and_what_to_type),
         cmocka_unit_test(markdown_fits_a_comment),
         cmocka_unit_test(annotations_are_one_command_a_line),
         cmocka_unit_test(annotations_do_not_fail_for_the_environment),

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What changed in a run, as Markdown for people in a hurry: one line a kernel, with its worst
+// problem, and the commands that repeat, find or accept it.
+#ifndef PLUMB_REPORTS_CHANGES_H
+#define PLUMB_REPORTS_CHANGES_H
+
+#include "reports/view.h"
+
+// One kernel and verdict: its worst series, and how many say the same.
+struct change {
+    const struct view *worst;
+    size_t series;
+};
+
+// What is not simply the same; `out` has room for `count` of them. Views come worst first.
+size_t changes_find(struct change *out, const struct view *views, size_t count);
+// At most 20 rows.
+void changes_table(struct buffer *out, const struct change *lines, size_t count);
+// A folded list of commands, for a gate.
+void changes_next(struct buffer *out, const struct run *run, const struct change *lines,
+                  size_t count);
+// "base..head", linked to the forge's comparison where context->commit_url ends in "/commit/%s".
+void changes_range(struct buffer *out, const struct run *run, const struct report_context *context);
+
+#endif
