@@ -3,11 +3,12 @@
 // plumb study: what the gate is worth on this device: its false alarms on libraries compared with
 // themselves, with an exact bound, and what it finds of slowdowns that were put in.
 #include "ci/command.h"
-#include "ci/commands/answer.h"
 #include "ci/commands/output.h"
+#include "ci/commands/study_print.h"
+#include "ci/gate/conclude.h"
 #include "ci/settings/progress.h"
 #include "ci/settings/store_option.h"
-#include "ci/study/study_sources.h"
+#include "ci/study/study_joining.h"
 #include "model/gate/study.h"
 
 #include <errno.h>
@@ -22,7 +23,8 @@ enum { PROBLEMS_MOST = 64 };
 struct arguments {
     struct options options;
     struct study_request request;
-    const char *csv, *samples;
+    struct part part;
+    const char *csv, *samples, *join;
     const char *problems[PROBLEMS_MOST];
     uint32_t rounds, seconds, most_pairs, exact_pairs, open; // 0: not given
     double margin;
@@ -42,6 +44,11 @@ static int take_margin(void *arguments, const char *text)
 {
     double *margin = &((struct arguments *)arguments)->margin;
     return parse_double(margin, text) || !(*margin > 0 && *margin <= 100) ? -1 : 0;
+}
+
+static int take_part(void *arguments, const char *text)
+{
+    return part_parse(&((struct arguments *)arguments)->part, text);
 }
 
 static const struct command_option own_options[] = {
@@ -75,116 +82,20 @@ static const struct command_option own_options[] = {
     OPTION_TEXT("bench", 0, "PROGRAM", "The child that times kernels [beside plumb]",
                 options.bench),
     OPTION_FORMAT(json),
+    OPTION_OWN("part", 0, "I/N", "Only the I-th of N parts of the series, to be joined later",
+               take_part, "a part such as 3/8"),
+    OPTION_TEXT("join", 0, "STORE", "Measure nothing: add up the parts that are in STORE", join),
     {0},
 };
 
 static int check(void *arguments, struct error *err)
 {
     struct arguments *a = arguments;
-    (void)err;
+    if (a->join && (a->part.count || a->request.base))
+        return error_set(err, "--join takes neither --part nor --base");
     a->request.device = a->options.device;
     a->request.kernel = a->options.kernel;
     return 0;
-}
-
-// ---- what was found ----
-
-static void print_series(const struct study_result *s)
-{
-    char problem[PROBLEM_TEXT];
-    const double gates = s->gates ? s->gates : 1;
-    problem_format(problem, &s->problem);
-    printf("%-7s %-20s %-28s %9.2f us %+8.3f %% sd %.3f %%  slower %u faster %u same %u undecided "
-           "%u broken %u of %u  pairs %.0f  detectable %.2f %%  %.3f GPU s  %.3f s\n",
-           study_kind_name(s->kind), s->kernel, problem, s->time_ns / 1e3, 100 * s->log_ratio,
-           100 * s->pair_sd, s->slower, s->faster, s->same, s->undecided, s->broken, s->gates,
-           s->pairs, 100 * expm1(s->detectable), s->gpu_s / gates, s->wall_s / gates);
-}
-
-static void series_json(struct json *row, const struct study_result *s)
-{
-    char problem[PROBLEM_TEXT];
-    problem_format(problem, &s->problem);
-    json_clean(row, "kind", study_kind_name(s->kind));
-    json_clean(row, "kernel", s->kernel);
-    json_clean(row, "problem", problem);
-    json_number(row, "time_ns", s->time_ns);
-    json_number(row, "log_ratio", s->log_ratio);
-    json_number(row, "pair_sd", s->pair_sd);
-    json_int(row, "gates", s->gates);
-    json_int(row, "slower", s->slower);
-    json_int(row, "faster", s->faster);
-    json_int(row, "same", s->same);
-    json_int(row, "undecided", s->undecided);
-    json_int(row, "broken", s->broken);
-    json_number(row, "pairs", s->pairs);
-    json_number(row, "detectable", expm1(s->detectable));
-    json_number(row, "gpu_s", s->gpu_s);
-    json_number(row, "wall_s", s->wall_s);
-}
-
-struct totals {
-    uint64_t gates, aa, alarms, first;
-    uint32_t rounds, processes;
-    double wall_s, gates_s, gpu_s;
-};
-
-static struct totals add_up(const struct studied *studied)
-{
-    struct totals t = {0};
-    for (size_t i = 0; i < studied->run.study_count; i++) {
-        const struct study_result *s = &studied->run.studies[i];
-        t.gates += s->gates;
-        t.gates_s += s->wall_s;
-        t.gpu_s += s->gpu_s;
-        if (s->kind != STUDY_AA)
-            continue;
-        t.aa += s->gates - s->broken;
-        t.alarms += s->slower + s->faster;
-        t.first += s->first_alarms;
-    }
-    for (size_t i = 0; i < studied->run.device_count; i++) {
-        t.rounds += studied->studies[i].rounds_done;
-        t.processes += studied->studies[i].processes;
-        t.wall_s += studied->studies[i].wall_s;
-    }
-    return t;
-}
-
-static void print_study(const struct studied *studied, const struct totals *t)
-{
-    for (size_t i = 0; i < studied->run.study_count; i++)
-        print_series(&studied->run.studies[i]);
-    for (size_t d = 0; d < studied->run.device_count; d++) {
-        if (studied->studies[d].pairs)
-            study_print_processes(&studied->studies[d], stdout);
-    }
-    printf("A/A: %llu false alarms in %llu gates (%llu before confirmation), %u rounds, %u fresh "
-           "processes: rate at most %.2g %% (95 %%, exact)\n",
-           (unsigned long long)t->alarms, (unsigned long long)t->aa, (unsigned long long)t->first,
-           t->rounds, t->processes, 100 * study_rate_upper(t->alarms, t->aa, 0.95));
-    printf("time: %.1f s in all, of it %.1f s of kernels; per gate of one series %.3f s\n",
-           t->wall_s, t->gpu_s, t->gates ? t->gates_s / (double)t->gates : 0);
-}
-
-static void study_json(const struct studied *studied, const struct totals *t)
-{
-    struct answer answer;
-    answer_begin(&answer, "studies");
-    for (size_t i = 0; i < studied->run.study_count; i++)
-        series_json(answer_row(&answer), &studied->run.studies[i]);
-    struct json *whole = answer_whole(&answer);
-    json_int(whole, "aa_gates", (int64_t)t->aa);
-    json_int(whole, "false_alarms", (int64_t)t->alarms);
-    json_int(whole, "before_confirmation", (int64_t)t->first);
-    json_number(whole, "rate_at_most", study_rate_upper(t->alarms, t->aa, 0.95));
-    json_int(whole, "rounds", t->rounds);
-    json_int(whole, "processes", t->processes);
-    json_number(whole, "wall_s", t->wall_s);
-    json_number(whole, "gpu_s", t->gpu_s);
-    json_clean(whole, "headline", studied->run.headline);
-    json_int(whole, "exit_code", (int64_t)studied->run.conclusion);
-    answer_end(&answer);
 }
 
 // ---- the study ----
@@ -207,13 +118,13 @@ static void gather(struct studied *s)
     }
 }
 
-static void conclude(struct studied *s, const struct totals *t)
+static void conclude(struct run *run, const struct study_totals *t)
 {
     const double alpha = gate_defaults.alpha;
     const bool too_many = t->alarms > 0 && binomial_tail(t->alarms, t->aa, alpha) < 0.01;
-    s->run.conclusion = too_many ? CONCLUDE_UNDECIDED : CONCLUDE_OK;
-    s->run.headline = arena_printf(
-        &s->run.arena, "%s: %llu false alarms in %llu gates of identical code (at most %.2g %%)",
+    run->conclusion = too_many ? CONCLUDE_UNDECIDED : CONCLUDE_OK;
+    run->headline = arena_printf(
+        &run->arena, "%s: %llu false alarms in %llu gates of identical code (at most %.2g %%)",
         too_many ? "VOID" : "OK", (unsigned long long)t->alarms, (unsigned long long)t->aa,
         100 * study_rate_upper(t->alarms, t->aa, 0.95));
 }
@@ -332,29 +243,55 @@ static int prepare(struct studied *s, struct context *context, struct arguments 
     return a->options.store ? context_store(context, STORE_WRITE, err) : 0;
 }
 
-static int study(struct studied *s, struct context *context, struct arguments *a, struct error *err)
+static int tell(const struct studied *s, const struct study_totals *totals, struct context *context,
+                const struct arguments *a, struct error *err)
 {
-    if (prepare(s, context, a, err))
-        return -1;
-    // A recording takes no decision: it says nothing of the gate's rates.
-    struct store *store = a->exact_pairs ? NULL : context->store;
-    if ((store && store_begin_run(store, &s->run, err)) || play_all(s, a, store, err))
-        return -1;
-    const struct totals totals = add_up(s);
-    conclude(s, &totals);
-    (a->json ? study_json : print_study)(s, &totals);
-    s->run.finished_s = (int64_t)time(NULL);
-    if (store && store_finish_run(store, &s->run, err))
-        return -1;
+    (a->json ? study_print_json : study_print)(s, totals);
     if (a->json)
         return a->options.out ? output_reports(&s->run, context, a->options.out, err) : 0;
     return output_run(NULL, &s->run, context, a->options.out, err);
 }
 
+static int study(struct studied *s, struct context *context, struct arguments *a, struct error *err)
+{
+    if (prepare(s, context, a, err))
+        return -1;
+    study_take_part(s, &a->part);
+    // A recording takes no decision: it says nothing of the gate's rates.
+    struct store *store = a->exact_pairs ? NULL : context->store;
+    if ((store && store_begin_run(store, &s->run, err)) || play_all(s, a, store, err))
+        return -1;
+    s->run.finished_s = (int64_t)time(NULL);
+    const struct study_totals totals = study_totals_of(s);
+    conclude(&s->run, &totals);
+    return (store && store_finish_run(store, &s->run, err)) || tell(s, &totals, context, a, err)
+               ? -1
+               : 0;
+}
+
+// The parts of a study as one; what is incomplete is told and not kept.
+static int join(struct studied *s, struct context *context, struct arguments *a, struct error *err)
+{
+    const char *missing = "";
+    uint32_t parts = 0;
+    if (study_join(&s->run, &missing, &parts, a->join, err) ||
+        (a->options.store && context_store(context, STORE_WRITE, err)))
+        return -1;
+    const struct study_totals totals = study_totals_of(s);
+    conclude(&s->run, &totals);
+    s->run.finished_s = (int64_t)time(NULL);
+    if (missing[0])
+        conclude_incomplete(&s->run, missing, parts);
+    else if (context->store && study_save_joined(context->store, &s->run, err))
+        return -1;
+    return tell(s, &totals, context, a, err);
+}
+
 static int run(enum conclusion *out, struct context *context, void *arguments, struct error *err)
 {
     struct studied s = {0};
-    int status = study(&s, context, arguments, err);
+    struct arguments *a = arguments;
+    int status = a->join ? join(&s, context, a, err) : study(&s, context, a, err);
     *out = s.run.conclusion;
     studied_free(&s);
     return status;
@@ -377,6 +314,9 @@ const struct command command_study = {
            "the one of its name in --head. What was found goes into the store: of directories "
            "when --store names one, of commits always; `plumb report` shows it, and later gates "
            "on the device what it says of them. Libraries of directories run unconfined: give it "
-           "your own.\n\nExit: 0, or 2 when there are more false alarms than the gate promises, "
+           "your own.\n\nMany machines: each studies some of the series (--part 1/8 --store "
+           "shard-1.db), `plumb store merge` joins the stores, and --join adds them up; ci/fleet "
+           "does it by Slurm.\n\nExit: 0, or 2 when there are more false alarms than the gate "
+           "promises, "
            "or 4.",
 };

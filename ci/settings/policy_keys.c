@@ -27,6 +27,7 @@ enum type {
     TYPE_PARTS,
     TYPE_SETTINGS, // as TYPE_TEXTS, each VARIABLE=VALUE
     TYPE_URL,      // http or https, one %s at most
+    TYPE_SLURM,    // what sbatch takes; only checked here, for ci/fleet reads it by itself
     TYPE_HEADER    // the section's own line
 };
 
@@ -124,6 +125,12 @@ static const struct key {
     {"report", "", OWN_NOTHING, TYPE_HEADER, 0, 0, 0, {0}},
     {"report", "commit-url", OWN_POLICY, TYPE_URL, AT(policy, commit_url), 0, 0, {0}},
     {"report", "site-url", OWN_POLICY, TYPE_URL, AT(policy, site_url), 0, 0, {0}},
+    {"fleet", "", OWN_NOTHING, TYPE_HEADER, 0, 0, 0, {0}},
+    {"fleet", "tasks", OWN_NOTHING, TYPE_SLURM, 0, 1, 1e5, {0}},
+    {"fleet", "partition", OWN_NOTHING, TYPE_SLURM, 0, 0, 0, {0}},
+    {"fleet", "gres", OWN_NOTHING, TYPE_SLURM, 0, 0, 0, {0}},
+    {"fleet", "time", OWN_NOTHING, TYPE_SLURM, 0, 0, 0, {0}},
+    {"fleet", "account", OWN_NOTHING, TYPE_SLURM, 0, 0, 0, {0}},
 #undef AT
 };
 
@@ -219,6 +226,21 @@ static int read_url(const char **out, const struct reading *r, struct error *err
     return why ? refuse(r, err, why) : read_text(out, r, err);
 }
 
+// "gpu,big", "gpu:h200:1", "2-00:30:00".
+static int read_slurm(const struct reading *r, struct error *err)
+{
+    static const char most[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+    const char *value = r->entry->value ? r->entry->value : "";
+    int64_t number;
+    if (r->key->max > 0)
+        return read_number(&number, r, err);
+    for (const char *c = value; *c; c++) {
+        if (!strchr(most, *c) && (c == value || !strchr("-:,.+=*", *c)))
+            return refuse(r, err, "needs a word as sbatch takes it, such as gpu:1");
+    }
+    return value[0] ? 0 : refuse(r, err, "needs a value");
+}
+
 static int read_texts(void *field, const struct reading *r, struct error *err)
 {
     const char *text = NULL;
@@ -297,6 +319,8 @@ static int read_value(void *field, const struct reading *r, struct error *err)
         if (!r->entry->value || sandbox_mode_parse(field, r->entry->value))
             return refuse(r, err, "is auto, require or off");
         return 0;
+    case TYPE_SLURM:
+        return read_slurm(r, err);
     case TYPE_URL:
         return read_url(field, r, err);
     case TYPE_PROBLEMS:
@@ -316,7 +340,7 @@ static int unknown(const struct reading *r, struct error *err)
     if (!section_known)
         return error_set(err,
                          "%s:%u: unknown section [%.40s]; there are build, toolchain, device, "
-                         "problems, kernel, library, mix, gate, measure, history and report",
+                         "problems, kernel, library, mix, gate, measure, history, report and fleet",
                          r->label, e->line, e->section);
     return error_set(err,
                      "%s:%u: unknown key %.40s in [%.40s]; `plumb init --print` shows all keys",

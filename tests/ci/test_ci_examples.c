@@ -99,6 +99,31 @@ static void the_action_gates_and_fills_the_summary(void **state)
         0);
 }
 
+// Each step is a runner of its own: what they share is what the job before uploads.
+static void the_matrix_measures_parts_and_judges_them_together(void **state)
+{
+    const char *file = "ci/examples/github-fleet.yml";
+    char *command =
+        xprintf("rm -rf plumb-report *.db; cut() { awk -v job=\"$1\" '/^  [a-z]/ { here = $1 == "
+                "job \":\" } "
+                "on && !/^          / { on = 0 } on { sub(/^ +/, \"\"); print } "
+                "here && /run: [|]/ { on = 1 }' '%s/%s'; }; cut measure >measure.sh && cut judge "
+                ">judge.sh && "
+                "PATH=%s:$PATH BASE=$(git rev-parse base) HEAD=$(git rev-parse HEAD) && "
+                "export PATH BASE HEAD && for PART in 1 2 3 4; do export PART; sh -e measure.sh || "
+                "exit 9; done; "
+                "rm shard-2.db; sh -e judge.sh; test $? = 2 && rm parts.db && "
+                "PART=2 sh -e measure.sh && sh -e judge.sh",
+                TEST_SOURCE, file, TEST_BIN);
+    const int code = shell(command);
+    free(command);
+    if (code || shell("grep -q '^INCOMPLETE: of 4 parts these are missing: 2;' test.log && "
+                      "tail -n 1 test.log | grep -q '^OK: ' && test -s plumb-report/junit.xml"))
+        fail_msg("%s: exit %d; see %s/test.log", file, code, repo.directory);
+    // What a pull request is called must not become a command.
+    assert_int_equal(shell("! grep -F '${{' measure.sh judge.sh"), 0);
+}
+
 static void the_night_measures_and_writes_a_site(void **state)
 {
     char *command = xprintf("awk '/^[0-9]/ { sub(/^([^ ]+ ){5}/, \"\"); "
@@ -119,6 +144,7 @@ int main(void)
         cmocka_unit_test(buildkite_gates),
         cmocka_unit_test(jenkins_gates),
         cmocka_unit_test(the_action_gates_and_fills_the_summary),
+        cmocka_unit_test(the_matrix_measures_parts_and_judges_them_together),
         cmocka_unit_test(the_night_measures_and_writes_a_site),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

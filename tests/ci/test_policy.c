@@ -161,6 +161,10 @@ static void policy_bad_values_name_line_and_range(void **state)
     refused_line("problems \"x\"", "problem = 0x1x1", "each dimension must be");
     refused_line("problems \"x\"", "problem = 1x1x1:fp31", "unknown element type");
     refused_line("kernel \"x\"", "margin = nan%", "kernel.margin");
+    refused_line("fleet", "tasks = 0", "whole number from 1 to 100000");
+    refused_line("fleet", "gres = \"gpu:1 --uid=0\"", "a word as sbatch takes it");
+    refused_line("fleet", "partition = -x", "a word as sbatch takes it");
+    refused_line("fleet", "nodes = 4", "unknown key nodes in [fleet]");
     refused_line("device", "kind = host", "[device] needs a name");
     refused_line("device \"x\"", "kind = tpu", "is either host or cuda");
 }
