@@ -13,6 +13,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -38,46 +39,121 @@ static const struct context_device *device_of(const struct context *context, con
 
 // ---- links that do not fit ----
 
-static int compare_again(struct searches *s, const struct series_history *series,
-                         const struct linked_misfit *misfit, struct error *err)
+// All series whose links between the same two commits do not fit.
+struct again {
+    const char *base, *head;
+    struct built builds[2];
+    struct compared *series;
+    size_t count;
+};
+struct agains {
+    struct again *items;
+    size_t count;
+};
+
+static struct again *again_of(struct agains *all, const struct linked_misfit *misfit,
+                              struct arena *arena)
 {
-    struct context *context = s->context;
-    const struct series_entry *entry = series->series;
-    struct built base, head;
-    struct run run = {0};
-    struct commit commits[2];
-    const struct compared one = {device_of(context, entry->device_uuid), entry->kernel,
-                                 &entry->problem, misfit->back};
-    const struct comparison what = {&base, &head, &one, 1};
-    if (!one.device || monotonic_s() > s->deadline_s)
-        return 0;
-    if (repository_commit(&commits[0], context->repository, misfit->base.id, &context->arena,
-                          err) ||
-        repository_commit(&commits[1], context->repository, misfit->at.id, &context->arena, err) ||
-        built_make(&base, context, &(struct to_build){.commit = &commits[0]}, &context->arena,
-                   err) ||
-        built_make(&head, context, &(struct to_build){.commit = &commits[1]}, &context->arena,
-                   err) ||
-        pipeline_compare(&run, context, &what, 1, err))
-        return -1;
-    const struct verdict *v = &run.results[0].verdict;
-    printf("%s: %.10s with %.10s did not fit; measured again: %s, %+.2f %%\n", entry->kernel,
-           misfit->at.id, misfit->base.id, verdict_kind_name(v->kind),
-           100 * expm1(v->log_ratio.value));
-    run_free(&run);
+    for (size_t i = 0; i < all->count; i++) {
+        if (!strcmp(all->items[i].base, misfit->base.id) &&
+            !strcmp(all->items[i].head, misfit->at.id))
+            return &all->items[i];
+    }
+    struct again *grown = arena_alloc(arena, (all->count + 1) * sizeof(*grown));
+    if (all->count)
+        memcpy(grown, all->items, all->count * sizeof(*grown));
+    all->items = grown;
+    grown[all->count] = (struct again){.base = misfit->base.id, .head = misfit->at.id};
+    return &grown[all->count++];
+}
+
+static void collect(struct agains *out, const struct searches *s)
+{
+    struct arena *arena = &s->context->arena;
+    for (size_t i = 0; i < s->set->count; i++) {
+        const struct series_history *series = &s->set->series[i];
+        const struct series_entry *entry = series->series;
+        const struct context_device *device = device_of(s->context, entry->device_uuid);
+        for (size_t k = 0; device && k < series->linked.misfit_count; k++) {
+            const struct linked_misfit *misfit = &series->linked.misfits[k];
+            struct again *again = again_of(out, misfit, arena);
+            if (!again->series)
+                again->series = arena_alloc(arena, s->set->count * sizeof(*again->series));
+            again->series[again->count++] =
+                (struct compared){device, entry->kernel, &entry->problem, misfit->back};
+        }
+    }
+}
+
+// *whole is false, and a line says why, where one of the two cannot be had any more.
+static int build_again(bool *whole, struct again *again, struct context *context, struct error *err)
+{
+    const char *ids[2] = {again->base, again->head};
+    struct error gone;
+    *whole = true;
+    for (int i = 0; i < 2 && *whole; i++) {
+        struct commit commit;
+        *whole =
+            repository_commit(&commit, context->repository, ids[i], &context->arena, &gone) == 0;
+        if (*whole && built_make(&again->builds[i], context, &(struct to_build){.commit = &commit},
+                                 &context->arena, err))
+            return -1;
+        *whole &= again->builds[i].state == MEASURED_OK;
+        if (!*whole)
+            printf("%.10s with %.10s does not fit, and is not measured again: %.10s is gone or "
+                   "builds no more\n",
+                   again->head, again->base, ids[i]);
+    }
     return 0;
 }
 
+static void tell_again(const struct run *run)
+{
+    for (size_t i = 0; i < run->count; i++) {
+        const struct verdict *v = &run->results[i].verdict;
+        char problem[PROBLEM_TEXT];
+        problem_format(problem, &run->results[i].problem);
+        printf("%s %s: %.10s with %.10s did not fit its loops; measured again: ",
+               run->results[i].kernel, problem, run->head.id, run->base.id);
+        if (isfinite(v->log_ratio.value))
+            printf("%s, %+.2f %%\n", verdict_kind_name(v->kind), 100 * expm1(v->log_ratio.value));
+        else
+            printf("%s\n", verdict_kind_name(v->kind));
+    }
+}
+
+// What was measured before stays beside it.
 static int measure_again(struct searches *s, struct error *err)
 {
-    for (size_t i = 0; i < s->set->count; i++) {
-        const struct series_history *series = &s->set->series[i];
-        for (size_t k = 0; k < series->linked.misfit_count; k++) {
-            if (compare_again(s, series, &series->linked.misfits[k], err))
-                return -1;
-        }
+    struct context *context = s->context;
+    struct agains all = {0};
+    size_t count = 0;
+    collect(&all, s);
+    if (all.count == 0)
+        return 0;
+    if (monotonic_s() >= s->deadline_s) {
+        printf("%zu %s of commits whose links do not fit are left for the next time\n", all.count,
+               plural(all.count, "pair", "pairs"));
+        return 0;
     }
-    return 0;
+    struct comparison *what = arena_alloc(&context->arena, all.count * sizeof(*what));
+    for (size_t i = 0; i < all.count; i++) {
+        struct again *a = &all.items[i];
+        bool whole;
+        if (build_again(&whole, a, context, err))
+            return -1;
+        if (whole)
+            what[count++] = (struct comparison){&a->builds[0], &a->builds[1], a->series, a->count};
+    }
+    struct run *runs = xcalloc(count + 1, sizeof(*runs));
+    const int status = count ? pipeline_compare(runs, context, what, count, err) : 0;
+    for (size_t i = 0; i < count; i++) {
+        if (status == 0)
+            tell_again(&runs[i]);
+        run_free(&runs[i]);
+    }
+    free(runs);
+    return status;
 }
 
 // ---- events ----

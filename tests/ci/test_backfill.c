@@ -9,6 +9,7 @@
 #include "tests/helpers/test.h"
 
 #include <git2.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -159,11 +160,58 @@ static void links_say_the_same_as_one_by_one(void **state)
     }
 }
 
+// The loop from the first code to the ninth one is closed by one link with the eighth code before;
+// that one is made to say +30 %.
+static void a_link_that_does_not_fit_is_measured_again_and_stays(void **state)
+{
+    struct link *links;
+    sqlite3 *file;
+    char *path = xprintf("%s/a.db", directory);
+    const char *history[] = {"history", "--store", "a.db", "--kernel", "good-1", NULL};
+    const char *search[] = {"bisect",  "--events", "--policy",  policy, "--bench", bench,
+                            "--store", "a.db",     "--sandbox", "off",  NULL};
+    char line[128];
+    assert_int_equal(sqlite3_open(path, &file), SQLITE_OK);
+    assert_int_equal(
+        sqlite3_exec(file,
+                     "UPDATE links SET log_ratio = 0.2624, kind = 'slower', log_evidence = 50 "
+                     "WHERE link_key = (SELECT min(link_key) FROM links JOIN series USING "
+                     "(series_key) JOIN kernels USING (kernel_key) WHERE back = 8 AND name = "
+                     "'good-1')",
+                     NULL, NULL, NULL),
+        SQLITE_OK);
+    assert_int_equal(sqlite3_exec(file, "DELETE FROM kept_links", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_close(file), SQLITE_OK);
+    free(path);
+    snprintf(line, sizeof(line), "%.10s with %.10s does not fit its loops", ids[8], ids[0]);
+    plumb_run(&outcome, directory, history, 0);
+    plumb_said(&outcome, 0, line);
+    snprintf(line, sizeof(line), "%.10s with %.10s did not fit its loops; measured again: same",
+             ids[8], ids[0]);
+    plumb_run(&outcome, directory, search, 0);
+    plumb_said(&outcome, outcome.code, line);
+    const size_t count = links_of(&links, "a.db", "good-1");
+    size_t wrong = 0, again = 0;
+    for (size_t i = 0; i < count; i++) {
+        const bool same = !strcmp(links[i].base.id, ids[0]) && !strcmp(links[i].head.id, ids[8]);
+        wrong += same && links[i].kind == VERDICT_SLOWER;
+        again += same && links[i].kind == VERDICT_SAME && links[i].back == 8;
+    }
+    assert_int_equal(wrong, 1);
+    assert_int_equal(again, 1);
+    // It was asked twice now: nothing is left to do.
+    plumb_run(&outcome, directory, search, 0);
+    assert_null(strstr(outcome.output, line + 26));
+    plumb_run(&outcome, directory, history, 0);
+    assert_null(strstr(outcome.output, "measures it again"));
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(links_of_all_commits_and_series_share_their_processes),
         cmocka_unit_test(links_say_the_same_as_one_by_one),
+        cmocka_unit_test(a_link_that_does_not_fit_is_measured_again_and_stays),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
