@@ -29,6 +29,8 @@ int sandbox_mode_parse(enum sandbox_mode *out, const char *name)
     return -1;
 }
 
+enum { BACKGROUND = 20 }; // weight of a build; others have 100
+
 struct words {
     const char **items;
     size_t count, capacity;
@@ -153,7 +155,7 @@ static const char *const *in_scope(const char *scope, const struct sandbox_view 
     }
     if (view->background) {
         add(&words, "--property");
-        add(&words, "CPUWeight=20");
+        add(&words, arena_printf(arena, "CPUWeight=%d", BACKGROUND));
     }
     add(&words, "--");
     for (; *argv; argv++)
@@ -169,7 +171,12 @@ const char *const *sandbox_argv(const struct sandbox *sandbox, const struct sand
     if (!sandbox->active)
         return argv;
     argv = wrap(sandbox->program, view, argv, arena);
-    return sandbox->scope ? in_scope(sandbox->scope, view, argv, arena) : argv;
+    if (sandbox->scope)
+        return in_scope(sandbox->scope, view, argv, arena);
+    const struct group_limits limits = {{[GROUP_MEMORY] = view->memory_bytes,
+                                         [GROUP_TASKS] = view->tasks,
+                                         [GROUP_CPU] = view->background ? BACKGROUND : 0}};
+    return sandbox->grouped ? group_argv(&sandbox->group, &limits, argv, arena) : argv;
 }
 
 const char *const *sandbox_environment(const struct sandbox *sandbox, struct arena *arena)
@@ -221,31 +228,61 @@ static bool works(char reason[512])
     return !reason[0];
 }
 
-// Tries a scope around nothing.
-static void find_scope(struct sandbox *sandbox)
+// Runs `true` by these words. False, and the first line of what was said, when it does not end
+// well.
+static bool tries(const struct sandbox *sandbox, const char *const *argv, char said_first[256])
 {
-    static const char *const command[] = {"true", NULL};
-    const struct sandbox_view view = {.memory_bytes = (uint64_t)1 << 30, .tasks = 64};
-    const char *const scope = geteuid() == 0 ? "--system" : "--user";
     struct arena arena = {0};
-    struct sandbox tried = {.scope = scope};
-    const struct process_plan plan = {.argv = in_scope(scope, &view, command, &arena),
-                                      .env = sandbox_environment(&tried, &arena),
+    const struct process_plan plan = {.argv = argv,
+                                      .env = sandbox_environment(sandbox, &arena),
                                       .log_bytes = 4096,
                                       .limits = {.wall_s = 20}};
     struct process_result result;
-    struct error err;
+    struct error err = {""};
     char *said = NULL;
-    if (process_capture(&result, &said, &plan, &err)) {
-        snprintf(sandbox->no_scope, sizeof(sandbox->no_scope), "%.200s", err.text);
-    } else if (result.end != PROCESS_EXITED || result.code != 0) {
-        said[strcspn(said, "\n")] = '\0';
-        snprintf(sandbox->no_scope, sizeof(sandbox->no_scope), "systemd-run: %.200s", said);
-    } else {
-        sandbox->scope = scope;
-    }
+    const bool started = process_capture(&result, &said, &plan, &err) == 0;
+    const bool ok = started && result.end == PROCESS_EXITED && result.code == 0;
+    snprintf(said_first, 256, "%.200s", said ? said : err.text);
+    said_first[strcspn(said_first, "\n")] = '\0';
     free(said);
     arena_free(&arena);
+    return ok;
+}
+
+static const char *const nothing[] = {"true", NULL};
+
+static bool find_scope(struct sandbox *sandbox, char why[256])
+{
+    const struct sandbox_view view = {.memory_bytes = (uint64_t)1 << 30, .tasks = 64};
+    struct arena arena = {0};
+    sandbox->scope = geteuid() == 0 ? "--system" : "--user";
+    if (!tries(sandbox, in_scope(sandbox->scope, &view, nothing, &arena), why))
+        sandbox->scope = NULL;
+    arena_free(&arena);
+    return sandbox->scope != NULL;
+}
+
+static bool find_group(struct sandbox *sandbox, char why[256])
+{
+    const struct group_limits limits = {
+        {[GROUP_MEMORY] = (uint64_t)1 << 30, [GROUP_TASKS] = 64, [GROUP_CPU] = BACKGROUND}};
+    struct arena arena = {0};
+    struct error err;
+    if (group_here(&sandbox->group, &err))
+        snprintf(why, 256, "%.200s", err.text);
+    else
+        sandbox->grouped =
+            tries(sandbox, group_argv(&sandbox->group, &limits, nothing, &arena), why);
+    arena_free(&arena);
+    return sandbox->grouped;
+}
+
+static void find_limits(struct sandbox *sandbox)
+{
+    char scope[256], group[256];
+    if (!find_scope(sandbox, scope) && !find_group(sandbox, group))
+        snprintf(sandbox->no_group, sizeof(sandbox->no_group), "systemd-run: %.200s; %.200s", scope,
+                 group);
 }
 
 int sandbox_probe(struct sandbox *out, enum sandbox_mode mode, struct error *err)
@@ -256,7 +293,7 @@ int sandbox_probe(struct sandbox *out, enum sandbox_mode mode, struct error *err
     else
         sandbox.active = works(sandbox.reason);
     if (sandbox.active)
-        find_scope(&sandbox);
+        find_limits(&sandbox);
     if (mode == SANDBOX_REQUIRE && !sandbox.active)
         return error_set(err,
                          "no sandbox, but it is required: %s; install bubblewrap and allow user "

@@ -6,7 +6,7 @@
 #ifndef PLUMB_SANDBOX_H
 #define PLUMB_SANDBOX_H
 
-#include "model/base.h"
+#include "runner/group.h"
 
 // SANDBOX_UNSAID: nobody says which; ci/settings/context.h decides. It has no name.
 enum sandbox_mode { SANDBOX_AUTO, SANDBOX_REQUIRE, SANDBOX_OFF, SANDBOX_UNSAID };
@@ -16,11 +16,14 @@ struct sandbox {
     bool active;
     char program[256]; // of bubblewrap
     char reason[512];  // when not active: why, one line, for the run's report
-    // Which systemd makes a scope for each command, "--user" or "--system": a control group that
-    // holds memory and tasks of all its processes together, root's too. NULL: none does, and what a
-    // child uses is watched by its keeper alone.
+    // What holds memory and tasks of all processes of a command together, root's too: which systemd
+    // makes a scope for it, "--user" or "--system" ...
     const char *scope;
-    char no_scope[256]; // why, one line
+    // ... or NULL and, where `grouped`, in which control groups we make one ourselves. Without
+    // either, what a child uses is watched by its keeper alone.
+    struct group group;
+    bool grouped;
+    char no_group[512]; // neither: why, one line
 };
 
 // Tries bubblewrap once. SANDBOX_AUTO, SANDBOX_UNSAID: not active when it does not work.
@@ -39,9 +42,9 @@ struct sandbox_view {
     const char *const *env; // NULL-terminated NAME=value: the whole environment inside
     const char *directory;  // inside; NULL: /tmp
     bool gpu;               // /dev/nvidia*, and the driver's files under /proc
-    uint64_t memory_bytes;  // of a scope; 0: none
+    uint64_t memory_bytes;  // of a control group; 0: none
     uint32_t tasks;         // likewise
-    bool background;        // less processor time than others, in a scope
+    bool background;        // less processor time than others, in a control group
 };
 
 // argv with bubblewrap before it, NULL-terminated, in the arena. Give the process itself

@@ -126,10 +126,10 @@ int context_builder(struct context *context, struct error *err)
         return -1;
     if (!context->sandbox.active)
         tell_unconfined(context);
-    else if (!context->sandbox.scope)
+    else if (!context->sandbox.scope && !context->sandbox.grouped)
         progress_note(&context->progress,
                       "no control group holds builds and kernels, what they use is watched: %s",
-                      context->sandbox.no_scope);
+                      context->sandbox.no_group);
     const char *cache = context->options->cache;
     if (!cache) {
         if (make_directory(context->state, err) || context_ignore(context->state, err))

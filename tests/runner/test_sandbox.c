@@ -179,13 +179,34 @@ static void commands_run_in_a_scope_where_systemd_makes_one(void **state)
     free(program);
 }
 
-static void without_systemd_the_reason_is_said(void **state)
+static void without_a_control_group_the_reason_is_said(void **state)
 {
     struct fixture *f = *state;
     if (!f->sandbox.active)
         skip();
-    if (!f->sandbox.scope)
-        assert_non_null(strstr(f->sandbox.no_scope, "systemd-run"));
+    if (!f->sandbox.scope && !f->sandbox.grouped)
+        assert_non_null(strstr(f->sandbox.no_group, "systemd-run"));
+}
+
+// Each process alone is within its limit.
+static void a_control_group_holds_all_processes_together(void **state)
+{
+    struct fixture *f = *state;
+    const struct sandbox_view memory = {.memory_bytes = 64 << 20};
+    const struct sandbox_view tasks = {.tasks = 12};
+    if (!f->sandbox.scope && !f->sandbox.grouped) {
+        print_message("no control group: %s\n", f->sandbox.no_group);
+        skip();
+    }
+    char *said = inside(
+        f, &memory, "for i in 1 2 3; do head -c 40m /dev/zero | tail -c 40m | wc -c & done; wait");
+    assert_null(strstr(said, "41943040\n41943040\n41943040\n"));
+    free(said);
+    said =
+        inside(f, &tasks, "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14; do sleep 5 & done; echo all");
+    assert_null(strstr(said, "all"));
+    assert_non_null(strstr(said, "fork"));
+    free(said);
 }
 
 static void inside_there_is_no_network(void **state)
@@ -286,7 +307,8 @@ int main(void)
         cmocka_unit_test(without_bubblewrap_the_reason_is_said),
         cmocka_unit_test(a_bubblewrap_that_fails_is_not_used),
         cmocka_unit_test(commands_run_in_a_scope_where_systemd_makes_one),
-        cmocka_unit_test(without_systemd_the_reason_is_said),
+        cmocka_unit_test(without_a_control_group_the_reason_is_said),
+        cmocka_unit_test(a_control_group_holds_all_processes_together),
         cmocka_unit_test(inside_there_is_no_network),
         cmocka_unit_test(inside_there_is_no_home_and_no_secret),
         cmocka_unit_test(inside_the_system_cannot_be_written),
