@@ -7,6 +7,7 @@
 #include "ci/gate/recording.h"
 
 #include "model/gate/cause.h"
+#include "model/interval.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -43,12 +44,46 @@ static const char *tally(struct run *run)
     return *text ? text : "no series";
 }
 
+// The end of the first `most` words of a text, its own end where it has no more.
+static const char *words_end(const char *text, size_t most)
+{
+    for (size_t i = 0; i < most && *text; i++) {
+        text += strspn(text, " ");
+        text += strcspn(text, " ");
+    }
+    return text;
+}
+
+// What a person reads at a glance; the series' own lines say the rest.
+static const char *within_words(struct run *run, const char *text)
+{
+    const char *end = words_end(text, HEADLINE_WORDS);
+    return end[strspn(end, " ")] ? arena_printf(&run->arena, "%.*s...", (int)(end - text), text)
+                                 : text;
+}
+
+// "KERNEL PROBLEM +1.2 %" where there is a change to tell, and the verdict's sentence is too long.
+static const char *short_of(struct run *run, const struct result *r)
+{
+    char problem[PROBLEM_TEXT];
+    problem_format(problem, &r->problem);
+    return r->verdict.pairs ? arena_printf(&run->arena, "%s %s %+.2f %%", r->kernel, problem,
+                                           100 * interval_relative(r->verdict.log_ratio).value)
+                            : r->verdict.sentence;
+}
+
 static void conclude(struct run *run, enum conclusion conclusion, const char *label,
                      const struct result *which, const char *away)
 {
+    const char *begin =
+        arena_printf(&run->arena, "%s: %s%s%s", label, mixes_text(run), tally(run), away);
+    const char *whole = begin;
     run->conclusion = conclusion;
-    run->headline = arena_printf(&run->arena, "%s: %s%s%s%s%s", label, mixes_text(run), tally(run),
-                                 away, which ? ": " : "", which ? which->verdict.sentence : "");
+    if (which)
+        whole = arena_printf(&run->arena, "%s: %s", begin, which->verdict.sentence);
+    if (which && within_words(run, whole) != whole)
+        whole = arena_printf(&run->arena, "%s: %s", begin, short_of(run, which));
+    run->headline = within_words(run, whole);
 }
 
 // A series whose verdict says nothing of this change, though somebody may wait for one.
@@ -116,8 +151,9 @@ void conclude_unbuilt(struct run *run, const char *detail)
         too = arena_printf(&run->arena, ", nor does its base %.12s", run->base.id);
     run->conclusion = CONCLUDE_BROKEN;
     const size_t length = strcspn(detail, "\n");
-    run->headline = arena_printf(&run->arena, "BROKEN: commit %.12s does not build%s: %.*s",
-                                 run->head.id, too, (int)(length < 300 ? length : 300), detail);
+    run->headline = within_words(
+        run, arena_printf(&run->arena, "BROKEN: commit %.12s does not build%s: %.*s", run->head.id,
+                          too, (int)(length < 300 ? length : 300), detail));
 }
 
 void conclude_part(struct run *run, uint32_t number, uint32_t parts)
@@ -132,10 +168,11 @@ void conclude_incomplete(struct run *run, const char *missing, uint32_t parts)
 {
     if (run->conclusion != CONCLUDE_BROKEN)
         run->conclusion = CONCLUDE_UNDECIDED;
-    run->headline =
+    run->headline = within_words(
+        run,
         arena_printf(&run->arena, "%s: of %" PRIu32 " parts these are missing: %s; the others: %s",
                      run->conclusion == CONCLUDE_BROKEN ? "BROKEN" : "INCOMPLETE", parts, missing,
-                     run->headline);
+                     run->headline));
 }
 
 static bool is_unsupported(const struct result *r)

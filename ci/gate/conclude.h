@@ -8,6 +8,9 @@
 #include "ci/settings/policy.h"
 #include "model/result.h"
 
+// A headline has no more words than this; what is longer ends in "...".
+enum { HEADLINE_WORDS = 15 };
+
 // run->conclusion and run->headline (in the run's arena) from its verdicts and its self test:
 // broken comes before void, void before slower, slower before undecided. Where nothing was judged,
 // or nothing of what changed, that is no pass either. `away` is said behind the counts: which

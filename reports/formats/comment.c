@@ -14,7 +14,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MIXES_SHOWN = 20, NAME_LIMIT = 80, WORDS_LIMIT = 160 };
+enum { KINDS_SHOWN = 2, MIXES_SHOWN = 20, NAME_LIMIT = 80, WORDS_LIMIT = 160 };
+
+// Kernels by verdict, the worst first; more than two kinds would be no headline.
+static void put_counts(struct buffer *out, const struct change *lines, size_t count)
+{
+    size_t kinds = 0, others = 0;
+    for (size_t k = 0; k < VERDICT_KINDS; k++) {
+        const enum verdict_kind kind = verdict_order[k];
+        size_t kernels = 0;
+        for (size_t i = 0; i < count; i++)
+            kernels += lines[i].worst->result->verdict.kind == kind;
+        if (kernels && ++kinds > KINDS_SHOWN)
+            others += kernels;
+        else if (kernels)
+            buffer_printf(out, "%s%zu %s %s", kinds == 1 ? ": " : ", ", kernels,
+                          plural(kernels, "kernel", "kernels"), verdict_kind_name(kind));
+    }
+    if (others)
+        buffer_printf(out, ", %zu %s", others, plural(others, "other", "others"));
+}
 
 static void put_headline(struct buffer *out, const struct run *run, const struct change *lines,
                          size_t count)
@@ -27,18 +46,7 @@ static void put_headline(struct buffer *out, const struct run *run, const struct
     buffer_printf(out, "### %s plumb: %s",
                   (size_t)run->conclusion < ARRAY_COUNT(marks) ? marks[run->conclusion] : "",
                   view_conclusion(run->conclusion));
-    const char *separator = ": ";
-    for (size_t k = 0; k < VERDICT_KINDS; k++) {
-        const enum verdict_kind kind = verdict_order[k];
-        size_t kernels = 0;
-        for (size_t i = 0; i < count; i++)
-            kernels += lines[i].worst->result->verdict.kind == kind;
-        if (!kernels)
-            continue;
-        buffer_printf(out, "%s%zu %s %s", separator, kernels, plural(kernels, "kernel", "kernels"),
-                      verdict_kind_name(kind));
-        separator = ", ";
-    }
+    put_counts(out, lines, count);
     buffer_puts(out, "\n\n");
     for (size_t i = 0; i < run->mix_count && i < MIXES_SHOWN; i++) {
         buffer_printf(out, "%s ", view_symbol(run->mixes[i].kind));

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a run says as a whole: what was not judged is counted and does not pass for judged.
+#include "baselines/store.h"
 #include "ci/gate/conclude.h"
+#include "model/buffer.h"
+#include "reports/report.h"
+#include "tests/helpers/helper_files.h"
 #include "tests/helpers/test.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOST = 4 };
@@ -114,6 +120,102 @@ static void devices_that_are_away_are_said(void **state)
     run_free(&s.run);
 }
 
+static size_t words_of(const char *text, size_t length)
+{
+    size_t words = 0;
+    for (size_t i = 0; i < length; i++)
+        words += text[i] != ' ' && (i == 0 || text[i - 1] == ' ');
+    return words;
+}
+
+// Of the first line of a report, marks of Markdown aside.
+static void few_words_in(const char *report, const struct run *run)
+{
+    struct buffer text = {0};
+    report_find(report)->write(&text, run, NULL);
+    const char *line = text.bytes + strspn(text.bytes, "# ");
+    const size_t words = words_of(line, strcspn(line, "\n"));
+    if (words > HEADLINE_WORDS)
+        fail_msg("%s, %zu words: %.*s", report, words, (int)strcspn(line, "\n"), line);
+    buffer_free(&text);
+}
+
+static void few_words(const struct run *run)
+{
+    const size_t words = words_of(run->headline, strlen(run->headline));
+    if (words > HEADLINE_WORDS)
+        fail_msg("%zu words: %s", words, run->headline);
+    few_words_in("comment", run);
+    few_words_in("markdown", run);
+}
+
+// All kinds beside each other, long reasons, devices that are away, mixes.
+static void a_headline_has_few_words_whatever_came_out(void **state)
+{
+    static const char *const reasons[] = {"why",
+                                          "a b c d e f g h i j k l m n o p q r s t u v w x y z",
+                                          "c 4096x7168x2048:bf16 slower: +7.18 % (95 % interval "
+                                          "6.9 to 7.4), 128 pairs in 2 processes"};
+    static const char *const away[] = {"", "; nothing was measured on cuda",
+                                       " (only kernels 'a b c', problems 'd e f g h')"};
+    const struct policy_gate gate = {0};
+    for (int set = 0; set < 1 << VERDICT_KINDS; set++) {
+        for (size_t k = 0; k < ARRAY_COUNT(reasons) * ARRAY_COUNT(away); k++) {
+            struct result results[VERDICT_KINDS] = {0};
+            struct mix_result mixes[2] = {{.name = "decode", .kernel = "a", .sentence = reasons[2]},
+                                          {.name = "prefill", .kernel = "a", .sentence = "b c d"}};
+            struct run run = {.results = results, .mixes = mixes, .mix_count = k % 3};
+            for (int kind = 0; kind < VERDICT_KINDS; kind++) {
+                struct result *r = &results[run.count];
+                if (!(set & 1 << kind))
+                    continue;
+                snprintf(r->kernel, sizeof(r->kernel), "kernel-%d", kind);
+                r->problem = (struct problem){.m = 8, .n = 8, .k = 8, .batch = 1};
+                r->verdict = (struct verdict){.kind = (enum verdict_kind)kind,
+                                              .pairs = k % 2 ? 64 : 0,
+                                              .sentence = reasons[k / ARRAY_COUNT(away)]};
+                run.count++;
+            }
+            conclude_run(&run, &gate, away[k % ARRAY_COUNT(away)]);
+            few_words(&run);
+            run_free(&run);
+        }
+    }
+}
+
+static void a_headline_of_recorded_runs_has_few_words(void **state)
+{
+    static const char *const names[] = {"fp32-run-1", "fp32-run-3", "fp32-run-5"};
+    char *folder = helper_directory();
+    const struct policy_gate gate = {0};
+    for (size_t i = 0; i < ARRAY_COUNT(names); i++) {
+        char *path = xprintf("%s/%zu.db", folder, i);
+        char *source = xprintf(TEST_SOURCE "/baselines/recorded/h200/%s.jsonl", names[i]);
+        const struct import_source from = {.name = source, .format = IMPORT_JSON};
+        struct store *store = NULL;
+        struct error err = {""};
+        struct store_counts added;
+        struct run run = {0};
+        int64_t id;
+        FILE *file = fopen(source, "r");
+        assert_non_null(file);
+        if (store_open(&store, path, STORE_WRITE, &err) ||
+            store_import(store, file, &from, &added, &err) ||
+            store_last_run(&id, store, STORE_ALL_RUNS, &err) ||
+            store_load_run(&run, store, id, &err))
+            fail_msg("%s", err.text);
+        conclude_run(&run, &gate, "");
+        few_words(&run);
+        run_free(&run);
+        store_close(store);
+        fclose(file);
+        free(path);
+        free(source);
+    }
+    helper_discard(folder);
+    free(folder);
+}
+
 // Three kernels, two problems; nobody does the second.
 static void a_problem_that_no_kernel_does_stays_once(void **state)
 {
@@ -145,6 +247,8 @@ int main(void)
         cmocka_unit_test(what_the_environment_leaves_open_of_unchanged_code_passes),
         cmocka_unit_test(what_is_accepted_is_said),
         cmocka_unit_test(devices_that_are_away_are_said),
+        cmocka_unit_test(a_headline_has_few_words_whatever_came_out),
+        cmocka_unit_test(a_headline_of_recorded_runs_has_few_words),
         cmocka_unit_test(a_problem_that_no_kernel_does_stays_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
