@@ -48,6 +48,11 @@ int epilogue_parse(enum epilogue *out, const char *name)
     return -1;
 }
 
+bool epilogue_has_bias(enum epilogue epilogue)
+{
+    return epilogues[epilogue].bias;
+}
+
 static bool same_scales(const struct block_scales *a, const struct block_scales *b)
 {
     return a->vector == b->vector &&
@@ -159,6 +164,20 @@ int64_t problem_used_rows(const struct problem *p)
     return sum;
 }
 
+int64_t problem_stored_rows(const struct problem *p)
+{
+    int32_t rows[GROUPS_MOST];
+    int64_t sum = 0;
+    if (p->groups.kind == GROUPS_NONE)
+        return p->m * p->batch;
+    if (p->groups.kind == GROUPS_MASKED)
+        return p->m * p->groups.count;
+    problem_group_rows(rows, p);
+    for (int32_t g = 0; g < p->groups.count; g++)
+        sum += (rows[g] + (int64_t)GROUP_ALIGN - 1) / GROUP_ALIGN * GROUP_ALIGN;
+    return sum;
+}
+
 // ---- work and bytes ----
 
 double problem_flops(const struct problem *p)
@@ -182,7 +201,7 @@ double problem_bytes(const struct problem *p)
             ceil(k / s->vector) * (rows / s->rows_a + columns / s->rows_b) * dtype_bytes(s->type);
     if (p->beta != 0)
         bytes += outputs * dtype_bytes(p->out);
-    if (epilogues[p->epilogue].bias)
+    if (epilogue_has_bias(p->epilogue))
         bytes += n * dtype_bytes(p->out);
     return bytes;
 }

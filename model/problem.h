@@ -50,6 +50,7 @@ enum epilogue {
 };
 const char *epilogue_name(enum epilogue epilogue);
 int epilogue_parse(enum epilogue *out, const char *name); // any case; -1: unknown
+bool epilogue_has_bias(enum epilogue epilogue);
 
 // How the scales of an operand lie; rows counts its blocks of rows, k those along K.
 enum scale_layout {
@@ -68,7 +69,7 @@ struct block_scales {
 };
 
 enum grouping { GROUPS_NONE, GROUPS_CONTIGUOUS, GROUPS_MASKED };
-enum { GROUPS_MOST = 4096, SPREAD_ZIPF = -1 };
+enum { GROUPS_MOST = 4096, GROUP_ALIGN = 128, SPREAD_ZIPF = -1 };
 
 struct groups {
     enum grouping kind;
@@ -124,6 +125,10 @@ struct problem_pitches problem_pitches(const struct problem *problem);
 void problem_group_rows(int32_t *rows, const struct problem *problem);
 // Rows of A that are multiplied, of all groups or of all of the batch.
 int64_t problem_used_rows(const struct problem *problem);
+
+// Rows of A and C in memory: contiguous groups begin at multiples of GROUP_ALIGN rows, masked ones
+// every m rows.
+int64_t problem_stored_rows(const struct problem *problem);
 
 double problem_flops(const struct problem *problem); // 2 m n k batch; 0 of named integers
 // Each input read once and the output written once; 0 of named integers.

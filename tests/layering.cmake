@@ -20,6 +20,8 @@ set(walls
   "kernels/bench:        kernels kernels/device model model/record"
   "kernels/sweep:        kernels kernels/bench kernels/device model"
   "kernels/gemm/host:    kernels"
+  "kernels/examples/host: kernels"
+  "kernels/examples/cuda: kernels"
   "kernels/gemm/cuda:    kernels"
 
   "runner:               model model/*"

@@ -5,6 +5,7 @@
 #include "kernels/bench/arm.h"
 
 #include "kernels/bench/arm_process.h"
+#include "kernels/device/call.h"
 #include "kernels/device/check.h"
 #include "kernels/device/record.h"
 
@@ -123,6 +124,9 @@ static int refuse_loaded(const struct arm_loaded *loaded, enum sample_role role,
     case ARM_OTHER_KIND:
         return series_refuse(state, role, MEASURED_UNSUPPORTED, "a kernel for device %.40s, not %s",
                              loaded->text, kind);
+    case ARM_NOT_STATED:
+        return series_refuse(state, role, MEASURED_UNSUPPORTED,
+                             "buffers() states none for this problem");
     case ARM_NOT_DONE:
         return series_refuse(state, role, MEASURED_UNSUPPORTED,
                              "the kernel does not do this problem");
@@ -135,13 +139,15 @@ static int load_process(struct arm *arm, enum sample_role role, const char *path
                         const struct series_spec *spec, struct series_state *state,
                         struct error *err)
 {
-    const struct plumb_problem problem = check_abi_problem(&spec->problem);
-    const struct arm_wanted wanted = {path, spec->kernel, arm->ops->kind, &problem};
+    const struct plumb_form form = check_abi_form(&spec->problem);
+    const struct arm_wanted wanted = {path, spec->kernel, arm->ops->kind, &form};
     struct arm_loaded loaded;
     if (arm_process_start(&arm->process, &loaded, arm->ops->memory(arm->device), &wanted, err))
         return -1;
     arm->workspace_bytes = loaded.workspace_bytes;
-    arm->kernel.traits.threads = loaded.threads;
+    arm->kernel.kernel.traits.threads = loaded.threads;
+    arm->states = form.number_count > 0;
+    arm->stated = loaded.stated;
     return refuse_loaded(&loaded, role, arm->ops->kind, state);
 }
 
@@ -176,10 +182,14 @@ static int load_library(struct arm *arm, enum sample_role role, const char *path
     if (strcmp(arm->module.library->device, kind) != 0)
         return series_refuse(state, role, MEASURED_UNSUPPORTED, "a kernel for device %.40s, not %s",
                              arm->module.library->device, kind);
-    const struct plumb_problem problem = check_abi_problem(&spec->problem);
-    if (!arm->kernel.supports(&problem))
+    const struct plumb_form form = check_abi_form(&spec->problem);
+    if (!call_supports(&arm->kernel, &form))
         return series_refuse(state, role, MEASURED_UNSUPPORTED,
                              "the kernel does not do this problem");
+    arm->states = form.number_count > 0;
+    if (arm->states && arm->kernel.buffers(&arm->stated, &form))
+        return series_refuse(state, role, MEASURED_UNSUPPORTED,
+                             "buffers() states none for this problem");
     return 0;
 }
 
@@ -213,13 +223,54 @@ void arm_release(struct arm *arm)
     *arm = ARM_NONE;
 }
 
-size_t arm_workspace_bytes(const struct arm *arm, const struct plumb_problem *problem)
+size_t arm_workspace_bytes(const struct arm *arm, const struct plumb_form *form)
 {
     if (arm->record)
         return arm->record->record.workspace_bytes;
     if (arm->process)
         return arm->workspace_bytes;
-    return arm->used && arm->kernel.workspace ? arm->kernel.workspace(problem) : 0;
+    return arm->used ? call_workspace(&arm->kernel, form) : 0;
+}
+
+// A library in this process reads its inputs on the host.
+static int reference_inside(double *out, const struct arm *arm, const struct buffers *b,
+                            uint32_t set, struct error *err)
+{
+    const struct parts *parts = &b->parts;
+    void *copies[PARTS_MOST] = {0};
+    int status = 0;
+    for (int i = 0; i < parts->input_count && status == 0; i++) {
+        copies[i] = xcalloc(parts->inputs[i].bytes, 1);
+        status =
+            arm->ops->read(arm->device, copies[i], b->inputs[i][set], parts->inputs[i].bytes, err);
+    }
+    const int code =
+        status ? 0 : arm->kernel.reference(&b->args[set].form, (const void *const *)copies, out);
+    for (int i = 0; i < PARTS_MOST; i++)
+        free(copies[i]);
+    return code ? error_set(err, "reference() returned %d", code) : status;
+}
+
+// One in a process of its own writes to memory that it shares with this one.
+static int reference_outside(double *out, const struct arm *arm, const struct buffers *b,
+                             uint32_t set, struct error *err)
+{
+    const size_t bytes = b->parts.output.count * sizeof(*out);
+    void *shared;
+    if (arm->ops->alloc(&shared, arm->device, bytes, err))
+        return -1;
+    const int code = arm_process_reference(arm->process, &b->args[set], shared);
+    const int status = code ? error_set(err, "reference() returned %d", code)
+                            : arm->ops->read(arm->device, out, shared, bytes, err);
+    arm->ops->free(arm->device, shared);
+    return status;
+}
+
+int arm_reference(double *out, struct arm *arm, const struct buffers *buffers, uint32_t set,
+                  struct error *err)
+{
+    return arm->process ? reference_outside(out, arm, buffers, set, err)
+                        : reference_inside(out, arm, buffers, set, err);
 }
 
 static int ask_to_prepare(struct arm *arm, const char *pin)
@@ -227,10 +278,8 @@ static int ask_to_prepare(struct arm *arm, const char *pin)
     const struct buffers *buffers = arm->buffers;
     char note[ARM_TEXT];
     if (!arm->process)
-        return arm->kernel.prepare
-                   ? arm->kernel.prepare(buffers->args, arm->ops->stream(arm->device), pin,
-                                         arm->note, sizeof(arm->note))
-                   : 0;
+        return call_prepare(&arm->kernel, buffers->args, arm->ops->stream(arm->device), pin,
+                            arm->note, sizeof(arm->note));
     arm_process_sets(arm->process, buffers->args, buffers->sets);
     const int code = arm_process_prepare(arm->process, buffers->args, pin, note);
     text_copy(arm->note, sizeof(arm->note), note);
@@ -280,5 +329,5 @@ int arm_launch(void *self, uint32_t set, void *stream)
         return arm->ops->replay_launch(arm->record->replay, set);
     if (arm->process)
         return arm_process_launch(arm->process, set, arm->buffers->sets, 1, NULL);
-    return arm->kernel.launch(&arm->buffers->args[set], stream);
+    return call_launch(&arm->kernel, &arm->buffers->args[set], stream);
 }

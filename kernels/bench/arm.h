@@ -16,14 +16,16 @@ struct arm {
     const struct device_ops *ops;
     struct device_base *device;
     struct module module;
-    struct plumb_kernel kernel;    // of a library; traits alone are read without one
-    struct arm_record *record;     // NULL: a library
-    struct arm_process *process;   // of a library that is not in this one; then `kernel` has only
-                                   // the traits' threads, and `module` nothing
-    size_t workspace_bytes;        // that it wants
-    bool copied;                   // the other side is the same file
-    const struct buffers *buffers; // where launches go, since arm_prepare()
-    char note[ARM_NOTE];           // what prepare() wrote, "" if it wrote nothing
+    struct plumb_form_kernel kernel; // of a library; traits alone are read without one
+    struct arm_record *record;       // NULL: a library
+    struct arm_process *process;     // of a library that is not in this one; then `kernel` has only
+                                     // the traits' threads, and `module` nothing
+    size_t workspace_bytes;          // that it wants
+    bool states;                     // a library, of a problem that is no GEMM
+    struct plumb_buffers stated;     // what it states then
+    bool copied;                     // the other side is the same file
+    const struct buffers *buffers;   // where launches go, since arm_prepare()
+    char note[ARM_NOTE];             // what prepare() wrote, "" if it wrote nothing
 };
 #define ARM_NONE ((struct arm){.module = MODULE_NONE})
 
@@ -39,7 +41,11 @@ int arm_load(struct arm *arm, enum sample_role role, bool copy, const struct ser
              struct error *err);
 void arm_release(struct arm *arm);
 // Bytes of workspace that the kernel wants; 0 for an arm that is not used.
-size_t arm_workspace_bytes(const struct arm *arm, const struct plumb_problem *problem);
+size_t arm_workspace_bytes(const struct arm *arm, const struct plumb_form *form);
+// What the kernel's own reference says of the inputs of a set, one number for each element of the
+// output. -1: it cannot say.
+int arm_reference(double *out, struct arm *arm, const struct buffers *buffers, uint32_t set,
+                  struct error *err);
 // Lets the kernel prepare itself for the buffers, held to `pin` when that is not NULL. Returns 0, 1
 // when `state` says why it cannot, or -1 (error).
 int arm_prepare(struct arm *arm, enum sample_role role, const char *pin,

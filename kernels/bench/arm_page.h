@@ -10,7 +10,7 @@
 
 #include <stdatomic.h>
 
-enum arm_request { ARM_LOAD, ARM_PREPARE, ARM_LAUNCH, ARM_NOTHING };
+enum arm_request { ARM_LOAD, ARM_PREPARE, ARM_LAUNCH, ARM_REFERENCE, ARM_NOTHING };
 enum { ARM_PATH = 4096, ARM_NAME = 256, ARM_TEXT = 1024, ARM_SETS = 1024 };
 
 // Why a library cannot be timed, as ARM_LOAD finds it.
@@ -20,6 +20,7 @@ enum arm_finding {
     ARM_NO_KERNEL,  // no kernel of this name
     ARM_OTHER_KIND, // a library for another device; `text` names it
     ARM_NOT_DONE,   // the kernel does not do this problem
+    ARM_NOT_STATED, // it is no GEMM, and its buffers are not stated
     ARM_FINDINGS
 };
 
@@ -30,16 +31,18 @@ struct arm_page {
     uint32_t request; // enum arm_request
     char path[ARM_PATH], kernel[ARM_NAME], kind[ARM_NAME], pin[ARM_TEXT];
     uint32_t has_pin;
-    struct plumb_problem problem;
+    struct plumb_form form;
     uint32_t first, sets, launches; // launch i is on args[(first + i) % sets]
-    struct plumb_args args[ARM_SETS];
+    struct plumb_form_args args[ARM_SETS];
+    double *reference; // of args[0], where the process writes it
 
     // From the process:
     uint32_t finding; // enum arm_finding
-    int32_t code;     // of prepare() or launch()
+    int32_t code;     // of prepare(), launch() or reference()
     int32_t threads;  // of the kernel's traits
     uint64_t workspace_bytes;
-    char text[ARM_TEXT]; // why not, or the kernel's note
+    struct plumb_buffers stated; // of a kernel that is no GEMM
+    char text[ARM_TEXT];         // why not, or the kernel's note
 };
 
 #endif

@@ -184,12 +184,13 @@ static int ask_to_load(struct arm_process *p, struct arm_loaded *loaded,
         !text_copy(page->kernel, sizeof(page->kernel), wanted->kernel) ||
         !text_copy(page->kind, sizeof(page->kind), wanted->kind))
         return error_set(err, "%.100s...: the path or name is too long", wanted->path);
-    page->problem = *wanted->problem;
+    page->form = *wanted->form;
     pass_baton(p, ARM_LOAD);
     const uint32_t finding = page->finding;
     *loaded = (struct arm_loaded){.finding = finding < ARM_FINDINGS ? finding : ARM_NO_LIBRARY,
                                   .threads = page->threads,
-                                  .workspace_bytes = page->workspace_bytes};
+                                  .workspace_bytes = page->workspace_bytes,
+                                  .stated = page->stated};
     take_text(loaded->text, page);
     run_on(p, loaded->threads <= 1);
     return 0;
@@ -235,7 +236,18 @@ void arm_process_end(struct arm_process *p)
     free(p);
 }
 
-int arm_process_prepare(struct arm_process *p, const struct plumb_args *args, const char *pin,
+int arm_process_reference(struct arm_process *p, const struct plumb_form_args *args, double *output)
+{
+    struct arm_page *page = p->page;
+    const struct plumb_form_args kept = page->args[0];
+    page->args[0] = *args;
+    page->reference = output;
+    pass_baton(p, ARM_REFERENCE);
+    page->args[0] = kept;
+    return page->code;
+}
+
+int arm_process_prepare(struct arm_process *p, const struct plumb_form_args *args, const char *pin,
                         char note[ARM_TEXT])
 {
     struct arm_page *page = p->page;
@@ -247,7 +259,7 @@ int arm_process_prepare(struct arm_process *p, const struct plumb_args *args, co
     return page->code;
 }
 
-void arm_process_sets(struct arm_process *p, const struct plumb_args *args, uint32_t sets)
+void arm_process_sets(struct arm_process *p, const struct plumb_form_args *args, uint32_t sets)
 {
     memcpy(p->page->args, args, (sets < ARM_SETS ? sets : ARM_SETS) * sizeof(*args));
 }

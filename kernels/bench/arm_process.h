@@ -18,12 +18,13 @@ struct arm_process;
 // What a library is asked for.
 struct arm_wanted {
     const char *path, *kernel, *kind;
-    const struct plumb_problem *problem;
+    const struct plumb_form *form;
 };
 struct arm_loaded {
     enum arm_finding finding;
     int32_t threads;
     size_t workspace_bytes;
+    struct plumb_buffers stated;
     char text[ARM_TEXT];
 };
 // Starts the process and has it load the library. -1: there can be no process.
@@ -32,10 +33,14 @@ int arm_process_start(struct arm_process **out, struct arm_loaded *loaded,
                       struct error *err);
 void arm_process_end(struct arm_process *process); // NULL does nothing
 // prepare() on args[0]; returns its code. `note` has its note.
-int arm_process_prepare(struct arm_process *process, const struct plumb_args *args, const char *pin,
-                        char note[ARM_TEXT]);
+int arm_process_prepare(struct arm_process *process, const struct plumb_form_args *args,
+                        const char *pin, char note[ARM_TEXT]);
+// reference() of the inputs of args, into memory that the process can write; returns its code.
+int arm_process_reference(struct arm_process *process, const struct plumb_form_args *args,
+                          double *output);
 // The buffer sets of later launches, at most ARM_SETS.
-void arm_process_sets(struct arm_process *process, const struct plumb_args *args, uint32_t sets);
+void arm_process_sets(struct arm_process *process, const struct plumb_form_args *args,
+                      uint32_t sets);
 // `launches` launches, the first on set `first`. Returns the code of the first that failed, or 0;
 // *time_ns, which may be NULL, is what they took, without what an empty turn takes.
 int arm_process_launch(struct arm_process *process, uint32_t first, uint32_t sets,

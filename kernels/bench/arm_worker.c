@@ -8,6 +8,7 @@
 #include "kernels/bench/futex.h"
 #include "kernels/bench/module.h"
 #include "kernels/bench/worker_filter.h"
+#include "kernels/device/call.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -18,7 +19,7 @@
 struct worker {
     struct arm_page *page;
     struct module module;
-    struct plumb_kernel kernel;
+    struct plumb_form_kernel kernel;
 };
 
 static enum arm_finding load(struct worker *w)
@@ -35,10 +36,12 @@ static enum arm_finding load(struct worker *w)
         snprintf(page->text, sizeof(page->text), "%.40s", w->module.library->device);
         return ARM_OTHER_KIND;
     }
-    if (!w->kernel.supports(&page->problem))
+    if (!call_supports(&w->kernel, &page->form))
         return ARM_NOT_DONE;
-    page->threads = w->kernel.traits.threads;
-    page->workspace_bytes = w->kernel.workspace ? w->kernel.workspace(&page->problem) : 0;
+    if (page->form.number_count && w->kernel.buffers(&page->stated, &page->form))
+        return ARM_NOT_STATED;
+    page->threads = w->kernel.kernel.traits.threads;
+    page->workspace_bytes = call_workspace(&w->kernel, &page->form);
     return ARM_FOUND;
 }
 
@@ -46,10 +49,8 @@ static int prepare(struct worker *w)
 {
     struct arm_page *page = w->page;
     page->text[0] = '\0';
-    return w->kernel.prepare
-               ? w->kernel.prepare(&page->args[0], NULL, page->has_pin ? page->pin : NULL,
-                                   page->text, sizeof(page->text))
-               : 0;
+    return call_prepare(&w->kernel, &page->args[0], NULL, page->has_pin ? page->pin : NULL,
+                        page->text, sizeof(page->text));
 }
 
 static int launch(const struct worker *w)
@@ -58,7 +59,7 @@ static int launch(const struct worker *w)
     const uint32_t first = page->first, sets = page->sets, launches = page->launches;
     int code = 0;
     for (uint32_t i = 0; i < launches && !code; i++)
-        code = w->kernel.launch(&page->args[(first + i) % sets], NULL);
+        code = call_launch(&w->kernel, &page->args[(first + i) % sets], NULL);
     return code;
 }
 
@@ -71,6 +72,10 @@ static void serve(struct worker *w)
         break;
     case ARM_PREPARE:
         page->code = prepare(w);
+        break;
+    case ARM_REFERENCE:
+        page->code =
+            w->kernel.reference(&page->args[0].form, page->args[0].inputs, page->reference);
         break;
     case ARM_LAUNCH:
         page->code = launch(w);

@@ -12,11 +12,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GUARD = 4096, ALIGN = 512, GUARD_BYTE = 0xa5, POISON_BYTE = 0xff, MATRICES = 3 };
+enum { GUARD = 4096, ALIGN = 512, GUARD_BYTE = 0xa5, POISON_BYTE = 0xff };
 enum { SCALE_B = ALIGN / sizeof(float) }; // libraries may want their scales aligned
 
 struct region {
-    size_t at, bytes; // a matrix within its block
+    size_t at, bytes; // a part within its block
+};
+struct regions {
+    struct region inputs[PARTS_MOST], output;
+    size_t blocks[BUFFER_BLOCKS]; // their sizes
 };
 
 static size_t align_up(size_t bytes)
@@ -24,37 +28,32 @@ static size_t align_up(size_t bytes)
     return (bytes + ALIGN - 1) / ALIGN * ALIGN;
 }
 
-bool buffers_b_is_large(const struct problem *p)
+static struct region place(size_t *end, size_t bytes)
 {
-    return check_count_b(p) >= check_count_a(p);
+    const struct region region = {*end, bytes};
+    *end = align_up(*end + bytes) + GUARD;
+    return region;
 }
 
-// Where A and B lie in the block of inputs, and C in the block of the output; the blocks' sizes go
-// to `blocks`. Of a set that is not `whole` the large operand lies elsewhere, and has no bytes
-// here.
-static void regions_of(struct region out[MATRICES], size_t blocks[BUFFER_BLOCKS],
-                       const struct problem *p, bool whole)
+// Where inputs lie in their block, and the output in its. Of a set that is not `whole` the largest
+// input lies elsewhere, and has no bytes here.
+static struct regions regions_of(const struct parts *p, bool whole)
 {
-    const uint64_t counts[MATRICES] = {check_count_a(p), check_count_b(p), check_count_c(p)};
-    blocks[BUFFER_INPUTS] = blocks[BUFFER_OUTPUT] = GUARD;
-    for (int i = 0; i < MATRICES; i++) {
-        double bytes = (double)counts[i] * dtype_bytes(i == 2 ? p->out : p->in);
-        size_t *end = &blocks[i == 2 ? BUFFER_OUTPUT : BUFFER_INPUTS];
-        out[i] =
-            (struct region){*end, whole || i != (int)buffers_b_is_large(p) ? (size_t)bytes : 0};
-        *end = align_up(*end + out[i].bytes) + GUARD;
-    }
+    struct regions r = {.blocks = {GUARD, GUARD}};
+    for (int i = 0; i < p->input_count; i++)
+        r.inputs[i] =
+            place(&r.blocks[BUFFER_INPUTS], whole || i != p->large ? p->inputs[i].bytes : 0);
+    r.output = place(&r.blocks[BUFFER_OUTPUT], p->output.bytes);
+    return r;
 }
 
-static double set_bytes(const struct problem *p, bool whole)
+static double set_bytes(const struct parts *p, bool whole)
 {
-    struct region regions[MATRICES];
-    size_t blocks[BUFFER_BLOCKS];
-    regions_of(regions, blocks, p, whole);
-    return (double)blocks[BUFFER_INPUTS] + (double)blocks[BUFFER_OUTPUT];
+    const struct regions r = regions_of(p, whole);
+    return (double)r.blocks[BUFFER_INPUTS] + (double)r.blocks[BUFFER_OUTPUT];
 }
 
-double buffers_need_bytes(const struct problem *p, const struct device_ops *ops,
+double buffers_need_bytes(const struct parts *p, const struct device_ops *ops,
                           struct device_base *device)
 {
     // buffers_grow() wants large operands until the flush's size has passed, and one more. What a
@@ -65,68 +64,101 @@ double buffers_need_bytes(const struct problem *p, const struct device_ops *ops,
            fmin(ops->launches_max * set_bytes(p, false), FLUSHES * flush);
 }
 
+// The pointers of a launch, by what its parts are.
+static void point(struct plumb_form_args *args, const struct buffers *b, uint32_t set)
+{
+    args->args.c = b->outputs[set];
+    for (int i = 0; i < b->parts.input_count; i++) {
+        const void *at = b->inputs[i][set];
+        const void **const places[] = {[PART_A] = &args->args.a,
+                                       [PART_B] = &args->args.b,
+                                       [PART_SCALES_A] = &args->block_scales_a,
+                                       [PART_SCALES_B] = &args->block_scales_b,
+                                       [PART_BIAS] = &args->bias,
+                                       [PART_INPUT] = &args->inputs[i]};
+        const enum part_use use = b->parts.inputs[i].use;
+        if (use == PART_GROUP_FIRST)
+            args->group_first = at;
+        else if (use == PART_GROUP_ROWS)
+            args->group_rows = at;
+        else
+            *places[use] = at;
+    }
+}
+
 static int add_set(struct buffers *b, bool whole, struct error *err)
 {
-    struct region r[MATRICES];
-    size_t bytes[BUFFER_BLOCKS];
+    const struct regions r = regions_of(&b->parts, whole);
     char *block = NULL, *output = NULL;
-    regions_of(r, bytes, &b->problem, whole);
-    if (b->ops->alloc_inputs((void **)&block, b->device, bytes[BUFFER_INPUTS], err))
+    if (b->ops->alloc_inputs((void **)&block, b->device, r.blocks[BUFFER_INPUTS], err))
         return -1;
-    if (b->ops->alloc((void **)&output, b->device, bytes[BUFFER_OUTPUT], err)) {
+    if (b->ops->alloc((void **)&output, b->device, r.blocks[BUFFER_OUTPUT], err)) {
         b->ops->free(b->device, block);
         return -1;
     }
     b->blocks[BUFFER_INPUTS][b->sets] = block;
     b->blocks[BUFFER_OUTPUT][b->sets] = output;
     b->wide += whole;
-    struct plumb_args *args = &b->args[b->sets]; // once it counts buffers_free() sees it
-    *args = (struct plumb_args){.problem = check_abi_problem(&b->problem),
-                                .scale_a = b->scale,
-                                .scale_b = b->scale ? b->scale + SCALE_B : NULL,
-                                .workspace = b->workspace,
-                                .workspace_bytes = b->workspace_bytes};
+    struct plumb_form_args *args = &b->args[b->sets]; // once it counts buffers_free() sees it
+    *args = (struct plumb_form_args){.args = {.problem = check_abi_problem(&b->problem),
+                                              .scale_a = b->scale,
+                                              .scale_b = b->scale ? b->scale + SCALE_B : NULL,
+                                              .workspace = b->workspace,
+                                              .workspace_bytes = b->workspace_bytes},
+                                     .form = check_abi_form(&b->problem)};
     b->is_noise = false; // what is new is not
     const uint32_t set = b->sets++, of_large = set % b->wide;
-    const bool b_large = buffers_b_is_large(&b->problem);
-    b->inputs[0][set] = b_large || whole ? block + r[0].at : b->inputs[0][of_large];
-    b->inputs[1][set] = !b_large || whole ? block + r[1].at : b->inputs[1][of_large];
-    b->outputs[set] = output + r[2].at;
-    args->a = b->inputs[0][set];
-    args->b = b->inputs[1][set];
-    args->c = b->outputs[set];
-    if (b->ops->set(b->device, output, GUARD_BYTE, bytes[BUFFER_OUTPUT], err))
+    for (int i = 0; i < b->parts.input_count; i++)
+        b->inputs[i][set] =
+            i != b->parts.large || whole ? block + r.inputs[i].at : b->inputs[i][of_large];
+    b->outputs[set] = output + r.output.at;
+    point(args, b, set);
+    if (b->ops->set(b->device, output, GUARD_BYTE, r.blocks[BUFFER_OUTPUT], err))
         return -1;
-    return b->ops->set(b->device, block, GUARD_BYTE, bytes[BUFFER_INPUTS], err);
+    return b->ops->set(b->device, block, GUARD_BYTE, r.blocks[BUFFER_INPUTS], err);
+}
+
+// The scale of each operand's tensor; 0: it has none.
+static float tensor_scale(const struct problem *p)
+{
+    if (inputs_is_fp8((int)p->in) && !p->scales.vector && !p->number_count)
+        return 1.0f / INPUTS_FP8_SCALE;
+    return p->in == DTYPE_E2M1 ? (float)check_tensor_scale(p) : 0;
 }
 
 static int open_shared(struct buffers *b, struct error *err)
 {
-    if (inputs_is_fp8((int)b->problem.in)) {
+    const float scale = tensor_scale(&b->problem);
+    if (scale > 0) {
         if (b->ops->alloc_inputs((void **)&b->scale, b->device, 2 * ALIGN, err) ||
-            b->ops->set_scale(b->device, b->scale, 1.0f / INPUTS_FP8_SCALE, err) ||
-            b->ops->set_scale(b->device, b->scale + SCALE_B, 1.0f / INPUTS_FP8_SCALE, err))
+            b->ops->write(b->device, b->scale, &scale, sizeof(scale), err) ||
+            b->ops->write(b->device, b->scale + SCALE_B, &scale, sizeof(scale), err))
             return -1;
     }
+    if (b->parts.restored && b->ops->alloc_inputs(&b->given, b->device, b->parts.output.bytes, err))
+        return -1;
     if (b->ops->alloc(&b->workspace, b->device, b->workspace_bytes + GUARD, err))
         return -1;
     return b->ops->set(b->device, b->workspace, GUARD_BYTE, b->workspace_bytes + GUARD, err);
 }
 
 int buffers_open(struct buffers *out, const struct device_ops *ops, struct device_base *device,
-                 const struct problem *problem, uint64_t seed, size_t workspace_bytes,
-                 struct error *err)
+                 const struct problem *problem, const struct parts *parts, uint64_t seed,
+                 size_t workspace_bytes, struct error *err)
 {
     struct buffers b = {.ops = ops,
                         .device = device,
                         .problem = *problem,
+                        .parts = *parts,
+                        .plain = problem_is_plain(problem),
                         .seed = seed,
                         .workspace_bytes = align_up(workspace_bytes)};
     b.args = xcalloc(ops->launches_max, sizeof(*b.args));
     b.blocks[BUFFER_INPUTS] = xcalloc(ops->launches_max, sizeof(*b.blocks[BUFFER_INPUTS]));
     b.blocks[BUFFER_OUTPUT] = xcalloc(ops->launches_max, sizeof(*b.blocks[BUFFER_OUTPUT]));
-    b.inputs[0] = xcalloc(ops->launches_max, sizeof(*b.inputs[0]));
-    b.inputs[1] = xcalloc(ops->launches_max, sizeof(*b.inputs[1]));
+    for (int i = 0; i < parts->input_count; i++)
+        b.inputs[i] = xcalloc(ops->launches_max, sizeof(*b.inputs[i]));
+    b.seeds = xcalloc(ops->launches_max, sizeof(*b.seeds));
     b.outputs = xcalloc(ops->launches_max, sizeof(*b.outputs));
     b.contents = xcalloc(ops->launches_max, sizeof(*b.contents));
     if (open_shared(&b, err) || buffers_open_pools(&b, err) || add_set(&b, true, err) ||
@@ -149,12 +181,14 @@ void buffers_free(struct buffers *b)
         b->ops->free(b->device, b->workspace);
         b->ops->free(b->device, b->pools[0]);
         b->ops->free(b->device, b->pools[1]);
+        b->ops->free(b->device, b->given);
     }
     free(b->args);
     free(b->blocks[BUFFER_INPUTS]);
     free(b->blocks[BUFFER_OUTPUT]);
-    free(b->inputs[0]);
-    free(b->inputs[1]);
+    for (int i = 0; i < PARTS_MOST; i++)
+        free(b->inputs[i]);
+    free(b->seeds);
     free(b->outputs);
     free(b->contents);
     *b = (struct buffers){0};
@@ -162,13 +196,13 @@ void buffers_free(struct buffers *b)
 
 int buffers_grow(struct buffers *b, uint32_t launches, struct error *err)
 {
-    const double whole = set_bytes(&b->problem, true);
+    const double whole = set_bytes(&b->parts, true);
     // Data are cold again once the cache has seen twice its size of others.
     const double wide = ceil((double)b->ops->flush_bytes(b->device) / whole) + 1;
     double room = (double)b->ops->free_bytes(b->device);
     while (b->sets < launches && b->sets < b->ops->launches_max) {
         const bool is_whole = b->sets < wide;
-        room -= set_bytes(&b->problem, is_whole);
+        room -= set_bytes(&b->parts, is_whole);
         if (room < 0)
             return 0;
         if (add_set(b, is_whole, err))
@@ -177,42 +211,41 @@ int buffers_grow(struct buffers *b, uint32_t launches, struct error *err)
     return 0;
 }
 
-void buffers_lengths(uint64_t out[RECORD_BUFFERS], const struct problem *problem,
+// Of a GEMM, whose first two inputs are A and B.
+void buffers_lengths(uint64_t out[RECORD_BUFFERS], const struct parts *parts,
                      uint64_t workspace_bytes)
 {
-    struct region r[MATRICES];
-    size_t blocks[BUFFER_BLOCKS];
-    regions_of(r, blocks, problem, true);
-    const uint64_t scale = inputs_is_fp8((int)problem->in) ? sizeof(float) : 0;
-    const uint64_t lengths[RECORD_BUFFERS] = {
-        [RECORD_A] = r[0].bytes,  [RECORD_B] = r[1].bytes,  [RECORD_C] = r[2].bytes,
-        [RECORD_SCALE_A] = scale, [RECORD_SCALE_B] = scale, [RECORD_WORKSPACE] = workspace_bytes};
+    const enum dtype in = parts->inputs[0].type;
+    const uint64_t scale = inputs_is_fp8((int)in) ? sizeof(float) : 0;
+    const uint64_t lengths[RECORD_BUFFERS] = {[RECORD_A] = parts->inputs[0].bytes,
+                                              [RECORD_B] = parts->inputs[1].bytes,
+                                              [RECORD_C] = parts->output.bytes,
+                                              [RECORD_SCALE_A] = scale,
+                                              [RECORD_SCALE_B] = scale,
+                                              [RECORD_WORKSPACE] = workspace_bytes};
     memcpy(out, lengths, sizeof(lengths));
 }
 
 struct record_places buffers_places(const struct buffers *b, uint32_t set)
 {
-    const struct plumb_args *args = &b->args[set];
+    const struct plumb_args *args = &b->args[set].args;
     struct record_places places = {.address = {[RECORD_A] = (uintptr_t)args->a,
                                                [RECORD_B] = (uintptr_t)args->b,
                                                [RECORD_C] = (uintptr_t)args->c,
                                                [RECORD_SCALE_A] = (uintptr_t)args->scale_a,
                                                [RECORD_SCALE_B] = (uintptr_t)args->scale_b,
                                                [RECORD_WORKSPACE] = (uintptr_t)args->workspace}};
-    buffers_lengths(places.bytes, &b->problem, b->workspace_bytes);
+    buffers_lengths(places.bytes, &b->parts, b->workspace_bytes);
     return places;
 }
 
 int buffers_poison(struct buffers *b, struct error *err)
 {
-    struct region r[MATRICES];
-    size_t blocks[BUFFER_BLOCKS];
-    regions_of(r, blocks, &b->problem, true);
     for (uint32_t i = 0; i < b->sets; i++) {
-        if (b->ops->set(b->device, b->args[i].c, POISON_BYTE, r[2].bytes, err))
+        if (b->ops->set(b->device, b->outputs[i], POISON_BYTE, b->parts.output.bytes, err))
             return -1;
     }
-    return 0;
+    return buffers_form_restore(b, err);
 }
 
 // First changed byte of a guard, or -1.
@@ -230,27 +263,39 @@ static int guard_broken(ptrdiff_t *at, struct buffers *b, const char *from, size
     return 0;
 }
 
-// A stretch of guard bytes in one of a set's blocks.
+// A stretch of guard bytes in one of a set's blocks, behind a part; without one, before the first.
 struct guard {
     int block;
     size_t from, to;
-    const char *name;
+    const struct part *part;
 };
-enum { GUARDS = 5 };
+enum { GUARDS = PARTS_MOST + 3 };
 
-static void guards_of(struct guard out[GUARDS], const struct buffers *b, uint32_t set)
+// Returns how many there are.
+static int guards_of(struct guard out[GUARDS], const struct buffers *b, uint32_t set)
 {
-    struct region r[MATRICES];
-    size_t end[BUFFER_BLOCKS];
-    regions_of(r, end, &b->problem, set < b->wide);
-    const struct guard guards[GUARDS] = {
-        {BUFFER_INPUTS, 0, r[0].at, "before A"},
-        {BUFFER_INPUTS, r[0].at + r[0].bytes, r[1].at, "behind A"},
-        {BUFFER_INPUTS, r[1].at + r[1].bytes, end[BUFFER_INPUTS], "behind B"},
-        {BUFFER_OUTPUT, 0, r[2].at, "before C"},
-        {BUFFER_OUTPUT, r[2].at + r[2].bytes, end[BUFFER_OUTPUT], "behind C"},
-    };
-    memcpy(out, guards, sizeof(guards));
+    const struct regions r = regions_of(&b->parts, set < b->wide);
+    int count = 0;
+    out[count++] = (struct guard){BUFFER_INPUTS, 0, r.inputs[0].at, NULL};
+    for (int i = 0; i < b->parts.input_count; i++) {
+        const size_t from = r.inputs[i].at + r.inputs[i].bytes;
+        const size_t to =
+            i + 1 < b->parts.input_count ? r.inputs[i + 1].at : r.blocks[BUFFER_INPUTS];
+        out[count++] = (struct guard){BUFFER_INPUTS, from, to, &b->parts.inputs[i]};
+    }
+    out[count++] = (struct guard){BUFFER_OUTPUT, 0, r.output.at, NULL};
+    out[count++] = (struct guard){BUFFER_OUTPUT, r.output.at + r.output.bytes,
+                                  r.blocks[BUFFER_OUTPUT], &b->parts.output};
+    return count;
+}
+
+static void say_guard(char what[64], const struct guard *guard, const struct buffers *b,
+                      ptrdiff_t at)
+{
+    const struct part *first =
+        guard->block == BUFFER_OUTPUT ? &b->parts.output : &b->parts.inputs[0];
+    snprintf(what, 64, "byte %td %s %s", at, guard->part ? "behind" : "before",
+             part_name(guard->part ? guard->part : first));
 }
 
 int buffers_guards(bool *intact, char what[64], struct buffers *b, struct error *err)
@@ -259,15 +304,15 @@ int buffers_guards(bool *intact, char what[64], struct buffers *b, struct error 
     *intact = true;
     for (uint32_t set = 0; set < b->sets; set++) {
         struct guard guards[GUARDS];
-        guards_of(guards, b, set);
-        for (int g = 0; g < GUARDS && *intact; g++) {
+        const int count = guards_of(guards, b, set);
+        for (int g = 0; g < count && *intact; g++) {
             const struct guard *guard = &guards[g];
             const char *block = b->blocks[guard->block][set];
             if (guard_broken(&at, b, block + guard->from, guard->to - guard->from, err))
                 return -1;
             if (at >= 0) {
                 *intact = false;
-                snprintf(what, 64, "byte %td %s", at, guard->name);
+                say_guard(what, guard, b, at);
             }
         }
     }

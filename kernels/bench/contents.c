@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the buffers of a series hold, drawn anew from keys that nobody knows beforehand.
+// What the buffers of a plain problem hold, drawn anew from keys that nobody knows beforehand, and
+// what outputs hold before a launch. contents_form.c has the inputs of forms.
 #include "kernels/bench/buffers.h"
 #include "kernels/device/check.h"
 #include "kernels/device/noise.h"
@@ -17,24 +18,26 @@ enum {
 // Lines of an operand that is noise already, and from which size on.
 enum { ONE_IN = 8, SMALL_BYTES = 1 << 20, SHORT_BYTES = 1024 };
 
+static int open_pool(struct buffers *b, int out, double scale, struct error *err)
+{
+    const size_t bytes = (size_t)NOISE_VECTORS * NOISE_VECTOR;
+    const enum dtype type = out ? b->parts.output.type : b->problem.in;
+    const struct inputs_recipe recipe = {
+        .type = (int)type, .which = MATRIX_POOL + out, .seed = b->seed, .scale = (float)scale};
+    const uint64_t count = (uint64_t)((double)bytes / dtype_bytes(type));
+    if (b->ops->alloc_inputs(&b->pools[out], b->device, bytes, err))
+        return -1;
+    return b->ops->fill(b->device, b->pools[out], &recipe, count, err);
+}
+
 int buffers_open_pools(struct buffers *b, struct error *err)
 {
-    const struct problem *p = &b->problem;
-    const size_t bytes = (size_t)NOISE_VECTORS * NOISE_VECTOR;
-    for (int out = 0; out < 2; out++) {
-        const enum dtype type = out ? p->out : p->in;
-        // A kernel's output is not scaled as fp8 inputs are.
-        const double scale = check_scale(p) / (inputs_is_fp8((int)type) ? INPUTS_FP8_SCALE : 1);
-        const struct inputs_recipe recipe = {.type = (int)type,
-                                             .which = MATRIX_POOL + out,
-                                             .seed = b->seed,
-                                             .scale = out ? (float)scale : 1};
-        const uint64_t count = (uint64_t)((double)bytes / dtype_bytes(type));
-        if (b->ops->alloc_inputs(&b->pools[out], b->device, bytes, err) ||
-            b->ops->fill(b->device, b->pools[out], &recipe, count, err))
-            return -1;
-    }
-    return 0;
+    const double scale = (double)b->parts.output.scale;
+    // A kernel's output is not scaled as fp8 inputs are.
+    const bool scaled = inputs_is_fp8((int)b->parts.output.type);
+    if (open_pool(b, 1, scaled ? scale / INPUTS_FP8_SCALE : scale, err))
+        return -1;
+    return b->plain ? open_pool(b, 0, 1, err) : 0;
 }
 
 // ---- known ----
@@ -59,21 +62,23 @@ static struct inputs_recipe recipe_of(const struct buffers *b, int which, uint64
 static int fill_set(struct buffers *b, uint32_t set, const struct buffers_content *content,
                     struct error *err)
 {
-    const struct problem *p = &b->problem;
-    const bool b_large = buffers_b_is_large(p), whole = set < b->wide;
+    const struct part *parts = b->parts.inputs;
+    const bool b_large = b->parts.large, whole = set < b->wide;
     const struct inputs_recipe recipe_a = recipe_of(b, MATRIX_A, content->a);
     const struct inputs_recipe recipe_b = recipe_of(b, MATRIX_B, content->b);
     if ((whole || b_large) &&
-        b->ops->fill(b->device, b->inputs[0][set], &recipe_a, check_count_a(p), err))
+        b->ops->fill(b->device, b->inputs[0][set], &recipe_a, parts[0].count, err))
         return -1;
     return (whole || !b_large)
-               ? b->ops->fill(b->device, b->inputs[1][set], &recipe_b, check_count_b(p), err)
+               ? b->ops->fill(b->device, b->inputs[1][set], &recipe_b, parts[1].count, err)
                : 0;
 }
 
 int buffers_known(struct buffers *b, uint64_t key, struct error *err)
 {
-    const bool b_large = buffers_b_is_large(&b->problem);
+    if (!b->plain)
+        return buffers_form_known(b, err);
+    const bool b_large = b->parts.large;
     const bool dual = b->problem.epilogue == EPILOGUE_DUAL_SILU;
     b->is_noise = false;
     for (uint32_t set = 0; set < b->sets; set++) {
@@ -107,7 +112,7 @@ static struct noise noise_of(const struct buffers *b, void **to, uint32_t count,
                           .line = NOISE_LINE,
                           .bytes = bytes,
                           .pool = b->pools[output],
-                          .type = (int)(output ? b->problem.out : b->problem.in),
+                          .type = (int)(output ? b->parts.output.type : b->problem.in),
                           .key = key};
 }
 
@@ -120,7 +125,7 @@ static bool is_worth(const struct problem *p, uint64_t bytes)
 static struct noise fresh_operand(const struct buffers *b, int i, uint64_t bytes, bool whole,
                                   uint64_t key)
 {
-    const bool large = i == (int)buffers_b_is_large(&b->problem);
+    const bool large = i == b->parts.large;
     struct noise noise = noise_of(b, b->inputs[i], large ? b->wide : b->sets, bytes, false,
                                   inputs_word(key, KEY_OPERANDS, (uint64_t)i));
     noise.one_in = !whole && is_worth(&b->problem, bytes) ? ONE_IN : 1;
@@ -129,20 +134,19 @@ static struct noise fresh_operand(const struct buffers *b, int i, uint64_t bytes
 
 int buffers_renew(struct buffers *b, const struct renewal *renewal, struct error *err)
 {
-    uint64_t bytes[RECORD_BUFFERS];
     struct noise noise[NOISE_JOBS];
-    buffers_lengths(bytes, &b->problem, b->workspace_bytes);
+    noise[2] = noise_of(b, b->outputs, b->sets, b->parts.output.bytes, true, renewal->outputs);
+    noise[2].coarse = renewal->coarse;
+    if (!b->plain && buffers_form_renew(b, renewal, err))
+        return -1;
+    if (!b->plain || !renewal->inputs)
+        return b->ops->noise(b->device, &noise[2], 1, err) || buffers_form_restore(b, err) ? -1 : 0;
     for (int i = 0; i < 2; i++) {
-        noise[i] =
-            fresh_operand(b, i, bytes[i ? RECORD_B : RECORD_A], renewal->whole, renewal->inputs);
+        noise[i] = fresh_operand(b, i, b->parts.inputs[i].bytes, renewal->whole, renewal->inputs);
         noise[i].line = renewal->wide ? 2 * NOISE_LINE : NOISE_LINE;
         noise[i].coarse = renewal->coarse;
         b->fresh[i] = noise[i];
     }
-    noise[2] = noise_of(b, b->outputs, b->sets, bytes[RECORD_C], true, renewal->outputs);
-    noise[2].coarse = renewal->coarse;
-    if (!renewal->inputs)
-        return b->ops->noise(b->device, &noise[2], 1, err);
     b->is_noise = true;
     return b->ops->noise(b->device, noise, NOISE_JOBS, err);
 }

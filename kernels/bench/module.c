@@ -58,29 +58,44 @@ static bool name_valid(const char *name)
            strchr("_.-", name[0]) == NULL;
 }
 
+static struct plumb_form_kernel form_kernel(const struct module *module, uint32_t index)
+{
+    struct plumb_form_kernel kernel = {0};
+    const struct plumb_library *library = module->library;
+    // What a library of version 1 has behind its kernels is its own.
+    const size_t most =
+        library->abi_version == PLUMB_ABI_FORMS ? sizeof(kernel) : sizeof(kernel.kernel);
+    memcpy(&kernel, (const char *)library->kernels + (size_t)index * library->kernel_size,
+           library->kernel_size < most ? library->kernel_size : most);
+    return kernel;
+}
+
 static int validate(const struct module *module, const char *path, struct error *err)
 {
     const struct plumb_library *library = module->library;
     if (!library)
         return error_set(err, "%s: plumb_library() returned NULL", path);
-    if (library->abi_version != PLUMB_ABI_VERSION)
+    const bool forms = library->abi_version == PLUMB_ABI_FORMS;
+    const size_t least = forms ? sizeof(struct plumb_form_kernel) : sizeof(struct plumb_kernel);
+    if (library->abi_version != PLUMB_ABI_VERSION && !forms)
         return error_set(err,
-                         "%s: kernel ABI version %u, this bench reads %d; rebuild it against "
-                         "its kernel.h",
-                         path, library->abi_version, PLUMB_ABI_VERSION);
-    if (library->kernel_size < sizeof(struct plumb_kernel) || library->kernel_size > 65536)
-        return error_set(err, "%s: struct plumb_kernel of %u bytes, expected at least %zu", path,
-                         library->kernel_size, sizeof(struct plumb_kernel));
+                         "%s: kernel ABI version %u, this bench reads %d and %d; rebuild it "
+                         "against its kernel.h",
+                         path, library->abi_version, PLUMB_ABI_VERSION, PLUMB_ABI_FORMS);
+    if (library->kernel_size < least || library->kernel_size > 65536)
+        return error_set(err, "%s: kernels of %u bytes in its table, expected at least %zu", path,
+                         library->kernel_size, least);
     if (!library->device || !library->kernels || library->count < 1 || library->count > KERNELS_MAX)
         return error_set(err, "%s: plumb_library() has no device or no kernels", path);
     for (uint32_t i = 0; i < library->count; i++) {
-        struct plumb_kernel kernel = module_kernel(module, i);
+        const struct plumb_form_kernel form = form_kernel(module, i);
+        const struct plumb_kernel kernel = form.kernel;
         if (!name_valid(kernel.name))
             return error_set(err,
                              "%s: kernel %u has a name that is not [a-z0-9][a-z0-9_.-]*, at "
                              "most %d characters",
                              path, i, NAME_MAX_LENGTH);
-        if (!kernel.supports || !kernel.launch)
+        if (!(kernel.supports && kernel.launch) && !(form.supports && form.launch))
             return error_set(err, "%s: kernel %s has no supports() or no launch()", path,
                              kernel.name);
     }
@@ -197,18 +212,14 @@ uint32_t module_count(const struct module *module)
 
 struct plumb_kernel module_kernel(const struct module *module, uint32_t index)
 {
-    struct plumb_kernel kernel = {0};
-    const struct plumb_library *library = module->library;
-    size_t size = library->kernel_size < sizeof(kernel) ? library->kernel_size : sizeof(kernel);
-    memcpy(&kernel, (const char *)library->kernels + (size_t)index * library->kernel_size, size);
-    return kernel;
+    return form_kernel(module, index).kernel;
 }
 
-bool module_find(struct plumb_kernel *out, const struct module *module, const char *name)
+bool module_find(struct plumb_form_kernel *out, const struct module *module, const char *name)
 {
     for (uint32_t i = 0; i < module_count(module); i++) {
-        struct plumb_kernel kernel = module_kernel(module, i);
-        if (strcmp(kernel.name, name) == 0) {
+        const struct plumb_form_kernel kernel = form_kernel(module, i);
+        if (strcmp(kernel.kernel.name, name) == 0) {
             *out = kernel;
             return true;
         }

@@ -25,10 +25,12 @@ void module_release(struct module *module);
 bool module_same_file(const char *a, const char *b);
 
 uint32_t module_count(const struct module *module);
-// Kernel `index`; fields that an older library does not declare are zero.
+// Kernel `index`, with what version 1 says of it; fields that an older library does not declare
+// are zero.
 struct plumb_kernel module_kernel(const struct module *module, uint32_t index);
-// False if there is no kernel of that name.
-bool module_find(struct plumb_kernel *out, const struct module *module, const char *name);
+// With what version 2 says besides, zero of a library of version 1. False if there is no kernel of
+// that name.
+bool module_find(struct plumb_form_kernel *out, const struct module *module, const char *name);
 
 // The ABI's traits in the vocabulary's words; types out of range become FP32, numbers below -1
 // zero.

@@ -6,6 +6,7 @@
 #include "kernels/bench/module.h"
 #include "kernels/bench/record_make.h"
 #include "kernels/bench/series.h"
+#include "kernels/device/call.h"
 #include "kernels/device/check.h"
 #include "model/record/record.h"
 #include "model/wire.h"
@@ -107,7 +108,7 @@ static int do_supports(struct protocol *p, const struct wire_record *r, struct e
     const char *path = wire_text(r, "library"), *name = wire_text(r, "kernel");
     const char *text = wire_text(r, "problem");
     struct module module = MODULE_NONE;
-    struct plumb_kernel kernel;
+    struct plumb_form_kernel kernel;
     struct problem problem;
     struct wire_line line;
     if (!path || !name || !text)
@@ -116,9 +117,9 @@ static int do_supports(struct protocol *p, const struct wire_record *r, struct e
         return -1;
     const bool found = module_find(&kernel, &module, name);
     if (found) {
-        const struct plumb_problem asked = check_abi_problem(&problem);
+        const struct plumb_form asked = check_abi_form(&problem);
         wire_begin(&line, "supported");
-        wire_add_int(&line, "yes", problem_is_plain(&problem) && kernel.supports(&asked) != 0);
+        wire_add_int(&line, "yes", call_supports(&kernel, &asked) != 0);
         put(p->bench, &line);
     }
     module_release(&module);

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ORDER_STREAM = 77, CHECK_STREAM = 79, SOIL_STREAM };
+enum { ORDER_STREAM = 77, SOIL_STREAM = 80 };
 // So many launches that are looked at find one that is wrong once in a hundred with 95 %.
 enum { ENOUGH = 299, MORE_PART = 7 };
 static const double WARM_NS = 50e6; // a kernel that has run this long needs no further warming
@@ -26,14 +26,9 @@ static int load_arm(struct series *s, enum sample_role role, bool copy, struct s
 
 static int load(struct series *s, struct series_state *state, struct error *err)
 {
-    if (!problem_is_plain(&s->spec.problem))
-        return series_refuse(state, ROLE_HEAD, MEASURED_UNSUPPORTED,
-                             "bench has no reference for such a problem");
-    if (!inputs_knows((int)s->spec.problem.in) || !inputs_knows((int)s->spec.problem.out))
-        return series_refuse(
-            state, ROLE_HEAD, MEASURED_UNSUPPORTED,
-            "bench makes no inputs of type %s (fp32, tf32, bf16, fp16, e4m3, e5m2)",
-            dtype_name(s->spec.problem.in));
+    const char *why = s->spec.problem.number_count ? NULL : parts_refuse(&s->spec.problem);
+    if (why)
+        return series_refuse(state, ROLE_HEAD, MEASURED_UNSUPPORTED, "%s", why);
     if (!s->spec.base)
         return load_arm(s, ROLE_HEAD, false, state, err);
     // One file twice would be one library; so would a hard link. Both sides are copied alike.
@@ -44,11 +39,46 @@ static int load(struct series *s, struct series_state *state, struct error *err)
     return stop ? stop : load_arm(s, second, copy, state, err);
 }
 
+// Buffers that a library states must be those of the other side, whose kernel is launched on them.
+static int take_stated(struct parts *out, const struct series *s, enum sample_role role,
+                       struct series_state *state)
+{
+    const struct arm *arm = &s->arms[role];
+    struct error why;
+    if (!arm->states)
+        return series_refuse(state, role, MEASURED_UNSUPPORTED,
+                             "what is no GEMM is timed as a library, not as a record");
+    return parts_stated(out, &arm->stated, &why)
+               ? series_refuse(state, role, MEASURED_UNSUPPORTED, "%.400s", why.text)
+               : 0;
+}
+
+static int settle_parts(struct series *s, struct series_state *state)
+{
+    const enum sample_role says = s->arms[ROLE_BASE].used ? ROLE_BASE : ROLE_HEAD;
+    struct parts heads;
+    s->source = (struct exact_source){.ops = s->ops,
+                                      .device = s->device,
+                                      .problem = &s->spec.problem,
+                                      .arm = &s->arms[says],
+                                      .stated = &s->arms[says].stated};
+    if (!s->spec.problem.number_count) {
+        parts_of(&s->parts, &s->spec.problem);
+        return 0;
+    }
+    if (take_stated(&s->parts, s, says, state) || take_stated(&heads, s, ROLE_HEAD, state))
+        return 1;
+    return parts_equal(&s->parts, &heads)
+               ? 0
+               : series_refuse(state, ROLE_HEAD, MEASURED_UNSUPPORTED,
+                               "its buffers() states others than the base's");
+}
+
 static size_t workspace_bytes(const struct series *s)
 {
-    const struct plumb_problem problem = check_abi_problem(&s->spec.problem);
-    const size_t base = arm_workspace_bytes(&s->arms[ROLE_BASE], &problem);
-    const size_t head = arm_workspace_bytes(&s->arms[ROLE_HEAD], &problem);
+    const struct plumb_form form = check_abi_form(&s->spec.problem);
+    const size_t base = arm_workspace_bytes(&s->arms[ROLE_BASE], &form);
+    const size_t head = arm_workspace_bytes(&s->arms[ROLE_HEAD], &form);
     return base > head ? base : head;
 }
 
@@ -75,47 +105,6 @@ static int prepare(struct series *s, struct series_state *state, struct error *e
     if (!pin && identical && s->arms[ROLE_BASE].note[0])
         pin = s->arms[ROLE_BASE].note;
     return prepare_arm(s, ROLE_HEAD, pin, state, err);
-}
-
-// Holds every C against the reference and every guard against its pattern.
-static int inspect(struct series *s, enum sample_role role, struct series_state *state,
-                   struct error *err)
-{
-    struct buffers *buffers = series_buffers(s, role);
-    bool intact;
-    char what[64];
-    if (buffers_guards(&intact, what, buffers, err))
-        return -1;
-    if (!intact)
-        return series_refuse(state, role, MEASURED_WRONG, "wrote out of bounds: %s", what);
-    int stop = 0;
-    for (uint32_t set = 0; set < buffers->sets && !stop; set++)
-        stop = series_hold(s, role, set, "", state, err);
-    return stop;
-}
-
-// Poisons, launches on every set, inspects.
-static int check_arm(struct series *s, enum sample_role role, struct series_state *state,
-                     struct error *err)
-{
-    struct arm *arm = &s->arms[role];
-    struct buffers *buffers = series_buffers(s, role);
-    if (!arm->used)
-        return 0;
-    if (buffers_poison(buffers, err))
-        return -1;
-    for (uint32_t set = 0; set < buffers->sets; set++) {
-        int code = arm_launch(arm, set, s->ops->stream(s->device));
-        if (code)
-            return series_refuse(state, role, MEASURED_CRASHED, "launch() returned %d", code);
-    }
-    return s->ops->sync(s->device, err) ? -1 : inspect(s, role, state, err);
-}
-
-static int check_both(struct series *s, struct series_state *state, struct error *err)
-{
-    int stop = check_arm(s, ROLE_BASE, state, err);
-    return stop ? stop : check_arm(s, ROLE_HEAD, state, err);
 }
 
 // The faster arm's time alone decides how many launches make a sample; slow kernels are not run
@@ -162,13 +151,6 @@ static int warm_up(struct series *s, struct error *err)
     return 0;
 }
 
-// The numbers of the reference again, with other signs.
-static int check_anew(struct series *s, struct series_state *state, struct error *err)
-{
-    const uint64_t key = inputs_word(s->spec.seed, CHECK_STREAM, s->turns);
-    return series_known(s, key, err) ? -1 : check_both(s, state, err);
-}
-
 // 1, and the state says so, when a timed launch was wrong.
 static int tell(const struct series *s, struct series_state *state)
 {
@@ -180,8 +162,8 @@ static int tell(const struct series *s, struct series_state *state)
 
 static int open_buffers(struct buffers *out, const struct series *s, struct error *err)
 {
-    return buffers_open(out, s->ops, s->device, &s->spec.problem, s->spec.seed, workspace_bytes(s),
-                        err);
+    return buffers_open(out, s->ops, s->device, &s->spec.problem, &s->parts, s->spec.seed,
+                        workspace_bytes(s), err);
 }
 
 // Each step returns 0, 1 (the state says why not) or -1 (error).
@@ -189,14 +171,16 @@ static int open_steps(struct series *s, struct series_state *state, struct error
 {
     double sample_ns;
     int stop = load(s, state, err);
-    if (stop)
+    if (stop || (stop = settle_parts(s, state)))
         return stop;
+    if (s->parts.restored && s->spec.warm)
+        return series_refuse(state, ROLE_HEAD, MEASURED_UNSUPPORTED,
+                             "with beta, C is written before each launch: not with --warm");
     if (open_buffers(&s->buffers, s, err) || (s->spec.apart && open_buffers(&s->apart, s, err)) ||
-        references_take(&s->reference, s->ops, s->device, &s->spec.problem, s->buffers.args,
-                        s->spec.seed, err) ||
         series_make_digests(s, err))
         return -1;
-    if ((stop = prepare(s, state, err)) || (stop = check_both(s, state, err)))
+    if ((stop = series_find_reference(s, &s->spec.seed, state, err)) ||
+        (stop = prepare(s, state, err)) || (stop = series_check(s, state, err)))
         return stop;
     if (choose_launches(s, &sample_ns, err))
         return -1;
@@ -206,7 +190,9 @@ static int open_steps(struct series *s, struct series_state *state, struct error
             arm_grow(&s->arms[ROLE_BASE], err) || arm_grow(&s->arms[ROLE_HEAD], err) ||
             series_make_digests(s, err))
             return -1;
-        if ((stop = check_anew(s, state, err)))
+        if (s->parts.restored && s->launches > s->buffers.sets)
+            s->launches = s->buffers.sets; // each C is written before its one launch
+        if ((stop = series_check_anew(s, state, err)))
             return stop;
     }
     if (sample_ns <= WARM_NS && warm_up(s, err)) // long ones are warm by now
@@ -217,8 +203,12 @@ static int open_steps(struct series *s, struct series_state *state, struct error
 double series_need_bytes(const struct series_spec *spec, const struct device_ops *ops,
                          struct device_base *device)
 {
-    return (spec->apart ? 2 : 1) * buffers_need_bytes(&spec->problem, ops, device) +
-           (double)check_count_c(&spec->problem) * sizeof(double);
+    struct parts parts;
+    if (spec->problem.number_count || parts_refuse(&spec->problem))
+        return 0; // its library says it later, or it is refused
+    parts_of(&parts, &spec->problem);
+    return (spec->apart ? 2 : 1) * buffers_need_bytes(&parts, ops, device) +
+           (double)parts.output.count * sizeof(double);
 }
 
 static void report(struct series_state *state, const struct series *s)
@@ -237,7 +227,7 @@ int series_open(struct series **out, struct series_state *state, const struct de
                          .device = device,
                          .spec = *spec,
                          .arms = {ARM_NONE, ARM_NONE},
-                         .tolerance = check_tolerance(&spec->problem),
+                         .tolerance = exact_tolerance(&spec->problem),
                          .launches = 1,
                          .found = {.state = MEASURED_OK}};
     struct series_state found = {.state = MEASURED_OK, .role = ROLE_HEAD};
@@ -351,7 +341,7 @@ int series_close(struct series_state *state, struct series *s, struct error *err
         return -1;
     int stop = tell(s, &found);
     if (!stop)
-        stop = check_anew(s, &found, err);
+        stop = series_check_anew(s, &found, err);
     if (stop < 0)
         return -1;
     report(&found, s);
@@ -370,8 +360,7 @@ void series_free(struct series *s)
 {
     if (!s)
         return;
-    if (s->reference)
-        references_give(s->reference, s->ops);
+    exact_free(s->reference);
     if (s->digests)
         s->ops->free(s->device, s->digests);
     arm_release(&s->arms[ROLE_BASE]);

@@ -13,7 +13,7 @@
 
 #include "kernels/bench/arm.h"
 #include "kernels/bench/buffers.h"
-#include "kernels/bench/references.h"
+#include "kernels/bench/exact.h"
 #include "kernels/bench/series.h"
 
 struct turn {
@@ -31,8 +31,11 @@ struct series {
     struct arm arms[2]; // by enum sample_role
     struct buffers buffers;
     struct buffers apart; // base's own, when spec.apart
-    struct shared_reference *reference;
-    void *digests; // of the first side of a pair; NULL without base
+    struct parts parts;
+    struct exact_source source;
+    struct exact *reference;
+    double allowed; // how far one element may be off, in its own units
+    void *digests;  // of the first side of a pair; NULL without base
     double tolerance, error;
     uint32_t launches, next_pair;
     struct turn turn;
@@ -47,6 +50,15 @@ struct buffers *series_buffers(struct series *series, enum sample_role role);
 int series_known(struct series *series, uint64_t key, struct error *err);
 // Room for the digests of all sets.
 int series_make_digests(struct series *series, struct error *err);
+
+// series_check.c; each returns 0, 1 (the state says what is wrong) or -1.
+// What the output of the first set must be, for `seed` as exact_open() has it.
+int series_find_reference(struct series *series, const uint64_t *seed, struct series_state *state,
+                          struct error *err);
+// Launches both sides on all sets, and holds what they wrote.
+int series_check(struct series *series, struct series_state *state, struct error *err);
+// The same on other contents.
+int series_check_anew(struct series *series, struct series_state *state, struct error *err);
 
 // Begins a turn: of a pair, or `alone`.
 int series_turn(struct series *series, bool alone, struct error *err);

@@ -43,7 +43,7 @@ int series_make_digests(struct series *s, struct error *err)
         return 0;
     s->ops->free(s->device, s->digests);
     s->digests = NULL;
-    const uint64_t chunks = digest_count(check_count_c(&s->spec.problem));
+    const uint64_t chunks = digest_count(s->parts.output.count);
     return s->ops->alloc_inputs(&s->digests, s->device, chunks * s->buffers.sets * sizeof(double),
                                 err);
 }
@@ -58,12 +58,19 @@ int series_turn(struct series *s, bool alone, struct error *err)
 }
 
 static int say_wrong(struct series_state *state, enum sample_role role, const char *when,
-                     const struct comparison *found, const struct problem *problem)
+                     const struct comparison *found, const struct parts *parts)
 {
+    if (found->row < 0)
+        return series_refuse(state, role, MEASURED_WRONG,
+                             "%s%llu of %llu elements wrong, first output[%lld] = %.9g, expected "
+                             "%.9g",
+                             when, (unsigned long long)found->wrong,
+                             (unsigned long long)parts->output.count, (long long)found->col,
+                             found->got, found->wanted);
     return series_refuse(state, role, MEASURED_WRONG,
                          "%s%llu of %llu elements wrong, first C[%lld][%lld] = %.9g, expected %.9g",
                          when, (unsigned long long)found->wrong,
-                         (unsigned long long)check_count_c(problem), (long long)found->row,
+                         (unsigned long long)parts->output.count, (long long)found->row,
                          (long long)found->col, found->got, found->wanted);
 }
 
@@ -73,11 +80,10 @@ int series_hold(struct series *s, enum sample_role role, uint32_t set, const cha
     const struct buffers *buffers = series_buffers(s, role);
     const struct inputs_signs signs = buffers_signs(buffers, set);
     struct comparison found = {0};
-    if (s->ops->compare(&found, s->device, s->reference->exact, buffers->args[set].c, &signs,
-                        s->tolerance, err))
+    if (exact_compare(&found, s->reference, buffers, set, &signs, s->tolerance, err))
         return -1;
     s->error = fmax(s->error, found.error);
-    return found.wrong ? say_wrong(state, role, when, &found, &s->spec.problem) : 0;
+    return found.wrong ? say_wrong(state, role, when, &found, &s->parts) : 0;
 }
 
 // ---- after a sample ----
@@ -87,21 +93,20 @@ static const char in_timed[] = "in a timed launch ";
 // The two sides of a pair differ: what `role`, the second, wrote is still there.
 static int blame(struct series *s, enum sample_role role, uint32_t sets, struct error *err)
 {
-    const struct buffers *buffers = series_buffers(s, role);
+    struct buffers *buffers = series_buffers(s, role);
     const struct problem *problem = &s->spec.problem;
     const struct inputs_signs none = {.m = (uint64_t)problem->m, .n = (uint64_t)problem->n};
     for (uint32_t set = 0; set < sets; set++) {
-        struct reference *exact;
+        struct exact *exact;
         struct comparison found = {0};
-        if (s->ops->reference(&exact, s->device, problem, &buffers->args[set], NULL, err))
+        if (exact_open(&exact, &s->source, buffers, set, NULL, err))
             return -1;
-        int failed = s->ops->compare(&found, s->device, exact, buffers->args[set].c, &none,
-                                     s->tolerance, err);
-        s->ops->reference_free(s->device, exact);
+        const int failed = exact_compare(&found, exact, buffers, set, &none, s->tolerance, err);
+        exact_free(exact);
         if (failed)
             return -1;
         if (found.wrong)
-            return say_wrong(&s->found, role, in_timed, &found, problem);
+            return say_wrong(&s->found, role, in_timed, &found, &s->parts);
     }
     return series_refuse(&s->found, role == ROLE_HEAD ? ROLE_BASE : ROLE_HEAD, MEASURED_WRONG,
                          "%sit computed something else than the %s, which is right", in_timed,
@@ -112,9 +117,9 @@ static int blame(struct series *s, enum sample_role role, uint32_t sets, struct 
 static int judge(struct series *s, enum sample_role role, uint32_t sets,
                  const struct findings *found, struct error *err)
 {
-    const uint64_t elements = check_count_c(&s->spec.problem);
+    const uint64_t elements = s->parts.output.count;
     const double count = (double)(elements < DIGEST_CHUNK ? elements : DIGEST_CHUNK);
-    const double limit = s->tolerance * check_scale(&s->spec.problem) * (1 + sqrt(count));
+    const double limit = s->allowed * (1 + sqrt(count));
     s->looked_at += sets;
     if (found->changed)
         return series_refuse(&s->found, ROLE_HEAD, MEASURED_WRONG, "%sits inputs were changed",
@@ -135,40 +140,52 @@ static int look_again(struct series *s, enum sample_role role, uint32_t sets, bo
     return 0;
 }
 
+// What is written before a sample of `role`. Both sides alike: what the second writes to the inputs
+// is there already. What a form's output holds besides its elements stays, so it must be the same
+// for both, too.
+static struct renewal renewal_of(const struct series *s, enum sample_role role, bool plain,
+                                 bool stays)
+{
+    const unsigned variant = s->spec.variant;
+    const uint64_t disguised = plain ? (uint64_t)role : 0;
+    return (struct renewal){.inputs = stays ? 0 : s->turn.key | 1,
+                            .outputs = inputs_word(s->turn.key, DISGUISE, disguised),
+                            .whole = s->turn.whole || variant & VARIANT_WHOLE,
+                            .wide = variant & VARIANT_WIDE,
+                            .coarse = variant & VARIANT_COARSE};
+}
+
 int series_take(struct sample *out, struct series *s, enum sample_role role, uint32_t launches,
                 struct error *err)
 {
     struct arm *arm = &s->arms[role];
     struct buffers *buffers = series_buffers(s, role);
     const bool last = s->turn.half || !s->arms[ROLE_BASE].used;
-    const uint64_t elements = check_count_c(&s->spec.problem);
-    // Both sides alike: what the second writes to the inputs is there already.
+    const uint64_t elements = s->parts.output.count;
     const unsigned variant = s->spec.variant;
     const bool stays = s->turn.known || variant & (VARIANT_OUTPUTS | VARIANT_STILL);
-    const struct renewal renewal = {.inputs = stays ? 0 : s->turn.key | 1,
-                                    .outputs = inputs_word(s->turn.key, DISGUISE, role),
-                                    .whole = s->turn.whole || variant & VARIANT_WHOLE,
-                                    .wide = variant & VARIANT_WIDE,
-                                    .coarse = variant & VARIANT_COARSE};
+    const bool plain = buffers->plain; // then inputs are noise, and can be seen to be
+    const struct renewal renewal = renewal_of(s, role, plain, stays);
     const uint32_t walked = s->spec.warm ? 1 : buffers->sets;
     const uint32_t sets = launches < walked ? launches : walked;
     const struct look look = {.from = buffers->outputs,
                               .count = sets,
-                              .type = (int)s->spec.problem.out,
+                              .type = (int)s->parts.output.type,
                               .elements = elements,
                               .one_in = elements < SMALL_OUTPUT ? 1 : CHUNK_ONE_IN,
                               .key = inputs_word(s->turn.key, DIGEST, 0),
                               .store = s->digests,
                               .first = !s->turn.half,
-                              .inputs = stays ? NULL : buffers->fresh,
-                              .scales = {buffers->args->scale_a, buffers->args->scale_b},
+                              .inputs = plain && !stays ? buffers->fresh : NULL,
+                              .scales = {plain ? buffers->args->args.scale_a : NULL,
+                                         plain ? buffers->args->args.scale_b : NULL},
                               .scale = 1.0f / INPUTS_FP8_SCALE};
     const struct batch batch = {.launch = arm_launch,
                                 .self = arm,
                                 .sets = walked,
                                 .launches = launches,
                                 .flush = s->spec.flush,
-                                .threads = arm->kernel.traits.threads,
+                                .threads = arm->kernel.kernel.traits.threads,
                                 .run = arm_run(arm),
                                 .variant = variant,
                                 .look = variant & VARIANT_BLIND ? NULL : &look};

@@ -13,9 +13,37 @@ _Static_assert((int)DTYPE_FP32 == PLUMB_FP32 && (int)DTYPE_E4M3 == PLUMB_E4M3 &&
                "the ABI's element types are the vocabulary's");
 _Static_assert((int)LAYOUT_TT == PLUMB_TT, "the ABI's layouts are the vocabulary's");
 
+// The standard deviation of an element of an operand (kernels/device/inputs.h), with its block
+// scales.
+static double operand_scale(const struct problem *p)
+{
+    const double scales = p->scales.vector == 0 ? 1 : p->scales.type == DTYPE_E8M0 ? 1.75 : 1.083;
+    const double value = p->in == DTYPE_INT8 ? 32 * 32 : p->in == DTYPE_E2M1 ? 4 : 1;
+    return sqrt(value * scales);
+}
+
+// Of alpha 1 and nothing added, before tensors are scaled.
+static double product_scale(const struct problem *p)
+{
+    return operand_scale(p) * operand_scale(p) * sqrt((double)p->k);
+}
+
+double check_tensor_scale(const struct problem *p)
+{
+    return p->in == DTYPE_E2M1 ? 1 / sqrt(product_scale(p)) : 1;
+}
+
+// All that is added has the size of the product.
 double check_scale(const struct problem *p)
 {
-    return p->epilogue == EPILOGUE_DUAL_SILU ? (double)p->k : sqrt((double)p->k);
+    const double tensors = check_tensor_scale(p) * check_tensor_scale(p);
+    const double product = product_scale(p) * tensors;
+    if (p->epilogue == EPILOGUE_DUAL_SILU)
+        return p->scales.vector ? product * product : (double)p->k;
+    if (problem_is_plain(p))
+        return sqrt((double)p->k);
+    const double terms = 1 + (p->beta != 0) + epilogue_has_bias(p->epilogue);
+    return fabs(p->alpha != 0 ? (double)p->alpha : 1) * product * sqrt(terms);
 }
 
 // Unit roundoff, 2^-p for p significant bits.
@@ -55,6 +83,8 @@ static double unit_sum(enum dtype in)
 double check_tolerance(const struct problem *p)
 {
     const double k = (double)p->k;
+    if (p->in == DTYPE_INT8)
+        return 0;
     double rounding = 8 * (unit_out(p->out) + (p->in == DTYPE_TF32 ? 0x1p-10 : 0));
     double sum = unit_sum(p->in) * (8 * sqrt(k) + k / 8);
     return p->epilogue == EPILOGUE_DUAL_SILU ? 6 * rounding + 12 * sum : rounding + sum;

@@ -19,12 +19,18 @@
 //
 // It still finds every wrong index: leaving out one of k products moves some element by several
 // standard normal products, 10 / sqrt(k) s or more over a whole matrix.
+//
+// Forms: what is added to the product (beta C, a bias) has its size, so the scale is that of their
+// sum, and an activation keeps it. With block scales the operands' own sizes count (inputs.h).
+// Whole numbers are exact: their tolerance is 0.
 #ifndef PLUMB_CHECK_H
 #define PLUMB_CHECK_H
 
 #include "kernels/device/device.h"
 
 double check_scale(const struct problem *problem);
+// The scale of each operand's tensor, of e2m1; so that the product's size is 1.
+double check_tensor_scale(const struct problem *problem);
 double check_tolerance(const struct problem *problem);
 
 // Where elements lie (kernels/kernel.h, gemm/host/host.h): A(i,l) = a[i * a_row + l * a_col],
@@ -46,5 +52,6 @@ void check_value(struct comparison *out, double got, double wanted, double scale
                  int64_t row, int64_t col);
 
 struct plumb_problem check_abi_problem(const struct problem *problem);
+struct plumb_form check_abi_form(const struct problem *problem);
 
 #endif

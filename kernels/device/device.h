@@ -124,6 +124,7 @@ struct replay;
 
 // The exact result, held by the device until freed.
 struct reference;
+struct form_reference;
 
 struct comparison {
     double error;       // largest |c - reference| over the result's scale; infinity for NaN
@@ -162,6 +163,8 @@ struct device_ops {
     void (*free)(struct device_base *device, void *memory); // NULL does nothing
     int (*read)(struct device_base *device, void *to, const void *from, size_t bytes,
                 struct error *err);
+    int (*write)(struct device_base *device, void *to, const void *from, size_t bytes,
+                 struct error *err);
     int (*set)(struct device_base *device, void *to, int byte, size_t bytes, struct error *err);
     // `count` elements by a recipe of inputs.h.
     int (*fill)(struct device_base *device, void *to, const struct inputs_recipe *recipe,
@@ -172,7 +175,6 @@ struct device_ops {
                  struct error *err);
     // Takes back what host code may have set to keep data in a cache over a flush.
     int (*calm)(struct device_base *device, struct error *err);
-    int (*set_scale)(struct device_base *device, float *to, float value, struct error *err);
 
     // Computes the reference from the inputs in args. check.h says how it is done and trusted.
     // seed: of the inputs; NULL: they are noise, and no sample of it is computed a second time.
@@ -184,6 +186,14 @@ struct device_ops {
                    const struct reference *reference, const void *c,
                    const struct inputs_signs *signs, double tolerance, struct error *err);
     void (*reference_free)(struct device_base *device, struct reference *reference);
+    // The same of a form that is a GEMM. given: what C held before, or NULL.
+    int (*form_reference)(struct form_reference **out, struct device_base *device,
+                          const struct problem *problem, const struct plumb_form_args *args,
+                          const void *given, struct error *err);
+    int (*form_compare)(struct comparison *out, struct device_base *device,
+                        const struct form_reference *reference, const void *c, double tolerance,
+                        struct error *err);
+    void (*form_reference_free)(struct device_base *device, struct form_reference *reference);
 
     void *(*stream)(struct device_base *device);
     // Waits for everything queued. A fault of a kernel shows here.

@@ -259,6 +259,13 @@ static int cuda_read(struct device_base *device, void *to, const void *from, siz
     return 0;
 }
 
+static int cuda_write(struct device_base *device, void *to, const void *from, size_t bytes,
+                      struct error *err)
+{
+    CUDA_TRY((struct cuda *)device, cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice), err);
+    return 0;
+}
+
 static int cuda_set(struct device_base *device, void *to, int byte, size_t bytes, struct error *err)
 {
     struct cuda *cuda = (struct cuda *)device;
@@ -272,13 +279,6 @@ static int cuda_fill(struct device_base *device, void *to, const struct inputs_r
     struct cuda *cuda = (struct cuda *)device;
     fill_all<<<8 * cuda->sm_count, FILL_THREADS, 0, cuda->stream>>>(to, *recipe, count);
     CUDA_TRY(cuda, cudaGetLastError(), err);
-    return 0;
-}
-
-static int cuda_set_scale(struct device_base *device, float *to, float value, struct error *err)
-{
-    CUDA_TRY((struct cuda *)device, cudaMemcpy(to, &value, sizeof(value), cudaMemcpyHostToDevice),
-             err);
     return 0;
 }
 
@@ -377,14 +377,17 @@ extern "C" const struct device_ops device_cuda = {
     .memory = nullptr,
     .free = cuda_free,
     .read = cuda_read,
+    .write = cuda_write,
     .set = cuda_set,
     .fill = cuda_fill,
     .noise = cuda_noise,
     .calm = cuda_calm,
-    .set_scale = cuda_set_scale,
     .reference = cuda_reference,
     .compare = cuda_compare,
     .reference_free = cuda_reference_free,
+    .form_reference = cuda_form_reference,
+    .form_compare = cuda_form_compare,
+    .form_reference_free = cuda_form_reference_free,
     .stream = cuda_stream,
     .sync = cuda_sync,
     .sample = cuda_sample,

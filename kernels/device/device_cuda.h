@@ -115,6 +115,13 @@ int cuda_compare(struct comparison *out, struct device_base *device,
                  const struct reference *reference, const void *c, const struct inputs_signs *signs,
                  double tolerance, struct error *err);
 void cuda_reference_free(struct device_base *device, struct reference *reference);
+int cuda_form_reference(struct form_reference **out, struct device_base *device,
+                        const struct problem *problem, const struct plumb_form_args *args,
+                        const void *given, struct error *err);
+int cuda_form_compare(struct comparison *out, struct device_base *device,
+                      const struct form_reference *reference, const void *c, double tolerance,
+                      struct error *err);
+void cuda_form_reference_free(struct device_base *device, struct form_reference *reference);
 int cuda_calm(struct device_base *device, struct error *err);
 int cuda_noise(struct device_base *device, const struct noise *noise, uint32_t count,
                struct error *err);

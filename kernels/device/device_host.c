@@ -248,6 +248,12 @@ static int host_read(struct device_base *device, void *to, const void *from, siz
     return 0;
 }
 
+static int host_write(struct device_base *device, void *to, const void *from, size_t bytes,
+                      struct error *err)
+{
+    return host_read(device, to, from, bytes, err);
+}
+
 static int host_set(struct device_base *device, void *to, int byte, size_t bytes, struct error *err)
 {
     (void)device;
@@ -263,14 +269,6 @@ static int host_fill(struct device_base *device, void *to, const struct inputs_r
     (void)err;
     for (uint64_t i = 0; i < count; i++)
         inputs_store(to, i, recipe);
-    return 0;
-}
-
-static int host_set_scale(struct device_base *device, float *to, float value, struct error *err)
-{
-    (void)device;
-    (void)err;
-    *to = value;
     return 0;
 }
 
@@ -354,14 +352,17 @@ const struct device_ops device_host = {
     .memory = host_memory,
     .free = host_free,
     .read = host_read,
+    .write = host_write,
     .set = host_set,
     .fill = host_fill,
     .noise = host_noise,
     .calm = host_sync, // nothing outlasts the flush here
-    .set_scale = host_set_scale,
     .reference = host_reference,
     .compare = host_compare,
     .reference_free = host_reference_free,
+    .form_reference = host_form_reference,
+    .form_compare = host_form_compare,
+    .form_reference_free = host_form_reference_free,
     .stream = host_stream,
     .sync = host_sync,
     .sample = host_sample,

@@ -16,6 +16,14 @@ int host_compare(struct comparison *out, struct device_base *device,
                  double tolerance, struct error *err);
 void host_reference_free(struct device_base *device, struct reference *reference);
 
+int host_form_reference(struct form_reference **out, struct device_base *device,
+                        const struct problem *problem, const struct plumb_form_args *args,
+                        const void *given, struct error *err);
+int host_form_compare(struct comparison *out, struct device_base *device,
+                      const struct form_reference *reference, const void *c, double tolerance,
+                      struct error *err);
+void host_form_reference_free(struct device_base *device, struct form_reference *reference);
+
 int host_noise(struct device_base *device, const struct noise *noise, uint32_t count,
                struct error *err);
 // `out` keeps what the first look of a pair found.

@@ -12,6 +12,8 @@
 //
 // Types narrower than FP32 are rounded to nearest even. fp8 is scaled by 96 and saturated, and the
 // kernel gets 1/96 as its per-tensor scale, so that the product's scale is the same for all types.
+// With block scales fp8 is as it is, fp4 is normal times 2, and scales are about 1. int8 is normal
+// times 32, rounded and saturated at 127.
 #ifndef PLUMB_INPUTS_H
 #define PLUMB_INPUTS_H
 
@@ -29,6 +31,15 @@
 enum { MATRIX_A = 1, MATRIX_B = 2 };
 #define INPUTS_FP8_SCALE 96.0f
 
+// What a recipe makes beside normal numbers. The first three are enum plumb_contents.
+enum inputs_contents {
+    INPUTS_NORMAL,
+    INPUTS_UNIFORM, // 0 to scale
+    INPUTS_INDEX,   // whole numbers below scale
+    INPUTS_SCALES,  // block scales: 1/2, 1 or 2 of e8m0, otherwise 1/2 to 3/2; now and then 0
+    INPUTS_PLAIN    // normal, and fp8 is not scaled
+};
+
 // Which numbers a matrix is filled with. Signs: every line of the operand (a row of A, a column of
 // B) is taken with a sign of its own, so that known inputs become others whose product is known,
 // but for signs of its rows and columns. Of dual-silu only the second weights have signs, whose
@@ -42,6 +53,7 @@ struct inputs_recipe {
     uint64_t lines, k; // of one matrix; not read without signs
     int k_inner;       // neighbours are of one line
     int second;        // signs for every second matrix alone
+    int contents;      // enum inputs_contents; others than normal ones have no signs
 };
 
 INPUTS_INLINE uint64_t inputs_mix(uint64_t x)
@@ -84,9 +96,25 @@ INPUTS_INLINE int inputs_negative(uint64_t signs, int which, uint64_t line)
     return signs && inputs_word(signs, which, line) >> 63;
 }
 
+// Contents other than normal numbers.
+INPUTS_INLINE float inputs_other(const struct inputs_recipe *r, uint64_t at)
+{
+    const uint64_t word = inputs_word(r->seed, r->which, at);
+    const float uniform = (float)(word >> 40) * 5.9604644775390625e-8f; // 2^-24
+    if (r->contents == INPUTS_UNIFORM)
+        return uniform * r->scale;
+    if (r->contents == INPUTS_INDEX)
+        return (float)(int64_t)(uniform * r->scale);
+    if (r->type == PLUMB_E8M0)
+        return (float)(1 << word % 3) * 0.5f;
+    return word % 64 ? uniform + 0.5f : 0;
+}
+
 // The number that belongs at `at`.
 INPUTS_INLINE float inputs_value(const struct inputs_recipe *r, uint64_t at)
 {
+    if (r->contents > INPUTS_NORMAL && r->contents < INPUTS_PLAIN)
+        return inputs_other(r, at);
     const float value = inputs_normal(r->seed, r->which, at) * r->scale;
     if (!r->signs)
         return value;
@@ -136,6 +164,8 @@ INPUTS_INLINE uint32_t inputs_encode(struct inputs_format f, float value)
     const uint32_t top = ((1u << (f.exponent + f.mantissa)) - 1) -
                          (f.finite ? 1u : 1u << f.mantissa); // largest finite number
     int exponent = (int)(bits >> 23 & 0xff) - 127 + bias;
+    if ((bits >> 23 & 0xff) == 0) // zero, or below what any narrower type has
+        return sign;
     uint32_t mantissa = (bits & 0x7fffff) | 0x800000;
     int shift = exponent > 0 ? drop : drop + 1 - exponent; // subnormal: more bits go
     if (shift > 24)
@@ -184,6 +214,44 @@ INPUTS_INLINE struct inputs_format inputs_format(int type)
     return f;
 }
 
+// The eight magnitudes of e2m1, by its lower three bits.
+INPUTS_INLINE float inputs_decode_e2m1(uint32_t code)
+{
+    const uint32_t m = code & 7;
+    const float value =
+        m < 2 ? (float)m * 0.5f : (float)(2 + (m & 1)) * inputs_power((int)(m >> 1) - 2);
+    return code & 8 ? -value : value;
+}
+
+// Round to nearest even, saturating at 6.
+INPUTS_INLINE uint32_t inputs_encode_e2m1(float value)
+{
+    const float x = value < 0 ? -value : value;
+    const uint32_t sign = value < 0 ? 8 : 0;
+    if (x <= 0.25f)
+        return sign;
+    if (x < 0.75f)
+        return sign | 1;
+    if (x <= 1.25f)
+        return sign | 2;
+    if (x < 1.75f)
+        return sign | 3;
+    if (x <= 2.5f)
+        return sign | 4;
+    if (x < 3.5f)
+        return sign | 5;
+    return sign | (x <= 5.0f ? 6u : 7u);
+}
+
+// 2^(code - 127), subnormal of code 0; 255 is NaN.
+INPUTS_INLINE float inputs_decode_e8m0(uint32_t code)
+{
+    const uint32_t bits = code == 255 ? 0x7fc00000u : code ? code << 23 : 0x400000u;
+    float value;
+    memcpy(&value, &bits, sizeof(value));
+    return value;
+}
+
 INPUTS_INLINE int inputs_is_fp8(int type)
 {
     return type == PLUMB_E4M3 || type == PLUMB_E5M2;
@@ -196,6 +264,17 @@ INPUTS_INLINE int inputs_knows(int type)
            inputs_is_fp8(type) || type == PLUMB_FP64;
 }
 
+INPUTS_INLINE double inputs_load_other(int type, const void *array, uint64_t at)
+{
+    if (type == PLUMB_INT8)
+        return (double)((const int8_t *)array)[at];
+    if (type == PLUMB_INT32)
+        return (double)((const int32_t *)array)[at];
+    if (type == PLUMB_E8M0)
+        return (double)inputs_decode_e8m0(((const uint8_t *)array)[at]);
+    return (double)inputs_decode_e2m1(((const uint8_t *)array)[at / 2] >> at % 2 * 4 & 15u);
+}
+
 // Element `at` of an array of this type, as a number (fp8 without its scale).
 INPUTS_INLINE double inputs_load(int type, const void *array, uint64_t at)
 {
@@ -205,6 +284,8 @@ INPUTS_INLINE double inputs_load(int type, const void *array, uint64_t at)
         return (double)((const float *)array)[at];
     if (inputs_is_fp8(type))
         return (double)inputs_decode(inputs_format(type), ((const uint8_t *)array)[at]);
+    if (type > PLUMB_FP64 || type == PLUMB_E2M1 || type == PLUMB_E8M0)
+        return inputs_load_other(type, array, at);
     if (type == PLUMB_BF16) {
         uint32_t bits = (uint32_t)((const uint16_t *)array)[at] << 16;
         float value;
@@ -214,18 +295,51 @@ INPUTS_INLINE double inputs_load(int type, const void *array, uint64_t at)
     return (double)inputs_decode(inputs_format(type), ((const uint16_t *)array)[at]);
 }
 
+// A whole number as near as the type has one.
+INPUTS_INLINE int32_t inputs_whole(float value, float most)
+{
+    const float held = value > most ? most : value < -most ? -most : value;
+    return (int32_t)(held < 0 ? held - 0.5f : held + 0.5f);
+}
+
+// The same for the types of forms; of e2m1 `at` counts bytes.
+INPUTS_INLINE void inputs_store_other(void *array, uint64_t at, const struct inputs_recipe *recipe)
+{
+    const int type = recipe->type;
+    if (type == PLUMB_E2M1) {
+        const uint32_t low = inputs_encode_e2m1(inputs_value(recipe, 2 * at));
+        const uint32_t high = inputs_encode_e2m1(inputs_value(recipe, 2 * at + 1));
+        ((uint8_t *)array)[at] = (uint8_t)(low | high << 4);
+        return;
+    }
+    const float value = inputs_value(recipe, at);
+    if (type == PLUMB_INT8) {
+        ((int8_t *)array)[at] = (int8_t)inputs_whole(value, 127.0f);
+    } else if (type == PLUMB_INT32) {
+        ((int32_t *)array)[at] = inputs_whole(value, 2147483520.0f);
+    } else {
+        uint32_t bits;
+        memcpy(&bits, &value, sizeof(bits));
+        ((uint8_t *)array)[at] = (uint8_t)(bits >> 23);
+    }
+}
+
 // Writes the number that belongs at `at`.
 INPUTS_INLINE void inputs_store(void *array, uint64_t at, const struct inputs_recipe *recipe)
 {
     const int type = recipe->type;
+    if (type > PLUMB_FP64 || type == PLUMB_E2M1 || type == PLUMB_E8M0) {
+        inputs_store_other(array, at, recipe);
+        return;
+    }
     const float value = inputs_value(recipe, at);
     if (type == PLUMB_FP64)
         ((double *)array)[at] = (double)value;
     else if (type == PLUMB_FP32 || type == PLUMB_TF32)
         ((float *)array)[at] = value;
     else if (inputs_is_fp8(type))
-        ((uint8_t *)array)[at] =
-            (uint8_t)inputs_encode(inputs_format(type), value * INPUTS_FP8_SCALE);
+        ((uint8_t *)array)[at] = (uint8_t)inputs_encode(
+            inputs_format(type), recipe->contents ? value : value * INPUTS_FP8_SCALE);
     else
         ((uint16_t *)array)[at] = (uint16_t)inputs_encode(inputs_format(type), value);
 }

@@ -187,6 +187,10 @@ static look_kernel *kernel_for(int type)
         return look_all<PLUMB_E5M2, 1>;
     case PLUMB_FP64:
         return look_all<PLUMB_FP64, 8>;
+    case PLUMB_INT32:
+        return look_all<PLUMB_INT32, 4>;
+    case PLUMB_INT8:
+        return look_all<PLUMB_INT8, 1>;
     default:
         return look_all<PLUMB_FP32, 4>;
     }
@@ -194,8 +198,8 @@ static look_kernel *kernel_for(int type)
 
 int cuda_load_noise(struct cuda *cuda, struct error *err)
 {
-    static const int types[] = {PLUMB_BF16, PLUMB_FP16, PLUMB_E4M3,
-                                PLUMB_E5M2, PLUMB_FP64, PLUMB_FP32};
+    static const int types[] = {PLUMB_BF16, PLUMB_FP16, PLUMB_E4M3, PLUMB_E5M2,
+                                PLUMB_FP64, PLUMB_FP32, PLUMB_INT8, PLUMB_INT32};
     for (size_t i = 0; i < ARRAY_COUNT(types); i++) {
         if (cuda_load(cuda, kernel_for(types[i]), err))
             return -1;

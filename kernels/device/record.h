@@ -10,8 +10,8 @@
 // The kernel to be recorded, and the sizes of the buffers that it will be given. `pin`: a note of
 // an earlier prepare() that must be reproduced, or NULL.
 struct record_request {
-    const struct plumb_kernel *kernel;
-    struct plumb_problem problem;
+    const struct plumb_form_kernel *kernel;
+    struct plumb_form form;
     uint64_t bytes[RECORD_BUFFERS];
     const char *pin;
 };

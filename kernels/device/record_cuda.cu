@@ -11,6 +11,7 @@
 #include "kernels/device/driver_cuda.h"
 
 extern "C" {
+#include "kernels/device/call.h"
 #include "kernels/device/record.h"
 }
 
@@ -218,11 +219,13 @@ static int take_graph(struct capture *out, const struct recorder *r, cudaGraph_t
 
 // ---- the three captures ----
 
-static struct plumb_args args_at(const struct record_places *places,
-                                 const struct plumb_problem *problem)
+static struct plumb_form_args args_at(const struct record_places *places,
+                                      const struct plumb_form *form)
 {
-    struct plumb_args args = {};
-    args.problem = *problem;
+    struct plumb_form_args form_args = {};
+    struct plumb_args &args = form_args.args;
+    form_args.form = *form;
+    args.problem = form->problem;
     args.a = (const void *)places->address[RECORD_A];
     args.b = (const void *)places->address[RECORD_B];
     args.c = (void *)places->address[RECORD_C];
@@ -230,7 +233,7 @@ static struct plumb_args args_at(const struct record_places *places,
     args.scale_b = (const float *)places->address[RECORD_SCALE_B];
     args.workspace = (void *)places->address[RECORD_WORKSPACE];
     args.workspace_bytes = places->bytes[RECORD_WORKSPACE];
-    return args;
+    return form_args;
 }
 
 // What a library leaves unset in its parameters (the gaps of its structs) is what lay on the stack
@@ -245,12 +248,12 @@ static void __attribute__((noinline)) clear_stack()
 static int capture(struct capture *out, const struct recorder *r, const struct record_request *what,
                    const struct record_places *places, struct error *err)
 {
-    const struct plumb_args args = args_at(places, &what->problem);
+    const struct plumb_form_args args = args_at(places, &what->form);
     cudaGraph_t graph = NULL;
     CUDA_TRY(r->cuda, cudaStreamBeginCapture(r->cuda->stream, cudaStreamCaptureModeThreadLocal),
              err);
     clear_stack();
-    const int code = what->kernel->launch(&args, r->cuda->stream);
+    const int code = call_launch(what->kernel, &args, r->cuda->stream);
     const cudaError_t ended = cudaStreamEndCapture(r->cuda->stream, &graph);
     int status = 0;
     if (code)
@@ -279,10 +282,10 @@ extern "C" int cuda_record(struct record *out, struct device_base *device,
     if (!r.driver)
         return -1;
     record_made_up(places, what->bytes);
-    const struct plumb_args args = args_at(&places[0], &what->problem);
-    if (what->kernel->prepare) {
-        const int code =
-            what->kernel->prepare(&args, cuda->stream, what->pin, out->note, sizeof(out->note));
+    const struct plumb_form_args args = args_at(&places[0], &what->form);
+    if (call_prepares(what->kernel, &what->form)) {
+        const int code = call_prepare(what->kernel, &args, cuda->stream, what->pin, out->note,
+                                      sizeof(out->note));
         out->note[sizeof(out->note) - 1] = '\0';
         const cudaError_t ran = cudaDeviceSynchronize();
         if (ran != cudaSuccess)

@@ -134,7 +134,8 @@ static field open_field(const std::vector<problem> &problems,
     f.workspace = allocate(f, f.workspace_bytes);
     f.scale = (float *)allocate(f, sizeof(float));
     error err;
-    if (f.ops->set_scale(f.device, f.scale, 1 / INPUTS_FP8_SCALE, &err))
+    const float scale = 1 / INPUTS_FP8_SCALE;
+    if (f.ops->write(f.device, f.scale, &scale, sizeof scale, &err))
         give_up(err);
     return f;
 }

@@ -54,7 +54,7 @@ static std::vector<plumb_kernel> open_modules(char **paths, int count)
             give_up(err);
         for (uint32_t k = 0; k < module_count(&loaded); ++k) {
             const plumb_kernel kernel = module_kernel(&loaded, k);
-            if (!is_skipped(kernel.name))
+            if (kernel.launch && !is_skipped(kernel.name)) // those of forms alone have none
                 kernels.push_back(kernel);
         }
     }

@@ -106,7 +106,7 @@ static void assert_library_refused(const char *module, const char *state, const 
 
 static void unusable_libraries_are_refused(void **state)
 {
-    assert_library_refused("newer_abi", "unbuildable", "ABI version 2, this bench reads 1");
+    assert_library_refused("newer_abi", "unbuildable", "ABI version 3, this bench reads 1 and 2");
     assert_library_refused("small_table", "unbuildable", "16 bytes");
     assert_library_refused("bad_name", "unbuildable", "[a-z0-9]");
     assert_library_refused("not_a_library", "unbuildable", "no plumb_library()");

@@ -285,6 +285,8 @@ static void groups_have_the_rows_they_say(void **state)
         }
         assert_int_equal(sum, p.m);
         assert_int_equal(problem_used_rows(&p), p.m);
+        assert_int_equal(problem_stored_rows(&p) % GROUP_ALIGN, 0);
+        assert_true(problem_stored_rows(&p) >= p.m);
     }
     assert_true(rows[0] > 30 * rows[63]); // zipf
     // The rows of a problem are part of it: these may never change.

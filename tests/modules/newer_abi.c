@@ -8,7 +8,7 @@ static const struct plumb_kernel kernel = {
 
 PLUMB_EXPORT const struct plumb_library *plumb_library(void)
 {
-    static const struct plumb_library library = {PLUMB_ABI_VERSION + 1, sizeof(struct plumb_kernel),
-                                                 "host", 1, &kernel};
+    static const struct plumb_library library = {
+        PLUMB_ABI_FORMS + 1, sizeof(struct plumb_form_kernel), "host", 1, &kernel};
     return &library;
 }

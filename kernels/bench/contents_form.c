@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the buffers of a form hold. Each input is drawn from a seed, the known contents from that of
+// the series, others from one of their own for each set. Signs of rows and columns, by which a
+// plain problem's known contents become others (contents.c), do not go through a bias or an
+// activation, so what is known here is known once for each seed.
+#include "kernels/bench/buffers.h"
+#include "kernels/device/form.h"
+
+enum { GIVEN = 50, KEY_SETS = 35, WHICH_FIRST = MATRIX_A };
+
+static struct inputs_recipe recipe_of(const struct part *part, int which, uint64_t seed)
+{
+    return (struct inputs_recipe){.type = (int)part->type,
+                                  .which = which,
+                                  .seed = seed,
+                                  .scale = part->scale,
+                                  .contents = part->contents};
+}
+
+static int fill(struct buffers *b, void *to, const struct part *part, int which, uint64_t seed,
+                struct error *err)
+{
+    const struct inputs_recipe recipe = recipe_of(part, which, seed);
+    const uint64_t places = part->type == DTYPE_E2M1 ? part->bytes : part->count;
+    return b->ops->fill(b->device, to, &recipe, places, err);
+}
+
+// ---- groups ----
+
+struct group_places {
+    int32_t first[GROUPS_MOST], rows[GROUPS_MOST];
+};
+
+static void place_groups(struct group_places *out, const struct problem *p)
+{
+    int64_t at = 0;
+    problem_group_rows(out->rows, p);
+    for (int32_t g = 0; g < p->groups.count; g++) {
+        out->first[g] = (int32_t)at;
+        at += p->groups.kind == GROUPS_MASKED ? p->m : form_up(out->rows[g], GROUP_ALIGN);
+    }
+}
+
+// Zeros in the rows of an operand, or of the output, that are no group's.
+static int clear_padding(struct buffers *b, void *memory, const struct part *part,
+                         struct error *err)
+{
+    struct group_places groups;
+    const int64_t stored = problem_stored_rows(&b->problem);
+    const size_t row_bytes = part->bytes / (size_t)stored; // dense, k of e2m1 is even
+    if (!b->problem.groups.kind)
+        return 0;
+    place_groups(&groups, &b->problem);
+    for (int32_t g = 0; g < b->problem.groups.count; g++) {
+        const int64_t from = (int64_t)groups.first[g] + groups.rows[g];
+        const int64_t to = g + 1 < b->problem.groups.count ? groups.first[g + 1] : stored;
+        char *rows = (char *)memory + (size_t)from * row_bytes;
+        if (to > from && b->ops->set(b->device, rows, 0, (size_t)(to - from) * row_bytes, err))
+            return -1;
+    }
+    return 0;
+}
+
+static int write_groups(struct buffers *b, void *to, const struct part *part, struct error *err)
+{
+    struct group_places groups;
+    place_groups(&groups, &b->problem);
+    return b->ops->write(b->device, to, part->use == PART_GROUP_FIRST ? groups.first : groups.rows,
+                         part->bytes, err);
+}
+
+// ---- contents ----
+
+static int fill_part(struct buffers *b, uint32_t set, int i, uint64_t seed, struct error *err)
+{
+    const struct part *part = &b->parts.inputs[i];
+    void *to = b->inputs[i][set];
+    if (part->use == PART_GROUP_FIRST || part->use == PART_GROUP_ROWS)
+        return write_groups(b, to, part, err);
+    if (fill(b, to, part, WHICH_FIRST + i, seed, err))
+        return -1;
+    return part->use == PART_A ? clear_padding(b, to, part, err) : 0;
+}
+
+// key 0: all sets alike, from the series' seed.
+static int fill_sets(struct buffers *b, uint64_t key, struct error *err)
+{
+    for (uint32_t set = 0; set < b->sets; set++) {
+        b->seeds[set] = key ? inputs_word(key, KEY_SETS, set) >> 1 : b->seed;
+        for (int i = 0; i < b->parts.input_count; i++) {
+            const bool own = i != b->parts.large || set < b->wide;
+            if (own && fill_part(b, set, i, b->seeds[set], err))
+                return -1;
+        }
+    }
+    return 0;
+}
+
+int buffers_form_known(struct buffers *b, struct error *err)
+{
+    b->is_noise = false;
+    return fill_sets(b, 0, err);
+}
+
+int buffers_form_renew(struct buffers *b, const struct renewal *renewal, struct error *err)
+{
+    if (!renewal->inputs)
+        return 0;
+    b->is_noise = true;
+    return fill_sets(b, renewal->inputs, err);
+}
+
+int buffers_form_restore(struct buffers *b, struct error *err)
+{
+    for (uint32_t set = 0; set < b->sets; set++) {
+        if (b->parts.restored &&
+            fill(b, b->outputs[set], &b->parts.output, GIVEN, b->seeds[set], err))
+            return -1;
+        if (clear_padding(b, b->outputs[set], &b->parts.output, err))
+            return -1;
+    }
+    return 0;
+}
+
+int buffers_given(const void **out, struct buffers *b, uint32_t set, struct error *err)
+{
+    *out = b->given;
+    return b->given ? fill(b, b->given, &b->parts.output, GIVEN, b->seeds[set], err) : 0;
+}
