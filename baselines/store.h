@@ -298,7 +298,7 @@ struct prune_rule {
     bool dry_run;     // only count
 };
 // Epochs, builds, profiles and measurements other runs refer to stay. What was removed is in
-// *removed; the file shrinks.
+// *removed. The file shrinks when a quarter of it is free; before, the next runs use that room.
 int store_prune(struct store *store, const struct prune_rule *rule, struct store_counts *removed,
                 struct error *err);
 

@@ -6,6 +6,7 @@
 #include "baselines/migration.h"
 
 #include <assert.h>
+#include <string.h>
 
 static const char *const prune_steps[] = {
 #define S(sql) sql,
@@ -37,47 +38,48 @@ static int choose(struct store *store, const struct prune_rule *rule, struct err
     return status;
 }
 
-// A kept run may show measurements of an older one: that one stays, and so do those it shows.
+// A kept run may show measurements of an older one: that one stays, and so do those it shows. Each
+// run that stays is looked at once, however long the chain.
 static int spare_referred(struct store *store, struct error *err)
 {
-    do {
-        if (run_sql(store,
-                    "DELETE FROM doomed WHERE run_key IN (SELECT m.run_key FROM results x "
-                    "JOIN measurements m ON m.measurement_key IN (x.base_key, x.head_key) "
-                    "WHERE x.reused = 1 AND m.run_key <> x.run_key "
-                    "AND x.run_key NOT IN (SELECT run_key FROM doomed))",
-                    err))
-            return -1;
-    } while (sqlite3_changes(store->db) > 0);
-    return 0;
+    return run_sql(store,
+                   "WITH RECURSIVE kept (run_key) AS (SELECT run_key FROM runs "
+                   "WHERE run_key NOT IN (SELECT run_key FROM doomed) UNION "
+                   "SELECT m.run_key FROM kept k CROSS JOIN results x ON x.run_key = k.run_key "
+                   "AND x.reused = 1 CROSS JOIN measurements m "
+                   "ON m.measurement_key IN (x.base_key, x.head_key)) "
+                   "DELETE FROM doomed WHERE run_key IN (SELECT run_key FROM kept)",
+                   err);
 }
 
-static int run_steps(struct store *store, const char *const *steps, size_t count,
-                     int64_t **counters, struct error *err)
+// Where the rows of a step are counted; NULL: they are not.
+static int64_t *counter_of(struct store_counts *removed, const char *step)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (run_sql(store, steps[i], err))
-            return -1;
-        if (counters && counters[i])
-            *counters[i] = sqlite3_changes64(store->db);
+    const struct {
+        const char *begin;
+        int64_t *counter;
+    } counters[] = {
+        {"DELETE FROM verdicts ", &removed->verdicts},
+        {"DELETE FROM predictions ", &removed->predictions},
+        {"DELETE FROM measurements ", &removed->measurements},
+        {"DELETE FROM runs ", &removed->runs},
+    };
+    for (size_t i = 0; i < ARRAY_COUNT(counters); i++) {
+        if (strncmp(step, counters[i].begin, strlen(counters[i].begin)) == 0)
+            return counters[i].counter;
     }
-    return 0;
+    return NULL;
 }
 
 static int delete_runs(struct store *store, struct store_counts *removed, struct error *err)
 {
-    // In the order of prune.inc.
-    int64_t *counters[ARRAY_COUNT(prune_steps)] = {&removed->verdicts,
-                                                   &removed->predictions,
-                                                   NULL,
-                                                   NULL,
-                                                   &removed->measurements,
-                                                   NULL,
-                                                   NULL,
-                                                   NULL,
-                                                   &removed->runs};
-    if (run_steps(store, prune_steps, ARRAY_COUNT(prune_steps), counters, err))
-        return -1;
+    for (size_t i = 0; i < ARRAY_COUNT(prune_steps); i++) {
+        int64_t *counter = counter_of(removed, prune_steps[i]);
+        if (run_sql(store, prune_steps[i], err))
+            return -1;
+        if (counter)
+            *counter = sqlite3_changes64(store->db);
+    }
     sqlite3_stmt *row = statement_bind(store, SQL_FOREIGN_KEY_CHECK, NULL, 0);
     int status = statement_step(store, row, err);
     sqlite3_reset(row);
@@ -87,9 +89,9 @@ static int delete_runs(struct store *store, struct store_counts *removed, struct
 static int count_bytes(int64_t *out, struct store *store, struct error *err)
 {
     return migration_pragma(out, store,
-                            "SELECT ifnull(sum(length(s.packed)), 0) FROM doomed d "
-                            "JOIN measurements m ON m.run_key = d.run_key "
-                            "JOIN samples s ON s.measurement_key = m.measurement_key",
+                            "SELECT ifnull(sum(length(s.packed)), 0) FROM samples s "
+                            "CROSS JOIN measurements m ON m.measurement_key = s.measurement_key "
+                            "WHERE m.run_key IN (SELECT run_key FROM doomed)",
                             err);
 }
 
@@ -101,7 +103,19 @@ static int prune(struct store *store, const struct prune_rule *rule, struct stor
         return -1;
     if (rule->runs)
         return delete_runs(store, removed, err);
-    return run_steps(store, &prune_steps[SAMPLES_STEP], 1, NULL, err);
+    return run_sql(store, prune_steps[SAMPLES_STEP], err);
+}
+
+// Pages that are free are what the next runs are written to. Giving them back to the disk copies
+// the whole file, and takes as much room again: only where much is free.
+static int give_back(struct store *store, struct error *err)
+{
+    int64_t unused, pages;
+    if (migration_pragma(&unused, store, "PRAGMA freelist_count", err) ||
+        migration_pragma(&pages, store, "PRAGMA page_count", err) ||
+        (unused > pages / 4 && run_sql(store, "VACUUM", err)))
+        return -1;
+    return run_sql(store, "PRAGMA wal_checkpoint(TRUNCATE)", err);
 }
 
 int store_prune(struct store *store, const struct prune_rule *rule, struct store_counts *removed,
@@ -121,9 +135,8 @@ int store_prune(struct store *store, const struct prune_rule *rule, struct store
     }
     sqlite3_exec(store->db, "DROP TABLE IF EXISTS temp.doomed; PRAGMA foreign_keys = ON", NULL,
                  NULL, NULL);
-    // The pages are free now; giving them back to the disk copies the file once.
     if (status == 0 && !rule->dry_run)
-        status = run_sql(store, "VACUUM; PRAGMA wal_checkpoint(TRUNCATE)", err);
+        status = give_back(store, err);
     if (status == 0)
         *removed = counts;
     return status;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Joining shards of many machines, and making a store smaller.
+#include "baselines/statement.h"
 #include "tests/helpers/helper_open_store.h"
 #include "tests/helpers/test.h"
 
@@ -220,6 +221,40 @@ static void bad_shard_is_refused_and_nothing_is_added(void **state)
     expect_runs(f->store, 2);
 }
 
+static int count_steps(void *steps)
+{
+    ++*(uint64_t *)steps;
+    return 0;
+}
+
+// Hundreds of SQLite's steps that a shard of one run takes.
+static uint64_t merge_steps(struct store *store, const char *shard)
+{
+    struct error err = {0};
+    uint64_t steps = 0;
+    sqlite3_progress_handler(store->db, 100, count_steps, &steps);
+    assert_ok(store_merge(store, shard, NULL, &err), &err);
+    sqlite3_progress_handler(store->db, 0, NULL, NULL);
+    return steps;
+}
+
+// Or a thousand shards would take a million times as long as one.
+static void a_shard_costs_the_same_however_large_the_store_is(void **state)
+{
+    struct open_store *f = *state;
+    struct error err = {0};
+    save_runs(f->other, 1000, 1001);
+    const uint64_t first = merge_steps(f->store, f->other_path);
+    assert_ok(store_begin_batch(f->store, &err), &err);
+    save_runs(f->store, 0, 300);
+    assert_ok(store_commit_batch(f->store, &err), &err);
+    save_runs(f->other, 1001, 1002);
+    const uint64_t last = merge_steps(f->store, f->other_path);
+    if (last > 2 * first + 20)
+        fail_msg("%llu hundreds of steps into an empty store, %llu beside 300 runs",
+                 (unsigned long long)first, (unsigned long long)last);
+}
+
 static void pruned_samples_leave_time_and_history(void **state)
 {
     struct open_store *f = *state;
@@ -300,6 +335,8 @@ int main(void)
         TEST(reused_measurement_keeps_its_origin),
         TEST(builds_merge_with_their_kernels),
         TEST(bad_shard_is_refused_and_nothing_is_added),
+        cmocka_unit_test_setup_teardown(a_shard_costs_the_same_however_large_the_store_is,
+                                        open_store_set_up_two, open_store_tear_down),
         TEST(pruned_samples_leave_time_and_history),
         TEST(pruned_runs_are_gone_but_not_what_others_show),
     };
