@@ -3,6 +3,7 @@
 // Runs a command: its options through argp, then its function, then everything closed. What a
 // command does is in ci/commands/.
 #include "ci/command.h"
+#include "ci/spelling.h"
 
 #include <argp.h>
 #include <assert.h>
@@ -89,13 +90,27 @@ static void add_option(struct call *call, const struct command_option *o, int gr
     call->options[call->count++] = o;
 }
 
+// One line, and the end of the program.
+static _Noreturn void refuse(const struct argp_state *state, const char *format, ...)
+    PRINTF_LIKE(2, 3);
+static _Noreturn void refuse(const struct argp_state *state, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fprintf(stderr, "%s: ", state->name);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+    exit(CONCLUDE_FAILED);
+}
+
 static void take_count(uint32_t *out, const struct command_option *o, const char *text,
                        struct argp_state *state)
 {
     int64_t value = 0;
     if (parse_int64(&value, text) || value < o->least || value > o->most)
-        argp_error(state, "--%s=%s: needs a whole number from %lld to %lld", o->name, text,
-                   (long long)o->least, (long long)o->most);
+        refuse(state, "--%s=%s: needs a whole number from %lld to %lld", o->name, text,
+               (long long)o->least, (long long)o->most);
     *out = (uint32_t)value;
 }
 
@@ -115,17 +130,17 @@ static void take(void *arguments, const struct command_option *o, const char *te
         break;
     case OPTION_IS_RUN:
         if (parse_int64(member, text) || *(int64_t *)member < 1)
-            argp_error(state, "--%s=%s: needs the number that `plumb report --list` shows", o->name,
-                       text);
+            refuse(state, "--%s=%s: needs the number that `plumb report --list` shows", o->name,
+                   text);
         break;
     case OPTION_IS_FORMAT:
         *(bool *)member = strcmp(text, "json") == 0;
         if (!*(bool *)member && strcmp(text, "table") != 0)
-            argp_error(state, "--%s=%s: is table or json", o->name, text);
+            refuse(state, "--%s=%s: is table or json", o->name, text);
         break;
     case OPTION_IS_OWN:
         if (o->take(arguments, text))
-            argp_error(state, "--%s=%s: %s", o->name, text, o->must);
+            refuse(state, "--%s=%s: %s", o->name, text, o->must);
         break;
     }
 }
@@ -134,7 +149,7 @@ static error_t add_word(struct call *call, char *word, struct argp_state *state)
 {
     struct words *words = &((struct options *)call->arguments)->words;
     if (words->count >= call->command->words_most)
-        argp_error(state, words->count ? "too many words: '%s'" : "takes no '%s'", word);
+        refuse(state, words->count ? "too many words: '%s'" : "takes no '%s'", word);
     if (!words->items)
         words->items = xcalloc((size_t)state->argc, sizeof(*words->items));
     words->items[words->count++] = word;
@@ -150,9 +165,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
         return add_word(call, text, state);
     if (key == ARGP_KEY_END) {
         if (((struct options *)call->arguments)->words.count < command->words_least)
-            argp_usage(state);
+            refuse(state, "needs more words; see `%s --help`", state->name);
         if (command->check && command->check(call->arguments, &err))
-            argp_error(state, "%s", err.text);
+            refuse(state, "%s", err.text);
         return 0;
     }
     for (size_t i = 0; i < call->count; i++) {
@@ -172,6 +187,88 @@ char *command_doc(const struct command *command)
     return xprintf("%s%s--format json: %s", doc, strchr(doc, '\v') ? "\n\n" : "\v", command->json);
 }
 
+// ---- options that there are not: getopt would say it in two lines, and not what was meant
+
+// The one of this name, or that begins like this; `several`: more than one does.
+static const struct command_option *option_of(bool *several, const struct call *call,
+                                              const char *name, size_t length)
+{
+    const struct command_option *found = NULL;
+    *several = false;
+    for (size_t i = 0; i < call->count; i++) {
+        const struct command_option *o = call->options[i];
+        if (strncmp(o->name, name, length) != 0)
+            continue;
+        if (!o->name[length]) {
+            *several = false;
+            return o;
+        }
+        *several |= found != NULL;
+        found = o;
+    }
+    return found;
+}
+
+static bool is_help(const char *name, size_t length)
+{
+    return strncmp(name, "help", length) == 0 || strncmp(name, "usage", length) == 0;
+}
+
+// Returns how many words of the command line it takes.
+static int check_long(const struct call *call, const struct argp_state *state, char *const *rest)
+{
+    const char *name = rest[0] + 2;
+    const size_t length = strcspn(name, "=");
+    bool several;
+    const struct command_option *o = option_of(&several, call, name, length);
+    if (is_help(name, length))
+        return 1;
+    if (!o) {
+        char *typed = xprintf("%.*s", (int)length, name);
+        struct spelling meant = {.name = typed};
+        for (size_t i = 0; i < call->count; i++)
+            spelling_try(&meant, call->options[i]->name);
+        if (meant.closest)
+            refuse(state, "--%.40s is no option; did you mean --%s?", typed, meant.closest);
+        refuse(state, "--%.40s is no option; `%s --help` lists them", typed, state->name);
+    }
+    if (several)
+        refuse(state, "--%.*s is the beginning of several options; write it out", (int)length,
+               name);
+    if (!o->value && name[length])
+        refuse(state, "--%s takes no value", o->name);
+    if (o->value && !name[length] && !rest[1])
+        refuse(state, "--%s needs its %s", o->name, o->value);
+    return o->value && !name[length] ? 2 : 1;
+}
+
+static int check_letters(const struct call *call, const struct argp_state *state, char *const *rest)
+{
+    for (const char *c = rest[0] + 1; *c; c++) {
+        const struct command_option *o = NULL;
+        for (size_t i = 0; i < call->count; i++)
+            o = call->options[i]->letter == *c ? call->options[i] : o;
+        if (!o && *c != '?')
+            refuse(state, "-%c is no option; `%s --help` lists them", *c, state->name);
+        if (o && o->value && !c[1] && !rest[1])
+            refuse(state, "-%c needs its %s", *c, o->value);
+        if (o && o->value)
+            return c[1] ? 1 : 2;
+    }
+    return 1;
+}
+
+static void check_options(const struct call *call, int argc, char *const *argv)
+{
+    const struct argp_state state = {.name = argv[0]};
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0;) {
+        if (strncmp(argv[i], "--", 2) == 0)
+            i += check_long(call, &state, argv + i);
+        else
+            i += argv[i][0] == '-' && argv[i][1] ? check_letters(call, &state, argv + i) : 1;
+    }
+}
+
 // Ends the program for --help and for what is no right usage.
 static void parse_arguments(struct call *call, int argc, char **argv)
 {
@@ -187,6 +284,7 @@ static void parse_arguments(struct call *call, int argc, char **argv)
                               .doc = doc};
     argp_err_exit_status = CONCLUDE_FAILED;
     argv[0] = xprintf("plumb %s", argv[0]); // argp keeps the pointer: not freed
+    check_options(call, argc, argv);
     if (argp_parse(&argp, argc, argv, 0, NULL, call))
         exit(CONCLUDE_FAILED);
     free(doc);

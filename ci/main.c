@@ -3,6 +3,7 @@
 // The program: finds the command and runs it. Start reading at pipeline.c.
 #include "baselines/store.h"
 #include "ci/command.h"
+#include "ci/spelling.h"
 #include "model/base.h"
 #include "model/result.h"
 
@@ -68,49 +69,6 @@ static void watch_signals(void)
     }
 }
 
-// Letters that must be put in, taken out, replaced or swapped with their neighbour.
-static size_t distance(const char *a, const char *b)
-{
-    enum { MOST = 32 };
-    size_t rows[3][MOST + 1], *before = rows[0], *last = rows[1], *now = rows[2];
-    const size_t n = strlen(b);
-    if (n > MOST || strlen(a) > MOST)
-        return MOST;
-    for (size_t j = 0; j <= n; j++)
-        last[j] = before[j] = j;
-    for (size_t i = 0; a[i]; i++) {
-        now[0] = i + 1;
-        for (size_t j = 0; j < n; j++) {
-            size_t best = last[j] + (a[i] != b[j]);
-            best = best < last[j + 1] + 1 ? best : last[j + 1] + 1;
-            best = best < now[j] + 1 ? best : now[j] + 1;
-            if (i && j && a[i] == b[j - 1] && a[i - 1] == b[j] && before[j - 1] + 1 < best)
-                best = before[j - 1] + 1;
-            now[j + 1] = best;
-        }
-        size_t *free_row = before;
-        before = last;
-        last = now;
-        now = free_row;
-    }
-    return last[n];
-}
-
-// The command that a mistyped word stands for: at most two letters off, and less than half of it.
-static const char *closest(const char *name)
-{
-    const char *found = NULL;
-    size_t least = 3;
-    for (size_t i = 0; i < ARRAY_COUNT(commands); i++) {
-        const size_t off = distance(name, commands[i]->name);
-        if (off < least && 2 * off < strlen(commands[i]->name)) {
-            least = off;
-            found = commands[i]->name;
-        }
-    }
-    return found;
-}
-
 static int run_command(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "--help";
@@ -129,9 +87,12 @@ static int run_command(int argc, char **argv)
         if (strcmp(commands[i]->name, name) == 0)
             return command_call(commands[i], argc - 1, argv + 1);
     }
-    const char *meant = closest(name);
-    if (meant)
-        fprintf(stderr, "plumb: '%.40s' is not a command; did you mean '%s'?\n", name, meant);
+    struct spelling meant = {.name = name};
+    for (size_t i = 0; i < ARRAY_COUNT(commands); i++)
+        spelling_try(&meant, commands[i]->name);
+    if (meant.closest)
+        fprintf(stderr, "plumb: '%.40s' is not a command; did you mean '%s'?\n", name,
+                meant.closest);
     else
         fprintf(stderr, "plumb: '%.40s' is not a command; `plumb --help` lists them\n", name);
     return CONCLUDE_FAILED;

@@ -182,12 +182,25 @@ static void help_of_a_command_and_what_was_meant(void **state)
         {{"help", "gaet", NULL}, 4, "'gaet' is not a command; did you mean 'gate'?"},
         {{"calibarte", NULL}, 4, "did you mean 'calibrate'?"},
         {{"histroy", NULL}, 4, "did you mean 'history'?"},
+        {{"gate", "--bse", "x", NULL}, 4, "plumb gate: --bse is no option; did you mean --base?"},
+        {{"gate", "--xyzzy=1", NULL}, 4, "--xyzzy is no option; `plumb gate --help` lists them"},
+        {{"gate", "-Z", NULL}, 4, "-Z is no option"},
+        {{"gate", "--base", NULL}, 4, "--base needs its REV"},
+        {{"gate", "-qd", NULL}, 4, "-d needs its NAME"},
+        {{"gate", "--merge-base=3", NULL}, 4, "--merge-base takes no value"},
+        {{"gate", "--s", "1", NULL}, 4, "--s is the beginning of several options"},
+        {{"gate", "word", NULL}, 4, "plumb gate: takes no 'word'"},
+        {{"gate", "--seconds", "x", NULL}, 4, "--seconds=x: needs a whole number from 1"},
+        {{"estimate", "1:2", NULL}, 4, "needs more words; see `plumb estimate --help`"},
+        {{"bisect", NULL}, 4, "plumb bisect: give --good"},
         {{"xyzzy", NULL}, 4, "'xyzzy' is not a command; `plumb --help` lists them"},
         {{"", NULL}, 4, "`plumb --help` lists them"},
     };
     for (size_t i = 0; i < ARRAY_COUNT(lines); i++) {
         plumb_run(&outcome, repo.directory, lines[i].argv, 0);
         plumb_said(&outcome, lines[i].code, lines[i].says);
+        // What is wrong is said in one line.
+        assert_true(lines[i].code == 0 || strchr(outcome.output, '\n')[1] == '\0');
     }
 }
 
