@@ -210,8 +210,9 @@ static int list_kernels(struct answer *answer, struct context *context, const ch
         printf("%-28s %-5s %s-%s  ", k->name, k->device, dtype_name(k->traits.in),
                dtype_name(k->traits.out));
         if (k->traits.tile_m)
-            printf("tile %dx%dx%d  threads %d  ", k->traits.tile_m, k->traits.tile_n,
-                   k->traits.tile_k, k->traits.threads);
+            printf("tile %dx%dx%d  ", k->traits.tile_m, k->traits.tile_n, k->traits.tile_k);
+        if (k->traits.threads)
+            printf("threads %d  ", k->traits.threads);
         printf("code %.10s\n", k->code);
     }
     return 0;

@@ -106,8 +106,9 @@ static void bash_completes_commands_options_and_words(void **state)
     static const struct {
         const char *line, *reply;
     } rows[] = {
-        {"plumb ga", "gate"},         {"plumb gate --bas", "--base"}, {"plumb list ker", "kernels"},
-        {"plumb help bis", "bisect"}, {"plumb store pr", "prune"},    {"plumb gate --policy ", ""},
+        {"plumb ga", "gate"},          {"plumb gate --form", "--format"},
+        {"plumb list ker", "kernels"}, {"plumb help bis", "bisect"},
+        {"plumb store pr", "prune"},   {"plumb gate --policy ", ""},
         {"plumb run --steps ", ""},
     };
     if (system("command -v bash >/dev/null")) {

@@ -4,6 +4,7 @@
 // the rest takes when some series are long, and a real run on a terminal of 40 columns.
 #include "ci/gate/pace.h"
 #include "ci/settings/progress.h"
+#include "model/result.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_repo.h"
 #include "tests/helpers/test.h"
@@ -112,7 +113,9 @@ static char *on_terminal(const char *directory, const char *const *argv, unsigne
     }
     close(terminal);
     assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    // A loaded machine may leave a series undecided.
+    assert_true(WIFEXITED(status) &&
+                (WEXITSTATUS(status) == CONCLUDE_OK || WEXITSTATUS(status) == CONCLUDE_UNDECIDED));
     text = xrealloc(text, used + 1, 1);
     text[used] = '\0';
     return text;
