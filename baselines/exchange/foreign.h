@@ -60,7 +60,10 @@ int foreign_add(struct import *in, struct foreign *f, const double *times_ns, si
                 struct error *err);
 int foreign_end(struct import *in, struct error *err);
 
-// A table that begins with the line that begins so; what is printed before it is passed over.
+// Whether the line at `at` has `first` at its beginning or behind a comma: a user's own columns may
+// stand before.
+bool foreign_heads(const char *text, size_t length, size_t at, const char *first);
+// A table that begins with such a line; what is printed before it is passed over.
 int foreign_table(struct csv *out, const struct import *in, const char *first, const char *text,
                   size_t length, struct error *err);
 const char *foreign_field(const struct csv *csv, size_t row, const char *column); // "" if missing

@@ -6,21 +6,32 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool foreign_heads(const char *text, size_t length, size_t at, const char *first)
+{
+    const size_t wanted = strlen(first);
+    const char *end = memchr(text + at, '\n', length - at);
+    const size_t line_end = end ? (size_t)(end - text) : length;
+    for (size_t from = at; line_end - from >= wanted; from++) {
+        if ((from == at || text[from - 1] == ',') && memcmp(text + from, first, wanted) == 0)
+            return true;
+    }
+    return false;
+}
+
 int foreign_table(struct csv *out, const struct import *in, const char *first, const char *text,
                   size_t length, struct error *err)
 {
-    const size_t wanted = strlen(first);
     // What stands before the table becomes comments, so that lines keep their numbers.
     char *copy = xrealloc(NULL, length + 1, 1);
     size_t at = 0;
     memcpy(copy, text, length);
-    while (at < length && (length - at < wanted || memcmp(copy + at, first, wanted) != 0)) {
+    while (at < length && !foreign_heads(copy, length, at, first)) {
         const char *end = memchr(copy + at, '\n', length - at);
         if (copy[at] != '\n' && copy[at] != '\r')
             copy[at] = '#';
         at = end ? (size_t)(end - copy) + 1 : length;
     }
-    int status = at == length ? error_set(err, "%.200s: no line begins with %s", in->name, first)
+    int status = at == length ? error_set(err, "%.200s: no line with %s", in->name, first)
                               : csv_parse(out, copy, length, in->name, err);
     free(copy);
     return status;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The CUTLASS profiler's CSV (--output=FILE, or what it prints after "CSV Results:").
-//   kernel   Operation (Provider first, when it is not CUTLASS), and split_k_slices above 1
+//   kernel   Operation (Provider first, when it is not CUTLASS), split_k_slices above 1, and the
+//            columns before Problem, which are the user's own (--tags=NAME:VALUE)
 //   problem  columns m, n, k, batch_count, and A and B: type and layout; C gives the output's type
 //   time     Runtime, milliseconds
 //   state    Disposition: incorrect is wrong, failed crashed, not_run and not_supported unsupported
 //   device   the file does not say it: --device
-// Columns: the profiler's documentation and performance_report.cpp of NVIDIA/cutlass.
+// Columns: performance_report.cpp of NVIDIA/cutlass at 7107b05; with several devices it adds
+// Runtime_0 and so on, which are not read, and a row that failed ends in two empty fields.
 #include "baselines/exchange/foreign.h"
 #include "model/buffer.h"
 
@@ -75,6 +77,8 @@ static void read_name(struct foreign *f, const struct csv *csv, size_t row)
     foreign_part(f, NULL, foreign_field(csv, row, "Operation"));
     if (slices[0] && strcmp(slices, "1") != 0)
         foreign_part(f, "split-k", slices);
+    for (int i = 0; i < csv_column(csv, "Problem"); i++)
+        foreign_part(f, csv->header[i], csv->rows[row].fields[i]);
 }
 
 static enum measurement_state read_state(const struct csv *csv, size_t row)
@@ -100,6 +104,8 @@ static void put_identity(struct buffer *out, const struct csv *csv, size_t row)
 {
     const int from = csv_column(csv, "Status"), to = csv_column(csv, "Bytes");
     buffer_puts(out, foreign_field(csv, row, "Operation"));
+    for (int i = 0; i < csv_column(csv, "Problem"); i++)
+        buffer_printf(out, " %s=%s", csv->header[i], csv->rows[row].fields[i]);
     for (int i = from + 1; from >= 0 && i < to; i++)
         buffer_printf(out, " %s=%s", csv->header[i], csv->rows[row].fields[i]);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which of the forms that are read a file has, by its content.
+#include "baselines/exchange/foreign.h"
 #include "baselines/exchange/import.h"
 
 #include <string.h>
@@ -10,11 +11,6 @@ static size_t line_length(const char *text, size_t length, size_t at)
 {
     const char *end = memchr(text + at, '\n', length - at);
     return end ? (size_t)(end - (text + at)) : length - at;
-}
-
-static bool begins(const char *text, size_t length, size_t at, const char *with)
-{
-    return length - at >= strlen(with) && memcmp(text + at, with, strlen(with)) == 0;
 }
 
 // Our own JSON is one object with one member per line; another tool's file is one object.
@@ -63,11 +59,11 @@ int import_detect(enum import_format *out, const char *name, const char *text, s
         return detect_json(out, name, text, length, first, err);
     // Tools print other lines before their table.
     for (size_t at = 0; at < length; at += line_length(text, length, at) + 1) {
-        if (begins(text, length, at, "\"ID\",")) {
+        if (foreign_heads(text, length, at, "\"ID\",")) {
             *out = IMPORT_NCU;
             return 0;
         }
-        if (begins(text, length, at, "Problem,Provider,")) {
+        if (foreign_heads(text, length, at, "Problem,Provider,")) {
             *out = IMPORT_CUTLASS;
             return 0;
         }

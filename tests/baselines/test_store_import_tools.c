@@ -123,6 +123,33 @@ static void cutlass_rows_keep_layout_batch_and_state(void **state)
     expect_run(f, expected, ARRAY_COUNT(expected));
 }
 
+// As print_csv_header_() and print_result_csv_() write them with --tags and on two devices.
+static void cutlass_rows_with_tags_are_of_kernels_of_their_own(void **state)
+{
+    struct open_store *f = *state;
+    struct error err = {0};
+    struct store_counts added;
+    static const char text[] =
+        "CSV Results:\n\n"
+        "build,Problem,Provider,OperationKind,Operation,Disposition,Status,gemm_kind,m,n,k,A,B,C,D,"
+        "alpha,beta,split_k_slices,batch_count,Bytes,Flops,Flops/Byte,Runtime,Runtime_0,Runtime_1,"
+        "GB/s,GFLOPs\n"
+        "old,1,CUTLASS,gemm,op,passed,success,universal,512,256,128,f16:row,f16:column,f16:column,"
+        "f16:column,1,0,1,1,1,1,1,0.01,0.011,0.009,1,1\n"
+        "new,1,CUTLASS,gemm,op,passed,success,universal,512,256,128,f16:row,f16:column,f16:column,"
+        "f16:column,1,0,1,1,1,1,1,0.02,0.021,0.019,1,1\n"
+        "new,1,CUTLASS,gemm,op2,not_run,not_supported,universal,512,256,128,f16:row,f16:column,"
+        "f16:column,f16:column,1,0,1,1,1,1,1,0,0,0,,\n";
+    static const struct expected expected[] = {
+        {"op.build-new", "512x256x128:fp16-fp16:tn", MEASURED_OK, 1, 20000},
+        {"op.build-old", "512x256x128:fp16-fp16:tn", MEASURED_OK, 1, 10000},
+        {"op2.build-new", "512x256x128:fp16-fp16:tn", MEASURED_UNSUPPORTED, 0, 0},
+    };
+    struct import_source source = {.device = "GPU-1", .find_commit = find_commit, .name = "file"};
+    assert_ok(import_from(f->store, text, sizeof(text) - 1, &source, &added, &err), &err);
+    expect_run(f, expected, ARRAY_COUNT(expected));
+}
+
 static void launches_of_ncu_are_samples_of_the_problem_that_is_told(void **state)
 {
     struct open_store *f = *state;
@@ -315,6 +342,7 @@ int main(void)
         TEST(google_benchmark_names_become_kernel_and_problem),
         TEST(pytest_parameters_become_the_problem),
         TEST(cutlass_rows_keep_layout_batch_and_state),
+        TEST(cutlass_rows_with_tags_are_of_kernels_of_their_own),
         TEST(launches_of_ncu_are_samples_of_the_problem_that_is_told),
         TEST(type_is_found_wherever_it_stands),
         TEST(hostile_files_are_refused_and_leave_nothing),
