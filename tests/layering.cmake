@@ -27,7 +27,7 @@ set(walls
   "runner:               model model/*"
 
   "baselines:            model model/*"
-  "baselines/exchange:   baselines model model/*"
+  "baselines/exchange:   baselines baselines/kept model model/*"
   "baselines/kept:       baselines model model/*"
 
   "reports/text:         model"

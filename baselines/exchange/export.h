@@ -32,6 +32,9 @@ void export_text(struct json *json, const char *name, const char *text);
 void export_commit(struct json *json, const char *name, const struct commit *commit);
 int export_links(struct store *store, const struct export_filter *filter, FILE *file,
                  struct error *err);
+// Of the whole history: none where runs or a kernel are asked for.
+int export_events(struct store *store, const struct export_filter *filter, FILE *file,
+                  struct error *err);
 int export_profiles(struct store *store, const struct export_filter *filter, FILE *file,
                     struct error *err);
 int export_epochs(struct store *store, const struct export_filter *filter, FILE *file,

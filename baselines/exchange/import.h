@@ -60,6 +60,8 @@ int import_epoch(struct import *in, const struct node *node, struct error *err);
 // False: not a commit. null is one without an id. Strings live in the arena.
 bool import_commit(struct commit *out, const struct node *node, struct arena *arena);
 int import_link(struct import *in, const struct node *node, struct arena *arena, struct error *err);
+int import_event(struct import *in, const struct node *node, struct arena *arena,
+                 struct error *err);
 // Of the run before it.
 int import_study(struct import *in, const struct node *node, struct error *err);
 

@@ -93,11 +93,12 @@ int export_links(struct store *store, const struct export_filter *filter, FILE *
     return status < 0 ? -1 : 0;
 }
 
-static bool whole(uint32_t *out, const struct node *node, const char *name, int64_t most)
+static bool whole(uint32_t *out, const struct node *node, const char *name, int64_t least,
+                  int64_t most)
 {
     const int64_t value = node_int(node, name, -1);
     *out = (uint32_t)value;
-    return value >= 1 && value <= most;
+    return value >= least && value <= most;
 }
 
 int import_link(struct import *in, const struct node *node, struct arena *arena, struct error *err)
@@ -125,9 +126,9 @@ int import_link(struct import *in, const struct node *node, struct arena *arena,
         import_commit(&link.base, node_member(node, "base"), arena) &&
         import_commit(&link.head, node_member(node, "head"), arena) &&
         verdict_kind_parse(&link.kind, node_text(node, "verdict", "")) == 0 &&
-        whole(&link.back, node, "back", LINK_BACK_MOST) &&
-        whole(&link.pairs, node, "pairs", UINT32_MAX) &&
-        whole(&link.processes, node, "processes", 65535) && link_sound(&link);
+        whole(&link.back, node, "back", 0, LINK_BACK_MOST) &&
+        whole(&link.pairs, node, "pairs", 1, UINT32_MAX) &&
+        whole(&link.processes, node, "processes", 1, 65535) && link_sound(&link);
     if (!sound)
         return import_refuse(in,
                              "a link has a run, kernel, problem, uuid, two codes and commits, a "

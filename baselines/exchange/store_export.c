@@ -308,7 +308,7 @@ int store_export_json(struct store *store, const struct export_filter *filter, F
         export_builds(store, filter, file, err))
         return -1;
     return export_runs(store, filter, file, put_whole_run, err) ||
-                   export_links(store, filter, file, err)
+                   export_links(store, filter, file, err) || export_events(store, filter, file, err)
                ? -1
                : 0;
 }

@@ -267,9 +267,11 @@ static int read_line(struct import *in, const struct node *line, struct arena *a
         return import_epoch(in, node, err);
     if (strcmp(node->name, "link") == 0)
         return import_link(in, node, arena, err);
+    if (strcmp(node->name, "event") == 0)
+        return import_event(in, node, arena, err);
     if (strcmp(node->name, "plumb") != 0)
         return import_refuse(
-            in, "neither plumb, run, result, study, link, build, profile nor epoch", err);
+            in, "neither plumb, run, result, study, link, event, build, profile nor epoch", err);
     if (node_int(node, "export", 0) != 1)
         return import_refuse(in, "an export of another version; install a newer plumb", err);
     return 0;

@@ -7,17 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int find_cause(enum attribution *out, const char *name)
-{
-    for (int i = 0; i < ATTRIBUTIONS; i++) {
-        if (strcmp(attribution_name((enum attribution)i), name) == 0) {
-            *out = (enum attribution)i;
-            return 0;
-        }
-    }
-    return -1;
-}
-
 // ---- reading ----
 
 static int read_changes(struct stored_event *e, struct store *store, struct arena *arena,
@@ -84,7 +73,7 @@ int store_load_events(struct stored_event **out, size_t *count, struct store *st
         *e = (struct stored_event){.key = row_int(row, 0), .what = row_text(row, 3, arena)};
         if (!row_copy(e->name, sizeof(e->name), row, 1) ||
             !row_copy(e->culprit, sizeof(e->culprit), row, 4) ||
-            find_cause(&e->cause, row_text(row, 2, arena))) {
+            attribution_parse(&e->cause, row_text(row, 2, arena))) {
             status = store_damaged(store, "an event", err);
             break;
         }

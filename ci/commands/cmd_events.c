@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -34,7 +35,7 @@ static int take_state(void *arguments, const char *text)
 static const struct command_option own_options[] = {
     OPTION_OWN("state", 0, "STATE", "Only events in this state [all]", take_state,
                "new, confirmed, accepted, fixed, dismissed or withdrawn"),
-    OPTION_TEXT("format", 'f', "FORMAT", "table or json [table]", format),
+    OPTION_TEXT("format", 'f', "FORMAT", "table, csv or json [table]", format),
     OPTION_TEXT("reason", 'm', "TEXT", "Why it is accepted, dismissed or fixed; needed", reason),
     OPTION_TEXT("who", 0, "NAME", "Who decides [user.name and user.email of git's configuration]",
                 who),
@@ -59,8 +60,11 @@ static int check(void *arguments, struct error *err)
         return error_set(err, "%s which? `plumb events` lists their names", word);
     if (a->action > ACTION_SHOW && !a->reason)
         return error_set(err, "say why: --reason=TEXT");
-    if (strcmp(a->format, "table") != 0 && strcmp(a->format, "json") != 0)
-        return error_set(err, "--format=%.20s: table or json", a->format);
+    if (strcmp(a->format, "table") != 0 && strcmp(a->format, "csv") != 0 &&
+        strcmp(a->format, "json") != 0)
+        return error_set(err, "--format=%.20s: table, csv or json", a->format);
+    if (a->action > ACTION_SHOW && strcmp(a->format, "table") != 0)
+        return error_set(err, "--format is for list and show");
     return 0;
 }
 
@@ -122,27 +126,43 @@ static int decide(const struct arguments *a, struct context *context, const stru
 
 // ---- all ----
 
+static void print(const struct arguments *a, const struct events *events,
+                  const struct history_set *set)
+{
+    (strcmp(a->format, "json") == 0  ? events_print_json
+     : strcmp(a->format, "csv") == 0 ? events_print_csv
+                                     : events_print_table)(events, set, a->state);
+}
+
 static int show(const struct arguments *a, const struct events *events,
                 const struct history_set *set, struct error *err)
 {
-    for (size_t i = 1; i < a->options.words.count; i++) {
-        const struct event *e = events_named(events, a->options.words.items[i], err);
-        if (!e)
-            return -1;
-        events_print_one(e, set);
+    const struct words *names = &a->options.words;
+    struct event *named = xcalloc(names->count, sizeof(*named));
+    const struct events shown = {.list = {named, names->count - 1}};
+    int status = 0;
+    for (size_t i = 1; status == 0 && i < names->count; i++) {
+        const struct event *e = events_named(events, names->items[i], err);
+        status = e ? 0 : -1;
+        if (e)
+            named[i - 1] = *e;
     }
-    return 0;
+    if (status == 0 && strcmp(a->format, "table") != 0)
+        print(a, &shown, set);
+    for (size_t i = 0; status == 0 && strcmp(a->format, "table") == 0 && i < shown.list.count; i++)
+        events_print_one(&named[i], set);
+    free(named);
+    return status;
 }
 
 static int act(const struct arguments *a, struct context *context, const struct events *events,
                const struct history_set *set, const char *before, struct error *err)
 {
-    const bool table = strcmp(a->format, "table") == 0;
     if (a->action == ACTION_SHOW)
         return show(a, events, set, err);
     if (a->action != ACTION_LIST)
         return decide(a, context, events, set, before, err);
-    (table ? events_print_table : events_print_json)(events, set, a->state);
+    print(a, events, set);
     return 0;
 }
 

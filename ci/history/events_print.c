@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Events as a table, one by one, and as JSON. Commit messages, names and reasons are untrusted
-// text.
+// Events as a table, one by one, as CSV and as JSON. Commit messages, names and reasons are
+// untrusted text.
 #include "ci/history/events_print.h"
 
 #include "reports/text/clean.h"
@@ -197,4 +197,55 @@ void events_print_json(const struct events *events, const struct history_set *se
     json_end(&json, '}');
     puts(out.bytes);
     buffer_free(&out);
+}
+
+// ---- CSV ----
+
+static void csv_text(const char *text)
+{
+    char *field = clean_field(text);
+    printf("%s,", field);
+    free(field);
+}
+
+static void csv_number(double value)
+{
+    if (isfinite(value))
+        printf("%.9g", value);
+    putchar(',');
+}
+
+static void csv_event(const struct event *e, const struct history_set *set)
+{
+    for (size_t i = 0; i < e->count; i++) {
+        char problem[PROBLEM_TEXT];
+        const struct event_change *c = &e->changes[i];
+        const struct series_entry *s = set->series[c->series].series;
+        problem_format(problem, &s->problem);
+        csv_text(e->name);
+        csv_text(event_state_name(e->state));
+        csv_text(attribution_name(e->cause));
+        csv_text(e->what);
+        csv_text(e->commits[0].id);
+        printf("%zu,", e->culprit_count);
+        csv_text(s->kernel);
+        csv_text(problem);
+        csv_text(s->device_uuid);
+        csv_number(c->size.value);
+        csv_number(c->size.low);
+        csv_number(c->size.high);
+        csv_number(c->log_evidence);
+        printf("%d,%d\n", c->paired, c->confirmed);
+    }
+}
+
+void events_print_csv(const struct events *events, const struct history_set *set,
+                      enum event_state state)
+{
+    puts("event,state,cause,what,commit,commits,kernel,problem,device,log_ratio,low,high,evidence,"
+         "paired,confirmed");
+    for (size_t i = 0; i < events->list.count; i++) {
+        if (state == EVENT_STATES || events->list.events[i].state == state)
+            csv_event(&events->list.events[i], set);
+    }
 }

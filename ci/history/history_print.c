@@ -205,8 +205,20 @@ static void csv_linked(const struct series_history *s, const struct linked_chang
     cell(c->misfit ? "does not fit its loops" : "", '\n');
 }
 
+// A code's log time against its mark.
+static void csv_level(const struct series_history *s, const struct linked_level *l)
+{
+    csv_start(s, "level", l->at.id, l->at.time_s);
+    printf("%s,%s,1,", s->linked.levels[l->mark].at.id, l->at.id);
+    size_cells(l->level);
+    fputs(",,", stdout);
+    cell(l->tried ? "tried" : "", '\n');
+}
+
 static void csv_series(const struct series_history *s)
 {
+    for (size_t i = 0; i < s->linked.level_count; i++)
+        csv_level(s, &s->linked.levels[i]);
     for (size_t i = 0; i < s->linked.change_count; i++)
         csv_linked(s, &s->linked.changes[i]);
     for (size_t i = 0; i < s->change_count; i++) {

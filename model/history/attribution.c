@@ -5,6 +5,7 @@
 #include "model/history/attribution.h"
 
 #include <assert.h>
+#include <string.h>
 
 static const char *const names[ATTRIBUTIONS] = {
     [ATTRIBUTION_NONE] = "none",
@@ -24,6 +25,17 @@ const char *attribution_name(enum attribution attribution)
 {
     assert((unsigned)attribution < ATTRIBUTIONS);
     return names[attribution];
+}
+
+int attribution_parse(enum attribution *out, const char *name)
+{
+    for (int i = 0; i < ATTRIBUTIONS; i++) {
+        if (strcmp(names[i], name) == 0) {
+            *out = (enum attribution)i;
+            return 0;
+        }
+    }
+    return -1;
 }
 
 struct tally {

@@ -19,6 +19,7 @@ enum attribution {
     ATTRIBUTIONS
 };
 const char *attribution_name(enum attribution attribution);
+int attribution_parse(enum attribution *out, const char *name); // -1: no such cause
 
 // One series at one commit.
 struct attribution_series {

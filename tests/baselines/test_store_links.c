@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Links in the store: they come back, through merging and JSON too, outlive the run that measured
-// them, and what cannot be one is refused wherever it comes from.
+// Links and events in the store: they come back, through merging and JSON too, links outlive the
+// run that measured them, and what cannot be one is refused wherever it comes from.
+#include "baselines/kept/event.h"
 #include "baselines/link.h"
 #include "tests/helpers/helper_open_store.h"
 #include "tests/helpers/test.h"
@@ -118,6 +119,132 @@ static void links_come_back_through_merging_and_json(void **state)
     run_free(&run);
 }
 
+// A gate's link is of no step of the history: it is zero codes back.
+static void a_gates_link_comes_back_through_json(void **state)
+{
+    struct open_store *f = *state;
+    struct arena arena = {0};
+    struct run run;
+    struct error err;
+    struct link *links, l = sound_link(1);
+    size_t size, count;
+    l.back = 0;
+    save_links(f->store, &run, 0);
+    const struct series series = series_in(&run);
+    assert_ok(store_save_link(f->store, &series, &l, &err), &err);
+    struct store *read = scratch_store(scratch_path(&f->arena, f->folder, "g.db"), STORE_WRITE);
+    char *text = exported(f->store, &size);
+    assert_ok(import_text(read, text, size, IMPORT_JSON, NULL, &err), &err);
+    assert_ok(store_links(&links, &count, read, &series, &arena, &err), &err);
+    assert_int_equal(count, 1);
+    assert_int_equal(links[0].back, 0);
+    free(text);
+    store_close(read);
+    run_free(&run);
+    arena_free(&arena);
+}
+
+static struct stored_event *events_of(struct store *store, size_t count, struct arena *arena)
+{
+    struct stored_event *events;
+    struct error err;
+    size_t found;
+    assert_ok(store_load_events(&events, &found, store, arena, &err), &err);
+    assert_int_equal(found, count);
+    return events;
+}
+
+static void expect_event(struct store *store, const char *who)
+{
+    struct arena arena = {0};
+    const struct stored_event *e = events_of(store, 1, &arena);
+    struct error err;
+    struct series_entry *series;
+    size_t count;
+    assert_string_equal(e->name, "2026-01-01 aaaa");
+    assert_int_equal(e->cause, ATTRIBUTION_KERNEL);
+    assert_string_equal(e->what, "");
+    assert_string_equal(e->culprit, sound_link(1).head.id);
+    assert_int_equal(e->change_count, 1);
+    assert_true(e->changes[0].log_ratio == 0.05 && e->changes[0].log_evidence == 12);
+    assert_string_equal(e->changes[0].first, sound_link(1).base.id);
+    assert_string_equal(e->changes[0].last, sound_link(1).head.id);
+    assert_ok(store_list_series(&series, &count, store, &arena, &err), &err);
+    assert_int_equal(count, 1);
+    assert_true(series[0].key == e->changes[0].series);
+    assert_int_equal(e->entry_count, 2);
+    assert_int_equal(e->entries[1].state, EVENT_CONFIRMED);
+    assert_string_equal(e->entries[1].who, who);
+    assert_string_equal(e->entries[1].why, "\"quoted\", and more");
+    arena_free(&arena);
+}
+
+static void events_come_back_through_json(void **state)
+{
+    struct open_store *f = *state;
+    struct arena arena = {0};
+    struct run run;
+    struct error err;
+    struct series_entry *series;
+    size_t size, count;
+    const struct link l = sound_link(1);
+    const struct event_entry entries[] = {
+        {EVENT_NEW, 1700000000, "plumb 0.1", ""},
+        {EVENT_CONFIRMED, 1700000001, "plumb 0.1", "\"quoted\", and more"}};
+    save_links(f->store, &run, 1);
+    assert_ok(store_list_series(&series, &count, f->store, &arena, &err), &err);
+    struct stored_event_change change = {
+        .series = series[0].key, .log_ratio = 0.05, .log_evidence = 12};
+    text_copy(change.first, sizeof(change.first), l.base.id);
+    text_copy(change.last, sizeof(change.last), l.head.id);
+    struct stored_event event = {.name = "2026-01-01 aaaa",
+                                 .cause = ATTRIBUTION_KERNEL,
+                                 .what = "",
+                                 .changes = &change,
+                                 .change_count = 1};
+    text_copy(event.culprit, sizeof(event.culprit), l.head.id);
+    assert_ok(store_save_event(f->store, &event, &err), &err);
+    for (size_t i = 0; i < ARRAY_COUNT(entries); i++)
+        assert_ok(store_add_event_entry(f->store, event.key, &entries[i], &err), &err);
+    expect_event(f->store, "plumb 0.1");
+    struct store *read = scratch_store(scratch_path(&f->arena, f->folder, "e.db"), STORE_WRITE);
+    char *text = exported(f->store, &size);
+    for (int again = 0; again < 2; again++)
+        assert_ok(import_text(read, text, size, IMPORT_JSON, NULL, &err), &err);
+    expect_event(read, "plumb 0.1");
+    sound_counts(read);
+    free(text);
+    store_close(read);
+    run_free(&run);
+    arena_free(&arena);
+}
+
+static void hostile_events_of_a_file_are_refused(void **state)
+{
+    static const char sound[] =
+        "{\"event\":{\"name\":\"n\",\"cause\":\"kernel\",\"changes\":[],\"entries\":[{"
+        "\"state\":\"new\",\"when_s\":1,\"who\":\"p\"}]}}";
+    static const char *const parts[][2] = {{"\"n\"", "\"\""},
+                                           {"\"n\"", "\"\\u001b[31m\""},
+                                           {"kernel", "luck"},
+                                           {"\"changes\":[]", "\"changes\":[{}]"},
+                                           {"\"changes\":[]", "\"changes\":7"},
+                                           {"\"new\"", "\"accepted\""},
+                                           {"\"p\"", "\"\""},
+                                           {"\"when_s\":1", "\"when_s\":999999999999999"}};
+    struct open_store *f = *state;
+    struct error err;
+    assert_ok(import_text(f->store, sound, strlen(sound), IMPORT_JSON, NULL, &err), &err);
+    for (size_t i = 0; i < ARRAY_COUNT(parts); i++) {
+        char line[512];
+        const char *at = strstr(sound, parts[i][0]);
+        snprintf(line, sizeof(line), "%.*s%s%s", (int)(at - sound), sound, parts[i][1],
+                 at + strlen(parts[i][0]));
+        assert_int_equal(import_text(f->store, line, strlen(line), IMPORT_JSON, NULL, &err), -1);
+        assert_non_null(strstr(err.text, ":1: an event has"));
+    }
+}
+
 static void links_outlive_their_runs(void **state)
 {
     struct open_store *f = *state;
@@ -170,7 +297,7 @@ static void hostile_links_of_a_file_are_refused(void **state)
         {"\"verdict\":\"slower\"", "\"verdict\":\"broken\""},
         {"\"kernel\":\"alpha\"", "\"kernel\":\"\""},
         {"\"problem\":\"64x64x128", "\"problem\":\"64x-4x128"},
-        {"\"back\":1", "\"back\":0"},
+        {"\"back\":1", "\"back\":-1"},
         {"\"run\":\"0000", "\"run\":\"xyz0"},
     };
     struct run run;
@@ -218,8 +345,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(links_come_back_through_merging_and_json), TEST(links_outlive_their_runs),
-        TEST(what_cannot_be_a_link_is_not_saved),       TEST(hostile_links_of_a_file_are_refused),
-        TEST(hostile_links_of_a_store_are_refused),
+        TEST(a_gates_link_comes_back_through_json),     TEST(events_come_back_through_json),
+        TEST(hostile_events_of_a_file_are_refused),     TEST(what_cannot_be_a_link_is_not_saved),
+        TEST(hostile_links_of_a_file_are_refused),      TEST(hostile_links_of_a_store_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
