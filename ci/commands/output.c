@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 // Untrusted text to a terminal: one line, no control bytes.
 static void print_line(const char *prefix, const char *text)
@@ -115,9 +116,40 @@ void output_line(const char *text)
     print_line("", text);
 }
 
+// Colours for eyes: on a terminal, unless NO_COLOR (no-color.org) or a dumb one says otherwise.
+static bool is_coloured(void)
+{
+    const char *no = getenv("NO_COLOR"), *terminal = getenv("TERM");
+    return isatty(STDOUT_FILENO) == 1 && !(no && *no) && terminal && strcmp(terminal, "dumb") != 0;
+}
+
+enum colour { PLAIN = 0, RED = 31, GREEN = 32, YELLOW = 33 };
+
+// As print_line(), the first `length` bytes of `text` too in the colour.
+static void print_coloured(enum colour colour, const char *prefix, const char *text, size_t length)
+{
+    const bool on = colour != PLAIN && is_coloured();
+    char *label = xprintf("%s%.*s", prefix, (int)length, text);
+    if (on)
+        printf("\033[1;%dm%s\033[0m", colour, label);
+    else
+        fputs(label, stdout);
+    free(label);
+    print_line("", text + length);
+}
+
+// Up to its first colon it is a word of ours.
 void output_headline(const struct run *run)
 {
-    print_line("", run->headline ? run->headline : "nothing was measured");
+    static const enum colour colours[] = {[CONCLUDE_OK] = GREEN,
+                                          [CONCLUDE_REGRESSION] = RED,
+                                          [CONCLUDE_UNDECIDED] = YELLOW,
+                                          [CONCLUDE_BROKEN] = RED};
+    const char *text = run->headline ? run->headline : "nothing was measured";
+    const bool known = (size_t)run->conclusion < ARRAY_COUNT(colours) && run->headline;
+    const size_t label = strcspn(text, ":");
+    const bool ours = known && label < 16 && strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ ") >= label;
+    print_coloured(ours ? colours[run->conclusion] : PLAIN, "", text, ours ? label : 0);
 }
 
 // What the build's tools said first, and where all of it is.
@@ -138,6 +170,14 @@ static void print_unbuilt(const struct run *run)
     }
 }
 
+static enum colour colour_of(enum verdict_kind kind)
+{
+    return kind == VERDICT_SLOWER || kind == VERDICT_BROKEN            ? RED
+           : kind == VERDICT_UNDECIDED || kind == VERDICT_NOT_MEASURED ? YELLOW
+           : kind == VERDICT_FASTER                                    ? GREEN
+                                                                       : PLAIN;
+}
+
 // What a change accepts comes first: whoever reviews it must see that.
 static void print_verdicts(const struct run *run, bool accepted)
 {
@@ -147,7 +187,7 @@ static void print_verdicts(const struct run *run, bool accepted)
         if (v->kind == VERDICT_SAME || !v->sentence || (v->kind == VERDICT_ACCEPTED) != accepted)
             continue;
         snprintf(prefix, sizeof(prefix), "%-13s", verdict_kind_name(v->kind));
-        print_line(prefix, v->sentence);
+        print_coloured(colour_of(v->kind), prefix, v->sentence, 0);
     }
 }
 

@@ -22,9 +22,12 @@ function isOwn(page, url) {
   });
 }
 
+// dygraphs 2.2 (Debian 13's) says how many points a zoomed chart leaves out.
+const isFault = (error) => !/^console\.warning: \d+ points out of X bounds/.test(error);
+
 // Checks shared by every page: nothing on the console, nothing asked for, nothing too wide.
 async function isClean(page) {
-  assert.deepStrictEqual(page.errors, []);
+  assert.deepStrictEqual(page.errors.filter(isFault), []);
   assert.deepStrictEqual(page.requests.filter((url) => !isOwn(page, url)), []);
   const wide = await page.evaluate("document.documentElement.scrollWidth - " + page.width);
   assert.ok(wide <= 0, "the page is " + wide + " px wider than the window");

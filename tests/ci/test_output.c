@@ -52,6 +52,46 @@ static void folder_of_reports_is_made_or_refused_before_anything_is_measured(voi
     free(store);
 }
 
+// What a terminal gets, with this in the environment. Caller frees.
+static char *on_a_terminal(const char *environment)
+{
+    char *command = xprintf("cd '%s' && %s script -qec \"'" TEST_BIN "/plumb' gate --policy '%s' "
+                            "--base HEAD --head HEAD --out o --store made.db --quiet\" /dev/null "
+                            "</dev/null >said 2>&1",
+                            repo.directory, environment, policy);
+    char *path = xprintf("%s/said", repo.directory);
+    assert_int_not_equal(system(command), -1);
+    char *said = helper_read(path, NULL);
+    free(command);
+    free(path);
+    return said;
+}
+
+static void a_terminal_has_colours_unless_it_asks_for_none(void **state)
+{
+    if (system("command -v script >/dev/null")) {
+        print_message("there is no script(1)\n");
+        skip();
+    }
+    static const struct {
+        const char *environment;
+        bool colours;
+    } cases[] = {{"TERM=xterm", true},
+                 {"TERM=xterm NO_COLOR=1", false},
+                 {"TERM=xterm NO_COLOR=", true},
+                 {"TERM=dumb", false}};
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        char *said = on_a_terminal(cases[i].environment);
+        assert_non_null(strstr(said, "OK"));
+        if ((strstr(said, "\033[1;32mOK\033[0m: ") != NULL) != cases[i].colours ||
+            (strchr(said, '\033') != NULL) != cases[i].colours)
+            fail_msg("%s: %s", cases[i].environment, said);
+        free(said);
+    }
+    gate_to("o", "made.db"); // a pipe is no terminal
+    assert_null(strchr(outcome.output, '\033'));
+}
+
 static void verdict_is_told_when_a_report_cannot_be_written(void **state)
 {
     char *command = xprintf("mkdir -p '%s/taken/index.html/x'", repo.directory);
@@ -82,6 +122,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(folder_of_reports_is_made_or_refused_before_anything_is_measured),
         cmocka_unit_test(commit_without_an_input_names_no_log),
+        cmocka_unit_test(a_terminal_has_colours_unless_it_asks_for_none),
         cmocka_unit_test(verdict_is_told_when_a_report_cannot_be_written),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
