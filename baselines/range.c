@@ -103,6 +103,7 @@ static const struct column {
     {"studies", "time_ns", A_SPAN},
     {"links", "uid", A_UID},
     {"links", "made_s", A_TIME},
+    {"device_entries", "when_s", A_TIME},
 };
 
 static bool is_word(const char *text)

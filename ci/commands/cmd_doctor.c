@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // plumb doctor: what of this machine disturbs measurements, what that means for verdicts, and what
-// to do about it. It changes nothing.
+// to do about it; and which GPUs are sick by their controls.
 #include "ci/command.h"
 #include "ci/commands/answer.h"
+#include "ci/commands/doctor_devices.h"
 #include "reports/text/clean.h"
 #include "runner/health.h"
 #include "runner/sandbox.h"
@@ -15,10 +16,22 @@
 
 struct arguments {
     struct options options;
-    bool json;
+    bool json, controls;
+    const char *clear, *who, *reason;
 };
 
-static const struct command_option own_options[] = {OPTION_FORMAT(json), {0}};
+static const struct command_option own_options[] = {
+    OPTION_FORMAT(json),
+    OPTION_FLAG("controls", 0,
+                "Instead: judge the store's GPUs by their controls and take out what is sick",
+                controls),
+    OPTION_TEXT("policy", 'p', "FILE", "With --controls: policy file [" POLICY_PATH "]",
+                options.policy),
+    OPTION_TEXT("clear", 0, "UUID", "Instead: bring back a device that was taken out", clear),
+    OPTION_TEXT("reason", 'm', "TEXT", "With --clear: why", reason),
+    OPTION_TEXT("who", 0, "NAME",
+                "With --clear: who says so [user.name and user.email of git's configuration]", who),
+    {0}};
 
 // A note leaves verdicts as they are; what disturbs makes them worse or wrong.
 enum weight { WEIGHT_FINE, WEIGHT_NOTE, WEIGHT_DISTURBS };
@@ -216,12 +229,27 @@ static void print_json(const struct findings *f)
     answer_end(&answer);
 }
 
-static int run(enum conclusion *out, struct context *context, void *arguments, struct error *err)
+static void add_out(void *findings, const char *uuid, const char *why)
+{
+    struct findings *f = findings;
+    ADD(f, WEIGHT_DISTURBS, "taken out",
+        "nothing is measured on it; look after it, then `plumb doctor --clear UUID`", "%s: %s",
+        uuid, why);
+}
+
+static int check(void *arguments, struct error *err)
 {
     const struct arguments *a = arguments;
+    if (a->clear && (a->controls || !a->reason || !a->reason[0]))
+        return error_set(err, a->controls ? "--controls and --clear exclude each other"
+                                          : "--clear needs --reason TEXT: why is it well again?");
+    return 0;
+}
+
+static int look(enum conclusion *out, struct context *context, const struct arguments *a)
+{
     struct findings *f = arena_alloc(&context->arena, sizeof(*f));
     struct health health;
-    (void)err;
     f->arena = &context->arena;
     health_read(&health, "", ".", &context->arena);
     if (health.no_gpu && health.gpu_device)
@@ -237,6 +265,7 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
         add_gpu(f, &health.gpus[i]);
     add_host(f, &health);
     add_sandbox(f);
+    doctor_out(context, add_out, f);
     (a->json ? print_json : print_text)(f);
     *out = f->disturbing ? CONCLUDE_UNDECIDED : CONCLUDE_OK;
     if (!a->json && f->disturbing)
@@ -247,17 +276,34 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
     return 0;
 }
 
+static int run(enum conclusion *out, struct context *context, void *arguments, struct error *err)
+{
+    const struct arguments *a = arguments;
+    if (a->controls)
+        return doctor_controls(out, context, err);
+    if (a->clear)
+        return doctor_clear(context, a->clear, a->who, a->reason, err);
+    return look(out, context, a);
+}
+
 const struct command command_doctor = {
     .name = "doctor",
     .summary = "What of this machine disturbs measurements, and what to do",
     .json = "findings (weight, topic, fact, advice); disturbing, how many of them do.",
-    .shared = SHARED_NONE,
+    .shared = SHARED_STORE,
     .options = own_options,
+    .check = check,
     .size = sizeof(struct arguments),
     .run = run,
     .doc =
         "Looks at GPUs (driver, clocks, throttling, ECC, MIG, other processes), CPUs, load, clock "
         "source, huge pages, control group, disk and sandbox, and says what each means for "
-        "verdicts.\vIt changes nothing. The exit code is 0 when nothing disturbs, 2 when "
+        "verdicts; and names GPUs that were taken out.\vThat changes nothing. --controls judges "
+        "the GPUs of the store by their newest runs: one whose controls are slower than the "
+        "policy's "
+        "history.sick allows, two runs in a row under one driver, or whose controls do not work "
+        "any "
+        "more, is taken out, and nothing is measured on it until --clear. The exit code is 0 when "
+        "nothing disturbs, 2 when "
         "something does, 4 when it could not look.",
 };

@@ -64,8 +64,9 @@ static const char *away_text(struct run *run, const struct context *context)
     for (size_t i = 0; i < context->device_count; i++) {
         const struct context_device *device = &context->devices[i];
         if (device->away && !device->is_static)
-            text = arena_printf(&run->arena, "%s; nothing was measured on %s", text,
-                                device->policy->name);
+            text = arena_printf(&run->arena, "%s; nothing was measured on %s%s%s", text,
+                                device->policy->name, device->out ? ", taken out: " : "",
+                                device->out ? device->out : "");
     }
     return text;
 }

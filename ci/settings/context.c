@@ -3,6 +3,7 @@
 // Opens what a measuring command needs, in order, and closes it in reverse. It reads no kernel and
 // starts a bench only to ask for the devices.
 #include "ci/settings/context.h"
+#include "baselines/kept/device_state.h"
 #include "ci/settings/profile.h"
 
 #include <errno.h>
@@ -256,6 +257,36 @@ static int add_away_device(struct context *context, const struct policy_device *
     return 0;
 }
 
+// A device that was taken out counts as away.
+static int refuse_out(bool *refused, struct context *context, const struct policy_device *wanted,
+                      const char *uuid, struct error *err)
+{
+    struct device_entry_state state;
+    bool found = false;
+    *refused = false;
+    if (!context->store || context->options->static_use == STATIC_LIST)
+        return 0;
+    if (store_device_state(&state, &found, context->store, uuid, &context->arena, err))
+        return -1;
+    if (!found || !state.out)
+        return 0;
+    const char *text =
+        arena_printf(&context->arena, "device %s (%s) was taken out: %s; `plumb doctor --clear %s`",
+                     wanted->name, uuid, state.why, uuid);
+    if (wanted->required || context->options->device)
+        return error_set(err, "%s", text);
+    *refused = true;
+    progress_note(&context->progress, "%s brings it back", text);
+    if (context->options->static_use == STATIC_NEVER)
+        return 0;
+    if (add_away_device(context, wanted, false, err))
+        return -1;
+    struct context_device *device = &context->devices[context->device_count - 1];
+    device->out = state.why;
+    device->unit.name = arena_printf(&context->arena, "no device (%s is taken out)", wanted->name);
+    return 0;
+}
+
 static int add_device(struct context *context, const struct policy_device *wanted,
                       struct error *err)
 {
@@ -286,6 +317,11 @@ static int add_device(struct context *context, const struct policy_device *wante
         .runtime = arena_strdup(arena, seen->runtime),
         .profile = "",
     };
+    bool refused;
+    if (refuse_out(&refused, context, wanted, device->unit.uuid, err) || refused) {
+        bench_stop(bench);
+        return refused ? 0 : -1;
+    }
     // Who only lists needs no figures, and waits for none.
     int status = context->options->static_use == STATIC_LIST
                      ? 0

@@ -51,8 +51,9 @@ struct options {
 
 // A device of the policy. Where it is away nothing is measured and its profile is a shipped one.
 struct context_device {
-    bool away;      // not on this machine, though the policy names it
-    bool is_static; // away, and its kernels are built and judged by their code alone
+    bool away;       // not on this machine, though the policy names it
+    const char *out; // away, for it was taken out; why. NULL: it was not
+    bool is_static;  // away, and its kernels are built and judged by their code alone
     const struct policy_device *policy;
     struct device unit; // the concrete one; where it is away, only what the policy says
     struct gpu gpu;     // profile: driver's figures, shipped ones, calibrated ones

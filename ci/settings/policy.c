@@ -45,6 +45,7 @@ static void set_defaults(struct policy *policy)
     policy->samples = 24;
     policy->timeout_s = 60;
     policy->search_s = 300;
+    policy->sick = 0.05;
     policy->model = "sol";
 }
 

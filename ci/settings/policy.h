@@ -27,6 +27,8 @@
 //                        bias = FILE   (of `plumb accuracy --fit`; from the repository's directory)
 //     [history]          link = on|off (ci/gate/linking.h)   search = SECONDS (for `plumb bisect
 //                        --events`, all searches of a run together; default 300)
+//                        sick = 5% (a GPU whose controls are this much slower, or fail, is taken
+//                        out by `plumb doctor --controls`; 0: none is)
 #ifndef PLUMB_POLICY_H
 #define PLUMB_POLICY_H
 
@@ -123,6 +125,7 @@ struct policy {
     const char *bias;       // file of the model's calibrated biases, or NULL
     bool seed_given;        // measure.seed: read for older policies' sake, and of no effect
     const char *link;       // "on" or "off": `plumb run` links new codes; NULL: on CUDA devices
+    double sick;            // how much slower a GPU's controls may become, relative; 0: any
     uint32_t search_s;      // for all searches of `plumb bisect --events` together
     const char *commit_url; // of a commit, its id in place of %s or behind; or NULL
     const char *site_url;   // where the nightly site is published, or NULL

@@ -122,6 +122,7 @@ static const struct key {
     {"history", "", OWN_NOTHING, TYPE_HEADER, 0, 0, 0, {0}},
     {"history", "link", OWN_POLICY, TYPE_WORD, AT(policy, link), 0, 0, {"off", "on"}},
     {"history", "search", OWN_POLICY, TYPE_COUNT, AT(policy, search_s), 0, 86400, {0}},
+    {"history", "sick", OWN_POLICY, TYPE_FRACTION, AT(policy, sick), 0, 10, {0}},
     {"report", "", OWN_NOTHING, TYPE_HEADER, 0, 0, 0, {0}},
     {"report", "commit-url", OWN_POLICY, TYPE_URL, AT(policy, commit_url), 0, 0, {0}},
     {"report", "site-url", OWN_POLICY, TYPE_URL, AT(policy, site_url), 0, 0, {0}},

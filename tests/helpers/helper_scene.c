@@ -39,6 +39,8 @@ static void fill(struct result *r, struct sample *sample, const struct scene *sc
                               .temperature_c = INT16_MIN};
     r->head = (struct measurement){
         .state = MEASURED_OK, .samples = sample, .count = 1, .regime = "cold", .detail = ""};
+    if (scene->wrong && r->control && commit >= STEP)
+        r->head = (struct measurement){.state = MEASURED_WRONG, .regime = "cold", .detail = ""};
     const bool remodelled = scene->remodel && kernel == 0 && commit >= STEP;
     r->prediction = (struct prediction){.model = "sol",
                                         .version = remodelled ? "2" : "1",

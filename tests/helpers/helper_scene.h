@@ -20,6 +20,7 @@ struct scene {
     bool remodel;         // from STEP on another version predicts 4 % more for kernel 0
     bool no_controls;     // the others are kernels as the first is
     bool keep_code;       // the code never changes
+    bool wrong;           // the controls compute wrong results from STEP on
     bool parents;         // commits name the one before
     bool gaps;            // every third commit is missing
     int repeat;           // measured so many times more
