@@ -71,15 +71,42 @@ static const char *away_text(struct run *run, const struct context *context)
     return text;
 }
 
-static int finish(struct run *run, struct context *context, struct error *err)
+static int save_some(struct run *run, struct store *store, size_t from, size_t end,
+                     struct error *err)
+{
+    for (size_t i = from; i < end; i++) {
+        if (store_save_result(store, run, &run->results[i], err))
+            return -1;
+    }
+    return 0;
+}
+
+// Each transaction waits for the disk, and other writers wait for each: so many results in one.
+static int save_in_batches(struct run *run, struct store *store, struct error *err)
+{
+    enum { TOGETHER = 500 };
+    for (size_t from = 0; from < run->count; from += TOGETHER) {
+        const size_t end = run->count - from < TOGETHER ? run->count : from + TOGETHER;
+        if (store_begin_batch(store, err))
+            return -1;
+        if (save_some(run, store, from, end, err)) {
+            store_cancel_batch(store);
+            return -1;
+        }
+        if (store_commit_batch(store, err))
+            return -1;
+    }
+    return 0;
+}
+
+// `inside`: of a transaction that the caller has begun.
+static int finish(struct run *run, struct store *store, bool inside, struct error *err)
 {
     if (!run->id)
         return 0;
-    for (size_t i = 0; i < run->count; i++) {
-        if (store_save_result(context->store, run, &run->results[i], err))
-            return -1;
-    }
-    return store_finish_run(context->store, run, err);
+    if (inside ? save_some(run, store, 0, run->count, err) : save_in_batches(run, store, err))
+        return -1;
+    return store_finish_run(store, run, err);
 }
 
 int run_leave(struct run *run, struct context *context, const struct built *head,
@@ -92,7 +119,7 @@ int run_leave(struct run *run, struct context *context, const struct built *head
         conclude_unbuilt(run, head->detail);
     if (joined && joined->missing[0])
         conclude_incomplete(run, joined->missing, joined->parts);
-    return finish(run, context, err);
+    return finish(run, context->store, joined != NULL, err);
 }
 
 int run_leave_part(struct run *run, struct context *context, const struct part *part,
@@ -100,7 +127,7 @@ int run_leave_part(struct run *run, struct context *context, const struct part *
 {
     run->finished_s = (int64_t)time(NULL);
     conclude_part(run, part->number, part->count);
-    return finish(run, context, err);
+    return finish(run, context->store, false, err);
 }
 
 void run_tell_cost(const struct run *run, const struct measuring *measuring, double wall_s)

@@ -15,7 +15,7 @@ void run_begin(struct run *run, enum run_kind kind, const struct context *contex
 // has none.
 int run_enter(struct run *run, struct context *context, struct error *err);
 // Concludes the run and finishes it in the store, unless it is a dry one. `joined`: a gate's parts,
-// NULL for a whole one.
+// and the caller has begun a batch of the store; NULL for a whole one.
 int run_leave(struct run *run, struct context *context, const struct built *head,
               const struct joined *joined, struct error *err);
 // A part of a gate has verdicts and no conclusion: what it says is that it was measured.
