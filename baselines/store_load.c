@@ -193,6 +193,20 @@ static int read_result(struct result *out, struct references *refs, struct store
     return 0;
 }
 
+// Its own, or that of the run which measured what it shows.
+static int find_prediction(struct result *out, const struct references *refs, struct store *store,
+                           int64_t run_id, struct arena *arena, struct error *err)
+{
+    int64_t measured_by;
+    if (load_prediction(&out->prediction, store, refs->series, run_id, arena, err))
+        return -1;
+    if (out->prediction.model || !out->reused || !refs->head)
+        return 0;
+    if (statement_get(&measured_by, store, err, SQL_MEASURED_BY, CELLS(INT(refs->head))))
+        return -1;
+    return load_prediction(&out->prediction, store, refs->series, measured_by, arena, err);
+}
+
 static int complete_result(struct result *out, const struct references *refs, struct store *store,
                            int64_t run_id, struct arena *arena, struct error *err)
 {
@@ -201,7 +215,7 @@ static int complete_result(struct result *out, const struct references *refs, st
         return -1;
     if (load_measurement(&out->base, store, refs->base, arena, err) ||
         load_measurement(&out->head, store, refs->head, arena, err) ||
-        load_prediction(&out->prediction, store, refs->series, run_id, arena, err))
+        find_prediction(out, refs, store, run_id, arena, err))
         return -1;
     return load_verdict(&out->verdict, store, refs->series, run_id, arena, err);
 }

@@ -244,20 +244,30 @@ static char *parts_json(const struct prediction *p)
     return text.bytes;
 }
 
+// What a reused result is predicted is what its measurement was predicted when it was made, unless
+// the model is another by now: then nothing is kept again. Most results of most runs are reused.
 static int save_prediction(struct store *store, const struct place *place,
                            const struct prediction *p, struct error *err)
 {
-    int64_t model;
+    int64_t model, known = 0;
     if (!p->model)
         return 0;
     if (content_model(&model, store, p->model, p->version, err))
         return -1;
     char *parts = parts_json(p);
-    int status = statement_run(store, err, SQL_PUT_PREDICTION,
-                               CELLS(INT(place->series), INT(place->run), INT(model),
-                                     INT(time(NULL)), p->feasible ? NOTHING : TEXT(p->why),
+    const struct cell why = p->feasible ? NOTHING : TEXT(p->why);
+    int status = 0;
+    if (place->reused)
+        status = statement_get(&known, store, err, SQL_PREDICTED_BEFORE,
+                               CELLS(INT(place->series), INT(place->run), INT(model), why,
                                      REAL(p->time_ns), REAL(p->clock_hz), REAL(p->clock_exponent),
                                      REAL(p->band), TEXT(bound_name(p->bound)), TEXT(parts)));
+    if (status == 0 && !known)
+        status =
+            statement_run(store, err, SQL_PUT_PREDICTION,
+                          CELLS(INT(place->series), INT(place->run), INT(model), INT(time(NULL)),
+                                why, REAL(p->time_ns), REAL(p->clock_hz), REAL(p->clock_exponent),
+                                REAL(p->band), TEXT(bound_name(p->bound)), TEXT(parts)));
     free(parts);
     return status;
 }

@@ -118,6 +118,42 @@ static void reused_result_refers_to_the_first_measurement(void **state)
     run_free(&loaded);
 }
 
+// Nine in ten results of a night are reused: their predictions would be most of a store.
+static void a_reused_result_has_the_prediction_of_its_measurement(void **state)
+{
+    struct open_store *f = *state;
+    struct error err = {0};
+    struct run first, loaded;
+    make_run(&first, RUN_MEASURE, 3, 2, 5);
+    save_whole_run(f->store, &first);
+    const int64_t before = sound_counts(f->store).predictions;
+    for (unsigned night = 0; night < 3; night++) {
+        struct run again;
+        make_run(&again, RUN_MEASURE, 4 + night, 2, 6);
+        for (size_t i = 0; i < again.count; i++) {
+            struct result *r = &again.results[i];
+            r->reused = true;
+            strcpy(r->head_code, first.results[i].head_code);
+            r->head = (struct measurement){0};
+            r->prediction = first.results[i].prediction;
+        }
+        if (night == 2) // by another version
+            again.results[0].prediction.version = "newer";
+        save_whole_run(f->store, &again);
+        assert_int_equal(sound_counts(f->store).predictions, before + (night == 2));
+        assert_ok(store_load_run(&loaded, f->store, again.id, &err), &err);
+        for (size_t i = 0; i < loaded.count; i++) {
+            const struct prediction *p = &loaded.results[i].prediction;
+            assert_string_equal(p->version, again.results[i].prediction.version);
+            assert_true(p->time_ns == first.results[i].prediction.time_ns);
+            assert_int_equal(p->part_count, first.results[i].prediction.part_count);
+        }
+        run_free(&loaded);
+        run_free(&again);
+    }
+    run_free(&first);
+}
+
 // Saves one-result runs for the commits given and returns the series.
 static struct series save_history(struct open_store *f, const unsigned *numbers, size_t count,
                                   int64_t *ids)
@@ -236,6 +272,7 @@ int main(void)
         TEST(identical_code_is_found_by_code_regime_and_driver),
         TEST(what_a_gate_timed_is_no_point_of_a_history),
         TEST(reused_result_refers_to_the_first_measurement),
+        TEST(a_reused_result_has_the_prediction_of_its_measurement),
         TEST(history_is_in_order_of_commits_not_of_runs),
         TEST(history_leaves_out_comparisons_failures_and_other_series),
         TEST(scale_is_the_spread_of_past_pairs),

@@ -6,7 +6,7 @@
 #include "tests/helpers/helper_open_store.h"
 #include "tests/helpers/test.h"
 
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct prune_rule before(int runs, bool whole)
@@ -108,6 +108,28 @@ static void a_night_does_not_copy_the_file_and_a_clearance_shrinks_it(void **sta
     store_close(store);
 }
 
+// Cold storage is a copy of the file: what was pruned here is there, and comes back from it.
+static void pruned_runs_come_back_from_a_copy_that_was_put_away(void **state)
+{
+    struct open_store *f = *state;
+    struct error err = {0};
+    struct store_counts removed;
+    save_runs_at(f->path, 12);
+    size_t size;
+    char *copy = helper_read(f->path, &size);
+    helper_write(f->other_path, copy, size);
+    free(copy);
+    struct store *store = scratch_store(f->path, STORE_WRITE);
+    const struct store_counts whole = sound_counts(store);
+    const struct prune_rule rule = before(8, true);
+    assert_ok(store_prune(store, &rule, &removed, &err), &err);
+    assert_int_equal(sound_counts(store).runs, 4);
+    assert_ok(store_merge(store, f->other_path, NULL, &err), &err);
+    const struct store_counts again = sound_counts(store);
+    assert_memory_equal(&whole, &again, sizeof(whole));
+    store_close(store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -116,6 +138,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_chain_of_runs_that_show_each_other_is_followed_once,
                                         open_store_set_up_none, open_store_tear_down),
         cmocka_unit_test_setup_teardown(a_night_does_not_copy_the_file_and_a_clearance_shrinks_it,
+                                        open_store_set_up_none, open_store_tear_down),
+        cmocka_unit_test_setup_teardown(pruned_runs_come_back_from_a_copy_that_was_put_away,
                                         open_store_set_up_none, open_store_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
