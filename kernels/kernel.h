@@ -175,8 +175,9 @@ struct plumb_kernel {
 
 // ---- version 2: forms ----
 
-// How block scales lie. `rows` counts the blocks of rows of an operand, `k` its blocks along K,
-// both rounded up.
+// How the block scales of one matrix lie; those of a batch, of B's of groups (of dual-silu's two)
+// lie one matrix after the other, and A of contiguous groups is one matrix. `rows` counts the
+// blocks of rows of an operand, `k` its blocks along K, both rounded up.
 enum plumb_scale_layout {
     PLUMB_SCALES_ROWS = 0, // [rows][k]
     // Blocks of one row: [k][rows]. Of more: [rows][k rounded up to 4]. So cuBLASLt has FP32 scales
@@ -185,7 +186,7 @@ enum plumb_scale_layout {
     // One byte each, blocks of one row. Tiles of 128 rows x 4 of k, 512 bytes, along k first, as
     // the tensor cores of Blackwell take them: the scale of row r and block b is at
     //     (r / 128 * ((k + 3) / 4) + b / 4) * 512 + r % 32 * 16 + r % 128 / 32 * 4 + b % 4
-    // Both counts are padded with zeros.
+    // What pads the last tiles is not read for anything.
     PLUMB_SCALES_TILED = 2
 };
 
@@ -274,8 +275,8 @@ struct plumb_form_kernel {
     int (*launch)(const struct plumb_form_args *args, void *stream);
     // Of a kernel that is no GEMM: which buffers a problem of named integers has, and what they
     // should hold afterwards. Both are host code. The reference is computed in another way than
-    // the kernel's, in double precision, and of a pair the base's alone is asked. 0, or a nonzero
-    // code when it cannot be.
+    // the kernel's, in double precision and finite, and of a pair the base's alone is asked. 0, or
+    // a nonzero code when it cannot be.
     int (*buffers)(struct plumb_buffers *out, const struct plumb_form *form);
     int (*reference)(const struct plumb_form *form, const void *const *inputs, double *output);
 };

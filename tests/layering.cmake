@@ -20,8 +20,9 @@ set(walls
   "kernels/bench:        kernels kernels/device model model/record"
   "kernels/sweep:        kernels kernels/bench kernels/device model"
   "kernels/gemm/host:    kernels"
-  "kernels/examples/host: kernels"
-  "kernels/examples/cuda: kernels"
+  "kernels/examples:     kernels"
+  "kernels/examples/host: kernels kernels/examples"
+  "kernels/examples/cuda: kernels kernels/examples"
   "kernels/gemm/cuda:    kernels"
 
   "runner:               model model/*"

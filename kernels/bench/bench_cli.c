@@ -55,11 +55,13 @@ static void collect(void *state, const struct sample *sample)
 {
     struct collected *c = state;
     c->samples[c->count++] = *sample;
+    // Named integers have commas between them.
+    const char *quote = strchr(c->options->problem, ',') ? "\"" : "";
     if (c->csv)
-        fprintf(c->csv, "%s,%s,%s,%u,%u,%u,%u,%.3f,%.0f,%u,%d,%d,%.0f\n", c->options->kernel,
-                c->options->problem, sample->role == ROLE_BASE ? "base" : "head", sample->block,
-                sample->pair, sample->order, sample->launches, sample->time_ns, sample->clock_hz,
-                sample->throttle, sample->temperature_c, sample->power_mw,
+        fprintf(c->csv, "%s,%s%s%s,%s,%u,%u,%u,%u,%.3f,%.0f,%u,%d,%d,%.0f\n", c->options->kernel,
+                quote, c->options->problem, quote, sample->role == ROLE_BASE ? "base" : "head",
+                sample->block, sample->pair, sample->order, sample->launches, sample->time_ns,
+                sample->clock_hz, sample->throttle, sample->temperature_c, sample->power_mw,
                 series_waited_ns(c->series));
 }
 

@@ -68,6 +68,13 @@ static int settle_parts(struct series *s, struct series_state *state)
     }
     if (take_stated(&s->parts, s, says, state) || take_stated(&heads, s, ROLE_HEAD, state))
         return 1;
+    const double wanted = buffers_need_bytes(&s->parts, s->ops, s->device) +
+                          (double)s->parts.output.count * sizeof(double);
+    const double room = (double)s->ops->free_bytes(s->device);
+    if (wanted > room)
+        return series_refuse(state, says, MEASURED_UNSUPPORTED,
+                             "buffers() states %.0f MiB with copies, of which there are %.0f",
+                             wanted / 0x1p20, room / 0x1p20);
     return parts_equal(&s->parts, &heads)
                ? 0
                : series_refuse(state, ROLE_HEAD, MEASURED_UNSUPPORTED,

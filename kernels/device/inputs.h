@@ -13,7 +13,7 @@
 // Types narrower than FP32 are rounded to nearest even. fp8 is scaled by 96 and saturated, and the
 // kernel gets 1/96 as its per-tensor scale, so that the product's scale is the same for all types.
 // With block scales fp8 is as it is, fp4 is normal times 2, and scales are about 1. int8 is normal
-// times 32, rounded and saturated at 127.
+// times 32, rounded and saturated at 127, and one of eight is -128 or 127.
 #ifndef PLUMB_INPUTS_H
 #define PLUMB_INPUTS_H
 
@@ -313,8 +313,10 @@ INPUTS_INLINE void inputs_store_other(void *array, uint64_t at, const struct inp
         return;
     }
     const float value = inputs_value(recipe, at);
-    if (type == PLUMB_INT8) {
-        ((int8_t *)array)[at] = (int8_t)inputs_whole(value, 127.0f);
+    if (type == PLUMB_INT8) { // with the extremes, at which products overflow 16 bits first
+        const uint64_t word = inputs_word(recipe->seed, recipe->which, ~at);
+        const int extreme = word & 8 ? -128 : 127;
+        ((int8_t *)array)[at] = (int8_t)(word % 8 ? inputs_whole(value, 127.0f) : extreme);
     } else if (type == PLUMB_INT32) {
         ((int32_t *)array)[at] = inputs_whole(value, 2147483520.0f);
     } else {

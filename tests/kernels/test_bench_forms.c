@@ -115,6 +115,7 @@ static void what_is_no_gemm_is_held_to_its_librarys_reference(void **state)
     assert_state("unreferenced", "S=9,H=21:fp32", "unsupported", "does not do this problem");
     assert_state("no-buffers", "S=9,H=21:fp32", "unsupported", "buffers() states none");
     assert_state("empty-buffers", "S=9,H=21:fp32", "unsupported", "there is no such buffer");
+    assert_state("huge-buffers", "S=9,H=21:fp32", "unsupported", "MiB with copies");
     assert_state("no-reference", "S=9,H=21:fp32", "unsupported", "reference() returned 5");
     assert_state("nan-reference", "S=9,H=21:fp32", "unsupported", "reference() says nan");
 }

@@ -2,7 +2,7 @@
 //
 // Kernels of forms that are wrong, one way each. "any" is a right GEMM, "softmax" a right one of
 // those that are no GEMM; the others do what one does who has overlooked a part of the form.
-#include "kernels/examples/host/gemm.h"
+#include "kernels/examples/gemm.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -179,6 +179,13 @@ static int softmax_reference(const struct plumb_form *f, const void *const *inpu
     return 0;
 }
 
+static int huge_buffers(struct plumb_buffers *out, const struct plumb_form *f)
+{
+    softmax_buffers(out, f);
+    out->output.count = (int64_t)1 << 37;
+    return 0;
+}
+
 static int no_reference(const struct plumb_form *f, const void *const *inputs, double *output)
 {
     (void)f;
@@ -303,6 +310,11 @@ static const struct plumb_form_kernel kernels[] = {
      .supports = is_softmax,
      .launch = softmax,
      .buffers = empty_buffers,
+     .reference = softmax_reference},
+    {.kernel = {.name = "huge-buffers"},
+     .supports = is_softmax,
+     .launch = softmax,
+     .buffers = huge_buffers,
      .reference = softmax_reference},
     {.kernel = {.name = "no-reference"},
      .supports = is_softmax,

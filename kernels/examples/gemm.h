@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Three loops that do any GEMM of kernel.h, element by element as the header says that they lie.
-// Slow, plain, and written without a look at the tool's own reference.
+// Any GEMM of kernel.h, element by element as the header says that they lie, on the host and on a
+// GPU. Slow, plain, and written without a look at the tool's own reference.
 #ifndef EXAMPLE_GEMM_H
 #define EXAMPLE_GEMM_H
 
@@ -10,26 +10,31 @@
 #include <math.h>
 #include <string.h>
 
+#ifdef __CUDACC__
+#define GEMM_INLINE static __host__ __device__ inline
+#else
+#define GEMM_INLINE static inline
+#endif
+
 // ---- element types ----
 
-static inline double gemm_from_bits(uint32_t bits)
+GEMM_INLINE double gemm_from_bits(uint32_t bits)
 {
     float value;
     memcpy(&value, &bits, sizeof(value));
     return (double)value;
 }
 
-static inline double gemm_small(unsigned code, int exponent_bits, int mantissa_bits, int bias)
+GEMM_INLINE double gemm_small(unsigned code, int exponent_bits, int mantissa_bits, int bias)
 {
     const unsigned fraction = code & ((1u << mantissa_bits) - 1);
     const int exponent = (int)(code >> mantissa_bits & ((1u << exponent_bits) - 1));
-    const double significand =
-        exponent ? 1 + ldexp(fraction, -mantissa_bits) : ldexp(fraction, 1 - mantissa_bits) / 1;
-    const double value = exponent ? ldexp(significand, exponent - bias) : ldexp(significand, -bias);
+    const double whole = (double)(exponent ? fraction | 1u << mantissa_bits : fraction);
+    const double value = ldexp(whole, (exponent ? exponent : 1) - bias - mantissa_bits);
     return code >> (exponent_bits + mantissa_bits) & 1 ? -value : value;
 }
 
-static inline double gemm_load(int32_t type, const void *from, int64_t at)
+GEMM_INLINE double gemm_load(int32_t type, const void *from, int64_t at)
 {
     const unsigned char *bytes = (const unsigned char *)from;
     switch (type) {
@@ -46,7 +51,7 @@ static inline double gemm_load(int32_t type, const void *from, int64_t at)
     case PLUMB_E2M1:
         return gemm_small(at % 2 ? bytes[at / 2] >> 4 : bytes[at / 2] & 15u, 2, 1, 1);
     case PLUMB_E8M0:
-        return ldexp(1, bytes[at] - 127);
+        return ldexp(1.0, bytes[at] - 127);
     case PLUMB_INT8:
         return ((const int8_t *)from)[at];
     default:
@@ -55,7 +60,7 @@ static inline double gemm_load(int32_t type, const void *from, int64_t at)
 }
 
 // Outputs: FP32, BF16 (rounded to nearest even) and INT32.
-static inline void gemm_store(int32_t type, void *to, int64_t at, double value)
+GEMM_INLINE void gemm_store(int32_t type, void *to, int64_t at, double value)
 {
     const float single = (float)value;
     uint32_t bits;
@@ -70,7 +75,7 @@ static inline void gemm_store(int32_t type, void *to, int64_t at, double value)
 
 // ---- operands ----
 
-static inline int64_t gemm_up(int64_t count, int64_t to)
+GEMM_INLINE int64_t gemm_up(int64_t count, int64_t to)
 {
     return (count + to - 1) / to * to;
 }
@@ -84,8 +89,8 @@ struct gemm_operand {
     int32_t scale_rows; // of a block
 };
 
-static inline double gemm_scale(const struct plumb_form *f, const struct gemm_operand *o,
-                                int64_t matrix, int64_t row, int64_t l)
+GEMM_INLINE double gemm_scale(const struct plumb_form *f, const struct gemm_operand *o,
+                              int64_t matrix, int64_t row, int64_t l)
 {
     const int64_t blocks = (o->rows + o->scale_rows - 1) / o->scale_rows;
     const int64_t k = (f->problem.k + f->scale_vector - 1) / f->scale_vector;
@@ -103,8 +108,8 @@ static inline double gemm_scale(const struct plumb_form *f, const struct gemm_op
     return gemm_load(f->scale_type, o->scales, matrix * each + at);
 }
 
-static inline double gemm_value(const struct plumb_form *f, const struct gemm_operand *o,
-                                int64_t matrix, int64_t row, int64_t l)
+GEMM_INLINE double gemm_value(const struct plumb_form *f, const struct gemm_operand *o,
+                              int64_t matrix, int64_t row, int64_t l)
 {
     const int64_t each = (o->transposed ? f->problem.k : o->rows) * o->pitch;
     const int64_t at = o->transposed ? l * o->pitch + row : row * o->pitch + l;
@@ -114,8 +119,8 @@ static inline double gemm_value(const struct plumb_form *f, const struct gemm_op
 
 // ---- one element of C ----
 
-static inline double gemm_finish(const struct plumb_form_args *args, double x, int64_t row,
-                                 int64_t col)
+GEMM_INLINE double gemm_finish(const struct plumb_form_args *args, double x, int64_t row,
+                               int64_t col)
 {
     const struct plumb_form *f = &args->form;
     const int32_t e = f->problem.epilogue, out = f->problem.out_type;
@@ -125,59 +130,80 @@ static inline double gemm_finish(const struct plumb_form_args *args, double x, i
     if (e == PLUMB_BIAS || e == PLUMB_BIAS_RELU || e == PLUMB_BIAS_GELU || e == PLUMB_BIAS_SILU)
         x += gemm_load(out, args->bias, col);
     if (e == PLUMB_RELU || e == PLUMB_BIAS_RELU)
-        return fmax(x, 0);
+        return fmax(x, 0.0);
     if (e == PLUMB_GELU || e == PLUMB_BIAS_GELU)
-        return x * (1 + erf(x / sqrt(2))) / 2;
+        return x * (1 + erf(x / sqrt(2.0))) / 2;
     return e == PLUMB_SILU || e == PLUMB_BIAS_SILU ? x / (1 + exp(-x)) : x;
 }
 
-// Row `row` of C, by row `i` of matrix `of_a` of A and by matrix `of_b` of B.
-static inline void gemm_row(const struct plumb_form_args *args, const struct gemm_operand *a,
-                            const struct gemm_operand *b, int64_t row, int64_t of_a, int64_t i,
-                            int64_t of_b)
+// The operands of a form.
+struct gemm_operands {
+    struct gemm_operand a, b;
+};
+
+GEMM_INLINE struct gemm_operands gemm_operands(const struct plumb_form_args *args)
 {
     const struct plumb_form *f = &args->form;
-    const double tensors =
-        args->args.scale_a ? (double)*args->args.scale_a * (double)*args->args.scale_b : 1;
+    const int32_t layout = f->problem.layout;
+    const int64_t rows = f->grouping == PLUMB_CONTIGUOUS ? f->rows : f->problem.m;
+    struct gemm_operands o;
+    o.a.type = o.b.type = f->problem.in_type;
+    o.a.values = args->args.a;
+    o.a.scales = args->block_scales_a;
+    o.a.rows = rows;
+    o.a.pitch = f->lda;
+    o.a.transposed = layout == PLUMB_NT || layout == PLUMB_TT;
+    o.a.scale_rows = f->scale_rows_a;
+    o.b.values = args->args.b;
+    o.b.scales = args->block_scales_b;
+    o.b.rows = f->problem.n;
+    o.b.pitch = f->ldb;
+    o.b.transposed = layout == PLUMB_NN || layout == PLUMB_NT;
+    o.b.scale_rows = f->scale_rows_b;
+    return o;
+}
+
+// Element (row, col) of C, whose rows are multiplied by matrix `of_b` of B.
+GEMM_INLINE void gemm_element(const struct plumb_form_args *args, const struct gemm_operands *o,
+                              int64_t row, int64_t col, int64_t of_b)
+{
+    const struct plumb_form *f = &args->form;
+    const float *const scale_a = args->args.scale_a, *const scale_b = args->args.scale_b;
+    const double tensors = scale_a ? (double)*scale_a * (double)*scale_b : 1;
     const int dual = f->problem.epilogue == PLUMB_DUAL_SILU;
-    for (int64_t j = 0; j < f->problem.n; j++) {
-        double sum[2] = {0, 0};
-        for (int w = 0; w <= dual; w++) {
-            for (int64_t l = 0; l < f->problem.k; l++)
-                sum[w] += gemm_value(f, a, of_a, i, l) *
-                          gemm_value(f, b, dual ? 2 * of_b + w : of_b, j, l);
-            sum[w] *= tensors;
-        }
-        const double value =
-            dual ? sum[0] / (1 + exp(-sum[0])) * sum[1] : gemm_finish(args, sum[0], row, j);
-        gemm_store(f->problem.out_type, args->args.c, row * f->ldc + j, value);
+    double sum[2] = {0, 0};
+    for (int w = 0; w <= dual; w++) {
+        for (int64_t l = 0; l < f->problem.k; l++)
+            sum[w] += gemm_value(f, &o->a, row / o->a.rows, row % o->a.rows, l) *
+                      gemm_value(f, &o->b, dual ? 2 * of_b + w : of_b, col, l);
+        sum[w] *= tensors;
     }
+    const double value =
+        dual ? sum[0] / (1 + exp(-sum[0])) * sum[1] : gemm_finish(args, sum[0], row, col);
+    gemm_store(f->problem.out_type, args->args.c, row * f->ldc + col, value);
+}
+
+// The matrix of B for a row of C, or -1: the row is no group's.
+GEMM_INLINE int64_t gemm_matrix(const struct plumb_form_args *args, int64_t row)
+{
+    const struct plumb_form *f = &args->form;
+    if (!f->grouping)
+        return row / f->problem.m;
+    for (int32_t g = 0; g < f->groups; g++) {
+        const int64_t first = args->group_first[g];
+        if (row >= first && row < first + args->group_rows[g])
+            return g;
+    }
+    return -1;
 }
 
 static inline int gemm_any(const struct plumb_form_args *args)
 {
-    const struct plumb_form *f = &args->form;
-    const int32_t layout = f->problem.layout;
-    const int64_t rows_a = f->grouping == PLUMB_CONTIGUOUS ? f->rows : f->problem.m;
-    const struct gemm_operand a = {f->problem.in_type,
-                                   args->args.a,
-                                   args->block_scales_a,
-                                   rows_a,
-                                   f->lda,
-                                   layout == PLUMB_NT || layout == PLUMB_TT,
-                                   f->scale_rows_a};
-    const struct gemm_operand b = {
-        f->problem.in_type, args->args.b, args->block_scales_b,
-        f->problem.n,       f->ldb,       layout == PLUMB_NN || layout == PLUMB_NT,
-        f->scale_rows_b};
-    if (!f->grouping) {
-        for (int64_t row = 0; row < f->rows; row++)
-            gemm_row(args, &a, &b, row, row / rows_a, row % rows_a, row / rows_a);
-    }
-    for (int32_t g = 0; f->grouping && g < f->groups; g++) {
-        for (int64_t row = args->group_first[g]; row < args->group_first[g] + args->group_rows[g];
-             row++)
-            gemm_row(args, &a, &b, row, row / rows_a, row % rows_a, g);
+    const struct gemm_operands operands = gemm_operands(args);
+    for (int64_t row = 0; row < args->form.rows; row++) {
+        const int64_t of_b = gemm_matrix(args, row);
+        for (int64_t col = 0; of_b >= 0 && col < args->form.problem.n; col++)
+            gemm_element(args, &operands, row, col, of_b);
     }
     return 0;
 }
