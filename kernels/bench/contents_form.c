@@ -47,10 +47,10 @@ static int clear_padding(struct buffers *b, void *memory, const struct part *par
                          struct error *err)
 {
     struct group_places groups;
-    const int64_t stored = problem_stored_rows(&b->problem);
-    const size_t row_bytes = part->bytes / (size_t)stored; // dense, k of e2m1 is even
     if (!b->problem.groups.kind)
         return 0;
+    const int64_t stored = problem_stored_rows(&b->problem);
+    const size_t row_bytes = part->bytes / (size_t)stored; // dense, k of e2m1 is even
     place_groups(&groups, &b->problem);
     for (int32_t g = 0; g < b->problem.groups.count; g++) {
         const int64_t from = (int64_t)groups.first[g] + groups.rows[g];

@@ -79,6 +79,19 @@ static size_t bytes_of(uint64_t count, dtype type)
     return (size_t)((double)count * dtype_bytes(type));
 }
 
+// A plain product of layout TN.
+static problem product(long m, long n, long k, dtype in, dtype out)
+{
+    problem p = {};
+    p.m = m;
+    p.n = n;
+    p.k = k;
+    p.in = in;
+    p.out = out;
+    p.batch = 1;
+    return p;
+}
+
 static size_t workspace_of(const plumb_kernel &kernel, const problem &p)
 {
     const plumb_problem asked = check_abi_problem(&p);
@@ -164,8 +177,13 @@ static void place(field &f, const problem &p)
     f.at = p;
     const size_t a = bytes_of(check_count_a(&p), p.in), b = bytes_of(check_count_b(&p), p.in);
     const plumb_args args = args_of(f);
-    const inputs_recipe of_a = {(int)p.in, MATRIX_A, seed, 1, 0, 0, 0, 0, 0};
-    const inputs_recipe of_b = {(int)p.in, MATRIX_B, seed, 1, 0, 0, 0, 0, 0};
+    inputs_recipe of_a = {}, of_b;
+    of_a.type = (int)p.in;
+    of_a.which = MATRIX_A;
+    of_a.seed = seed;
+    of_a.scale = 1;
+    of_b = of_a;
+    of_b.which = MATRIX_B;
     if (f.ops->fill(f.device, f.a, &of_a, check_count_a(&p), &err) ||
         f.ops->fill(f.device, f.b, &of_b, check_count_b(&p), &err) ||
         f.ops->set(f.device, (char *)f.a + a, 0xff, behind_bytes, &err) ||

@@ -160,7 +160,7 @@ static int run_blas(const char *type, long m, long n, long k, size_t index)
     const dtype in = !strncmp(type, "e4m3", 4) ? DTYPE_E4M3
                      : !strcmp(type, "tf32")   ? DTYPE_TF32
                                                : DTYPE_BF16;
-    const problem p = {m, n, k, in, problem_default_out(in), LAYOUT_TN, 1, EPILOGUE_NONE};
+    const problem p = product(m, n, k, in, dtype_default_out(in));
     field f = open_field({p}, {}, cublaslt_workspace_bytes);
     place(f, p);
     std::vector<arm> arms = blas_arms(f, strcmp(type, "e4m3-exact") != 0, "cublaslt");

@@ -183,14 +183,8 @@ static std::vector<problem> problems_of(const std::vector<plumb_kernel> &kernels
 {
     std::vector<problem> problems;
     for (const plumb_kernel &kernel : kernels) {
-        problem p = {m,
-                     n,
-                     k,
-                     (dtype)kernel.traits.in_type,
-                     (dtype)kernel.traits.out_type,
-                     LAYOUT_NN,
-                     1,
-                     EPILOGUE_NONE};
+        problem p = product(m, n, k, (dtype)kernel.traits.in_type, (dtype)kernel.traits.out_type);
+        p.layout = LAYOUT_NN;
         if (typed && !is_typed(kernel))
             continue;
         if (!supports(kernel, p))
