@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 // No control bytes; in the arena.
@@ -47,8 +48,10 @@ static void print_row(const struct event *e, const struct history_set *set, stru
            safe(event_sentence(e, set, arena), arena));
     if (e->culprit_count > 1)
         printf("; one of %zu commits", e->culprit_count);
-    if (e->device == SIZE_MAX && e->commits[0].summary[0])
-        printf("; %s", safe(e->commits[0].summary, arena));
+    const bool other = strncmp(e->name, e->commits[0].id, 10) != 0; // a search found it since
+    if (e->device == SIZE_MAX && (other || e->commits[0].summary[0]))
+        printf("; %.10s%s%s", other ? e->commits[0].id : "", other ? " " : "",
+               safe(e->commits[0].summary, arena));
     putchar('\n');
 }
 

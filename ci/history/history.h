@@ -67,6 +67,13 @@ struct series_history {
     float recent[HISTORY_RECENT]; // the newest times, oldest first
     size_t recent_count;
 };
+// How far the series is now from the accepted state (without one: from the beginning), and whether
+// it moved. Where its codes were compared side by side, links say it, and absolute times do not.
+struct history_now {
+    struct interval size; // log ratio; without ends when nothing is known
+    bool moved, linked;
+};
+struct history_now history_now(const struct series_history *series);
 // Forgets what lives in `scratch`.
 void history_forget(struct series_history *stored);
 // ---- the steps of a judgement, in this order (history_kept.h goes through them) ----

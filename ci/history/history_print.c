@@ -65,26 +65,20 @@ static void table_level(const struct linked_history *linked)
            linked->loops, plural(linked->loops, "loop", "loops"), 100 * linked->misclosure);
 }
 
-// Where links say it, absolute times do not: two answers to one question are one too many.
-static bool levelled(const struct series_history *s)
-{
-    return s->linked.level_count > 0 && s->linked.neighbours > 0;
-}
-
 static void table_now(const struct series_history *s)
 {
-    const bool linked = levelled(s);
-    const struct interval now = linked ? s->linked.accepted : s->creep.size;
-    if (!isfinite(now.low))
+    const struct history_now found = history_now(s);
+    const struct interval now = found.size;
+    if (!isfinite(now.low) || (found.linked && !s->epoch)) // that is the level, said before
         return;
     char *reason = clean_copy(s->epoch ? s->epoch->reason : "");
     printf("  now %+.2f %% (%+.2f .. %+.2f) against %s%.10s%s%s%s\n", percent(now.value),
            percent(now.low), percent(now.high),
            s->epoch ? "the state accepted at " : "the beginning", s->epoch ? s->epoch->commit : "",
            *reason ? ": " : "", reason,
-           linked           ? ", by links"
-           : s->creep.moved ? ""
-                            : ", within the margin or unsure");
+           found.linked  ? ", by links"
+           : found.moved ? ""
+                         : ", within the margin or unsure");
     free(reason);
 }
 
@@ -146,7 +140,7 @@ void history_print_table(const struct history_set *set)
     for (size_t i = 0; i < set->count; i++) {
         const struct series_history *s = &set->series[i];
         if (set->count > 1 && s->change_count == 0 && s->linked.change_count == 0 &&
-            s->break_count == 0 && (levelled(s) || !s->creep.moved))
+            s->break_count == 0 && (history_now(s).linked || !s->creep.moved))
             quiet++;
         else
             table_series(s);
@@ -240,9 +234,10 @@ static void csv_series(const struct series_history *s)
     }
     csv_start(s, "now", s->newest.commit, s->newest.time_s);
     fputs(",,,", stdout);
-    size_cells(s->creep.size);
-    number(s->creep.evidence, ',');
-    fputs(s->creep.moved ? "moved," : "same,", stdout);
+    const struct history_now now = history_now(s);
+    size_cells(now.size);
+    number(now.linked ? NAN : s->creep.evidence, ',');
+    fputs(now.moved ? "moved," : "same,", stdout);
     cell(s->epoch ? s->epoch->commit : NULL, '\n');
 }
 
@@ -326,9 +321,11 @@ static void json_now(struct json *json, const struct series_history *s)
 {
     json_begin(json, "now", '{');
     json_clean(json, "commit", s->newest.commit);
-    json_size(json, "log_ratio", s->creep.size);
-    json_number(json, "evidence", s->creep.evidence);
-    json_bool(json, "moved", s->creep.moved);
+    const struct history_now now = history_now(s);
+    json_size(json, "log_ratio", now.size);
+    json_number(json, "evidence", now.linked ? NAN : s->creep.evidence);
+    json_bool(json, "moved", now.moved);
+    json_bool(json, "linked", now.linked);
     json_clean(json, "accepted", s->epoch ? s->epoch->commit : NULL);
     json_clean(json, "reason", s->epoch ? s->epoch->reason : NULL);
     json_end(json, '}');

@@ -42,6 +42,17 @@ static const char *site_sentence(const struct history_change *c, struct arena *a
                         c->earliest.id, c->latest.id, why, sure);
 }
 
+// The linked change that moved the series in that direction last; NULL: none did.
+static const struct linked_change *linked_since(const struct series_history *s, double size)
+{
+    for (size_t i = s->linked.change_count; i-- > 0;) {
+        const struct linked_change *c = &s->linked.changes[i];
+        if ((c->size.value > 0) == (size > 0))
+            return c;
+    }
+    return NULL;
+}
+
 // The change that brought the series to where it is against the accepted state; NULL: none did.
 static const struct history_change *change_since(const struct series_history *s)
 {
@@ -98,6 +109,9 @@ static double found_since(const struct series_history *s)
 // sure that it moved, and they do not contradict it: then it moved.
 static enum verdict_kind kind_of(const struct series_history *s)
 {
+    const struct history_now now = history_now(s);
+    if (now.linked && isfinite(now.size.low))
+        return !now.moved ? VERDICT_SAME : now.size.value > 0 ? VERDICT_SLOWER : VERDICT_FASTER;
     double size = s->creep.size.value, found = found_since(s);
     if (!isfinite(s->creep.size.low))
         return VERDICT_NEW;
@@ -107,6 +121,27 @@ static enum verdict_kind kind_of(const struct series_history *s)
     if (!s->creep.moved && !(wide && agree))
         return wide ? VERDICT_UNDECIDED : VERDICT_SAME;
     return size > 0 ? VERDICT_SLOWER : VERDICT_FASTER;
+}
+
+static void fill_since(struct site_series *out, const struct series_history *s, struct arena *arena)
+{
+    const struct history_now now = history_now(s);
+    const struct linked_change *l = now.linked ? linked_since(s, now.size.value) : NULL;
+    const struct history_change *c = now.linked ? NULL : change_since(s);
+    out->sentence = "it moved, with no single step that stands out";
+    if (l) {
+        out->cause = CAUSE_KERNEL;
+        out->since = l->at.id;
+        out->since_s = l->at.time_s;
+        out->sentence = arena_printf(arena, "%s by %.2f %% at %.10s, side by side with %.10s",
+                                     l->size.value > 0 ? "slower" : "faster",
+                                     fabs(100 * expm1(l->size.value)), l->at.id, l->base.id);
+    } else if (c) {
+        out->cause = site_cause(c->attribution);
+        out->since = c->at.id;
+        out->since_s = c->at.time_s;
+        out->sentence = site_sentence(c, arena);
+    }
 }
 
 static void fill_series(struct site_series *out, const struct series_history *s, size_t device,
@@ -125,9 +160,9 @@ static void fill_series(struct site_series *out, const struct series_history *s,
                                 .bound = s->newest.bound,
                                 .kind = kind_of(s),
                                 .log_ratio = interval_none};
-    if (s->stored.count && isfinite(s->creep.size.low)) {
-        out->log_ratio = s->creep.size;
-    }
+    const struct interval now = history_now(s).size;
+    if (s->stored.count && isfinite(now.low))
+        out->log_ratio = now;
     memcpy(out->spark, s->recent, sizeof(out->spark));
     out->spark_count = s->recent_count;
     if (out->kind == VERDICT_NEW)
@@ -139,15 +174,7 @@ static void fill_series(struct site_series *out, const struct series_history *s,
             arena_printf(arena, "no more measured: %s took its device's place", s->replaced_by);
     if (out->kind != VERDICT_SLOWER && out->kind != VERDICT_FASTER)
         return;
-    const struct history_change *c = change_since(s);
-    if (c) {
-        out->cause = site_cause(c->attribution);
-        out->since = c->at.id;
-        out->since_s = c->at.time_s;
-        out->sentence = site_sentence(c, arena);
-    } else {
-        out->sentence = "it moved, with no single step that stands out";
-    }
+    fill_since(out, s, arena);
 }
 
 // ---- devices ----

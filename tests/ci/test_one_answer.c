@@ -2,6 +2,7 @@
 //
 // One store, one answer: what is said of a series is the same whether `history` is asked for all
 // series or for one, with a store that can be written or not, or whether the site is.
+#include "baselines/link.h"
 #include "ci/site/site_data.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_scene.h"
@@ -109,11 +110,55 @@ static void series_asked_for_alone_are_judged_beside_the_others(void **state)
     }
 }
 
+// Five points say nothing; the link between the codes of two of them says +10 %.
+static void the_site_says_what_links_say(void **state)
+{
+    static const struct scene scene = {.step = 0};
+    struct store *store = scratch_store(scratch_path(&strings, folder, "linked.db"), STORE_WRITE);
+    struct problem problem;
+    struct site_data site = {0};
+    struct link link = {.tool_version = "1",
+                        .made_s = 1700000000,
+                        .back = 1,
+                        .kind = VERDICT_SLOWER,
+                        .log_ratio = 0.0953,
+                        .error = 0.0005,
+                        .log_evidence = 40,
+                        .pairs = 64,
+                        .processes = 4};
+    scene_save(store, &scene, STEP - 3, STEP + 2, 7);
+    ok(problem_parse(&problem, "64x64x64:fp32", &err));
+    snprintf(link.uid, sizeof(link.uid), "%032d", 1);
+    snprintf(link.base_code, sizeof(link.base_code), "%040d", 0);
+    snprintf(link.head_code, sizeof(link.head_code), "%040d", 1);
+    link.base = link.head = (struct commit){.summary = "", .author = "", .time_s = 1700000000};
+    snprintf(link.base.id, sizeof(link.base.id), "aaaa%036d", STEP - 1);
+    snprintf(link.head.id, sizeof(link.head.id), "aaaa%036d", STEP);
+    const struct series series = {"kernel", &problem, "GPU-1"};
+    ok(store_save_link(store, &series, &link, &err));
+    ok(site_data_load(&site, store, NULL, NULL, 0, true, &err));
+    for (size_t i = 0; i < site.set.count; i++) {
+        const struct site_series *s = &site.site.series[i];
+        const struct history_now now = history_now(&site.set.series[i]);
+        const bool linked = strcmp(s->kernel, "kernel") == 0;
+        assert_int_equal(now.linked, linked);
+        if (!linked)
+            continue;
+        assert_int_equal(s->kind, VERDICT_SLOWER);
+        assert_true(now.moved && s->log_ratio.value == now.size.value && now.size.low > 0.09);
+        assert_string_equal(s->since, link.head.id);
+        assert_non_null(strstr(s->sentence, "side by side with aaaa000000"));
+    }
+    site_data_free(&site);
+    store_close(store);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(long_series_have_one_answer),
         cmocka_unit_test(series_asked_for_alone_are_judged_beside_the_others),
+        cmocka_unit_test(the_site_says_what_links_say),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
