@@ -182,7 +182,9 @@ static void json_has_the_rows_of_the_table_and_members_that_help_names(void **st
         const struct node *rows = answer->children;
         assert_string_equal(rows->name, cases[i].rows);
         const size_t expected = lines_like(texts[0], cases[i].row);
-        if (codes[0] != codes[1] || rows->count != expected)
+        // What disturbs the machine, and so doctor's answer, may come and go.
+        const bool alike = codes[0] == codes[1] || strcmp(cases[i].command, "doctor") == 0;
+        if (!alike || rows->count != expected)
             fail_msg("%s: exit %d and %d, %zu rows for the table's %zu:\n%s\n%s", cases[i].command,
                      codes[0], codes[1], rows->count, expected, texts[0], texts[1]);
         documented(answer, texts[2], cases[i].command, cases[i].foreign ? 0 : 8);
