@@ -63,7 +63,7 @@ static const struct command_option own_options[] = {
                take_csv, "too many files"),
     OPTION_TEXT("store", 's', "FILE", "Measured rows of a store's newest run", options.store),
     OPTION_RUN("run", "Of this run of the store", run_id),
-    OPTION_OWN("model", 'm', "NAME", "Only this model; may be given again [all]", take_model,
+    OPTION_OWN("model", 0, "NAME", "Only this model; may be given again [all]", take_model,
                "no such model; `plumb list models` names those there are"),
     GPU_OPTIONS(gpu, take_set),
     OPTION_TEXT("fit", 0, "FILE", "Write one bias per kernel, fitted for the first model", fit),

@@ -30,7 +30,7 @@ static int take_goal(void *arguments, const char *text)
 }
 
 static const struct command_option own_options[] = {
-    OPTION_TEXT("machine", 'f', "FILE", "The machine, in ticks; see below", machine),
+    OPTION_TEXT("machine", 0, "FILE", "The machine, in ticks; see below", machine),
     OPTION_OWN("goal", 0, "time|wait", "Least time, or least waiting of computing warps [time]",
                take_goal, "is no goal: time or wait"),
     OPTION_FORMAT(json),

@@ -101,7 +101,7 @@ static int take_set(void *arguments, const char *text)
 
 #define SIDES "sizes are whole numbers joined by x, e.g. 128x256x64; several by commas"
 static const struct command_option own_options[] = {
-    OPTION_TEXT("model", 'm', "NAME", "Model [hopper]; `plumb list models`", model),
+    OPTION_TEXT("model", 0, "NAME", "Model [hopper]; `plumb list models`", model),
     GPU_OPTIONS(gpu, take_set),
     OPTION_TEXT("csv", 0, "FILE", "Problems and kernels as CSV, - for standard input", csv),
     OPTION_OWN("format", 0, "csv|json|table", "Output [csv for --csv, else table]", take_format,

@@ -25,8 +25,7 @@ struct arguments {
 
 static const struct command_option own_options[] = {
     OPTION_TEXT("kernel", 'k', "NAME", "make: a kernel of the library", kernel),
-    OPTION_TEXT("problem", 'p', "PROBLEM", "make: MxNxK:TYPE..., e.g. 4096x4096x4096:bf16",
-                problem),
+    OPTION_TEXT("problem", 0, "PROBLEM", "make: MxNxK:TYPE..., e.g. 4096x4096x4096:bf16", problem),
     OPTION_TEXT("output", 'o', "FILE", "make: the record's file", output),
     OPTION_TEXT("pin", 0, "NOTE", "make: the kernel's note of an earlier choice to reproduce", pin),
     OPTION_COUNT("sms", "N", "make, of a plan: multiprocessors of the device, e.g. 132", sms, 1,

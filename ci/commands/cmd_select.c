@@ -27,7 +27,7 @@ static int take_set(void *arguments, const char *text)
 }
 
 static const struct command_option own_options[] = {
-    OPTION_TEXT("model", 'm', "NAME", "Model [origami]; `plumb list models`", model),
+    OPTION_TEXT("model", 0, "NAME", "Model [origami]; `plumb list models`", model),
     GPU_OPTIONS(gpu, take_set),
     OPTION_FLAG("registers", 0, "Leave out tiles that spill registers (origami)", search.registers),
     OPTION_FLAG("pipeline", 0, "Search stages and warps too (origami)", search.pipeline),
@@ -129,7 +129,7 @@ static int choose_all(struct answer *answer, const struct arguments *a, const st
         return error_set(err, "--registers, --pipeline and --split-k belong to the model origami");
     if (a->top > 1 && strcmp(model->name, "origami") == 0)
         return error_set(err, "origami chooses one configuration in two phases; --top is for the "
-                              "other models, e.g. -m hopper");
+                              "other models, e.g. --model hopper");
     for (size_t i = 0; i < a->options.words.count; i++) {
         if (choose(answer, a, model, gpu, a->options.words.items[i], err))
             return -1;

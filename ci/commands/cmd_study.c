@@ -75,7 +75,7 @@ static const struct command_option own_options[] = {
                  exact_pairs, 1, 1000000),
     OPTION_TEXT("records", 0, "DIR", "Of directories: record every kernel there, time the records",
                 request.records),
-    OPTION_FLAG("faster", 'f', "Also the other way round: improvements", request.faster),
+    OPTION_FLAG("faster", 0, "Also the other way round: improvements", request.faster),
     OPTION_TEXT("csv", 0, "FILE", "Write a row per gate", csv),
     OPTION_COUNT("side-by-side", "N", "Series that are open at once [64]", open, 1, 1000000),
     OPTION_TEXT("samples", 0, "FILE", "Write the times, a row per gate and process", samples),

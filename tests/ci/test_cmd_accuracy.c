@@ -85,7 +85,7 @@ static void fitted_biases_are_written_read_and_bound_to_their_model(void **state
     char path[] = "/tmp/plumb-test-XXXXXX";
     close(mkstemp(path));
     char *csv = xprintf("%s/h200_gemm_cold.csv", TEST_DATA), *text;
-    const char *const words[] = {"accuracy", "--csv", csv, "-m", "hopper", "--fit", path};
+    const char *const words[] = {"accuracy", "--csv", csv, "--model", "hopper", "--fit", path};
     assert_int_equal(run(words, 7, &text), 0);
     struct bias_table table;
     struct error err;

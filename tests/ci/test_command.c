@@ -144,6 +144,18 @@ static void every_commands_table_is_sound(void **state)
         if (call_apart(commands[i], help) != 0)
             fail_msg("plumb %s --help: two options of one name or letter?", commands[i]->name);
     }
+    // A letter means one thing in all of plumb. ("out" is a folder, "output" a file.)
+    const char *means[128] = {['o'] = "out"};
+    for (size_t i = 0; i < ARRAY_COUNT(commands); i++) {
+        const struct command_option *o;
+        for (size_t k = 0; (o = command_option(commands[i], k)); k++) {
+            const char **name = &means[(unsigned char)o->letter % ARRAY_COUNT(means)];
+            if (o->letter && *name && strncmp(*name, o->name, strlen(*name)) != 0)
+                fail_msg("-%c is --%s and, of plumb %s, --%s", o->letter, *name, commands[i]->name,
+                         o->name);
+            *name = *name ? *name : o->name;
+        }
+    }
 }
 
 int main(void)

@@ -37,7 +37,7 @@ static void the_stores_measured_profile_is_used_and_named(void **state)
     struct plumb_outcome *out = xcalloc(1, sizeof(*out));
     static const char *const commands[] = {"predict", "select"}, problem[] = "16x7168x18432:bf16";
     for (size_t i = 0; i < ARRAY_COUNT(commands); i++) {
-        const char *const plain[] = {commands[i], "-m", "hopper", problem, NULL};
+        const char *const plain[] = {commands[i], "--model", "hopper", problem, NULL};
         plumb_run(out, directory, plain, 0);
         plumb_said(out, 0, "plumb: profile h200-sxm as shipped; --gpu names another\n");
     }
@@ -46,7 +46,8 @@ static void the_stores_measured_profile_is_used_and_named(void **state)
     plumb_said(out, 0, "profile h200-sxm as shipped"); // a host's is no GPU's
     keep_profile(path, "GPU-1", "cuda", 2.275e12);
     for (size_t i = 0; i < ARRAY_COUNT(commands); i++) {
-        const char *const stored[] = {commands[i], "--store", path, "-m", "hopper", problem, NULL};
+        const char *const stored[] = {commands[i], "--store", path, "--model",
+                                      "hopper",    problem,   NULL};
         plumb_run(out, directory, stored, 0);
         plumb_said(out, 0, "plumb: profile h200-sxm as measured on NVIDIA H200");
         plumb_said(out, 0, ", GPU-1, 20");
@@ -84,7 +85,7 @@ static void measured_figures_move_the_prediction(void **state)
         const char *const words[] = {"predict",
                                      "--format",
                                      "csv",
-                                     "-m",
+                                     "--model",
                                      "sol",
                                      i ? "--store" : "--gpu",
                                      i ? path : "h200-sxm",
