@@ -21,7 +21,7 @@ mkdir "$folder/bin" "$folder/home" "$folder/work"
 cat >"$folder/bin/plumb" <<EOF
 #!/bin/sh
 case \$1 in
-gate | bisect | run) set -- "\$@" --seconds \${TUTORIAL_SECONDS:-10} ;;
+gate | bisect | run) set -- "\$@" --seconds \${TUTORIAL_SECONDS:-6} ;;
 esac
 exec "$bin/plumb" "\$@"
 EOF
