@@ -49,9 +49,9 @@ static const char *toolchain_text(struct run *run)
                 strcmp(run->results[i].base_code, run->results[i].head_code) == 0;
     if (!run->base.id[0])
         return arena_printf(&run->arena, "; toolchain %s", run_toolchain(run, ROLE_HEAD));
-    return arena_printf(
-        &run->arena, "; toolchain %s -> %s, %zu of %zu series are the same bytes by both",
-        run_toolchain(run, ROLE_BASE), run_toolchain(run, ROLE_HEAD), same, run->count);
+    return arena_printf(&run->arena, "; toolchain %s -> %s, %zu of %zu the same bytes",
+                        run_toolchain(run, ROLE_BASE), run_toolchain(run, ROLE_HEAD), same,
+                        run->count);
 }
 
 // What built it, and what the run left out: by request, and for the devices that the policy names

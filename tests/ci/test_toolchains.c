@@ -86,7 +86,7 @@ static void same_bytes_by_two_toolchains_are_not_measured(void **state)
                           "again", "--policy", policy_path,          "--out",
                           "none",  NULL};
     struct run run;
-    plumb(argv, 0, "toolchain default -> again, 2 of 2 series are the same bytes by both");
+    plumb(argv, 0, "toolchain default -> again, 2 of 2 the same bytes");
     last_run(&run, RUN_GATE);
     assert_string_equal(run.base.id, run.head.id);
     assert_null(run.toolchain[ROLE_BASE]);
@@ -208,7 +208,7 @@ static void parts_are_joined_by_their_toolchains(void **state)
     const char *joined[] = {"gate",     "--head",   repo.ids[REPO_MERGE], "--head-toolchain",
                             "again",    "--policy", policy_path,          "--join",
                             "parts.db", NULL};
-    plumb(joined, 0, "toolchain default -> again, 2 of 2 series are the same bytes by both");
+    plumb(joined, 0, "toolchain default -> again, 2 of 2 the same bytes");
     const char *others[] = {"gate",     "--head",   repo.ids[REPO_MERGE], "--head-toolchain",
                             "plain",    "--policy", policy_path,          "--join",
                             "parts.db", NULL};
