@@ -6,12 +6,57 @@
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+enum { RUN = 12 }; // values that are put in order one by one
+
+static void insert_each(double *values, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        const double value = values[i];
+        size_t at = i;
+        for (; at > 0 && values[at - 1] > value; at--)
+            values[at] = values[at - 1];
+        values[at] = value;
+    }
+}
+
+// values[first..middle) and values[middle..end) are in order; `room` holds the left one.
+static void merge(double *values, size_t first, size_t middle, size_t end, double *room)
+{
+    const size_t left = middle - first;
+    size_t a = 0, b = middle, at = first;
+    memcpy(room, values + first, left * sizeof(*room));
+    while (a < left && b < end) {
+        const bool right = values[b] < room[a];
+        values[at++] = right ? values[b] : room[a];
+        b += right;
+        a += !right;
+    }
+    memcpy(values + at, room + a, (left - a) * sizeof(*room));
+}
+
+// Histories are sorted by the thousand, and qsort() asks a function at every step.
+void robust_sort(double *values, size_t count)
+{
+    for (size_t first = 0; first < count; first += RUN)
+        insert_each(values + first, count - first < RUN ? count - first : RUN);
+    if (count <= RUN)
+        return;
+    double *room = xcalloc(count, sizeof(*room));
+    for (size_t size = RUN; size < count; size *= 2) {
+        for (size_t first = 0; first + size < count; first += 2 * size)
+            merge(values, first, first + size, first + 2 * size < count ? first + 2 * size : count,
+                  room);
+    }
+    free(room);
+}
 
 double robust_median(double *work, size_t count)
 {
     if (count == 0)
         return NAN;
-    qsort(work, count, sizeof(*work), rising_doubles);
+    robust_sort(work, count);
     return 0.5 * (work[(count - 1) / 2] + work[count / 2]);
 }
 
@@ -28,7 +73,7 @@ struct robust_mean robust_mean(double *work, size_t count)
 {
     if (count == 0)
         return (struct robust_mean){NAN, INFINITY};
-    qsort(work, count, sizeof(*work), rising_doubles);
+    robust_sort(work, count);
     size_t cut = count / 10, kept = count - 2 * cut;
     double n = (double)count, trimmed = 0, mean = 0, squares = 0;
     for (size_t i = cut; i < count - cut; i++)

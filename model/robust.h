@@ -7,6 +7,8 @@
 
 #include "model/base.h"
 
+// Ascending.
+void robust_sort(double *values, size_t count);
 // Sorts `work`. NaN for count 0.
 double robust_median(double *work, size_t count);
 // 1.4826 x median absolute deviation from the median: the SD of a normal sample. Sorts `work`.

@@ -236,23 +236,21 @@ static void add_change(struct series_history *s, const struct change *change, st
 }
 
 // What the segmentation found and, last, an alarm of online detection about the newest points.
-static void find_changes(struct series_history *s, bool ends_now, struct arena *keep)
+static void take_changes(struct series_history *s, struct changepoints *found, bool ends_now,
+                         struct arena *keep)
 {
-    struct changepoints found;
     struct change newest;
-    changepoints_find(&found, s->values, s->stored.count, NULL);
-    s->sigma = found.sigma;
-    s->correlation = found.correlation;
-    s->drift = found.drift;
-    s->changes = arena_alloc(keep, (found.count + 1) * sizeof(*s->changes));
-    for (size_t i = 0; i < found.count; i++)
-        add_change(s, &found.changes[i], keep);
-    if (ends_now &&
-        focus_newest(&newest, s->values, s->stored.count, &found, NULL) == FOCUS_ALARM) {
+    s->sigma = found->sigma;
+    s->correlation = found->correlation;
+    s->drift = found->drift;
+    s->changes = arena_alloc(keep, (found->count + 1) * sizeof(*s->changes));
+    for (size_t i = 0; i < found->count; i++)
+        add_change(s, &found->changes[i], keep);
+    if (ends_now && focus_newest(&newest, s->values, s->stored.count, found, NULL) == FOCUS_ALARM) {
         add_change(s, &newest, keep);
         s->changes[s->change_count - 1].newest = true;
     }
-    changepoints_free(&found);
+    changepoints_free(found);
 }
 
 void history_values(struct series_history *out, const struct common_mode *common,
@@ -264,8 +262,19 @@ void history_values(struct series_history *out, const struct common_mode *common
 
 void history_find(struct series_history *out, bool newest, struct arena *keep)
 {
+    struct changepoints found;
     find_breaks(out, keep);
-    find_changes(out, newest, keep);
+    changepoints_find(&found, out->values, out->stored.count, NULL);
+    take_changes(out, &found, newest, keep);
+}
+
+void history_find_again(struct series_history *out, const struct change *earlier, size_t count,
+                        struct arena *keep)
+{
+    struct changepoints found;
+    find_breaks(out, keep);
+    changepoints_again(&found, out->values, out->stored.count, earlier, count);
+    take_changes(out, &found, true, keep);
 }
 
 // ---- against the accepted state ----

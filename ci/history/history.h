@@ -88,6 +88,9 @@ void history_values(struct series_history *out, const struct common_mode *common
 // Sets out->breaks and out->changes. `newest`: the stretch ends with the newest point, so the
 // online detector is asked too.
 void history_find(struct series_history *out, bool newest, struct arena *keep);
+// The same of the newest stretch, in which these `count` changes were found before.
+void history_find_again(struct series_history *out, const struct change *earlier, size_t count,
+                        struct arena *keep);
 // Sets out->newest and out->recent; out->stored has at least one point.
 void history_remember(struct series_history *out);
 // Sets out->since, level and level_se: where the accepted state begins, and its level.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Joins what was judged of a series before with what is judged of its new points, and says what to
-// keep. It judges anew from the beginning when something other than new points has changed.
+// keep. It judges anew from the beginning when something other than new points has changed; until
+// then a change that was surely found stays.
 #include "ci/history/history_kept.h"
 
 #include "model/text.h"
@@ -11,7 +12,7 @@
 #include <string.h>
 
 // Raised when this file would conclude something else from the same points.
-enum { HISTORY_KEPT_VERSION = 4 };
+enum { HISTORY_KEPT_VERSION = 5 };
 
 // What the judgements are made by: settings and the accepted epoch of the series.
 static void maker_of(char out[JUDGEMENT_MAKER_TEXT], const struct history_options *options,
@@ -312,6 +313,24 @@ static void accept_newer(struct series_history *s, const struct judgement *j, si
     s->level_se = tail.level_se;
 }
 
+// What was found before among the points from `base` on, and is still where it was.
+static size_t found_before(struct change *out, const struct series_history *s,
+                           const struct judgement *j, size_t base)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < j->change_count; i++) {
+        struct change c = j->changes[i].change;
+        if (j->changes[i].newest || c.earliest <= base || c.latest >= base + s->stored.count)
+            continue;
+        c.index -= base;
+        c.earliest -= base;
+        c.latest -= base;
+        if (strcmp(s->stored.points[c.index].commit, j->changes[i].at.id) == 0)
+            out[count++] = c;
+    }
+    return count;
+}
+
 static int judge_newer(struct series_history *s, struct history_kept *kept, bool *done,
                        struct store *store, const struct common_mode *common,
                        const struct history_options *options, int64_t newest_key,
@@ -335,7 +354,9 @@ static int judge_newer(struct series_history *s, struct history_kept *kept, bool
     history_remember(s);
     history_values(s, common, scratch);
     struct series_history newer = stretch(s, 0, s->stored.count);
-    history_find(&newer, true, keep);
+    struct change *before = xcalloc(j->change_count + 1, sizeof(*before));
+    history_find_again(&newer, before, found_before(before, s, j, base), keep);
+    free(before);
     join(s, j->changes, j->change_count, &newer, base, j->settled - HISTORY_CONTEXT / 2, keep);
     join_breaks(s, j->breaks, j->break_count, &newer, base, keep);
     accept_newer(s, j, base);

@@ -37,12 +37,9 @@ enum {
     MIN_DRIFT = 16, // fewer values cannot be told to drift
     FEW =
         60, // values; with more, those that strayed are among the residuals (model/history/loss.h)
-    MANY = 500,       // values; a jump among more does not make a walk unlikely
-    SHORT = 40,       // values; with more, planning with the correlation is as good
-    NEWEST = 12,      // values that may be of a level that is not known yet
-    FIRST_LOOK = 60,  // values; what was sure at this length, or any that is so many times longer,
-    LAST_LOOK = 1500, // stays; in longer series it does so by itself
-    APART = 5         // values between two changes that are not one
+    MANY = 500,  // values; a jump among more does not make a walk unlikely
+    SHORT = 40,  // values; with more, planning with the correlation is as good
+    NEWEST = 12, // values that may be of a level that is not known yet
 };
 // What a step costs in nats when models are compared, as a share of the penalty: in noise that may
 // well wander, and in noise that shows no memory.
@@ -265,7 +262,7 @@ static size_t find_jumps(unsigned char *starts, const struct segmentation *s, co
     for (j = 1; j < count; j++)
         starts[segments[j].first] = 1;
     free(segments);
-    return count - 1;
+    return local_level_prune(starts, clean, s->n, jump_reach(s->n), count - 1);
 }
 
 static void report_jumps(struct changepoints *out, const struct segmentation *s,
@@ -354,6 +351,9 @@ static void judge(struct changepoints *out, struct segmentation *s, double confi
                                step_cost(s, remembered_share * doubt_of(s)));
     if (s->n <= FEW)
         s->count = revisit_drop(s->y, s->n, s->segments, s->count);
+    // Pruning leaves means, which strays and second modes pull away from where most values lie.
+    for (size_t j = 0; s->n > SHORT && j < s->count; j++)
+        segmentation_level(s, j);
     out->drift = drifts(s, clean);
     if (out->drift)
         report_jumps(out, s, clean, confidence);

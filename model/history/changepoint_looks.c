@@ -1,35 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What was surely seen stays: a series is looked at when it had 60 values and each time it has
-// grown by a fifth, and a change of 20 nats and more that one of these looks saw is kept where the
-// newest does not see it, whose noise, memory or walk is fitted to more. So it goes only when it
-// was found between two looks and is gone by the next. Series of more than 1,500 values are looked
-// at once.
+// grown by a fifth, and a change that one of these looks was sure of is kept where the newest does
+// not see it, whose noise, memory or walk is fitted to more. So it goes only when it was found
+// between two looks and is gone by the next. Sure is 20 nats; of fewer than 100 values, which
+// cannot show how long they remember, 40. More looks, and less to be sure of, would keep more and
+// make more than one false change in 10,000 values of noise that remembers or becomes louder.
+// Series of more than 1,500 values are looked at once.
 #include "model/base.h"
 #include "model/history/changepoint_look.h"
 
 #include <stdlib.h>
 
-enum { FIRST_LOOK = 60, LAST_LOOK = 1500, APART = 5 };
-static const double look_growth = 1.2, sure = 20;
+enum { FIRST_LOOK = 60, LAST_LOOK = 1500, MANY = 100, APART = 5 };
+static const double look_growth = 1.2, sure = 20, sure_of_few = 40;
 
 static bool listed(const struct changepoints *c, const struct change *change)
 {
     for (size_t i = 0; i < c->count; i++) {
         const struct change *other = &c->changes[i];
-        if ((other->earliest <= change->latest + APART &&
-             change->earliest <= other->latest + APART))
+        if (other->earliest <= change->latest + APART && change->earliest <= other->latest + APART)
             return true;
     }
     return false;
 }
 
-// Puts what an earlier look was sure of where it belongs, if the newest does not have it.
-static void keep(struct changepoints *now, const struct changepoints *earlier)
+// Puts what an earlier look at `n` values was sure of where it belongs, if the newest does not have
+// it.
+static void keep(struct changepoints *now, const struct change *earlier, size_t count, size_t n)
 {
-    for (size_t i = 0; i < earlier->count; i++) {
-        const struct change *old = &earlier->changes[i];
-        if (old->evidence < sure || listed(now, old))
+    for (size_t i = 0; i < count; i++) {
+        const struct change *old = &earlier[i];
+        if (old->evidence < (n < MANY ? sure_of_few : sure) || listed(now, old))
             continue;
         now->changes = xrealloc(now->changes, now->count + 1, sizeof(*now->changes));
         size_t at = now->count++;
@@ -44,13 +46,22 @@ void changepoints_find(struct changepoints *out, const double *values, size_t n,
 {
     const struct changepoint_options *o = options ? options : &changepoint_defaults;
     struct changepoints kept = {0}, next;
+    size_t before = 0;
     for (double length = FIRST_LOOK; n <= LAST_LOOK && length < (double)n; length *= look_growth) {
         changepoints_look(&next, values, (size_t)length, o);
-        keep(&next, &kept);
+        keep(&next, kept.changes, kept.count, before);
         changepoints_free(&kept);
         kept = next;
+        before = (size_t)length;
     }
     changepoints_look(out, values, n, o);
-    keep(out, &kept);
+    keep(out, kept.changes, kept.count, before);
     changepoints_free(&kept);
+}
+
+void changepoints_again(struct changepoints *out, const double *values, size_t n,
+                        const struct change *earlier, size_t count)
+{
+    changepoints_look(out, values, n, &changepoint_defaults);
+    keep(out, earlier, count, n);
 }

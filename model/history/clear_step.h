@@ -11,7 +11,7 @@
 // Whether `y` (finite, in order) is two levels, and which. Of the change, index, earliest and
 // latest are of y. Either all values of one side lie beyond those of the other, by many times what
 // both scatter; or the means of both sides, each with its own noise and memory, differ by six
-// standard errors.
+// standard errors; or the ranks of both sides do not mix, and their medians lie far apart.
 bool clear_step_find(struct change *out, const double *y, size_t n, double confidence);
 
 // Where values repeat exactly: the starts of runs of equal values after the first, when every run

@@ -7,6 +7,7 @@
 
 #include "model/base.h"
 #include "model/history/changepoint.h"
+#include "model/history/changepoint_look.h"
 #include "model/history/cusum.h"
 #include "model/history/focus_threshold.h"
 #include "model/history/local_level.h"
@@ -199,7 +200,7 @@ enum focus_state focus_newest(struct change *out, const double *values, size_t n
     const size_t from = learned > PAST ? learned - PAST : 0;
     values += from, n -= from, learned -= from;
     struct changepoints past;
-    changepoints_find(&past, values, learned, NULL);
+    changepoints_look(&past, values, learned, &changepoint_defaults);
     enum focus_state state = !(past.sigma > 0) ? FOCUS_LEARNING
                              : past.drift      ? FOCUS_DRIFT
                                                : look_at_newest(out, values, n, learned, &past, o);

@@ -55,7 +55,8 @@ static struct sample sample_of(const double *sorted, size_t n)
 
 static double cost(double x, double bound)
 {
-    return fmin(x * x, bound * bound);
+    const double square = x * x, most = bound * bound; // fmin() is a call
+    return square < most ? square : most;
 }
 
 // log E exp(theta g) and its derivative.

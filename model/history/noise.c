@@ -8,15 +8,10 @@
 #include "model/history/noise.h"
 
 #include "model/base.h"
+#include "model/robust.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 // More than half of the sorted deviations are 0: a trimmed mean would be near nothing however often
 // the rest recurs. Their root mean square is what a value that flickers between two levels scatters
@@ -40,7 +35,7 @@ double noise_scale(double *deviations, size_t n)
     static const double consistency = 0.51491; // E(|z| ; |z| < q) / kept, P(|z| < q) = kept
     if (n == 0)
         return 0;
-    qsort(deviations, n, sizeof(*deviations), ascending);
+    robust_sort(deviations, n);
     if (deviations[n / 2] <= 0)
         return sparse_scale(deviations, n);
     double share = kept * (double)n, whole = floor(share), sum = 0;

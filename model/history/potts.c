@@ -51,8 +51,9 @@ static void append(struct pieces *list, struct piece piece)
 
 static struct piece part(struct piece whole, double low, double high)
 {
-    whole.low = fmax(whole.low, low);
-    whole.high = fmin(whole.high, high);
+    // Not fmin() and fmax(), which are calls: this is where the time goes.
+    whole.low = whole.low < low ? low : whole.low;
+    whole.high = whole.high > high ? high : whole.high;
     return whole;
 }
 
@@ -115,7 +116,8 @@ static struct minimum minimise(const struct pieces *list)
     struct minimum best = {INFINITY, 0, 0};
     for (size_t i = 0; i < list->count; i++) {
         const struct piece *piece = &list->items[i];
-        double level = fmin(fmax(piece->centre, piece->low), piece->high);
+        double level = piece->centre < piece->low ? piece->low : piece->centre;
+        level = level > piece->high ? piece->high : level;
         if (piece->weight <= 0)
             level = 0.5 * (piece->low + piece->high);
         double gap = level - piece->centre;

@@ -23,6 +23,7 @@
 #include "model/base.h"
 #include "model/history/loss.h"
 #include "model/history/noise.h"
+#include "model/history/revisit_test.h"
 #include "model/robust.h"
 
 #include <math.h>
@@ -327,6 +328,14 @@ double segmentation_score(const struct segmentation *s, size_t j)
     double loudness = (loud_a * loud_a / size_a + loud_b * loud_b / size_b) /
                       (s->mean_amount * s->mean_amount * (1 / size_a + 1 / size_b));
     return fmax(together - cost_a - cost_b, 0) / (s->long_run * loudness);
+}
+
+void segmentation_level(struct segmentation *s, size_t j)
+{
+    struct potts_segment *segment = &s->segments[j];
+    segment->level = revisit_level(s->y, segment);
+    for (int i = 0; i < 5; i++)
+        segment->level = near_mean(s, segment, segment->level);
 }
 
 static void drop_weak(struct segmentation *s)

@@ -135,12 +135,6 @@ static void ask_spread(struct shape *out, const struct kept *k, double sigma)
     out->louder_at = k->where[at];
 }
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 // The middle between two modes; NaN where there are none.
 static double modes_of(const double *rest, size_t n)
 {
@@ -148,7 +142,7 @@ static double modes_of(const double *rest, size_t n)
     size_t best = 0;
     for (size_t i = 0; i < n; i++)
         sorted[i] = rest[i], all += rest[i], squares += rest[i] * rest[i];
-    qsort(sorted, n, sizeof(*sorted), ascending);
+    robust_sort(sorted, n);
     for (size_t at = 1; at < n; at++) {
         left += sorted[at - 1];
         const double na = (double)at, nb = (double)(n - at);

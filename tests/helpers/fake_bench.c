@@ -22,8 +22,9 @@
 // Files beside the program, when they are there: PROGRAM.journal gets a line per start, open, pairs
 // and close, with the kernel; PROGRAM.room holds how many series have room at once; with
 // PROGRAM.record what it answers to `record`, PROGRAM.calm nothing misbehaves, PROGRAM.cuda it has
-// a device of that kind too.
+// a device of that kind too. PROGRAM.load and libraries say how long things take (told_time.h).
 #include "tests/helpers/misbehave.h"
+#include "tests/helpers/told_time.h"
 
 #include <limits.h>
 #include <math.h>
@@ -37,8 +38,9 @@ enum { SERIES_MAX = 1024 };
 struct series {
     int64_t id; // 0: free
     char kernel[KERNEL_NAME_TEXT];
-    bool has_base, same; // base and head are one file
-    bool head_first;     // order of loading
+    bool has_base, same;           // base and head are one file
+    bool head_first;               // order of loading
+    double base_takes, head_takes; // times as long, as the libraries say
     uint32_t next_pair, launches;
 };
 
@@ -46,6 +48,7 @@ struct bench {
     struct series open[SERIES_MAX];
     int count, room;
     FILE *journal; // NULL: none
+    double load;   // everything takes so many times as long
 };
 
 static void note_down(const struct bench *bench, const char *what, const char *kernel)
@@ -154,6 +157,8 @@ static void read_series(struct series *series, const struct wire_record *record)
     series->same =
         series->has_base && strcmp(wire_text(record, "base"), wire_text(record, "head")) == 0;
     series->head_first = order == 1;
+    series->head_takes = told_time(wire_text(record, "head"));
+    series->base_takes = series->has_base ? told_time(wire_text(record, "base")) : 1;
     series->launches = (uint32_t)(launches ? launches : order ? 8 : 4);
 }
 
@@ -254,11 +259,12 @@ static void take_samples(const struct bench *bench, struct series *series,
         if (i == count / 2 && strcmp(kernel, "touchy-pairs") == 0 && bench->count > 1)
             crash();
         series->next_pair += strcmp(kernel, "jumps") == 0 && i == 3;
-        double time_ns = 1000 + (double)(series->next_pair % 7);
+        double time_ns =
+            bench->load * series->base_takes * (1000 + (double)(series->next_pair % 7));
         double slower = strncmp(kernel, "slower", 6) == 0 && !series->same ? 1.05 : 1;
         if (strcmp(kernel, "places") == 0 && !series->head_first)
             slower = series->next_pair % 2 ? 3 : 1 / 3.0;
-        slower *= scattered(series, block, i);
+        slower *= scattered(series, block, i) * series->head_takes / series->base_takes;
         bool head_first = pairs && series->next_pair % 2 == 1;
         struct series shown = *series;
         shown.id += strcmp(kernel, "foreign") == 0;
@@ -368,6 +374,7 @@ static void read_files(struct bench *bench)
         fclose(room);
     if (access(beside(path, ".journal"), F_OK) == 0)
         bench->journal = fopen(path, "a");
+    bench->load = told_load();
     note_down(bench, "start", "");
 }
 
