@@ -310,16 +310,21 @@ static double sigma_of(const struct segmentation *s)
     return s->scale * fmin(sqrt(s->variance), all);
 }
 
-// What the segmentation did not believe.
+// What the segmentation did not believe, or did not know where to look for: where one side is much
+// louder, no noise fits both.
 static void report_clear(struct changepoints *out, const struct segmentation *s, double confidence)
 {
     struct change change;
-    if (out->count > 0 || !clear_step_find(&change, s->y, s->n, confidence))
+    if (out->count > 1 ||
+        !(out->count ? clear_step_separate : clear_step_find)(&change, s->y, s->n, confidence))
+        return;
+    if (out->count && out->changes[0].evidence >= change.evidence)
         return;
     const double half_width = change.size.high - change.size.value;
     out->changes = xrealloc(out->changes, 1, sizeof(*out->changes));
     restore(&change, s, half_width);
-    out->changes[out->count++] = change;
+    out->changes[0] = change;
+    out->count = 1;
 }
 
 // Values without noise: each run of equal ones is a level.

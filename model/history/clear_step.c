@@ -255,26 +255,43 @@ static bool ranked(struct change *out, const double *y, size_t n, double confide
     return true;
 }
 
-bool clear_step_find(struct change *out, const double *y, size_t n, double confidence)
+// Of the means of both sides.
+static void describe(struct change *out, const struct sums *s, size_t at, double confidence)
+{
+    const struct side a = side_of(s, 0, at), b = side_of(s, at, s->n);
+    const double error = error_of(a, b, 1, 1), gap = b.mean - a.mean, n = (double)s->n;
+    const double z = error > 0 ? fabs(gap) / error : 1e6;
+    *out = (struct change){.index = at,
+                           .earliest = at,
+                           .latest = at,
+                           .before = s->centre + a.mean,
+                           .after = s->centre + b.mean,
+                           .evidence = 0.5 * n * log1p(z * z / n)};
+    out->size = interval_about(gap, error * normal_quantile(0.5 + 0.5 * confidence));
+}
+
+bool clear_step_separate(struct change *out, const double *y, size_t n, double confidence)
 {
     if (n < LEAST_SIDE + LEAST_OTHER)
         return false;
     struct sums s = sums_of(y, n);
-    size_t at = separate(&s);
-    if (at == 0)
-        at = own_noise(&s);
-    if (at > 0) {
-        const struct side a = side_of(&s, 0, at), b = side_of(&s, at, n);
-        const double error = error_of(a, b, 1, 1), gap = b.mean - a.mean;
-        const double z = error > 0 ? fabs(gap) / error : 1e6;
-        *out = (struct change){.index = at,
-                               .earliest = at,
-                               .latest = at,
-                               .before = s.centre + a.mean,
-                               .after = s.centre + b.mean,
-                               .evidence = 0.5 * (double)n * log1p(z * z / (double)n)};
-        out->size = interval_about(gap, error * normal_quantile(0.5 + 0.5 * confidence));
-    }
+    const size_t at = separate(&s);
+    if (at > 0)
+        describe(out, &s, at, confidence);
+    free(s.sum);
+    return at > 0;
+}
+
+bool clear_step_find(struct change *out, const double *y, size_t n, double confidence)
+{
+    if (n < LEAST_SIDE + LEAST_OTHER)
+        return false;
+    if (clear_step_separate(out, y, n, confidence))
+        return true;
+    struct sums s = sums_of(y, n);
+    const size_t at = own_noise(&s);
+    if (at > 0)
+        describe(out, &s, at, confidence);
     free(s.sum);
     return at > 0 || ranked(out, y, n, confidence);
 }

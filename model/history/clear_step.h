@@ -14,6 +14,9 @@
 // standard errors; or the ranks of both sides do not mix, and their medians lie far apart.
 bool clear_step_find(struct change *out, const double *y, size_t n, double confidence);
 
+// The first of these rules alone, which leaves no doubt where the step is.
+bool clear_step_separate(struct change *out, const double *y, size_t n, double confidence);
+
 // Where values repeat exactly: the starts of runs of equal values after the first, when every run
 // has at least five. Returns how many, 0 where the rule does not apply; `starts` has room for n
 // / 5.

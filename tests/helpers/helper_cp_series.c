@@ -3,7 +3,12 @@
 // Makes histories that fool detectors, from a seed.
 #include "tests/helpers/helper_cp_series.h"
 
+#include "model/csv.h"
+
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 const char *const cp_kind_names[CP_KINDS] = {
     [CP_NORMAL] = "normal",      [CP_SPIKES] = "5 % spikes",      [CP_AR5] = "AR(1) 0.5",
@@ -63,4 +68,29 @@ void cp_add_step(double *values, size_t n, size_t at, double size)
 {
     for (size_t i = at; i < n; i++)
         values[i] += size;
+}
+
+size_t cp_load_backgrounds(struct cp_background *out, size_t room)
+{
+    FILE *file = fopen(TEST_DATA "/history-backgrounds.csv", "rb");
+    static char text[65536];
+    size_t length = file ? fread(text, 1, sizeof(text), file) : 0, count = 0;
+    if (file)
+        fclose(file);
+    struct csv csv;
+    struct error err;
+    if (csv_parse(&csv, text, length, "history-backgrounds.csv", &err)) {
+        fprintf(stderr, "%s\n", err.text);
+        exit(1);
+    }
+    for (size_t i = 0; i < csv.count; i++) {
+        const char *name = csv.rows[i].fields[0];
+        if ((count == 0 || strcmp(out[count - 1].name, name) != 0) && count < room)
+            text_copy(out[count++].name, sizeof(out->name), name);
+        struct cp_background *b = &out[count - 1];
+        if (b->count < ARRAY_COUNT(b->values))
+            parse_double(&b->values[b->count++], csv.rows[i].fields[1]);
+    }
+    csv_free(&csv);
+    return count;
 }

@@ -24,4 +24,13 @@ extern const char *const cp_kind_names[CP_KINDS];
 void cp_series(double *values, size_t n, enum cp_kind kind, struct random *random);
 void cp_add_step(double *values, size_t n, size_t at, double size);
 
+// Noise that was recorded, one series of measurements each (data/history-backgrounds.csv).
+struct cp_background {
+    char name[64];
+    double values[256];
+    size_t count;
+};
+// Returns how many there are, at most `room`; ends the program on failure.
+size_t cp_load_backgrounds(struct cp_background *out, size_t room);
+
 #endif

@@ -23,7 +23,8 @@ static void advance(struct grown *w, uint64_t *seed)
     w->drift = 0.8 * w->drift + 0.003 * 0.6 * draw_normal(seed);
     if (draw_unit(seed) < 1.0 / 400)
         w->log_level += (draw_unit(seed) < 0.5 ? -1 : 1) * (0.005 + 0.045 * draw_unit(seed));
-    w->code += draw_unit(seed) < 0.1;
+    const bool changes = draw_unit(seed) < 0.1;
+    w->code += changes && !w->pinned;
 }
 
 void grown_samples(struct sample *samples, double level_ns, uint64_t *seed)

@@ -2,10 +2,12 @@
 //
 // Detection on recorded backgrounds with injected steps, against the rules of other tools at the
 // same rate of false changes; false changes on pure noise; time per series. Words choose parts of
-// it: detection (or plumb: the same without the other tools), noise, speed. seed=N draws other
+// it: detection (or plumb: the same without the other tools), noise, speed, cases (clear steps that
+// detectors have missed, and how many changes vanish as a series grows). seed=N draws other
 // histories than those the detectors were chosen on.
-#include "model/csv.h"
 #include "model/history/changepoint.h"
+#include "model/history/focus.h"
+#include "tests/helpers/helper_cp_cases.h"
 #include "tests/helpers/helper_cp_peers.h"
 #include "tests/helpers/helper_cp_series.h"
 
@@ -15,7 +17,17 @@
 #include <string.h>
 #include <time.h>
 
-enum { LENGTH = 150, AT = 90, NULLS = 300, GAMES = 200, WATCHED = 80, BLOCK = 10, NEAR = 5 };
+enum {
+    CASE_GAMES = 100,
+    GROWING = 10,
+    LENGTH = 150,
+    AT = 90,
+    NULLS = 300,
+    GAMES = 200,
+    WATCHED = 80,
+    BLOCK = 10,
+    NEAR = 5
+};
 static uint64_t other_histories; // added to each seed
 static const size_t looks[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 25, 30, 35, 40, 45};
 
@@ -49,39 +61,8 @@ static double default_knob(const struct method *m)
     return m->find == ours ? changepoint_defaults.penalty : m->usual;
 }
 
-struct background {
-    char name[64];
-    double values[256];
-    size_t count;
-};
-
-static size_t load(struct background *out, size_t room)
-{
-    FILE *file = fopen(TEST_DATA "/history-backgrounds.csv", "rb");
-    static char text[65536];
-    size_t length = file ? fread(text, 1, sizeof(text), file) : 0, count = 0;
-    if (file)
-        fclose(file);
-    struct csv csv;
-    struct error err;
-    if (csv_parse(&csv, text, length, "history-backgrounds.csv", &err)) {
-        fprintf(stderr, "%s\n", err.text);
-        exit(1);
-    }
-    for (size_t i = 0; i < csv.count; i++) {
-        const char *name = csv.rows[i].fields[0];
-        if ((count == 0 || strcmp(out[count - 1].name, name) != 0) && count < room)
-            text_copy(out[count++].name, sizeof(out->name), name);
-        struct background *b = &out[count - 1];
-        if (b->count < ARRAY_COUNT(b->values))
-            parse_double(&b->values[b->count++], csv.rows[i].fields[1]);
-    }
-    csv_free(&csv);
-    return count;
-}
-
 // A history of the recorded noise: blocks of neighbours drawn at random.
-static void history(double *values, const struct background *b, struct random *random)
+static void history(double *values, const struct cp_background *b, struct random *random)
 {
     size_t at = 0;
     for (size_t i = 0; i < LENGTH; i++) {
@@ -91,7 +72,7 @@ static void history(double *values, const struct background *b, struct random *r
     }
 }
 
-static double null_rate(const struct method *m, double knob, const struct background *b)
+static double null_rate(const struct method *m, double knob, const struct cp_background *b)
 {
     struct random random = {41 + other_histories};
     double values[LENGTH];
@@ -105,7 +86,7 @@ static double null_rate(const struct method *m, double knob, const struct backgr
 
 // The mildest knob whose false changes are at most one in 1000 values on this background, by
 // bisection of its logarithm.
-static double calibrate(const struct method *m, const struct background *b)
+static double calibrate(const struct method *m, const struct cp_background *b)
 {
     double loose = log(m->loose), strict = log(m->strict);
     if (null_rate(m, m->loose, b) <= 1)
@@ -131,7 +112,7 @@ static bool hits(const size_t *found, size_t count)
     return false;
 }
 
-static void game(double *values, const struct background *b, double size, int number,
+static void game(double *values, const struct cp_background *b, double size, int number,
                  struct random *random)
 {
     history(values, b, random);
@@ -139,7 +120,7 @@ static void game(double *values, const struct background *b, double size, int nu
 }
 
 // F1 over whole histories with one step.
-static double f1(const struct method *m, double knob, const struct background *b, double size)
+static double f1(const struct method *m, double knob, const struct cp_background *b, double size)
 {
     struct random random = {43 + other_histories};
     double values[LENGTH], right = 0, reported = 0;
@@ -170,7 +151,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void print_delay(const struct method *m, double knob, const struct background *b,
+static void print_delay(const struct method *m, double knob, const struct cp_background *b,
                         double size)
 {
     struct random random = {43 + other_histories};
@@ -188,7 +169,8 @@ static void print_delay(const struct method *m, double knob, const struct backgr
         printf(" %3zu", median);
 }
 
-static void print_rule(const struct method *m, double knob, const struct background *b, bool delays)
+static void print_rule(const struct method *m, double knob, const struct cp_background *b,
+                       bool delays)
 {
     static const double sizes[] = {0.5, 1, 2, 5};
     printf("  %-14s %8.2g %7.2f ", m->name, knob, null_rate(m, knob, b));
@@ -202,8 +184,8 @@ static void print_rule(const struct method *m, double knob, const struct backgro
 
 static void detection(bool equal, size_t rules)
 {
-    static struct background backgrounds[8];
-    size_t count = load(backgrounds, ARRAY_COUNT(backgrounds));
+    static struct cp_background backgrounds[8];
+    size_t count = cp_load_backgrounds(backgrounds, ARRAY_COUNT(backgrounds));
     printf("Recorded backgrounds, 150 commits, one step at 90, %s.\n"
            "F1 of a report within 5 commits%s, for steps of 0.5, 1, 2 and 5 %%.\n",
            equal ? "every rule at no more than one false change in 1000 values"
@@ -244,6 +226,96 @@ static void pure_noise(void)
         }
         putchar('\n');
     }
+}
+
+// With the online detector's alarm, as `plumb history` says it.
+static size_t with_alarm(size_t *out, const double *values, size_t n)
+{
+    struct changepoints found;
+    struct change newest;
+    changepoints_find(&found, values, n, NULL);
+    size_t count = found.count;
+    for (size_t i = 0; i < count; i++)
+        out[i] = found.changes[i].index;
+    if (focus_newest(&newest, values, n, &found, NULL) == FOCUS_ALARM)
+        out[count++] = newest.index;
+    changepoints_free(&found);
+    return count;
+}
+
+static size_t ask(size_t *out, const struct method *m, const double *values, size_t n)
+{
+    return m->find == ours ? with_alarm(out, values, n) : m->find(out, values, n, m->usual);
+}
+
+static bool one_near(const size_t *found, size_t count, size_t at, size_t reach)
+{
+    bool hit = false;
+    for (size_t i = 0; i < count; i++)
+        hit |= found[i] + reach >= at && found[i] <= at + reach;
+    return hit;
+}
+
+// Share of the steps that are found, and other reports per series.
+static void print_case(const struct cp_case *c, const struct method *m)
+{
+    struct random random = {59 + other_histories};
+    double values[CP_CASE_MOST], steps = 0, hit = 0, reports = 0;
+    size_t out[CP_CASE_MOST + 1];
+    for (int g = 0; g < CASE_GAMES; g++) {
+        c->make(values, c->n, c->steps[0], &random);
+        const size_t count = ask(out, m, values, c->n);
+        reports += (double)count;
+        for (size_t s = 0; s < CP_CASE_STEPS && c->steps[s]; s++, steps++)
+            hit += one_near(out, count, c->steps[s], c->near);
+    }
+    printf("  %5.3f %4.2f", hit / steps, fmax(reports - hit, 0) / CASE_GAMES);
+}
+
+// Per cent of the changes of one length that no report of the next is within NEAR of.
+static void print_gone(const struct method *m, int kind)
+{
+    struct random random = {61 + other_histories};
+    double values[CP_CASE_MOST], gone = 0, all = 0;
+    size_t before[CP_CASE_MOST], now[CP_CASE_MOST];
+    for (int g = 0; g < GROWING; g++) {
+        size_t known = 0;
+        cp_growing(values, CP_CASE_MOST, kind, &random);
+        for (size_t n = 20; n <= CP_CASE_MOST; n += 1 + (size_t)(40 * random_uniform(&random))) {
+            const size_t count = m->find(now, values, n, default_knob(m));
+            for (size_t i = 0; i < known; i++)
+                gone += !one_near(now, count, before[i], NEAR);
+            all += (double)known;
+            memcpy(before, now, sizeof(now));
+            known = count;
+        }
+    }
+    printf("  %10.2f", 100 * gone / fmax(all, 1));
+}
+
+static void cases(void)
+{
+    printf("\nClear steps, %d series each, every rule as its tool sets it (plumb with its alarm):\n"
+           "share found, other reports per series\n%-30s",
+           CASE_GAMES, "");
+    for (size_t m = 0; m < ARRAY_COUNT(methods); m++)
+        printf("  %10s", methods[m].name);
+    for (size_t c = 0; c < cp_case_count; c++) {
+        printf("\n%-30s", cp_cases[c].name);
+        for (size_t m = 0; m < ARRAY_COUNT(methods); m++)
+            print_case(&cp_cases[c], &methods[m]);
+    }
+    printf("\n\nPer cent of changes that are gone at the next of growing lengths, 20 to %d\n%-30s",
+           CP_CASE_MOST, "");
+    for (size_t m = 0; m < ARRAY_COUNT(methods); m++)
+        printf("  %10s", methods[m].name);
+    for (int kind = 0; kind < CP_KINDS; kind++) {
+        printf("\n%-30s", cp_kind_names[kind]);
+        for (size_t m = 0; m < ARRAY_COUNT(methods); m++)
+            print_gone(&methods[m], kind);
+        fflush(stdout);
+    }
+    putchar('\n');
 }
 
 static double seconds(void)
@@ -299,6 +371,8 @@ int main(int argc, char **argv)
     }
     if (all || wanted("noise", argc, argv))
         pure_noise();
+    if (all || wanted("cases", argc, argv))
+        cases();
     if (all || wanted("speed", argc, argv))
         speed();
     return 0;

@@ -53,6 +53,22 @@ static void sides_may_have_noise_of_their_own(void **state)
     assert_true(louder >= 0.9 && calmer >= 0.9);
 }
 
+// 100 to 1400 with noise of half a percent, 7 instead of 0.5: the place was off by up to 28 values.
+static void louder_side_does_not_hide_where_the_step_is(void **state)
+{
+    struct random random = {59};
+    double values[200];
+    for (int g = 0; g < 20; g++) {
+        for (size_t i = 0; i < 200; i++)
+            values[i] = (i < 100 ? 100 : 1400) * (1 + 0.005 * random_normal(&random));
+        struct changepoints c;
+        changepoints_find(&c, values, 200, NULL);
+        assert_int_equal(c.count, 1);
+        assert_int_equal(c.changes[0].index, 100);
+        changepoints_free(&c);
+    }
+}
+
 static void values_without_noise_are_levels(void **state)
 {
     static const struct {
@@ -222,6 +238,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(short_series_show_large_steps),
         cmocka_unit_test(sides_may_have_noise_of_their_own),
+        cmocka_unit_test(louder_side_does_not_hide_where_the_step_is),
         cmocka_unit_test(values_without_noise_are_levels),
         cmocka_unit_test(what_is_no_step_is_none),
         cmocka_unit_test(strays_on_one_side_hide_no_step),

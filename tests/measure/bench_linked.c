@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Makes a store of GROWN_SERIES series in which every commit has a new code, linked with the code
+// before it and with those 8 and 64 codes back, as a backfill leaves it.
+//
+//     bench_linked CODES FOLDER [NIGHTS]
+//
+// The store is FOLDER/linked-CODES.db; with NIGHTS so many more codes of all series are added to
+// it. Then time what asks it: `plumb site --store ...` from nothing, again, and after a night.
+#include "baselines/link.h"
+#include "tests/helpers/helper_grown.h"
+#include "tests/helpers/helper_store.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+enum { CODES_PER_BATCH = 10 };
+
+static void must(int status, const struct error *err)
+{
+    if (status) {
+        fprintf(stderr, "bench_linked: %s\n", err->text);
+        exit(1);
+    }
+}
+
+static struct commit commit_of(unsigned number)
+{
+    struct run run = {0};
+    grown_commit(&run, number);
+    struct commit commit = run.head;
+    run_free(&run);
+    commit.summary = commit.author = "";
+    return commit;
+}
+
+// One code in 50 is 1 to 3 % slower or faster than the one before.
+static void add_link(struct store *store, unsigned s, unsigned head, unsigned back, double step,
+                     uint64_t *seed)
+{
+    struct result base, result;
+    struct error err;
+    const bool moved = back == 1 && fabs(step) > 0;
+    grown_result(&result, s, &(struct grown){.predicted_ns = 1, .code = head}, NULL);
+    grown_result(&base, s, &(struct grown){.predicted_ns = 1, .code = head - back}, NULL);
+    struct link l = {.base = commit_of(head - back),
+                     .head = commit_of(head),
+                     .tool_version = "0.1.0",
+                     .made_s = 1700000000 + head,
+                     .back = back,
+                     .kind = !moved     ? VERDICT_SAME
+                             : step > 0 ? VERDICT_SLOWER
+                                        : VERDICT_FASTER,
+                     .log_ratio = step + 0.001 * draw_normal(seed),
+                     .error = 0.0005,
+                     .log_evidence = moved ? 30 : -3,
+                     .pairs = 64,
+                     .processes = 2};
+    snprintf(l.uid, sizeof(l.uid), "%024x%08x", back, head);
+    memcpy(l.base_code, base.head_code, sizeof(l.base_code));
+    memcpy(l.head_code, result.head_code, sizeof(l.head_code));
+    const struct series series = {result.kernel, &result.problem, "GPU-0"};
+    must(store_save_link(store, &series, &l, &err), &err);
+}
+
+// The step of a series at a code is drawn from both alone, so that links of any reach agree.
+static double step_at(unsigned s, unsigned code)
+{
+    uint64_t seed = 1 + 7919 * (uint64_t)code + s;
+    draw_bits(&seed);
+    const double size = draw_unit(&seed) < 0.02 ? 0.01 + 0.02 * draw_unit(&seed) : 0;
+    return draw_unit(&seed) < 0.5 ? -size : size;
+}
+
+static void add_codes(struct store *store, unsigned first, unsigned end)
+{
+    static const unsigned backs[] = {1, 8, 64};
+    struct grown walks[GROWN_SERIES] = {{0}};
+    struct error err;
+    uint64_t seed = 2028 + first;
+    for (unsigned s = 0; s < GROWN_SERIES; s++)
+        walks[s] = (struct grown){
+            .log_level = 10 + 0.01 * s, .predicted_ns = exp(10 + 0.01 * s), .pinned = true};
+    for (unsigned c = first; c < end; c++) {
+        if (c == first || c % CODES_PER_BATCH == 0)
+            must(store_begin_batch(store, &err), &err);
+        for (unsigned s = 0; s < GROWN_SERIES; s++)
+            walks[s].code = c;
+        grown_save(store, walks, c, &seed);
+        for (unsigned s = 0; s < GROWN_SERIES; s++) {
+            for (size_t b = 0; b < ARRAY_COUNT(backs) && backs[b] <= c; b++) {
+                double step = 0;
+                for (unsigned k = c - backs[b] + 1; k <= c; k++)
+                    step += step_at(s, k);
+                add_link(store, s, c, backs[b], step, &seed);
+            }
+        }
+        if (c + 1 == end || (c + 1) % CODES_PER_BATCH == 0)
+            must(store_commit_batch(store, &err), &err);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct arena arena = {0};
+    struct error err;
+    struct stat info;
+    struct store_report report;
+    int64_t codes, nights = 0;
+    if (argc < 3 || argc > 4 || parse_int64(&codes, argv[1]) || codes < 2 || codes > 100000 ||
+        (argc > 3 && (parse_int64(&nights, argv[3]) || nights < 1 || nights > 1000))) {
+        fputs("usage: bench_linked CODES FOLDER [NIGHTS]\n", stderr);
+        return 1;
+    }
+    const char *path =
+        scratch_path(&arena, argv[2], arena_printf(&arena, "linked-%lld.db", (long long)codes));
+    const bool there = stat(path, &info) == 0;
+    struct store *store = scratch_store(path, STORE_WRITE);
+    must(store_info(&report, store, &err), &err);
+    const unsigned first = (unsigned)report.counts.runs;
+    if (!there)
+        add_codes(store, 0, (unsigned)codes);
+    else if (nights)
+        add_codes(store, first, first + (unsigned)nights);
+    store_close(store);
+    printf("%s: %.1f s of processor time\n", path, (double)clock() / CLOCKS_PER_SEC);
+    arena_free(&arena);
+    return 0;
+}
