@@ -38,9 +38,9 @@ enum { SERIES_MAX = 1024 };
 struct series {
     int64_t id; // 0: free
     char kernel[KERNEL_NAME_TEXT];
-    bool has_base, same;           // base and head are one file
-    bool head_first;               // order of loading
-    double base_takes, head_takes; // times as long, as the libraries say
+    bool has_base, same; // base and head are one file
+    bool head_first;     // order of loading
+    double takes;        // times as long as the base, as the libraries say
     uint32_t next_pair, launches;
 };
 
@@ -157,8 +157,9 @@ static void read_series(struct series *series, const struct wire_record *record)
     series->same =
         series->has_base && strcmp(wire_text(record, "base"), wire_text(record, "head")) == 0;
     series->head_first = order == 1;
-    series->head_takes = told_time(wire_text(record, "head"));
-    series->base_takes = series->has_base ? told_time(wire_text(record, "base")) : 1;
+    series->takes = told_time(wire_text(record, "head"));
+    if (series->has_base)
+        series->takes /= told_time(wire_text(record, "base"));
     series->launches = (uint32_t)(launches ? launches : order ? 8 : 4);
 }
 
@@ -259,12 +260,11 @@ static void take_samples(const struct bench *bench, struct series *series,
         if (i == count / 2 && strcmp(kernel, "touchy-pairs") == 0 && bench->count > 1)
             crash();
         series->next_pair += strcmp(kernel, "jumps") == 0 && i == 3;
-        double time_ns =
-            bench->load * series->base_takes * (1000 + (double)(series->next_pair % 7));
+        double time_ns = bench->load * (1000 + (double)(series->next_pair % 7));
         double slower = strncmp(kernel, "slower", 6) == 0 && !series->same ? 1.05 : 1;
         if (strcmp(kernel, "places") == 0 && !series->head_first)
             slower = series->next_pair % 2 ? 3 : 1 / 3.0;
-        slower *= scattered(series, block, i) * series->head_takes / series->base_takes;
+        slower *= scattered(series, block, i) * series->takes;
         bool head_first = pairs && series->next_pair % 2 == 1;
         struct series shown = *series;
         shown.id += strcmp(kernel, "foreign") == 0;
@@ -317,21 +317,6 @@ static void calibrate(const struct wire_record *record)
         put_figure("dram_bytes_s", 4e12, 0.002, true);
     if (!only)
         put_figure("launch_s", 2e-6, 0.12, false);
-    put_text("done", NULL);
-}
-
-// What PROGRAM.record holds, as it is.
-static void tell_record(void)
-{
-    char path[PATH_MAX], text[4096];
-    FILE *file = fopen(beside(path, ".record"), "r");
-    if (!file) {
-        put_text("fail", "launch() queues a copy: that cannot be recorded");
-        return;
-    }
-    while (fgets(text, sizeof(text), file))
-        fputs(text, stdout);
-    fclose(file);
     put_text("done", NULL);
 }
 

@@ -16,6 +16,9 @@ void put(struct wire_line *line);
 // The record of this name, with the text unless it is NULL.
 void put_text(const char *name, const char *text);
 
+// What PROGRAM.record holds, as it is.
+void tell_record(void);
+
 // The path of a file beside the program, PROGRAM + ending; returns `path`.
 const char *beside(char path[PATH_MAX], const char *ending);
 // The file that says that the device is gone.
