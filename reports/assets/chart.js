@@ -5,15 +5,10 @@
 "use strict";
 (function () {
   var page = window.plumbPage, make = page.make, data = window.plumbLines;
+  var paint = window.plumbPaint, color = paint.color;
   var lineOf = data.lineOf, placeOf = data.placeOf, lastAt = data.lastAt, merge = data.merge;
   var MOST = 6; // series in one chart
 
-  function color(name) {
-    return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  }
-  function colors(count) {
-    return ["--head", "--over1", "--over2", "--over3", "--over4", "--over5"].slice(0, count).map(color);
-  }
   function percentText(ratio) {
     return (ratio < 0 ? "\u2212" : "+") + Math.abs(100 * ratio).toFixed(2) + " %";
   }
@@ -185,11 +180,11 @@
     return {
       labels: ["commit"].concat(this.lines.map(function (line, i) { return i + " " + line.label; })),
       customBars: true, stepPlot: steps, strokeWidth: steps ? 2 : this.full ? 0.6 : 1.4, connectSeparatedPoints: true,
-      drawPoints: dots, pointSize: 2, fillAlpha: steps ? 0.3 : 0.18, colors: colors(this.lines.length),
+      drawPoints: dots, pointSize: 2, fillAlpha: steps ? 0.3 : 0.18, colors: paint.colors(this.lines.length),
       axisLineColor: color("--muted"), gridLineColor: color("--grid"), highlightCircleSize: 4,
       dateWindow: this.range || [-0.5, this.first.total - 0.5], animatedZooms: false,
       xRangePad: 0, valueRange: steps ? data.levelRange(rows, this.range) : null,
-      underlayCallback: function (canvas, area, graph) { self.underlay(canvas, area, graph, steps); },
+      underlayCallback: function (canvas, area, graph) { paint.under(self, canvas, area, graph, steps); },
       axes: {
         x: {
           drawAxis: true, pixelsPerLabel: 110, axisLabelWidth: 86,
@@ -237,81 +232,6 @@
   Chart.prototype.hint = function () {
     return (this.lines.length > 1 ? "Times against each series' own median. " : "") +
       "Drag to zoom, shift-drag to move, double-click to see all, click a point to keep it.";
-  };
-
-  // The prediction is drawn where it lies within, and does not stretch the axis: a model that is off by
-  // a factor must not hide a change of a percent.
-  Chart.prototype.underlay = function (canvas, area, graph, steps) {
-    canvas.save();
-    canvas.beginPath();
-    canvas.rect(area.x, area.y, area.w, area.h);
-    canvas.clip();
-    if (steps) this.zeroLine(canvas, area, graph);
-    else if (this.lines.length === 1) this.predictionAndWhiskers(canvas, graph);
-    this.marksOn(canvas, area, graph, steps || !this.levels);
-    if (this.chosen !== undefined) upright(canvas, area, graph.toDomXCoord(this.chosen), color("--fg"), []);
-    canvas.restore();
-  };
-
-  function upright(canvas, area, x, style, dash) {
-    canvas.strokeStyle = style;
-    canvas.lineWidth = 1;
-    canvas.setLineDash(dash);
-    canvas.beginPath();
-    canvas.moveTo(x, area.y);
-    canvas.lineTo(x, area.y + area.h);
-    canvas.stroke();
-  }
-
-  Chart.prototype.zeroLine = function (canvas, area, graph) {
-    var y = graph.toDomYCoord(0);
-    canvas.strokeStyle = color("--muted");
-    canvas.setLineDash([]);
-    canvas.globalAlpha = 0.6;
-    canvas.beginPath();
-    canvas.moveTo(area.x, y);
-    canvas.lineTo(area.x + area.w, y);
-    canvas.stroke();
-    canvas.globalAlpha = 1;
-  };
-
-  // In full the intervals of the points that have one are upright, for their neighbours have none.
-  Chart.prototype.predictionAndWhiskers = function (canvas, graph) {
-    var self = this, drawing = false, points = this.pointsOf(this.first);
-    canvas.strokeStyle = color("--head");
-    canvas.lineWidth = 1;
-    canvas.setLineDash([]);
-    canvas.beginPath();
-    points.forEach(function (p) {
-      if (!self.full || !(p.low > 0)) return;
-      canvas.moveTo(graph.toDomXCoord(p.at), graph.toDomYCoord(p.low * self.factor));
-      canvas.lineTo(graph.toDomXCoord(p.at), graph.toDomYCoord(p.high * self.factor));
-    });
-    canvas.stroke();
-    canvas.strokeStyle = color("--predicted");
-    canvas.lineWidth = 1.6;
-    canvas.setLineDash([3, 3]);
-    canvas.beginPath();
-    points.forEach(function (p) {
-      if (p.predicted) canvas[drawing ? "lineTo" : "moveTo"](graph.toDomXCoord(p.at), graph.toDomYCoord(p.predicted * self.factor));
-      drawing = drawing || !!p.predicted;
-    });
-    canvas.stroke();
-  };
-
-  Chart.prototype.marksOn = function (canvas, area, graph, named) {
-    var free = area.x; // where the next text may begin: the closest ones stay without
-    canvas.font = "11px system-ui, sans-serif";
-    (this.first.marks || []).forEach(function (mark) {
-      var x = graph.toDomXCoord(mark.at - 0.5), width = canvas.measureText(mark.text).width;
-      if (x < area.x || x > area.x + area.w) return;
-      upright(canvas, area, x, color({ faster: "--faster", epoch: "--new", declared: "--muted" }[mark.kind] || "--slower"),
-        { epoch: [], declared: [1, 3] }[mark.kind] || [4, 3]);
-      if (!named || x + 4 < free || x + 4 + width > area.x + area.w) return;
-      canvas.fillStyle = color("--muted");
-      canvas.fillText(mark.text, x + 4, area.y + 11);
-      free = x + 8 + width;
-    });
   };
 
   // ---- zooming ------------------------------------------------------------------------------
@@ -418,19 +338,11 @@
 
   // ---- CSV ----------------------------------------------------------------------------------
   Chart.prototype.download = function () {
-    var self = this, range = this.range || [-Infinity, Infinity], axis = this.axis(this.pointsOf(this.first));
-    function quoted(text) { return '"' + text.replace(/"/g, '""') + '"'; }
-    var lines = ["series,commit,commit_time_s,time_ns,lower_ns,upper_ns,level,level_lower,level_upper"];
-    this.lines.forEach(function (line) {
-      self.pointsOf(line).forEach(function (p) {
-        var x = line === self.first ? p.at : placeOf(axis, p.commit, p.time), level = lastAt(line.levels, axis, x);
-        if (x < range[0] || x > range[1]) return;
-        lines.push([quoted(line.label), p.commit, p.time, p.ns, p.low, p.high].concat(
-          level ? [level.level, level.low, level.high] : ["", "", ""]).map(function (v) { return v === null ? "" : v; }).join(","));
-      });
-    });
+    var self = this, axis = this.axis(this.pointsOf(this.first));
+    var text = data.table(this.lines, this.range || [-Infinity, Infinity], function (line) { return self.pointsOf(line); },
+      function (line, p) { return line === self.first ? p.at : placeOf(axis, p.commit, p.time); }, axis);
     var link = make("a", {
-      href: URL.createObjectURL(new Blob([lines.join("\n") + "\n"], { type: "text/csv" })),
+      href: URL.createObjectURL(new Blob([text], { type: "text/csv" })),
       download: "plumb-" + (this.first.anchor || "series") + ".csv"
     });
     link.click();

@@ -147,9 +147,24 @@
     }).concat(line.points.filter(function (p) { return p.at >= file.runs.length; }));
   }
 
+  // The points within a range as CSV. pointsOf(line): those that are shown; placed(line, point): where.
+  function table(lines, range, pointsOf, placed, axis) {
+    function quoted(text) { return '"' + text.replace(/"/g, '""') + '"'; }
+    var rows = ["series,commit,commit_time_s,time_ns,lower_ns,upper_ns,level,level_lower,level_upper"];
+    lines.forEach(function (line) {
+      pointsOf(line).forEach(function (p) {
+        var x = placed(line, p), level = lastAt(line.levels, axis, x);
+        if (x < range[0] || x > range[1]) return;
+        rows.push([quoted(line.label), p.commit, p.time, p.ns, p.low, p.high].concat(
+          level ? [level.level, level.low, level.high] : ["", "", ""]).map(function (v) { return v === null ? "" : v; }).join(","));
+      });
+    });
+    return rows.join("\n") + "\n";
+  }
+
   window.plumbLines = {
     kernels: kernels, every: function () { return everySeries; }, lineOf: lineOf, lineInside: lineInside,
     placeOf: placeOf, lastAt: lastAt, median: median, merge: merge, levelRange: levelRange,
-    findLine: findLine, unfold: unfold
+    findLine: findLine, unfold: unfold, table: table
   };
 })();

@@ -12,7 +12,7 @@
 
 #include "reports/assets.inc"
 
-extern const unsigned char page_css[], page_js[], lines_js[], chart_js[];
+extern const unsigned char page_css[], page_js[], lines_js[], paint_js[], chart_js[];
 #ifdef PLUMB_HAVE_DYGRAPHS
 extern const unsigned char dygraphs_js[], dygraphs_css[];
 const bool page_has_dygraphs = true;
@@ -25,8 +25,8 @@ const bool page_has_dygraphs = false;
 
 const char *page_version(void)
 {
-    return SHA256_PAGE_CSS SHA256_PAGE_JS SHA256_LINES_JS SHA256_CHART_JS SHA256_DYGRAPHS_JS
-        SHA256_DYGRAPHS_CSS;
+    return SHA256_PAGE_CSS SHA256_PAGE_JS SHA256_LINES_JS SHA256_PAINT_JS SHA256_CHART_JS
+        SHA256_DYGRAPHS_JS SHA256_DYGRAPHS_CSS;
 }
 
 // A plumb bob on its line.
@@ -81,6 +81,7 @@ static void write_policy(struct markup *m, bool interactive, bool loads, bool sh
     if (interactive) {
         put_hash(&policy, SHA256_DYGRAPHS_JS);
         put_hash(&policy, SHA256_LINES_JS);
+        put_hash(&policy, SHA256_PAINT_JS);
         put_hash(&policy, SHA256_CHART_JS);
     }
     if (loads)
@@ -197,6 +198,7 @@ void page_finish(struct markup *m, const struct page *page, const char *note, st
         write_embedded(m, "script", page_js);
     if (interactive) {
         write_embedded(m, "script", lines_js);
+        write_embedded(m, "script", paint_js);
         write_embedded(m, "script", chart_js);
     }
     markup_end(m); // body

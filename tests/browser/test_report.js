@@ -49,9 +49,9 @@ runChecks({
 
   async text_from_outside_runs_nothing(open) {
     const page = await open("hostile/index.html");
-    // Ours: page.js, and with dygraphs that library, lines.js and chart.js. None from outside.
+    // Ours: page.js, and with dygraphs that library, lines.js, paint.js and chart.js. None from outside.
     assert.strictEqual(await page.evaluate("Array.from(document.scripts).filter(s => s.type === '' || " +
-      "s.type === 'text/javascript').length - (typeof Dygraph !== 'undefined' ? 3 : 0)"), 1);
+      "s.type === 'text/javascript').length - (typeof Dygraph !== 'undefined' ? 4 : 0)"), 1);
     assert.strictEqual(await page.evaluate("document.querySelectorAll('main script:not([type]), main img, main iframe').length"), 0);
     assert.ok(await page.evaluate("document.body.innerText.includes('<script>alert(1)</script>')"));
     // Would the policy stop one that slipped through? It must.
