@@ -248,10 +248,11 @@ static int check(void *arguments, struct error *err)
 
 static int look(enum conclusion *out, struct context *context, const struct arguments *a)
 {
-    struct findings *f = arena_alloc(&context->arena, sizeof(*f));
+    struct arena arena = {0}; // its own: the context is opened on the way, and begins anew then
+    struct findings *f = arena_alloc(&arena, sizeof(*f));
     struct health health;
-    f->arena = &context->arena;
-    health_read(&health, "", ".", &context->arena);
+    f->arena = &arena;
+    health_read(&health, "", ".", &arena);
     if (health.no_gpu && health.gpu_device)
         ADD(f, WEIGHT_NOTE, "gpu",
             "there is one, but whether it is throttled, shared or failing is not known; let the "
@@ -273,6 +274,7 @@ static int look(enum conclusion *out, struct context *context, const struct argu
                plural(f->disturbing, "thing disturbs", "things disturb"));
     else if (!a->json)
         printf("OK: nothing that was looked at disturbs measurements here\n");
+    arena_free(&arena);
     return 0;
 }
 
