@@ -23,18 +23,20 @@ static const struct limit limits_known[GROUP_LIMITS] = {
 
 // Another process that makes a group may remove ours between two of these commands, while it is
 // empty: they are tried again.
-static const char shell[] = "while [ \"$1\" != -- ]; do\n"
-                            "    rmdir \"$1\"/plumb-* 2>/dev/null\n"
-                            "    group=$1/plumb-$$ tries=0\n"
-                            "    until mkdir -p \"$group\" && echo \"$3\" >\"$group/$2\" && echo "
-                            "$$ >\"$group/cgroup.procs\"; do\n"
-                            "        tries=$((tries + 1))\n"
-                            "        [ $tries -lt 50 ] || exit 125\n"
-                            "    done\n"
-                            "    shift 3\n"
-                            "done\n"
-                            "shift\n"
-                            "exec \"$@\"\n";
+static const char shell[] =
+    "while [ \"$1\" != -- ]; do\n"
+    "    rmdir \"$1\"/plumb-* 2>/dev/null\n"
+    "    group=$1/plumb-$$ tries=0\n"
+    "    until { mkdir -p \"$group\" && echo \"$3\" >\"$group/$2\" &&\n"
+    "            echo $$ >\"$group/cgroup.procs\"; } 2>/dev/null; do\n"
+    "        tries=$((tries + 1))\n"
+    "        [ $tries -lt 50 ] ||\n"
+    "            { echo \"no control group can be made in $1\" >&2; exit 125; }\n"
+    "    done\n"
+    "    shift 3\n"
+    "done\n"
+    "shift\n"
+    "exec \"$@\"\n";
 
 static bool has_word(const char *list, const char *word, const char *between)
 {

@@ -57,7 +57,7 @@ static void sound_store_is_said_to_be_so(void **state)
 static void bad_use_ends_with_4_and_one_line(void **state)
 {
     EXPECT(4, "no action 'fix'", "store", "fix");
-    EXPECT(4, "Usage: plumb store", "store");
+    EXPECT(4, "plumb store: needs more words; see `plumb store --help`", "store");
     EXPECT(4, "takes no 'x'", "store", "check", "x");
     EXPECT(4, "give --before", "store", "prune");
     EXPECT(4, "--before=soon", "store", "prune", "--before=soon");
