@@ -220,6 +220,16 @@ static void say_left(struct tally *tally, size_t commits, size_t measured, size_
                plural(commits, "commit is", "commits are"));
 }
 
+// Whether a commit waits whose tree is this one's: what was measured of it is this one's too.
+static bool tree_waits(const struct waiting *w, const struct commit *commit)
+{
+    for (size_t i = 0; i < w->count; i++) {
+        if (strcmp(w->items[i].run.head.tree, commit->tree) == 0)
+            return true;
+    }
+    return false;
+}
+
 // All commits by one toolchain.
 static int run_commits(struct waiting *w, struct context *context, const struct arguments *a,
                        double deadline_s, struct error *err)
@@ -236,6 +246,7 @@ static int run_commits(struct waiting *w, struct context *context, const struct 
         known = false;
         if (!a->again && run_known(&known, context, &what, false, err))
             return -1;
+        known = known || (!a->again && tree_waits(w, what.commit));
         if (known)
             continue;
         if (a->options.seconds && monotonic_s() >= deadline_s) {
