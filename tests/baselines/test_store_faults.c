@@ -184,7 +184,7 @@ static void file_size_limit_fails_cleanly(void **state)
     struct error err;
     pid_t child = fork();
     if (child == 0) {
-        const struct rlimit limit = {3000000, 3000000};
+        const struct rlimit limit = {4000000, 4000000};
         struct store *store = scratch_store(f->path, STORE_WRITE);
         signal(SIGXFSZ, SIG_IGN);
         setrlimit(RLIMIT_FSIZE, &limit);

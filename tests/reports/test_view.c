@@ -86,8 +86,7 @@ static void every_report_tells_the_words(void **state)
         {"markdown", {"1 accepted", "1 not measured", "no device here", "accepted in this change"}},
         {"csv", {"not measured", "accepted", NULL}},
         {"comment",
-         {"1 kernel accepted", "1 kernel not measured", "no device here",
-          "accepted in this change"}},
+         {"1 kernel accepted", "not measured |", "no device here", "accepted in this change"}},
         {"json", {"\"not measured\"", "\"accepted\"", "no device here", NULL}},
         {"annotations",
          {"::warning title=not measured", "::notice title=accepted", "no device here", NULL}},
@@ -101,7 +100,8 @@ static void every_report_tells_the_words(void **state)
         struct buffer out = helper_report(cases[i].format, run);
         for (size_t p = 0; p < 4 && cases[i].parts[p]; p++) {
             if (!strstr(out.bytes, cases[i].parts[p]))
-                fail_msg("%s does not say '%s'", cases[i].format, cases[i].parts[p]);
+                fail_msg("%s does not say '%s':\n%s", cases[i].format, cases[i].parts[p],
+                         out.bytes);
         }
         buffer_free(&out);
     }
