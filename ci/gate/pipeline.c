@@ -150,16 +150,21 @@ int pipeline_measure(struct measured *out, struct context *context, const struct
     if (context->options->dry_run)
         return 0;
     measuring_begin(&measuring, context, &built, 1);
-    const int status =
-        run_enter(run, context, err) || solo_measure(run, &out->plan, &measuring, again, err) ? -1
-                                                                                              : 0;
+    int status = run_enter(run, context, err);
+    if (status == 0)
+        status = solo_measure(run, &out->plan, &measuring, again, err);
     measuring_end(&measuring);
+    // It owes no links, and is known by its build from now on: nothing would end its run later.
+    if (status == 0 && built->state != MEASURED_OK)
+        status = pipeline_judge(out, context, err);
     return status;
 }
 
 int pipeline_judge(struct measured *measured, struct context *context, struct error *err)
 {
     struct run *run = &measured->run;
+    if (run->finished_s)
+        return 0;
     if (judge_predict(run, &measured->plan, context, err) || judge_history(run, context, err))
         return -1;
     judge_run(run, &measured->plan);
