@@ -78,7 +78,7 @@ static const char *directory_of(const struct recording *r, const char *library)
         if (strncmp(library, r->directories[i], length) == 0 && library[length] == '/')
             return r->directories[i];
     }
-    assert(!"a library of no build that is measured");
+    assert(false && "a library of no build that is measured");
     return NULL;
 }
 
