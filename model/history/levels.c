@@ -13,19 +13,20 @@
 // Factor. A = L L', row by row, each row from its first column that is not zero (its envelope; a
 // row's fill never leaves it, George and Liu 1981, chapter 4). In the order in which codes came, a
 // row reaches back as far as the code's farthest link: 64 codes when the marks are 8 and 64 codes
-// back, so that 10,000 codes take 20 million multiplications. A code that is linked from much
-// farther behind (an old code that came back, an accepted one) would make every row in between that
-// long; such hubs are put last, where each costs one full row. The mark itself costs nothing.
+// back, so that 10,000 codes take 20 million multiplications. Rows and columns are taken four at a
+// time, as blocks (level_block.h): the processor's registers then hold what is summed.
+// A code that is linked from much farther behind (an old code that came back, an accepted one)
+// would make every row in between that long; such hubs are put last, where each costs one full row.
+// The mark itself costs nothing.
 //
 // One link more changes the rows from its older end on, and no other: those are computed again.
 // For a new code at the end these are as many rows as its links reach back.
 //
-// Errors. var(x_b - x_a) is |z|^2 with L z = e_b - e_a. All at once: the part of the inverse that
-// lies in the envelope follows from L alone, from the last row to the first (Takahashi, Fagan and
-// Chen 1973; Erisman and Tinney 1975): for column i, with k running over the rows below it,
-//     Z_ji = -(sum_k L_ki Z_kj) / L_ii,    Z_ii = (1 / L_ii - sum_k L_ki Z_ki) / L_ii.
+// Errors. var(x_b - x_a) is |z|^2 with L z = e_b - e_a; all at once they follow from the inverse
+// (level_inverse.c).
 #include "model/history/levels.h"
 
+#include "model/history/level_block.h"
 #include "model/history/level_factor.h"
 
 #include <assert.h>
@@ -41,6 +42,7 @@ struct levels *levels_new(void)
 {
     struct levels *levels = xcalloc(1, sizeof(*levels));
     levels->factor = xcalloc(1, sizeof(*levels->factor));
+    levels->unit = 1;
     return levels;
 }
 
@@ -49,9 +51,9 @@ void levels_free(struct levels *levels)
     if (!levels)
         return;
     struct level_factor *f = levels->factor;
-    void *const all[] = {f->links, f->next,       f->first,     f->parent,   f->root_mark, f->at,
-                         f->code,  f->hub,        f->begin,     f->offset,   f->value,     f->right,
-                         f,        levels->level, levels->mark, levels->fit, levels};
+    void *const all[] = {f->links,   f->next, f->first,      f->parent,    f->root_mark, f->at,
+                         f->code,    f->hub,  f->begin,      f->offset,    f->value,     f->right,
+                         f->inverse, f,       levels->level, levels->mark, levels->fit,  levels};
     for (size_t i = 0; i < ARRAY_COUNT(all); i++)
         free(all[i]);
 }
@@ -69,7 +71,7 @@ static void make_room(struct levels *levels, size_t codes)
     for (size_t i = 0; i < ARRAY_COUNT(sizes); i++)
         *sizes[i] = xrealloc(*sizes[i], room + 1, sizeof(**sizes[i]));
     f->hub = xrealloc(f->hub, room, sizeof(*f->hub));
-    f->right = xrealloc(f->right, room, sizeof(*f->right));
+    f->right = xrealloc(f->right, room + BLOCK, sizeof(*f->right));
     levels->level = xrealloc(levels->level, room, sizeof(*levels->level));
     f->code_room = room;
 }
@@ -166,23 +168,16 @@ bool level_known(const struct levels *levels, size_t code)
 double level_weight(const struct levels *levels, size_t link)
 {
     const double error = levels->factor->links[link].error;
-    return 1 / (error * error + levels->misclosure * levels->misclosure);
+    return 1 / (error * error + levels->weighed * levels->weighed);
 }
 
 // ---- the factor ----
 
-// Four sums at once, so that the processor does not wait for one.
-double level_dot(const double *a, const double *b, size_t count)
+double *level_at(const struct level_factor *f, double *values, size_t row, size_t column)
 {
-    double sum[4] = {0};
-    size_t i = 0;
-    for (; i + 4 <= count; i += 4) {
-        for (size_t k = 0; k < 4; k++)
-            sum[k] += a[i + k] * b[i + k];
-    }
-    for (; i < count; i++)
-        sum[0] += a[i] * b[i];
-    return sum[0] + sum[1] + (sum[2] + sum[3]);
+    const size_t b = row / BLOCK, q = column / BLOCK;
+    return values + f->offset[b] + BLOCK_SIZE * (q - f->begin[b]) + BLOCK * (column % BLOCK) +
+           row % BLOCK;
 }
 
 static void put_in_order(struct levels *levels)
@@ -207,25 +202,39 @@ static size_t column_of(const struct levels *levels, size_t end, size_t p)
     return f->at[other];
 }
 
+// The first column that is not zero in the row at position p.
+static size_t first_column(const struct levels *levels, size_t p)
+{
+    const struct level_factor *f = levels->factor;
+    size_t first = p;
+    if (level_known(levels, f->code[p]))
+        return p;
+    for (size_t end = f->first[f->code[p]]; end != NO_LINK; end = f->next[end]) {
+        const size_t column = column_of(levels, end, p);
+        first = column < first ? column : first;
+    }
+    return first;
+}
+
 static int lay_out(struct levels *levels, size_t from, struct error *err)
 {
     struct level_factor *f = levels->factor;
+    f->blocks = (levels->codes + BLOCK - 1) / BLOCK;
     f->offset[0] = 0;
-    for (size_t p = from; p < levels->codes; p++) {
-        f->begin[p] = p;
-        for (size_t end = f->first[f->code[p]]; end != NO_LINK; end = f->next[end]) {
-            const size_t column = level_known(levels, f->code[p]) ? p : column_of(levels, end, p);
-            if (column < f->begin[p])
-                f->begin[p] = column;
+    for (size_t b = from; b < f->blocks; b++) {
+        f->begin[b] = b;
+        for (size_t p = BLOCK * b; p < BLOCK * (b + 1) && p < levels->codes; p++) {
+            const size_t column = first_column(levels, p) / BLOCK;
+            f->begin[b] = column < f->begin[b] ? column : f->begin[b];
         }
-        f->offset[p + 1] = f->offset[p] + p - f->begin[p] + 1;
-        if (f->offset[p + 1] > LEVELS_ROOM)
+        f->offset[b + 1] = f->offset[b] + BLOCK_SIZE * (b - f->begin[b] + 1);
+        if (f->offset[b + 1] > LEVELS_ROOM)
             return error_set(err,
                              "links reach too far back to be levelled together: after %zu of "
                              "%zu codes they take %d numbers",
-                             p, levels->codes, LEVELS_ROOM);
+                             BLOCK * b, levels->codes, LEVELS_ROOM);
     }
-    const size_t size = f->offset[levels->codes];
+    const size_t size = f->offset[f->blocks];
     if (size > f->value_room) {
         f->value_room = size + size / 2;
         f->value = xrealloc(f->value, f->value_room, sizeof(*f->value));
@@ -233,16 +242,14 @@ static int lay_out(struct levels *levels, size_t from, struct error *err)
     return 0;
 }
 
-// Row p of A, in the factor's place, and its right hand side.
+// The row of A at position p, into its block row's place, and its right hand side.
 static void fill_row(struct levels *levels, size_t p)
 {
     struct level_factor *f = levels->factor;
-    double *row = f->value + f->offset[p];
-    const size_t last = p - f->begin[p];
-    memset(row, 0, (last + 1) * sizeof(*row));
+    double *diagonal = level_at(f, f->value, p, p);
     f->right[p] = 0;
-    if (level_known(levels, f->code[p])) {
-        row[last] = 1;
+    if (p >= levels->codes || level_known(levels, f->code[p])) {
+        *diagonal = 1;
         return;
     }
     for (size_t end = f->first[f->code[p]]; end != NO_LINK; end = f->next[end]) {
@@ -251,45 +258,62 @@ static void fill_row(struct levels *levels, size_t p)
         const double weight = level_weight(levels, end / 2);
         const double ratio = f->links[end / 2].log_ratio;
         const size_t column = column_of(levels, end, p);
-        row[last] += weight;
+        *diagonal += weight;
         f->right[p] += end % 2 ? weight * ratio : -weight * ratio;
         if (column < p)
-            row[column - f->begin[p]] -= weight;
+            *level_at(f, f->value, p, column) -= weight;
     }
 }
 
-static void factor_row(struct level_factor *f, size_t p)
+// All blocks of one row, from what they are in A, by the rows before.
+static void factor_row(struct level_factor *f, size_t b)
 {
-    double *row = f->value + f->offset[p];
-    const size_t begin = f->begin[p];
-    for (size_t q = begin; q < p; q++) {
+    const size_t begin = f->begin[b];
+    double *row = f->value + f->offset[b], *diagonal = row + BLOCK_SIZE * (b - begin);
+    double right[BLOCK] = {0};
+    for (size_t q = begin; q < b; q++) {
+        double *block = row + BLOCK_SIZE * (q - begin), sum[BLOCK_SIZE] = {0};
         const double *above = f->value + f->offset[q];
         const size_t from = f->begin[q] > begin ? f->begin[q] : begin;
-        const double dot = level_dot(row + (from - begin), above + (from - f->begin[q]), q - from);
-        row[q - begin] = (row[q - begin] - dot) * above[q - f->begin[q]];
+        block_multiply(sum, row + BLOCK_SIZE * (from - begin),
+                       above + BLOCK_SIZE * (from - f->begin[q]), BLOCK * (q - from));
+        for (size_t i = 0; i < BLOCK_SIZE; i++)
+            sum[i] = block[i] - sum[i];
+        memset(block, 0, sizeof(sum));
+        block_multiply(block, sum, above + BLOCK_SIZE * (q - f->begin[q]), BLOCK);
     }
-    const size_t last = p - begin;
-    // Positive but for rounding: every component is held by its mark.
-    const double square = row[last] - level_dot(row, row, last);
-    row[last] = 1 / sqrt(fmax(square, row[last] * 1e-15));
-    f->right[p] = (f->right[p] - level_dot(row, f->right + begin, last)) * row[last];
+    double sum[BLOCK_SIZE] = {0}, whole[BLOCK_SIZE];
+    block_multiply(sum, row, row, BLOCK * (b - begin));
+    memcpy(whole, diagonal, sizeof(whole));
+    block_factor(diagonal, whole, sum);
+    for (size_t q = begin; q < b; q++)
+        block_apply(right, row + BLOCK_SIZE * (q - begin), f->right + BLOCK * q);
+    for (size_t i = 0; i < BLOCK; i++)
+        right[i] = f->right[BLOCK * b + i] - right[i];
+    memset(f->right + BLOCK * b, 0, BLOCK * sizeof(*right));
+    block_apply(f->right + BLOCK * b, diagonal, right);
 }
 
 // Back substitution of the right hand side: the levels.
 static void substitute_back(struct levels *levels)
 {
     const struct level_factor *f = levels->factor;
-    double *x = xcalloc(levels->codes + 1, sizeof(*x));
-    memcpy(x, f->right, levels->codes * sizeof(*x));
-    for (size_t p = levels->codes; p-- > 0;) {
-        const double *row = f->value + f->offset[p];
-        const size_t begin = f->begin[p];
-        x[p] *= row[p - begin];
-        for (size_t q = begin; q < p; q++)
-            x[q] -= row[q - begin] * x[p];
-        levels->level[f->code[p]] = x[p];
+    double *left = xcalloc(BLOCK * f->blocks, sizeof(*left));
+    memcpy(left, f->right, BLOCK * f->blocks * sizeof(*left));
+    for (size_t b = f->blocks; b-- > 0;) {
+        const double *row = f->value + f->offset[b];
+        double x[BLOCK] = {0};
+        block_apply_transposed(x, row + BLOCK_SIZE * (b - f->begin[b]), left + BLOCK * b);
+        for (size_t q = f->begin[b]; q < b; q++) {
+            double sum[BLOCK] = {0};
+            block_apply_transposed(sum, row + BLOCK_SIZE * (q - f->begin[b]), x);
+            for (size_t i = 0; i < BLOCK; i++)
+                left[BLOCK * q + i] -= sum[i];
+        }
+        for (size_t i = 0; i < BLOCK && BLOCK * b + i < levels->codes; i++)
+            levels->level[f->code[BLOCK * b + i]] = x[i];
     }
-    free(x);
+    free(left);
 }
 
 int levels_solve(struct levels *levels, struct error *err)
@@ -302,12 +326,16 @@ int levels_solve(struct levels *levels, struct error *err)
         put_in_order(levels);
     for (size_t i = 0; i < levels->codes; i++)
         levels->mark[i] = f->root_mark[root_of(f, i)];
-    if (lay_out(levels, f->dirty, err))
+    const size_t from = f->dirty / BLOCK;
+    if (lay_out(levels, from, err))
         return -1;
-    for (size_t p = f->dirty; p < levels->codes; p++) {
-        fill_row(levels, p);
-        factor_row(f, p);
+    for (size_t b = from; b < f->blocks; b++) {
+        memset(f->value + f->offset[b], 0, (f->offset[b + 1] - f->offset[b]) * sizeof(*f->value));
+        for (size_t i = 0; i < BLOCK; i++)
+            fill_row(levels, BLOCK * b + i);
+        factor_row(f, b);
     }
+    f->inverted &= f->dirty >= levels->codes;
     f->dirty = levels->codes;
     substitute_back(levels);
     for (size_t i = 0; i < levels->links; i++)

@@ -16,13 +16,18 @@
 // s^2 + t^2 give
 //     E sum w r^2 = sum w (s^2 + t^2) (1 - h),
 // exactly, whatever the weights (the method of moments, as DerSimonian and Laird 1986 have it for
-// means). So t^2 = (sum w r^2 - sum w s^2 (1 - h)) / sum w (1 - h), twice: with weights by the
-// prior, then with weights by the first answer. It is moderated by the prior as by some loops more,
-// and never below 0. A loop tells of t only as far as t makes it: where the pairs' own errors are
-// larger, as on a busy host, it counts for share^2 of one, share being the part of E sum w r^2 that
-// is t's (the variance of the estimate says so). Without any loop t is the prior. Intervals are
-// Student's, with the loops so counted and the prior's weight as degrees of freedom: few widen
-// them.
+// means). So t^2 = (sum w r^2 - sum w s^2 (1 - h)) / sum w (1 - h). Weights that are a little off
+// cost little: the estimate stays unbiased, and the levels' variance rises with the square of the
+// error. So the equations are weighed and factored anew only where s^2 + t^2 came out more than a
+// fifth off what they were weighed with, at most twice; then all errors are multiplied by the
+// square root of what is left, the standard deviation of unit weight of the surveyors. It begins
+// with the prior; in a long history with what the newest codes say for themselves, so that one
+// factor and one inverse are nearly always all. The estimate is moderated by the prior as by some
+// loops more, and never below 0. A loop tells of t only as far as t makes it: where the pairs' own
+// errors are larger, as on a busy host, it counts for share^2 of one, share being the part of E sum
+// w r^2 that is t's (the variance of the estimate says so). Without any loop t is the prior.
+// Intervals are Student's, with the loops so counted and the prior's weight as degrees of freedom:
+// few widen them.
 //
 // A link that does not fit. Its residual over its own standard deviation, sqrt((1 - h) / w), is
 // held against those of all others (externally studentised, so that neither a wrong link nor a
@@ -37,126 +42,15 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { UPDATES = 2, ASIDE_MOST = 16 };
+enum { UPDATES = 2, ASIDE_MOST = 16, NEWEST = 256 };
 
 static const double false_alarm = 0.01;
-static const double tie = 0.999;    // of the worst score: as bad as the worst
-static const double bridge = 1e-7;  // redundancy of a link in no loop, but for rounding
-static const double own_errors = 3; // a residual within so many of its link's errors is none
+static const double tie = 0.999;       // of the worst score: as bad as the worst
+static const double bridge = 1e-7;     // redundancy of a link in no loop, but for rounding
+static const double near_enough = 0.2; // log ratio of variances
+static const double own_errors = 3;    // a residual within so many of its link's errors is none
 
 const struct moderation levels_prior = {.sd = 0.001, .weight = 4};
-
-// ---- the inverse, where the factor has room ----
-
-struct column {
-    const struct level_factor *f;
-    double *inverse;
-    size_t plain; // rows before the hubs
-    size_t *last; // of each row: the last plain one that may have a value in its column
-    size_t *rows; // those that have one in this column
-    size_t count;
-    double *l, *sum; // by row; l is 0 but for `rows`
-};
-
-// Row k's part in the columns from..to-1, which are below k: both halves of the symmetric inverse.
-static void add_range(struct column *c, size_t k, size_t from, size_t to)
-{
-    const double weight = c->l[k];
-    const size_t count = to > from ? to - from : 0;
-    if (count == 0)
-        return;
-    const double *z = c->inverse + c->f->offset[k] + (from - c->f->begin[k]);
-    double *restrict sum = c->sum + from;
-    for (size_t j = 0; j < count; j++)
-        sum[j] += weight * z[j];
-    c->sum[k] += level_dot(c->l + from, z, count);
-}
-
-static void take_row(struct column *c, size_t k, size_t i)
-{
-    const struct level_factor *f = c->f;
-    if (f->begin[k] > i)
-        return;
-    c->rows[c->count++] = k;
-    c->l[k] = f->value[f->offset[k] + i - f->begin[k]];
-}
-
-static void invert_column(struct column *c, size_t i, size_t codes)
-{
-    const struct level_factor *f = c->f;
-    const size_t near = i < c->plain ? c->last[i] + 1 : i + 1;
-    const size_t hubs = c->plain > i ? c->plain : i + 1;
-    c->count = 0;
-    for (size_t k = i + 1; k < near; k++)
-        take_row(c, k, i);
-    for (size_t k = hubs; k < codes; k++)
-        take_row(c, k, i);
-    for (size_t n = 0; n < c->count; n++) {
-        const size_t k = c->rows[n];
-        add_range(c, k, i + 1, k < near ? k : near);
-        if (k >= hubs)
-            add_range(c, k, hubs, k);
-        c->sum[k] += c->l[k] * c->inverse[f->offset[k] + k - f->begin[k]];
-    }
-    const double pivot = f->value[f->offset[i] + i - f->begin[i]]; // inverted
-    double own = 0;
-    for (size_t n = 0; n < c->count; n++) {
-        const size_t k = c->rows[n];
-        const double z = -c->sum[k] * pivot;
-        c->inverse[f->offset[k] + i - f->begin[k]] = z;
-        own += c->l[k] * z;
-        c->l[k] = 0;
-    }
-    for (size_t j = i + 1; j < near; j++)
-        c->sum[j] = 0;
-    for (size_t j = hubs; j < codes; j++)
-        c->sum[j] = 0;
-    c->inverse[f->offset[i] + i - f->begin[i]] = (pivot - own) * pivot;
-}
-
-static double *inverse_of(const struct levels *levels)
-{
-    const struct level_factor *f = levels->factor;
-    const size_t codes = levels->codes, plain = codes - f->hubs;
-    struct column c = {.f = f,
-                       .inverse = xcalloc(f->offset[codes] + 1, sizeof(double)),
-                       .plain = plain,
-                       .last = xcalloc(codes + 1, sizeof(size_t)),
-                       .rows = xcalloc(codes + 1, sizeof(size_t)),
-                       .l = xcalloc(codes + 1, sizeof(double)),
-                       .sum = xcalloc(codes + 1, sizeof(double))};
-    for (size_t k = 0; k < plain; k++)
-        c.last[f->begin[k]] = k;
-    for (size_t i = 0; i < plain; i++) {
-        const size_t before = i ? c.last[i - 1] : 0;
-        c.last[i] = c.last[i] > before ? c.last[i] : before;
-    }
-    for (size_t i = codes; i-- > 0;)
-        invert_column(&c, i, codes);
-    free(c.last);
-    free(c.rows);
-    free(c.l);
-    free(c.sum);
-    return c.inverse;
-}
-
-static double inverse_at(const struct levels *levels, const double *inverse, size_t a, size_t b)
-{
-    const struct level_factor *f = levels->factor;
-    if (level_known(levels, a) || level_known(levels, b))
-        return 0;
-    const size_t p = f->at[a] > f->at[b] ? f->at[a] : f->at[b];
-    const size_t q = f->at[a] > f->at[b] ? f->at[b] : f->at[a];
-    return inverse[f->offset[p] + q - f->begin[p]];
-}
-
-static double link_variance(const struct levels *levels, const double *inverse,
-                            const struct level_link *link)
-{
-    return inverse_at(levels, inverse, link->from, link->from) +
-           inverse_at(levels, inverse, link->to, link->to) -
-           2 * inverse_at(levels, inverse, link->from, link->to);
-}
 
 // ---- misclosure ----
 
@@ -171,7 +65,7 @@ struct closing {
 
 static void look(struct closing *c, const struct levels *levels)
 {
-    double *inverse = inverse_of(levels);
+    level_invert(levels);
     c->square = c->seen = c->unseen = c->score = 0;
     c->tested = c->worst = 0;
     for (size_t i = 0; i < levels->links; i++) {
@@ -181,7 +75,7 @@ static void look(struct closing *c, const struct levels *levels)
             continue;
         const double w = level_weight(levels, i);
         const double r = link->log_ratio - (levels->level[link->to] - levels->level[link->from]);
-        const double redundancy = 1 - w * link_variance(levels, inverse, link);
+        const double redundancy = 1 - w * level_variance(levels, link->from, link->to);
         if (!(redundancy > bridge))
             continue;
         c->square += w * r * r;
@@ -194,7 +88,6 @@ static void look(struct closing *c, const struct levels *levels)
             c->worst = i;
         }
     }
-    free(inverse);
 }
 
 // Whether the worst link is beyond what chance gives the worst of so many good ones.
@@ -231,7 +124,8 @@ static bool set_aside(struct levels *levels, const struct closing *c)
     return true;
 }
 
-static void update(struct levels *levels, const struct closing *c, const struct moderation *prior)
+// The misclosure by what the residuals say. Its share of what they say is how far they tell of it.
+static void estimate(struct levels *levels, const struct closing *c, const struct moderation *prior)
 {
     const double known = prior->sd * prior->sd;
     const double found = c->unseen > 0 ? (c->square - c->seen) / c->unseen : 0;
@@ -241,75 +135,78 @@ static void update(struct levels *levels, const struct closing *c, const struct 
     const double variance = (prior->weight * known + loops * found) / (prior->weight + loops);
     levels->misclosure = sqrt(fmax(variance, 0));
     levels->degrees = prior->weight + loops;
-    levels->factor->dirty = 0;
 }
 
-int levels_close(struct levels *levels, const struct moderation *prior, struct error *err)
+// Variance of a link, as estimated, over the one it is weighed with.
+static double off(const struct levels *levels, const struct closing *c)
 {
-    struct closing c = {0};
+    const double pairs = c->unseen > 0 ? c->seen / c->unseen : 0;
+    const double now = levels->misclosure * levels->misclosure;
+    const double weighed = levels->weighed * levels->weighed;
+    return c->unseen > 0 ? (pairs + now) / (pairs + weighed) : 1;
+}
+
+static void weigh(struct levels *levels, double misclosure)
+{
+    levels->weighed = misclosure;
+    levels->factor->dirty = 0;
+    levels->rounds++;
+}
+
+static int close_from(struct levels *levels, double begin, const struct moderation *prior,
+                      struct error *err)
+{
+    struct closing c = {.scores = xcalloc(levels->links + 1, sizeof(*c.scores))};
     size_t updates = 0, aside = 0;
-    int status = 0;
-    assert(prior->sd > 0 && prior->weight > 0);
+    int status;
     for (size_t i = 0; i < levels->links; i++)
         levels->fit[i] = LINK_FITS;
     levels->misclosure = prior->sd;
     levels->degrees = prior->weight;
-    levels->factor->dirty = 0;
-    c.scores = xcalloc(levels->links + 1, sizeof(*c.scores));
-    while ((status = levels_solve(levels, err)) == 0 && levels->codes && updates < UPDATES) {
+    levels->unit = 1;
+    levels->rounds = 0;
+    weigh(levels, begin);
+    while ((status = levels_solve(levels, err)) == 0 && levels->codes) {
         look(&c, levels);
         if (aside < ASIDE_MOST && set_aside(levels, &c)) {
             aside++;
             continue;
         }
-        update(levels, &c, prior);
-        updates++;
+        estimate(levels, &c, prior);
+        levels->unit = sqrt(off(levels, &c));
+        if (fabs(2 * log(levels->unit)) < near_enough || updates++ == UPDATES)
+            break;
+        weigh(levels, levels->misclosure);
     }
     free(c.scores);
     return status;
 }
 
-// ---- errors ----
-
-static double deviation(double variance)
+// The misclosure of the links among the newest codes, to begin with.
+static double newest_say(const struct levels *levels, const struct moderation *prior)
 {
-    return sqrt(fmax(variance, 0));
-}
-
-void levels_errors(double *out, const struct levels *levels)
-{
-    if (levels->codes == 0)
-        return;
-    double *inverse = inverse_of(levels);
-    for (size_t i = 0; i < levels->codes; i++)
-        out[i] = deviation(inverse_at(levels, inverse, i, i));
-    free(inverse);
-}
-
-void levels_between(double *size, double *error, const struct levels *levels, size_t from,
-                    size_t to)
-{
-    const struct level_factor *f = levels->factor;
-    assert(from < levels->codes && to < levels->codes && f->dirty == levels->codes);
-    *size = *error = INFINITY;
-    if (levels->mark[from] != levels->mark[to])
-        return;
-    double *z = xcalloc(levels->codes, sizeof(*z)), square = 0;
-    const size_t first = f->at[from] < f->at[to] ? f->at[from] : f->at[to];
-    if (from != to && !level_known(levels, from))
-        z[f->at[from]] = -1;
-    if (from != to && !level_known(levels, to))
-        z[f->at[to]] = 1;
-    for (size_t p = first; p < levels->codes; p++) {
-        const size_t begin = f->begin[p] > first ? f->begin[p] : first;
-        const double *row = f->value + f->offset[p];
-        const double dot = level_dot(row + (begin - f->begin[p]), z + begin, p - begin);
-        z[p] = (z[p] - dot) * row[p - f->begin[p]];
-        square += z[p] * z[p];
+    const size_t first = levels->codes > NEWEST ? levels->codes - NEWEST : 0;
+    struct levels *newest = levels_new();
+    struct error ignored;
+    for (size_t i = 0; i < levels->links; i++) {
+        struct level_link link = levels->factor->links[i];
+        if (link.from < first || link.to < first)
+            continue;
+        link.from -= first;
+        link.to -= first;
+        levels_add(newest, &link);
     }
-    free(z);
-    *size = levels->level[to] - levels->level[from];
-    *error = deviation(square);
+    const bool closed = close_from(newest, prior->sd, prior, &ignored) == 0 && newest->loops;
+    const double found = closed ? newest->misclosure : prior->sd;
+    levels_free(newest);
+    return found;
+}
+
+int levels_close(struct levels *levels, const struct moderation *prior, struct error *err)
+{
+    assert(prior->sd > 0 && prior->weight > 0);
+    const bool many = levels->codes > 4 * NEWEST;
+    return close_from(levels, many ? newest_say(levels, prior) : prior->sd, prior, err);
 }
 
 // The two-sided tail of Student's t falls with t, so halving finds where it is 1 - confidence.

@@ -82,7 +82,7 @@ static void brute(double *x, const struct net *net, const struct levels *levels,
         const struct level_link *l = &net->links[i];
         if (levels->fit[i] == LINK_ASIDE)
             continue;
-        const double w = 1 / (l->error * l->error + levels->misclosure * levels->misclosure);
+        const double w = 1 / (l->error * l->error + levels->weighed * levels->weighed);
         a[l->from * n + l->from] += w;
         a[l->to * n + l->to] += w;
         a[l->from * n + l->to] -= w;
@@ -116,7 +116,7 @@ static void check_against_brute_force(const struct net *net, const struct levels
         memset(right, 0, sizeof(right));
         right[i] = 1;
         brute(x, net, levels, right);
-        assert_true(fabs(errors[i] - sqrt(x[i])) < 1e-9);
+        assert_true(fabs(errors[i] - levels->unit * sqrt(x[i])) < 1e-9);
         const size_t other = levels->codes - 1 - i;
         levels_between(&size, &error, levels, i, other);
         if (levels->mark[i] != levels->mark[other]) {
@@ -126,7 +126,8 @@ static void check_against_brute_force(const struct net *net, const struct levels
         if (i != other)
             right[other] = -1;
         brute(x, net, levels, right);
-        assert_true(fabs(error - (i == other ? 0 : sqrt(fabs(x[i] - x[other])))) < 1e-9);
+        const double expected = i == other ? 0 : levels->unit * sqrt(fabs(x[i] - x[other]));
+        assert_true(fabs(error - expected) < 1e-9);
         assert_true(fabs(size - (levels->level[other] - levels->level[i])) < 1e-12);
     }
 }
