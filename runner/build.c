@@ -9,6 +9,7 @@
 #include "runner/build_parts.h"
 #include "runner/files.h"
 #include "runner/log.h"
+#include "runner/spare_memory.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -260,8 +261,9 @@ static int export_and_run(struct build *build, struct work *work, struct arena *
     const struct recipe *recipe = work->recipe;
     struct process_result result;
     struct error refused;
+    const struct export_memory memory = {recipe->memory_bytes, spare_memory_bytes("")};
     int code = repository_export(work->repository, work->commit, recipe->inputs,
-                                 recipe->input_count, work->source, &refused);
+                                 recipe->input_count, &memory, work->source, &refused);
     if (code < 0)
         return error_set(err, "%s", refused.text);
     if (code > 0) {

@@ -101,9 +101,15 @@ int repository_read(char **out, size_t *size, const struct repository *repositor
 // export, names that differ in case only on a file system that folds case. On failure nothing is
 // left behind. 0, -1, or 1 when the commit itself cannot be exported (refused as above, or no path
 // is there): that is the commit's fault, and `err` says which.
+//
+// A file is in memory while it is written: one that is larger than `allowed_bytes` (0: no such
+// limit) is refused, one that is larger than `free_bytes` is this machine's failure.
+struct export_memory {
+    uint64_t allowed_bytes, free_bytes;
+};
 int repository_export(const struct repository *repository, const char *commit,
-                      const char *const *paths, size_t count, const char *directory,
-                      struct error *err);
+                      const char *const *paths, size_t count, const struct export_memory *memory,
+                      const char *directory, struct error *err);
 
 // Files that differ between two commits, with lines added and removed (0 for binary files).
 struct file_change {

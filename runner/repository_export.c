@@ -25,6 +25,7 @@ enum { REFUSED = 1 }; // the commit's fault
 struct export_job {
     const struct repository *repository;
     const char *commit;
+    struct export_memory memory;
     size_t entries;
     uint64_t bytes;
     struct error *err;
@@ -108,21 +109,6 @@ static int write_link(struct export_job *job, int at, const char *name, const gi
     return result;
 }
 
-// What may be taken without another process having to end for it; any, where nobody says.
-static uint64_t spare_memory(void)
-{
-    uint64_t bytes = UINT64_MAX;
-    char line[128];
-    FILE *file = fopen("/proc/meminfo", "re");
-    while (file && fgets(line, sizeof(line), file)) {
-        if (strncmp(line, "MemAvailable:", 13) == 0)
-            bytes = strtoull(line + 13, NULL, 10) * 1024 / 2;
-    }
-    if (file)
-        fclose(file);
-    return bytes;
-}
-
 static int export_blob(struct export_job *job, int at, const git_tree_entry *entry, int depth)
 {
     const char *name = git_tree_entry_name(entry);
@@ -143,7 +129,9 @@ static int export_blob(struct export_job *job, int at, const git_tree_entry *ent
         return refuse(job, name, "is larger than 1 GiB");
     if (code == 0 && size > LINK_BYTES_MAX && git_tree_entry_filemode(entry) == GIT_FILEMODE_LINK)
         return refuse(job, name, "is a link out of the export");
-    if (code == 0 && size > spare_memory())
+    if (code == 0 && job->memory.allowed_bytes && size > job->memory.allowed_bytes)
+        return refuse(job, name, "is larger than the memory that building it may take");
+    if (code == 0 && size > job->memory.free_bytes)
         return error_set(job->err,
                          "exporting %.12s: '%.200s' of %zu bytes needs more memory than is free",
                          job->commit, name, size);
@@ -287,11 +275,12 @@ static int export_paths(struct export_job *job, int root, const git_tree *tree,
 }
 
 int repository_export(const struct repository *repository, const char *commit,
-                      const char *const *paths, size_t count, const char *directory,
-                      struct error *err)
+                      const char *const *paths, size_t count, const struct export_memory *memory,
+                      const char *directory, struct error *err)
 {
     assert(directory[0] == '/');
-    struct export_job job = {.repository = repository, .commit = commit, .err = err};
+    struct export_job job = {
+        .repository = repository, .commit = commit, .memory = *memory, .err = err};
     git_tree *tree = NULL;
     if (git_tree_of(&tree, repository, commit, err))
         return -1;

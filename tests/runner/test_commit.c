@@ -70,7 +70,8 @@ static void open_bare_repository_works(void **state)
     assert_int_equal(repository_commit(&commit, repository, "main", &f->arena, &err), 0);
     assert_string_equal(commit.id, f->repo.ids[REPO_FASTER]);
     char *out = xprintf("%s/out", directory);
-    assert_int_equal(repository_export(repository, commit.id, NULL, 0, out, &err), 0);
+    assert_int_equal(
+        repository_export(repository, commit.id, NULL, 0, &helper_any_memory, out, &err), 0);
     assert_true(helper_exists(out, "kernels/plain.c"));
     repository_close(repository);
     helper_discard(directory);

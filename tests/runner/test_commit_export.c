@@ -2,6 +2,7 @@
 //
 // Exports hold the committed bytes, leave the repository alone, and nothing hostile leaves them.
 #include "runner/repository.h"
+#include "tests/helpers/helper_claimed.h"
 #include "tests/helpers/helper_repo.h"
 #include "tests/helpers/test.h"
 
@@ -17,14 +18,18 @@ static void export_writes_the_committed_bytes(void **state)
     char *directory = helper_directory(), *out = xprintf("%s/out", directory);
     const char *paths[] = {"include", "kernels/blocked.c", "./kernels/", "not-there"};
     struct error err;
-    assert_int_equal(repository_export(f->open, f->repo.ids[REPO_START], paths, 4, out, &err), 0);
+    assert_int_equal(repository_export(f->open, f->repo.ids[REPO_START], paths, 4,
+                                       &helper_any_memory, out, &err),
+                     0);
     assert_true(helper_exists(out, "include/kernel.h"));
     assert_true(helper_exists(out, "kernels/simple.c"));
     assert_true(helper_exists(out, "kernels/blocked.c"));
     assert_false(helper_exists(out, "README.md"));
     char *compare = xprintf("cmp -s '%s/include/kernel.h' '%s/kernels/kernel.h'", out, TEST_SOURCE);
     assert_int_equal(system(compare), 0);
-    assert_int_equal(repository_export(f->open, f->repo.ids[REPO_START], paths, 4, out, &err), -1);
+    assert_int_equal(repository_export(f->open, f->repo.ids[REPO_START], paths, 4,
+                                       &helper_any_memory, out, &err),
+                     -1);
     assert_non_null(strstr(err.text, "File exists"));
     assert_true(helper_exists(out, "include/kernel.h")); // and it stays as it was
     free(compare);
@@ -39,7 +44,9 @@ static void export_of_absent_inputs_is_the_commits_fault(void **state)
     char *directory = helper_directory(), *out = xprintf("%s/out", directory);
     const char *paths[] = {"not-there"};
     struct error err;
-    assert_int_equal(repository_export(f->open, f->repo.ids[REPO_START], paths, 1, out, &err), 1);
+    assert_int_equal(repository_export(f->open, f->repo.ids[REPO_START], paths, 1,
+                                       &helper_any_memory, out, &err),
+                     1);
     assert_non_null(strstr(err.text, "not-there"));
     assert_false(helper_exists(directory, "out"));
     helper_discard(directory);
@@ -71,7 +78,9 @@ static void nothing_touches_the_users_checkout(void **state)
     struct commit_list list;
     struct file_change_list changes;
     char *before = snapshot(f->repo.directory);
-    assert_int_equal(repository_export(f->open, f->repo.ids[REPO_TUNE], NULL, 0, out, &err), 0);
+    assert_int_equal(
+        repository_export(f->open, f->repo.ids[REPO_TUNE], NULL, 0, &helper_any_memory, out, &err),
+        0);
     const struct commit_selection all = {.range = "ALL"};
     assert_int_equal(repository_select(&list, f->open, &all, &f->arena, &err), 0);
     assert_int_equal(repository_merge_base(&base, f->open, "main", "docs", &f->arena, &err), 0);
@@ -99,7 +108,7 @@ static int export_hostile(const struct helper_file *files, size_t count, struct 
     helper_repo_commit(id, work, "master", NULL, 0, 0, "hostile\n", files, count);
     struct repository *repository;
     assert_int_equal(repository_open(&repository, work, err), 0);
-    int result = repository_export(repository, id, NULL, 0, out, err);
+    int result = repository_export(repository, id, NULL, 0, &helper_any_memory, out, err);
     assert_int_equal(helper_exists(directory, "out"), result == 0);
     if (expected)
         assert_true(helper_exists(out, expected));
@@ -194,7 +203,7 @@ static void export_refuses_hostile_trees(void **state)
         char tree[OBJECT_ID_TEXT], commit[OBJECT_ID_TEXT];
         raw_tree(tree, odb, cases[i].mode, cases[i].name, &blob, cases[i].copies);
         raw_commit(commit, odb, tree);
-        int result = repository_export(repository, commit, NULL, 0, out, &err);
+        int result = repository_export(repository, commit, NULL, 0, &helper_any_memory, out, &err);
         bool harmless = strcmp(cases[i].mode, "120000") == 0; // a link to "evil", dangling
         assert_int_equal(result == 0, harmless);
         assert_int_equal(helper_exists(sub, "out"), harmless);
@@ -211,41 +220,26 @@ static void export_refuses_hostile_trees(void **state)
     free(directory);
 }
 
-// A loose object that says it has 2 GiB: nobody has to make room for it to know.
-static void write_large_blob(const char *work, git_oid *id)
+// A commit with one file, or link, that claims to be so large.
+static int export_claimed(uint64_t bytes, const char *mode, const struct export_memory *memory,
+                          struct error *err)
 {
-    static const unsigned char stream[] = {0x78, 0x01, 0x01, 0x10, 0x00, 0xef, 0xff, 'b', 'l',
-                                           'o',  'b',  ' ',  '2',  '1',  '4',  '7',  '4', '8',
-                                           '3',  '6',  '4',  '8',  0,    0x26, 0x4b, 0x3, 0xcf};
-    char *folder = xprintf("%s/.git/objects/ab", work), *path = xprintf("%s/%038d", folder, 0);
-    assert_int_equal(mkdir(folder, 0777), 0);
-    helper_write(path, stream, sizeof(stream));
-    git_oid_fromstr(id, "ab00000000000000000000000000000000000000");
-    free(path);
-    free(folder);
-}
-
-static void export_refuses_files_beyond_all_memory(void **state)
-{
-    static const char *const modes[] = {"100644", "120000"};
     char *directory = helper_directory(), *out = xprintf("%s/out", directory);
     char *work = xprintf("%s/repo", directory);
+    char tree[OBJECT_ID_TEXT], commit[OBJECT_ID_TEXT];
     git_repository *git = NULL;
     git_odb *odb = NULL;
     git_oid id;
     struct repository *repository;
-    struct error err;
     assert_int_equal(git_repository_init(&git, work, 0), 0);
     assert_int_equal(git_repository_odb(&odb, git), 0);
-    write_large_blob(work, &id);
-    assert_int_equal(repository_open(&repository, work, &err), 0);
-    for (size_t i = 0; i < ARRAY_COUNT(modes); i++) {
-        char tree[OBJECT_ID_TEXT], commit[OBJECT_ID_TEXT];
-        raw_tree(tree, odb, modes[i], "large", &id, 1);
-        raw_commit(commit, odb, tree);
-        assert_int_equal(repository_export(repository, commit, NULL, 0, out, &err), 1);
-        assert_non_null(strstr(err.text, "'large' is larger than 1 GiB"));
-    }
+    helper_claim(work, bytes);
+    git_oid_fromstr(&id, HELPER_CLAIMED);
+    assert_int_equal(repository_open(&repository, work, err), 0);
+    raw_tree(tree, odb, mode, "large", &id, 1);
+    raw_commit(commit, odb, tree);
+    const int result = repository_export(repository, commit, NULL, 0, memory, out, err);
+    assert_false(helper_exists(directory, "out"));
     git_odb_free(odb);
     git_repository_free(git);
     repository_close(repository);
@@ -253,6 +247,33 @@ static void export_refuses_files_beyond_all_memory(void **state)
     free(work);
     free(out);
     free(directory);
+    return result;
+}
+
+static void export_refuses_files_beyond_all_memory(void **state)
+{
+    static const char *const modes[] = {"100644", "120000"};
+    struct error err;
+    for (size_t i = 0; i < ARRAY_COUNT(modes); i++) {
+        assert_int_equal(export_claimed((uint64_t)2 << 30, modes[i], &helper_any_memory, &err), 1);
+        assert_non_null(strstr(err.text, "'large' is larger than 1 GiB"));
+    }
+}
+
+// What a policy allows is the commit's business; what this machine has left is not.
+static void export_refuses_files_beyond_the_memory_there_is(void **state)
+{
+    const uint64_t mib = 1 << 20;
+    const struct export_memory little = {0, 300 * mib}, allowed = {300 * mib, UINT64_MAX};
+    struct error err;
+    assert_int_equal(export_claimed(301 * mib, "100644", &little, &err), -1);
+    assert_non_null(strstr(err.text, "'large' of 315621376 bytes needs more memory than is free"));
+    assert_int_equal(export_claimed(301 * mib, "100644", &allowed, &err), 1);
+    assert_non_null(
+        strstr(err.text, "'large' is larger than the memory that building it may take"));
+    // Not for its size: there is nothing behind what it claims.
+    assert_int_equal(export_claimed(mib, "100644", &little, &err), -1);
+    assert_null(strstr(err.text, "memory"));
 }
 
 static void export_refuses_a_tower_of_folders(void **state)
@@ -274,7 +295,8 @@ static void export_refuses_a_tower_of_folders(void **state)
     struct repository *repository;
     struct error err;
     assert_int_equal(repository_open(&repository, work, &err), 0);
-    assert_int_equal(repository_export(repository, commit, NULL, 0, out, &err), 1);
+    assert_int_equal(repository_export(repository, commit, NULL, 0, &helper_any_memory, out, &err),
+                     1);
     assert_non_null(strstr(err.text, "too deep"));
     assert_false(helper_exists(directory, "out"));
     git_odb_free(odb);
@@ -296,6 +318,7 @@ int main(void)
         cmocka_unit_test(export_keeps_modes_and_empty_submodules),
         cmocka_unit_test(export_refuses_hostile_trees),
         cmocka_unit_test(export_refuses_files_beyond_all_memory),
+        cmocka_unit_test(export_refuses_files_beyond_the_memory_there_is),
         cmocka_unit_test(export_refuses_a_tower_of_folders),
     };
     return cmocka_run_group_tests(tests, helper_opened_set_up, helper_opened_tear_down);
