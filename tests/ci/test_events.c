@@ -4,9 +4,8 @@
 #include "baselines/kept/event.h"
 #include "baselines/link.h"
 #include "ci/history/events.h"
-#include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_scene.h"
-#include "tests/helpers/helper_store.h"
+#include "tests/helpers/helper_scratch.h"
 #include "tests/helpers/test.h"
 
 #include <math.h>
@@ -14,32 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char *folder;
-static struct arena arena;
 static struct error err;
 static struct history_set set;
 static struct events events;
 
-static int set_up(void **state)
-{
-    folder = helper_directory();
-    return 0;
-}
-
 static int tear_down(void **state)
 {
-    helper_discard(folder);
-    free(folder);
     history_free(&set);
-    arena_free(&arena);
-    return 0;
-}
-
-static struct store *scene_store(const char *name, const struct scene *scene)
-{
-    struct store *store = scratch_store(scratch_path(&arena, folder, name), STORE_WRITE);
-    scene_save(store, scene, 0, COMMITS, 7);
-    return store;
+    return scratch_tear_down(state);
 }
 
 // The events of all series; now_s 0: nothing is kept.
@@ -49,7 +30,7 @@ static void look(struct store *store, int64_t now_s, const char *epochs)
     const struct events_asked asked = {.now_s = now_s};
     history_free(&set);
     assert_int_equal(history_load(&set, store, &wanted, epochs, &err), 0);
-    assert_int_equal(events_load(&events, &set, store, &asked, &arena, &err), 0);
+    assert_int_equal(events_load(&events, &set, store, &asked, &scratch.arena, &err), 0);
 }
 
 static const struct event *only(void)
@@ -169,12 +150,12 @@ static void five_commits_of_one_second_are_five_events(void **state)
 static void children_that_came_first_stand_behind_their_parents(void **state)
 {
     const struct scene scene = {.keep_code = true, .time = one_second, .parents = true};
-    struct store *store = scratch_store(scratch_path(&arena, folder, "first.db"), STORE_WRITE);
+    struct store *store = scratch_store(scratch_in("first.db"), STORE_WRITE);
     struct commit *commits;
     size_t count;
     for (int c = COMMITS; c-- > 0;)
         scene_save(store, &scene, c, c + 1, 7);
-    assert_int_equal(store_commits(&commits, &count, store, &arena, &err), 0);
+    assert_int_equal(store_commits(&commits, &count, store, &scratch.arena, &err), 0);
     assert_int_equal(count, COMMITS);
     for (size_t i = 1; i < count; i++)
         assert_string_equal(commits[i].parent, commits[i - 1].id);
@@ -267,7 +248,7 @@ static void a_persons_word_counts_and_both_are_told(void **state)
         scene_store("decided.db", &(struct scene){.keep_code = true, .parents = true});
     save_link(store, "control-1", 1, 10, 0.02, 30);
     look(store, 1700500000, NULL);
-    const char *path = scratch_path(&arena, folder, "epochs.txt");
+    const char *path = scratch_in("epochs.txt");
     FILE *file = fopen(path, "w");
     assert_non_null(file);
     fprintf(file,
@@ -289,10 +270,9 @@ static void merged_stores_keep_what_was_reported(void **state)
     save_link(store, "control-1", 1, 10, 0.02, 30);
     look(store, 1700500000, NULL);
     store_close(store);
-    struct store *whole = scratch_store(scratch_path(&arena, folder, "whole.db"), STORE_WRITE);
+    struct store *whole = scratch_store(scratch_in("whole.db"), STORE_WRITE);
     for (int again = 0; again < 2; again++)
-        assert_int_equal(store_merge(whole, scratch_path(&arena, folder, "shard.db"), NULL, &err),
-                         0);
+        assert_int_equal(store_merge(whole, scratch_in("shard.db"), NULL, &err), 0);
     look(whole, 1700600000, NULL);
     store_close(whole);
     assert_int_equal(only()->entry_count, 1);
@@ -316,5 +296,5 @@ int main(void)
         cmocka_unit_test(a_persons_word_counts_and_both_are_told),
         cmocka_unit_test(merged_stores_keep_what_was_reported),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, scratch_set_up, tear_down);
 }

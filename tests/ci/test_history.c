@@ -2,39 +2,15 @@
 //
 // The past of stored series: what is found in it, whose it was, and what bad input does to it.
 #include "ci/history/load.h"
-#include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_scene.h"
-#include "tests/helpers/helper_store.h"
+#include "tests/helpers/helper_scratch.h"
 #include "tests/helpers/test.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static char *folder;
-static struct arena arena;
 static struct error err;
-
-static int set_up(void **state)
-{
-    folder = helper_directory();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    helper_discard(folder);
-    free(folder);
-    arena_free(&arena);
-    return 0;
-}
-
-static struct store *scene_store(const char *name, const struct scene *scene)
-{
-    struct store *store = scratch_store(scratch_path(&arena, folder, name), STORE_WRITE);
-    scene_save(store, scene, 0, COMMITS, 7);
-    return store;
-}
 
 // The past of every series, attributed together.
 static struct series_history *look(struct store *store, const struct epoch_list *epochs)
@@ -44,15 +20,15 @@ static struct series_history *look(struct store *store, const struct epoch_list 
     struct common_mode around;
     struct history_options options = history_defaults;
     options.epochs = epochs;
-    assert_int_equal(store_list_series(&entries, &count, store, &arena, &err), 0);
-    assert_int_equal(history_common_mode(&around, store, entries, count, "GPU-1", 0, &arena, &err),
-                     0);
+    assert_int_equal(store_list_series(&entries, &count, store, &scratch.arena, &err), 0);
+    assert_int_equal(
+        history_common_mode(&around, store, entries, count, "GPU-1", 0, &scratch.arena, &err), 0);
     assert_int_equal(count, KERNELS);
-    struct series_history *all = arena_alloc(&arena, count * sizeof(*all));
+    struct series_history *all = arena_alloc(&scratch.arena, count * sizeof(*all));
     for (size_t i = 0; i < count; i++) {
         struct history_kept kept = {0};
         assert_int_equal(history_kept_judge(&all[i], &kept, store, &entries[i], &around, &options,
-                                            INT64_MAX, &arena, &arena, &err),
+                                            INT64_MAX, &scratch.arena, &scratch.arena, &err),
                          0);
     }
     history_attribute(all, count);
@@ -154,7 +130,7 @@ static void card_that_took_anothers_place_is_a_break(void **state)
 static void what_the_old_card_did_before_is_not_the_new_ones(void **state)
 {
     struct history_set set;
-    struct store *store = scratch_store(scratch_path(&arena, folder, "late.db"), STORE_WRITE);
+    struct store *store = scratch_store(scratch_in("late.db"), STORE_WRITE);
     const struct scene late = {.step = 0.05}, swapped = {.step = 0.05, .card = "GPU-2"};
     const struct history_wanted all = {0};
     scene_save(store, &late, 0, STEP + 8, 7);
@@ -282,10 +258,10 @@ static void the_past_of_a_commit_is_its_ancestors(void **state)
     const struct series series = {s->series->kernel, &s->series->problem, s->series->device_uuid};
     const struct history_query query = {.until = s->stored.points[45].commit};
     struct stored_points stored;
-    assert_int_equal(store_points(&stored, store, &series, &query, &arena, &err), 0);
+    assert_int_equal(store_points(&stored, store, &series, &query, &scratch.arena, &err), 0);
     assert_int_equal(stored.count, 46);
     const struct history_query unknown = {.until = "ffff"};
-    assert_int_equal(store_points(&stored, store, &series, &unknown, &arena, &err), 0);
+    assert_int_equal(store_points(&stored, store, &series, &unknown, &scratch.arena, &err), 0);
     assert_int_equal(stored.count, COMMITS);
     store_close(store);
 }
@@ -337,7 +313,7 @@ static void reading_while_another_writes_gives_whole_runs(void **state)
 {
     const struct scene scene = {.step = 0.03};
     struct store *writer = scene_store("shared.db", &scene);
-    struct store *reader = scratch_store(scratch_path(&arena, folder, "shared.db"), STORE_READ);
+    struct store *reader = scratch_store(scratch_in("shared.db"), STORE_READ);
     assert_int_equal(store_begin_batch(writer, &err), 0);
     scene_save(writer, &scene, COMMITS, COMMITS + 1, 3);
     assert_int_equal(kernel_of(look(reader, NULL))->stored.count, COMMITS);
@@ -368,5 +344,5 @@ int main(void)
         cmocka_unit_test(epoch_of_a_commit_that_was_not_measured_begins_when_it_was_accepted),
         cmocka_unit_test(reading_while_another_writes_gives_whole_runs),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, scratch_set_up, scratch_tear_down);
 }

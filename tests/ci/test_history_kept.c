@@ -3,9 +3,8 @@
 // What is kept of a series' judgement: the same whoever asked for it and when, and never more than
 // what it was made of.
 #include "ci/history/load.h"
-#include "tests/helpers/helper_files.h"
+#include "tests/helpers/helper_scratch.h"
 #include "tests/helpers/helper_stepped.h"
-#include "tests/helpers/helper_store.h"
 #include "tests/helpers/test.h"
 
 #include <math.h>
@@ -17,28 +16,7 @@
 
 #include <sqlite3.h>
 
-static char *folder;
-static struct arena strings;
 static struct error err;
-
-static int set_up(void **state)
-{
-    folder = helper_directory();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    helper_discard(folder);
-    free(folder);
-    arena_free(&strings);
-    return 0;
-}
-
-static const char *in_folder(const char *name)
-{
-    return scratch_path(&strings, folder, name);
-}
 
 static void ok(int status)
 {
@@ -106,8 +84,8 @@ static void accuracy_history_do_not_matter_only_points_do(void **state)
 {
     static const unsigned accuracy[] = {0,   5,   419, 425, 700,  749,  750,  751,  800,
                                         899, 905, 906, 960, 1000, 1099, 1101, 1130, 1300};
-    struct store *once = stepped_store(in_folder("once.db"), 0, 1300);
-    struct store *often = stepped_store(in_folder("often.db"), 0, 0);
+    struct store *once = stepped_store(scratch_in("once.db"), 0, 1300);
+    struct store *often = stepped_store(scratch_in("often.db"), 0, 0);
     for (size_t i = 1; i < ARRAY_COUNT(accuracy); i++) {
         stepped_commits(often, accuracy[i - 1], accuracy[i]);
         (void)run(often);
@@ -124,7 +102,7 @@ static void steps_are_found_where_they_are(void **state)
 {
     static const size_t at[] = {FIRST_STEP, SECOND_STEP, THIRD_STEP};
     struct history_set set;
-    struct store *store = scratch_store(in_folder("often.db"), STORE_WRITE);
+    struct store *store = scratch_store(scratch_in("often.db"), STORE_WRITE);
     struct judgement j = judge(&set, store, NULL);
     assert_int_equal(j.change_count, 3);
     for (size_t i = 0; i < 3; i++)
@@ -141,7 +119,7 @@ static void steps_are_found_where_they_are(void **state)
 
 static void nothing_new_is_not_judged_again(void **state)
 {
-    struct store *store = scratch_store(in_folder("often.db"), STORE_WRITE);
+    struct store *store = scratch_store(scratch_in("often.db"), STORE_WRITE);
     struct judgement a = run(store), b = run(store);
     assert_int_equal(a.marks, b.marks);
     assert_int_equal(a.newest_key, b.newest_key);
@@ -153,8 +131,8 @@ static void nothing_new_is_not_judged_again(void **state)
 
 static void a_point_among_the_settled_ones_is_noticed(void **state)
 {
-    struct store *filled = stepped_store(in_folder("filled.db"), 0, 300),
-                 *whole = stepped_store(in_folder("whole.db"), 0, 1200);
+    struct store *filled = stepped_store(scratch_in("filled.db"), 0, 300),
+                 *whole = stepped_store(scratch_in("whole.db"), 0, 1200);
     stepped_commits(filled, 301, 1200);
     assert_int_equal(run(filled).points, 1199);
     stepped_commits(filled, 300, 301); // a gap that is filled
@@ -170,8 +148,8 @@ static void a_point_among_the_settled_ones_is_noticed(void **state)
 static void times_that_repeat_or_go_back_change_nothing(void **state)
 {
     stepped_unsteady = true;
-    struct store *once = stepped_store(in_folder("unsteady.db"), 0, 1210);
-    struct store *often = stepped_store(in_folder("unsteady-often.db"), 0, 0);
+    struct store *once = stepped_store(scratch_in("unsteady.db"), 0, 1210);
+    struct store *often = stepped_store(scratch_in("unsteady-often.db"), 0, 0);
     for (unsigned i = 0; i < 1210; i += i < 1000 ? 100 : 7) {
         stepped_commits(often, i, i < 1000 ? i + 100 : i + 7);
         (void)run(often);
@@ -187,17 +165,17 @@ static void accuracy_history_while_another_process_writes(void **state)
 {
     enum { BEFORE = 800, MORE = 120 };
     int status;
-    store_close(stepped_store(in_folder("shared.db"), 0, BEFORE));
+    store_close(stepped_store(scratch_in("shared.db"), 0, BEFORE));
     pid_t writer = fork();
     if (writer == 0) {
-        struct store *own = scratch_store(in_folder("shared.db"), STORE_WRITE);
+        struct store *own = scratch_store(scratch_in("shared.db"), STORE_WRITE);
         for (unsigned i = BEFORE; i < BEFORE + MORE; i++)
             stepped_commit(own, i, 0);
         store_close(own);
         _exit(0);
     }
     assert_true(writer > 0);
-    struct store *store = scratch_store(in_folder("shared.db"), STORE_WRITE);
+    struct store *store = scratch_store(scratch_in("shared.db"), STORE_WRITE);
     size_t points = 0;
     bool ended = false;
     while (!ended) {
@@ -208,7 +186,7 @@ static void accuracy_history_while_another_process_writes(void **state)
     }
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     assert_int_equal(points, BEFORE + MORE);
-    struct store *whole = stepped_store(in_folder("shared-whole.db"), 0, BEFORE + MORE);
+    struct store *whole = stepped_store(scratch_in("shared-whole.db"), 0, BEFORE + MORE);
     same(store, whole);
     store_close(whole);
     store_close(store);
@@ -228,9 +206,9 @@ static void write_epoch(const char *path, const char *commit)
 static void an_accepted_change_is_judged_against(void **state)
 {
     struct history_set set;
-    struct store *store = scratch_store(in_folder("whole.db"), STORE_WRITE);
+    struct store *store = scratch_store(scratch_in("whole.db"), STORE_WRITE);
     assert_true(run(store).creep.size.value > 0.01); // 1.5 % above the beginning
-    const char *epochs = in_folder("epochs.txt");
+    const char *epochs = scratch_in("epochs.txt");
     write_epoch(epochs, "0000000000000000000000000000000000001150");
     struct judgement j = judge(&set, store, epochs);
     assert_true(fabs(j.creep.size.value) < 0.005);
@@ -244,11 +222,11 @@ static void an_accepted_change_is_judged_against(void **state)
 
 static void merged_and_pruned_points_are_noticed(void **state)
 {
-    struct store *all = stepped_store(in_folder("all.db"), 0, 1000),
-                 *some = stepped_store(in_folder("some.db"), 0, 900);
-    store_close(stepped_store(in_folder("shard.db"), 900, 1000));
+    struct store *all = stepped_store(scratch_in("all.db"), 0, 1000),
+                 *some = stepped_store(scratch_in("some.db"), 0, 900);
+    store_close(stepped_store(scratch_in("shard.db"), 900, 1000));
     assert_int_equal(run(some).points, 900);
-    ok(store_merge(some, in_folder("shard.db"), NULL, &err));
+    ok(store_merge(some, scratch_in("shard.db"), NULL, &err));
     same(some, all);
     struct store_counts removed;
     const struct prune_rule rule = {.before_s = 1700000000 + 60 * 50, .runs = true};
@@ -261,7 +239,7 @@ static void merged_and_pruned_points_are_noticed(void **state)
 // A run that saves while the site reads: what it brought stays marked.
 static void what_came_meanwhile_stays_marked(void **state)
 {
-    struct store *store = scratch_store(in_folder("all.db"), STORE_WRITE);
+    struct store *store = scratch_store(scratch_in("all.db"), STORE_WRITE);
     const struct problem problem = {.m = 64, .n = 64, .k = 64, .batch = 1};
     const struct series series = {"kernel", &problem, "GPU-0"};
     struct arena arena = {0};
@@ -283,16 +261,16 @@ static void what_is_kept_is_checked(void **state)
     struct judgement j;
     const struct problem problem = {.m = 64, .n = 64, .k = 64, .batch = 1};
     const struct series series = {"kernel", &problem, "GPU-0"};
-    store_close(stepped_store(in_folder("bad.db"), 0, 800));
-    struct store *store = scratch_store(in_folder("bad.db"), STORE_WRITE);
+    store_close(stepped_store(scratch_in("bad.db"), 0, 800));
+    struct store *store = scratch_store(scratch_in("bad.db"), STORE_WRITE);
     (void)run(store);
     store_close(store);
     sqlite3 *db = NULL;
-    assert_int_equal(sqlite3_open(in_folder("bad.db"), &db), SQLITE_OK);
+    assert_int_equal(sqlite3_open(scratch_in("bad.db"), &db), SQLITE_OK);
     assert_int_equal(
         sqlite3_exec(db, "UPDATE judgement_changes SET latest = 800", NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(db);
-    store = scratch_store(in_folder("bad.db"), STORE_READ);
+    store = scratch_store(scratch_in("bad.db"), STORE_READ);
     assert_int_equal(store_load_judgement(&j, store, &series, &arena, &err), -1);
     assert_non_null(strstr(err.text, "a change that was kept"));
     store_close(store);
@@ -301,7 +279,7 @@ static void what_is_kept_is_checked(void **state)
 
 static void half_widths_are_of_the_samples(void **state)
 {
-    struct store *store = scratch_store(in_folder("all.db"), STORE_READ);
+    struct store *store = scratch_store(scratch_in("all.db"), STORE_READ);
     double half;
     int64_t key;
     ok(store_newest_key(&key, store, &err));
@@ -316,14 +294,14 @@ static void half_widths_are_of_the_samples(void **state)
 static void burst_before_the_seam_is_no_step(void **state)
 {
     enum { COUNT = FIRST_STEP - 1, MOST = 8 };
-    struct store *calm = stepped_store(in_folder("calm.db"), 0, COUNT);
+    struct store *calm = stepped_store(scratch_in("calm.db"), 0, COUNT);
     const size_t settled = run(calm).settled;
     store_close(calm);
     assert_in_range(settled, HISTORY_CONTEXT, COUNT - 10);
     for (size_t length = 2; length <= MOST; length++) {
         char name[16];
         snprintf(name, sizeof(name), "burst%zu.db", length);
-        struct store *store = stepped_store(in_folder(name), 0, (unsigned)(settled - length));
+        struct store *store = stepped_store(scratch_in(name), 0, (unsigned)(settled - length));
         ok(store_begin_batch(store, &err));
         for (size_t i = settled - length; i < COUNT; i++)
             stepped_commit(store, (unsigned)i, i < settled ? 0.02 : 0);
@@ -356,5 +334,5 @@ int main(void)
         cmocka_unit_test(half_widths_are_of_the_samples),
         cmocka_unit_test(burst_before_the_seam_is_no_step),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, scratch_set_up, scratch_tear_down);
 }

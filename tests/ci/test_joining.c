@@ -187,7 +187,15 @@ struct joining_test {
     struct open_store *open;
     struct store *store; // what the whole would be saved in
     struct context context;
-    struct policy policy;
+};
+
+// A recorded run with drawn evidence, its parts merged, and what they are joined to.
+struct parted {
+    struct joining_test t;
+    struct run run, joined_run;
+    struct joined joined;
+    char *merged; // path
+    uint64_t seed;
 };
 
 static void begin(struct joining_test *t, void **state)
@@ -244,6 +252,30 @@ static size_t whole_and_parts_agree(struct joining_test *t, struct run *run, uin
     return taken_back;
 }
 
+static void begin_parted(struct parted *p, void **state, uint64_t seed, const uint32_t order[PARTS])
+{
+    *p = (struct parted){.seed = seed};
+    begin(&p->t, state);
+    load_recorded(&p->run, 1);
+    draw_alarms(&p->run, &p->seed);
+    p->merged = xprintf("%s/merged.db", p->t.open->folder);
+    save_parts(p->merged, p->t.open->folder, &p->run, order, &p->seed);
+}
+
+static int join_parted(struct parted *p, struct error *err)
+{
+    run_free(&p->joined_run);
+    return join(&p->joined_run, &p->joined, &p->t, &p->run, p->merged, err);
+}
+
+static void end_parted(struct parted *p)
+{
+    run_free(&p->joined_run);
+    run_free(&p->run);
+    free(p->merged);
+    end(&p->t);
+}
+
 static void recorded_gates_in_parts_say_what_they_say_as_a_whole(void **state)
 {
     struct joining_test t;
@@ -288,87 +320,56 @@ static void alarms_stand_and_fall_by_all_parts_together(void **state)
 static void a_missing_part_leaves_a_gate_undecided(void **state)
 {
     static const uint32_t order[PARTS] = {1, 0, 3, 0, 5};
-    struct joining_test t;
+    struct parted p;
     struct error err = {""};
-    struct run run, joined_run;
-    struct joined joined;
-    uint64_t seed = 3;
-    begin(&t, state);
-    load_recorded(&run, 1);
-    draw_alarms(&run, &seed);
-    char *merged = xprintf("%s/merged.db", t.open->folder);
-    save_parts(merged, t.open->folder, &run, order, &seed);
-    assert_ok(join(&joined_run, &joined, &t, &run, merged, &err), &err);
-    assert_string_equal(joined.missing, "2, 4");
-    conclude_run(&joined_run, &t.context.policy.gate, "");
-    conclude_incomplete(&joined_run, joined.missing, joined.parts);
-    assert_int_equal(joined_run.conclusion, CONCLUDE_UNDECIDED);
-    assert_non_null(strstr(joined_run.headline, "of 5 parts these are missing: 2, 4"));
-    run_free(&joined_run);
-    run_free(&run);
-    free(merged);
-    end(&t);
+    begin_parted(&p, state, 3, order);
+    assert_ok(join_parted(&p, &err), &err);
+    assert_string_equal(p.joined.missing, "2, 4");
+    conclude_run(&p.joined_run, &p.t.context.policy.gate, "");
+    conclude_incomplete(&p.joined_run, p.joined.missing, p.joined.parts);
+    assert_int_equal(p.joined_run.conclusion, CONCLUDE_UNDECIDED);
+    assert_non_null(strstr(p.joined_run.headline, "of 5 parts these are missing: 2, 4"));
+    end_parted(&p);
 }
 
 // A task that ran twice, under two names: the samples of the one that began first count.
 static void a_part_that_is_there_twice_counts_once(void **state)
 {
     static const uint32_t order[PARTS] = {1, 2, 3, 4, 5};
-    struct joining_test t;
+    struct parted p;
     struct error err = {""};
-    struct run run, joined_run;
-    struct joined joined;
-    uint64_t seed = 5;
-    begin(&t, state);
-    load_recorded(&run, 1);
-    draw_alarms(&run, &seed);
-    char *merged = xprintf("%s/merged.db", t.open->folder);
-    char *late = xprintf("%s/late.db", t.open->folder);
-    save_parts(merged, t.open->folder, &run, order, &seed);
-    uint32_t *dealt = xcalloc(run.count, sizeof(*dealt));
-    for (size_t i = 0; i < run.count; i++)
+    begin_parted(&p, state, 5, order);
+    char *late = xprintf("%s/late.db", p.t.open->folder);
+    uint32_t *dealt = xcalloc(p.run.count, sizeof(*dealt));
+    for (size_t i = 0; i < p.run.count; i++)
         dealt[i] = 2;
-    run.started_s += 100;
-    save_part(late, &run, dealt, 2);
-    struct store *store = scratch_store(merged, STORE_WRITE);
+    p.run.started_s += 100;
+    save_part(late, &p.run, dealt, 2);
+    struct store *store = scratch_store(p.merged, STORE_WRITE);
     assert_ok(store_merge(store, late, NULL, &err), &err);
     assert_ok(store_merge(store, late, NULL, &err), &err);
     store_close(store);
-    assert_ok(join(&joined_run, &joined, &t, &run, merged, &err), &err);
-    assert_int_equal(joined_run.count, run.count);
-    run_free(&joined_run);
-    run_free(&run);
+    assert_ok(join_parted(&p, &err), &err);
+    assert_int_equal(p.joined_run.count, p.run.count);
     free(dealt);
     free(late);
-    free(merged);
-    end(&t);
+    end_parted(&p);
 }
 
 static void parts_of_two_plans_are_refused(void **state)
 {
     static const uint32_t order[PARTS] = {1, 2, 3, 4, 5};
-    struct joining_test t;
+    struct parted p;
     struct error err = {""};
-    struct run run, joined_run;
-    struct joined joined;
-    uint64_t seed = 7;
-    begin(&t, state);
-    load_recorded(&run, 1);
-    draw_alarms(&run, &seed);
-    char *merged = xprintf("%s/merged.db", t.open->folder);
-    save_parts(merged, t.open->folder, &run, order, &seed);
-    run_sql(merged, "UPDATE texts SET text = replace(text, 'plan 000000000000004d', "
-                    "'plan 000000000000004e') WHERE text LIKE '%# part 4 of 5%'");
-    assert_int_equal(join(&joined_run, &joined, &t, &run, merged, &err), -1);
+    begin_parted(&p, state, 7, order);
+    run_sql(p.merged, "UPDATE texts SET text = replace(text, 'plan 000000000000004d', "
+                      "'plan 000000000000004e') WHERE text LIKE '%# part 4 of 5%'");
+    assert_int_equal(join_parted(&p, &err), -1);
     assert_non_null(strstr(err.text, "other machine code"));
-    run_free(&joined_run);
-    text_copy(run.head.id, sizeof(run.head.id), "0123456789");
-    assert_int_equal(join(&joined_run, &joined, &t, &run, merged, &err), -1);
+    text_copy(p.run.head.id, sizeof(p.run.head.id), "0123456789");
+    assert_int_equal(join_parted(&p, &err), -1);
     assert_non_null(strstr(err.text, "has no part of this gate"));
-    run_free(&joined_run);
-    run_free(&run);
-    free(merged);
-    end(&t);
+    end_parted(&p);
 }
 
 #define ONE(test)                                                                                  \

@@ -2,9 +2,8 @@
 //
 // The past of a series has one answer: whether it is kept or not, and in the report of a run.
 #include "ci/history/load.h"
-#include "tests/helpers/helper_files.h"
+#include "tests/helpers/helper_scratch.h"
 #include "tests/helpers/helper_stepped.h"
-#include "tests/helpers/helper_store.h"
 #include "tests/helpers/test.h"
 
 #include <stdlib.h>
@@ -12,25 +11,20 @@
 
 enum { POINTS = 1300 };
 
-static char *folder;
 static struct store *store;
-static struct arena strings;
 static struct error err;
 
 static int set_up(void **state)
 {
-    folder = helper_directory();
-    store = stepped_store(scratch_path(&strings, folder, "stepped.db"), 0, POINTS);
+    scratch_set_up(state);
+    store = stepped_store(scratch_in("stepped.db"), 0, POINTS);
     return 0;
 }
 
 static int tear_down(void **state)
 {
     store_close(store);
-    helper_discard(folder);
-    free(folder);
-    arena_free(&strings);
-    return 0;
+    return scratch_tear_down(state);
 }
 
 static void ok(int status)

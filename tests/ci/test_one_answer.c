@@ -4,33 +4,16 @@
 // series or for one, with a store that can be written or not, or whether the site is.
 #include "baselines/link.h"
 #include "ci/site/site_data.h"
-#include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_scene.h"
+#include "tests/helpers/helper_scratch.h"
 #include "tests/helpers/helper_stepped.h"
-#include "tests/helpers/helper_store.h"
 #include "tests/helpers/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static char *folder;
-static struct arena strings;
 static struct error err;
-
-static int set_up(void **state)
-{
-    folder = helper_directory();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    helper_discard(folder);
-    free(folder);
-    arena_free(&strings);
-    return 0;
-}
 
 static void ok(int status)
 {
@@ -87,7 +70,7 @@ static size_t one_answer(struct store *store)
 
 static void long_series_have_one_answer(void **state)
 {
-    struct store *store = stepped_store(scratch_path(&strings, folder, "long.db"), 0, 1300);
+    struct store *store = stepped_store(scratch_in("long.db"), 0, 1300);
     assert_true(one_answer(store) > 0);
     store_close(store);
 }
@@ -101,8 +84,8 @@ static void series_asked_for_alone_are_judged_beside_the_others(void **state)
                                           {.common = 0.1, .driver = true},
                                           {.step = 0.1, .card = "GPU-2"}};
     for (size_t i = 0; i < ARRAY_COUNT(scenes); i++) {
-        const char *name = arena_printf(&strings, "scene-%zu.db", i);
-        struct store *store = scratch_store(scratch_path(&strings, folder, name), STORE_WRITE);
+        const char *name = arena_printf(&scratch.arena, "scene-%zu.db", i);
+        struct store *store = scratch_store(scratch_in(name), STORE_WRITE);
         scene_save(store, &scenes[i], 0, COMMITS, 7);
         const size_t changes = one_answer(store);
         assert_true(changes > 0 || scenes[i].card || scenes[i].driver);
@@ -114,7 +97,7 @@ static void series_asked_for_alone_are_judged_beside_the_others(void **state)
 static void the_site_says_what_links_say(void **state)
 {
     static const struct scene scene = {.step = 0};
-    struct store *store = scratch_store(scratch_path(&strings, folder, "linked.db"), STORE_WRITE);
+    struct store *store = scratch_store(scratch_in("linked.db"), STORE_WRITE);
     struct problem problem;
     struct site_data site = {0};
     struct link link = {.tool_version = "1",
@@ -160,5 +143,5 @@ int main(void)
         cmocka_unit_test(series_asked_for_alone_are_judged_beside_the_others),
         cmocka_unit_test(the_site_says_what_links_say),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, scratch_set_up, scratch_tear_down);
 }

@@ -3,7 +3,7 @@
 // Makes stores in which one thing happens at a known commit.
 #include "tests/helpers/helper_scene.h"
 
-#include "tests/helpers/helper_store.h"
+#include "tests/helpers/helper_scratch.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -95,4 +95,11 @@ void scene_save(struct store *store, const struct scene *scene, int first, int e
         for (int i = 0; i <= scene->repeat; i++)
             save(store, scene, c, &seed);
     }
+}
+
+struct store *scene_store(const char *name, const struct scene *scene)
+{
+    struct store *store = scratch_store(scratch_in(name), STORE_WRITE);
+    scene_save(store, scene, 0, COMMITS, 7);
+    return store;
 }

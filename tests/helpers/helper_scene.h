@@ -29,5 +29,7 @@ struct scene {
 
 // Runs of the commits from `first` to before `end`; the same seed gives the same times.
 void scene_save(struct store *store, const struct scene *scene, int first, int end, uint64_t seed);
+// A new store of this name in the scratch folder, open for writing, with all of the scene.
+struct store *scene_store(const char *name, const struct scene *scene);
 
 #endif

@@ -31,15 +31,20 @@ enum {
 static uint64_t other_histories; // added to each seed
 static const size_t looks[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 25, 30, 35, 40, 45};
 
+static size_t take_places(size_t *out, const struct changepoints *found)
+{
+    for (size_t i = 0; i < found->count; i++)
+        out[i] = found->changes[i].index;
+    return found->count;
+}
+
 static size_t ours(size_t *out, const double *values, size_t n, double knob)
 {
     struct changepoint_options options = changepoint_defaults;
     options.penalty = knob;
     struct changepoints found;
     changepoints_find(&found, values, n, &options);
-    for (size_t i = 0; i < found.count; i++)
-        out[i] = found.changes[i].index;
-    size_t count = found.count;
+    const size_t count = take_places(out, &found);
     changepoints_free(&found);
     return count;
 }
@@ -98,18 +103,12 @@ static double calibrate(const struct method *m, const struct cp_background *b)
     return exp(strict);
 }
 
-static bool near(size_t index)
+static bool one_near(const size_t *found, size_t count, size_t at, size_t reach)
 {
-    return index + NEAR >= AT && index <= AT + NEAR;
-}
-
-static bool hits(const size_t *found, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (near(found[i]))
-            return true;
-    }
-    return false;
+    bool hit = false;
+    for (size_t i = 0; i < count; i++)
+        hit |= found[i] + reach >= at && found[i] <= at + reach;
+    return hit;
 }
 
 static void game(double *values, const struct cp_background *b, double size, int number,
@@ -129,7 +128,7 @@ static double f1(const struct method *m, double knob, const struct cp_background
         game(values, b, size, i, &random);
         size_t count = m->find(out, values, LENGTH, knob);
         reported += (double)count;
-        right += hits(out, count);
+        right += one_near(out, count, AT, NEAR);
     }
     return 2 * right / (reported + GAMES);
 }
@@ -139,7 +138,7 @@ static size_t first_seen(const struct method *m, double knob, const double *valu
 {
     size_t out[LENGTH];
     for (size_t i = 0; i < ARRAY_COUNT(looks); i++) {
-        if (hits(out, m->find(out, values, AT + looks[i], knob)))
+        if (one_near(out, m->find(out, values, AT + looks[i], knob), AT, NEAR))
             return looks[i];
     }
     return LENGTH;
@@ -234,9 +233,7 @@ static size_t with_alarm(size_t *out, const double *values, size_t n)
     struct changepoints found;
     struct change newest;
     changepoints_find(&found, values, n, NULL);
-    size_t count = found.count;
-    for (size_t i = 0; i < count; i++)
-        out[i] = found.changes[i].index;
+    size_t count = take_places(out, &found);
     if (focus_newest(&newest, values, n, &found, NULL) == FOCUS_ALARM)
         out[count++] = newest.index;
     changepoints_free(&found);
@@ -246,14 +243,6 @@ static size_t with_alarm(size_t *out, const double *values, size_t n)
 static size_t ask(size_t *out, const struct method *m, const double *values, size_t n)
 {
     return m->find == ours ? with_alarm(out, values, n) : m->find(out, values, n, m->usual);
-}
-
-static bool one_near(const size_t *found, size_t count, size_t at, size_t reach)
-{
-    bool hit = false;
-    for (size_t i = 0; i < count; i++)
-        hit |= found[i] + reach >= at && found[i] <= at + reach;
-    return hit;
 }
 
 // Share of the steps that are found, and other reports per series.
@@ -293,13 +282,18 @@ static void print_gone(const struct method *m, int kind)
     printf("  %10.2f", 100 * gone / fmax(all, 1));
 }
 
+static void print_names(void)
+{
+    for (size_t m = 0; m < ARRAY_COUNT(methods); m++)
+        printf("  %10s", methods[m].name);
+}
+
 static void cases(void)
 {
     printf("\nClear steps, %d series each, every rule as its tool sets it (plumb with its alarm):\n"
            "share found, other reports per series\n%-30s",
            CASE_GAMES, "");
-    for (size_t m = 0; m < ARRAY_COUNT(methods); m++)
-        printf("  %10s", methods[m].name);
+    print_names();
     for (size_t c = 0; c < cp_case_count; c++) {
         printf("\n%-30s", cp_cases[c].name);
         for (size_t m = 0; m < ARRAY_COUNT(methods); m++)
@@ -307,8 +301,7 @@ static void cases(void)
     }
     printf("\n\nPer cent of changes that are gone at the next of growing lengths, 20 to %d\n%-30s",
            CP_CASE_MOST, "");
-    for (size_t m = 0; m < ARRAY_COUNT(methods); m++)
-        printf("  %10s", methods[m].name);
+    print_names();
     for (int kind = 0; kind < CP_KINDS; kind++) {
         printf("\n%-30s", cp_kind_names[kind]);
         for (size_t m = 0; m < ARRAY_COUNT(methods); m++)
