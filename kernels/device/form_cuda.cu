@@ -4,12 +4,13 @@
 // form.h says, summed in float64. All rows are computed. It is trusted because spots of it are
 // computed a second time on the host, by the same words from copies of what they read.
 #include "kernels/device/device_cuda.h"
+#include "kernels/device/mask.cuh"
 
 extern "C" {
 #include "kernels/device/form.h"
 }
 
-enum { SIDE = 16, SPOTS = 16, THREADS = 256, MASK_STREAM = 12 };
+enum { SIDE = 16, SPOTS = 16, THREADS = 256 };
 
 // As of plain problems, what should be computed lies under a key.
 struct form_reference {
@@ -20,15 +21,6 @@ struct form_reference {
     double *exact; // device: [rows][n]
     uint64_t key;
 };
-
-static __host__ __device__ double masked(double value, uint64_t key, uint64_t at)
-{
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof(bits));
-    bits ^= inputs_mix(key + at * 0x9e3779b97f4a7c15u);
-    memcpy(&value, &bits, sizeof(bits));
-    return value;
-}
 
 static __global__ void __launch_bounds__(SIDE *SIDE)
     exact_elements(double *exact, const int64_t *row_at, const int64_t *matrix, int64_t rows,

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { LANES = 8, ROWS_LEAST = 16 };
+enum { ROWS_LEAST = 16 };
 static const double EXACT_WORK = 5e8;
 
 struct form_reference {
@@ -42,23 +42,13 @@ static void choose_rows(struct form_reference *r)
     }
 }
 
-static void dots(double out[LANES], const double *a, const double *lanes, int64_t k)
-{
-    double sum[LANES] = {0};
-    for (int64_t l = 0; l < k; l++) {
-        for (int lane = 0; lane < LANES; lane++)
-            sum[lane] += a[l] * lanes[l * LANES + lane];
-    }
-    for (int lane = 0; lane < LANES; lane++)
-        out[lane] = sum[lane];
-}
-
 static void fetch_lanes(double *out, const struct form_reference *r, int64_t matrix, int64_t col)
 {
     const struct problem *p = &r->problem;
     for (int64_t l = 0; l < p->k; l++) {
-        for (int lane = 0; lane < LANES; lane++)
-            out[l * LANES + lane] = col + lane < p->n ? form_b(&r->view, matrix, l, col + lane) : 0;
+        for (int lane = 0; lane < HOST_LANES; lane++)
+            out[l * HOST_LANES + lane] =
+                col + lane < p->n ? form_b(&r->view, matrix, l, col + lane) : 0;
     }
 }
 
@@ -68,15 +58,15 @@ static void multiply(struct form_reference *r, int64_t first, int64_t end, const
 {
     const struct problem *p = &r->problem;
     const int64_t weights = problem_weights(p), matrix = r->matrix[first] * weights;
-    double sum[LANES], second[LANES] = {0};
-    for (int64_t col = 0; col < p->n; col += LANES) {
+    double sum[HOST_LANES], second[HOST_LANES] = {0};
+    for (int64_t col = 0; col < p->n; col += HOST_LANES) {
         for (int64_t w = 0; w < weights; w++)
-            fetch_lanes(lanes + w * p->k * LANES, r, matrix + w, col);
+            fetch_lanes(lanes + w * p->k * HOST_LANES, r, matrix + w, col);
         for (int64_t i = first; i < end; i++) {
-            dots(sum, a + i * p->k, lanes, p->k);
+            host_dots(sum, a + i * p->k, lanes, p->k);
             if (weights > 1)
-                dots(second, a + i * p->k, lanes + p->k * LANES, p->k);
-            for (int64_t lane = 0; lane < LANES && col + lane < p->n; lane++)
+                host_dots(second, a + i * p->k, lanes + p->k * HOST_LANES, p->k);
+            for (int64_t lane = 0; lane < HOST_LANES && col + lane < p->n; lane++)
                 r->exact[i * p->n + col + lane] =
                     form_element(&r->view, sum[lane], second[lane], r->row_at[i], col + lane);
         }
@@ -99,7 +89,7 @@ int host_form_reference(struct form_reference **out, struct device_base *device,
     choose_rows(r);
     r->exact = xcalloc((size_t)(r->rows * p->n), sizeof(*r->exact));
     double *a = xcalloc((size_t)(r->rows * p->k), sizeof(*a));
-    double *lanes = xcalloc((size_t)(2 * LANES * p->k), sizeof(*lanes));
+    double *lanes = xcalloc((size_t)(2 * HOST_LANES * p->k), sizeof(*lanes));
     for (int64_t i = 0; i < r->rows; i++) {
         for (int64_t l = 0; l < p->k; l++)
             a[i * p->k + l] = form_a(&r->view, r->row_at[i], l);

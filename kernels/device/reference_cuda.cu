@@ -5,33 +5,16 @@
 // second time on the host, from the generator and not from the device's memory: a fault in filling,
 // in the layout or in this kernel shows there.
 #include "kernels/device/device_cuda.h"
-#include "kernels/device/inputs.h"
+#include "kernels/device/mask.cuh"
 
-enum {
-    TILE = 64,
-    SLAB = 16,
-    SIDE = 16,
-    EACH = TILE / SIDE,
-    SPOTS = 24,
-    THREADS = 256,
-    MASK_STREAM = 12
-};
+enum { TILE = 64, SLAB = 16, SIDE = 16, EACH = TILE / SIDE, SPOTS = 24, THREADS = 256 };
 
-// Kernels can read all device memory: what they should compute lies there under a key.
+// Under a key, see mask.cuh.
 struct reference {
     struct problem problem;
     double *exact; // device: [batch * m][n], each with its bits changed by masked()
     uint64_t key;
 };
-
-static __host__ __device__ double masked(double value, uint64_t key, uint64_t at)
-{
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof(bits));
-    bits ^= inputs_mix(key + at * 0x9e3779b97f4a7c15u);
-    memcpy(&value, &bits, sizeof(bits));
-    return value;
-}
 
 struct operands {
     const void *a, *b;

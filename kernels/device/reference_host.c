@@ -15,7 +15,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { LANES = 8, ROWS_LEAST = 16, PROJECTION = 3 };
+enum { ROWS_LEAST = 16, PROJECTION = 3 };
 static const double EXACT_WORK = 1.1e9;
 
 struct reference {
@@ -36,49 +36,49 @@ static void fetch(double *out, const void *matrix, enum dtype type, int64_t firs
         out[i] = inputs_load((int)type, matrix, (uint64_t)(first + i * step)) * scale;
 }
 
-// Eight columns of B, k by LANES.
+// Eight columns of B, k by HOST_LANES.
 static void fetch_lanes(double *out, const struct problem *p, const void *b, int64_t first,
                         int64_t col)
 {
     const struct check_strides s = check_strides(p);
     const double scale = inputs_is_fp8((int)p->in) ? (double)(1.0f / INPUTS_FP8_SCALE) : 1.0;
-    for (int64_t lane = 0; lane < LANES; lane++) {
+    for (int64_t lane = 0; lane < HOST_LANES; lane++) {
         for (int64_t l = 0; l < p->k; l++) {
             int64_t at = first + l * s.b_row + (col + lane) * s.b_col;
-            out[l * LANES + lane] =
+            out[l * HOST_LANES + lane] =
                 col + lane < p->n ? inputs_load((int)p->in, b, (uint64_t)at) * scale : 0;
         }
     }
 }
 
-static void dots(double out[LANES], const double *a, const double *lanes, int64_t k)
+void host_dots(double out[HOST_LANES], const double *a, const double *lanes, int64_t k)
 {
-    double sum[LANES] = {0};
+    double sum[HOST_LANES] = {0};
     for (int64_t l = 0; l < k; l++) {
-        for (int lane = 0; lane < LANES; lane++)
-            sum[lane] += a[l] * lanes[l * LANES + lane];
+        for (int lane = 0; lane < HOST_LANES; lane++)
+            sum[lane] += a[l] * lanes[l * HOST_LANES + lane];
     }
-    for (int lane = 0; lane < LANES; lane++)
+    for (int lane = 0; lane < HOST_LANES; lane++)
         out[lane] = sum[lane];
 }
 
-// Columns col .. col + LANES of the exact rows of one batch entry. rows: [count][k] of A.
+// Columns col .. col + HOST_LANES of the exact rows of one batch entry. rows: [count][k] of A.
 static void exact_columns(struct reference *r, const void *b, const double *rows, double *lanes,
                           int64_t batch, int64_t first_row, int64_t count, int64_t col)
 {
     const struct problem *p = &r->problem;
     const bool dual = p->epilogue == EPILOGUE_DUAL_SILU;
     const int64_t weights = p->n * p->k, first = (dual ? 2 : 1) * batch * weights;
-    double gate[LANES], up[LANES];
+    double gate[HOST_LANES], up[HOST_LANES];
     fetch_lanes(lanes, p, b, first, col);
     if (dual)
-        fetch_lanes(lanes + p->k * LANES, p, b, first + weights, col);
+        fetch_lanes(lanes + p->k * HOST_LANES, p, b, first + weights, col);
     for (int64_t i = 0; i < count; i++) {
         double *out = r->exact + (first_row + i) * p->n;
-        dots(gate, rows + i * p->k, lanes, p->k);
+        host_dots(gate, rows + i * p->k, lanes, p->k);
         if (dual)
-            dots(up, rows + i * p->k, lanes + p->k * LANES, p->k);
-        for (int64_t lane = 0; lane < LANES && col + lane < p->n; lane++)
+            host_dots(up, rows + i * p->k, lanes + p->k * HOST_LANES, p->k);
+        for (int64_t lane = 0; lane < HOST_LANES && col + lane < p->n; lane++)
             out[col + lane] = dual ? gate[lane] / (1 + exp(-gate[lane])) * up[lane] : gate[lane];
     }
 }
@@ -89,14 +89,14 @@ static void compute_exact(struct reference *r, const struct plumb_args *args)
     const struct check_strides s = check_strides(p);
     const int64_t per_batch = r->rows / p->batch;
     double *rows = xcalloc((size_t)(per_batch * p->k), sizeof(*rows));
-    double *lanes = xcalloc((size_t)(2 * LANES * p->k), sizeof(*lanes));
+    double *lanes = xcalloc((size_t)(2 * HOST_LANES * p->k), sizeof(*lanes));
     for (int64_t batch = 0; batch < p->batch; batch++) {
         for (int64_t i = 0; i < per_batch; i++) {
             int64_t row = r->row_at[batch * per_batch + i] - batch * p->m;
             fetch(rows + i * p->k, args->a, p->in, batch * p->m * p->k + row * s.a_row, s.a_col,
                   p->k);
         }
-        for (int64_t col = 0; col < p->n; col += LANES)
+        for (int64_t col = 0; col < p->n; col += HOST_LANES)
             exact_columns(r, args->b, rows, lanes, batch, batch * per_batch, per_batch, col);
     }
     free(rows);

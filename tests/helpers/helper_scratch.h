@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A scratch folder and an arena for all tests of a program: cmocka's set-up and tear-down of a group.
+// A scratch folder and an arena for all tests of a program: cmocka's set-up and tear-down of a
+// group.
 #ifndef PLUMB_HELPER_SCRATCH_H
 #define PLUMB_HELPER_SCRATCH_H
 
