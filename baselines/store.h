@@ -273,6 +273,7 @@ int store_save_epochs(struct store *store, const struct epoch_list *epochs, stru
 struct store_counts {
     int64_t runs, unfinished, commits, builds, series, measurements, samples_bytes, predictions,
         verdicts, profiles, epochs;
+    int64_t links, events; // of an import alone
 };
 struct store_report {
     int version;   // migrations applied
@@ -308,11 +309,14 @@ struct export_filter {
     int64_t run_id;     // one run; 0: all finished ones
     const char *kernel; // NULL: all
 };
-// CSV: one line per measurement, for spreadsheets. JSON: one object per line, complete (samples,
-// predictions, verdicts, builds, profiles); store_import() reads either back. BMF: the newest time
-// of each series, for Bencher. OpenMetrics: the same and more, for Prometheus and its like.
+// CSV: one line per measurement, for spreadsheets; of links, one line per link. JSON: one object
+// per line, complete (samples, predictions, verdicts, builds, profiles); store_import() reads each
+// back. BMF: the newest time of each series, for Bencher. OpenMetrics: the same and more, for
+// Prometheus and its like.
 int store_export_csv(struct store *store, const struct export_filter *filter, FILE *file,
                      struct error *err);
+int store_export_links(struct store *store, const struct export_filter *filter, FILE *file,
+                       struct error *err);
 int store_export_json(struct store *store, const struct export_filter *filter, FILE *file,
                       struct error *err);
 int store_export_bmf(struct store *store, const struct export_filter *filter, FILE *file,
@@ -322,6 +326,7 @@ int store_export_openmetrics(struct store *store, const struct export_filter *fi
 enum import_format {
     IMPORT_DETECT, // by the content
     IMPORT_CSV,
+    IMPORT_LINKS,
     IMPORT_JSON,
     IMPORT_NVBENCH,
     IMPORT_GOOGLE,

@@ -14,9 +14,17 @@ static int count_all(struct store_counts *out, struct store *store, struct error
     int status = statement_step(store, row, err);
     if (status < 0)
         return -1;
-    *out = (struct store_counts){row_int(row, 0), row_int(row, 1), row_int(row, 2), row_int(row, 3),
-                                 row_int(row, 4), row_int(row, 5), row_int(row, 6), row_int(row, 7),
-                                 row_int(row, 8), row_int(row, 9), row_int(row, 10)};
+    *out = (struct store_counts){.runs = row_int(row, 0),
+                                 .unfinished = row_int(row, 1),
+                                 .commits = row_int(row, 2),
+                                 .builds = row_int(row, 3),
+                                 .series = row_int(row, 4),
+                                 .measurements = row_int(row, 5),
+                                 .samples_bytes = row_int(row, 6),
+                                 .predictions = row_int(row, 7),
+                                 .verdicts = row_int(row, 8),
+                                 .profiles = row_int(row, 9),
+                                 .epochs = row_int(row, 10)};
     sqlite3_reset(row);
     return 0;
 }

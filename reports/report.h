@@ -10,6 +10,7 @@
 #define PLUMB_REPORTS_REPORT_H
 
 #include "model/buffer.h"
+#include "model/history/event.h"
 #include "model/result.h"
 
 // A change found in a series' own past: the level is another one from points[index] on.
@@ -32,12 +33,31 @@ struct report_record {
     uint64_t self_tests, self_alarms; // series of runs' self tests
 };
 
+// An event that is open: new, or confirmed, and nobody has decided yet (model/history/event.h).
+struct report_event {
+    const char *name; // by which `plumb events show` knows it
+    enum event_state state;
+    enum attribution cause;
+    const char *what;     // "driver 570.86 -> 580.65", or NULL
+    const char *sentence; // how much, where, and how many series more
+    double log_ratio;     // the largest change
+    struct commit commit; // the likeliest that it began with; without an id none is known
+    size_t commits;       // it began with one of so many
+};
+// Of the whole store, newest first, for the report of a night.
+struct report_events {
+    bool known; // false: nobody has looked, and reports are silent about events
+    const struct report_event *items;
+    size_t count;
+};
+
 // What a report may know beyond the run; NULL or zeroes say "nothing". Borrowed during the call.
 struct report_context {
     const struct report_series *series;  // one per run->results, or NULL
     const struct report_record *records; // one per run->devices, or NULL
     const char *commit_url;              // of a commit: its id in place of %s or behind; or NULL
     const char *site_url;                // where the nightly site is, or NULL
+    struct report_events events;
 };
 
 struct report {

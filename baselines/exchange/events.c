@@ -155,11 +155,16 @@ static int read_event(struct stored_event *out, bool *sound, struct store *store
 }
 
 // As in merging: of an event that is here already only entries are new.
-static int save_event(struct store *store, struct stored_event *e, struct error *err)
+static int save_event(struct import *in, struct stored_event *e, struct error *err)
 {
-    if (statement_get(&e->key, store, err, SQL_FIND_EVENT, CELLS(TEXT(e->name))) ||
-        (!e->key && store_save_event(store, e, err)))
+    struct store *store = in->store;
+    if (statement_get(&e->key, store, err, SQL_FIND_EVENT, CELLS(TEXT(e->name))))
         return -1;
+    if (!e->key) {
+        if (store_save_event(store, e, err))
+            return -1;
+        in->added.events++;
+    }
     for (size_t i = 0; i < e->entry_count; i++) {
         if (store_add_event_entry(store, e->key, &e->entries[i], err))
             return -1;
@@ -178,5 +183,5 @@ int import_event(struct import *in, const struct node *node, struct arena *arena
                              "an event has a name, a cause, changes with series, commits and "
                              "sizes, and entries with state, time and who",
                              err);
-    return save_event(in->store, &event, err) ? import_blame(in, err) : 0;
+    return save_event(in, &event, err) ? import_blame(in, err) : 0;
 }

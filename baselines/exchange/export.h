@@ -4,6 +4,7 @@
 #ifndef PLUMB_EXPORT_H
 #define PLUMB_EXPORT_H
 
+#include "baselines/link.h"
 #include "baselines/pack.h"
 #include "baselines/statement.h"
 #include "model/json.h"
@@ -30,6 +31,18 @@ void export_end(struct export_line *line, FILE *file);
 void export_text(struct json *json, const char *name, const char *text);
 // The commit; null when its id is "".
 void export_commit(struct json *json, const char *name, const struct commit *commit);
+struct link_owner { // whose link it is
+    const char *kernel, *problem;
+    struct device device;
+};
+// Calls `put` for each link the filter wants, series by series.
+typedef void export_link(FILE *file, const struct link_owner *owner, const struct link *link);
+int export_each_link(struct store *store, const struct export_filter *filter, FILE *file,
+                     export_link *put, struct error *err);
+// Cells of a table with a comma behind them: a text, with an apostrophe in front where a
+// spreadsheet would take it for a formula; a number, empty when it is not known.
+void export_cell(struct buffer *out, const char *text);
+void export_real_cell(struct buffer *out, double value, bool known);
 int export_links(struct store *store, const struct export_filter *filter, FILE *file,
                  struct error *err);
 // Of the whole history: none where runs or a kernel are asked for.

@@ -5,7 +5,9 @@
 #define PLUMB_IMPORT_H
 
 #include "baselines/json_read.h"
+#include "baselines/link.h"
 #include "baselines/statement.h"
+#include "model/csv.h"
 
 // The file, whole, and who to blame. Strings of the current run live in run.arena.
 struct import {
@@ -59,6 +61,9 @@ int import_profile(struct import *in, const struct node *node, struct error *err
 int import_epoch(struct import *in, const struct node *node, struct error *err);
 // False: not a commit. null is one without an id. Strings live in the arena.
 bool import_commit(struct commit *out, const struct node *node, struct arena *arena);
+// Adds it, unless it is here already; the series' device gets its names.
+int import_put_link(struct import *in, const struct series *series, const struct device *device,
+                    const struct link *link, struct error *err);
 int import_link(struct import *in, const struct node *node, struct arena *arena, struct error *err);
 int import_event(struct import *in, const struct node *node, struct arena *arena,
                  struct error *err);
@@ -67,6 +72,12 @@ int import_study(struct import *in, const struct node *node, struct error *err);
 
 int import_json(struct import *in, const char *text, size_t length, struct error *err);
 int import_csv(struct import *in, const char *text, size_t length, struct error *err);
+// A field of one of our tables without the apostrophe that export_cell() puts in front; "" when
+// `column` is -1.
+const char *import_cell(const struct csv *csv, size_t row, int column);
+// A table whose header is of links, and not of measurements.
+bool import_heads_links(const char *line, size_t length);
+int import_links(struct import *in, const char *text, size_t length, struct error *err);
 // Of other tools; `file` is all of `text`.
 int import_nvbench(struct import *in, const struct node *file, const char *text, size_t length,
                    struct error *err);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Links as lines of JSON, written and read. A line stands for itself: the run that measured the
-// link may have been pruned.
+// Links as lines of JSON, written and read (links_csv.c has them as a table). A line stands for
+// itself: the run that measured the link may have been pruned.
 #include "baselines/content.h"
 #include "baselines/exchange/export.h"
 #include "baselines/exchange/import.h"
@@ -10,12 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-struct owner { // whose link it is
-    const char *kernel, *problem;
-    struct device device;
-};
-
-static void put_link(FILE *file, const struct owner *owner, const struct link *l)
+static void put_link(FILE *file, const struct link_owner *owner, const struct link *l)
 {
     struct export_line line;
     struct json *json = export_begin(&line, "link");
@@ -41,8 +36,9 @@ static void put_link(FILE *file, const struct owner *owner, const struct link *l
     export_end(&line, file);
 }
 
-static int put_series(struct store *store, FILE *file, const char *uid, const struct owner *owner,
-                      struct arena *arena, struct error *err)
+static int put_series(struct store *store, FILE *file, const char *uid,
+                      const struct link_owner *owner, export_link *put, struct arena *arena,
+                      struct error *err)
 {
     struct problem problem;
     struct error ignored;
@@ -55,13 +51,13 @@ static int put_series(struct store *store, FILE *file, const char *uid, const st
         return -1;
     for (size_t i = 0; i < count; i++) {
         if (!uid[0] || strcmp(links[i].uid, uid) == 0)
-            put_link(file, owner, &links[i]);
+            put(file, owner, &links[i]);
     }
     return 0;
 }
 
-int export_links(struct store *store, const struct export_filter *filter, FILE *file,
-                 struct error *err)
+int export_each_link(struct store *store, const struct export_filter *filter, FILE *file,
+                     export_link *put, struct error *err)
 {
     struct arena arena = {0};
     const char *uid = "";
@@ -76,14 +72,14 @@ int export_links(struct store *store, const struct export_filter *filter, FILE *
     }
     row = statement_bind(store, SQL_LINKED_SERIES, NULL, 0);
     while (status == 0 && (status = statement_step(store, row, err)) > 0) {
-        const struct owner owner = {row_text(row, 0, &arena),
-                                    row_text(row, 1, &arena),
-                                    {.kind = row_text(row, 2, &arena),
-                                     .uuid = row_text(row, 3, &arena),
-                                     .name = row_text(row, 4, &arena)}};
+        const struct link_owner owner = {row_text(row, 0, &arena),
+                                         row_text(row, 1, &arena),
+                                         {.kind = row_text(row, 2, &arena),
+                                          .uuid = row_text(row, 3, &arena),
+                                          .name = row_text(row, 4, &arena)}};
         status = filter->kernel && strcmp(filter->kernel, owner.kernel) != 0
                      ? 0
-                     : put_series(store, file, uid, &owner, &arena, err);
+                     : put_series(store, file, uid, &owner, put, &arena, err);
         if (status == 0)
             continue;
         sqlite3_reset(row);
@@ -91,6 +87,23 @@ int export_links(struct store *store, const struct export_filter *filter, FILE *
     }
     arena_free(&arena);
     return status < 0 ? -1 : 0;
+}
+
+int export_links(struct store *store, const struct export_filter *filter, FILE *file,
+                 struct error *err)
+{
+    return export_each_link(store, filter, file, put_link, err);
+}
+
+int import_put_link(struct import *in, const struct series *series, const struct device *device,
+                    const struct link *link, struct error *err)
+{
+    int64_t key;
+    if (content_device(&key, in->store, device, err) ||
+        store_save_link(in->store, series, link, err))
+        return import_blame(in, err);
+    in->added.links += sqlite3_changes64(in->store->db); // 0: it is here already
+    return 0;
 }
 
 static bool whole(uint32_t *out, const struct node *node, const char *name, int64_t least,
@@ -115,7 +128,6 @@ int import_link(struct import *in, const struct node *node, struct arena *arena,
     struct problem problem;
     struct error ignored;
     char kernel[KERNEL_NAME_TEXT];
-    int64_t key;
     const bool sound =
         device.uuid[0] && text_copy(kernel, sizeof(kernel), node_text(node, "kernel", "")) &&
         kernel[0] && problem_parse(&problem, node_text(node, "problem", ""), &ignored) == 0 &&
@@ -135,8 +147,5 @@ int import_link(struct import *in, const struct node *node, struct arena *arena,
                              "verdict and figures in range",
                              err);
     const struct series series = {kernel, &problem, device.uuid};
-    if (content_device(&key, in->store, &device, err) ||
-        store_save_link(in->store, &series, &link, err))
-        return import_blame(in, err);
-    return 0;
+    return import_put_link(in, &series, &device, &link, err);
 }

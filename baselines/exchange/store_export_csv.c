@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A store as a table for spreadsheets and scripts: RFC 4180, one row per measurement, empty when
-// not known. A text that a spreadsheet would take for a formula gets an apostrophe in front.
+// A store as a table for spreadsheets and scripts: RFC 4180, one row per measurement.
 #include "baselines/exchange/export.h"
 #include "model/buffer.h"
 
@@ -10,7 +9,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-static void put_text(struct buffer *out, const char *text)
+void export_cell(struct buffer *out, const char *text)
 {
     char guarded[512];
     if (text[0] && strchr("=+-@'", text[0])) {
@@ -21,7 +20,7 @@ static void put_text(struct buffer *out, const char *text)
     buffer_puts(out, ",");
 }
 
-static void put_real(struct buffer *out, double value, bool known)
+void export_real_cell(struct buffer *out, double value, bool known)
 {
     if (known && isfinite(value))
         buffer_printf(out, "%.17g", value);
@@ -32,12 +31,12 @@ static void put_conclusions(struct buffer *out, const struct result *r)
 {
     const struct verdict *v = &r->verdict;
     bool judged = v->sentence != NULL;
-    put_real(out, r->prediction.time_ns, r->prediction.model && r->prediction.feasible);
-    put_text(out, r->prediction.model ? r->prediction.model : "");
-    put_text(out, r->prediction.version ? r->prediction.version : "");
-    put_real(out, v->log_ratio.value, judged);
-    put_real(out, v->log_ratio.low, judged);
-    put_real(out, v->log_ratio.high, judged);
+    export_real_cell(out, r->prediction.time_ns, r->prediction.model && r->prediction.feasible);
+    export_cell(out, r->prediction.model ? r->prediction.model : "");
+    export_cell(out, r->prediction.version ? r->prediction.version : "");
+    export_real_cell(out, v->log_ratio.value, judged);
+    export_real_cell(out, v->log_ratio.low, judged);
+    export_real_cell(out, v->log_ratio.high, judged);
     buffer_puts(out, judged ? verdict_kind_name(v->kind) : "");
 }
 
@@ -53,20 +52,20 @@ static void put_row(struct buffer *out, const struct run *run, const char *uid,
     problem_format(problem, &r->problem);
     buffer_printf(out, "%s,%s,%" PRId64 ",%s,%" PRId64 ",", uid, run_kind_name(run->kind),
                   run->started_s, commit->id, commit->time_s);
-    put_text(out, r->kernel);
-    put_text(out, problem);
-    put_text(out, device->uuid);
-    put_text(out, device->name);
-    put_text(out, role == ROLE_HEAD ? "head" : "base");
-    put_text(out, role == ROLE_HEAD ? r->head_code : r->base_code);
-    put_text(out, measurement_state_name(m->state));
+    export_cell(out, r->kernel);
+    export_cell(out, problem);
+    export_cell(out, device->uuid);
+    export_cell(out, device->name);
+    export_cell(out, role == ROLE_HEAD ? "head" : "base");
+    export_cell(out, role == ROLE_HEAD ? r->head_code : r->base_code);
+    export_cell(out, measurement_state_name(m->state));
     buffer_printf(out, "%d,", r->reused);
-    put_real(out, time_ns, time_ns > 0);
-    put_real(out, clock_hz, clock_hz > 0);
+    export_real_cell(out, time_ns, time_ns > 0);
+    export_real_cell(out, clock_hz, clock_hz > 0);
     buffer_printf(out, "%zu,", m->count);
-    put_real(out, m->max_error, true);
-    put_real(out, m->tolerance, true);
-    put_text(out, m->regime);
+    export_real_cell(out, m->max_error, true);
+    export_real_cell(out, m->tolerance, true);
+    export_cell(out, m->regime);
     if (role == ROLE_HEAD)
         put_conclusions(out, r);
     else

@@ -216,6 +216,8 @@ static int read_text(struct import *in, const char *text, size_t length, struct 
     switch (format) {
     case IMPORT_CSV:
         return import_csv(in, text, length, err);
+    case IMPORT_LINKS:
+        return import_links(in, text, length, err);
     case IMPORT_JSON:
         return import_json(in, text, length, err);
     case IMPORT_CUTLASS:

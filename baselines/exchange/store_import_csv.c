@@ -5,7 +5,6 @@
 // toolchain; others are ignored. Neighbouring rows of one run (column `run`, or else commit and
 // device) make one run. Samples are not in a table: each measurement gets one that stands for all.
 #include "baselines/exchange/import.h"
-#include "model/csv.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -47,14 +46,15 @@ struct table {
     int at[COLUMN_COUNT]; // where each column is, -1 if it is not there
 };
 
-// The field, without the apostrophe an export puts before what looks like a formula; "" if there is
-// no such column.
+const char *import_cell(const struct csv *csv, size_t row, int column)
+{
+    const char *text = column < 0 ? "" : csv->rows[row].fields[column];
+    return text[0] == '\'' && text[1] && strchr("=+-@'", text[1]) ? text + 1 : text;
+}
+
 static const char *field(const struct table *table, size_t row, enum column column)
 {
-    if (table->at[column] < 0)
-        return "";
-    const char *text = table->csv.rows[row].fields[table->at[column]];
-    return text[0] == '\'' && text[1] && strchr("=+-@'", text[1]) ? text + 1 : text;
+    return import_cell(&table->csv, row, table->at[column]);
 }
 
 static int refuse(const struct import *in, enum column column, const char *what, struct error *err)

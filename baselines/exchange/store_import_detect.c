@@ -74,7 +74,7 @@ int import_detect(enum import_format *out, const char *name, const char *text, s
             continue;
         if (!memchr(text + at, ',', line))
             break;
-        *out = IMPORT_CSV;
+        *out = import_heads_links(text + at, line) ? IMPORT_LINKS : IMPORT_CSV;
         return 0;
     }
     return error_set(err, "%.200s: of no form that is read; `plumb help import` lists them", name);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// plumb export: what the store has, as CSV, lines of JSON, BMF or OpenMetrics.
+// plumb export: what the store has, as CSV (links too), lines of JSON, BMF or OpenMetrics.
 #include "ci/command.h"
 #include "ci/settings/store_option.h"
 #include "ci/settings/text_file.h"
@@ -17,9 +17,12 @@ static const struct {
     const char *name;
     int (*write)(struct store *, const struct export_filter *, FILE *, struct error *);
 } formats[] = {{"csv", store_export_csv},
+               {"links", store_export_links},
                {"json", store_export_json},
                {"bmf", store_export_bmf},
                {"openmetrics", store_export_openmetrics}};
+
+#define FORMATS "csv, links, json, bmf or openmetrics"
 
 // The format's index; -1: none of that name.
 static int find_format(const char *name)
@@ -38,9 +41,8 @@ static int take_format(void *arguments, const char *text)
 }
 
 static const struct command_option own_options[] = {
-    OPTION_OWN("format", 0, "NAME",
-               "csv, json, bmf or openmetrics [by the output's name, else csv]", take_format,
-               "csv, json, bmf or openmetrics"),
+    OPTION_OWN("format", 0, "NAME", FORMATS " [by the output's name, else csv]", take_format,
+               FORMATS),
     OPTION_RUN("run", "Only this run [all finished ones]", filter.run_id),
     OPTION_TEXT("kernel", 0, "NAME", "Only results of this kernel", filter.kernel),
     OPTION_TEXT("output", 'o', "FILE", "Write there [standard output]", output),
@@ -79,6 +81,7 @@ const struct command command_export = {
     .run = run,
     .doc = "Writes what the store has in a form other programs read.\v"
            "csv          a table, one row per measurement\n"
+           "links        a table, one row per link; `plumb import` reads it back\n"
            "json         one object per line, complete with samples; `plumb import` reads it back\n"
            "bmf          the newest time of each series, in Bencher Metric Format\n"
            "openmetrics  the newest time, prediction and clock of each series, for Prometheus\n"

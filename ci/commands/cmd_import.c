@@ -18,10 +18,10 @@ struct arguments {
 static const struct {
     const char *name;
     enum import_format format;
-} formats[] = {{"csv", IMPORT_CSV},       {"json", IMPORT_JSON},     {"nvbench", IMPORT_NVBENCH},
-               {"google", IMPORT_GOOGLE}, {"pytest", IMPORT_PYTEST}, {"cutlass", IMPORT_CUTLASS},
-               {"ncu", IMPORT_NCU}};
-#define FORMATS "csv, json, nvbench, google, pytest, cutlass or ncu"
+} formats[] = {{"csv", IMPORT_CSV},         {"links", IMPORT_LINKS},   {"json", IMPORT_JSON},
+               {"nvbench", IMPORT_NVBENCH}, {"google", IMPORT_GOOGLE}, {"pytest", IMPORT_PYTEST},
+               {"cutlass", IMPORT_CUTLASS}, {"ncu", IMPORT_NCU}};
+#define FORMATS "csv, links, json, nvbench, google, pytest, cutlass or ncu"
 
 static int take_format(void *arguments, const char *text)
 {
@@ -83,6 +83,19 @@ static int find_commit(struct commit *out, const char *named, void *context, str
     return repository_commit(out, c->repository, a->commit ? a->commit : "HEAD", &c->arena, err);
 }
 
+static void tell(const char *path, const struct store_counts *added)
+{
+    printf("%s: %" PRId64 " %s, %" PRId64 " %s", path, added->runs,
+           plural((uint64_t)added->runs, "run", "runs"), added->measurements,
+           plural((uint64_t)added->measurements, "result", "results"));
+    if (added->links)
+        printf(", %" PRId64 " %s", added->links, plural((uint64_t)added->links, "link", "links"));
+    if (added->events)
+        printf(", %" PRId64 " %s", added->events,
+               plural((uint64_t)added->events, "event", "events"));
+    puts(" added");
+}
+
 static int import_file(struct context *context, const struct arguments *a, const char *path,
                        struct error *err)
 {
@@ -105,9 +118,7 @@ static int import_file(struct context *context, const struct arguments *a, const
     if (file != stdin)
         fclose(file);
     if (status == 0)
-        printf("%s: %" PRId64 " %s, %" PRId64 " %s added\n", path, added.runs,
-               plural((uint64_t)added.runs, "run", "runs"), added.measurements,
-               plural((uint64_t)added.measurements, "result", "results"));
+        tell(path, &added);
     return status;
 }
 
@@ -134,6 +145,7 @@ const struct command command_import = {
     .doc = "Reads measurements of other origin into the store. Importing a file again adds "
            "nothing.\v"
            "csv      columns commit, kernel, problem, time_ns, and more\n"
+           "links    what `plumb export --format=links` writes\n"
            "json     what `plumb export --format=json` writes\n"
            "nvbench  what a benchmark using nvbench writes with --json\n"
            "google   Google Benchmark's JSON, --benchmark_out\n"

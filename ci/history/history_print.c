@@ -92,6 +92,21 @@ static void table_break(const struct history_break *b)
     free(what);
 }
 
+// What is known of it: absolute times, or links alone (imported, or of gates and bisections).
+static void table_known(const struct series_history *s)
+{
+    const struct linked_history *l = &s->linked;
+    if (s->stored.count || !l->links)
+        printf("%zu %s, noise %.2f %%, %s%s", s->stored.count,
+               plural(s->stored.count, "point", "points"), 100 * s->sigma,
+               s->against_model ? "actual / predicted" : "time",
+               s->common_mode ? " less the controls" : "");
+    else
+        printf("%zu %s in %zu %s, no times", l->level_count,
+               plural(l->level_count, "code", "codes"), l->links,
+               plural(l->links, "link", "links"));
+}
+
 static void table_series(const struct series_history *s)
 {
     char problem[PROBLEM_TEXT];
@@ -100,10 +115,9 @@ static void table_series(const struct series_history *s)
         listed += !history_is_linked(&s->linked, &s->changes[i]);
     problem_format(problem, &s->series->problem);
     char *kernel = clean_copy(s->series->kernel), *device = clean_copy(s->series->device_name);
-    printf("%s %s on %s: %zu %s, noise %.2f %%, %s%s: %zu %s%s\n", kernel, problem, device,
-           s->stored.count, plural(s->stored.count, "point", "points"), 100 * s->sigma,
-           s->against_model ? "actual / predicted" : "time",
-           s->common_mode ? " less the controls" : "", listed, plural(listed, "change", "changes"),
+    printf("%s %s on %s: ", kernel, problem, device);
+    table_known(s);
+    printf(": %zu %s%s\n", listed, plural(listed, "change", "changes"),
            s->drift ? ", the level drifts" : "");
     for (size_t i = 0; i < s->linked.change_count; i++)
         table_linked(&s->linked.changes[i]);

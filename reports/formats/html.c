@@ -35,6 +35,7 @@ static void write(struct buffer *out, const struct run *run, const struct report
     html_banner(&html);
     html_unbuilt(&html);
     html_findings(&html);
+    html_events(&html);
     html_table(&html);
     html_curves(&html);
     html_study(&html);

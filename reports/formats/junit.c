@@ -6,11 +6,14 @@
 // faster, new and accepted pass. `time` is what it is for every test: the seconds that were spent,
 // here by the kernels; a launch's time is in the text, because readers take no more than three
 // decimals. A run whose own A/A failed is an error of the suite "self-test", because nothing else
-// in it means anything; a head that does not build is one of the suite "build".
+// in it means anything; a head that does not build is one of the suite "build". In the report of a
+// night each open event is a case of the suite "events": a failure when it is a kernel's, slower
+// and confirmed, until somebody accepts, dismisses or mends it.
 //
 // Element order, attributes and numbers follow junit-10.xsd of Jenkins' xUnit plugin, the strictest
 // reader, in all releases from 2.2.2 on.
 #include "reports/run/explain.h"
+#include "reports/run/open_events.h"
 #include "reports/run/unbuilt.h"
 #include "reports/text/markup.h"
 
@@ -162,99 +165,130 @@ static void write_suite(struct markup *m, const struct view *views, size_t count
     markup_end(m);
 }
 
-// A suite of one case that is of no series.
-struct alone {
+// What the run has to say beside its series: cases that are of none, suite by suite.
+struct aside {
     const char *suite, *name;
-    const char *element;         // "error", "skipped", or "system-out" where it passes
-    const char *type;            // of the first two
-    struct buffer message, body; // untrusted text
+    const char *element; // "error", "failure", "skipped"; where it passes "system-out"
+    const char *type;    // of all but the last
+    struct buffer class, message,
+        body; // untrusted text; class: "" the suite's; body: "" the message
+};
+struct asides {
+    struct aside *items;
+    size_t count;
 };
 
-enum { ALONE_MOST = 4 };
-
-static void write_alone(struct markup *m, const struct alone *a)
+static struct aside *add_aside(struct asides *asides, const char *suite, const char *name,
+                               const char *element, const char *type)
 {
-    const bool passes = strcmp(a->element, "system-out") == 0;
-    struct tally tally = {.tests = 1};
-    tally.errors = strcmp(a->element, "error") == 0;
-    tally.skipped = strcmp(a->element, "skipped") == 0;
-    markup_start(m, "testsuite");
-    markup_attr(m, "name", a->suite);
-    write_tally(m, &tally, false);
+    struct aside *a = &asides->items[asides->count++];
+    *a = (struct aside){.suite = suite, .name = name, .element = element, .type = type};
+    return a;
+}
+
+static void count_aside(struct tally *tally, const struct aside *a)
+{
+    tally->tests++;
+    tally->errors += strcmp(a->element, "error") == 0;
+    tally->failures += strcmp(a->element, "failure") == 0;
+    tally->skipped += strcmp(a->element, "skipped") == 0;
+}
+
+static void write_aside(struct markup *m, const struct aside *a)
+{
     markup_start(m, "testcase");
-    markup_attrf(m, "classname", "plumb.%s", a->suite);
+    markup_attrf(m, "classname", "plumb.%s", a->class.bytes ? a->class.bytes : a->suite);
     markup_attr(m, "name", a->name);
     write_time(m, 0);
     markup_start(m, a->element);
-    if (!passes) {
+    if (strcmp(a->element, "system-out") != 0) {
         markup_attr(m, "type", a->type);
         markup_attr(m, "message", a->message.bytes);
     }
     markup_text(m, a->body.bytes ? a->body.bytes : a->message.bytes);
     markup_end(m);
     markup_end(m);
-    markup_end(m);
 }
 
-static const char *mix_element(const struct mix_result *mix)
+static void write_asides(struct markup *m, const struct asides *asides)
 {
-    if (mix->kind == VERDICT_NOT_MEASURED)
-        return "skipped";
-    return mix->kind == VERDICT_SLOWER && mix->margin > 0 ? "failure" : "system-out";
-}
-
-static struct tally mix_tally(const struct run *run)
-{
-    struct tally tally = {.tests = run->mix_count};
-    for (size_t i = 0; i < run->mix_count; i++) {
-        const char *element = mix_element(&run->mixes[i]);
-        tally.failures += strcmp(element, "failure") == 0;
-        tally.skipped += strcmp(element, "skipped") == 0;
+    for (size_t i = 0, next; i < asides->count; i = next) {
+        const char *suite = asides->items[i].suite;
+        struct tally tally = {0};
+        for (next = i; next < asides->count && strcmp(asides->items[next].suite, suite) == 0;
+             next++)
+            count_aside(&tally, &asides->items[next]);
+        markup_start(m, "testsuite");
+        markup_attr(m, "name", suite);
+        write_tally(m, &tally, false);
+        for (size_t k = i; k < next; k++)
+            write_aside(m, &asides->items[k]);
+        markup_end(m);
     }
-    return tally;
 }
 
-static void write_mixes(struct markup *m, const struct run *run)
+static void free_asides(struct asides *asides)
 {
-    const struct tally tally = mix_tally(run);
-    markup_start(m, "testsuite");
-    markup_attr(m, "name", "mixes");
-    write_tally(m, &tally, false);
+    for (size_t i = 0; i < asides->count; i++) {
+        buffer_free(&asides->items[i].class);
+        buffer_free(&asides->items[i].message);
+        buffer_free(&asides->items[i].body);
+    }
+    free(asides->items);
+}
+
+static void add_mixes(struct asides *asides, const struct run *run)
+{
     for (size_t i = 0; i < run->mix_count; i++) {
         const struct mix_result *mix = &run->mixes[i];
-        const char *element = mix_element(mix);
-        markup_start(m, "testcase");
-        markup_attrf(m, "classname", "plumb.mix.%s", mix->name);
-        markup_attr(m, "name", mix->kernel);
-        write_time(m, 0);
-        markup_start(m, element);
-        if (strcmp(element, "system-out") != 0) {
-            markup_attr(m, "type", verdict_kind_name(mix->kind));
-            markup_attr(m, "message", mix->sentence);
-        }
-        markup_text(m, mix->sentence);
-        markup_end(m);
-        markup_end(m);
+        const bool fails = mix->kind == VERDICT_SLOWER && mix->margin > 0;
+        struct aside *a = add_aside(asides, "mixes", mix->kernel,
+                                    mix->kind == VERDICT_NOT_MEASURED ? "skipped"
+                                    : fails                           ? "failure"
+                                                                      : "system-out",
+                                    verdict_kind_name(mix->kind));
+        buffer_printf(&a->class, "mix.%s", mix->name);
+        buffer_puts(&a->message, mix->sentence);
     }
-    markup_end(m);
 }
 
-static void self_test_alone(struct alone *a, const struct self_test *test)
+static void add_events(struct asides *asides, const struct report_events *events)
 {
-    *a = (struct alone){"self-test", "A/A", test->void_run ? "error" : "system-out",
-                        "void",      {0},   {0}};
+    for (size_t i = 0; i < events->count; i++) {
+        const struct report_event *e = &events->items[i];
+        struct aside *a = add_aside(asides, "events", e->name,
+                                    open_event_fails(e) ? "failure"
+                                    : e->log_ratio > 0  ? "skipped"
+                                                        : "system-out",
+                                    event_state_name(e->state));
+        open_event_text(&a->message, e);
+    }
+    if (events->known && events->count == 0) {
+        struct aside *a = add_aside(asides, "events", "open", "system-out", NULL);
+        open_events_title(&a->message, events);
+    }
+}
+
+static void add_self_test(struct asides *asides, const struct self_test *test)
+{
+    if (!test->series)
+        return;
+    struct aside *a =
+        add_aside(asides, "self-test", "A/A", test->void_run ? "error" : "system-out", "void");
     buffer_puts(&a->message, "identical code was told apart: this run decides nothing");
     buffer_printf(&a->body, "%u series of identical code compared with themselves, %u told apart\n",
                   test->series, test->alarms);
 }
 
 // A base that does not build is no fault of this change, so it is skipped, with the reason.
-static void build_alone(struct alone *a, const struct run *run, enum sample_role role)
+static void add_unbuilt(struct asides *asides, const struct run *run, enum sample_role role)
 {
     const struct build_failure *f = &run->unbuilt[role];
     const bool head = role == ROLE_HEAD;
-    *a = (struct alone){
-        "build", head ? "head" : "base", head ? "error" : "skipped", "unbuildable", {0}, {0}};
+    if (!f->reason)
+        return;
+    struct aside *a = add_aside(asides, "build", head ? "head" : "base", head ? "error" : "skipped",
+                                "unbuildable");
     unbuilt_sentence(&a->message, run, role);
     if (f->count) {
         buffer_puts(&a->message, ": ");
@@ -272,53 +306,45 @@ static bool has_broken(const struct run *run, const struct view *views)
     return false;
 }
 
-// What the run has to say beside its series; an empty file would be read as "all is well", or not
-// at all.
-static size_t find_alone(struct alone out[ALONE_MOST], const struct run *run,
-                         const struct view *views)
+// An empty file would be read as "all is well", or not at all.
+static void find_asides(struct asides *out, const struct run *run, const struct view *views,
+                        const struct report_events *events)
 {
-    size_t count = 0;
-    const char *headline = run->headline ? run->headline : "nothing was measured";
-    if (run->self_test.series > 0)
-        self_test_alone(&out[count++], &run->self_test);
-    for (int role = ROLE_BASE; role <= ROLE_HEAD; role++) {
-        if (run->unbuilt[role].reason)
-            build_alone(&out[count++], run, (enum sample_role)role);
-    }
+    enum { OTHERS = 5 };
+    *out = (struct asides){
+        .items = xcalloc(OTHERS + run->mix_count + events->count, sizeof(*out->items))};
+    add_mixes(out, run);
+    add_events(out, events);
+    const size_t before = out->count;
+    add_self_test(out, &run->self_test);
+    for (int role = ROLE_BASE; role <= ROLE_HEAD; role++)
+        add_unbuilt(out, run, (enum sample_role)role);
     const bool unsaid = run->conclusion == CONCLUDE_BROKEN && !run->unbuilt[ROLE_HEAD].reason &&
                         !has_broken(run, views);
-    if (unsaid || count + run->count == 0) {
-        out[count] = (struct alone){
-            "run", "head", unsaid ? "error" : "skipped", view_conclusion(run->conclusion),
-            {0},   {0}};
-        buffer_puts(&out[count++].message, headline);
+    if (unsaid || out->count - before + run->count == 0) {
+        struct aside *a = add_aside(out, "run", "head", unsaid ? "error" : "skipped",
+                                    view_conclusion(run->conclusion));
+        buffer_puts(&a->message, run->headline ? run->headline : "nothing was measured");
     }
-    return count;
 }
 
 static void write(struct buffer *out, const struct run *run, const struct report_context *context)
 {
+    static const struct report_events unknown = {0};
     struct view *views = view_all(run, context);
-    struct alone alone[ALONE_MOST];
+    struct asides asides;
     struct tally total = {0};
+    find_asides(&asides, run, views, context ? &context->events : &unknown);
     for (size_t i = 0; i < run->count; i++)
         tally_add(&total, &views[i]);
-    const size_t alone_count = find_alone(alone, run, views);
-    for (size_t i = 0; i < alone_count; i++) {
-        total.tests++;
-        total.errors += strcmp(alone[i].element, "error") == 0;
-    }
-    const struct tally mixes = mix_tally(run);
-    total.tests += mixes.tests;
-    total.failures += mixes.failures;
-    total.skipped += mixes.skipped;
+    for (size_t i = 0; i < asides.count; i++)
+        count_aside(&total, &asides.items[i]);
     qsort(views, run->count, sizeof(*views), by_kernel);
     struct markup *m = markup_new(MARKUP_XML);
     markup_start(m, "testsuites");
     markup_attr(m, "name", "plumb");
     write_tally(m, &total, true);
-    if (run->mix_count)
-        write_mixes(m, run);
+    write_asides(m, &asides);
     for (size_t i = 0, next; i < run->count; i = next) {
         for (next = i + 1; next < run->count; next++) {
             if (strcmp(views[i].result->kernel, views[next].result->kernel) != 0)
@@ -326,13 +352,9 @@ static void write(struct buffer *out, const struct run *run, const struct report
         }
         write_suite(m, views + i, next - i, run);
     }
-    for (size_t i = 0; i < alone_count; i++) {
-        write_alone(m, &alone[i]);
-        buffer_free(&alone[i].message);
-        buffer_free(&alone[i].body);
-    }
     markup_end(m);
     markup_finish(m, out);
+    free_asides(&asides);
     free(views);
 }
 

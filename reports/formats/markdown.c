@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // summary.md for a job summary: the verdict, mixes, what changed in a line a kernel, and what to
-// type next; folded away all series (the worst first) and where the figures come from.
+// type next; of a night the events that are open; folded away all series (the worst first) and
+// where the figures come from.
 //
 // Untrusted text cannot leave its cell (reports/text/markdown.h).
 #include "reports/text/markdown.h"
 #include "reports/run/changes.h"
+#include "reports/run/open_events.h"
 #include "reports/run/unbuilt.h"
 #include "reports/text/clean.h"
 #include "reports/view.h"
@@ -251,6 +253,48 @@ static void put_provenance(struct buffer *out, const struct run *run,
                   started);
 }
 
+static void put_event(struct buffer *out, const struct report_event *e,
+                      const struct report_context *context)
+{
+    struct buffer cause = {0};
+    open_event_cause(&cause, e);
+    buffer_printf(out, "| %s %s | ",
+                  open_event_fails(e) ? "🔺"
+                  : e->log_ratio > 0  ? "❔"
+                                      : "✅",
+                  event_state_name(e->state));
+    markdown_text(out, e->sentence, SENTENCE_LIMIT);
+    buffer_puts(out, " | ");
+    if (e->commits > 1)
+        buffer_printf(out, "one of %zu commits, most likely ", e->commits);
+    put_commit(out, &e->commit, context);
+    buffer_puts(out, " | ");
+    markdown_text(out, cause.bytes, SENTENCE_LIMIT);
+    buffer_puts(out, " | ");
+    markdown_text(out, e->name, NAME_LIMIT);
+    buffer_puts(out, " |\n");
+    buffer_free(&cause);
+}
+
+static void put_events(struct buffer *out, const struct report_context *context)
+{
+    const struct report_events *events = context ? &context->events : NULL;
+    if (!events || !events->known)
+        return;
+    buffer_puts(out, "### ");
+    open_events_title(out, events);
+    buffer_puts(out, "\n\n");
+    if (!events->count)
+        return;
+    buffer_puts(out, "| state | what | since | cause | event |\n|---|---|---|---|---|\n");
+    for (size_t i = 0; i < events->count && i < CHANGED_SHOWN; i++)
+        put_event(out, &events->items[i], context);
+    if (events->count > CHANGED_SHOWN)
+        buffer_printf(out, "\n%zu more: `plumb events`.\n", events->count - CHANGED_SHOWN);
+    buffer_puts(
+        out, "\n`plumb events show EVENT` says more; `accept`, `dismiss` or `fixed` decide.\n\n");
+}
+
 static void put_changed(struct buffer *out, const struct view *views, size_t count)
 {
     buffer_printf(out, "<details><summary>%zu series %s not simply the same</summary>\n\n", count,
@@ -272,6 +316,7 @@ static void write(struct buffer *out, const struct run *run, const struct report
     put_mixes(out, run);
     put_unbuilt(out, run, ROLE_HEAD);
     put_unbuilt(out, run, ROLE_BASE);
+    put_events(out, context);
     if (count) {
         changes_table(out, lines, count);
         changes_next(out, run, lines, count);

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A store that has links and no times, as a user meets it: importing says what came, history says
+// what each series has, and the table of links goes through export and import.
+#include "tests/helpers/helper_files.h"
+#include "tests/helpers/helper_plumb.h"
+#include "tests/helpers/test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define RECORDED TEST_SOURCE "/baselines/recorded/h200/history/own.jsonl"
+
+static char *directory;
+static struct plumb_outcome outcome;
+
+static int set_up(void **state)
+{
+    directory = helper_directory();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    helper_discard(directory);
+    free(directory);
+    return 0;
+}
+
+#define EXPECT(part, ...)                                                                          \
+    (plumb_run(&outcome, directory, (const char *const[]){__VA_ARGS__, NULL}, 0),                  \
+     plumb_said(&outcome, 0, part))
+
+static void importing_says_how_many_links_came(void **state)
+{
+    EXPECT(": 0 runs, 0 results, 251 links added", "import", "--store=a.db", RECORDED);
+    EXPECT(": 0 runs, 0 results added", "import", "--store=a.db", RECORDED);
+}
+
+static void history_says_what_a_series_of_links_has(void **state)
+{
+    EXPECT("bf16-persistent 128x7168x2048:bf16-bf16:tn on NVIDIA H200: 13 codes in 19 links, no "
+           "times: 2 changes\n",
+           "history", "--store=a.db");
+    EXPECT("  level ", "history", "--store=a.db", "--kernel=bf16-persistent");
+    assert_null(strstr(outcome.output, "0 points"));
+    assert_null(strstr(outcome.output, "noise"));
+}
+
+static void the_table_of_links_goes_through_export_and_import(void **state)
+{
+    char *before = NULL;
+    EXPECT("", "export", "--store=a.db", "--format=links", "--output=links.csv");
+    EXPECT("links.csv: 0 runs, 0 results, 251 links added", "import", "--store=b.db", "links.csv");
+    EXPECT("9 events: 6 confirmed, 3 fixed", "events", "--store=a.db");
+    before = xstrdup(outcome.output);
+    EXPECT(before, "events", "--store=b.db");
+    free(before);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(importing_says_how_many_links_came),
+        cmocka_unit_test(history_says_what_a_series_of_links_has),
+        cmocka_unit_test(the_table_of_links_goes_through_export_and_import),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
