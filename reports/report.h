@@ -44,7 +44,7 @@ struct report_event {
     struct commit commit; // the likeliest that it began with; without an id none is known
     size_t commits;       // it began with one of so many
 };
-// Of the whole store, newest first, for the report of a night.
+// Of the whole store, newest first, told beside a run.
 struct report_events {
     bool known; // false: nobody has looked, and reports are silent about events
     const struct report_event *items;

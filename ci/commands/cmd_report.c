@@ -3,9 +3,11 @@
 // plumb report: writes the reports of a stored run again. They are pure functions of the store.
 #include "ci/command.h"
 #include "ci/commands/answer.h"
+#include "ci/commands/open_events.h"
 #include "ci/commands/output.h"
 #include "ci/gate/conclude.h"
 #include "ci/gate/mixes.h"
+#include "ci/settings/store_option.h"
 #include "reports/report.h"
 
 #include <stdio.h>
@@ -15,13 +17,16 @@ struct arguments {
     struct options options;
     const char *format;
     int64_t run_id;
-    bool list;
+    bool list, events;
 };
 
 static const struct command_option own_options[] = {
     OPTION_RUN("run", "Run to report [the newest finished]", run_id),
     OPTION_TEXT("format", 0, "NAME", "Only this report, on standard output; with --list json",
                 format),
+    OPTION_FLAG("events", 0,
+                "Beside the newest plain run, or --run, the events that are open in the store",
+                events),
     OPTION_FLAG("list", 0, "List the stored runs instead", list),
     {0},
 };
@@ -86,24 +91,34 @@ static void read_addresses(struct context *context)
         (void)context_policy(context, "", &ignored);
 }
 
+// The run that is asked for, and the events beside it.
+static int load(struct run *run, struct context *context, const struct arguments *a, bool keeps,
+                struct error *err)
+{
+    struct report_events *events = arena_alloc(&context->arena, sizeof(*events));
+    int64_t id = a->run_id;
+    if (!id && store_last_run(&id, context->store, a->events ? RUN_MEASURE : STORE_ALL_RUNS, err))
+        return -1;
+    if (!id)
+        return error_set(err, "%s: no finished run yet; `plumb gate` or `plumb run` makes one",
+                         store_path(context->store));
+    if (a->events && open_events_read(events, context, keeps, err))
+        return -1;
+    context->events = a->events ? events : NULL;
+    return store_load_run(run, context->store, id, err);
+}
+
 static int report(struct context *context, const struct arguments *a, struct error *err)
 {
     struct run run = {0};
-    int64_t id = a->run_id;
-    if (a->options.store == NULL && context_open(context, &a->options, err))
-        return -1;
-    if (context_store(context, STORE_READ, err))
+    bool keeps;
+    if (store_option_open_kept(context, &a->options, a->events && !a->options.dry_run, &keeps, err))
         return -1;
     if (a->list && a->format && strcmp(a->format, "json") != 0)
         return error_set(err, "--list --format=%.40s: is a table, or json", a->format);
     if (a->list)
         return list_runs(context, a->format, err);
-    if (!id && store_last_run(&id, context->store, STORE_ALL_RUNS, err))
-        return -1;
-    if (!id)
-        return error_set(err, "%s: no finished run yet; `plumb gate` or `plumb run` makes one",
-                         store_path(context->store));
-    if (store_load_run(&run, context->store, id, err))
+    if (load(&run, context, a, keeps, err))
         return -1;
     drop_unsupported(&run);
     mixes_restore(&run);
@@ -113,7 +128,7 @@ static int report(struct context *context, const struct arguments *a, struct err
     if (a->format)
         status = print_format(&run, context, a->format, err);
     else if (a->options.dry_run)
-        printf("dry run: the reports of run %lld would be written to %s\n", (long long)id, out);
+        printf("dry run: the reports of run %lld would be written to %s\n", (long long)run.id, out);
     else
         status = output_run(NULL, &run, context, out, err);
     run_free(&run);
@@ -135,5 +150,9 @@ const struct command command_report = {
     .options = own_options,
     .size = sizeof(struct arguments),
     .run = run,
-    .doc = "Writes the reports of a stored run again.\vWithout --out they go to plumb-report/.",
+    .doc =
+        "Writes the reports of a stored run again.\vWithout --out they go to plumb-report/. With "
+        "--events JUnit, the summary and the page also tell the events that nobody has accepted, "
+        "dismissed or mended yet; in JUnit one that is confirmed, slower and a kernel's is a "
+        "failure.",
 };

@@ -93,6 +93,8 @@ int output_context(struct report_context *out, const struct run *run, const stru
                                    .records = store ? records : NULL,
                                    .commit_url = context->policy.commit_url,
                                    .site_url = context->policy.site_url};
+    if (context->events)
+        out->events = *context->events;
     return 0;
 }
 

@@ -11,6 +11,8 @@
 #include "runner/build.h"
 #include "runner/measure.h"
 
+struct report_events; // reports/report.h
+
 // Whether a gate may judge a CUDA kernel by its code alone.
 enum static_use {
     STATIC_NEVER, // only measuring counts
@@ -75,9 +77,10 @@ struct context {
     struct context_device *devices;
     size_t device_count;
     struct progress progress;
-    bool stranger;      // what is judged may be a stranger's: context_judge()
-    size_t unbuilt;     // commits that a dry run would have to build
-    struct arena arena; // strings of all of these
+    bool stranger;                      // what is judged may be a stranger's: context_judge()
+    size_t unbuilt;                     // commits that a dry run would have to build
+    const struct report_events *events; // that reports tell beside a run; NULL: none
+    struct arena arena;                 // strings of all of these
 };
 
 enum { POLICY_PATH_TEXT = 512 };

@@ -6,8 +6,8 @@
 // faster, new and accepted pass. `time` is what it is for every test: the seconds that were spent,
 // here by the kernels; a launch's time is in the text, because readers take no more than three
 // decimals. A run whose own A/A failed is an error of the suite "self-test", because nothing else
-// in it means anything; a head that does not build is one of the suite "build". In the report of a
-// night each open event is a case of the suite "events": a failure when it is a kernel's, slower
+// in it means anything; a head that does not build is one of the suite "build". Told beside a
+// run, each open event is a case of the suite "events": a failure when it is a kernel's, slower
 // and confirmed, until somebody accepts, dismisses or mends it.
 //
 // Element order, attributes and numbers follow junit-10.xsd of Jenkins' xUnit plugin, the strictest

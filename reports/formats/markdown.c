@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // summary.md for a job summary: the verdict, mixes, what changed in a line a kernel, and what to
-// type next; of a night the events that are open; folded away all series (the worst first) and
+// type next; beside it the events that are open; folded away all series (the worst first) and
 // where the figures come from.
 //
 // Untrusted text cannot leave its cell (reports/text/markdown.h).

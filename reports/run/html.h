@@ -18,7 +18,7 @@ struct html {
 void html_banner(const struct html *html);   // did it get slower
 void html_unbuilt(const struct html *html);  // why a commit does not build, if one does not
 void html_findings(const struct html *html); // where, how much, since when, why
-void html_events(const struct html *html);   // of a night: what histories found and nobody settled
+void html_events(const struct html *html);   // what histories found and nobody settled
 void html_table(const struct html *html);    // every series, with its interval drawn
 void html_curves(const struct html *html);   // all series sorted by change and by accuracy
 void html_series(const struct html *html);   // one folded part per series

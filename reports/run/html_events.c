@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Events that are open, in the report of a night.
+// Events that are open, beside the run.
 #include "reports/run/html.h"
 #include "reports/run/open_events.h"
 #include "reports/text/clean.h"
@@ -31,7 +31,10 @@ static void write_event(const struct html *html, const struct report_event *e)
     open_event_cause(&cause, e);
     page_row_begin(m, NULL);
     page_cell(m, "state", "nowrap", NAN, true);
-    page_tag(m, open_event_fails(e) ? "v-slower" : e->log_ratio > 0 ? "v-undecided" : "v-faster",
+    page_tag(m,
+             open_event_fails(e) ? "v-slower"
+             : e->log_ratio > 0  ? "v-undecided"
+                                 : "v-faster",
              e->log_ratio > 0 ? "▲" : "▼", event_state_name(e->state));
     markup_end(m);
     page_text_cell(m, "what", "wrap", NAN, e->sentence);

@@ -3,6 +3,8 @@
 // Open events in words.
 #include "reports/run/open_events.h"
 
+#include <string.h>
+
 bool open_event_fails(const struct report_event *e)
 {
     return e->state == EVENT_CONFIRMED && e->log_ratio > 0 &&
@@ -18,15 +20,17 @@ void open_events_title(struct buffer *out, const struct report_events *events)
         buffer_puts(out, "No event is open");
         return;
     }
-    buffer_printf(out, "%zu %s open", events->count, plural(events->count, "event is", "events are"));
+    buffer_printf(out, "%zu %s open", events->count,
+                  plural(events->count, "event is", "events are"));
     if (fail)
         buffer_printf(out, ", %zu of them slower by a kernel's change", fail);
 }
 
 void open_event_cause(struct buffer *out, const struct report_event *e)
 {
-    buffer_puts(out, attribution_name(e->cause == ATTRIBUTION_NONE ? ATTRIBUTION_KERNEL : e->cause));
-    if (e->what)
+    buffer_puts(out,
+                attribution_name(e->cause == ATTRIBUTION_NONE ? ATTRIBUTION_KERNEL : e->cause));
+    if (e->what && !strstr(e->sentence, e->what))
         buffer_printf(out, ": %s", e->what);
 }
 

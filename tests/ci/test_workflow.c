@@ -103,7 +103,8 @@ static void the_nights_step_makes_site_output_and_summary(void **state)
 {
     assert_int_equal(run_accuracy_one(), 0);
     assert_true(has("output.txt", "code="));
-    assert_true(has("summary.txt", "series"));
+    assert_true(has("summary.txt", "series") && has("summary.txt", " open\n"));
+    assert_true(has("nightly/report/junit.xml", "<testsuite name=\"events\""));
     // The page of a commit leads to where it can be seen.
     char *search =
         xprintf("grep -rqF https://example.org/commit/ '%s/nightly/site/commit'", repo.directory);

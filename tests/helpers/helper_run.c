@@ -349,6 +349,22 @@ struct run helper_run_unbuilt(void)
     return run;
 }
 
+// Their texts are the run's, so those of a hostile run are hostile.
+static struct report_events events_of(struct run *run)
+{
+    struct report_event *items = arena_alloc(&run->arena, 3 * sizeof(*items));
+    const char *text = run->count ? run->results[0].kernel : "";
+    items[0] = (struct report_event){
+        "aaaa000000", EVENT_CONFIRMED, ATTRIBUTION_KERNEL, NULL, text, 0.02, run->head, 1};
+    items[1] = items[2] = items[0];
+    items[1].state = EVENT_NEW;
+    items[1].cause = ATTRIBUTION_ENVIRONMENT;
+    items[1].name = items[1].what = run->head.summary;
+    items[1].commits = 5;
+    items[2].log_ratio = -0.02;
+    return (struct report_events){true, items, run->count ? 3 : 0};
+}
+
 struct report_context helper_context(struct run *run)
 {
     struct report_series *series =
@@ -358,7 +374,8 @@ struct report_context helper_context(struct run *run)
         *change = (struct report_change){.index = 41, .log_ratio = 0.02, .log_evidence = 38};
         series[i] = (struct report_series){0.011, change, run->results[i].history.count > 41};
     }
-    return (struct report_context){.series = series, .commit_url = "https://example.org/commit/"};
+    return (struct report_context){
+        .series = series, .commit_url = "https://example.org/commit/", .events = events_of(run)};
 }
 
 struct buffer helper_report(const char *name, struct run run)

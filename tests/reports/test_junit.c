@@ -35,14 +35,19 @@ static bool is_valid(const char *bytes, size_t length)
     return result == 0;
 }
 
-static xmlDocPtr write_valid(struct run *run)
+static xmlDocPtr write_known(struct run *run, const struct report_context *context)
 {
     struct buffer out = {0};
-    report_find("junit")->write(&out, run, NULL);
+    report_find("junit")->write(&out, run, context);
     assert_true(is_valid(out.bytes, out.length));
     xmlDocPtr doc = xmlReadMemory(out.bytes, (int)out.length, NULL, NULL, XML_PARSE_NONET);
     buffer_free(&out);
     return doc;
+}
+
+static xmlDocPtr write_valid(struct run *run)
+{
+    return write_known(run, NULL);
 }
 
 static double evaluate(xmlDocPtr doc, const char *expression)
@@ -94,10 +99,25 @@ static void verdicts_map_to_outcomes(void **state)
     run_free(&run);
 }
 
+// Only a confirmed one of a kernel that is slower fails.
+static void open_events_are_tests(void **state)
+{
+    struct run run = helper_run_hostile();
+    const struct report_context context = helper_context(&run);
+    xmlDocPtr doc = write_known(&run, &context);
+    assert_xpath(doc, "count(//testsuite[@name='events']/testcase)", 3);
+    assert_xpath(doc, "count(//testsuite[@name='events']//failure[@type='confirmed'])", 1);
+    assert_xpath(doc, "count(//testsuite[@name='events']//skipped[@type='new'])", 1);
+    assert_xpath(doc, "count(//testsuite[@name='events']//system-out)", 1);
+    xmlFreeDoc(doc);
+    run_free(&run);
+}
+
 static void counts_agree_with_the_cases(void **state)
 {
     struct run run = helper_run();
-    xmlDocPtr doc = write_valid(&run);
+    const struct report_context context = helper_context(&run);
+    xmlDocPtr doc = write_known(&run, &context);
     assert_xpath(doc, "sum(//testsuite/@tests) - count(//testcase)", 0);
     assert_xpath(doc, "/testsuites/@tests - count(//testcase)", 0);
     assert_xpath(doc, "/testsuites/@failures - count(//failure)", 0);
@@ -225,6 +245,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(schema_refuses_what_jenkins_refuses),
         cmocka_unit_test(verdicts_map_to_outcomes),
+        cmocka_unit_test(open_events_are_tests),
         cmocka_unit_test(counts_agree_with_the_cases),
         cmocka_unit_test(names_are_unique_within_a_class),
         cmocka_unit_test(body_tells_prediction_interval_clock_and_cause),

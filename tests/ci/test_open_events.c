@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reports tell the events of the store when they are asked: JUnit, the job's summary and the page,
+// each event that is open, as the failure of a test where a kernel got slower, and that there is
+// none where there is none. Other reports are silent about them.
+#include "tests/helpers/helper_files.h"
+#include "tests/helpers/helper_plumb.h"
+#include "tests/helpers/helper_scene.h"
+#include "tests/helpers/helper_store.h"
+#include "tests/helpers/test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static char *folder;
+static struct arena arena;
+static struct plumb_outcome outcome;
+
+static int set_up(void **state)
+{
+    folder = helper_directory();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    helper_discard(folder);
+    free(folder);
+    arena_free(&arena);
+    return 0;
+}
+
+static void report(const char *store, bool events)
+{
+    const char *path = scratch_path(&arena, folder, store);
+    const char *argv[] = {"report", "--store", path, "--out", "out", events ? "--events" : NULL,
+                          NULL};
+    plumb_run(&outcome, folder, argv, 0);
+    assert_int_equal(outcome.code, 0);
+}
+
+static void scene(const char *name, const struct scene *scene)
+{
+    struct store *store = scratch_store(scratch_path(&arena, folder, name), STORE_WRITE);
+    scene_save(store, scene, 0, COMMITS, 7);
+    store_close(store);
+    report(name, true);
+}
+
+static void expect(const char *file, const char *part)
+{
+    char *path = xprintf("%s/out/%s", folder, file), *text = helper_read(path, NULL);
+    if (!strstr(text, part))
+        fail_msg("%s has no '%s':\n%.3000s", file, part, text);
+    free(text);
+    free(path);
+}
+
+static void a_kernel_that_got_slower_is_a_failed_test(void **state)
+{
+    scene("step.db", &(struct scene){.step = 0.03, .parents = true});
+    expect("junit.xml", "<testsuite name=\"events\" tests=\"1\" failures=\"1\"");
+    expect("junit.xml", "classname=\"plumb.events\" name=\"aaaa000000\"");
+    expect("junit.xml", "<failure type=\"confirmed\" message=\"confirmed: +");
+    expect("summary.md", "### 1 event is open, 1 of them slower by a kernel's change\n");
+    expect("summary.md", "| 🔺 confirmed | ");
+    expect("index.html", "1 event is open, 1 of them slower by a kernel's change</h2>");
+}
+
+static void a_machines_shift_is_no_failure(void **state)
+{
+    scene("shift.db", &(struct scene){.common = 0.02, .keep_code = true});
+    expect("junit.xml", "<testsuite name=\"events\" tests=\"1\" failures=\"0\"");
+    expect("junit.xml", "<skipped type=\"confirmed\"");
+    expect("summary.md", "### 1 event is open\n");
+    expect("summary.md", " | environment | ");
+}
+
+static void a_store_without_events_says_so(void **state)
+{
+    scene("quiet.db", &(struct scene){.keep_code = true});
+    expect("junit.xml", "<testsuite name=\"events\" tests=\"1\" failures=\"0\"");
+    expect("summary.md", "### No event is open\n");
+    expect("index.html", "No event is open</h2>");
+}
+
+static void other_reports_are_silent_about_events(void **state)
+{
+    report("step.db", false);
+    char *path = xprintf("%s/out/junit.xml", folder), *text = helper_read(path, NULL);
+    assert_null(strstr(text, "\"events\""));
+    free(text);
+    free(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_kernel_that_got_slower_is_a_failed_test),
+        cmocka_unit_test(a_machines_shift_is_no_failure),
+        cmocka_unit_test(a_store_without_events_says_so),
+        cmocka_unit_test(other_reports_are_silent_about_events),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
