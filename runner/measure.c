@@ -300,14 +300,33 @@ static void copy_plan(struct bench *bench, const struct bench_plan *plan)
     bench->plan.read_only = folders;
 }
 
-int bench_start(struct bench **out, const struct bench_plan *plan, struct error *err)
+int bench_begin(struct bench **out, const struct bench_plan *plan, struct error *err)
 {
     struct bench *bench = xcalloc(1, sizeof(*bench));
     copy_plan(bench, plan);
-    if (bench_spawn(bench, err) || greet(bench, err)) {
-        process_stop(NULL, bench->process, 0);
-        arena_free(&bench->arena);
-        free(bench);
+    if (bench_spawn(bench, err)) {
+        bench_stop(bench);
+        return -1;
+    }
+    *out = bench;
+    return 0;
+}
+
+int bench_ready(struct bench *bench, struct error *err)
+{
+    if (greet(bench, err) == 0)
+        return 0;
+    end_child(NULL, bench, 0);
+    return -1;
+}
+
+int bench_start(struct bench **out, const struct bench_plan *plan, struct error *err)
+{
+    struct bench *bench;
+    if (bench_begin(&bench, plan, err))
+        return -1;
+    if (bench_ready(bench, err)) {
+        bench_stop(bench);
         return -1;
     }
     *out = bench;

@@ -43,7 +43,6 @@ struct bench_plan {
     size_t read_only_count;
     const char *log_path; // its stderr; NULL: dropped
     struct bench_limits limits;
-    uint16_t process; // written into every sample
     // Progress notes of the child, sanitised; may be NULL.
     void (*note)(void *context, const char *text);
     void *note_context;
@@ -52,6 +51,11 @@ struct bench_plan {
 struct bench;
 // Starts the child and reads what device it has. -1: no program, no device, wrong wire version.
 int bench_start(struct bench **out, const struct bench_plan *plan, struct error *err);
+// The same in two steps, so that several start at once: after the first it may not be asked for
+// anything, and the second waits for it. The caller bench_stop()s it, also when the second fails. A
+// child lives no longer than the thread that started it.
+int bench_begin(struct bench **out, const struct bench_plan *plan, struct error *err);
+int bench_ready(struct bench *bench, struct error *err);
 // Asks it to quit, kills it if it does not; frees. NULL is allowed.
 void bench_stop(struct bench *bench);
 // The device, and its figures as the driver gives them (origin device). Borrowed until stop.
@@ -102,7 +106,9 @@ struct bench_series {
     const struct problem *problem;
     const char *head;  // library
     const char *base;  // NULL: head alone
-    uint64_t seed;     // what the child draws from; its process number is added
+    uint64_t seed;     // what the child draws from; `process` is added
+    uint16_t process;  // which of the processes that it was open in, for its samples: any number
+                       // that is larger each time
     const char *pin;   // kernel's note to reproduce, NULL if none
     bool head_first;   // load the head's library first
     uint32_t launches; // timed together per sample, as an earlier process chose; 0: bench chooses
@@ -111,6 +117,7 @@ struct bench_series {
 struct bench_handle {
     int64_t id;
     uint32_t next_pair;
+    uint16_t process;
 };
 // Opens one more series; several may be open at once, and are measured in any order. A child that
 // has no room for it beside the others refuses. When the child dies or hangs in it, a fresh one is

@@ -82,7 +82,7 @@ static const char *const *child_argv(struct bench *bench, const char *program,
     const char **argv = arena_alloc(arena, 4 * sizeof(*argv));
     argv[0] = program;
     argv[1] = "--device";
-    argv[2] = strcmp(plan->kind, "cuda") == 0
+    argv[2] = strcmp(plan->kind, "cuda") == 0 || plan->index > 0
                   ? arena_printf(arena, "%s:%d", plan->kind, plan->index)
                   : plan->kind;
     return plan->sandbox ? sandbox_argv(plan->sandbox, &view, argv, arena) : argv;

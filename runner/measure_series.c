@@ -185,7 +185,7 @@ static int open_series(struct bench_outcome *out, struct bench_handle *handle, s
     char problem[PROBLEM_TEXT];
     struct wire_line line;
     problem_format(problem, series->problem);
-    *handle = (struct bench_handle){.id = ++bench->last_id};
+    *handle = (struct bench_handle){.id = ++bench->last_id, .process = series->process};
     wire_begin(&line, "open");
     wire_add_int(&line, "id", handle->id);
     wire_add_text(&line, "kernel", series->kernel);
@@ -193,7 +193,7 @@ static int open_series(struct bench_outcome *out, struct bench_handle *handle, s
     wire_add_text(&line, "head", series->head);
     if (series->base)
         wire_add_text(&line, "base", series->base);
-    wire_add_int(&line, "seed", (int64_t)((series->seed + bench->plan.process) & INT64_MAX));
+    wire_add_int(&line, "seed", (int64_t)((series->seed + series->process) & INT64_MAX));
     if (series->pin)
         wire_add_text(&line, "pin", series->pin);
     wire_add_int(&line, "order", series->head_first ? 1 : 0);
@@ -315,7 +315,7 @@ static int take_sample(void *context, const struct wire_record *record, struct e
     if (sample.block != s->block || sample.pair != s->handle->next_pair)
         return error_set(err, "sample of block %u, pair %u instead of %u, %u", sample.block,
                          sample.pair, s->block, s->handle->next_pair);
-    sample.process = s->bench->plan.process;
+    sample.process = s->handle->process;
     if (s->pairs)
         return take_pair(s, &sample, err);
     if (sample.role != ROLE_HEAD)

@@ -68,7 +68,7 @@ static int calibrate_device(struct answer *answer, struct context *context,
 {
     struct bench *bench = NULL;
     struct bench_figure_list readings = {0};
-    if (context_bench(&bench, context, device, NULL, 0, 0, err))
+    if (context_bench(&bench, context, device, NULL, 0, err))
         return -1;
     if (!answer)
         printf("%s: %s\n", device->policy->name, device->unit.name);

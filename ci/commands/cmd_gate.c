@@ -48,7 +48,7 @@ static const struct command_option own_options[] = {
     OPTION_FORMAT(json),
     {0},
 };
-static const struct arguments usual = {.options.static_use = STATIC_AUTO};
+static const struct arguments usual = {.options = {.static_use = STATIC_AUTO, .units = true}};
 
 static int find_commits(struct commit *base, struct commit *head, struct context *context,
                         const struct arguments *a, struct error *err)

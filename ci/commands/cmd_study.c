@@ -60,6 +60,8 @@ static const struct command_option own_options[] = {
                take_problem, "too many problems"),
     OPTION_TEXT("device", 'd', "NAME", "host or cuda [host]; commits: one of the policy's [all]",
                 options.device),
+    OPTION_COUNT("units", "N", "Of directories: so many equal devices share each round [1]",
+                 request.units, 1, UNITS_MOST),
     OPTION_TEXT("policy", 'p', "FILE", "Of commits [" POLICY_PATH " of the base]", options.policy),
     OPTION_TEXT("sandbox", 0, "MODE", "Of commits: auto, require or off, not the policy's",
                 options.sandbox),
@@ -297,6 +299,8 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
     return status;
 }
 
+static const struct arguments usual = {.options.units = true};
+
 const struct command command_study = {
     .name = "study",
     .summary = "False alarms and detection of the gate on this device",
@@ -306,6 +310,7 @@ const struct command command_study = {
             "gpu_s, headline, exit_code.",
     .shared = SHARED_STORE,
     .options = own_options,
+    .defaults = &usual,
     .check = check,
     .size = sizeof(struct arguments),
     .run = run,

@@ -1,51 +1,62 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Plays all duets of a gate with one bench: whose block is next, which child is closed to make
-// room, what a dead child costs, and the confirmation in fresh processes. When a series is decided
-// is the business of model/gate/gate.c.
-#include "ci/gate/duets.h"
+// A player's moves with its bench: whose block is next, what is closed to make room, and what a
+// dead child costs. Confirmation in other processes, and several players, are duets_units.c. When a
+// series is decided is the business of model/gate/gate.c.
+#include "ci/gate/duets_player.h"
 #include "ci/gate/duets_time.h"
 #include "ci/gate/duets_void.h"
 #include "ci/settings/progress.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 // 64 at once are enough to mix what a device does over time; more would only hold memory. What was
 // refused four times for want of room is not tried again beside others.
 enum { OPEN_MOST = 64, FIRST_BLOCK = 8, REFUSALS = 4 };
 
-struct player {
-    struct duets *all;
-    struct bench *bench;
-    struct gate_turn *turns;
-    size_t open;
-    bool full;    // the child has no room for another until one is closed
-    bool mixed;   // this child has played others than suspects
-    bool pressed; // what time is left belongs to the alarms
-    double begun_s;
-    double start_s; // that a child takes to start
-};
-
-static double now(const struct player *p)
+double player_now(const struct player *p)
 {
     return p->all->now ? p->all->now(p->all->context) : monotonic_s();
 }
 
-static bool late(const struct player *p)
+bool player_late(const struct player *p)
 {
-    return p->all->deadline_s > 0 && now(p) > p->all->deadline_s;
+    return p->all->deadline_s > 0 && player_now(p) > p->all->deadline_s;
 }
 
-static void end_child(struct player *p)
+// ---- the child, beside which the others go on
+
+static void leave(struct player *p)
 {
-    bench_stop(p->bench);
+    pthread_mutex_unlock(&p->table->lock);
+}
+
+static int back(struct player *p, int status)
+{
+    pthread_mutex_lock(&p->table->lock);
+    p->lost |= status != 0;
+    return status;
+}
+
+void player_end_child(struct player *p)
+{
+    struct bench *bench = p->bench;
     p->bench = NULL;
     p->full = p->mixed = false;
+    leave(p);
+    bench_stop(bench);
+    back(p, 0);
 }
 
-static int finish(struct player *p, struct duet *d, struct error *err)
+static int close_series(struct bench_outcome *out, struct player *p, struct duet *d,
+                        struct error *err)
+{
+    leave(p);
+    return back(p, bench_close(out, p->bench, &d->handle, err));
+}
+
+int player_finish(struct player *p, struct duet *d, struct error *err)
 {
     d->place = DUET_OVER;
     return p->all->over ? p->all->over(p->all->context, d, err) : 0;
@@ -56,10 +67,10 @@ static int finish(struct player *p, struct duet *d, struct error *err)
 // The child is dead: those that were open in it go on in another.
 static void part_all(struct player *p)
 {
-    end_child(p);
+    player_end_child(p);
     for (size_t i = 0; i < p->all->count; i++) {
         struct duet *d = &p->all->items[i];
-        if (d->place != DUET_OPEN)
+        if (d->place != DUET_OPEN || d->unit != p->unit)
             continue;
         d->place = DUET_WAITS;
         d->parted = true;
@@ -96,7 +107,7 @@ static int failed(struct player *p, struct duet *d, const struct bench_outcome *
     take_out(p, d, DUET_WAITS);
     if (outcome->gone)
         part_all(p);
-    const bool again = doubtful && (beside || outside) && !late(p);
+    const bool again = doubtful && (beside || outside) && !player_late(p);
     d->killed |= outside;
     if (outcome->gone || outcome->state == MEASURED_WRONG || again)
         suspect_kernel(p, d->kernel);
@@ -116,10 +127,15 @@ static int failed(struct player *p, struct duet *d, const struct bench_outcome *
     }
     d->outcome = *outcome;
     d->outcome.own_fault &= !beside || outcome->role == ROLE_BASE; // which was tried alone
-    return finish(p, d, err);
+    return player_finish(p, d, err);
 }
 
 // ---- open, play, close ----
+
+bool player_may(const struct player *p, const struct duet *d)
+{
+    return (!d->only || d->only == p->unit + 1) && (!d->claim || d->claim == p->unit + 1);
+}
 
 // While time presses, only what has an alarm.
 static struct duet *next_to_open(struct player *p)
@@ -130,7 +146,7 @@ static struct duet *next_to_open(struct player *p)
         return NULL;
     for (size_t i = 0; i < p->all->count; i++) {
         struct duet *d = &p->all->items[i];
-        if (d->place != DUET_WAITS || (p->pressed && !d->confirm_pairs))
+        if (d->place != DUET_WAITS || (p->pressed && !d->confirm_pairs) || !player_may(p, d))
             continue;
         if (!d->suspect && (d->refusals < REFUSALS || p->open == 0))
             return d;
@@ -143,38 +159,71 @@ static struct duet *next_to_open(struct player *p)
 static int make_child(struct player *p, const struct duet *d, struct error *err)
 {
     if (d->suspect && p->mixed)
-        end_child(p);
-    const double begun_s = now(p);
-    if (!p->bench && p->all->start(&p->bench, p->all->context, p->all->processes++, err))
-        return -1;
-    p->start_s = fmax(p->start_s, now(p) - begun_s);
+        player_end_child(p);
     p->mixed |= !d->suspect;
+    if (p->bench)
+        return 0;
+    const double begun_s = player_now(p);
+    struct bench *bench = NULL;
+    p->process = p->all->processes++;
+    leave(p);
+    if (back(p, p->all->start(&bench, p->all->context, p->unit, err)))
+        return -1;
+    p->bench = bench;
+    p->start_s = fmax(p->start_s, player_now(p) - begun_s);
     return 0;
 }
 
-static int open_duet(struct player *p, struct duet *d, struct error *err)
+// Numbered as the child is, or later than where it was before: what is stored is read in this
+// order.
+static uint16_t visit(struct player *p, struct duet *d)
 {
-    struct bench_outcome outcome;
-    const double begun_s = now(p);
-    if (make_child(p, d, err))
-        return -1;
-    if (d->parted && d->judged)
-        gate_series_replace_process(&d->gate, p->all->arena);
-    d->parted = false;
+    const struct duet_visit *last = d->visit_count ? &d->visits[d->visit_count - 1] : NULL;
+    const bool later = last && last->process >= p->process;
+    const uint16_t process = later ? (uint16_t)(last->process + 1) : p->process;
+    if (d->visit_count == VISITS_MOST)
+        d->visit_count--;
+    d->visits[d->visit_count++] = (struct duet_visit){process, (uint8_t)p->unit};
+    d->been[p->unit] = (uint16_t)(p->process + 1);
+    d->claim = 0;
+    return process;
+}
+
+static int open_series(struct bench_outcome *out, struct player *p, struct duet *d,
+                       struct error *err)
+{
     const struct bench_series series = {
         .kernel = d->kernel,
         .problem = d->problem,
         .base = d->base,
         .head = d->head,
         .seed = d->seed,
+        .process = visit(p, d),
         // Placement must not decide.
         .head_first = d->judged && d->gate.processes % 2 == 0,
         .launches = d->launches,
     };
-    if (bench_open(&outcome, &d->handle, p->bench, &series, err))
+    leave(p);
+    return back(p, bench_open(out, &d->handle, p->bench, &series, err));
+}
+
+static int open_duet(struct player *p, struct duet *d, struct error *err)
+{
+    struct bench_outcome outcome;
+    const double begun_s = player_now(p);
+    d->place = DUET_OPENS;
+    d->unit = p->unit;
+    if (make_child(p, d, err))
         return -1;
-    d->wall_s += now(p) - begun_s;
+    if (d->parted && d->judged)
+        gate_series_replace_process(&d->gate, p->all->arena);
+    d->parted = false;
+    if (open_series(&outcome, p, d, err))
+        return -1;
+    d->wall_s += player_now(p) - begun_s;
     if (outcome.refused && p->open > 0) {
+        d->place = DUET_WAITS;
+        d->visit_count--;
         p->full = true;
         d->refusals++;
         return 0;
@@ -191,17 +240,17 @@ static int open_duet(struct player *p, struct duet *d, struct error *err)
 static int close_duet(struct player *p, struct duet *d, struct error *err)
 {
     struct bench_outcome outcome;
-    const double begun_s = now(p);
-    if (bench_close(&outcome, p->bench, &d->handle, err))
+    const double begun_s = player_now(p);
+    if (close_series(&outcome, p, d, err))
         return -1;
-    d->wall_s += now(p) - begun_s;
+    d->wall_s += player_now(p) - begun_s;
     if (outcome.state != MEASURED_OK)
         return failed(p, d, &outcome, err);
     const bool confirm = d->judged && d->decision.next == GATE_CONFIRM && !duet_is_void(d);
     take_out(p, d, DUET_ASIDE);
     d->alarmed |=
         confirm && d->gate.processes <= d->gate.first && d->decision.kind != VERDICT_UNDECIDED;
-    return confirm ? 0 : finish(p, d, err);
+    return confirm ? 0 : player_finish(p, d, err);
 }
 
 static double block_seconds(const struct duet *d)
@@ -242,20 +291,22 @@ static bool wants_more(const struct duet *d)
 static int play_block(struct player *p, struct duet *d, struct error *err)
 {
     struct bench_outcome outcome, closed;
-    const double begun_s = now(p);
+    const double begun_s = player_now(p);
     const uint32_t pairs = d->judged ? d->gate.policy.block_pairs : FIRST_BLOCK;
-    if (bench_pairs(&outcome, &d->base_samples, &d->head_samples, p->bench, &d->handle, pairs,
-                    d->block++, err))
+    const uint16_t block = d->block++;
+    leave(p);
+    if (back(p, bench_pairs(&outcome, &d->base_samples, &d->head_samples, p->bench, &d->handle,
+                            pairs, block, err)))
         return -1;
-    d->play_s += now(p) - begun_s;
-    d->wall_s += now(p) - begun_s;
+    d->play_s += player_now(p) - begun_s;
+    d->wall_s += player_now(p) - begun_s;
     if (outcome.state == MEASURED_OK) {
         if (feed(p, d, err))
             return -1;
         return wants_more(d) ? 0 : close_duet(p, d, err);
     }
     if (!outcome.gone) { // only its memory matters now
-        if (bench_close(&closed, p->bench, &d->handle, err))
+        if (close_series(&closed, p, d, err))
             return -1;
         outcome.gone = closed.gone;
     }
@@ -267,7 +318,7 @@ static struct duet *next_to_play(struct player *p)
     for (size_t i = 0; i < p->all->count; i++) {
         const struct duet *d = &p->all->items[i];
         p->turns[i] = (struct gate_turn){.next = GATE_DONE};
-        if (d->place != DUET_OPEN)
+        if (d->place != DUET_OPEN || d->unit != p->unit)
             continue;
         // In every process each has its turn before any is preferred.
         p->turns[i] = (struct gate_turn){
@@ -286,7 +337,7 @@ static struct duet *next_to_play(struct player *p)
 
 static bool must_make_way(const struct player *p)
 {
-    const struct duets_time time = {p->begun_s, p->start_s, now(p)};
+    const struct duets_time time = {p->table->begun_s, p->start_s, player_now(p)};
     return !p->pressed && duets_pressed(p->all, &time);
 }
 
@@ -296,9 +347,9 @@ static int make_way(struct player *p, struct error *err)
     for (size_t i = 0; i < p->all->count; i++) {
         struct duet *d = &p->all->items[i];
         struct bench_outcome outcome;
-        if (d->place != DUET_OPEN || d->confirm_pairs)
+        if (d->place != DUET_OPEN || d->unit != p->unit || d->confirm_pairs)
             continue;
-        if (bench_close(&outcome, p->bench, &d->handle, err))
+        if (close_series(&outcome, p, d, err))
             return -1;
         if (outcome.state == MEASURED_OK)
             take_out(p, d, d->judged ? DUET_ASIDE : DUET_WAITS);
@@ -309,85 +360,32 @@ static int make_way(struct player *p, struct error *err)
     return 0;
 }
 
-// ---- the whole ----
-
 static int give_up(struct player *p, struct error *err)
 {
     for (size_t i = 0; i < p->all->count; i++) {
-        if (p->all->items[i].place == DUET_OPEN && close_duet(p, &p->all->items[i], err))
+        struct duet *d = &p->all->items[i];
+        if (d->place == DUET_OPEN && d->unit == p->unit && close_duet(p, d, err))
             return -1;
     }
     return 0;
 }
 
-// All that wait, in the process at work and in those that take its place.
-static int play_all(struct player *p, struct error *err)
+int player_move(bool *moved, struct player *p, struct error *err)
 {
-    for (;;) {
-        struct duet *d = NULL;
-        int status;
-        if (late(p))
-            return give_up(p, err);
-        if (must_make_way(p))
-            status = make_way(p, err);
-        else if ((d = next_to_open(p)))
-            status = open_duet(p, d, err);
-        else if ((d = next_to_play(p)))
-            status = play_block(p, d, err);
-        else
-            return 0;
-        if (status)
-            return -1;
-        if (d && p->all->played)
-            p->all->played(p->all->context, p->all, d);
-    }
-}
-
-// In a further process; one that may have no more of them goes on in the last one's place.
-static void go_on(struct duet *d)
-{
-    if (d->gate.processes < d->gate.policy.processes)
-        gate_series_fresh_process(&d->gate);
+    struct duet *d = NULL;
+    int status = 0;
+    *moved = true;
+    if (player_late(p))
+        return give_up(p, err);
+    if (must_make_way(p))
+        status = make_way(p, err);
+    else if ((d = next_to_open(p)))
+        status = open_duet(p, d, err);
+    else if ((d = next_to_play(p)))
+        status = play_block(p, d, err);
     else
-        d->parted = true;
-    d->place = DUET_WAITS;
-}
-
-// Sends all alarms, and what is open unless time presses, to one more process; false: there are
-// none.
-static bool confirm(struct player *p)
-{
-    size_t alarms = 0, others = 0, waiting = 0;
-    for (size_t i = 0; i < p->all->count; i++) {
-        const struct duet *d = &p->all->items[i];
-        alarms += d->place == DUET_ASIDE && d->confirm_pairs;
-        others += d->place == DUET_ASIDE && !d->confirm_pairs;
-        waiting += d->place == DUET_WAITS;
-    }
-    p->pressed &= alarms > 0;
-    for (size_t i = 0; i < p->all->count; i++) {
-        struct duet *d = &p->all->items[i];
-        if (d->place == DUET_ASIDE && (d->confirm_pairs || !p->pressed))
-            go_on(d);
-    }
-    if (alarms + others > 0)
-        end_child(p);
-    return alarms + others + waiting > 0;
-}
-
-int duets_play(struct duets *duets, struct error *err)
-{
-    struct player p = {.all = duets};
-    p.begun_s = now(&p);
-    p.turns = xcalloc(duets->count + 1, sizeof(*p.turns));
-    int status = play_all(&p, err);
-    while (status == 0 && !late(&p) && confirm(&p))
-        status = play_all(&p, err);
-    for (size_t i = 0; status == 0 && i < duets->count; i++) {
-        if (duets->items[i].place != DUET_OVER)
-            status = finish(&p, &duets->items[i], err);
-    }
-    end_child(&p);
-    free(p.turns);
+        *moved = false;
+    if (status == 0 && d && p->all->played)
+        p->all->played(p->all->context, p->all, d);
     return status;
 }

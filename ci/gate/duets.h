@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Many series, one bench: plays all duets of a gate, or of a study's round, on one device.
+// Many series, one bench per device: plays all duets of a gate, or of a study's round, on one
+// device or on several equal ones side by side.
 //
 // A process opens as many duets at once as have room in it and plays them block by block; the next
 // block goes where gate_next_series() says. What has decided is closed, and makes room for another.
@@ -18,13 +19,28 @@
 // space and a device's memory, a crash or a wrong result beside others may be another's doing: such
 // a duet, and those of the same kernel, are tried again alone in a fresh process, and only what
 // fails alone is believed. A hang is believed at once, for it costs its whole time limit.
+//
+// Units. Each has a child, a thread that talks with it, and processor cores of its own. Who has
+// room takes the next duet, so that all end together. What is to be confirmed goes to another unit
+// than the one that it was in last; there its process is a fresh one for it, whoever else was in it
+// before. A unit whose device is lost leaves its duets to the others, and they keep their pairs.
 #ifndef PLUMB_DUETS_H
 #define PLUMB_DUETS_H
 
+#include "ci/settings/policy.h"
 #include "model/gate/gate.h"
 #include "runner/measure.h"
 
-enum duet_place { DUET_WAITS, DUET_OPEN, DUET_ASIDE, DUET_OVER }; // aside: for another process
+enum { VISITS_MOST = 16 };
+
+// Opens: a unit is about it. Aside: for another process.
+enum duet_place { DUET_WAITS, DUET_OPENS, DUET_OPEN, DUET_ASIDE, DUET_OVER };
+
+// A process that a duet was open in: the number its samples have there, and whose it was.
+struct duet_visit {
+    uint16_t process;
+    uint8_t unit;
+};
 
 struct duet {
     // Given; the paths are absolute, and base and head may be one file.
@@ -33,6 +49,7 @@ struct duet {
     const char *base, *head;
     uint64_t seed;
     double least_ns; // a pair with a shorter time is void: no launch can take so little; 0: none
+    size_t only;     // on this unit alone, from 1; 0: on any
     void *owner;     // the caller's
 
     // Found. State not ok: what went wrong, and whose. Not taken: there was no time for it.
@@ -41,18 +58,23 @@ struct duet {
     bool judged;                                   // the next two are there
     struct gate_series gate;
     struct gate_decision decision;
-    bool alarmed;  // in its first process, confirmed or not
-    double wall_s; // of its own commands
-    double play_s; // of those among them that measured
+    bool alarmed;                          // in its first process, confirmed or not
+    double wall_s;                         // of its own commands
+    double play_s;                         // of those among them that measured
+    struct duet_visit visits[VISITS_MOST]; // in the order of time; the first has the first samples
+    size_t visit_count;
 
     // The engine's.
     enum duet_place place;
     struct bench_handle handle;
-    uint32_t launches;      // per sample, as its first process chose
-    size_t fed;             // pairs that the gate has seen
-    double block_s;         // device time of its last block
-    double outlook;         // verdicts that its next block promises
-    uint32_t confirm_pairs; // that its alarm still takes to be confirmed
+    size_t unit;               // that it is or was open at
+    size_t claim;              // the unit, from 1, that confirms it; 0: any may open it
+    uint16_t been[UNITS_MOST]; // by unit: the child there that had it last, from 1
+    uint32_t launches;         // per sample, as its first process chose
+    size_t fed;                // pairs that the gate has seen
+    double block_s;            // device time of its last block
+    double outlook;            // verdicts that its next block promises
+    uint32_t confirm_pairs;    // that its alarm still takes to be confirmed
     uint16_t block;
     uint32_t voided;   // pairs
     uint32_t refusals; // for want of room
@@ -65,13 +87,15 @@ struct duet {
 struct duets {
     struct duet *items;
     size_t count;
-    size_t open_most;  // at once; 0: 64
+    size_t units;      // equal devices; 0: 1
+    size_t open_most;  // at once on each; 0: 64
     double deadline_s; // on the clock of `now`: no new block after it; 0: none
     struct arena *arena;
     void *context;
     double (*now)(void *context); // seconds; NULL: monotonic_s()
-    // A fresh child, its samples numbered `process`: 0, 1, ...
-    int (*start)(struct bench **out, void *context, uint16_t process, struct error *err);
+    // A fresh child on a unit. Several units may start theirs at once: it is the only callback that
+    // runs beside the others.
+    int (*start)(struct bench **out, void *context, size_t unit, struct error *err);
     // Asked once per duet, after its first block.
     int (*policy)(struct gate_policy *out, void *context, const struct duet *duet,
                   struct error *err);
@@ -79,12 +103,14 @@ struct duets {
     void (*played)(void *context, const struct duets *duets, const struct duet *duet);
     // Told as soon as a duet is over; NULL: nobody is.
     int (*over)(void *context, struct duet *duet, struct error *err);
+    // Told of a unit whose device is gone while there are others; NULL: nobody is.
+    void (*lost)(void *context, size_t unit, const char *why);
     uint16_t processes; // started
 };
 
 // Seconds that a duet still takes, as its blocks so far let one expect; NaN before its first.
 double duet_left_s(const struct duet *duet);
-// Every duet is over when it returns 0. -1: the device is gone, no child starts, or a callback
+// Every duet is over when it returns 0. -1: all devices are gone, no child starts, or a callback
 // failed.
 int duets_play(struct duets *duets, struct error *err);
 

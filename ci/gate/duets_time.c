@@ -22,7 +22,13 @@ static double further_open_s(const struct duet *d)
     return left * (d->wall_s - d->play_s) / d->gate.processes;
 }
 
-// All alarms share the further processes, and each is opened in all of them.
+static size_t units_of(const struct duets *duets)
+{
+    return duets->units ? duets->units : 1;
+}
+
+// All alarms share the further processes, and each is opened in all of them. Equal units share the
+// alarms.
 static double reserve_s(const struct duets *duets, double start_s)
 {
     double sum_s = 0;
@@ -35,7 +41,7 @@ static double reserve_s(const struct duets *duets, double start_s)
         sum_s += further_open_s(d) + d->confirm_pairs * d->play_s / (double)d->fed;
         further = left > further ? left : further;
     }
-    return room * (sum_s + further * start_s);
+    return room * (sum_s / (double)units_of(duets) + further * start_s);
 }
 
 // How many are open without an alarm; `begun`: each of them has had what a decision needs at least.
@@ -61,7 +67,8 @@ bool duets_pressed(const struct duets *duets, const struct duets_time *time)
     const double needed_s = reserve_s(duets, time->start_s);
     const double left_s = duets->deadline_s - time->now_s;
     const bool half = time->now_s - time->begun_s > left_s;
-    return (needed_s > 0 && needed_s > left_s) || (duets->processes == 1 && begun && half);
+    return (needed_s > 0 && needed_s > left_s) ||
+           (duets->processes <= units_of(duets) && begun && half);
 }
 
 double duet_left_s(const struct duet *d)

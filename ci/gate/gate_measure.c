@@ -83,12 +83,12 @@ static int gate_recorded(bool *made, const struct task *task, struct measuring *
 }
 
 // Adds the tasks that are to be compared to `tasks`, and does all others.
-static int gate_others(const struct task **tasks, size_t *count, const struct plan *plan,
+static int gate_others(struct task **tasks, size_t *count, const struct plan *plan,
                        struct measuring *measuring, struct error *err)
 {
     struct context *context = measuring->context;
     for (size_t i = 0; i < plan->count; i++) {
-        const struct task *task = &plan->tasks[i];
+        struct task *task = &plan->tasks[i];
         const bool paired = is_paired(task);
         bool known = false, failing = false, made = true;
         if (task->run->id && task_resumed(&known, task, context, err))
@@ -115,11 +115,11 @@ static int gate_others(const struct task **tasks, size_t *count, const struct pl
 // The run's test of itself: pairs of a build with itself. The candidate at `turn` of an order that
 // goes over the whole plan in strides, so that the first few are spread over it; NULL: not this
 // one.
-static const struct task *self_candidate(const struct plan *plan, size_t wanted, size_t turn)
+static struct task *self_candidate(const struct plan *plan, size_t wanted, size_t turn)
 {
     const size_t stride = (plan->count + wanted - 1) / wanted;
     const size_t at = turn % wanted * stride + turn / wanted;
-    const struct task *task = at < plan->count ? &plan->tasks[at] : NULL;
+    struct task *task = at < plan->count ? &plan->tasks[at] : NULL;
     return task && task->head && !task->device->away ? task : NULL;
 }
 
@@ -135,53 +135,68 @@ static bool any_paired(const struct plan *plan)
 
 struct selection {
     const struct plan *plan;
-    const struct task **tasks;
-    size_t wanted, turn; // candidates seen
+    struct task **tasks;
+    struct verdict *verdicts; // of those
+    size_t wanted, turn;      // candidates seen
+    size_t tested;            // of those wanted
 };
 
-static int choose_self(struct gate_work *work, struct selection *s, const struct gate_self *self,
-                       struct measuring *measuring, struct error *err)
+static int choose_self(struct gate_work *work, struct selection *s, struct measuring *measuring,
+                       struct error *err)
 {
     const size_t wanted = s->wanted;
     const size_t turns = wanted ? (s->plan->count + wanted - 1) / wanted * wanted : 0;
     work->self = s->tasks;
-    work->verdicts = self->verdicts + self->count;
+    work->verdicts = s->verdicts;
     work->self_count = 0;
-    while (self->count + work->self_count < wanted && s->turn < turns) {
-        const struct task *task = self_candidate(s->plan, wanted, s->turn++);
+    while (s->tested + work->self_count < wanted && s->turn < turns) {
+        struct task *task = self_candidate(s->plan, wanted, s->turn++);
         bool made = true;
         if (task && measuring_record(&made, measuring, task, ROLE_HEAD, NULL, err))
             return -1;
         if (task && made)
             s->tasks[work->self_count++] = task;
     }
+    memset(s->verdicts, 0, work->self_count * UNITS_MOST * sizeof(*s->verdicts));
     return 0;
+}
+
+// Keeps the verdicts of the self tests that could be measured.
+static void take_self(struct gate_self *self, struct selection *s, const struct gate_work *work)
+{
+    for (size_t i = 0; i < work->self_count; i++) {
+        const size_t before = self->count;
+        for (size_t unit = 0; unit < UNITS_MOST; unit++) {
+            if (work->verdicts[i * UNITS_MOST + unit].pairs)
+                self->verdicts[self->count++] = work->verdicts[i * UNITS_MOST + unit];
+        }
+        s->tested += self->count > before;
+    }
 }
 
 int gate_measure(struct gate_self *out, struct run *run, const struct plan *plan,
                  struct measuring *measuring, struct error *err)
 {
     struct context *context = measuring->context;
-    const struct task **tasks = arena_alloc(&run->arena, (plan->count + 1) * sizeof(*tasks));
+    struct task **tasks = arena_alloc(&run->arena, (plan->count + 1) * sizeof(*tasks));
     struct gate_work work = {.tasks = tasks, .context = measuring, .done = save_compared};
     struct selection selection = {.plan = plan,
                                   .wanted = any_paired(plan) ? context->policy.gate.self_test : 0};
     struct gate_self self = {0};
-    self.verdicts = arena_alloc(&run->arena, (selection.wanted + 1) * sizeof(*self.verdicts));
+    const size_t most = (selection.wanted + 1) * UNITS_MOST;
+    self.verdicts = arena_alloc(&run->arena, most * sizeof(*self.verdicts));
+    selection.verdicts = arena_alloc(&run->arena, most * sizeof(*selection.verdicts));
     selection.tasks = arena_alloc(&run->arena, (selection.wanted + 1) * sizeof(struct task *));
     progress_begin(&context->progress);
     if (gate_others(tasks, &work.count, plan, measuring, err))
         return -1;
     do {
-        if (choose_self(&work, &selection, &self, measuring, err) ||
+        if (choose_self(&work, &selection, measuring, err) ||
             measure_side_by_side(measuring, &work, err))
             return -1;
-        for (size_t i = 0; i < work.self_count; i++) {
-            if (work.verdicts[i].pairs)
-                self.verdicts[self.count++] = work.verdicts[i];
-        }
+        take_self(&self, &selection, &work);
         work.count = 0;
-    } while (work.self_count > 0 && self.count < selection.wanted);
+    } while (work.self_count > 0 && selection.tested < selection.wanted);
     progress_end(&context->progress);
     *out = self;
     return 0;
@@ -212,13 +227,13 @@ int compare_measure(const struct plan *plans, size_t count, struct measuring *me
     int status = 0;
     for (size_t i = 0; i < count; i++)
         most += plans[i].count;
-    const struct task **tasks = xcalloc(most + 1, sizeof(*tasks));
+    struct task **tasks = xcalloc(most + 1, sizeof(*tasks));
     work.tasks = tasks;
     progress_begin(&context->progress);
     for (size_t i = 0; status == 0 && i < count; i++)
         status = gate_others(tasks, &work.count, &plans[i], measuring, err);
     if (work.count)
-        qsort(tasks, work.count, sizeof(const struct task *), by_series);
+        qsort(tasks, work.count, sizeof(struct task *), by_series);
     if (status == 0)
         status = measure_side_by_side(measuring, &work, err);
     progress_end(&context->progress);

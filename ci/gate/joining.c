@@ -21,16 +21,31 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-// A run's devices stand in the policy's order: the next one of that kind, or of that name where
-// the run had none.
-static const struct policy_device *policy_device(size_t *next, const struct policy *policy,
+// How far a run's devices have been found in the policy.
+struct finding {
+    size_t next;
+    const struct policy_device *last;
+    const struct device *first; // its first unit
+    uint32_t units;             // of the last one
+};
+
+// A run's devices stand in the policy's order: another unit of the last one, else the next one of
+// that kind, or of that name where the run had none.
+static const struct policy_device *policy_device(struct finding *f, const struct policy *policy,
                                                  const struct device *unit)
 {
-    for (; *next < policy->device_count; (*next)++) {
-        const struct policy_device *d = &policy->devices[*next];
+    if (f->last && f->units < f->last->units && strcmp(f->first->kind, unit->kind) == 0 &&
+        strcmp(f->first->name, unit->name) == 0) {
+        f->units++;
+        return f->last;
+    }
+    for (; f->next < policy->device_count; f->next++) {
+        const struct policy_device *d = &policy->devices[f->next];
         if (strcmp(d->kind, unit->kind) == 0 &&
-            (!begins(unit->uuid, "away:") || strcmp(unit->uuid + strlen("away:"), d->name) == 0))
-            return &policy->devices[(*next)++];
+            (!begins(unit->uuid, "away:") || strcmp(unit->uuid + strlen("away:"), d->name) == 0)) {
+            *f = (struct finding){f->next + 1, d, unit, 1};
+            return d;
+        }
     }
     return NULL;
 }
@@ -56,12 +71,12 @@ static size_t place_device(struct joining *j, const struct device *unit,
 
 static int join_devices(struct joining *j, struct run *piece, struct error *err)
 {
-    size_t next = 0;
+    struct finding found = {0};
     size_t *places = xcalloc(piece->device_count + 1, sizeof(*places));
     int status = 0;
     for (size_t i = 0; status == 0 && i < piece->device_count; i++) {
         const struct policy_device *named =
-            policy_device(&next, &j->context->policy, &piece->devices[i]);
+            policy_device(&found, &j->context->policy, &piece->devices[i]);
         if (named)
             places[i] = place_device(j, &piece->devices[i], named);
         else

@@ -67,8 +67,7 @@ static int ready(struct measuring *m, const struct task *task, struct error *err
         return 0;
     measuring_fresh(m);
     m->device = task->device;
-    return context_bench(&m->bench, m->context, m->device, m->directories, m->directory_count, 0,
-                         err);
+    return context_bench(&m->bench, m->context, m->device, m->directories, m->directory_count, err);
 }
 
 static void lost(struct measuring *m, const struct bench_outcome *outcome)

@@ -140,6 +140,8 @@ int plan_make(struct plan *out, struct run *run, struct context *context, const 
     const size_t unnamed = count_unnamed(context, head);
     for (size_t s = 0; s < context->device_count; s++) {
         const struct context_device *device = &context->devices[s];
+        if (context_first_unit(context, device) != device)
+            continue;
         for (size_t i = 0; i < head->count; i++)
             add_kernel(&p, device, &head->kernels[i], false);
         for (size_t i = 0; base && head->state == MEASURED_OK && i < base->count; i++)
@@ -165,15 +167,27 @@ void task_show(const struct task *task, struct context *context)
     progress_step(&context->progress, "%s %s", task->result->kernel, problem);
 }
 
-int task_resumed(bool *found, const struct task *task, struct context *context, struct error *err)
+// How many units may have measured what is planned for `device`.
+static size_t units_of(const struct context_device *device)
+{
+    return device->units ? device->units : 1;
+}
+
+int task_resumed(bool *found, struct task *task, struct context *context, struct error *err)
 {
     struct run *run = task->run;
     struct result *r = task->result, stored;
-    const struct series series = {r->kernel, &r->problem, task->device->unit.uuid};
+    const struct context_device *first = task->device;
     *found = false;
-    if (store_find_result(&stored, found, context->store, run->id, &series, &run->arena, err))
-        return -1;
+    for (size_t i = 0; !*found && i < units_of(first); i++) {
+        const struct series series = {r->kernel, &r->problem, first[i].unit.uuid};
+        if (store_find_result(&stored, found, context->store, run->id, &series, &run->arena, err))
+            return -1;
+        if (*found)
+            task->device = &first[i];
+    }
     if (*found) {
+        r->device = (size_t)(task->device - context->devices);
         if (stored.base.state != MEASURED_NOT_TAKEN)
             r->base = stored.base;
         if (stored.head.state != MEASURED_NOT_TAKEN)
@@ -222,17 +236,20 @@ static int known_to_fail(bool *out, struct measurement *side, const char *code,
                          const struct task *task, struct context *context, struct error *err)
 {
     const struct result *r = task->result;
-    const struct series series = {r->kernel, &r->problem, task->device->unit.uuid};
     const struct measured_how how = {.driver = task->device->unit.driver,
                                      .failure = plan_failure_regime(context)};
-    struct measurement known;
-    bool found = false;
-    if (store_find_measurement(&known, &found, context->store, &series, code, &how,
-                               &task->run->arena, err))
-        return -1;
-    *out = found && failed(&known);
-    if (*out)
-        *side = known;
+    *out = false;
+    for (size_t i = 0; !*out && i < units_of(task->device); i++) {
+        const struct series series = {r->kernel, &r->problem, task->device[i].unit.uuid};
+        struct measurement known;
+        bool found = false;
+        if (store_find_measurement(&known, &found, context->store, &series, code, &how,
+                                   &task->run->arena, err))
+            return -1;
+        *out = found && failed(&known);
+        if (*out)
+            *side = known;
+    }
     return 0;
 }
 

@@ -31,8 +31,8 @@ bool plan_names(const struct context *context, const struct built_kernel *kernel
 // Says which series is being done.
 void task_show(const struct task *task, struct context *context);
 // *found: the interrupted run that the task's goes on with had measured this series; result is
-// filled.
-int task_resumed(bool *found, const struct task *task, struct context *context, struct error *err);
+// filled, and its device is the unit that had it.
+int task_resumed(bool *found, struct task *task, struct context *context, struct error *err);
 // The regime of a measurement that is a crash or a timeout by the code's own fault, under the time
 // limit of this policy: such a code need not be tried again.
 const char *plan_failure_regime(struct context *context);

@@ -97,9 +97,8 @@ static int ready(struct recording *r, const struct task *task, enum sample_role 
         r->bench[role] = NULL;
     }
     *shown = wanted;
-    return r->bench[role]
-               ? 0
-               : context_bench(&r->bench[role], r->context, task->device, shown, 1, 0, err);
+    return r->bench[role] ? 0
+                          : context_bench(&r->bench[role], r->context, task->device, shown, 1, err);
 }
 
 // A plan that cannot be followed is the same to every policy: its kernel does not do the problem.

@@ -67,6 +67,8 @@ static const char *away_text(struct run *run, const struct context *context)
             text = arena_printf(&run->arena, "%s; nothing was measured on %s%s%s", text,
                                 device->policy->name, device->out ? ", taken out: " : "",
                                 device->out ? device->out : "");
+        if (device->odd)
+            text = arena_printf(&run->arena, "%s; %s", text, device->odd);
     }
     return text;
 }

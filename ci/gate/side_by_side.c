@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Plays the duets of a gate's tasks, device by device, and fills their results. A task whose base
-// does not work is measured alone to learn whose fault it is.
+// Plays the duets of a gate's tasks, device by device (all equal units of one together), and fills
+// their results. A task whose base does not work is measured alone to learn whose fault it is.
 #include "ci/gate/side_by_side.h"
 #include "ci/gate/duets.h"
 #include "ci/gate/pace.h"
+#include "ci/gate/unit_times.h"
 #include "model/gate/standing.h"
 #include "model/predict/parts/least.h"
 
@@ -13,32 +14,54 @@
 
 // A task whose base is not known to work, and what went wrong beside the head.
 struct trouble {
-    const struct task *task;
+    struct task *task;
     struct bench_outcome outcome;
 };
 
-// The gate's work on one device.
+// The gate's work on one device, or its equal units.
 struct session {
     struct measuring *m;
-    const struct context_device *device;
+    struct context_device *device; // the first of them
     const struct gate_work *work;
     double share; // of the time that is left
     struct trouble *troubles;
     size_t trouble_count;
+    struct unit_times times;
 };
 
 // Which task a duet belongs to: those of the work come first, then the self tests.
 struct place {
-    const struct task *task;
+    struct task *task;
     double size;          // pace_size()
     struct verdict *self; // NULL: base against head
+    const void *series;   // the same for those that compare the same
 };
 
-static int start(struct bench **out, void *context, uint16_t process, struct error *err)
+static int start(struct bench **out, void *context, size_t unit, struct error *err)
 {
     const struct session *s = context;
-    return context_bench(out, s->m->context, s->device, s->m->directories, s->m->directory_count,
-                         process, err);
+    return context_bench(out, s->m->context, &s->device[unit], s->m->directories,
+                         s->m->directory_count, err);
+}
+
+static void lost(void *context, size_t unit, const char *why)
+{
+    struct session *s = context;
+    struct context *c = s->m->context;
+    struct context_device *device = &s->device[unit];
+    device->odd = arena_printf(&c->arena, "%s was lost", device->unit.uuid);
+    progress_note(&c->progress, "device %s: %s, its series go to the others: %s",
+                  device->policy->name, device->odd, why);
+}
+
+// A series is of the unit that it was on first.
+static void settle(const struct session *s, const struct duet *d)
+{
+    const struct place *place = d->owner;
+    if (place->self || !d->visit_count)
+        return;
+    place->task->device = &s->device[d->visits[0].unit];
+    place->task->result->device = (size_t)(place->task->device - s->m->context->devices);
 }
 
 static int ask_policy(struct gate_policy *out, void *context, const struct duet *d,
@@ -46,6 +69,7 @@ static int ask_policy(struct gate_policy *out, void *context, const struct duet 
 {
     const struct session *s = context;
     const struct place *place = d->owner;
+    settle(s, d);
     return measuring_policy(out, s->m->context, place->task, d->base_samples.items,
                             d->base_samples.count, err);
 }
@@ -63,7 +87,7 @@ static void fill_verdict(struct verdict *out, const struct duet *d)
 }
 
 // False: something must be run alone, or there was no time for it.
-static bool fill_result(struct session *s, const struct task *task, const struct duet *d)
+static bool fill_result(struct session *s, struct task *task, const struct duet *d)
 {
     const struct sample_list none = {0};
     const struct bench_outcome fine = {.state = MEASURED_OK};
@@ -91,6 +115,8 @@ static int is_over(void *context, struct duet *d, struct error *err)
     struct session *s = context;
     const struct place *place = d->owner;
     int status = 0;
+    settle(s, d);
+    unit_times_add(&s->times, d, place->series);
     if (place->self)
         fill_verdict(place->self, d);
     else if (fill_result(s, place->task, d))
@@ -101,10 +127,10 @@ static int is_over(void *context, struct duet *d, struct error *err)
 }
 
 static void place_task(struct duet *d, struct place *place, const struct session *s,
-                       const struct task *task, struct verdict *self)
+                       struct task *task, struct verdict *self)
 {
     struct arena *arena = &task->run->arena;
-    *place = (struct place){.task = task, .self = self};
+    *place = (struct place){.task = task, .self = self, .series = task};
     *d = (struct duet){
         .kernel = task->result->kernel,
         .problem = &task->result->problem,
@@ -134,6 +160,7 @@ static double left_s(const struct duets *duets)
         if (isnan(duet_left_s(&duets->items[i])))
             sum_s += pace_expect(&pace, place->size);
     }
+    sum_s /= (double)duets->units;
     return duets->deadline_s > 0 ? fmin(sum_s, fmax(0, duets->deadline_s - monotonic_s())) : sum_s;
 }
 
@@ -202,54 +229,84 @@ static double deadline_of(const struct session *s)
     return s->m->deadline_s > 0 ? now_s + s->share * (s->m->deadline_s - now_s) : 0;
 }
 
+static int add_task(struct duets *duets, struct session *s, struct place *place, struct task *task,
+                    struct verdict *self, struct error *err)
+{
+    place_task(&duets->items[duets->count++], place, s, task, self);
+    return pace_size(&place->size, task, s->m->context, err);
+}
+
+// Each self test on every unit: it says what the same code takes there.
+static int add_all(struct duets *duets, struct session *s, struct place *places, struct error *err)
+{
+    const struct gate_work *work = s->work;
+    for (size_t i = 0; i < work->count; i++) {
+        if (work->tasks[i]->device == s->device &&
+            add_task(duets, s, &places[duets->count], work->tasks[i], NULL, err))
+            return -1;
+    }
+    for (size_t i = 0; i < work->self_count * duets->units; i++) {
+        struct task *task = work->self[i / duets->units];
+        const size_t at = duets->count, unit = i % duets->units;
+        struct verdict *self = &work->verdicts[i / duets->units * UNITS_MOST + unit];
+        if (context_first_unit(s->m->context, task->device) != s->device)
+            continue;
+        if (add_task(duets, s, &places[at], task, self, err))
+            return -1;
+        duets->items[at].only = unit + 1;
+        places[at].series = &work->self[i / duets->units];
+    }
+    return 0;
+}
+
+static int play(struct session *s, struct duets *duets, struct error *err)
+{
+    recording_pause(&s->m->recording);
+    measuring_fresh(s->m); // one child on a device at a time
+    progress_begin(&s->m->context->progress);
+    int status = duets_play(duets, err);
+    for (size_t i = 0; i < duets->count; i++) {
+        sample_list_free(&duets->items[i].base_samples);
+        sample_list_free(&duets->items[i].head_samples);
+    }
+    s->m->processes += duets->processes;
+    if (status == 0)
+        status = resolve_all(s, err);
+    if (status == 0)
+        unit_times_tell(&s->times, s->m->context, s->device);
+    return status;
+}
+
 static int measure_device(struct session *s, struct error *err)
 {
     const struct gate_work *work = s->work;
-    const size_t most = work->count + work->self_count;
+    const size_t units = s->device->units ? s->device->units : 1;
+    const size_t most = work->count + work->self_count * units;
     struct arena arena = {0};
     struct place *places = arena_alloc(&arena, most * sizeof(*places));
     struct duets duets = {.items = arena_alloc(&arena, most * sizeof(*duets.items)),
+                          .units = units,
                           .deadline_s = deadline_of(s),
                           .arena = &arena,
                           .context = s,
                           .start = start,
                           .policy = ask_policy,
                           .played = has_played,
-                          .over = is_over};
+                          .over = is_over,
+                          .lost = lost};
     s->troubles = arena_alloc(&arena, most * sizeof(*s->troubles));
-    for (size_t i = 0; i < most; i++) {
-        const bool self = i >= work->count;
-        const struct task *task = self ? work->self[i - work->count] : work->tasks[i];
-        if (task->device != s->device)
-            continue;
-        place_task(&duets.items[duets.count], &places[duets.count], s, task,
-                   self ? &work->verdicts[i - work->count] : NULL);
-        if (pace_size(&places[duets.count].size, task, s->m->context, err)) {
-            arena_free(&arena);
-            return -1;
-        }
-        duets.count++;
-    }
-    recording_pause(&s->m->recording);
-    measuring_fresh(s->m); // one child on a device at a time
-    progress_begin(&s->m->context->progress);
-    int status = duets_play(&duets, err);
-    for (size_t i = 0; i < duets.count; i++) {
-        sample_list_free(&duets.items[i].base_samples);
-        sample_list_free(&duets.items[i].head_samples);
-    }
-    s->m->processes += duets.processes;
-    if (status == 0)
-        status = resolve_all(s, err);
+    const int status = add_all(&duets, s, places, err) || play(s, &duets, err) ? -1 : 0;
+    unit_times_free(&s->times);
     arena_free(&arena);
     return status;
 }
 
-static bool has_work(const struct gate_work *work, const struct context_device *device)
+static bool has_work(const struct gate_work *work, const struct context *context,
+                     const struct context_device *device)
 {
     for (size_t i = 0; i < work->count + work->self_count; i++) {
-        const bool self = i >= work->count;
-        if ((self ? work->self[i - work->count] : work->tasks[i])->device == device)
+        const struct task *task = i < work->count ? work->tasks[i] : work->self[i - work->count];
+        if (context_first_unit(context, task->device) == device)
             return true;
     }
     return false;
@@ -260,10 +317,10 @@ int measure_side_by_side(struct measuring *m, const struct gate_work *work, stru
 {
     size_t left = 0;
     for (size_t i = 0; i < m->context->device_count; i++)
-        left += has_work(work, &m->context->devices[i]);
+        left += has_work(work, m->context, &m->context->devices[i]);
     for (size_t i = 0; i < m->context->device_count; i++) {
         struct session session = {.m = m, .device = &m->context->devices[i], .work = work};
-        if (!has_work(work, session.device))
+        if (!has_work(work, m->context, session.device))
             continue;
         session.share = 1 / (double)left--;
         if (measure_device(&session, err))

@@ -10,11 +10,14 @@
 // What a gate, or several comparisons together, measure side by side, until each series decides,
 // its alarm is confirmed or refuted in fresh processes, or the time is spent.
 struct gate_work {
-    const struct task *const *tasks; // base against head
+    // Base against head. Those of a device of several units are left with the unit that they were
+    // on first, as their results are.
+    struct task *const *tasks;
     size_t count;
-    const struct task *const *self; // the head against itself: whatever differs is chance
+    struct task *const *self; // the head against itself: whatever differs is chance
     size_t self_count;
-    struct verdict *verdicts; // of those, made here; pairs is 0 where none could be measured
+    // Of those, UNITS_MOST for each, made here by unit; pairs is 0 where none could be measured.
+    struct verdict *verdicts;
     void *context;
     // Told of each task as soon as its result->base and head are filled; not told of one that had
     // no time: its two measurements are not taken. Its verdict is made by judge_gate().

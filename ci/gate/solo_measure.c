@@ -49,7 +49,7 @@ int solo_measure(struct run *run, const struct plan *plan, struct measuring *mea
     if (course_begin(&course, plan, run, context, err))
         return -1;
     for (size_t i = 0; i < plan->count; i++) {
-        const struct task *task = &plan->tasks[i];
+        struct task *task = &plan->tasks[i];
         bool known = false;
         progress_left(&context->progress, course_left_s(&course, i));
         task_show(task, context);

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Opens what a measuring command needs, in order, and closes it in reverse. It reads no kernel and
-// starts a bench only to ask for the devices.
+// starts no bench of its own: context_devices.c asks for the devices.
 #include "ci/settings/context.h"
-#include "baselines/kept/device_state.h"
-#include "ci/settings/profile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -161,13 +159,17 @@ static void note_bench(void *data, const char *text)
     progress_note(&context->progress, "bench: %s", text);
 }
 
-static int start_bench(struct bench **out, struct context *context,
-                       const struct policy_device *wanted, const char *const *directories,
-                       size_t directory_count, uint16_t process, struct error *err)
+typedef int bench_starter(struct bench **out, const struct bench_plan *plan, struct error *err);
+
+static int start_bench(struct bench **out, bench_starter *start, struct context *context,
+                       const struct context_device *device, const char *const *directories,
+                       size_t directory_count, struct error *err)
 {
+    // Each unit's has a log of its own.
+    const int unit = device->index - device->policy->index;
+    char *log = unit ? xprintf("%s.%d", context->bench_log, unit) : xstrdup(context->bench_log);
     // What a toolchain built may load libraries of its prefix.
-    const char **shown =
-        arena_alloc(&context->arena, (directory_count + context->toolchain_count) * sizeof(*shown));
+    const char **shown = xcalloc(directory_count + context->toolchain_count + 1, sizeof(*shown));
     if (directory_count)
         memcpy(shown, directories, directory_count * sizeof(*shown));
     for (size_t i = 0; i < context->toolchain_count; i++) {
@@ -176,188 +178,40 @@ static int start_bench(struct bench **out, struct context *context,
     }
     const struct bench_plan plan = {
         .program = context->options->bench,
-        .kind = wanted->kind,
-        .index = wanted->index,
+        .kind = device->policy->kind,
+        .index = device->index,
         .sandbox = &context->sandbox,
         .read_only = shown,
         .read_only_count = directory_count,
-        .log_path = context->bench_log,
+        .log_path = log,
         .limits = {.open_s = context->policy.timeout_s, .measure_s = context->policy.timeout_s},
-        .process = process,
         .note = note_bench,
         .note_context = context,
     };
-    return bench_start(out, &plan, err);
+    const int status = start(out, &plan, err); // which copies it
+    free(shown);
+    free(log);
+    return status;
 }
 
 int context_lister(struct bench **out, struct context *context, const char *const *directories,
                    size_t directory_count, struct error *err)
 {
     static const struct policy_device none = {.name = "none", .kind = "none"};
-    return start_bench(out, context, &none, directories, directory_count, 0, err);
+    static const struct context_device device = {.policy = &none};
+    return start_bench(out, bench_start, context, &device, directories, directory_count, err);
 }
 
 int context_bench(struct bench **out, struct context *context, const struct context_device *device,
-                  const char *const *directories, size_t directory_count, uint16_t process,
-                  struct error *err)
+                  const char *const *directories, size_t directory_count, struct error *err)
 {
-    return start_bench(out, context, device->policy, directories, directory_count, process, err);
+    return start_bench(out, bench_start, context, device, directories, directory_count, err);
 }
 
-// The toolchain's line says "nvcc: -" where there is none.
-static bool has_nvcc(const struct context *context)
+int context_begin_bench(struct bench **out, struct context *context,
+                        const struct context_device *device, struct error *err)
 {
-    const char *line = strstr(context->toolchain.text, "nvcc: ");
-    return line && line[6] != '-' && line[6] != '\n';
-}
-
-static bool wants_static(const struct context *context, const struct policy_device *wanted)
-{
-    const enum static_use use = context->options->static_use;
-    if (strcmp(wanted->kind, "cuda") != 0 || use == STATIC_NEVER)
-        return false;
-    if (use == STATIC_LIST)
-        return wanted->required || context->options->device;
-    return use == STATIC_ONLY ||
-           (!wanted->required && !context->policy.gate.static_off && has_nvcc(context));
-}
-
-static int add_away_device(struct context *context, const struct policy_device *wanted,
-                           bool is_static, struct error *err)
-{
-    const char *profile = wanted->profile ? wanted->profile : "h200-sxm";
-    const struct gpu *gpu = gpu_find(profile);
-    struct arena *arena = &context->arena;
-    if (!gpu)
-        return error_set(err,
-                         "%s: [device \"%.60s\"] profile = %.60s: `plumb list gpus` names those "
-                         "there are",
-                         context->policy.label, wanted->name, profile);
-    struct context_device *device = &context->devices[context->device_count++];
-    *device = (struct context_device){
-        .away = true, .is_static = is_static, .policy = wanted, .gpu = *gpu};
-    device->unit = (struct device){
-        .kind = wanted->kind,
-        .uuid = is_static ? arena_printf(arena, "static:%s", gpu->name)
-                          : arena_printf(arena, "away:%s", wanted->name),
-        .name = is_static ? arena_printf(arena, "no device (static, %s)", gpu->name)
-                          : arena_printf(arena, "no device (%s is not here)", wanted->name),
-        .driver = "",
-        .runtime = "",
-        .profile = gpu->name,
-    };
-    if (is_static)
-        progress_note(
-            &context->progress,
-            context->options->static_use == STATIC_LIST
-                ? "device %s is not here; its kernels are listed all the same"
-                : "device %s: kernels are judged by their code alone (static), nothing is "
-                  "measured",
-            wanted->name);
-    return 0;
-}
-
-// A device that was taken out counts as away.
-static int refuse_out(bool *refused, struct context *context, const struct policy_device *wanted,
-                      const char *uuid, struct error *err)
-{
-    struct device_entry_state state;
-    bool found = false;
-    *refused = false;
-    if (!context->store || context->options->static_use == STATIC_LIST)
-        return 0;
-    if (store_device_state(&state, &found, context->store, uuid, &context->arena, err))
-        return -1;
-    if (!found || !state.out)
-        return 0;
-    const char *text =
-        arena_printf(&context->arena, "device %s (%s) was taken out: %s; `plumb doctor --clear %s`",
-                     wanted->name, uuid, state.why, uuid);
-    if (wanted->required || context->options->device)
-        return error_set(err, "%s", text);
-    *refused = true;
-    progress_note(&context->progress, "%s brings it back", text);
-    if (context->options->static_use == STATIC_NEVER)
-        return 0;
-    if (add_away_device(context, wanted, false, err))
-        return -1;
-    struct context_device *device = &context->devices[context->device_count - 1];
-    device->out = state.why;
-    device->unit.name = arena_printf(&context->arena, "no device (%s is taken out)", wanted->name);
-    return 0;
-}
-
-static int add_device(struct context *context, const struct policy_device *wanted,
-                      struct error *err)
-{
-    struct bench *bench = NULL;
-    struct error why;
-    if (context->options->static_use == STATIC_ONLY)
-        return wants_static(context, wanted) ? add_away_device(context, wanted, true, err) : 0;
-    if (start_bench(&bench, context, wanted, NULL, 0, 0, &why)) {
-        if (wants_static(context, wanted))
-            return add_away_device(context, wanted, true, err);
-        if (wanted->required || context->options->device)
-            return error_set(err, "device %s: %s", wanted->name, why.text);
-        progress_note(&context->progress, "device %s is not here, its kernels are not measured: %s",
-                      wanted->name, why.text);
-        return context->options->static_use == STATIC_NEVER
-                   ? 0
-                   : add_away_device(context, wanted, false, err);
-    }
-    struct arena *arena = &context->arena;
-    struct context_device *device = &context->devices[context->device_count];
-    const struct device *seen = bench_device(bench);
-    *device = (struct context_device){.policy = wanted};
-    device->unit = (struct device){
-        .kind = arena_strdup(arena, seen->kind),
-        .uuid = arena_strdup(arena, seen->uuid),
-        .name = arena_strdup(arena, seen->name),
-        .driver = arena_strdup(arena, seen->driver),
-        .runtime = arena_strdup(arena, seen->runtime),
-        .profile = "",
-    };
-    bool refused;
-    if (refuse_out(&refused, context, wanted, device->unit.uuid, err) || refused) {
-        bench_stop(bench);
-        return refused ? 0 : -1;
-    }
-    // Who only lists needs no figures, and waits for none.
-    int status = context->options->static_use == STATIC_LIST
-                     ? 0
-                     : profile_resolve(device, context, bench, err);
-    bench_stop(bench);
-    if (status == 0)
-        context->device_count++;
-    return status;
-}
-
-int context_devices(struct context *context, struct error *err)
-{
-    const struct policy *policy = &context->policy;
-    const char *only = context->options->device;
-    bool known = !only;
-    context->devices =
-        arena_alloc(&context->arena, policy->device_count * sizeof(*context->devices));
-    for (size_t i = 0; i < policy->device_count; i++) {
-        if (only && strcmp(only, policy->devices[i].name))
-            continue;
-        known = true;
-        if (add_device(context, &policy->devices[i], err))
-            return -1;
-    }
-    if (!known)
-        return error_set(err, "%s: there is no [device \"%.60s\"]", policy->label, only);
-    bool useful = false;
-    for (size_t i = 0; i < context->device_count; i++)
-        useful |= !context->devices[i].away || context->devices[i].is_static;
-    if (!useful)
-        return error_set(err, "%s: none of the policy's devices is on this machine%s",
-                         policy->label,
-                         context->options->static_use == STATIC_AUTO
-                             ? "; with nvcc, `plumb gate --static` compares what it says"
-                             : "");
-    return 0;
+    return start_bench(out, bench_begin, context, device, NULL, 0, err);
 }
 
 void context_close(struct context *context)

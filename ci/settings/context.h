@@ -47,16 +47,21 @@ struct options {
     const char *problem;    // GLOB: only problems written like this; NULL: all
     uint32_t seconds;       // instead of the policy's gate.seconds; 0: not given
     enum static_use static_use;
+    bool units; // use all of a device's units (the policy's device.units), not the first alone
     bool dry_run;
     bool quiet;
 };
 
-// A device of the policy. Where it is away nothing is measured and its profile is a shipped one.
+// A device of the policy, or one of several equal units of it, which follow each other. Where it is
+// away nothing is measured and its profile is a shipped one.
 struct context_device {
-    bool away;       // not on this machine, though the policy names it
+    size_t units; // this one and those behind it; 0: it is away, or one of those behind the first
+    bool away;    // not on this machine, though the policy names it
+    const char *odd; // one of several units: how it differs from the first; NULL: it does not
     const char *out; // away, for it was taken out; why. NULL: it was not
     bool is_static;  // away, and its kernels are built and judged by their code alone
     const struct policy_device *policy;
+    int index;          // of the unit among its kind
     struct device unit; // the concrete one; where it is away, only what the policy says
     struct gpu gpu;     // profile: driver's figures, shipped ones, calibrated ones
 };
@@ -122,16 +127,22 @@ int context_toolchain(const struct toolchain **out, struct context *context, con
 // has no profile yet and keeps it in the store (a dry run does not). A gate has a device too for
 // each device that is away and not required: a static one as options->static_use says.
 int context_devices(struct context *context, struct error *err);
+// The one of equal units that all of them are planned as.
+const struct context_device *context_first_unit(const struct context *context,
+                                                const struct context_device *device);
 void context_close(struct context *context);
 
 // A fresh bench without a device that sees `directories`: it lists libraries, the same on every
 // machine.
 int context_lister(struct bench **out, struct context *context, const char *const *directories,
                    size_t directory_count, struct error *err);
-// A fresh bench on a device, which is no static one, that sees `directories`. `process` numbers
-// the fresh processes.
+// A fresh bench on a device, which is no static one, that sees `directories`. May be called by
+// several threads at once.
 int context_bench(struct bench **out, struct context *context, const struct context_device *device,
-                  const char *const *directories, size_t directory_count, uint16_t process,
-                  struct error *err);
+                  const char *const *directories, size_t directory_count, struct error *err);
+// The first step of one that sees nothing (bench_begin()): policy and index of the device are
+// enough.
+int context_begin_bench(struct bench **out, struct context *context,
+                        const struct context_device *device, struct error *err);
 
 #endif

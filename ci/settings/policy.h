@@ -12,7 +12,8 @@
 //                        prefix = FOLDER (its bin comes first in PATH; outside of /usr, /opt,
 //                        /nix/store and /gnu/store in a policy given by --policy only)
 //     [device "NAME"]    kind = host|cuda   index = N   required = BOOL   profile = GPU (NAME is
-//     yours)
+//                        yours)   units = N (a gate or a study shares so many equal ones, from
+//                        index on, or those of them that are here)
 //     [problems "SET"]   problem = MxNxK:TYPE... (repeated) [kernel "GLOB"]    problems =
 //     SET (repeated)   device = NAME (repeated)   control = BOOL
 //                        skip = BOOL (these are not measured, and need no problems)
@@ -36,10 +37,13 @@
 #include "model/result.h"
 #include "runner/build.h"
 
+enum { UNITS_MOST = 16 };
+
 struct policy_device {
     const char *name;
     const char *kind; // "host" or "cuda"
     int index;
+    uint32_t units;      // equal ones from index on that a gate or a study shares; 0: 1
     const char *profile; // shipped one that a static gate holds kernels against; NULL: h200-sxm
     bool required;       // absent: an error when required, else said and skipped
 };

@@ -4,6 +4,7 @@
 #include "ci/settings/progress.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -11,6 +12,9 @@
 #include <unistd.h>
 
 enum { TEXT_MOST = 1024 };
+
+// Several threads may speak, and there is one terminal.
+static pthread_mutex_t speaking = PTHREAD_MUTEX_INITIALIZER;
 
 double monotonic_s(void)
 {
@@ -116,18 +120,20 @@ void progress_step(struct progress *progress, const char *format, ...)
 {
     if (!progress_due(progress))
         return;
-    progress->shown_s = monotonic_s();
     char what[512], line[TEXT_MOST];
     va_list args;
     va_start(args, format);
     vsnprintf(what, sizeof(what), format, args);
     va_end(args);
+    pthread_mutex_lock(&speaking);
+    progress->shown_s = monotonic_s();
     clear_line(progress);
     const size_t width = progress_line(line, sizeof(line), progress,
                                        progress->terminal ? terminal_columns() : 0, what);
     fprintf(stderr, "%s%s", line, progress->terminal ? "" : "\n");
     progress->width = progress->terminal ? width : 0;
     fflush(stderr);
+    pthread_mutex_unlock(&speaking);
 }
 
 void progress_note(struct progress *progress, const char *format, ...)
@@ -140,8 +146,10 @@ void progress_note(struct progress *progress, const char *format, ...)
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     strip(text);
+    pthread_mutex_lock(&speaking);
     clear_line(progress);
     fprintf(stderr, "plumb: %s\n", text);
+    pthread_mutex_unlock(&speaking);
 }
 
 void progress_end(struct progress *progress)

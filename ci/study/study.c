@@ -210,11 +210,16 @@ static int ask_policy(struct gate_policy *out, void *context, const struct duet 
     return 0;
 }
 
-static int start(struct bench **out, void *context, uint16_t process, struct error *err)
+static int start(struct bench **out, void *context, size_t unit, struct error *err)
 {
-    struct study *study = context;
-    study->processes++;
-    return study->start(out, study->context, process, err);
+    const struct study *study = context;
+    return study->start(out, study->context, unit, err);
+}
+
+static void lost(void *context, size_t unit, const char *why)
+{
+    (void)context;
+    fprintf(stderr, "unit %zu is lost, its series go to the others: %s\n", unit, why);
 }
 
 static size_t fill_duets(struct duet *out, const struct study *study)
@@ -239,13 +244,16 @@ static int run_round(struct study *study, struct error *err)
 {
     struct arena arena = {0};
     struct duets duets = {.items = xcalloc(study->count, sizeof(*duets.items)),
+                          .units = study->units,
                           .open_most = study->open_most,
                           .arena = &arena,
                           .context = study,
                           .start = start,
-                          .policy = ask_policy};
+                          .policy = ask_policy,
+                          .lost = lost};
     duets.count = fill_duets(duets.items, study);
     int status = duets_play(&duets, err);
+    study->processes += duets.processes;
     for (size_t i = 0; i < duets.count; i++) {
         if (status == 0)
             conclude(study, &duets.items[i]);

@@ -26,8 +26,9 @@ struct study_series {
 struct study {
     const char *kind; // "host" or "cuda"
     struct gpu gpu;   // its profile
-    // A fresh child, its samples numbered `process`.
-    int (*start)(struct bench **out, void *context, uint16_t process, struct error *err);
+    size_t units;     // equal devices that share each round; 0: 1
+    // A fresh child on one of them.
+    int (*start)(struct bench **out, void *context, size_t unit, struct error *err);
     void *context;
     // Told after each round; NULL: nobody is.
     int (*round_over)(void *state, struct error *err);

@@ -12,6 +12,8 @@ static uint64_t stamp_of(const struct studied *studied)
     uint64_t stamp = HASH_START;
     for (size_t d = 0; d < studied->run.device_count; d++) {
         const struct study *study = &studied->studies[d];
+        if (!study->count)
+            continue; // another unit: how many there are is the machine's business
         stamp = hash_text(stamp, study->kind);
         for (size_t i = 0; i < study->count; i++) {
             char problem[PROBLEM_TEXT];

@@ -19,16 +19,27 @@ struct study_start {
     const struct context_device *device; // NULL: by the plan
 };
 
-static int start_bench(struct bench **out, void *context, uint16_t process, struct error *err)
+static int start_bench(struct bench **out, void *context, size_t unit, struct error *err)
 {
     const struct study_start *start = context;
     const struct studied *s = start->studied;
     if (start->device)
-        return context_bench(out, s->context, start->device, s->directories, s->directory_count,
-                             process, err);
+        return context_bench(out, s->context, start->device + unit, s->directories,
+                             s->directory_count, err);
     struct bench_plan plan = s->plan;
-    plan.process = process;
-    return bench_start(out, &plan, err);
+    struct bench *bench = NULL;
+    plan.index = (int32_t)unit;
+    if (bench_start(&bench, &plan, err))
+        return -1;
+    if (strcmp(bench_device(bench)->name, s->run.devices[0].name) != 0) {
+        const int status =
+            error_set(err, "%s device %zu is a %.100s, the first is a %.100s", plan.kind, unit,
+                      bench_device(bench)->name, s->run.devices[0].name);
+        bench_stop(bench);
+        return status;
+    }
+    *out = bench;
+    return 0;
 }
 
 static void begin(struct studied *s, size_t devices)
@@ -160,6 +171,7 @@ int study_of_directories(struct studied *out, const struct study_request *reques
         return -1;
     out->run.devices[0] = copy_device(bench_device(child), &out->run.arena);
     out->studies[0].kind = out->plan.kind;
+    out->studies[0].units = request->units;
     profile_shipped(&out->studies[0].gpu, child, &out->run.arena);
     int status = add_libraries(out, request, child, err);
     bench_stop(child);
@@ -263,6 +275,7 @@ int study_of_commits(struct studied *out, const struct study_request *request,
         out->starts[i].device = &context->devices[i];
         out->studies[i].kind = context->devices[i].policy->kind;
         out->studies[i].gpu = context->devices[i].gpu;
+        out->studies[i].units = context->devices[i].units;
     }
     if (build(out, &base_built, &head_built, request, err) ||
         plan_make(&plan, &out->run, context, &base_built, &head_built, err))

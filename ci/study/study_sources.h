@@ -13,6 +13,7 @@ struct study_request {
     const char *kernel;          // GLOB: only these; NULL: all
     const char *const *problems; // commits: may be none, then the policy's
     size_t problem_count;
+    uint32_t units;      // of directories: so many equal devices share each round; 0: 1
     bool faster;         // also the other way round
     const char *records; // of directories: a folder to record every kernel in; NULL: libraries
 };

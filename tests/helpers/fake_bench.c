@@ -21,10 +21,13 @@
 //
 // Files beside the program, when they are there: PROGRAM.journal gets a line per start, open, pairs
 // and close, with the kernel; PROGRAM.room holds how many series have room at once; with
-// PROGRAM.record what it answers to `record`, PROGRAM.calm nothing misbehaves, PROGRAM.cuda it has
-// a device of that kind too. PROGRAM.load and libraries say how long things take (told_time.h).
+// PROGRAM.units there are so many of its devices: "host:1" is another one; PROGRAM.slow holds a
+// unit and what its times are multiplied by, PROGRAM.breaks a unit and how many blocks it lives.
+// With PROGRAM.record what it answers to `record`, PROGRAM.calm nothing misbehaves, PROGRAM.cuda it
+// has a device of that kind too. PROGRAM.load and libraries say how long things take (told_time.h).
 #include "tests/helpers/misbehave.h"
 #include "tests/helpers/told_time.h"
+#include "tests/helpers/told_unit.h"
 
 #include <limits.h>
 #include <math.h>
@@ -49,6 +52,7 @@ struct bench {
     int count, room;
     FILE *journal; // NULL: none
     double load;   // everything takes so many times as long
+    struct told_unit unit;
 };
 
 static void note_down(const struct bench *bench, const char *what, const char *kernel)
@@ -59,16 +63,18 @@ static void note_down(const struct bench *bench, const char *what, const char *k
     }
 }
 
-static void greet(const char *kind)
+static void greet(const struct told_unit *unit)
 {
+    char uuid[32];
     struct wire_line line;
+    snprintf(uuid, sizeof(uuid), "fake-%04d", unit->number + 1);
     wire_begin(&line, "hello");
     wire_add_int(&line, "wire", WIRE_VERSION);
     wire_add_text(&line, "version", "fake");
     put(&line);
     wire_begin(&line, "device");
-    wire_add_text(&line, "kind", kind);
-    wire_add_text(&line, "uuid", "fake-0001");
+    wire_add_text(&line, "kind", unit->kind);
+    wire_add_text(&line, "uuid", uuid);
     wire_add_text(&line, "name", "Fake device");
     wire_add_text(&line, "driver", "1");
     wire_add_text(&line, "runtime", "2");
@@ -240,13 +246,15 @@ static double scattered(const struct series *series, int64_t block, int64_t pair
 // Kernels that break the rules: "many" sends one too many, "few" one less, "alone" half a pair,
 // "jumps" leaves out a number, "negative" a time below zero, "foreign" another series' sample;
 // "crash-pairs" dies half-way.
-static void take_samples(const struct bench *bench, struct series *series,
+static void take_samples(struct bench *bench, struct series *series,
                          const struct wire_record *record, bool pairs)
 {
     int64_t count, block;
     struct error err;
     const char *kernel = series->kernel;
     note_down(bench, "pairs", kernel);
+    if (bench->unit.lives && --bench->unit.lives == 0)
+        told_unit_loses(&bench->unit);
     if (wire_int(&count, record, "count", 1, 1000000, &err) ||
         wire_int(&block, record, "block", 0, UINT16_MAX, &err))
         exit(4);
@@ -368,16 +376,14 @@ int main(int argc, char **argv)
     static char line[WIRE_LINE];
     static struct bench bench;
     struct error err;
-    char path[PATH_MAX];
     const char *device = argc == 3 && strcmp(argv[1], "--device") == 0 ? argv[2] : "";
-    const bool cuda = strncmp(device, "cuda", 4) == 0 && access(beside(path, ".cuda"), F_OK) == 0;
-    const bool known = cuda || strcmp(device, "host") == 0 || strcmp(device, "none") == 0;
-    if (access(marker(path), F_OK) == 0 || !known) {
+    if (!told_unit(&bench.unit, device)) {
         fprintf(stderr, "fake_bench: no device %s\n", device);
         return STATUS_LOST;
     }
     read_files(&bench);
-    greet(cuda ? "cuda" : device);
+    bench.load *= bench.unit.slow;
+    greet(&bench.unit);
     while (fgets(line, sizeof(line), stdin)) {
         struct wire_record record;
         if (wire_parse(&record, line, &err) || !serve(&bench, &record))

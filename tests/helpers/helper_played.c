@@ -9,11 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int start(struct bench **out, void *context, uint16_t process, struct error *err)
+static int start(struct bench **out, void *context, size_t unit, struct error *err)
 {
-    struct played *p = context;
-    p->fake.plan.process = process;
-    return bench_start(out, &p->fake.plan, err);
+    const struct played *p = context;
+    struct bench_plan plan = p->fake.plan;
+    plan.index = (int32_t)unit;
+    return bench_start(out, &plan, err);
 }
 
 static int policy(struct gate_policy *out, void *context, const struct duet *duet,

@@ -18,11 +18,10 @@ struct cost {
     unsigned processes, slower;
 };
 
-static int start(struct bench **out, void *context, uint16_t process, struct error *err)
+static int start(struct bench **out, void *context, size_t unit, struct error *err)
 {
-    struct bench_plan plan = *(const struct bench_plan *)context;
-    plan.process = process;
-    return bench_start(out, &plan, err);
+    (void)unit;
+    return bench_start(out, context, err);
 }
 
 static int policy(struct gate_policy *out, void *context, const struct duet *duet,

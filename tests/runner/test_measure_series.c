@@ -17,11 +17,16 @@ static struct bench_handle handle; // of the series opened last
 static void pairs_arrive_by_role_and_number(void **state)
 {
     struct fake_bench *f = *state;
-    f->plan.process = 3;
+    const struct bench_series series = {.kernel = "slower",
+                                        .problem = &fake_problem,
+                                        .head = "/x/head.so",
+                                        .base = "/x/base.so",
+                                        .process = 3};
     struct bench *bench = fake_bench_start(f);
     struct sample_list base = {0}, head = {0};
-    struct bench_outcome outcome = fake_bench_open(&handle, bench, "slower");
+    struct bench_outcome outcome;
     struct error err;
+    assert_int_equal(bench_open(&outcome, &handle, bench, &series, &err), 0);
     assert_int_equal(outcome.state, MEASURED_OK);
     assert_string_equal(outcome.detail, "algorithm 7");
     assert_int_equal(outcome.launches, 4);
