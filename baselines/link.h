@@ -35,6 +35,36 @@ int store_run_uid(char out[STORE_UID_TEXT], struct store *store, int64_t run_id,
 int store_links(struct link **out, size_t *count, struct store *store, const struct series *series,
                 struct arena *arena, struct error *err);
 
+// What levelling takes of a link. Codes and commits are keys of this file.
+struct link_fact {
+    int64_t key; // of the link; they only grow
+    int64_t base_code, head_code, base, head, made_s;
+    uint32_t back;
+    enum verdict_kind kind;
+    double log_ratio, error, log_evidence; // as in struct link
+};
+// In order of their keys. An unknown series has none.
+int store_link_facts(struct link_fact **out, size_t *count, struct store *store,
+                     const struct series *series, struct arena *arena, struct error *err);
+// The uid of the run that measured it.
+int store_link_uid(char out[STORE_UID_TEXT], struct store *store, int64_t key, struct error *err);
+
+// Where a commit stands. All commits are read at once: every series asks for nearly all of them.
+struct commit_place {
+    int64_t key, time_s, order_s; // order_s: as links stand, by time and after its parents
+    char id[OBJECT_ID_TEXT];
+};
+struct commit_places {
+    struct commit_place *items; // by key
+    size_t count;
+    bool read;
+};
+// Once, whoever asks how often.
+int store_commit_places(struct commit_places *out, struct store *store, struct arena *arena,
+                        struct error *err);
+// NULL: there is none.
+const struct commit_place *commit_place_find(const struct commit_places *places, int64_t key);
+
 // The evidence of every link of neighbouring codes, in the order in which they were measured.
 struct link_evidence {
     int64_t series, base_code, head_code; // keys of this file

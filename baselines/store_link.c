@@ -50,15 +50,26 @@ int store_save_link(struct store *store, const struct series *series, const stru
     return transaction_end(store, save(store, series, link, err), err);
 }
 
-int store_run_uid(char out[STORE_UID_TEXT], struct store *store, int64_t run_id, struct error *err)
+static int read_uid(char out[STORE_UID_TEXT], struct store *store, enum statement which,
+                    int64_t key, const char *missing, struct error *err)
 {
-    sqlite3_stmt *row = statement_bind(store, SQL_RUN_UID, CELLS(INT(run_id)));
+    sqlite3_stmt *row = statement_bind(store, which, CELLS(INT(key)));
     const int status = statement_step(store, row, err);
     if (status <= 0)
-        return status < 0 ? -1 : store_damaged(store, "a run is missing", err);
+        return status < 0 ? -1 : store_damaged(store, missing, err);
     const bool fits = row_copy(out, STORE_UID_TEXT, row, 0);
     sqlite3_reset(row);
     return fits ? 0 : store_damaged(store, "a run's uid", err);
+}
+
+int store_run_uid(char out[STORE_UID_TEXT], struct store *store, int64_t run_id, struct error *err)
+{
+    return read_uid(out, store, SQL_RUN_UID, run_id, "a run is missing", err);
+}
+
+int store_link_uid(char out[STORE_UID_TEXT], struct store *store, int64_t key, struct error *err)
+{
+    return read_uid(out, store, SQL_LINK_UID, key, "a link is missing", err);
 }
 
 static int read_row(struct link *out, struct store *store, sqlite3_stmt *row, struct arena *arena,

@@ -13,24 +13,38 @@ int store_newest_link(int64_t *out, struct store *store, const struct series *se
     return statement_get(out, store, err, SQL_NEWEST_LINK, CELLS(INT(key)));
 }
 
-int store_load_kept_links(struct kept_links *out, struct store *store, const struct series *series,
-                          struct arena *arena, struct error *err)
+static int load(struct kept_links *out, const void **bytes, size_t *size, enum statement which,
+                struct store *store, const struct series *series, struct arena *arena,
+                struct error *err)
 {
     int64_t key;
     *out = (struct kept_links){0};
     if (content_find_series(&key, store, series, err))
         return -1;
-    sqlite3_stmt *row = statement_bind(store, SQL_LOAD_KEPT_LINKS, CELLS(INT(key)));
+    sqlite3_stmt *row = statement_bind(store, which, CELLS(INT(key)));
     const int status = statement_step(store, row, err);
     if (status <= 0)
         return status;
     const bool sound = row_copy(out->maker, sizeof(out->maker), row, 0);
-    const void *bytes = sqlite3_column_blob(row, 2);
+    const void *there = sqlite3_column_blob(row, 2);
     out->newest_link = row_int(row, 1);
-    out->size = (size_t)sqlite3_column_bytes(row, 2);
-    out->found = arena_copy(arena, bytes, out->size);
+    *size = (size_t)sqlite3_column_bytes(row, 2);
+    *bytes = arena_copy(arena, there, *size);
     sqlite3_reset(row);
     return sound ? 0 : store_damaged(store, "links that were kept", err);
+}
+
+int store_load_kept_links(struct kept_links *out, struct store *store, const struct series *series,
+                          struct arena *arena, struct error *err)
+{
+    return load(out, &out->found, &out->size, SQL_LOAD_KEPT_LINKS, store, series, arena, err);
+}
+
+int store_load_kept_levels(struct kept_links *out, struct store *store, const struct series *series,
+                           struct arena *arena, struct error *err)
+{
+    return load(out, &out->levels, &out->levels_size, SQL_LOAD_KEPT_LEVELS, store, series, arena,
+                err);
 }
 
 int store_save_kept_links(struct store *store, const struct series *series,
@@ -43,6 +57,7 @@ int store_save_kept_links(struct store *store, const struct series *series,
     if (status == 0)
         status = statement_run(store, err, SQL_PUT_KEPT_LINKS,
                                CELLS(INT(key), TEXT(kept->maker), INT(kept->newest_link),
-                                     BLOB(kept->found, kept->size)));
+                                     BLOB(kept->found, kept->size),
+                                     BLOB(kept->levels, kept->levels_size)));
     return transaction_end(store, status, err);
 }

@@ -336,7 +336,7 @@ struct history_now history_now(const struct series_history *s)
     const struct linked_history *l = &s->linked;
     if (l->level_count == 0 || l->neighbours == 0)
         return (struct history_now){s->creep.size, s->creep.moved, false};
-    const struct interval size = s->epoch ? l->accepted : l->levels[l->newest].level;
+    const struct interval size = s->epoch ? l->accepted : l->now;
     const bool beyond = size.low > 0 || size.high < 0;
     return (struct history_now){size, beyond && fabs(size.value) > linked_margin, true};
 }

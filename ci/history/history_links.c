@@ -13,240 +13,291 @@
 
 #define CONFIDENCE 0.95
 
-struct node { // a code, and where it was first met
-    const char *code;
-    const struct commit *at;
-    size_t order; // of meeting it
+// A link with what it names.
+struct fact {
+    const struct link_fact *link;
+    const struct commit_place *base, *head;
+    size_t from, to; // the codes' numbers
 };
 
-static int by_code(const void *a, const void *b)
+// The links of a series, in order of the head's commit, then of making.
+struct facts {
+    struct fact *items;
+    size_t count;
+    int64_t *codes; // of each number, its key
+    size_t code_count;
+    struct store *store;
+    struct arena *arena;
+};
+
+static int compare(int64_t a, int64_t b)
 {
-    const struct node *x = a, *y = b;
-    const int code = strcmp(x->code, y->code);
-    return code ? code : (x->order > y->order) - (x->order < y->order);
+    return (a > b) - (a < b);
 }
 
-static int by_order(const void *a, const void *b)
+static int in_order(const void *left, const void *right)
 {
-    const struct node *x = a, *y = b;
-    return (x->order > y->order) - (x->order < y->order);
+    const struct fact *a = left, *b = right;
+    const int64_t keys[][2] = {{a->head->order_s, b->head->order_s},
+                               {a->head->key, b->head->key},
+                               {a->link->made_s, b->link->made_s},
+                               {a->base->order_s, b->base->order_s},
+                               {a->link->key, b->link->key}};
+    int order = 0;
+    for (size_t i = 0; order == 0 && i < ARRAY_COUNT(keys); i++)
+        order = compare(keys[i][0], keys[i][1]);
+    return order;
 }
 
-// Each code once, in the order in which the links name them; `nodes` has room for two per link.
-static size_t number_codes(struct node *nodes, const struct link *links, size_t count)
+// ---- codes ----
+
+// Slots of numbers + 1, a power of two of them.
+struct numbers {
+    size_t *slots, mask;
+};
+
+static size_t number_of(struct facts *f, struct numbers *n, int64_t code)
 {
-    size_t kept = 0;
+    size_t at = (size_t)(((uint64_t)code * 0x9e3779b97f4a7c15u) >> 20) & n->mask;
+    while (n->slots[at] && f->codes[n->slots[at] - 1] != code)
+        at = (at + 1) & n->mask;
+    if (!n->slots[at]) {
+        f->codes[f->code_count] = code;
+        n->slots[at] = ++f->code_count;
+    }
+    return n->slots[at] - 1;
+}
+
+// Each code once, in the order in which the links name them.
+static void number_codes(struct facts *f)
+{
+    size_t room = 16;
+    while (room < 4 * f->count)
+        room *= 2;
+    struct numbers n = {xcalloc(room, sizeof(*n.slots)), room - 1};
+    f->codes = arena_alloc(f->arena, 2 * f->count * sizeof(*f->codes));
+    for (size_t i = 0; i < f->count; i++) {
+        f->items[i].from = number_of(f, &n, f->items[i].link->base_code);
+        f->items[i].to = number_of(f, &n, f->items[i].link->head_code);
+    }
+    free(n.slots);
+}
+
+static int read_facts(struct facts *out, struct store *store, const struct commit_places *places,
+                      const struct series *series, struct arena *arena, struct error *err)
+{
+    struct facts f = {.store = store, .arena = arena};
+    struct link_fact *links;
+    bool sorted = true;
+    if (store_link_facts(&links, &f.count, store, series, arena, err))
+        return -1;
+    f.items = arena_alloc(arena, f.count * sizeof(*f.items));
+    const size_t count = f.count;
+    f.count = 0;
     for (size_t i = 0; i < count; i++) {
-        nodes[2 * i] = (struct node){links[i].base_code, &links[i].base, 2 * i};
-        nodes[2 * i + 1] = (struct node){links[i].head_code, &links[i].head, 2 * i + 1};
+        const struct fact one = {.link = &links[i],
+                                 .base = commit_place_find(places, links[i].base),
+                                 .head = commit_place_find(places, links[i].head)};
+        if (!one.base || !one.head)
+            continue; // came after the commits were read: next time
+        f.items[f.count++] = one;
+        sorted = sorted && (f.count == 1 || in_order(&f.items[f.count - 2], &one) < 0);
     }
-    qsort(nodes, 2 * count, sizeof(*nodes), by_code);
-    for (size_t i = 0; i < 2 * count; i++) {
-        if (kept == 0 || strcmp(nodes[kept - 1].code, nodes[i].code) != 0)
-            nodes[kept++] = nodes[i];
-    }
-    qsort(nodes, kept, sizeof(*nodes), by_order);
-    for (size_t i = 0; i < kept; i++)
-        nodes[i].order = i;
-    qsort(nodes, kept, sizeof(*nodes), by_code);
-    return kept;
+    if (!sorted)
+        qsort(f.items, f.count, sizeof(*f.items), in_order);
+    number_codes(&f);
+    *out = f;
+    return 0;
 }
 
-static size_t number_of(const struct node *nodes, size_t count, const char *code)
-{
-    size_t low = 0, high = count;
-    while (high - low > 1) {
-        const size_t middle = (low + high) / 2;
-        *(strcmp(nodes[middle].code, code) <= 0 ? &low : &high) = middle;
-    }
-    return nodes[low].order;
-}
+// ---- what they say ----
 
-static struct history_commit place(const struct commit *commit)
+static struct history_commit place(const struct commit_place *commit)
 {
     struct history_commit at = {.time_s = commit->time_s};
-    text_copy(at.id, sizeof(at.id), commit->id);
+    memcpy(at.id, commit->id, sizeof(at.id));
     return at;
 }
 
 // A link that counts alone: its own size, and an error that knows how such links close.
-static void alone(struct linked_change *c, const struct link *l)
+static void alone(struct linked_change *c, const struct link_fact *l)
 {
     const double reach = normal_quantile(0.5 + 0.5 * CONFIDENCE);
     c->size = interval_about(l->log_ratio, reach * hypot(l->error, levels_prior.sd));
 }
 
-static bool same_codes(const struct link *a, const struct link *b)
-{
-    return strcmp(a->base_code, b->base_code) == 0 && strcmp(a->head_code, b->head_code) == 0;
-}
-
 // The same two codes were compared once more, with an answer: that is what counts. The links come
 // by their heads, so the other is near.
-static bool measured_again(const struct link *links, size_t count, size_t i)
+static bool measured_again(const struct facts *f, size_t i)
 {
+    const struct fact *one = &f->items[i];
     bool again = false;
-    for (size_t k = i + 1; k < count && strcmp(links[k].head.id, links[i].head.id) == 0; k++)
-        again |= links[k].back == 1 && links[k].kind != VERDICT_UNDECIDED &&
-                 same_codes(&links[k], &links[i]);
+    for (size_t k = i + 1; k < f->count && f->items[k].head == one->head; k++) {
+        const struct fact *other = &f->items[k];
+        again |= other->link->back == 1 && other->link->kind != VERDICT_UNDECIDED &&
+                 other->from == one->from && other->to == one->to;
+    }
     return again;
 }
 
-static void take_changes(struct linked_history *out, const struct levels *levels,
-                         const struct node *nodes, const struct link *links, size_t count)
+static int take_changes(struct linked_history *out, const struct levels *levels,
+                        const struct facts *f, struct arena *arena, struct error *err)
 {
     const double reach = out->trouble ? 0 : levels_reach(levels, CONFIDENCE);
-    for (size_t i = 0; i < count; i++) {
-        const struct link *l = &links[i];
-        struct linked_change *c = &out->changes[out->change_count];
+    struct linked_change *all = arena_alloc(f->arena, f->count * sizeof(*all));
+    for (size_t i = 0; i < f->count; i++) {
+        const struct link_fact *l = f->items[i].link;
+        char uid[STORE_UID_TEXT];
         double size, error;
         if (l->back != 1 || (l->kind != VERDICT_SLOWER && l->kind != VERDICT_FASTER) ||
-            measured_again(links, count, i))
+            measured_again(f, i))
             continue;
-        *c = (struct linked_change){.at = place(&l->head),
-                                    .base = place(&l->base),
+        if (store_link_uid(uid, f->store, l->key, err))
+            return -1;
+        struct linked_change *c = &all[out->change_count++];
+        *c = (struct linked_change){.at = place(f->items[i].head),
+                                    .base = place(f->items[i].base),
                                     .evidence = l->log_evidence,
-                                    .run = l->uid,
+                                    .run = arena_strdup(arena, uid),
                                     .misfit = !out->trouble && levels->fit[i] != LINK_FITS};
-        out->change_count++;
         if (out->trouble) {
             alone(c, l);
             continue;
         }
-        levels_between(&size, &error, levels, number_of(nodes, out->level_count, l->base_code),
-                       number_of(nodes, out->level_count, l->head_code));
+        levels_between(&size, &error, levels, f->items[i].from, f->items[i].to);
         c->size = interval_about(size, reach * error);
     }
+    out->changes = arena_copy(arena, all, out->change_count * sizeof(*all));
+    return 0;
 }
 
 static void take_misfits(struct linked_history *out, const struct levels *levels,
-                         const struct link *links, size_t count, struct arena *arena)
+                         const struct facts *f, struct arena *arena)
 {
-    out->misfits = arena_alloc(arena, count * sizeof(*out->misfits));
-    for (size_t i = 0; i < count; i++) {
+    struct linked_misfit *all = arena_alloc(f->arena, f->count * sizeof(*all));
+    for (size_t i = 0; i < f->count; i++) {
+        const struct fact *one = &f->items[i];
         size_t times = 0;
         if (levels->fit[i] == LINK_FITS)
             continue;
-        for (size_t k = 0; k < count; k++)
-            times += same_codes(&links[i], &links[k]);
+        for (size_t k = 0; k < f->count; k++)
+            times += one->from == f->items[k].from && one->to == f->items[k].to;
         if (times == 1)
-            out->misfits[out->misfit_count++] =
-                (struct linked_misfit){place(&links[i].head), place(&links[i].base), links[i].back};
+            all[out->misfit_count++] =
+                (struct linked_misfit){place(one->head), place(one->base), one->link->back};
     }
+    out->misfits = arena_copy(arena, all, out->misfit_count * sizeof(*all));
 }
 
 // The codes of the line of first parents, and the newest of them.
-static void take_line(struct linked_history *out, const struct node *nodes,
-                      const struct link *links, size_t count)
+static void take_line(struct linked_history *out, struct linked_levels *all, const struct facts *f)
 {
-    for (size_t i = 0; i < out->level_count; i++)
-        out->levels[i].tried = true;
-    for (size_t i = 0; i < count; i++) {
-        if (links[i].back == 0)
+    for (size_t i = 0; i < all->level_count; i++)
+        all->levels[i].tried = true;
+    for (size_t i = 0; i < f->count; i++) {
+        if (f->items[i].link->back == 0)
             continue;
-        out->newest = number_of(nodes, out->level_count, links[i].head_code);
-        out->levels[out->newest].tried = false;
-        out->levels[number_of(nodes, out->level_count, links[i].base_code)].tried = false;
+        out->newest = f->items[i].to;
+        all->levels[f->items[i].to].tried = all->levels[f->items[i].from].tried = false;
     }
+    out->now = all->levels[out->newest].level;
+    out->since = place(all->levels[all->levels[out->newest].mark].at);
 }
 
-static void take_levels(struct linked_history *out, const struct levels *levels,
-                        const struct node *nodes)
+static void take_levels(struct linked_levels *out, const struct levels *levels,
+                        const struct facts *f)
 {
     const double reach = levels_reach(levels, CONFIDENCE);
-    double *errors = xcalloc(levels->codes, sizeof(*errors));
+    double *errors = arena_alloc(f->arena, levels->codes * sizeof(*errors));
     levels_errors(errors, levels);
-    for (size_t i = 0; i < out->level_count; i++) {
-        const size_t n = nodes[i].order;
-        out->levels[n] =
-            (struct linked_level){.at = place(nodes[i].at),
-                                  .level = interval_about(levels->level[n], reach * errors[n]),
-                                  .mark = levels->mark[n]};
+    out->level_count = f->code_count;
+    out->levels = arena_alloc(f->arena, f->code_count * sizeof(*out->levels));
+    for (size_t i = 0; i < f->code_count; i++)
+        out->levels[i] = (struct linked_level){
+            .level = interval_about(levels->level[i], reach * errors[i]), .mark = levels->mark[i]};
+    for (size_t i = f->count; i-- > 0;) { // where each was met first
+        out->levels[f->items[i].to].at = f->items[i].head;
+        out->levels[f->items[i].from].at = f->items[i].base;
     }
-    free(errors);
 }
 
 // Each link with the code before says with which commit a code came; the first code has none
 // before.
-static void take_steps(struct linked_history *out, const struct node *nodes,
-                       const struct link *links, size_t count)
+static void take_steps(struct linked_levels *out, const struct facts *f)
 {
-    for (size_t i = 0; i < count; i++) {
-        const struct link *l = &links[i];
-        if (l->back != 1)
+    out->steps = arena_alloc(f->arena, (f->count + 1) * sizeof(*out->steps));
+    for (size_t i = 0; i < f->count; i++) {
+        const struct fact *one = &f->items[i];
+        if (one->link->back != 1)
             continue;
         if (out->step_count == 0)
-            out->steps[out->step_count++] = (struct linked_step){
-                place(&l->base), number_of(nodes, out->level_count, l->base_code)};
-        const size_t level = number_of(nodes, out->level_count, l->head_code);
-        const struct linked_step *last = &out->steps[out->step_count - 1];
-        if (last->level != level)
-            out->steps[out->step_count++] = (struct linked_step){place(&l->head), level};
+            out->steps[out->step_count++] = (struct linked_step){one->base, one->from};
+        if (out->steps[out->step_count - 1].level != one->to)
+            out->steps[out->step_count++] = (struct linked_step){one->head, one->to};
     }
 }
 
 // Creep: however many steps it took, each of them may be too small to be one.
 static void take_accepted(struct linked_history *out, const struct levels *levels,
-                          const struct node *nodes, const struct link *links, size_t count,
-                          const char *accepted)
+                          const struct facts *f, const char *accepted)
 {
-    const char *code = NULL;
+    size_t code = SIZE_MAX;
     double size, error;
-    for (size_t i = 0; accepted && i < count && !code; i++) {
-        const bool head = strncmp(links[i].head.id, accepted, strlen(accepted)) == 0;
-        const bool base = strncmp(links[i].base.id, accepted, strlen(accepted)) == 0;
-        code = head ? links[i].head_code : base ? links[i].base_code : NULL;
+    for (size_t i = 0; accepted && i < f->count && code == SIZE_MAX; i++) {
+        const struct fact *one = &f->items[i];
+        const bool head = strncmp(one->head->id, accepted, strlen(accepted)) == 0;
+        const bool base = strncmp(one->base->id, accepted, strlen(accepted)) == 0;
+        code = head ? one->to : base ? one->from : SIZE_MAX;
     }
-    if (!code)
+    if (code == SIZE_MAX)
         return;
-    levels_between(&size, &error, levels, number_of(nodes, out->level_count, code), out->newest);
+    levels_between(&size, &error, levels, code, out->newest);
     if (isfinite(error))
         out->accepted = interval_about(size, levels_reach(levels, CONFIDENCE) * error);
 }
 
-int history_links(struct linked_history *out, struct store *store, const struct series *series,
-                  const char *accepted, struct arena *arena, struct error *err)
+int history_links(struct linked_history *out, struct linked_levels *all, struct store *store,
+                  const struct commit_places *places, const struct series *series,
+                  const char *accepted, struct arena *arena, struct arena *scratch,
+                  struct error *err)
 {
-    struct linked_history found = {.accepted = interval_none};
-    struct link *links;
-    size_t count;
-    if (store_links(&links, &count, store, series, arena, err))
-        return -1;
-    if (count == 0) {
-        *out = found;
-        return 0;
-    }
-    struct levels *levels = levels_new();
-    struct node *nodes = arena_alloc(arena, 2 * count * sizeof(*nodes));
-    found.links = count;
-    for (size_t i = 0; i < count; i++)
-        found.neighbours += links[i].back == 1;
-    found.level_count = number_codes(nodes, links, count);
-    for (size_t i = 0; i < count; i++)
-        levels_add(levels,
-                   &(struct level_link){number_of(nodes, found.level_count, links[i].base_code),
-                                        number_of(nodes, found.level_count, links[i].head_code),
-                                        links[i].log_ratio, links[i].error});
+    struct linked_history found = {.accepted = interval_none, .now = interval_none};
+    struct facts f;
     struct error why;
-    found.changes = arena_alloc(arena, count * sizeof(*found.changes));
+    int status = 0;
+    *all = (struct linked_levels){0};
+    *out = found;
+    if (read_facts(&f, store, places, series, scratch, err))
+        return -1;
+    if (f.count == 0)
+        return 0;
+    struct levels *levels = levels_new();
+    found.links = f.count;
+    for (size_t i = 0; i < f.count; i++) {
+        const struct fact *one = &f.items[i];
+        found.neighbours += one->link->back == 1;
+        found.newest_link = one->link->key > found.newest_link ? one->link->key : found.newest_link;
+        levels_add(levels, &(struct level_link){one->from, one->to, one->link->log_ratio,
+                                                one->link->error});
+    }
     if (levels_close(levels, &levels_prior, &why))
         found.trouble = arena_strdup(arena, why.text);
-    take_changes(&found, levels, nodes, links, count);
-    if (!found.trouble) {
-        found.levels = arena_alloc(arena, found.level_count * sizeof(*found.levels));
+    status = take_changes(&found, levels, &f, arena, err);
+    if (status == 0 && !found.trouble) {
         found.loops = levels->loops;
         found.misclosure = levels->misclosure;
-        take_levels(&found, levels, nodes);
-        take_misfits(&found, levels, links, count, arena);
-        take_line(&found, nodes, links, count);
-        take_accepted(&found, levels, nodes, links, count, accepted);
-        found.steps = arena_alloc(arena, (count + 1) * sizeof(*found.steps));
-        take_steps(&found, nodes, links, count);
+        take_levels(all, levels, &f);
+        take_misfits(&found, levels, &f, arena);
+        take_line(&found, all, &f);
+        take_accepted(&found, levels, &f, accepted);
+        take_steps(all, &f);
+        found.level_count = all->level_count;
+        found.step_count = all->step_count;
     }
-    found.level_count = found.trouble ? 0 : found.level_count;
-    *out = found;
     levels_free(levels);
-    return 0;
+    if (status == 0)
+        *out = found;
+    return status;
 }
 
 bool history_is_linked(const struct linked_history *linked, const struct history_change *change)

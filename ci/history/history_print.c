@@ -57,12 +57,11 @@ static void table_level(const struct linked_history *linked)
 {
     if (linked->level_count == 0 || linked->neighbours == 0)
         return;
-    const struct linked_level *now = &linked->levels[linked->newest];
     printf("  level %+.2f %% (%+.2f .. %+.2f) since %.10s, by %zu %s with %zu %s, misclosure %.2f "
            "%%\n",
-           percent(now->level.value), percent(now->level.low), percent(now->level.high),
-           linked->levels[now->mark].at.id, linked->links, plural(linked->links, "link", "links"),
-           linked->loops, plural(linked->loops, "loop", "loops"), 100 * linked->misclosure);
+           percent(linked->now.value), percent(linked->now.low), percent(linked->now.high),
+           linked->since.id, linked->links, plural(linked->links, "link", "links"), linked->loops,
+           plural(linked->loops, "loop", "loops"), 100 * linked->misclosure);
 }
 
 static void table_now(const struct series_history *s)
@@ -214,19 +213,20 @@ static void csv_linked(const struct series_history *s, const struct linked_chang
 }
 
 // A code's log time against its mark.
-static void csv_level(const struct series_history *s, const struct linked_level *l)
+static void csv_level(const struct series_history *s, const struct linked_levels *all, size_t index)
 {
-    csv_start(s, "level", l->at.id, l->at.time_s);
-    printf("%s,%s,1,", s->linked.levels[l->mark].at.id, l->at.id);
+    const struct linked_level *l = &all->levels[index];
+    csv_start(s, "level", l->at->id, l->at->time_s);
+    printf("%s,%s,1,", all->levels[l->mark].at->id, l->at->id);
     size_cells(l->level);
     fputs(",,", stdout);
     cell(l->tried ? "tried" : "", '\n');
 }
 
-static void csv_series(const struct series_history *s)
+static void csv_series(const struct series_history *s, const struct linked_levels *all)
 {
-    for (size_t i = 0; i < s->linked.level_count; i++)
-        csv_level(s, &s->linked.levels[i]);
+    for (size_t i = 0; i < all->level_count; i++)
+        csv_level(s, all, i);
     for (size_t i = 0; i < s->linked.change_count; i++)
         csv_linked(s, &s->linked.changes[i]);
     for (size_t i = 0; i < s->change_count; i++) {
@@ -260,17 +260,22 @@ void history_print_csv(const struct history_set *set)
     puts("kernel,problem,device,kind,commit,time_s,earliest,latest,commits,log_ratio,low,high,"
          "evidence,cause,what");
     for (size_t i = 0; i < set->count; i++)
-        csv_series(&set->series[i]);
+        csv_series(&set->series[i], &set->levels[i]);
 }
 
 // ---- JSON ----
 
-static void json_commit(struct json *json, const char *name, const struct history_commit *commit)
+static void json_place(struct json *json, const char *name, const char *id, int64_t time_s)
 {
     json_begin(json, name, '{');
-    json_clean(json, "id", commit->id);
-    json_time(json, "time_s", commit->time_s);
+    json_clean(json, "id", id);
+    json_time(json, "time_s", time_s);
     json_end(json, '}');
+}
+
+static void json_commit(struct json *json, const char *name, const struct history_commit *commit)
+{
+    json_place(json, name, commit->id, commit->time_s);
 }
 
 static void json_size(struct json *json, const char *name, struct interval size)
@@ -297,7 +302,8 @@ static void json_change(struct json *json, const struct history_change *c)
     json_end(json, '}');
 }
 
-static void json_linked(struct json *json, const struct linked_history *linked)
+static void json_linked(struct json *json, const struct linked_history *linked,
+                        const struct linked_levels *all)
 {
     json_begin(json, "linked", '{');
     json_int(json, "links", (int64_t)linked->links);
@@ -318,10 +324,10 @@ static void json_linked(struct json *json, const struct linked_history *linked)
     json_end(json, ']');
     json_int(json, "newest", linked->level_count ? (int64_t)linked->newest : -1);
     json_begin(json, "levels", '[');
-    for (size_t i = 0; i < linked->level_count; i++) {
-        const struct linked_level *l = &linked->levels[i];
+    for (size_t i = 0; i < all->level_count; i++) {
+        const struct linked_level *l = &all->levels[i];
         json_begin(json, NULL, '{');
-        json_commit(json, "commit", &l->at);
+        json_place(json, "commit", l->at->id, l->at->time_s);
         json_int(json, "mark", (int64_t)l->mark);
         json_bool(json, "tried", l->tried);
         json_size(json, "level", l->level);
@@ -345,7 +351,8 @@ static void json_now(struct json *json, const struct series_history *s)
     json_end(json, '}');
 }
 
-static void json_series(struct json *json, const struct series_history *s)
+static void json_series(struct json *json, const struct series_history *s,
+                        const struct linked_levels *all)
 {
     char problem[PROBLEM_TEXT];
     problem_format(problem, &s->series->problem);
@@ -374,7 +381,7 @@ static void json_series(struct json *json, const struct series_history *s)
         json_end(json, '}');
     }
     json_end(json, ']');
-    json_linked(json, &s->linked);
+    json_linked(json, &s->linked, all);
     json_now(json, s);
     json_end(json, '}');
 }
@@ -386,7 +393,7 @@ void history_print_json(const struct history_set *set)
     json_begin(&json, NULL, '{');
     json_begin(&json, "series", '[');
     for (size_t i = 0; i < set->count; i++)
-        json_series(&json, &set->series[i]);
+        json_series(&json, &set->series[i], &set->levels[i]);
     json_end(&json, ']');
     json_end(&json, '}');
     puts(out.bytes);

@@ -43,7 +43,7 @@ static bool is_filtered(const struct history_wanted *w)
 // some are asked for.
 static int load(struct history_set *set, struct accuracy_history *accuracy,
                 const struct history_wanted *wanted, struct store *store, const char *epochs,
-                struct error *err)
+                const char *format, struct error *err)
 {
     struct history_wanted now = *wanted;
     if (accuracy && now.keeps && !is_filtered(wanted)) {
@@ -53,6 +53,7 @@ static int load(struct history_set *set, struct accuracy_history *accuracy,
             return 0;
     }
     now.accuracy = accuracy;
+    now.levels = !accuracy && strcmp(format, "table") != 0;
     now.keeps &= accuracy == NULL;
     return history_load(set, store, &now, epochs, err);
 }
@@ -69,7 +70,7 @@ int history_store(struct context *context, const struct history_request *request
         if (!epochs && context->repository)
             epochs = arena_printf(&context->arena, "%s/" EPOCHS_PATH,
                                   repository_directory(context->repository));
-        status = load(&set, accuracy, &wanted, context->store, epochs, err);
+        status = load(&set, accuracy, &wanted, context->store, epochs, request->format, err);
     }
     if (status == 0)
         status = print(&set, accuracy, request->format, store_path(context->store), err);

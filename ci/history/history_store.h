@@ -17,7 +17,7 @@ struct history_request {
 int history_store(struct context *context, const struct history_request *request,
                   struct error *err);
 
-// Prints to standard output.
+// Prints to standard output. CSV and JSON need a set with levels.
 void history_print_table(const struct history_set *set);
 void history_print_csv(const struct history_set *set);
 void history_print_json(const struct history_set *set);

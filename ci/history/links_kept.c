@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What links say, as bytes: integers as little-endian base-128 varints, reals as 8 bytes, binary64,
-// little-endian, texts with their length before them. A step at the commit where its level came
-// first says only that it does.
+// little-endian, texts with their length before them. Levels name commits by their keys in the
+// store.
 #include "ci/history/links_kept.h"
 
 #include "model/text.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 
 // Raised when the same links would say something else, or say it in other bytes.
-enum { LINKS_KEPT_VERSION = 1 };
+enum { LINKS_KEPT_VERSION = 2 };
 
 // ---- packing ----
 
@@ -49,13 +49,23 @@ static void put_interval(struct buffer *out, const struct interval *interval)
     put_real(out, interval->high);
 }
 
-static bool same_commit(const struct history_commit *a, const struct history_commit *b)
+void linked_pack(struct buffer *out, const struct linked_history *l)
 {
-    return a->time_s == b->time_s && strcmp(a->id, b->id) == 0;
-}
-
-static void put_lists(struct buffer *out, const struct linked_history *l)
-{
+    put(out, l->change_count);
+    put(out, l->misfit_count);
+    put(out, l->level_count);
+    put(out, l->step_count);
+    put(out, l->newest);
+    put(out, l->links);
+    put(out, l->loops);
+    put(out, (uint64_t)l->newest_link);
+    put(out, l->neighbours);
+    put(out, l->trouble != NULL);
+    put_text(out, l->trouble ? l->trouble : "");
+    put_real(out, l->misclosure);
+    put_interval(out, &l->now);
+    put_commit(out, &l->since);
+    put_interval(out, &l->accepted);
     for (size_t i = 0; i < l->change_count; i++) {
         put_commit(out, &l->changes[i].at);
         put_commit(out, &l->changes[i].base);
@@ -69,36 +79,23 @@ static void put_lists(struct buffer *out, const struct linked_history *l)
         put_commit(out, &l->misfits[i].base);
         put(out, l->misfits[i].back);
     }
-    for (size_t i = 0; i < l->level_count; i++) {
-        put_commit(out, &l->levels[i].at);
-        put_interval(out, &l->levels[i].level);
-        put(out, l->levels[i].mark);
-        put(out, l->levels[i].tried);
-    }
-    for (size_t i = 0; i < l->step_count; i++) {
-        const bool first = same_commit(&l->steps[i].at, &l->levels[l->steps[i].level].at);
-        put(out, l->steps[i].level);
-        put(out, first);
-        if (!first)
-            put_commit(out, &l->steps[i].at);
-    }
 }
 
-void linked_pack(struct buffer *out, const struct linked_history *l)
+void linked_levels_pack(struct buffer *out, const struct linked_levels *all)
 {
-    put(out, l->change_count);
-    put(out, l->misfit_count);
-    put(out, l->level_count);
-    put(out, l->step_count);
-    put(out, l->newest);
-    put(out, l->links);
-    put(out, l->loops);
-    put(out, l->neighbours);
-    put(out, l->trouble != NULL);
-    put_text(out, l->trouble ? l->trouble : "");
-    put_real(out, l->misclosure);
-    put_interval(out, &l->accepted);
-    put_lists(out, l);
+    put(out, all->level_count);
+    put(out, all->step_count);
+    for (size_t i = 0; i < all->level_count; i++) {
+        const struct linked_level *l = &all->levels[i];
+        put(out, (uint64_t)l->at->key);
+        put_interval(out, &l->level);
+        put(out, l->mark);
+        put(out, l->tried);
+    }
+    for (size_t i = 0; i < all->step_count; i++) {
+        put(out, (uint64_t)all->steps[i].at->key);
+        put(out, all->steps[i].level);
+    }
 }
 
 // ---- unpacking ----
@@ -201,40 +198,56 @@ static void get_changes(struct reader *r, struct linked_history *l)
     }
 }
 
-static void get_levels(struct reader *r, struct linked_history *l)
-{
-    l->levels = arena_alloc(r->arena, (l->level_count + 1) * sizeof(*l->levels));
-    for (size_t i = 0; i < l->level_count && !r->bad; i++) {
-        l->levels[i].at = get_commit(r);
-        l->levels[i].level = get_interval(r);
-        l->levels[i].mark = get_index(r, l->level_count);
-        l->levels[i].tried = get(r) != 0;
-    }
-    l->steps = arena_alloc(r->arena, (l->step_count + 1) * sizeof(*l->steps));
-    for (size_t i = 0; i < l->step_count && !r->bad; i++) {
-        l->steps[i].level = get_index(r, l->level_count);
-        l->steps[i].at = get(r) ? l->levels[l->steps[i].level].at : get_commit(r);
-    }
-}
-
 int linked_unpack(struct linked_history *out, const void *bytes, size_t size, struct arena *arena)
 {
     struct reader r = {bytes, (const unsigned char *)bytes + size, arena, false};
     struct linked_history l = {.change_count = get_count(&r)};
     l.misfit_count = get_count(&r);
-    l.level_count = get_count(&r);
-    l.step_count = get_count(&r);
+    l.level_count = (size_t)get(&r);
+    l.step_count = (size_t)get(&r);
     l.newest = get_index(&r, l.level_count ? l.level_count : 1);
     l.links = (size_t)get(&r);
     l.loops = (size_t)get(&r);
+    l.newest_link = (int64_t)get(&r);
     l.neighbours = (size_t)get(&r);
     const bool trouble = get(&r) != 0;
     const char *why = get_text(&r);
     l.trouble = trouble ? why : NULL;
     l.misclosure = get_real(&r);
+    l.now = get_interval(&r);
+    l.since = get_commit(&r);
     l.accepted = get_interval(&r);
     get_changes(&r, &l);
-    get_levels(&r, &l);
+    if (r.bad || r.at != r.end)
+        return -1;
+    *out = l;
+    return 0;
+}
+
+static const struct commit_place *get_place(struct reader *r, const struct commit_places *places)
+{
+    const struct commit_place *place = commit_place_find(places, (int64_t)get(r));
+    r->bad |= place == NULL;
+    return place;
+}
+
+int linked_levels_unpack(struct linked_levels *out, const void *bytes, size_t size,
+                         const struct commit_places *places, struct arena *arena)
+{
+    struct reader r = {bytes, (const unsigned char *)bytes + size, arena, false};
+    struct linked_levels l = {.level_count = get_count(&r), .step_count = get_count(&r)};
+    l.levels = arena_alloc(r.arena, (l.level_count + 1) * sizeof(*l.levels));
+    for (size_t i = 0; i < l.level_count && !r.bad; i++) {
+        l.levels[i].at = get_place(&r, places);
+        l.levels[i].level = get_interval(&r);
+        l.levels[i].mark = get_index(&r, l.level_count);
+        l.levels[i].tried = get(&r) != 0;
+    }
+    l.steps = arena_alloc(r.arena, (l.step_count + 1) * sizeof(*l.steps));
+    for (size_t i = 0; i < l.step_count && !r.bad; i++) {
+        l.steps[i].at = get_place(&r, places);
+        l.steps[i].level = get_index(&r, l.level_count);
+    }
     if (r.bad || r.at != r.end)
         return -1;
     *out = l;
@@ -243,34 +256,74 @@ int linked_unpack(struct linked_history *out, const void *bytes, size_t size, st
 
 // ---- both ----
 
+static void maker_of(char out[KEPT_LINKS_MAKER], const char *accepted)
+{
+    snprintf(out, KEPT_LINKS_MAKER, "%d/%016llx", LINKS_KEPT_VERSION,
+             (unsigned long long)hash_text(HASH_START, accepted ? accepted : ""));
+}
+
+static const void *bytes_of(struct buffer *from, size_t *size, struct arena *arena)
+{
+    *size = from->length;
+    const void *bytes = arena_copy(arena, from->bytes, from->length);
+    buffer_free(from);
+    return bytes;
+}
+
 int history_links_kept(struct linked_history *out, struct kept_links *fresh, struct store *store,
-                       const struct series *series, const char *accepted, struct arena *arena,
+                       const struct commit_places *places, const struct series *series,
+                       const char *accepted, struct arena *arena, struct arena *kept_in,
                        struct error *err)
 {
     struct kept_links kept;
-    char maker[KEPT_LINKS_MAKER];
-    struct buffer bytes = {0};
+    struct linked_levels levels;
+    struct buffer bytes = {0}, more = {0};
+    struct arena scratch = {0};
     int64_t newest;
-    *out = (struct linked_history){.accepted = interval_none};
+    *out = (struct linked_history){.accepted = interval_none, .now = interval_none};
     *fresh = (struct kept_links){0};
-    snprintf(maker, sizeof(maker), "%d/%016llx", LINKS_KEPT_VERSION,
-             (unsigned long long)hash_text(HASH_START, accepted ? accepted : ""));
-    if (store_newest_link(&newest, store, series, err))
-        return -1;
-    if (newest == 0)
-        return 0;
-    if (store_load_kept_links(&kept, store, series, arena, err))
-        return -1;
-    if (strcmp(kept.maker, maker) == 0 && kept.newest_link == newest &&
+    int status = store_newest_link(&newest, store, series, err);
+    if (status == 0 && newest)
+        status = store_load_kept_links(&kept, store, series, &scratch, err);
+    if (status || newest == 0)
+        goto done;
+    maker_of(fresh->maker, accepted);
+    if (strcmp(kept.maker, fresh->maker) == 0 && kept.newest_link == newest &&
         linked_unpack(out, kept.found, kept.size, arena) == 0)
-        return 0;
-    if (history_links(out, store, series, accepted, arena, err))
-        return -1;
+        goto done;
+    status = history_links(out, &levels, store, places, series, accepted, arena, &scratch, err);
+    if (status)
+        goto done;
     linked_pack(&bytes, out);
-    *fresh = (struct kept_links){.newest_link = newest,
-                                 .found = arena_copy(arena, bytes.bytes, bytes.length),
-                                 .size = bytes.length};
-    memcpy(fresh->maker, maker, sizeof(maker));
-    buffer_free(&bytes);
-    return 0;
+    linked_levels_pack(&more, &levels);
+    fresh->newest_link = out->newest_link;
+    fresh->found = bytes_of(&bytes, &fresh->size, kept_in);
+    fresh->levels = bytes_of(&more, &fresh->levels_size, kept_in);
+done:
+    arena_free(&scratch);
+    return status;
+}
+
+int history_linked_levels(struct linked_levels *out, const struct linked_history *linked,
+                          struct store *store, const struct commit_places *places,
+                          const struct series *series, const char *accepted, struct arena *arena,
+                          struct error *err)
+{
+    struct kept_links kept;
+    struct linked_history again;
+    struct arena scratch = {0};
+    char maker[KEPT_LINKS_MAKER];
+    int status = 0;
+    *out = (struct linked_levels){0};
+    if (linked->level_count == 0)
+        return 0;
+    maker_of(maker, accepted);
+    status = store_load_kept_levels(&kept, store, series, &scratch, err);
+    const bool here = status == 0 && strcmp(kept.maker, maker) == 0 &&
+                      kept.newest_link == linked->newest_link &&
+                      linked_levels_unpack(out, kept.levels, kept.levels_size, places, arena) == 0;
+    if (status == 0 && !here)
+        status = history_links(&again, out, store, places, series, accepted, &scratch, arena, err);
+    arena_free(&scratch);
+    return status;
 }

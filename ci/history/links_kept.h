@@ -8,15 +8,24 @@
 #include "ci/history/history_links.h"
 #include "model/buffer.h"
 
-// As history_links(). What was worked out now and has to be kept goes to `fresh` (in the arena),
-// whose size is 0 when there is nothing new.
+// As history_links(). What was worked out now and has to be kept goes to `fresh`, with its bytes in
+// `kept_in`; its size is 0 when there is nothing new.
 int history_links_kept(struct linked_history *out, struct kept_links *fresh, struct store *store,
-                       const struct series *series, const char *accepted, struct arena *arena,
+                       const struct commit_places *places, const struct series *series,
+                       const char *accepted, struct arena *arena, struct arena *kept_in,
                        struct error *err);
+// The levels that `linked` was found with: those that are kept, or worked out again.
+int history_linked_levels(struct linked_levels *out, const struct linked_history *linked,
+                          struct store *store, const struct commit_places *places,
+                          const struct series *series, const char *accepted, struct arena *arena,
+                          struct error *err);
 
-// To bytes and back, the same on every machine. Unpacking refuses what packing cannot have made:
-// -1.
+// To bytes and back, the same on every machine. Unpacking refuses what packing cannot have made, or
+// names a commit that is not there: -1.
 void linked_pack(struct buffer *out, const struct linked_history *linked);
 int linked_unpack(struct linked_history *out, const void *bytes, size_t size, struct arena *arena);
+void linked_levels_pack(struct buffer *out, const struct linked_levels *levels);
+int linked_levels_unpack(struct linked_levels *out, const void *bytes, size_t size,
+                         const struct commit_places *places, struct arena *arena);
 
 #endif

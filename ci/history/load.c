@@ -40,7 +40,7 @@ struct loading {
     struct history_kept waiting[SAVED_AT_ONCE]; // to be saved
     const struct series_entry *waiting_for[SAVED_AT_ONCE];
     size_t waiting_count;
-    struct kept_links links[SAVED_AT_ONCE]; // to be saved too; the bytes are the set's
+    struct kept_links links[SAVED_AT_ONCE]; // to be saved too
     const struct series_entry *links_for[SAVED_AT_ONCE];
     size_t links_count;
     struct arena arena; // of what waits
@@ -133,15 +133,25 @@ static int judge(struct series_history *s, struct history_kept *kept, struct loa
 
 // The same is said whether it is kept or not.
 static int load_links(struct series_history *s, struct loading *l, const struct series_entry *entry,
-                      struct error *err)
+                      struct arena *scratch, struct error *err)
 {
     const struct series series = {entry->kernel, &entry->problem, entry->device_uuid};
     const char *accepted = s->epoch ? s->epoch->commit : NULL;
-    struct arena *arena = &l->set->arena;
+    struct history_set *set = l->set;
+    struct linked_levels levels;
+    int64_t newest;
+    if (store_newest_link(&newest, l->store, &series, err))
+        return -1;
+    if (newest == 0)
+        return 0;
+    if (store_commit_places(&set->places, l->store, &set->arena, err))
+        return -1;
     if (!l->wanted->keeps)
-        return history_links(&s->linked, l->store, &series, accepted, arena, err);
+        return history_links(&s->linked, &levels, l->store, &set->places, &series, accepted,
+                             &set->arena, scratch, err);
     struct kept_links *fresh = &l->links[l->links_count];
-    if (history_links_kept(&s->linked, fresh, l->store, &series, accepted, arena, err))
+    if (history_links_kept(&s->linked, fresh, l->store, &set->places, &series, accepted,
+                           &set->arena, &l->arena, err))
         return -1;
     if (fresh->size == 0)
         return 0;
@@ -149,6 +159,16 @@ static int load_links(struct series_history *s, struct loading *l, const struct 
     if (l->links_count == SAVED_AT_ONCE)
         save(l);
     return 0;
+}
+
+int history_levels(struct linked_levels *out, const struct history_set *set, size_t index,
+                   struct store *store, struct arena *arena, struct error *err)
+{
+    const struct series_history *s = &set->series[index];
+    const struct series_entry *e = s->series;
+    const struct series series = {e->kernel, &e->problem, e->device_uuid};
+    return history_linked_levels(out, &s->linked, store, &set->places, &series,
+                                 s->epoch ? s->epoch->commit : NULL, arena, err);
 }
 
 static int load_one(struct loading *l, size_t index, struct error *err)
@@ -171,7 +191,7 @@ static int load_one(struct loading *l, size_t index, struct error *err)
     if (status == 0 && !found)
         status = judge(s, &kept, l, entry, &options, &scratch, err);
     if (status == 0)
-        status = load_links(s, l, entry, err);
+        status = load_links(s, l, entry, &scratch, err);
     if (status == 0) {
         if (l->wanted->accuracy && selects(l->wanted, entry))
             accuracy_history_add(l->wanted->accuracy, s->series, &s->stored);
@@ -239,6 +259,12 @@ static int load_all(struct loading *l, const char *epochs_path, struct error *er
     if (history_devices(set->series, set->count, l->store, &set->arena, err))
         return -1;
     keep_wanted(set, l->wanted);
+    if (l->wanted->levels)
+        set->levels = arena_alloc(&set->arena, (set->count + 1) * sizeof(*set->levels));
+    for (size_t i = 0; set->levels && i < set->count; i++) {
+        if (history_levels(&set->levels[i], set, i, l->store, &set->arena, err))
+            return -1;
+    }
     return 0;
 }
 

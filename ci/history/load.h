@@ -18,6 +18,7 @@ struct history_wanted {
     // Needs all points and no comparisons. A store that takes nothing (full, or busy for long) is
     // complained of on standard error and does not stop it.
     bool keeps;
+    bool levels; // the level of every code too
     // NULL, or collects how accurate the models were on the points that were read; not with keeps.
     struct accuracy_history *accuracy;
 };
@@ -26,6 +27,8 @@ struct history_wanted {
 struct history_set {
     struct series_history *series;
     struct judgement *judgements; // one per series; without `keeps` NULL
+    struct linked_levels *levels; // one per series, if they are wanted; else NULL
+    struct commit_places places;  // all commits, if there are links
     size_t count, known;          // known: in the store
     struct epoch_list epochs;
     struct common_mode *common; // one per device met
@@ -35,6 +38,9 @@ struct history_set {
 int history_load(struct history_set *out, struct store *store, const struct history_wanted *wanted,
                  const char *epochs_path, struct error *err); // epochs_path NULL: none
 void history_free(struct history_set *set);
+// The level of every code of one series.
+int history_levels(struct linked_levels *out, const struct history_set *set, size_t index,
+                   struct store *store, struct arena *arena, struct error *err);
 
 // The confirmed changes of a series that are kept, where they lie among the points shown: what
 // `history` and the site said last. None when nothing is kept. In the arena.

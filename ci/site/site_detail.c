@@ -86,17 +86,17 @@ static const char *why(const struct history_change *c)
 }
 
 static void fill_levels(struct site_detail *out, const struct linked_history *linked,
-                        struct arena *arena)
+                        const struct linked_levels *all, struct arena *arena)
 {
-    struct site_level *levels = arena_alloc(arena, linked->step_count * sizeof(*levels));
-    for (size_t i = 0; i < linked->step_count; i++) {
-        const struct linked_level *l = &linked->levels[linked->steps[i].level];
-        levels[i] = (struct site_level){
-            .time_s = linked->steps[i].at.time_s, .level = l->level, .mark = l->mark};
-        memcpy(levels[i].commit, linked->steps[i].at.id, sizeof(levels[i].commit));
+    struct site_level *levels = arena_alloc(arena, all->step_count * sizeof(*levels));
+    for (size_t i = 0; i < all->step_count; i++) {
+        const struct commit_place *at = all->steps[i].at;
+        const struct linked_level *l = &all->levels[all->steps[i].level];
+        levels[i] = (struct site_level){.time_s = at->time_s, .level = l->level, .mark = l->mark};
+        memcpy(levels[i].commit, at->id, sizeof(levels[i].commit));
     }
     out->linked = (struct site_levels){.levels = levels,
-                                       .count = linked->step_count,
+                                       .count = all->step_count,
                                        .links = linked->links,
                                        .loops = linked->loops,
                                        .misclosure = linked->misclosure,
@@ -281,18 +281,19 @@ int site_detail_load(struct site_detail *out, size_t index, void *context, struc
     const struct series series = {e->kernel, &e->problem, e->device_uuid};
     struct site_detail detail = {.total = s->stored.count};
     struct chart_point *points = NULL;
+    struct linked_levels levels;
     struct result result;
     size_t count = 0;
     bool found;
     int status = data->set.judgements ? history_kept_chart(&points, &count, data->store, e,
                                                            &data->set.judgements[index], arena, err)
                                       : read_points(&points, &count, data, s, arena, err);
-    if (status ||
+    if (status || history_levels(&levels, &data->set, index, data->store, arena, err) ||
         store_find_result(&result, &found, data->store, s->newest.run_id, &series, arena, err))
         return -1;
     fill_points(&detail, points, count, arena);
     fill_settled(&detail, data, index);
-    fill_levels(&detail, &s->linked, arena);
+    fill_levels(&detail, &s->linked, &levels, arena);
     fill_changes(&detail, s, arena);
     if (found) {
         detail.prediction = result.prediction;

@@ -60,15 +60,24 @@ static void fill(struct store *store, struct run *run)
     }
 }
 
-// Packed, for comparing; the caller frees.
+// Packed, for comparing, levels behind the rest; the caller frees.
 static struct buffer said(struct open_store *f, const struct run *run, struct kept_links *fresh)
 {
     struct linked_history linked;
+    struct linked_levels levels;
+    struct commit_places places = {0};
     struct buffer out = {0};
     struct error err;
     const struct series series = series_of(run);
-    assert_ok(history_links_kept(&linked, fresh, f->store, &series, NULL, &f->arena, &err), &err);
+    assert_ok(store_commit_places(&places, f->store, &f->arena, &err), &err);
+    assert_ok(history_links_kept(&linked, fresh, f->store, &places, &series, NULL, &f->arena,
+                                 &f->arena, &err),
+              &err);
+    assert_ok(
+        history_linked_levels(&levels, &linked, f->store, &places, &series, NULL, &f->arena, &err),
+        &err);
     linked_pack(&out, &linked);
+    linked_levels_pack(&out, &levels);
     return out;
 }
 
@@ -115,6 +124,8 @@ static void another_makers_bytes_and_damaged_ones_are_worked_out_anew(void **sta
     static const char *const damages[] = {"UPDATE kept_links SET maker = 'other'",
                                           "UPDATE kept_links SET found = substr(found, 1, 40)",
                                           "UPDATE kept_links SET found = x''"};
+    static const char *const levels[] = {"UPDATE kept_links SET levels = substr(levels, 1, 40)",
+                                         "UPDATE kept_links SET levels = x''"};
     for (size_t i = 0; i < ARRAY_COUNT(damages); i++) {
         assert_ok(store_save_kept_links(f->store, &series, &fresh, &err), &err);
         run_sql(f->path, damages[i]);
@@ -123,8 +134,65 @@ static void another_makers_bytes_and_damaged_ones_are_worked_out_anew(void **sta
         assert_memory_equal(again.bytes, first.bytes, first.length);
         buffer_free(&again);
     }
+    for (size_t i = 0; i < ARRAY_COUNT(levels); i++) {
+        assert_ok(store_save_kept_links(f->store, &series, &fresh, &err), &err);
+        run_sql(f->path, levels[i]);
+        struct buffer again = said(f, &run, &anew);
+        assert_int_equal(anew.size, 0); // what every look asks for is whole
+        assert_int_equal(again.length, first.length);
+        assert_memory_equal(again.bytes, first.bytes, first.length);
+        buffer_free(&again);
+    }
     buffer_free(&first);
     run_free(&run);
+}
+
+// An overview of thousands of codes asks for none of their levels.
+static void levels_are_not_read_until_they_are_asked_for(void **state)
+{
+    struct open_store *f = *state;
+    struct run run;
+    struct kept_links fresh, kept;
+    struct error err;
+    fill(f->store, &run);
+    const struct series series = series_of(&run);
+    struct buffer first = said(f, &run, &fresh);
+    assert_true(fresh.levels_size > CODES * 3 * sizeof(double));
+    assert_true(fresh.size + fresh.levels_size == first.length);
+    assert_ok(store_save_kept_links(f->store, &series, &fresh, &err), &err);
+    assert_int_equal(store_load_kept_links(&kept, f->store, &series, &f->arena, &err), 0);
+    assert_int_equal(kept.size, fresh.size);
+    assert_null(kept.levels);
+    assert_int_equal(store_load_kept_levels(&kept, f->store, &series, &f->arena, &err), 0);
+    assert_int_equal(kept.levels_size, fresh.levels_size);
+    buffer_free(&first);
+    run_free(&run);
+}
+
+static int unpack(const void *bytes, size_t size, bool levels, const struct commit_places *places,
+                  struct arena *arena)
+{
+    struct linked_history linked;
+    struct linked_levels all;
+    return levels ? linked_levels_unpack(&all, bytes, size, places, arena)
+                  : linked_unpack(&linked, bytes, size, arena);
+}
+
+static void check_damage(const void *bytes, size_t size, bool levels,
+                         const struct commit_places *places, struct arena *arena)
+{
+    assert_int_equal(unpack(bytes, size, levels, places, arena), 0);
+    for (size_t length = 0; length < size; length++)
+        assert_int_equal(unpack(bytes, length, levels, places, arena), -1);
+    // Any byte may be any other: refused or read, never out of bounds (the sanitizers watch).
+    for (size_t i = 0; i < size; i++) {
+        char *damaged = malloc(size);
+        assert_non_null(damaged);
+        memcpy(damaged, bytes, size);
+        damaged[i] = (char)~damaged[i];
+        (void)unpack(damaged, size, levels, places, arena);
+        free(damaged);
+    }
 }
 
 static void bytes_that_cannot_have_been_written_are_refused(void **state)
@@ -133,23 +201,18 @@ static void bytes_that_cannot_have_been_written_are_refused(void **state)
     struct run run;
     struct kept_links fresh;
     struct linked_history linked;
+    struct commit_places places = {0}, none = {0};
+    struct error err;
     fill(f->store, &run);
     struct buffer whole = said(f, &run, &fresh);
-    assert_int_equal(linked_unpack(&linked, whole.bytes, whole.length, &f->arena), 0);
+    assert_ok(store_commit_places(&places, f->store, &f->arena, &err), &err);
+    assert_int_equal(linked_unpack(&linked, fresh.found, fresh.size, &f->arena), 0);
     assert_int_equal(linked.change_count, 2);
     assert_int_equal(linked.level_count, CODES);
     assert_int_equal(linked.step_count, CODES);
-    for (size_t length = 0; length < whole.length; length++)
-        assert_int_equal(linked_unpack(&linked, whole.bytes, length, &f->arena), -1);
-    // Any byte may be any other: refused or read, never out of bounds (the sanitizers watch).
-    for (size_t i = 0; i < whole.length; i++) {
-        char *bytes = malloc(whole.length);
-        assert_non_null(bytes);
-        memcpy(bytes, whole.bytes, whole.length);
-        bytes[i] = (char)~bytes[i];
-        (void)linked_unpack(&linked, bytes, whole.length, &f->arena);
-        free(bytes);
-    }
+    check_damage(fresh.found, fresh.size, false, &places, &f->arena);
+    check_damage(fresh.levels, fresh.levels_size, true, &places, &f->arena);
+    assert_int_equal(unpack(fresh.levels, fresh.levels_size, true, &none, &f->arena), -1);
     buffer_free(&whole);
     run_free(&run);
 }
@@ -162,6 +225,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         kept_test(what_was_worked_out_is_believed_until_a_link_comes),
         kept_test(another_makers_bytes_and_damaged_ones_are_worked_out_anew),
+        kept_test(levels_are_not_read_until_they_are_asked_for),
         kept_test(bytes_that_cannot_have_been_written_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
