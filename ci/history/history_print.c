@@ -273,11 +273,6 @@ static void json_place(struct json *json, const char *name, const char *id, int6
     json_end(json, '}');
 }
 
-static void json_commit(struct json *json, const char *name, const struct history_commit *commit)
-{
-    json_place(json, name, commit->id, commit->time_s);
-}
-
 static void json_size(struct json *json, const char *name, struct interval size)
 {
     json_number(json, name, size.value);
@@ -289,9 +284,9 @@ static void json_change(struct json *json, const struct history_change *c)
 {
     json_newline(json);
     json_begin(json, NULL, '{');
-    json_commit(json, "commit", &c->at);
-    json_commit(json, "earliest", &c->earliest);
-    json_commit(json, "latest", &c->latest);
+    json_place(json, "commit", c->at.id, c->at.time_s);
+    json_place(json, "earliest", c->earliest.id, c->earliest.time_s);
+    json_place(json, "latest", c->latest.id, c->latest.time_s);
     json_int(json, "commits", (int64_t)c->commits);
     json_int(json, "index", (int64_t)c->change.index);
     json_size(json, "log_ratio", c->change.size);
@@ -314,8 +309,8 @@ static void json_linked(struct json *json, const struct linked_history *linked,
     for (size_t i = 0; i < linked->change_count; i++) {
         const struct linked_change *c = &linked->changes[i];
         json_begin(json, NULL, '{');
-        json_commit(json, "commit", &c->at);
-        json_commit(json, "base", &c->base);
+        json_place(json, "commit", c->at.id, c->at.time_s);
+        json_place(json, "base", c->base.id, c->base.time_s);
         json_size(json, "log_ratio", c->size);
         json_number(json, "evidence", c->evidence);
         json_bool(json, "fits", !c->misfit);
@@ -374,7 +369,7 @@ static void json_series(struct json *json, const struct series_history *s,
     json_begin(json, "breaks", '[');
     for (size_t i = 0; i < s->break_count; i++) {
         json_begin(json, NULL, '{');
-        json_commit(json, "commit", &s->breaks[i].at);
+        json_place(json, "commit", s->breaks[i].at.id, s->breaks[i].at.time_s);
         json_clean(json, "what", s->breaks[i].what);
         json_bool(json, "device", s->breaks[i].device);
         json_size(json, "log_ratio", s->breaks[i].device ? s->breaks[i].size : interval_none);

@@ -48,15 +48,15 @@ static int by_time(const void *left, const void *right)
     return a->first_run < b->first_run ? -1 : a->first_run > b->first_run;
 }
 
-// The file's name has to be found from the short id alone, as charts know it. Two commits with one
-// short id: the second one's has all of its id.
+// The file's name has to be found from the short id alone, as charts know it. Of several commits
+// with one short id, which come one after the other, all but the first have all of their id.
 static void name_page(struct site_commit *commit, const struct site_commit *before)
 {
-    char id[VIEW_TEXT];
+    char id[VIEW_TEXT], other[VIEW_TEXT] = "";
     view_short_id(id, commit->id);
-    site_make_slug(commit->slug, id);
-    if (before && strcmp(before->slug, commit->slug) == 0)
-        site_make_slug(commit->slug, commit->id);
+    if (before)
+        view_short_id(other, before->id);
+    site_make_slug(commit->slug, strcmp(id, other) == 0 ? commit->id : id);
 }
 
 static void add_run(struct site_commit *commit, const struct site_run *run, size_t index)

@@ -93,7 +93,8 @@ void grown_commit(struct run *run, unsigned number)
     run->policy = "generated";
     run->headline = "measured";
     run->base = (struct commit){.summary = "", .author = ""};
-    snprintf(run->head.id, sizeof(run->head.id), "%040x", number + 1);
+    snprintf(run->head.id, sizeof(run->head.id), "%08x%032x", (number + 1) * 2654435761u,
+             number + 1); // short ids differ, as those of git do
     snprintf(run->head.tree, sizeof(run->head.tree), "f%039x", number + 1);
     run->head.summary =
         arena_printf(&run->arena, "kernels: change %u of the generated ones", number);

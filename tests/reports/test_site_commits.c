@@ -135,11 +135,15 @@ static void later_finding_changes_the_commits_page(void **state)
     helper_site_free(&h);
 }
 
-// Two commits with one short id, and ids that are no hexadecimal number.
+// Three commits with one short id, and ids that are no hexadecimal number.
 static void commits_never_share_a_page(void **state)
 {
-    static const char *const ids[] = {"0123456789aaaaaaaa", "0123456789bbbbbbbb", "../../etc",
-                                      "v1.0", "V1.0"};
+    static const char *const ids[] = {"0123456789aaaaaaaa",
+                                      "0123456789bbbbbbbb",
+                                      "0123456789cccccccc",
+                                      "../../etc",
+                                      "v1.0",
+                                      "V1.0"};
     struct helper_site h;
     helper_site_of(&h, 3, 20, ARRAY_COUNT(ids), false);
     struct site_run *runs = arena_alloc(&h.arena, ARRAY_COUNT(ids) * sizeof(*runs));
@@ -148,7 +152,7 @@ static void commits_never_share_a_page(void **state)
         text_copy(runs[i].head, sizeof(runs[i].head), ids[i]);
     h.site.runs = runs;
     site_folder_write(&h, *state);
-    assert_true(site_folder_shell("test $(ls commit/*.html | wc -l) -eq 5", *state));
+    assert_true(site_folder_shell("test $(ls commit/*.html | wc -l) -eq 6", *state));
     assert_true(site_folder_shell("test -f commit/0123456789.html", *state));
     helper_site_free(&h);
 }
