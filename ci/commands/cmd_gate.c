@@ -105,7 +105,7 @@ static int gate(struct answer *answer, struct run *run, struct context *context,
             return -1;
         status = pipeline_gate(run, context, &before, &now, &a->part, err);
         if (a->options.dry_run)
-            return status ? status : output_plan(answer, run, context, false, err);
+            return status ? status : output_plan(answer, run, context, ANEW_NOTHING, err);
     }
     return output_measured(answer, run, status, context, out, err);
 }

@@ -17,7 +17,7 @@ struct arguments {
     struct commit_selection selection;
     struct part part;
     struct toolchain_names toolchains;
-    bool again, all, json;
+    bool again, controls, all, json;
 };
 
 static int take_part(void *arguments, const char *text)
@@ -35,7 +35,11 @@ static const struct command_option own_options[] = {
                  1000000),
     OPTION_FLAG("first-parent", 0, "One commit per merge", selection.first_parent),
     OPTION_FLAG("all", 0, "Also commits that change nothing the build reads", all),
-    OPTION_FLAG("again", 0, "Measure even what is known, e.g. nightly", again),
+    OPTION_FLAG("again", 0, "Measure even what is known", again),
+    OPTION_FLAG("controls", 0,
+                "Measure the controls even where they are known, e.g. nightly; on a device with "
+                "fewer than three everything",
+                controls),
     OPTION_OWN("toolchain", 0, "NAME",
                "Build by this toolchain of the policy; repeat for several, \"default\" is the one "
                "without a section",
@@ -46,6 +50,11 @@ static const struct command_option own_options[] = {
     OPTION_FORMAT(json),
     {0},
 };
+
+static enum anew anew_of(const struct arguments *a)
+{
+    return a->again ? ANEW_ALL : a->controls ? ANEW_CONTROLS : ANEW_NOTHING;
+}
 
 // NEW: the commits after the newest measured one, by first parents. By whatever driver: a new one
 // does not make the whole history new.
@@ -197,14 +206,14 @@ static int measure(struct waiting *w, const struct to_build *what, struct contex
     struct error before;
     *m = (struct measured){0};
     context->unbuilt = 0;
-    if (pipeline_measure(m, context, what, a->again, err)) {
+    if (pipeline_measure(m, context, what, anew_of(a), err)) {
         run_free(&m->run);
         (void)tell_all(w, context, a, &before); // they need not wait for what fails
         return -1;
     }
     if (!a->options.dry_run)
         return ++w->count == TOGETHER ? tell_all(w, context, a, err) : 0;
-    const int status = output_plan(w->tally->answer, &m->run, context, a->again, err);
+    const int status = output_plan(w->tally->answer, &m->run, context, anew_of(a), err);
     run_free(&m->run);
     return status;
 }
@@ -244,9 +253,9 @@ static int run_commits(struct waiting *w, struct context *context, const struct 
     for (size_t i = 0; i < commits.count && !left; i++) {
         what.commit = &commits.items[i];
         known = false;
-        if (!a->again && run_known(&known, context, &what, false, err))
+        if (!anew_of(a) && run_known(&known, context, &what, false, err))
             return -1;
-        known = known || (!a->again && tree_waits(w, what.commit));
+        known = known || (!anew_of(a) && tree_waits(w, what.commit));
         if (known)
             continue;
         if (a->options.seconds && monotonic_s() >= deadline_s) {
@@ -368,7 +377,9 @@ const struct command command_run = {
         "ALL and NEW, only the first commit and those that change one of the policy's inputs are "
         "visited (--all: every one). What is measured already with the device's present driver, "
         "and identical machine code, is not measured again; nor is code that hung or crashed, "
-        "unless it was killed from outside or has more time now. --again measures all of it. A "
+        "unless it was killed from outside or has more time now. --again measures all of it, "
+        "--controls what "
+        "shows whether the machine is as it was. A "
         "run that is killed goes on where it was. With --toolchain all of that is done by each "
         "toolchain named, every one with a history of its own; what two of them make into the same "
         "bytes is measured once.\n\nMany machines: each measures one stretch into "

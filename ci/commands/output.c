@@ -309,14 +309,14 @@ static void print_planned(struct answer *answer, const struct run *run, const st
     json_clean(row, "action", action);
 }
 
-int output_plan(struct answer *answer, const struct run *run, struct context *context, bool again,
-                struct error *err)
+int output_plan(struct answer *answer, const struct run *run, struct context *context,
+                enum anew anew, struct error *err)
 {
     size_t measured = 0;
     for (size_t i = 0; i < run->count; i++) {
         const struct result *r = &run->results[i];
         bool same = r->base_code[0] && strcmp(r->base_code, r->head_code) == 0, known = false;
-        if (!again && find_known(&known, run, r, context, err))
+        if (!anew_wanted(anew, run, r) && find_known(&known, run, r, context, err))
             return -1;
         print_planned(answer, run, r, same ? "identical" : known ? "known" : "measure");
         measured += !same && !known;

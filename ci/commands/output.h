@@ -6,6 +6,7 @@
 #define PLUMB_OUTPUT_H
 
 #include "ci/commands/answer.h"
+#include "ci/gate/known.h"
 #include "ci/settings/context.h"
 #include "reports/report.h"
 
@@ -31,10 +32,10 @@ void output_line(const char *text);
 // verdict that was reached is told even when it could not be stored.
 int output_measured(struct answer *answer, const struct run *run, int measured,
                     const struct context *context, const char *directory, struct error *err);
-// What a dry run would build and measure, printed or as rows of `answer`; with `again`, even what
-// the store knows.
-int output_plan(struct answer *answer, const struct run *run, struct context *context, bool again,
-                struct error *err);
+// What a dry run would build and measure, printed or as rows of `answer`; what is wanted
+// again even where the store knows it.
+int output_plan(struct answer *answer, const struct run *run, struct context *context,
+                enum anew anew, struct error *err);
 // What `answer` has of it, for a command's --help.
 #define OUTPUT_JSON                                                                                \
     "runs (each as `plumb report --format json` has it); of a dry run series (commit, kernel, "    \

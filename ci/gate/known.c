@@ -3,6 +3,8 @@
 // Whether a commit is measured already, from the store alone: nothing is built for it.
 #include "ci/gate/known.h"
 
+#include "model/history/attribution.h"
+
 #include <stdlib.h>
 
 // Those of the set that --problem leaves in.
@@ -77,4 +79,13 @@ int run_known(bool *known, struct context *context, const struct to_build *head,
     if (status == 0)
         *known = found && all;
     return status;
+}
+
+bool anew_wanted(enum anew anew, const struct run *run, const struct result *result)
+{
+    size_t controls = 0;
+    for (size_t i = 0; i < run->count; i++)
+        controls += run->results[i].control && run->results[i].device == result->device;
+    return anew == ANEW_ALL ||
+           (anew == ANEW_CONTROLS && (result->control || controls < CONTROLS_FEWEST));
 }

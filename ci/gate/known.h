@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether a commit still needs a run: what the store knows of it is enough, or is not.
+// Whether a commit still needs a run: what the store knows of it is enough, or is not; and what of
+// it is measured all the same.
 #ifndef PLUMB_KNOWN_H
 #define PLUMB_KNOWN_H
 
@@ -11,5 +12,12 @@
 // under one of the drivers that the device has had.
 int run_known(bool *known, struct context *context, const struct to_build *head, bool any_driver,
               struct error *err);
+
+// What is measured even when it is known. Where nothing is new the controls still are,
+// which show what the machine did: ANEW_CONTROLS.
+enum anew { ANEW_NOTHING, ANEW_CONTROLS, ANEW_ALL };
+// Whether this result of the run is. A device with fewer than CONTROLS_FEWEST of them, as the
+// policy says, has no other controls than all of its series.
+bool anew_wanted(enum anew anew, const struct run *run, const struct result *result);
 
 #endif

@@ -133,7 +133,7 @@ int pipeline_join(struct run *run, struct context *context, const struct commit 
 }
 
 int pipeline_measure(struct measured *out, struct context *context, const struct to_build *head,
-                     bool again, struct error *err)
+                     enum anew anew, struct error *err)
 {
     struct run *run = &out->run;
     const struct built *built = &out->built;
@@ -152,7 +152,7 @@ int pipeline_measure(struct measured *out, struct context *context, const struct
     measuring_begin(&measuring, context, &built, 1);
     int status = run_enter(run, context, err);
     if (status == 0)
-        status = solo_measure(run, &out->plan, &measuring, again, err);
+        status = solo_measure(run, &out->plan, &measuring, anew, err);
     measuring_end(&measuring);
     // It owes no links, and is known by its build from now on: nothing would end its run later.
     if (status == 0 && built->state != MEASURED_OK)

@@ -4,6 +4,7 @@
 #ifndef PLUMB_PIPELINE_H
 #define PLUMB_PIPELINE_H
 
+#include "ci/gate/known.h"
 #include "ci/gate/part.h"
 
 // Base and head side by side, or a part of their series. Fills `run`, also when kernels are broken;
@@ -33,9 +34,8 @@ struct measured {
     struct built built;
     struct plan plan;
 };
-// `again`: measure even what is known.
 int pipeline_measure(struct measured *out, struct context *context, const struct to_build *head,
-                     bool again, struct error *err);
+                     enum anew anew, struct error *err);
 // The new codes of all these, oldest first, side by side with those before them (linking.h). What
 // was linked before an interruption is not measured again.
 int pipeline_link(struct measured *list, size_t count, struct context *context, struct error *err);

@@ -40,8 +40,8 @@ static int measure_one(const struct task *task, struct measuring *measuring, boo
     return found ? 0 : measure_solo(measuring, task, ROLE_HEAD, err);
 }
 
-int solo_measure(struct run *run, const struct plan *plan, struct measuring *measuring, bool again,
-                 struct error *err)
+int solo_measure(struct run *run, const struct plan *plan, struct measuring *measuring,
+                 enum anew anew, struct error *err)
 {
     struct context *context = measuring->context;
     struct course course;
@@ -58,7 +58,7 @@ int solo_measure(struct run *run, const struct plan *plan, struct measuring *mea
         if (known)
             continue;
         const double begun_s = monotonic_s();
-        if (measure_one(task, measuring, again, err))
+        if (measure_one(task, measuring, anew_wanted(anew, run, task->result), err))
             return -1;
         if (run->id && store_save_result(context->store, run, task->result, err))
             return -1;

@@ -4,11 +4,12 @@
 #ifndef PLUMB_SOLO_MEASURE_H
 #define PLUMB_SOLO_MEASURE_H
 
+#include "ci/gate/known.h"
 #include "ci/gate/measuring.h"
 
 // Fills the head's measurements of the plan's tasks. What an interrupted run has measured is taken
-// from it, and what the store knows of the same code too, unless `again`.
-int solo_measure(struct run *run, const struct plan *plan, struct measuring *measuring, bool again,
-                 struct error *err);
+// from it, and what the store knows of the same code too, but for what is wanted again.
+int solo_measure(struct run *run, const struct plan *plan, struct measuring *measuring,
+                 enum anew anew, struct error *err);
 
 #endif

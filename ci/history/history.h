@@ -15,9 +15,6 @@
 #include "model/history/changepoint.h"
 #include "model/history/creep.h"
 
-// So many series must agree before something is called common to them.
-enum { CONTROLS_FEWEST = 3 };
-
 // What the controls of one device did, run by run.
 struct common_mode {
     const char *device_uuid;

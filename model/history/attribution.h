@@ -8,6 +8,9 @@
 
 #include "model/result.h"
 
+// So many series must agree before something is called common to them.
+enum { CONTROLS_FEWEST = 3 };
+
 enum attribution {
     ATTRIBUTION_NONE,        // the series did not change
     ATTRIBUTION_KERNEL,      // this series, or a few of one kernel
