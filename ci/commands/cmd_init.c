@@ -4,6 +4,7 @@
 // understands, or for a first kernel where there is none. What it writes builds and gates as it is.
 #include "ci/command.h"
 #include "ci/init/shims.h"
+#include "ci/init/sources.h"
 #include "reports/report.h"
 
 #include <ctype.h>
@@ -16,7 +17,7 @@
 extern const unsigned char asset_policy[], asset_kernel_header[];
 extern const size_t asset_policy_size, asset_kernel_header_size;
 
-enum { SHIMS_MAX = 16, INPUTS_MAX = 24, SOURCES_MAX = 2000, LIBRARIES = 5 };
+enum { SHIMS_MAX = 16 };
 
 struct arguments {
     struct options options;
@@ -34,7 +35,8 @@ static int take_arch(void *arguments, const char *text)
 static const struct command_option own_options[] = {
     OPTION_TEXT("repo", 'C', "DIR", "Repository [the current directory]", options.repository),
     OPTION_TEXT("form", 0, "FORM",
-                "cuda-nn, cuda-tn, cuda-column, host or plan [by the sources: cuda-nn or host]",
+                "cuda-nn, cuda-tn, cuda-column, cutlass, host or plan [by the sources: cuda-nn, "
+                "cutlass or host]",
                 form),
     OPTION_OWN("arch", 0, "ARCH", "Architecture of CUDA code [90a]", take_arch,
                "such as 80, 90a or 100a"),
@@ -50,86 +52,19 @@ struct init {
     const struct arguments *arguments;
     char *folder; // of plumb_kernel.h and shims/
     enum form form;
-    struct signature_list found;
-    const char *inputs[INPUTS_MAX];
-    size_t input_count;
-    bool whole_tree;
-    bool links[LIBRARIES];
+    struct sources sources;
     size_t written;
     struct arena arena;
 };
-
-// What a source that names one of these headers is linked with.
-static const struct {
-    const char *header, *word;
-} libraries[LIBRARIES] = {{"<cublas_v2.h>", " -lcublas"},
-                          {"<cublasLt.h>", " -lcublasLt"},
-                          {"<curand.h>", " -lcurand"},
-                          {"<cuda.h>", " -lcuda"},
-                          {"<math.h>", " -lm"}};
-
-static bool is_source(const char *path, bool host)
-{
-    static const char *const ends[] = {".c", ".cu", ".cuh", ".h", ".hpp", ".cpp", ".cc", ".inc"};
-    const char *dot = strrchr(path, '.');
-    for (size_t i = 0; dot && i < (host ? 1 : ARRAY_COUNT(ends)); i++) {
-        if (strcmp(dot, ends[i]) == 0)
-            return true;
-    }
-    return false;
-}
-
-// The top folder of a source, or the source itself: what its build may read.
-static void add_input(struct init *init, const char *path)
-{
-    const char *top = arena_strndup(&init->arena, path, strcspn(path, "/"));
-    for (size_t i = 0; i < init->input_count; i++) {
-        if (strcmp(init->inputs[i], top) == 0)
-            return;
-    }
-    if (init->input_count == INPUTS_MAX || strpbrk(top, "\"\\\n"))
-        init->whole_tree = true;
-    else
-        init->inputs[init->input_count++] = top;
-}
-
-static int read_sources(struct init *init, const struct repository *repository, struct error *err)
-{
-    struct commit head;
-    struct path_list names;
-    struct error none;
-    if (repository_commit(&head, repository, "HEAD", &init->arena, &none))
-        return 0; // no commit yet
-    if (repository_names(&names, repository, head.id, NULL, 0, &init->arena, err))
-        return -1;
-    size_t read = 0;
-    for (size_t i = 0; i < names.count && read < SOURCES_MAX; i++) {
-        const char *path = names.items[i];
-        char *text;
-        size_t size;
-        if (!is_source(path, false) || strncmp(path, "ci/", 3) == 0)
-            continue;
-        add_input(init, path);
-        const bool searched = strstr(path, ".cu") || is_source(path, true);
-        if (!searched || repository_read(&text, &size, repository, head.id, path, &none))
-            continue;
-        signatures_find(&init->found, path, text, &init->arena);
-        for (size_t l = 0; l < LIBRARIES; l++)
-            init->links[l] |= strstr(text, libraries[l].header) != NULL;
-        free(text);
-        read++;
-    }
-    return 0;
-}
 
 // ---- which form, and which functions ----
 
 static size_t count_of(const struct init *init, enum callee callee, bool understood)
 {
     size_t count = 0;
-    for (size_t i = 0; i < init->found.count; i++)
-        count += init->found.items[i].callee == callee &&
-                 (!understood || init->found.items[i].understood);
+    for (size_t i = 0; i < init->sources.found.count; i++)
+        count += init->sources.found.items[i].callee == callee &&
+                 (!understood || init->sources.found.items[i].understood);
     return count;
 }
 
@@ -138,9 +73,9 @@ static int choose_form(struct init *init, struct error *err)
     const char *asked = init->arguments->form;
     const bool cuda =
         count_of(init, CALLEE_KERNEL, false) || count_of(init, CALLEE_LAUNCHER, false);
-    if (asked && strcmp(asked, "cutlass") == 0)
-        return error_set(err, "--form=%s: is not written yet; --help says what is", asked);
     init->form = !cuda && count_of(init, CALLEE_HOST, true) ? FORM_HOST : FORM_CUDA_NN;
+    if (count_of(init, CALLEE_CUTLASS, true) && !count_of(init, CALLEE_LAUNCHER, true))
+        init->form = FORM_CUTLASS; // a kernel beside it is what it is checked with
     if (!asked)
         return 0;
     for (int i = 0; i < FORMS; i++) {
@@ -149,27 +84,34 @@ static int choose_form(struct init *init, struct error *err)
             return 0;
         }
     }
-    return error_set(err, "--form=%.40s: is cuda-nn, cuda-tn, cuda-column, host or plan", asked);
+    return error_set(err, "--form=%.40s: is cuda-nn, cuda-tn, cuda-column, cutlass, host or plan",
+                     asked);
 }
 
 // Launchers know their kernels' grids; so kernels come second.
 static enum callee wanted(const struct init *init)
 {
-    if (init->form == FORM_HOST)
-        return CALLEE_HOST;
+    if (init->form == FORM_HOST || init->form == FORM_CUTLASS)
+        return init->form == FORM_HOST ? CALLEE_HOST : CALLEE_CUTLASS;
     return count_of(init, CALLEE_LAUNCHER, true) ? CALLEE_LAUNCHER : CALLEE_KERNEL;
+}
+
+// Is a kernel of its form, had it been understood.
+static bool is_missed(const struct init *init, const struct signature *s)
+{
+    const enum callee callee = wanted(init);
+    const enum callee other = callee == CALLEE_LAUNCHER ? CALLEE_KERNEL : CALLEE_HOST;
+    return !s->understood && s->callee != CALLEE_HOST && s->callee != other &&
+           (callee != CALLEE_CUTLASS || s->callee == callee);
 }
 
 static void tell_others(const struct init *init)
 {
     const size_t most = 8;
-    const enum callee other = wanted(init) == CALLEE_LAUNCHER ? CALLEE_KERNEL : CALLEE_HOST;
     size_t told = 0;
-    for (size_t i = 0; i < init->found.count; i++) {
-        const struct signature *s = &init->found.items[i];
-        if (s->understood || s->callee == CALLEE_HOST || s->callee == other)
-            continue;
-        if (told++ < most)
+    for (size_t i = 0; i < init->sources.found.count; i++) {
+        const struct signature *s = &init->sources.found.items[i];
+        if (is_missed(init, s) && told++ < most)
             printf("not understood: %.80s of %.120s: %s\n", s->name, s->file, s->why);
     }
     if (told > most)
@@ -205,9 +147,10 @@ static int write_shim(struct init *init, const struct signature *s, struct error
 {
     struct buffer text = {0};
     char kernel[KERNEL_NAME_TEXT], *name;
+    const char *called = s->called ? s->called : s->name;
     size_t length = 0;
-    for (; s->name[length] && length + 1 < sizeof(kernel); length++)
-        kernel[length] = (char)tolower((unsigned char)s->name[length]);
+    for (; called[length] && length + 1 < sizeof(kernel); length++)
+        kernel[length] = (char)tolower((unsigned char)called[length]);
     kernel[length] = '\0';
     const char *plain = kernel + strspn(kernel, "_"); // names begin with a letter or digit
     shim_write(&text, s, init->form, *plain ? plain : "kernel");
@@ -221,14 +164,15 @@ static int write_shim(struct init *init, const struct signature *s, struct error
 
 static bool same_name(const struct signature *a, const struct signature *b)
 {
-    return a->understood && a->callee == b->callee && strcasecmp(a->name, b->name) == 0;
+    return a->understood && a->callee == b->callee &&
+           strcasecmp(a->called ? a->called : a->name, b->called ? b->called : b->name) == 0;
 }
 
 // Of functions with one name, the first: two kernels cannot have the same.
 static bool is_first(const struct init *init, size_t index)
 {
     for (size_t i = 0; i < index; i++) {
-        if (same_name(&init->found.items[i], &init->found.items[index]))
+        if (same_name(&init->sources.found.items[i], &init->sources.found.items[index]))
             return false;
     }
     return true;
@@ -246,35 +190,46 @@ static int write_example(struct init *init, struct signature *s, struct error *e
     return status;
 }
 
-static int write_shims(struct init *init, const char **in_type, struct error *err)
+// The policy has problems of one kind: those of the first kernel.
+static bool like_first(const struct signature *first, const struct signature *s)
 {
-    const enum callee callee = wanted(init);
-    struct signature example;
-    for (size_t i = 0; i < init->found.count && init->written < SHIMS_MAX; i++) {
-        const struct signature *s = &init->found.items[i];
-        if (s->callee != callee || !s->understood || !is_first(init, i) ||
-            (*in_type && strcmp(*in_type, s->in_type) != 0))
+    return !first->name || (strcmp(first->in_type, s->in_type) == 0 &&
+                            (!s->layout || strcmp(first->layout, s->layout) == 0));
+}
+
+static int write_shims(struct init *init, struct signature *first, struct error *err)
+{
+    const struct signature_list *found = &init->sources.found;
+    size_t others = 0;
+    for (size_t i = 0; i < found->count && init->written < SHIMS_MAX; i++) {
+        const struct signature *s = &found->items[i];
+        if (s->callee != wanted(init) || !s->understood || !is_first(init, i))
             continue;
-        *in_type = s->in_type;
+        if (!like_first(first, s)) {
+            others++;
+            continue;
+        }
+        if (!first->name)
+            *first = *s;
         if (write_shim(init, s, err))
             return -1;
     }
+    if (others)
+        printf("left out: %zu of other element types or layouts than %.80s has\n", others,
+               first->name);
     if (init->written)
         return 0;
-    if (init->found.count)
+    if (found->count)
         puts("No function here is understood, so a first kernel is written.");
-    *in_type = "FP32";
-    return write_example(init, &example, err);
+    return write_example(init, first, err);
 }
 
 // A source, and the plan of the cubin that the build makes of it.
-static int write_plan(struct init *init, const char **in_type, struct error *err)
+static int write_plan(struct init *init, struct signature *first, struct error *err)
 {
-    struct signature s;
     struct buffer source = {0}, plan = {0};
-    shim_example(&source, &s, init->form, "example_gemm.cu");
+    shim_example(&source, first, init->form, "example_gemm.cu");
     shim_plan(&plan);
-    *in_type = s.in_type;
     int status =
         write_file(init, init->folder, "plans/example_gemm.cu", source.bytes, source.length, err);
     if (status == 0)
@@ -285,40 +240,44 @@ static int write_plan(struct init *init, const char **in_type, struct error *err
     return status;
 }
 
-static int write_kernels(struct init *init, const char **in_type, struct error *err)
+static int write_kernels(struct init *init, struct signature *first, struct error *err)
 {
     if (init->form == FORM_PLAN)
-        return write_plan(init, in_type, err);
+        return write_plan(init, first, err);
     tell_others(init);
-    return write_shims(init, in_type, err) ||
+    return write_shims(init, first, err) ||
                    write_file(init, init->folder, "plumb_kernel.h",
                               (const char *)asset_kernel_header, asset_kernel_header_size, err)
                ? -1
                : 0;
 }
 
-static int write_policy(const struct init *init, const char *folder, const char *in_type,
+static bool needs_cutlass(const struct init *init)
+{
+    return init->form == FORM_CUTLASS || (init->form < FORM_CUTLASS && init->sources.names_cutlass);
+}
+
+static int write_policy(const struct init *init, const char *folder, const struct signature *first,
                         struct error *err)
 {
     const struct arguments *a = init->arguments;
-    struct buffer text = {0}, words = {0};
-    buffer_puts(&words, "");
-    for (size_t l = 0; l < LIBRARIES; l++) {
-        if (init->links[l])
-            buffer_puts(&words, libraries[l].word);
-    }
+    const struct sources *from = &init->sources;
+    struct buffer text = {0};
     const struct shim_policy policy = {
         .form = init->form,
         .arch = a->arch ? a->arch : "90a",
         .outside = a->outside != NULL,
-        .in_type = in_type,
-        .libraries = words.bytes,
-        .inputs = init->inputs,
-        .input_count = init->whole_tree ? 0 : init->input_count,
+        .in_type = first->in_type,
+        .out_type = first->out_type,
+        .layout = first->layout,
+        .with_cutlass = needs_cutlass(init),
+        .cutlass = from->cutlass,
+        .libraries = from->libraries,
+        .inputs = from->inputs,
+        .input_count = from->whole_tree ? 0 : from->input_count,
     };
     shim_policy_write(&text, &policy);
     int status = write_file(init, folder, "plumb.cfg", text.bytes, text.length, err);
-    buffer_free(&words);
     buffer_free(&text);
     return status;
 }
@@ -339,6 +298,8 @@ static void tell_next(const struct init *init)
                "    plumb list kernels        builds HEAD and shows what it found\n"
                "    plumb gate --base HEAD    compares HEAD with itself: all the same\n"
                "    plumb gate                after the next commit: HEAD with its parent\n");
+    if (needs_cutlass(init) && !init->sources.cutlass)
+        printf("CUTLASS itself is taken from $CUTLASS_PATH, /opt/cutlass without it.\n");
     if (cuda)
         printf("Without a GPU, `plumb gate --static` compares the machine code.\n");
 }
@@ -347,7 +308,7 @@ static int init_all(struct init *init, struct error *err)
 {
     const struct arguments *a = init->arguments;
     struct repository *repository = NULL;
-    const char *in_type = NULL;
+    struct signature first = {.name = NULL};
     int status = -1;
     if (repository_open(&repository, a->options.repository ? a->options.repository : ".", err))
         return -1;
@@ -355,11 +316,11 @@ static int init_all(struct init *init, struct error *err)
     char *top = a->outside ? xstrdup(a->outside) : xprintf("%s/ci", root);
     init->folder = a->outside ? xprintf("%s/overlay", top) : xstrdup(top);
     char *kernels = NULL;
-    if (read_sources(init, repository, err) || choose_form(init, err))
+    if (sources_read(&init->sources, repository, &init->arena, err) || choose_form(init, err))
         goto done;
     kernels = xprintf("%s/%s", init->folder, init->form == FORM_PLAN ? "plans" : "shims");
     if (make_folder(top, err) || make_folder(init->folder, err) || make_folder(kernels, err) ||
-        write_kernels(init, &in_type, err) || write_policy(init, top, in_type, err))
+        write_kernels(init, &first, err) || write_policy(init, top, &first, err))
         goto done;
     tell_next(init);
     status = 0;
@@ -395,6 +356,7 @@ const struct command command_init = {
            "parameters it understands: m, n, k; a, b, c; alpha, beta; lda, ldb, ldc; a stream. "
            "Launchers come before kernels. Where it understands none it writes a first kernel. A "
            "kernel's grid is a guess; a wrong one gives wrong results, and the gate says so. "
-           "With --form=plan it writes a first kernel without host code: a plan beside a cubin. "
-           "CUTLASS device kernels are not written yet: a shim for CUTLASS is one by hand.",
+           "Device kernels of CUTLASS are `using NAME = cutlass::gemm::device::...` lines (Gemm, "
+           "GemmUniversal, GemmUniversalAdapter) outside of functions. "
+           "With --form=plan it writes a first kernel without host code: a plan beside a cubin.",
 };

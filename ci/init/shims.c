@@ -9,13 +9,15 @@
 #include <string.h>
 
 extern const unsigned char asset_policy[], asset_init_shim[], asset_init_cuda[], asset_init_host[],
-    asset_init_plan[];
+    asset_init_plan[], asset_init_cutlass[];
 
-const char *const form_names[FORMS] = {"cuda-nn", "cuda-tn", "cuda-column", "host", "plan"};
+const char *const form_names[FORMS] = {"cuda-nn", "cuda-tn", "cuda-column",
+                                       "cutlass", "host",    "plan"};
 const char *const form_words[FORMS] = {
     "CUDA, all matrices row by row (A m x k, B k x n)",
     "CUDA, row by row, B given as n rows of k",
     "CUDA, column by column as in BLAS, nothing transposed",
+    "CUTLASS device kernels, as their types say that matrices lie",
     "C functions, row by row (A m x k, B k x n)",
     "plans beside cubins, row by row, B given as n rows of k",
 };
@@ -47,10 +49,18 @@ static void fill(struct buffer *out, const unsigned char *template, const struct
 
 // ---- the example ----
 
+static const char cutlass_example[] =
+    "// A first kernel, to be replaced by your own: float, all matrices row by row.\n"
+    "#include \"cutlass/gemm/device/gemm.h\"\n\n"
+    "using example_rows = cutlass::layout::RowMajor;\n"
+    "using example_gemm = cutlass::gemm::device::Gemm<float, example_rows, float, example_rows, "
+    "float, example_rows>;\n";
+
 void shim_example(struct buffer *out, struct signature *signature, enum form form, const char *file)
 {
     static const char *const products[FORMS] = {
-        "a[i * k + l] * b[l * n + j]", "a[i * k + l] * b[j * k + l]", "a[l * m + j] * b[i * k + l]",
+        "a[i * k + l] * b[l * n + j]", "a[i * k + l] * b[j * k + l]",
+        "a[l * m + j] * b[i * k + l]", "",
         "a[i * k + l] * b[l * n + j]", "a[i * k + l] * b[j * k + l]"};
     const bool column = form == FORM_CUDA_COLUMN;
     const struct word words[] = {{"WHAT", form_words[form]},
@@ -58,9 +68,14 @@ void shim_example(struct buffer *out, struct signature *signature, enum form for
                                  {"PRODUCT", products[form]},
                                  {"I", column ? "n" : "m"},
                                  {"J", column ? "m" : "n"}};
-    fill(out, form == FORM_HOST ? asset_init_host : asset_init_cuda, words, ARRAY_COUNT(words));
+    if (form == FORM_CUTLASS)
+        buffer_puts(out, cutlass_example);
+    else
+        fill(out, form == FORM_HOST ? asset_init_host : asset_init_cuda, words, ARRAY_COUNT(words));
     *signature = (struct signature){
-        .callee = form == FORM_HOST ? CALLEE_HOST : CALLEE_KERNEL,
+        .callee = form == FORM_HOST      ? CALLEE_HOST
+                  : form == FORM_CUTLASS ? CALLEE_CUTLASS
+                                         : CALLEE_KERNEL,
         .file = file,
         .name = "example_gemm",
         .understood = true,
@@ -70,6 +85,8 @@ void shim_example(struct buffer *out, struct signature *signature, enum form for
         .out_type = "FP32",
         .in_spelled = "float",
         .out_spelled = "float",
+        .device = form == FORM_CUTLASS ? CUTLASS_GEMM : CUTLASS_NONE,
+        .layout = form == FORM_CUDA_TN || form == FORM_PLAN ? "TN" : "NN",
     };
 }
 
@@ -154,23 +171,60 @@ static void add_body(struct buffer *out, const struct signature *s, enum form fo
     buffer_puts(out, host ? "    return 0;\n" : "    return (int)cudaGetLastError();\n");
 }
 
+// How each device kernel of CUTLASS is told m, n, k and a, b, c.
+#define CUTLASS_LEADING                                                                            \
+    "    const int lda = plumb_rows<plumb_gemm::LayoutA> ? k : m;\n"                               \
+    "    const int ldb = plumb_rows<plumb_gemm::LayoutB> ? n : k;\n"                               \
+    "    const int ldc = plumb_swap ? m : n;\n"                                                    \
+    "    using number = plumb_gemm::EpilogueOutputOp::ElementCompute;\n"
+static const char *const cutlass_arguments[] = {
+    [CUTLASS_NONE] = "",
+    [CUTLASS_GEMM] =
+        CUTLASS_LEADING "    return {{m, n, k}, {a, lda}, {b, ldb}, {c, ldc}, {c, ldc}, "
+                        "{number(1), number(0)}};\n",
+    [CUTLASS_UNIVERSAL] = CUTLASS_LEADING
+    "    return {cutlass::gemm::GemmUniversalMode::kGemm, {m, n, k}, 1, {number(1), number(0)}, a, "
+    "b, c, c,\n            0, 0, 0, 0, lda, ldb, ldc, ldc};\n",
+    [CUTLASS_ADAPTER] =
+        "    using kernel = plumb_gemm::GemmKernel;\n"
+        "    constexpr int modes = cute::rank_v<kernel::ProblemShape>; // with or without a batch\n"
+        "    const auto shape = cute::take<0, modes>(cute::make_shape(m, n, k, 1));\n"
+        "    const auto stride_a =\n"
+        "        cutlass::make_cute_packed_stride(kernel::StrideA{}, cute::make_shape(m, k, 1));\n"
+        "    const auto stride_b =\n"
+        "        cutlass::make_cute_packed_stride(kernel::StrideB{}, cute::make_shape(n, k, 1));\n"
+        "    const auto stride_c =\n"
+        "        cutlass::make_cute_packed_stride(kernel::StrideC{}, cute::make_shape(m, n, 1));\n"
+        "    const auto stride_d =\n"
+        "        cutlass::make_cute_packed_stride(kernel::StrideD{}, cute::make_shape(m, n, 1));\n"
+        "    return {cutlass::gemm::GemmUniversalMode::kGemm,\n"
+        "            shape,\n"
+        "            {a, stride_a, b, stride_b},\n"
+        "            {{1.0f, 0.0f}, (plumb_gemm::ElementC *)c, stride_c, c, stride_d}};\n",
+};
+
 void shim_write(struct buffer *out, const struct signature *s, enum form form, const char *kernel)
 {
+    const bool adapter = s->device == CUTLASS_ADAPTER;
     struct buffer body = {0};
-    add_body(&body, s, form);
+    if (form != FORM_CUTLASS)
+        add_body(&body, s, form);
     const struct word words[] = {
         {"NAME", s->name},
         {"FILE", s->file},
         {"IN", s->in_type},
         {"OUT", s->out_type},
         {"LAYOUT", form == FORM_CUDA_TN ? "TN" : "NN"},
-        {"BODY", body.bytes},
+        {"BODY", form == FORM_CUTLASS ? cutlass_arguments[s->device] : body.bytes},
+        {"INCLUDE", adapter ? "#include \"cutlass/util/packed_stride.hpp\"\n" : ""},
+        {"DEST", adapter ? "D" : "C"},
         {"KERNEL", kernel},
         {"DEVICE", form == FORM_HOST ? "host" : "cuda"},
     };
     if (form == FORM_HOST)
         buffer_puts(out, "#include <string.h>\n");
-    fill(out, asset_init_shim, words, ARRAY_COUNT(words));
+    fill(out, form == FORM_CUTLASS ? asset_init_cutlass : asset_init_shim, words,
+         ARRAY_COUNT(words));
     buffer_free(&body);
 }
 
@@ -191,29 +245,55 @@ static void add_plan_command(struct buffer *out, const struct shim_policy *polic
                   folder, folder, policy->arch, policy->arch);
 }
 
+// Where CUTLASS is, in a variable. Inside the quotes of a policy.
+static void add_cutlass_command(struct buffer *out, const struct shim_policy *policy)
+{
+    if (policy->cutlass)
+        buffer_printf(out, "export CUTLASS=%s; ", policy->cutlass);
+    else
+        buffer_puts(out, "export CUTLASS=${CUTLASS_PATH:-/opt/cutlass}; test -f "
+                         "$CUTLASS/include/cutlass/cutlass.h || { echo no CUTLASS in $CUTLASS: "
+                         "set CUTLASS_PATH to a folder below /usr or /opt >&2; exit 1; }; ");
+}
+
+static void add_compiler(struct buffer *out, const struct shim_policy *policy)
+{
+    const bool cutlass = policy->with_cutlass;
+    if (policy->form == FORM_HOST) {
+        buffer_puts(
+            out, "cc -O3 -shared -fPIC -fvisibility=hidden -ffunction-sections -Wl,--gc-sections");
+        return;
+    }
+    buffer_printf(out,
+                  "nvcc -std=c++%s -O3 -gencode arch=compute_%s,code=sm_%s -shared -Xcompiler "
+                  "-fPIC -cudart shared -Xlinker -rpath=/usr/local/cuda/lib64 -Xfatbin "
+                  "-compress=false%s",
+                  cutlass ? "17" : "20", policy->arch, policy->arch,
+                  cutlass ? " --expt-relaxed-constexpr -I$CUTLASS/include "
+                            "-I$CUTLASS/tools/util/include"
+                          : "");
+}
+
 // One compiler per shim, as many at once as there are processors. Inside the quotes of a policy.
 static void add_command(struct buffer *out, const struct shim_policy *policy)
 {
-    const bool host = policy->form == FORM_HOST;
     if (policy->form == FORM_PLAN) {
         add_plan_command(out, policy);
         return;
     }
     const char *folder = policy->outside ? "\\\"$PLUMB_OVERLAY\\\"" : "ci",
-               *kind = host ? "c" : "cu";
+               *kind = policy->form == FORM_HOST ? "c" : "cu";
+    if (policy->form == FORM_CUTLASS && !policy->cutlass)
+        buffer_puts(out,
+                    "\t# Its path is a part of the cache's key, what lies there is not: give each "
+                    "version of\n\t# CUTLASS a folder of its own.\n\tpass = CUTLASS_PATH\n");
+    buffer_puts(out, "\tcommand = \"PATH=$PATH:/usr/local/cuda/bin; ");
+    if (policy->with_cutlass)
+        add_cutlass_command(out, policy);
     buffer_printf(out,
-                  "\tcommand = \"PATH=$PATH:/usr/local/cuda/bin; printf '%%s\\\\n' %s/shims/*.%s | "
-                  "xargs -d '\\\\n' -P $PLUMB_JOBS -n 1 sh -c '",
+                  "printf '%%s\\\\n' %s/shims/*.%s | xargs -d '\\\\n' -P $PLUMB_JOBS -n 1 sh -c '",
                   folder, kind);
-    if (host)
-        buffer_puts(
-            out, "cc -O3 -shared -fPIC -fvisibility=hidden -ffunction-sections -Wl,--gc-sections");
-    else
-        buffer_printf(out,
-                      "nvcc -std=c++20 -O3 -gencode arch=compute_%s,code=sm_%s -shared -Xcompiler "
-                      "-fPIC -cudart shared -Xlinker -rpath=/usr/local/cuda/lib64 -Xfatbin "
-                      "-compress=false",
-                      policy->arch, policy->arch);
+    add_compiler(out, policy);
     buffer_printf(
         out, " -I. -I%s -o \\\"$PLUMB_OUT/$(basename \\\"$1\\\" .%s).so\\\" \\\"$1\\\"%s' -\"\n",
         folder, kind, policy->libraries);
@@ -232,15 +312,29 @@ static void add_inputs(struct buffer *out, const struct shim_policy *policy)
                          "\toverlay = overlay\n");
 }
 
+static void add_lower(struct buffer *out, const char *text)
+{
+    for (; *text; text++)
+        buffer_printf(out, "%c", tolower((unsigned char)*text));
+}
+
 // A problem of the commented policy, of this form's size, type and layout.
 static void add_problem(struct buffer *out, const struct shim_policy *policy, const char *line)
 {
     const char *shape = policy->form == FORM_HOST ? "256x256x256" : line;
     buffer_printf(out, "\tproblem = %.*s:", (int)strcspn(shape, ":\n"), shape);
-    for (const char *c = policy->in_type; *c; c++)
-        buffer_printf(out, "%c", tolower((unsigned char)*c));
+    add_lower(out, policy->in_type);
+    if (policy->out_type && strcmp(policy->in_type, policy->out_type) != 0) {
+        buffer_puts(out, "-");
+        add_lower(out, policy->out_type);
+    }
     const bool tn = policy->form == FORM_CUDA_TN || policy->form == FORM_PLAN;
-    buffer_puts(out, tn ? "\n" : ":nn\n");
+    const char *layout = policy->layout ? policy->layout : tn ? "TN" : "NN";
+    if (strcmp(layout, "TN") != 0) { // what a problem says without one
+        buffer_puts(out, ":");
+        add_lower(out, layout);
+    }
+    buffer_puts(out, "\n");
 }
 
 // Lines of the commented policy that depend on the form, and what stands there instead.

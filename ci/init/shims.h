@@ -10,7 +10,15 @@
 #include "model/buffer.h"
 
 // How the matrices lie in the caller's words; see kernels/kernel.h.
-enum form { FORM_CUDA_NN, FORM_CUDA_TN, FORM_CUDA_COLUMN, FORM_HOST, FORM_PLAN, FORMS };
+enum form {
+    FORM_CUDA_NN,
+    FORM_CUDA_TN,
+    FORM_CUDA_COLUMN,
+    FORM_CUTLASS,
+    FORM_HOST,
+    FORM_PLAN,
+    FORMS
+};
 extern const char *const form_names[FORMS]; // as --form takes them
 extern const char *const form_words[FORMS]; // what they mean, one line
 
@@ -29,6 +37,10 @@ struct shim_policy {
     const char *arch;          // of CUDA code, e.g. 90a
     bool outside;              // shims lie in an overlay, not in ci/
     const char *in_type;       // of the problems
+    const char *out_type;      // of theirs; NULL: as the other says
+    const char *layout;        // as in PLUMB_TN
+    bool with_cutlass;         // sources name its headers
+    const char *cutlass;       // folder in the tree that holds CUTLASS; NULL: $CUTLASS_PATH
     const char *libraries;     // to link, such as " -lcublas"
     const char *const *inputs; // none: the whole tree
     size_t input_count;

@@ -58,7 +58,7 @@ static const char *end_of_other(const char *at, bool line_begins)
     return end;
 }
 
-static char *blanked(const char *text)
+char *signatures_plain(const char *text)
 {
     char *copy = xstrdup(text);
     bool line_begins = true;
@@ -289,10 +289,15 @@ static void add(struct signature_list *list, const struct definition *d, const c
     s.understood = !s.why && understand(&s, d->parameters, arena);
     if (s.callee == CALLEE_HOST && (cuda || !s.understood))
         return;
+    signatures_add(list, &s, arena);
+}
+
+void signatures_add(struct signature_list *list, const struct signature *s, struct arena *arena)
+{
     struct signature *items = arena_alloc(arena, (list->count + 1) * sizeof(*items));
     if (list->count)
         memcpy(items, list->items, list->count * sizeof(*items));
-    items[list->count++] = s;
+    items[list->count++] = *s;
     list->items = items;
 }
 
@@ -300,7 +305,7 @@ void signatures_find(struct signature_list *list, const char *file, const char *
                      struct arena *arena)
 {
     const bool cuda = ends_with(file, ".cu") || ends_with(file, ".cuh");
-    char *plain = blanked(text);
+    char *plain = signatures_plain(text);
     size_t looks = 0;
     for (char *at = plain; looks < LOOKS_MOST && (at = strstr(at, "void")); at += strlen("void")) {
         struct definition definition;

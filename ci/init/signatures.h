@@ -11,8 +11,12 @@
 enum callee {
     CALLEE_KERNEL,   // __global__
     CALLEE_LAUNCHER, // a function of a .cu file that launches one
-    CALLEE_HOST      // a function of a .c file
+    CALLEE_HOST,     // a function of a .c file
+    CALLEE_CUTLASS   // a type (ci/init/cutlass.h)
 };
+
+// The device kernels of CUTLASS, each with arguments of its own.
+enum cutlass_device { CUTLASS_NONE, CUTLASS_GEMM, CUTLASS_UNIVERSAL, CUTLASS_ADAPTER };
 
 // What a parameter is given. M to LDC, A to C are those of the function, before any swap.
 enum argument {
@@ -35,12 +39,15 @@ enum { PARAMETERS_MAX = 16 };
 struct signature {
     enum callee callee;
     const char *file, *name;
-    bool understood; // else only the above is known: it may be a matrix product, or not
-    const char *why; // it is not understood, as what comes first of it; else NULL
+    const char *called; // for plumb, before it is made a kernel's name; NULL: as it is named
+    bool understood;    // else only the above is known: it may be a matrix product, or not
+    const char *why;    // it is not understood, as what comes first of it; else NULL
     enum argument arguments[PARAMETERS_MAX];
     size_t count;
     const char *in_type, *out_type;       // as in PLUMB_FP32, without PLUMB_
     const char *in_spelled, *out_spelled; // as in the source
+    enum cutlass_device device;           // of CALLEE_CUTLASS
+    const char *layout;                   // of its problems, as in PLUMB_TN
 };
 struct signature_list {
     struct signature *items;
@@ -51,5 +58,9 @@ struct signature_list {
 // functions of a .c that are understood. Strings live in the arena.
 void signatures_find(struct signature_list *list, const char *file, const char *text,
                      struct arena *arena);
+
+// The text with blanks in place of comments, strings and preprocessor lines. Caller frees.
+char *signatures_plain(const char *text);
+void signatures_add(struct signature_list *list, const struct signature *s, struct arena *arena);
 
 #endif

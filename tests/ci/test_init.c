@@ -45,8 +45,8 @@ static void plumb(const char *directory, const char *a, const char *b, const cha
     plumb_run(&outcome, directory, argv, 0);
 }
 
-// `git add ci && git commit`: every file that init said it wrote.
-static void commit_what_was_written(const char *directory, size_t wanted)
+// `git add ci && git commit`: every file that init said it wrote. parent: NULL where there is none.
+static void commit_what_was_written(const char *directory, size_t wanted, const char *parent)
 {
     struct helper_file files[8];
     char id[OBJECT_ID_TEXT];
@@ -60,7 +60,7 @@ static void commit_what_was_written(const char *directory, size_t wanted)
         files[count++] = (struct helper_file){path, helper_read(line + 6, NULL), 0};
     }
     assert_int_equal(count, wanted);
-    helper_repo_commit(id, directory, "main", NULL, 0, 1, "plumb", files, count);
+    helper_repo_commit(id, directory, "main", &parent, parent ? 1 : 0, 1, "plumb", files, count);
     for (size_t i = 0; i < count; i++)
         free((char *)(uintptr_t)files[i].contents);
     free(said);
@@ -71,7 +71,7 @@ static void host_form_is_measured_right_from_an_empty_repository(void **state)
     char *directory = empty_repository();
     plumb(directory, "init", "--form", "host", NULL, NULL, NULL);
     plumb_said(&outcome, CONCLUDE_OK, "plumb gate --base HEAD");
-    commit_what_was_written(directory, 4);
+    commit_what_was_written(directory, 4, NULL);
     plumb(directory, "run", NULL, NULL, NULL, NULL, NULL);
     plumb_said(&outcome, CONCLUDE_OK, "OK: 1 new"); // so its result is right
     plumb(directory, "gate", "--base", "HEAD", NULL, NULL, NULL);
@@ -93,7 +93,7 @@ static void cuda_forms_build_and_gate_from_an_empty_repository(void **state)
         char *directory = empty_repository();
         plumb(directory, "init", "--form", forms[i], NULL, NULL, NULL);
         plumb_said(&outcome, CONCLUDE_OK, "plumb gate --static");
-        commit_what_was_written(directory, 4);
+        commit_what_was_written(directory, 4, NULL);
         plumb(directory, "gate", "--static", "--base", "HEAD", NULL, NULL);
         plumb_said(&outcome, CONCLUDE_OK, "OK: 3 same");
         helper_discard(directory);
@@ -106,7 +106,7 @@ static void plan_form_builds_and_gates_from_an_empty_repository(void **state)
     char *directory = empty_repository();
     plumb(directory, "init", "--form", "plan", NULL, NULL, NULL);
     plumb_said(&outcome, CONCLUDE_OK, "plumb gate --static");
-    commit_what_was_written(directory, 3);
+    commit_what_was_written(directory, 3, NULL);
     if (have_nvcc()) {
         plumb(directory, "gate", "--static", "--base", "HEAD", NULL, NULL);
         plumb_said(&outcome, CONCLUDE_OK, "OK: 3 same");
@@ -202,13 +202,78 @@ static void a_change_of_one_function_leaves_the_other_as_it_was(void **state)
     free(directory);
 }
 
-static void forms_that_are_not_written_yet_say_so(void **state)
+// With a stand-in for CUTLASS in the tree; without one the build says what it wants.
+static void cutlass_form_builds_and_gates_from_a_repository_that_holds_cutlass(void **state)
+{
+    static const char *const headers[] = {"include/cutlass/cutlass.h",
+                                          "include/cutlass/gemm/device/gemm.h"};
+    struct helper_file files[ARRAY_COUNT(headers)];
+    char *directory = empty_repository(), id[OBJECT_ID_TEXT];
+    for (size_t i = 0; i < ARRAY_COUNT(headers); i++) {
+        char *from = xprintf("%s/cutlass/%s", TEST_DATA, headers[i]);
+        files[i] = (struct helper_file){xprintf("third_party/cutlass/%s", headers[i]),
+                                        helper_read(from, NULL), 0};
+        free(from);
+    }
+    helper_repo_commit(id, directory, "main", NULL, 0, 0, "cutlass", files, ARRAY_COUNT(files));
+    plumb(directory, "init", "--form", "cutlass", NULL, NULL, NULL);
+    plumb_said(&outcome, CONCLUDE_OK, "shims/example_gemm.cu");
+    assert_null(strstr(outcome.output, "CUTLASS_PATH"));
+    char *policy = xprintf("%s/ci/plumb.cfg", directory);
+    assert_true(helper_says(policy, "export CUTLASS=third_party/cutlass; "));
+    assert_true(helper_says(policy, "input = \"third_party\""));
+    assert_true(helper_says(policy, "problem = 4096x4096x4096:fp32:nn"));
+    commit_what_was_written(directory, 4, id);
+    if (have_nvcc()) {
+        plumb(directory, "gate", "--static", "--base", "HEAD", NULL, NULL);
+        plumb_said(&outcome, CONCLUDE_OK, "OK: 3 same");
+    } else {
+        print_message("there is no nvcc: the shim for CUTLASS is not built\n");
+    }
+    for (size_t i = 0; i < ARRAY_COUNT(files); i++) {
+        free((char *)(uintptr_t)files[i].path);
+        free((char *)(uintptr_t)files[i].contents);
+    }
+    free(policy);
+    helper_discard(directory);
+    free(directory);
+}
+
+static void a_kernel_of_cutlass_is_found_and_a_missing_cutlass_is_said(void **state)
+{
+    static const struct helper_file file = {
+        "src/tall.cu",
+        "#include \"cutlass/gemm/device/gemm.h\"\n"
+        "using R = cutlass::layout::RowMajor;\nusing C = cutlass::layout::ColumnMajor;\n"
+        "using Gemm = cutlass::gemm::device::Gemm<cutlass::half_t, R, cutlass::half_t, C, float, "
+        "R>;\n"
+        "__global__ void check(int m, int n, int k, float *a, float *b, float *c) {}\n",
+        0};
+    char *directory = empty_repository(), id[OBJECT_ID_TEXT];
+    helper_repo_commit(id, directory, "main", NULL, 0, 0, "tall", &file, 1);
+    plumb(directory, "init", NULL, NULL, NULL, NULL, NULL);
+    plumb_said(&outcome, CONCLUDE_OK, "shims/tall.cu");
+    plumb_said(&outcome, CONCLUDE_OK, "$CUTLASS_PATH, /opt/cutlass without it");
+    char *policy = xprintf("%s/ci/plumb.cfg", directory);
+    assert_true(helper_says(policy, "pass = CUTLASS_PATH"));
+    assert_true(helper_says(policy, "problem = 4096x4096x4096:fp16-fp32\n"));
+    commit_what_was_written(directory, 3, id);
+    setenv("CUTLASS_PATH", "/nowhere", 1);
+    plumb(directory, "gate", "--static", "--base", "HEAD", NULL, NULL);
+    unsetenv("CUTLASS_PATH");
+    if (have_nvcc())
+        plumb_said(&outcome, CONCLUDE_BROKEN, "no CUTLASS in /nowhere: set CUTLASS_PATH");
+    free(policy);
+    helper_discard(directory);
+    free(directory);
+}
+
+static void forms_that_there_are_not_say_which_there_are(void **state)
 {
     char *directory = empty_repository();
-    plumb(directory, "init", "--form", "cutlass", NULL, NULL, NULL);
-    plumb_said(&outcome, 4, "--form=cutlass: is not written yet");
     plumb(directory, "init", "--form", "fortran", NULL, NULL, NULL);
-    plumb_said(&outcome, 4, "--form=fortran: is cuda-nn, cuda-tn, cuda-column, host or plan");
+    plumb_said(&outcome, 4,
+               "--form=fortran: is cuda-nn, cuda-tn, cuda-column, cutlass, host or plan");
     assert_false(helper_exists(directory, "ci"));
     helper_discard(directory);
     free(directory);
@@ -222,7 +287,9 @@ int main(void)
         cmocka_unit_test(plan_form_builds_and_gates_from_an_empty_repository),
         cmocka_unit_test(history_that_never_heard_of_plumb_is_gated_without_a_line_by_hand),
         cmocka_unit_test(a_change_of_one_function_leaves_the_other_as_it_was),
-        cmocka_unit_test(forms_that_are_not_written_yet_say_so),
+        cmocka_unit_test(cutlass_form_builds_and_gates_from_a_repository_that_holds_cutlass),
+        cmocka_unit_test(a_kernel_of_cutlass_is_found_and_a_missing_cutlass_is_said),
+        cmocka_unit_test(forms_that_there_are_not_say_which_there_are),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

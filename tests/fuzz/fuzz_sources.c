@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Sources as `plumb init` reads them. What it says that it understood can be written as a shim.
+#include "ci/init/cutlass.h"
 #include "ci/init/shims.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -16,10 +17,12 @@ void fuzz_one(const uint8_t *bytes, size_t size)
         struct signature_list list = {0};
         struct arena arena = {0};
         signatures_find(&list, files[f], text, &arena);
+        cutlass_find(&list, files[f], text, &arena);
         for (size_t i = 0; i < list.count; i++) {
             struct buffer shim = {0};
             if (list.items[i].understood)
-                shim_write(&shim, &list.items[i], (enum form)(i % FORMS), "kernel");
+                shim_write(&shim, &list.items[i],
+                           list.items[i].device ? FORM_CUTLASS : (enum form)(i % FORMS), "kernel");
             if (list.items[i].understood && !strstr(shim.bytes, "PLUMB_LIBRARY("))
                 abort();
             buffer_free(&shim);

@@ -17,3 +17,8 @@ void run(int M, int N, int K, float alpha, float *A, float *B, float beta, float
 {
     sgemm<<<dim3(M / 16, N / 16), 256, 0, s>>>(M, N, K, alpha, A, B, N, beta, C);
 }
+
+using Element = cutlass::half_t;
+using Device = typename cutlass::gemm::device::Gemm<Element, cutlass::layout::RowMajor, Element,
+                                                    cutlass::layout::ColumnMajor, float,
+                                                    cutlass::layout::RowMajor>;
