@@ -266,6 +266,30 @@ done:
     return status;
 }
 
+static int list_fleet(struct answer *answer, struct context *context, const char *name,
+                      struct error *err)
+{
+    (void)name;
+    if (context_policy(context, "", err))
+        return -1;
+    const struct policy_fleet *f = &context->policy.fleet;
+    const char *const rows[][2] = {{"tasks", arena_printf(&context->arena, "%u", f->tasks)},
+                                   {"partition", f->partition},
+                                   {"gres", f->gres},
+                                   {"time", f->time},
+                                   {"account", f->account}};
+    for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
+        if (answer && rows[i][1]) {
+            struct json *row = answer_row(answer);
+            json_clean(row, "key", rows[i][0]);
+            json_clean(row, "value", rows[i][1]);
+        } else if (rows[i][1]) {
+            printf("%s %s\n", rows[i][0], rows[i][1]);
+        }
+    }
+    return 0;
+}
+
 static const struct {
     const char *name;
     bool of_repository;
@@ -275,6 +299,7 @@ static const struct {
     {"kernels", true, list_kernels}, {"series", true, list_series},
     {"models", false, list_models},  {"gpus", false, list_gpus},
     {"devices", true, list_devices}, {"reports", false, list_reports},
+    {"fleet", true, list_fleet},
 };
 
 static int run(enum conclusion *out, struct context *context, void *arguments, struct error *err)
@@ -292,18 +317,19 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
         answer_begin(&answer, lists[i].name);
         return answer_leave(&answer, lists[i].list(&answer, context, a->name, err));
     }
-    return error_set(err, "list what? kernels, series, models, gpus, devices or reports");
+    return error_set(err, "list what? kernels, series, models, gpus, devices, reports or fleet");
 }
 
 const struct command command_list = {
     .name = "list",
     .summary = "Kernels, models, GPU profiles, devices, reports",
-    .words = "kernels [REV] | series [REV] | models | gpus [NAME|FILE] | devices | reports",
+    .words = "kernels [REV] | series [REV] | models | gpus [NAME|FILE] | devices | reports | fleet",
     .words_most = 2,
     .json = "kernels (kernel, device, in, out, tile_m, tile_n, tile_k, threads, code), series "
             "(kernel, problem, device, control, supported), models (model, summary, version), gpus "
             "(gpu, summary), devices (device, summary, uuid, driver, runtime, profile), reports "
-            "(report, summary, file); a device and a single GPU have figures (figure, value, unit, "
+            "(report, summary, file), fleet (key, value); a device and a single GPU have figures "
+            "(figure, value, unit, "
             "origin, source).",
     .shared = SHARED_MEASURE,
     .options = own_options,
@@ -313,5 +339,6 @@ const struct command command_list = {
     .doc = "Lists what there is.\v"
            "Kernels and series need no device. `series` says which kernels the policy measures on "
            "which problems, and fails (exit code 4) when a kernel has no section or does none of "
-           "its problems, or when no kernel does a problem: nothing of that would be measured.",
+           "its problems, or when no kernel does a problem: nothing of that would be measured. "
+           "`fleet` says what the policy tells sbatch.",
 };

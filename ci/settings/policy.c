@@ -42,6 +42,7 @@ static void set_defaults(struct policy *policy)
                                         .processes = gate_defaults.processes,
                                         .seconds = 600,
                                         .self_test = 3};
+    policy->fleet.tasks = 8;
     policy->samples = 24;
     policy->timeout_s = 60;
     policy->search_s = 300;

@@ -26,6 +26,7 @@
 //     [library "GLOB"]   skip = BOOL (libraries of these file names are neither listed nor loaded)
 //     [measure]          samples = N   timeout = SECONDS   model = NAME
 //                        bias = FILE   (of `plumb accuracy --fit`; from the repository's directory)
+//     [fleet]            tasks = N   partition, gres, time, account = WORD (`plumb list fleet`)
 //     [history]          link = on|off (ci/gate/linking.h)   search = SECONDS (for `plumb bisect
 //                        --events`, all searches of a run together; default 300)
 //                        sick = 5% (a GPU whose controls are this much slower, or fail, is taken
@@ -91,6 +92,12 @@ struct policy_library {
     bool skip;           // built, but neither listed nor loaded
 };
 
+// What sbatch is told for ci/fleet; NULL: nothing.
+struct policy_fleet {
+    uint32_t tasks; // parts
+    const char *partition, *gres, *time, *account;
+};
+
 struct policy_gate {
     double margin;         // relative
     double alpha;          // false alarms per series and gate
@@ -123,6 +130,7 @@ struct policy {
     struct policy_mix *mixes;
     size_t mix_count;
     struct policy_gate gate;
+    struct policy_fleet fleet;
     uint32_t samples;       // per solo measurement
     double timeout_s;       // per series
     const char *model;      // used for predictions

@@ -27,7 +27,7 @@ enum type {
     TYPE_PARTS,
     TYPE_SETTINGS, // as TYPE_TEXTS, each VARIABLE=VALUE
     TYPE_URL,      // http or https, one %s at most
-    TYPE_SLURM,    // what sbatch takes; only checked here, for ci/fleet reads it by itself
+    TYPE_SLURM,    // what sbatch takes
     TYPE_HEADER    // the section's own line
 };
 
@@ -128,11 +128,11 @@ static const struct key {
     {"report", "commit-url", OWN_POLICY, TYPE_URL, AT(policy, commit_url), 0, 0, {0}},
     {"report", "site-url", OWN_POLICY, TYPE_URL, AT(policy, site_url), 0, 0, {0}},
     {"fleet", "", OWN_NOTHING, TYPE_HEADER, 0, 0, 0, {0}},
-    {"fleet", "tasks", OWN_NOTHING, TYPE_SLURM, 0, 1, 1e5, {0}},
-    {"fleet", "partition", OWN_NOTHING, TYPE_SLURM, 0, 0, 0, {0}},
-    {"fleet", "gres", OWN_NOTHING, TYPE_SLURM, 0, 0, 0, {0}},
-    {"fleet", "time", OWN_NOTHING, TYPE_SLURM, 0, 0, 0, {0}},
-    {"fleet", "account", OWN_NOTHING, TYPE_SLURM, 0, 0, 0, {0}},
+    {"fleet", "tasks", OWN_POLICY, TYPE_COUNT, AT(policy, fleet.tasks), 1, 1e5, {0}},
+    {"fleet", "partition", OWN_POLICY, TYPE_SLURM, AT(policy, fleet.partition), 0, 0, {0}},
+    {"fleet", "gres", OWN_POLICY, TYPE_SLURM, AT(policy, fleet.gres), 0, 0, {0}},
+    {"fleet", "time", OWN_POLICY, TYPE_SLURM, AT(policy, fleet.time), 0, 0, {0}},
+    {"fleet", "account", OWN_POLICY, TYPE_SLURM, AT(policy, fleet.account), 0, 0, {0}},
 #undef AT
 };
 
@@ -229,18 +229,15 @@ static int read_url(const char **out, const struct reading *r, struct error *err
 }
 
 // "gpu,big", "gpu:h200:1", "2-00:30:00".
-static int read_slurm(const struct reading *r, struct error *err)
+static int read_slurm(const char **out, const struct reading *r, struct error *err)
 {
     static const char most[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
     const char *value = r->entry->value ? r->entry->value : "";
-    int64_t number;
-    if (r->key->max > 0)
-        return read_number(&number, r, err);
     for (const char *c = value; *c; c++) {
         if (!strchr(most, *c) && (c == value || !strchr("-:,.+=*", *c)))
             return refuse(r, err, "needs a word as sbatch takes it, such as gpu:1");
     }
-    return value[0] ? 0 : refuse(r, err, "needs a value");
+    return read_text(out, r, err);
 }
 
 static int read_texts(void *field, const struct reading *r, struct error *err)
@@ -322,7 +319,7 @@ static int read_value(void *field, const struct reading *r, struct error *err)
             return refuse(r, err, "is auto, require or off");
         return 0;
     case TYPE_SLURM:
-        return read_slurm(r, err);
+        return read_slurm(field, r, err);
     case TYPE_URL:
         return read_url(field, r, err);
     case TYPE_PROBLEMS:

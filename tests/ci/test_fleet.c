@@ -161,6 +161,13 @@ static void what_is_wrong_is_said_before_anything_is_handed_over(void **state)
         {"fleet --tasks 0 gate", "no number of tasks"},
         {"again task ../nowhere 1", "there is no such folder"},
         {"again task . 1", "is no fleet's folder"},
+        {"sed 's/gres = .*/gres = gpu!1/' ci/plumb.cfg >../bad.cfg; fleet gate --policy ../bad.cfg",
+         "bad.cfg:18: fleet.gres = gpu!1: needs a word as sbatch takes it"},
+        {"sed 's/^.gate.$/[gat]/' ci/plumb.cfg >../bad.cfg; fleet gate -p ../bad.cfg",
+         "bad.cfg:11: unknown section [gat]"},
+        {"sed -i 's/^tasks = .*/tasks = none/' ci/plumb.cfg; fleet run HEAD; c=$?; "
+         "git checkout -q ci; exit $c",
+         "ci/plumb.cfg:17: fleet.tasks = none: needs a whole number"},
         {"mkdir -p ../fleet; fleet gate", "a folder of its own"},
     };
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
