@@ -44,7 +44,7 @@ void accuracy_history_judge(struct accuracy_history *accuracy);
 void accuracy_history_free(struct accuracy_history *accuracy);
 
 // The same from what the store keeps of each run, after adding the runs that it does not know yet.
-// The newest `limit` runs only (0: all).
+// The newest `limit` runs only (0: all). Not judged.
 int accuracy_history_kept(struct accuracy_history *out, struct store *store, size_t limit,
                           struct error *err);
 

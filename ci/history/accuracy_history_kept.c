@@ -183,7 +183,6 @@ int accuracy_history_kept(struct accuracy_history *out, struct store *store, siz
             end++;
         add_series(&made, rows + first, end - first);
     }
-    accuracy_history_judge(&made);
     *out = made;
     return 0;
 }

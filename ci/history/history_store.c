@@ -49,6 +49,7 @@ static int load(struct history_set *set, struct accuracy_history *accuracy,
     if (accuracy && now.keeps && !is_filtered(wanted)) {
         if (accuracy_history_kept(accuracy, store, 0, err))
             return -1;
+        accuracy_history_judge(accuracy);
         if (accuracy->count)
             return 0;
     }

@@ -33,6 +33,13 @@ static void find_moves(struct site_accuracy *a, struct arena *arena)
     free(values);
 }
 
+static void judge(void *context)
+{
+    struct site_data *data = context;
+    for (size_t i = 0; i < data->site.accuracy_count; i++)
+        find_moves(&data->figures[i], &data->set.arena);
+}
+
 void site_fill_accuracy(struct site_data *data)
 {
     struct arena *arena = &data->set.arena;
@@ -60,8 +67,10 @@ void site_fill_accuracy(struct site_data *data)
             .device = site_device_index(&data->site, s->device_uuid),
             .points = points,
             .count = s->count};
-        find_moves(&all[i], arena);
     }
+    data->figures = all;
     data->site.accuracy = all;
+    data->site.accuracy_judge = CHANGEPOINT_VERSION;
+    data->site.judge_accuracy = judge;
     data->site.accuracy_count = accuracy->count;
 }

@@ -21,7 +21,8 @@ struct site_data {
     struct history_set set;
     struct events events;
     struct accuracy_history accuracy;
-    struct site_place *places; // all series by key
+    struct site_accuracy *figures; // site.accuracy
+    struct site_place *places;     // all series by key
     size_t points;
 };
 // `out->site` gets its addresses (commit_url, site_url) and names from the caller.

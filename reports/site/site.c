@@ -226,15 +226,52 @@ static int write_kernel(struct site_target *target, const struct site_map *map,
     return status;
 }
 
+// All that the page of the models' accuracy is made of, but where their figures changed, which
+// follows from it.
+static uint64_t accuracy_stamp(const struct site *site)
+{
+    uint64_t hash = hash_text(hash_text(HASH_START, site->tool_version), page_version());
+    hash = hash_text(hash, site->repository);
+    hash = hash_bytes(hash, &site->made_s, sizeof(site->made_s));
+    hash = hash_bytes(hash, &site->accuracy_judge, sizeof(site->accuracy_judge));
+    for (size_t i = 0; i < site->accuracy_count; i++) {
+        const struct site_accuracy *a = &site->accuracy[i];
+        const struct device *device = &site->devices[a->device];
+        const char *const texts[] = {a->model,     a->version,  a->kernel, dtype_name(a->dtype),
+                                     device->uuid, device->name};
+        for (size_t k = 0; k < ARRAY_COUNT(texts); k++)
+            hash = hash_text(hash, texts[k]);
+        for (size_t k = 0; k < a->count; k++) {
+            const struct site_accuracy_point *p = &a->points[k];
+            const double values[] = {(double)p->time_s, (double)p->count, p->mape,
+                                     p->bias,           p->tau,           p->within};
+            hash = hash_bytes(hash_text(hash, p->commit), values, sizeof(values));
+        }
+    }
+    return hash;
+}
+
+static int write_accuracy(struct site_target *target, const struct site_map *map, struct error *err)
+{
+    const struct site *site = map->site;
+    const uint64_t stamp = accuracy_stamp(site);
+    struct buffer html = {0}, json = {0};
+    if (site_has_stamp(target, "", "accuracy", ".html", stamp)) {
+        target->written.unchanged += 2;
+        return 0;
+    }
+    if (site->judge_accuracy)
+        site->judge_accuracy(site->context);
+    site_accuracy_page(&html, &json, map, stamp);
+    return site_put_both(target, "", "accuracy", ".html", &html, &json, err);
+}
+
 static int write_pages(struct site_target *target, const struct site_map *map, struct error *err)
 {
     static const struct {
         const char *name;
         void (*make)(struct buffer *, struct buffer *, const struct site_map *);
-    } pages[] = {{"accuracy", site_accuracy_page},
-                 {"runs", site_runs},
-                 {"events", site_events_page},
-                 {"index", site_overview}};
+    } pages[] = {{"runs", site_runs}, {"events", site_events_page}, {"index", site_overview}};
     struct buffer html = {0}, json = {0};
     for (size_t k = 0; k < map->kernel_count; k++) {
         if (write_kernel(target, map, &map->kernels[k], err))
@@ -245,6 +282,8 @@ static int write_pages(struct site_target *target, const struct site_map *map, s
         if (site_put_both(target, "device/", map->devices[d].slug, ".html", &html, &json, err))
             return -1;
     }
+    if (write_accuracy(target, map, err))
+        return -1;
     for (size_t i = 0; i < ARRAY_COUNT(pages); i++) {
         pages[i].make(&html, &json, map);
         if (site_put_both(target, "", pages[i].name, ".html", &html, &json, err))

@@ -186,6 +186,7 @@ struct site {
     size_t series_count;
     const struct site_accuracy *accuracy;
     size_t accuracy_count;
+    uint64_t accuracy_judge;     // differs when another would say otherwise where a figure changed
     const struct site_run *runs; // newest first
     size_t run_count;
     const struct site_event *events; // newest first
@@ -197,6 +198,9 @@ struct site {
     // The first `count` points of a series, in order.
     int (*load_points)(struct site_point *points, size_t count, size_t index, void *context,
                        struct error *err);
+    // Fills in where the figures of `accuracy` changed, which takes long; called only when the page
+    // that shows it must be made. NULL: it is filled in.
+    void (*judge_accuracy)(void *context);
     // The times of runs[run], one per series, NaN = not measured.
     int (*load_times)(double *times_ns, size_t run, void *context, struct error *err);
     void *context;

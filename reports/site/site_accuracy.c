@@ -209,11 +209,15 @@ static void trend(struct site_page *p, size_t index)
     markup_end(p->m);
 }
 
-void site_accuracy_page(struct buffer *html, struct buffer *json, const struct site_map *map)
+void site_accuracy_page(struct buffer *html, struct buffer *json, const struct site_map *map,
+                        uint64_t stamp)
 {
+    char text[24];
     struct site_page p = {.map = map, .root = "", .json = {.out = json}};
     struct page page;
     site_begin(&p, &page, "Model accuracy", SITE_PLAIN, NULL);
+    snprintf(text, sizeof(text), "%016llx", (unsigned long long)stamp);
+    json_clean(&p.json, "stamp", text);
     json_begin(&p.json, "accuracy", '[');
     markup_element(p.m, "h1", NULL, "Model accuracy");
     markup_element(p.m, "p", "muted",

@@ -129,7 +129,8 @@ void site_device(struct buffer *html, struct buffer *json, const struct site_map
 int site_kernel(struct buffer *html, struct buffer *json, const struct site_map *map,
                 const struct site_group *kernel, uint64_t stamp, const struct site_reader *reader,
                 struct error *err);
-void site_accuracy_page(struct buffer *html, struct buffer *json, const struct site_map *map);
+void site_accuracy_page(struct buffer *html, struct buffer *json, const struct site_map *map,
+                        uint64_t stamp);
 void site_accuracy_table(struct site_page *p, bool newest_only);
 void site_runs(struct buffer *html, struct buffer *json, const struct site_map *map);
 void site_runs_table(struct site_page *p, size_t most, bool filter);
