@@ -278,6 +278,7 @@ static int feed(struct player *p, struct duet *d, struct error *err)
     d->fed = d->base_samples.count;
     d->decision = gate_series_decide(&d->gate);
     d->outlook = gate_outlook(&d->gate, &d->decision);
+    d->left = gate_left(&d->gate, &d->decision);
     d->confirm_pairs = gate_confirmation_pairs(&d->gate, &d->decision);
     return 0;
 }

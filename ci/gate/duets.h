@@ -74,6 +74,7 @@ struct duet {
     size_t fed;                // pairs that the gate has seen
     double block_s;            // device time of its last block
     double outlook;            // verdicts that its next block promises
+    struct gate_left left;     // pairs and processes that it still takes
     uint32_t confirm_pairs;    // that its alarm still takes to be confirmed
     uint16_t block;
     uint32_t voided;   // pairs

@@ -15,11 +15,10 @@
 // A little more than is expected, so that it suffices.
 static const double room = 1.25;
 
-// What a duet costs to be opened in all the processes that confirm it.
-static double further_open_s(const struct duet *d)
+// What a duet costs to be opened in a process.
+static double open_s(const struct duet *d)
 {
-    const uint32_t left = d->gate.policy.processes - d->gate.processes;
-    return left * (d->wall_s - d->play_s) / d->gate.processes;
+    return (d->wall_s - d->play_s) / d->gate.processes;
 }
 
 static size_t units_of(const struct duets *duets)
@@ -38,7 +37,7 @@ static double reserve_s(const struct duets *duets, double start_s)
         if (d->place == DUET_OVER || d->confirm_pairs == 0)
             continue;
         const uint32_t left = d->gate.policy.processes - d->gate.processes;
-        sum_s += further_open_s(d) + d->confirm_pairs * d->play_s / (double)d->fed;
+        sum_s += left * open_s(d) + d->confirm_pairs * d->play_s / (double)d->fed;
         further = left > further ? left : further;
     }
     return room * (sum_s / (double)units_of(duets) + further * start_s);
@@ -79,10 +78,8 @@ double duet_left_s(const struct duet *d)
         return 0;
     if (!d->judged || gate->pairs == 0)
         return NAN;
-    const double blocks = d->outlook > 0 ? 1 / d->outlook : 0;
-    const double least = (double)policy->min_pairs - gate->streams[gate->processes - 1].pairs;
-    const double most = gate->capacity - gate->pairs;
-    const double pairs = fmax(least, blocks * policy->block_pairs + d->confirm_pairs);
-    return fmin(fmax(pairs, 0), most) * d->play_s / gate->pairs +
-           (d->confirm_pairs ? further_open_s(d) : 0);
+    const double here = gate->streams[gate->processes - 1].pairs;
+    const double least = d->place == DUET_OPEN ? fmax(0, policy->min_pairs - here) : 0;
+    const double pairs = fmin(fmax(least, d->left.pairs), gate->capacity - gate->pairs);
+    return pairs * d->play_s / gate->pairs + d->left.processes * open_s(d);
 }

@@ -161,7 +161,9 @@ static double left_s(const struct duets *duets)
             sum_s += pace_expect(&pace, place->size);
     }
     sum_s /= (double)duets->units;
-    return duets->deadline_s > 0 ? fmin(sum_s, fmax(0, duets->deadline_s - monotonic_s())) : sum_s;
+    if (isnan(sum_s) || !(duets->deadline_s > 0))
+        return sum_s;
+    return fmin(sum_s, fmax(0, duets->deadline_s - monotonic_s()));
 }
 
 static void has_played(void *context, const struct duets *duets, const struct duet *duet)

@@ -142,6 +142,13 @@ struct interval gate_series_interval(const struct gate_series *series);
 // gate_series_decide() said.
 double gate_outlook(const struct gate_series *series, const struct gate_decision *now);
 
+// What a series still takes until it is over, decided or not: pairs in this process and in all
+// further ones, and how many of those start. The mean over what its pairs so far let one expect.
+struct gate_left {
+    double pairs, processes;
+};
+struct gate_left gate_left(const struct gate_series *series, const struct gate_decision *now);
+
 // Pairs that the confirmation of this series' alarm still takes, in the process at work and in all
 // further ones, as its pairs so far let one expect and with room for chance. 0: it has no alarm, or
 // is decided.

@@ -108,7 +108,13 @@ static double missing_here(const struct gate_series *s)
     return fmin(shown - fmax(slower, faster), refuted - both);
 }
 
-double gate_outlook(const struct gate_series *s, const struct gate_decision *now)
+// The seven guesses at the true log ratio.
+struct guesses {
+    struct outlook o;
+    double d[GUESSES], needed[GUESSES]; // at least a block
+};
+
+static struct guesses guess(const struct gate_series *s, const struct gate_decision *now)
 {
     const bool first = s->processes <= s->first;
     const uint32_t taken = first ? s->pairs : s->streams[s->processes - 1].pairs;
@@ -117,23 +123,64 @@ double gate_outlook(const struct gate_series *s, const struct gate_decision *now
         gate_budget(&s->policy, sd, first ? s->policy.max_pairs : s->policy.confirm_pairs);
     if (s->alarmed && taken >= budget) // the last process goes on
         budget = gate_budget(&s->policy, sd, s->policy.max_pairs);
-    const struct outlook o = {
-        .policy = &s->policy,
-        .mean = isfinite(now->log_ratio) ? now->log_ratio : 0,
-        .sd = sd,
-        .pairs = fmax(1, s->pairs),
-        .log_alarm =
-            fmax(0, s->alarmed ? missing_here(s) : -log(s->policy.alpha) - now->log_evidence),
-        .log_same = fmax(0, -log(1 - s->policy.confidence) - now->log_same),
-        .left = fmax(block, (double)budget - taken),
-        .confirms = s->alarmed,
-    };
-    double needed[GUESSES];
+    struct guesses out = {
+        .o = {.policy = &s->policy,
+              .mean = isfinite(now->log_ratio) ? now->log_ratio : 0,
+              .sd = sd,
+              .pairs = fmax(1, s->pairs),
+              .log_alarm =
+                  fmax(0, s->alarmed ? missing_here(s) : -log(s->policy.alpha) - now->log_evidence),
+              .log_same = fmax(0, -log(1 - s->policy.confidence) - now->log_same),
+              .left = fmax(block, (double)budget - taken),
+              .confirms = s->alarmed}};
     for (size_t i = 0; i < GUESSES; i++) {
         const double z = normal_quantile(((double)i + 0.5) / GUESSES);
-        needed[i] = fmax(block, pairs_needed(&o, o.mean + z * o.sd / sqrt(o.pairs)));
+        out.d[i] = out.o.mean + z * out.o.sd / sqrt(out.o.pairs);
+        out.needed[i] = fmax(block, pairs_needed(&out.o, out.d[i]));
     }
-    return block * best_rate(needed, o.left);
+    return out;
+}
+
+double gate_outlook(const struct gate_series *s, const struct gate_decision *now)
+{
+    struct guesses g = guess(s, now);
+    return s->policy.block_pairs * best_rate(g.needed, g.o.left);
+}
+
+// Pairs of a process that confirms an alarm at d; `room`: for chance, 1 for none.
+static double confirming_pairs(const struct gate_policy *policy, double d, double sd, double room)
+{
+    const double most = gate_budget(policy, sd, policy->confirm_pairs), block = policy->block_pairs;
+    const double beyond = fabs(d) - policy->floor;
+    const double needed = beyond > 0 ? room * log(2 / policy->alpha) / growth(beyond / sd) : most;
+    return block * ceil(fmin(fmax(needed, policy->min_pairs), most) / block);
+}
+
+// What the process at work does not decide is asked in further ones, each with a budget of its own.
+struct gate_left gate_left(const struct gate_series *s, const struct gate_decision *now)
+{
+    const struct gate_policy *policy = &s->policy;
+    const struct guesses g = guess(s, now);
+    const double further = policy->processes - s->processes;
+    const double budget = gate_budget(policy, g.o.sd, policy->confirm_pairs);
+    const double here = now->next == GATE_MORE ? g.o.left : 0, open = here + further * budget;
+    const bool alarm = now->kind == VERDICT_SLOWER || now->kind == VERDICT_FASTER;
+    struct gate_left sum = {0, 0};
+    if (now->next == GATE_DONE)
+        return sum;
+    for (size_t i = 0; i < GUESSES; i++) {
+        const double each = confirming_pairs(policy, g.d[i], g.o.sd, 1);
+        const double later = ceil(fmax(0, g.needed[i] - here) / budget); // processes until then
+        const bool same = fabs(g.d[i]) < policy->margin && !s->alarmed && !alarm;
+        if (s->alarmed || alarm)
+            sum.pairs += (s->alarmed ? fmin(g.needed[i], here) : 0) + further * each;
+        else if (g.needed[i] > open)
+            sum.pairs += open;
+        else
+            sum.pairs += g.needed[i] + (same ? 0 : (further - later) * each);
+        sum.processes += same ? fmin(later, further) : further;
+    }
+    return (struct gate_left){sum.pairs / GUESSES, sum.processes / GUESSES};
 }
 
 // Half as many again as a steady series needs: one in ten needs more, and then goes on all the
@@ -147,13 +194,10 @@ uint32_t gate_confirmation_pairs(const struct gate_series *s, const struct gate_
     const uint32_t further = policy->processes - s->processes;
     if (!(s->alarmed || alarm) || now->next == GATE_DONE)
         return 0;
-    const double sd = sd_now(s), shown = log(2 / policy->alpha);
-    const double most = gate_budget(policy, sd, policy->confirm_pairs), block = policy->block_pairs;
-    const double beyond = fabs(now->log_ratio) - policy->floor;
-    const double needed = beyond > 0 ? chance_room * shown / growth(beyond / sd) : most;
-    const double each = block * ceil(fmin(fmax(needed, policy->min_pairs), most) / block);
+    const double each = confirming_pairs(policy, now->log_ratio, sd_now(s), chance_room);
     const double taken = s->streams[s->processes - 1].pairs;
-    const double here = s->alarmed && now->next == GATE_MORE ? fmax(block, each - taken) : 0;
+    const double here =
+        s->alarmed && now->next == GATE_MORE ? fmax(policy->block_pairs, each - taken) : 0;
     return (uint32_t)fmin(here + further * each, 1 << 30);
 }
 

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a gate says is left, against what was left: the samples of gates that were recorded on an
+// H200 are played again, and at every look the pairs that are expected (gate_left()) are held to
+// those that it then took. Near the margin more is left than a first process takes.
+#include "model/gate/gate.h"
+#include "tests/helpers/helper_open_store.h"
+#include "tests/helpers/test.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LOOKS_MOST = 4096, LONG = 64 };
+
+struct looks {
+    double errors[LOOKS_MOST]; // |log (expected / taken)|, a block added to both
+    size_t count;
+    double expected, taken; // sums over looks with at least LONG pairs left
+};
+
+static int ascending(const void *left, const void *right)
+{
+    const double *a = left, *b = right;
+    return (*a > *b) - (*a < *b);
+}
+
+static void note(struct looks *looks, double expected, double taken, double block)
+{
+    assert_true(looks->count < LOOKS_MOST);
+    assert_true(expected > 0);
+    looks->errors[looks->count++] = fabs(log((expected + block) / (taken + block)));
+    if (taken >= LONG) {
+        looks->expected += expected;
+        looks->taken += taken;
+    }
+}
+
+// Plays the pairs until the gate is done and returns how many that took. With `taken`, which is
+// what it returned before, each look is noted.
+static size_t play(struct looks *looks, const struct gate_pair *pairs, size_t count,
+                   const struct gate_policy *policy, size_t taken, struct arena *arena)
+{
+    struct gate_series series;
+    gate_series_init(&series, policy, arena);
+    for (size_t i = 0, end; i < count; i = end) {
+        for (end = i; end < count && pairs[end].process == pairs[i].process &&
+                      pairs[end].block == pairs[i].block;
+             end++) {
+        }
+        if (i && pairs[i].process != pairs[i - 1].process && series.processes < policy->processes)
+            gate_series_fresh_process(&series);
+        for (size_t k = i; k < end; k++)
+            gate_series_add(&series, &pairs[k].log_ratio, 1);
+        const struct gate_decision now = gate_series_decide(&series);
+        if (now.next == GATE_DONE)
+            return end;
+        if (end < taken)
+            note(looks, gate_left(&series, &now).pairs, (double)(taken - end), policy->block_pairs);
+    }
+    return count;
+}
+
+static void look_at(struct looks *looks, const struct result *r, struct arena *arena)
+{
+    if (!r->base.count || !r->head.count)
+        return;
+    const struct gpu *gpu = gpu_find("h200-sxm");
+    struct gate_policy policy =
+        gate_policy_default("cuda", gate_size_ns(r->base.samples, r->base.count, &r->problem, gpu));
+    policy.processes = 4; // as theirs
+    struct gate_pair *pairs = arena_alloc(arena, r->base.count * sizeof(*pairs));
+    const size_t count = gate_pairs(pairs, &r->base, &r->head, arena);
+    const size_t taken = play(looks, pairs, count, &policy, 0, arena);
+    play(looks, pairs, count, &policy, taken, arena);
+}
+
+static void what_is_said_to_be_left_is_near_what_it_takes(void **state)
+{
+    static const char *const files[] = {"gates/gates.jsonl", "fp32-run-3.jsonl",
+                                        "fp32-run-5.jsonl"};
+    struct open_store *open = *state;
+    static struct looks looks;
+    struct run_entry *entries;
+    struct error err = {""};
+    size_t count;
+    for (size_t i = 0; i < ARRAY_COUNT(files); i++) {
+        char *path = xprintf("%s/baselines/recorded/h200/%s", TEST_SOURCE, files[i]);
+        char *text = helper_read(path, NULL);
+        struct store_counts added;
+        assert_ok(import_text(open->store, text, strlen(text), IMPORT_JSON, &added, &err), &err);
+        free(text);
+        free(path);
+    }
+    assert_ok(store_list_runs(&entries, &count, open->store, STORE_ALL_RUNS, 0, &open->arena, &err),
+              &err);
+    for (size_t i = 0; i < count; i++) {
+        struct run run;
+        assert_ok(store_load_run(&run, open->store, entries[i].id, &err), &err);
+        for (size_t k = 0; k < run.count; k++)
+            look_at(&looks, &run.results[k], &run.arena);
+        run_free(&run);
+    }
+    qsort(looks.errors, looks.count, sizeof(*looks.errors), ascending);
+    const double median = looks.errors[looks.count / 2], most = looks.errors[looks.count * 9 / 10];
+    print_message("%zu looks: |log (expected / taken)| median %.3f, nine tenths within %.2f; of "
+                  "much that was left %.2f were expected\n",
+                  looks.count, median, most, looks.expected / looks.taken);
+    assert_true(looks.count > 300);
+    assert_true(median < 0.3 && most < 1.3);
+    assert_true(looks.expected > 0.7 * looks.taken);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(what_is_said_to_be_left_is_near_what_it_takes,
+                                        open_store_set_up, open_store_tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
