@@ -181,7 +181,25 @@ static void say_absent(const struct answer *answer, const struct built *built)
         printf("dry run: it would be built first; only then are its kernels known\n");
 }
 
-static void kernel_json(struct json *row, const struct built_kernel *k)
+// Whether a device that the policy measures this kernel on is on this machine; of a kernel that is
+// measured on none there is nothing to say.
+static bool has_device(const struct context *context, const struct built_kernel *k)
+{
+    bool named = false;
+    for (size_t i = 0; i < context->device_count; i++) {
+        const struct context_device *device = &context->devices[i];
+        if (strcmp(device->policy->kind, k->device) != 0 ||
+            !policy_rule(&context->policy, k->name, device->policy))
+            continue;
+        if (!device->away)
+            return true;
+        named = true;
+    }
+    return !named;
+}
+
+static void kernel_json(struct json *row, const struct context *context,
+                        const struct built_kernel *k)
 {
     json_clean(row, "kernel", k->name);
     json_clean(row, "device", k->device);
@@ -192,6 +210,7 @@ static void kernel_json(struct json *row, const struct built_kernel *k)
     json_int(row, "tile_k", k->traits.tile_k);
     json_int(row, "threads", k->traits.threads);
     json_clean(row, "code", k->code);
+    json_bool(row, "has_device", has_device(context, k));
 }
 
 static int list_kernels(struct answer *answer, struct context *context, const char *revision,
@@ -204,7 +223,7 @@ static int list_kernels(struct answer *answer, struct context *context, const ch
     for (size_t i = 0; i < built.count; i++) {
         const struct built_kernel *k = &built.kernels[i];
         if (answer) {
-            kernel_json(answer_row(answer), k);
+            kernel_json(answer_row(answer), context, k);
             continue;
         }
         printf("%-28s %-5s %s-%s  ", k->name, k->device, dtype_name(k->traits.in),
@@ -213,7 +232,8 @@ static int list_kernels(struct answer *answer, struct context *context, const ch
             printf("tile %dx%dx%d  ", k->traits.tile_m, k->traits.tile_n, k->traits.tile_k);
         if (k->traits.threads)
             printf("threads %d  ", k->traits.threads);
-        printf("code %.10s\n", k->code);
+        printf("code %.10s%s\n", k->code,
+               has_device(context, k) ? "" : "  not run: no such device");
     }
     return 0;
 }
@@ -325,7 +345,8 @@ const struct command command_list = {
     .summary = "Kernels, models, GPU profiles, devices, reports",
     .words = "kernels [REV] | series [REV] | models | gpus [NAME|FILE] | devices | reports | fleet",
     .words_most = 2,
-    .json = "kernels (kernel, device, in, out, tile_m, tile_n, tile_k, threads, code), series "
+    .json = "kernels (kernel, device, in, out, tile_m, tile_n, tile_k, threads, code, "
+            "has_device), series "
             "(kernel, problem, device, control, supported), models (model, summary, version), gpus "
             "(gpu, summary), devices (device, summary, uuid, driver, runtime, profile), reports "
             "(report, summary, file), fleet (key, value); a device and a single GPU have figures "

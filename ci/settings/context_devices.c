@@ -205,14 +205,32 @@ static int miss_device(struct context *context, const struct policy_device *want
                : add_away_device(context, wanted, false, err);
 }
 
+// One that is here, but of another profile than the policy means alone, counts as absent.
+static void refuse_other(struct starting *s)
+{
+    const struct policy_device *wanted = s->device.policy;
+    if (!s->bench || !wanted->exact)
+        return;
+    const char *name = bench_device(s->bench)->name;
+    const char *profile = wanted->profile ? wanted->profile : "h200-sxm";
+    const struct gpu *gpu = gpu_for_device(name);
+    if (gpu && strcmp(gpu->name, profile) == 0)
+        return;
+    error_set(&s->why, "this is %.100s, no %.60s", name, profile);
+    bench_stop(s->bench);
+    s->bench = NULL;
+}
+
 static int add_units(struct units *all, struct context *context, struct starting *units,
                      size_t count, struct error *err)
 {
     size_t here = 0;
     int status = 0;
     start_all(units, count, context);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        refuse_other(&units[i]);
         here += units[i].bench != NULL;
+    }
     for (size_t i = 0; i < count; i++) {
         if (units[i].bench && status == 0)
             status = add_unit(all, context, &units[i], err);

@@ -13,7 +13,8 @@
 //                        /nix/store and /gnu/store in a policy given by --policy only)
 //     [device "NAME"]    kind = host|cuda   index = N   required = BOOL   profile = GPU (NAME is
 //                        yours)   units = N (a gate or a study shares so many equal ones, from
-//                        index on, or those of them that are here)
+//                        index on, or those of them that are here)   exact = BOOL (a GPU that is
+//                        not of this profile counts as absent)
 //     [problems "SET"]   problem = MxNxK:TYPE... (repeated) [kernel "GLOB"]    problems =
 //     SET (repeated)   device = NAME (repeated)   control = BOOL
 //                        skip = BOOL (these are not measured, and need no problems)
@@ -47,6 +48,7 @@ struct policy_device {
     uint32_t units;      // equal ones from index on that a gate or a study shares; 0: 1
     const char *profile; // shipped one that a static gate holds kernels against; NULL: h200-sxm
     bool required;       // absent: an error when required, else said and skipped
+    bool exact;          // a GPU that is not of this profile counts as absent
 };
 
 struct policy_set {

@@ -58,6 +58,7 @@ static const struct key {
     {"device", "index", OWN_DEVICE, TYPE_INDEX, AT(policy_device, index), 0, 1023, {0}},
     {"device", "units", OWN_DEVICE, TYPE_COUNT, AT(policy_device, units), 1, UNITS_MOST, {0}},
     {"device", "profile", OWN_DEVICE, TYPE_TEXT, AT(policy_device, profile), 0, 0, {0}},
+    {"device", "exact", OWN_DEVICE, TYPE_BOOL, AT(policy_device, exact), 0, 0, {0}},
     {"device", "required", OWN_DEVICE, TYPE_BOOL, AT(policy_device, required), 0, 0, {0}},
     {"problems", "", OWN_SET, TYPE_HEADER, 0, 0, 0, {0}},
     {"problems", "problem", OWN_SET, TYPE_PROBLEMS, 0, 0, 0, {0}},

@@ -128,6 +128,33 @@ static void a_device_that_is_away_is_said(void **state)
                "far 32x32x32:fp32-fp32:tn was not measured: device other is not here");
 }
 
+static void list_kernels(const char *more)
+{
+    helper_repo_policy(policy_path, one, more);
+    const char *argv[] = {"list", "kernels", ids[FINE], "-p", policy_path, NULL};
+    plumb_run(&outcome, repo.directory, argv, 0);
+}
+
+static void a_kernel_without_its_device_is_listed_as_not_run(void **state)
+{
+    list_kernels("[device \"other\"]\n\tkind = cuda\n\tindex = 999\n\trequired = false\n");
+    plumb_said(&outcome, 0, "  not run: no such device\n");
+    const char *const line = strstr(outcome.output, "\nloop "); // which is the host's
+    assert_non_null(line);
+    assert_null(memmem(line + 1, strcspn(line + 1, "\n"), "not run", 7));
+}
+
+// A device can be one product alone: another is no such device.
+static void an_exact_device_is_no_other(void **state)
+{
+    static const char exact[] = "[device \"other\"]\n\tkind = host\n\tprofile = b200\n"
+                                "\texact = true\n\trequired = false\n";
+    gate(FINE, ALSO_FINE, one, exact);
+    plumb_said(&outcome, CONCLUDE_OK, "; nothing was measured on other");
+    plumb_said(&outcome, CONCLUDE_OK, "was not measured: device other is not here");
+    plumb_said(&outcome, CONCLUDE_OK, "no b200");
+}
+
 static void wrong_on_both_sides_is_broken_and_not_this_changes_fault(void **state)
 {
     gate(WRONG, ALSO_WRONG, one, "");
@@ -153,6 +180,8 @@ int main(void)
         cmocka_unit_test(problems_that_no_kernel_does_are_not_measured),
         cmocka_unit_test(a_plain_run_of_nothing_is_no_pass),
         cmocka_unit_test(a_device_that_is_away_is_said),
+        cmocka_unit_test(a_kernel_without_its_device_is_listed_as_not_run),
+        cmocka_unit_test(an_exact_device_is_no_other),
         cmocka_unit_test(wrong_on_both_sides_is_broken_and_not_this_changes_fault),
         cmocka_unit_test(a_head_cannot_spoil_the_base_beside_it),
     };
