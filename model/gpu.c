@@ -72,8 +72,8 @@ double gpu_flops_clk(const struct gpu *gpu, enum dtype in)
     case DTYPE_E5M2:
     case DTYPE_E8M0:
         return gpu->flops_clk_fp8.value;
-    case DTYPE_E2M1:
-        return gpu->flops_clk_fp4.value;
+    case DTYPE_E2M1: // without tensor cores for it, it is decoded to FP16
+        return gpu->flops_clk_fp4.value > 0 ? gpu->flops_clk_fp4.value : gpu->flops_clk_fp16.value;
     case DTYPE_FP64:
     case DTYPE_INT8:
     case DTYPE_INT32:
@@ -90,6 +90,7 @@ double gpu_mma_sync_flops_clk(const struct gpu *gpu, enum dtype in)
         return gpu->mma_sync_flops_clk_tf32.value;
     case DTYPE_BF16:
     case DTYPE_FP16:
+    case DTYPE_E2M1: // decoded
         return gpu->mma_sync_flops_clk_fp16.value;
     case DTYPE_E4M3:
     case DTYPE_E5M2:

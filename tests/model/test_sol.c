@@ -46,11 +46,34 @@ static void a_rate_that_is_not_known_is_infeasible(void **state)
     assert_false(model_find("sol")->predict(&in).feasible);
 }
 
+// Hopper has no tensor cores for FP4: kernels decode it to FP16, whose rate is the peak then.
+static void fp4_without_tensor_cores_for_it_is_fp16(void **state)
+{
+    struct problem p = {.m = 512,
+                        .n = 4096,
+                        .k = 7168,
+                        .in = DTYPE_E2M1,
+                        .out = DTYPE_FP16,
+                        .batch = 1,
+                        .epilogue = EPILOGUE_DUAL_SILU,
+                        .scales = {.vector = 16, .rows_a = 1, .rows_b = 1, .type = DTYPE_E4M3}};
+    struct traits traits = {0};
+    struct predict_input in = {.gpu = gpu_find("h200-sxm"), .traits = &traits, .problem = &p};
+    const struct prediction fp4 = model_find("sol")->predict(&in);
+    assert_true(fp4.feasible);
+    p.in = DTYPE_FP16;
+    p.scales = (struct block_scales){0};
+    const struct prediction fp16 = model_find("sol")->predict(&in);
+    assert_true(close_to(fp4.parts[0].time_ns, fp16.parts[0].time_ns, 1e-12));
+    assert_true(fp4.parts[1].time_ns < fp16.parts[1].time_ns / 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dual_gemm_floor_counts_both_weights_and_scales),
         cmocka_unit_test(a_rate_that_is_not_known_is_infeasible),
+        cmocka_unit_test(fp4_without_tensor_cores_for_it_is_fp16),
     };
     return cmocka_run_group_tests_name("sol", tests, NULL, NULL);
 }

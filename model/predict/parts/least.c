@@ -11,6 +11,8 @@ static const double fewest_tf32_products = 3;
 static double flops_clk(const struct gpu *gpu, enum dtype in)
 {
     const double own = gpu_flops_clk(gpu, in);
+    if (in == DTYPE_E2M1) // its products alone are exact in FP8
+        return fmax(own, gpu->flops_clk_fp8.value);
     if (in != DTYPE_FP32 && in != DTYPE_FP64)
         return own;
     return fmax(own, gpu->flops_clk_tf32.value / fewest_tf32_products);
