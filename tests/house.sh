@@ -35,7 +35,7 @@ END { if (lines > 400) print file ": " lines " lines, over 400" }'
 
 openings='
 FNR == 1 { at = 2 }
-FNR == at && /^\/\/ (nvcc|link): / { at++; next } # for the build recipe
+FNR == at && /^\/\/ (nvcc|link|arch): / { at++; next } # for the build recipe
 FNR == at { empty = $0 == "//" }
 FNR == at + 1 && !(empty && /^\/\/ [^ ]/) {
     print FILENAME ": does not begin with what it is (after the SPDX line and a line of //)"

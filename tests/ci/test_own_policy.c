@@ -69,6 +69,14 @@ static void every_cuda_library_fits_the_policy(void **state)
     plumb_said(&outcome, 0, "cublaslt ");
 }
 
+// Those that no device at hand runs too.
+static void every_library_for_blackwell_fits_the_policy(void **state)
+{
+    list_series("b200", "");
+    plumb_said(&outcome, 0, "blackwell-1-fused ");
+    plumb_said(&outcome, 0, "blackwell-3-collector ");
+}
+
 static void every_host_library_fits_the_policy(void **state)
 {
     list_series("host", "");
@@ -127,6 +135,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_cuda_library_fits_the_policy),
+        cmocka_unit_test(every_library_for_blackwell_fits_the_policy),
         cmocka_unit_test(every_host_library_fits_the_policy),
         cmocka_unit_test(the_blocks_that_kernels_state_fit_an_sm),
         cmocka_unit_test(what_does_not_fit_is_found),
