@@ -65,13 +65,20 @@ int store_commit_places(struct commit_places *out, struct store *store, struct a
 // NULL: there is none.
 const struct commit_place *commit_place_find(const struct commit_places *places, int64_t key);
 
-// The evidence of every link of neighbouring codes, in the order in which they were measured.
+// The evidence of the links of neighbouring codes, in the order in which they were measured: those
+// with a key beyond `after`, up to `newest`.
 struct link_evidence {
+    int64_t key, made_s;
     int64_t series, base_code, head_code; // keys of this file
     char uid[STORE_UID_TEXT];             // of the run
     double log_evidence;
 };
 int store_link_evidence(struct link_evidence **out, size_t *count, struct store *store,
-                        struct arena *arena, struct error *err);
+                        int64_t after, int64_t newest, struct arena *arena, struct error *err);
+// The sum over the links of neighbours up to that key between the same two codes of one series.
+int store_earlier_evidence(double *out, struct store *store, const struct link_evidence *link,
+                           int64_t newest, struct error *err);
+// The largest key of all links, and of all codes; 0: there is none.
+int store_newest_of_links(int64_t *link, int64_t *code, struct store *store, struct error *err);
 
 #endif

@@ -120,30 +120,3 @@ int store_links(struct link **out, size_t *count, struct store *store, const str
     free(found);
     return status < 0 ? -1 : 0;
 }
-
-int store_link_evidence(struct link_evidence **out, size_t *count, struct store *store,
-                        struct arena *arena, struct error *err)
-{
-    struct link_evidence *found = NULL;
-    size_t used = 0, room = 0;
-    int status;
-    sqlite3_stmt *row = statement_bind(store, SQL_LINK_EVIDENCE, NULL, 0);
-    while ((status = statement_step(store, row, err)) > 0) {
-        found = xgrow(found, used, &room, sizeof(*found));
-        found[used] = (struct link_evidence){.series = row_int(row, 0),
-                                             .base_code = row_int(row, 1),
-                                             .head_code = row_int(row, 2),
-                                             .log_evidence = row_real(row, 4)};
-        if (!row_copy(found[used++].uid, STORE_UID_TEXT, row, 3)) {
-            status = store_damaged(store, "a link", err);
-            break;
-        }
-    }
-    sqlite3_reset(row);
-    if (status == 0) {
-        *out = arena_copy(arena, found, used * sizeof(*found));
-        *count = used;
-    }
-    free(found);
-    return status < 0 ? -1 : 0;
-}

@@ -40,7 +40,7 @@ static void add_linked(struct finding *f, size_t i, const struct link_tests *tes
     const struct series_history *s = &f->set->series[i];
     for (size_t k = 0; k < s->linked.change_count; k++) {
         const struct linked_change *c = &s->linked.changes[k];
-        const struct link_test *test = link_tests_find(tests, s->series->key, c->run);
+        const struct kept_test *test = link_tests_find(tests, s->series->key, c->run);
         const struct event_change change = {.series = i,
                                             .device = device_of(f->set, s->series->device_uuid),
                                             .size = c->size,
@@ -143,7 +143,7 @@ static int add_device(struct finding *f, struct store *store, const char *uuid, 
 static int find_all(struct finding *f, struct store *store, struct error *err)
 {
     struct link_tests tests;
-    if (link_tests_read(&tests, store, f->arena, err))
+    if (link_tests_read(&tests, store, f->set->judgements != NULL, f->arena, err))
         return -1;
     for (size_t i = 0; i < f->set->count; i++) {
         const char *uuid = f->set->series[i].series->device_uuid;

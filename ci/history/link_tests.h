@@ -5,23 +5,20 @@
 #ifndef PLUMB_LINK_TESTS_H
 #define PLUMB_LINK_TESTS_H
 
-#include "baselines/link.h"
+#include "baselines/kept/kept_tests.h"
 
-struct link_test {
-    struct link_evidence link;
-    size_t order;        // in which it was measured
-    double log_evidence; // of it and of all links of the same two codes before it
-    bool discovered;
-};
 struct link_tests {
-    struct link_test *items; // by series, then run
-    size_t count, discovered;
+    struct kept_test *items; // by series, then run; a link that is none of them is as it says
+    size_t count;
+    uint64_t tests, discovered; // of all
 };
-// Every link of neighbouring codes; in the arena.
-int link_tests_read(struct link_tests *out, struct store *store, struct arena *arena,
+// All links of neighbouring codes; in the arena. `keeps`: what is found is kept in the store, and
+// only links that came since are gone through. One that belongs before what was gone through, as
+// from another machine's store, makes it begin anew.
+int link_tests_read(struct link_tests *out, struct store *store, bool keeps, struct arena *arena,
                     struct error *err);
-// NULL: there is no such link.
-const struct link_test *link_tests_find(const struct link_tests *tests, int64_t series,
+// NULL: it says no more than its link, and was not discovered.
+const struct kept_test *link_tests_find(const struct link_tests *tests, int64_t series,
                                         const char *run);
 
 #endif
