@@ -3,6 +3,7 @@
 // Gives every result of a run its prediction, its history, its cause and its sentence. It decides
 // nothing about time itself.
 #include "ci/gate/judge.h"
+#include "ci/gate/linking.h"
 #include "ci/gate/measuring.h"
 #include "ci/gate/next_step.h"
 #include "ci/gate/recording.h"
@@ -12,6 +13,7 @@
 #include "model/gate/gate.h"
 #include "model/gate/standing.h"
 #include "model/history/drift.h"
+#include "model/history/levels.h"
 #include "model/predict.h"
 #include "model/text.h"
 
@@ -309,12 +311,51 @@ static void judge_drift(struct run *run, const struct task *task)
     sentence_of_drift(run, r);
 }
 
-static void judge_alone(struct run *run, const struct task *task)
+// The gate's rule judged the two codes side by side. The interval knows how such links close.
+static int judge_link(struct run *run, const struct task *task, const struct link *link,
+                      struct context *context, struct error *err)
+{
+    static const double confidence = 0.95;
+    struct result *r = task->result;
+    const double error = hypot(link->error, levels_prior.sd);
+    struct gate_policy policy;
+    if (measuring_policy(&policy, context, task, r->head.samples, r->head.count, err))
+        return -1;
+    r->verdict = (struct verdict){
+        .kind = link->kind,
+        .cause = link->kind == VERDICT_SAME ? CAUSE_NONE : CAUSE_KERNEL,
+        .log_ratio =
+            interval_about(link->log_ratio, error * normal_quantile(0.5 + 0.5 * confidence)),
+        .confidence = confidence,
+        .log_evidence = link->log_evidence,
+        .margin = policy.margin,
+        .pairs = link->pairs,
+        .processes = link->processes,
+        .model = "gate",
+        .version = gate_version,
+    };
+    const struct interval change = interval_relative(r->verdict.log_ratio);
+    r->verdict.sentence = arena_printf(
+        &run->arena, "%s %s: %+.2f %% (%.2f to %.2f %%) side by side with %.10s; it took %s%s",
+        name_of(run, r), verdict_kind_name(link->kind), change.value * 100, change.low * 100,
+        change.high * 100, link->base.id, time_of(run, r), against_model(run, r));
+    return 0;
+}
+
+static int judge_alone(struct run *run, const struct task *task, struct context *context,
+                       struct error *err)
 {
     struct result *r = task->result;
     const struct standing_input input = {.head = r->head.state};
+    struct link link;
+    bool linked = false;
+    if (r->head.state == MEASURED_OK && r->head_code[0] &&
+        linking_find(&link, &linked, run, r, context, &run->arena, err))
+        return -1;
     if (r->head.state != MEASURED_OK) {
         stand(run, task, standing_of(&input), &input);
+    } else if (linked) {
+        return judge_link(run, task, &link, context, err);
     } else if (r->reused) {
         r->verdict = (struct verdict){.kind = VERDICT_SAME};
         r->verdict.sentence =
@@ -323,11 +364,15 @@ static void judge_alone(struct run *run, const struct task *task)
     } else {
         judge_drift(run, task);
     }
+    return 0;
 }
 
-void judge_run(struct run *run, const struct plan *plan)
+int judge_run(struct run *run, const struct plan *plan, struct context *context, struct error *err)
 {
-    for (size_t i = 0; i < plan->count; i++)
-        judge_alone(run, &plan->tasks[i]);
+    for (size_t i = 0; i < plan->count; i++) {
+        if (judge_alone(run, &plan->tasks[i], context, err))
+            return -1;
+    }
     sign(run);
+    return 0;
 }

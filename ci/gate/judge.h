@@ -21,7 +21,8 @@ int judge_history(struct run *run, struct context *context, struct error *err);
 int judge_gate(struct run *run, const struct plan *plan, struct context *context,
                const struct built *base, const struct built *head, const struct verdict *self,
                size_t self_count, struct error *err);
-// Verdicts of a plain run, against each series' own history.
-void judge_run(struct run *run, const struct plan *plan);
+// Verdicts of a plain run: by the link of a new code with the one before it, where they were
+// compared, else by absolute times against each series' own history.
+int judge_run(struct run *run, const struct plan *plan, struct context *context, struct error *err);
 
 #endif

@@ -9,7 +9,6 @@
 #include "ci/gate/linking.h"
 #include "ci/gate/accepting.h"
 
-#include "baselines/link.h"
 #include "model/gate/gate.h"
 
 #include <string.h>
@@ -203,6 +202,25 @@ int linking_plan(struct linking *out, struct run *run, struct context *context, 
         }
     }
     *out = plan;
+    return 0;
+}
+
+int linking_find(struct link *out, bool *found, const struct run *run, const struct result *r,
+                 struct context *context, struct arena *arena, struct error *err)
+{
+    struct link *links;
+    size_t count = 0;
+    const struct series series = {r->kernel, &r->problem, run->devices[r->device].uuid};
+    *found = false;
+    if (store_links(&links, &count, context->store, &series, arena, err))
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        if (links[i].back == 1 && !strcmp(links[i].head.id, run->head.id) &&
+            !strcmp(links[i].head_code, r->head_code)) {
+            *out = links[i];
+            *found = true;
+        }
+    }
     return 0;
 }
 

@@ -5,6 +5,7 @@
 #ifndef PLUMB_LINKING_H
 #define PLUMB_LINKING_H
 
+#include "baselines/link.h"
 #include "ci/gate/plan.h"
 
 // Series to be compared with one earlier commit; the head's code came compared.back codes after the
@@ -23,6 +24,9 @@ struct linking {
 // code is another than the last one's are linked, and none twice between the same commits. Lives in
 // the run's arena.
 int linking_plan(struct linking *out, struct run *run, struct context *context, struct error *err);
+// The last link of a result of a plain run: its code beside the one before it. Lives in the arena.
+int linking_find(struct link *out, bool *found, const struct run *run, const struct result *r,
+                 struct context *context, struct arena *arena, struct error *err);
 // Keeps what a run says that ended as links: of a comparison of `what`, or of a gate (NULL). What
 // has no pairs, or one code, gives none; nor does what a toolchain other than the default has
 // built, whose codes are no steps of the history.

@@ -167,6 +167,7 @@ int pipeline_judge(struct measured *measured, struct context *context, struct er
         return 0;
     if (judge_predict(run, &measured->plan, context, err) || judge_history(run, context, err))
         return -1;
-    judge_run(run, &measured->plan);
+    if (judge_run(run, &measured->plan, context, err))
+        return -1;
     return run_leave(run, context, &measured->built, NULL, err);
 }

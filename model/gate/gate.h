@@ -191,6 +191,8 @@ size_t gate_pairs(struct gate_pair *out, const struct measurement *base,
 bool gate_ratio(double *log_ratio, double *error, const struct measurement *base,
                 const struct measurement *head, struct arena *arena);
 
+// Raised whenever the same samples give another verdict or another sentence.
+extern const char gate_version[];
 // The whole judgement from stored samples: pairs are matched by (process, block, pair), and a pair
 // counts only if both samples are present, not excluded, and have a positive finite time. Fills
 // every field of `out` but `cause` (set to placement or none) and the explanation. The sentence

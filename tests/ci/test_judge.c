@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Predictions of a run: by the policy's model, times the bias of a kernel where the policy names a
-// file of them. And what a plain run blames: never the kernel for code that did not change.
+// file of them. And what a plain run blames: never the kernel for code that did not change, and no
+// absolute time for a code that was compared side by side with the one before it.
+#include "baselines/link.h"
 #include "ci/gate/judge.h"
 #include "ci/settings/bias_file.h"
 #include "ci/settings/context.h"
 #include "model/gate/cause.h"
+#include "tests/helpers/helper_scratch.h"
 #include "tests/helpers/test.h"
 
 #include <math.h>
@@ -63,47 +66,95 @@ static void missing_models_and_biases_are_errors_before_measuring(void **state)
     assert_non_null(strstr(err.text, "/nowhere/bias.csv")); // beside the repository
 }
 
-// A series whose earlier runs took 100 us, of code "old", and that takes `time_ns` now.
-static struct verdict judge_now(const char *code, double time_ns)
+// A series whose earlier runs took 100 us, of code "old", and that takes `time_ns` now; the store
+// has `link`, of which this fills the rest (NULL: none).
+static struct verdict judge_now(const char *code, double time_ns, struct link *link, char *sentence)
 {
     enum { RUNS = 12 };
     struct history_point points[RUNS];
+    struct error err;
     for (size_t i = 0; i < RUNS; i++)
         points[i] = (struct history_point){.time_ns = 1e5 * (1 + 1e-3 * (double)(i % 3)),
                                            .same_code = i > 0};
+    struct run run;
+    make_run(&run, RUN_MEASURE, 3, 1, 5);
+    struct result *r = &run.results[0];
     struct policy_device named = {.name = "gpu", .kind = "cuda"};
-    struct context_device device = {.policy = &named};
+    struct context_device device = {.policy = &named,
+                                    .unit = {.uuid = run.devices[r->device].uuid}};
+    struct context context = {.store = scratch_store(scratch_in("links.db"), STORE_WRITE)};
     struct sample sample = {.time_ns = time_ns, .launches = 1};
-    struct result result = {
-        .kernel = "k",
-        .problem = {.m = 8, .n = 8, .k = 8, .batch = 1},
-        .head = {.state = MEASURED_OK, .samples = &sample, .count = 1},
-        .history = {.points = points, .count = RUNS, .newest_code = "old"},
-    };
-    text_copy(result.head_code, sizeof(result.head_code), code);
-    struct task task = {.result = &result, .device = &device};
-    struct run run = {.results = &result, .count = 1};
+    r->head = (struct measurement){.state = MEASURED_OK, .samples = &sample, .count = 1};
+    r->history = (struct history){.points = points, .count = RUNS, .newest_code = "old"};
+    text_copy(r->head_code, sizeof(r->head_code), code);
+    save_whole_run(context.store, &run);
+    if (link) {
+        const struct series series = {r->kernel, &r->problem, device.unit.uuid};
+        text_copy(link->head_code, sizeof(link->head_code), code);
+        link->head = link->base = run.head;
+        memset(link->base.id, 'b', 40);
+        assert_int_equal(store_run_uid(link->uid, context.store, run.id, &err), 0);
+        if (store_save_link(context.store, &series, link, &err))
+            fail_msg("%s", err.text);
+    }
+    const struct policy_kernel rule = {0};
+    struct task task = {.rule = &rule, .result = r, .device = &device, .run = &run};
     const struct plan plan = {.tasks = &task, .count = 1};
-    judge_run(&run, &plan);
-    const struct verdict verdict = result.verdict;
+    assert_int_equal(judge_run(&run, &plan, &context, &err), 0);
+    const struct verdict verdict = r->verdict;
+    if (sentence)
+        snprintf(sentence, 400, "%s", verdict.sentence);
+    store_close(context.store);
+    unlink(scratch_in("links.db"));
     run_free(&run);
     return verdict;
 }
 
+// Twelve per cent of absolute time are nothing beside a hundred pairs.
+static void a_linked_code_has_the_verdict_of_its_link(void **state)
+{
+    char sentence[400];
+    struct link link = {.base_code = "old",
+                        .tool_version = "1",
+                        .made_s = 1795000000,
+                        .back = 1,
+                        .kind = VERDICT_SLOWER,
+                        .log_ratio = log(1.007),
+                        .error = 3e-4,
+                        .log_evidence = 40,
+                        .pairs = 96,
+                        .processes = 2};
+    const struct verdict slower = judge_now("new", 0.93e5, &link, sentence);
+    assert_int_equal(slower.kind, VERDICT_SLOWER);
+    assert_true(cause_fails(&slower));
+    assert_int_equal(slower.pairs, 96);
+    assert_true(slower.log_ratio.low > 0 && slower.log_ratio.high < 0.02);
+    assert_non_null(strstr(sentence, "slower: +0.70 % ("));
+    assert_non_null(strstr(sentence, "side by side with bbbbbbbbbb"));
+    link.kind = VERDICT_SAME;
+    link.log_ratio = 1e-4;
+    const struct verdict same = judge_now("new", 1.2e5, &link, NULL);
+    assert_int_equal(same.kind, VERDICT_SAME);
+    assert_false(cause_fails(&same));
+    link.back = 8; // a mark is no neighbour
+    assert_int_equal(judge_now("new", 1.2e5, &link, NULL).kind, VERDICT_SLOWER);
+}
+
 static void same_code_measured_again_is_never_the_kernels_fault(void **state)
 {
-    const struct verdict again = judge_now("old", 1.2e5), changed = judge_now("new", 1.2e5);
+    const struct verdict again = judge_now("old", 1.2e5, NULL, NULL),
+                         changed = judge_now("new", 1.2e5, NULL, NULL);
     assert_int_equal(again.kind, VERDICT_SLOWER);
     assert_int_equal(again.cause, CAUSE_ENVIRONMENT);
     assert_false(cause_fails(&again));
     assert_int_equal(changed.kind, VERDICT_SLOWER);
     assert_int_equal(changed.cause, CAUSE_KERNEL);
     assert_true(cause_fails(&changed));
-    assert_int_equal(judge_now("old", 0.8e5).cause, CAUSE_ENVIRONMENT);
-    const struct verdict open = judge_now("old", 1.05e5);
+    assert_int_equal(judge_now("old", 0.8e5, NULL, NULL).cause, CAUSE_ENVIRONMENT);
+    const struct verdict open = judge_now("old", 1.05e5, NULL, NULL);
     assert_int_equal(open.kind, VERDICT_UNDECIDED);
     assert_int_equal(open.cause, CAUSE_ENVIRONMENT);
-    assert_int_equal(judge_now("new", 1.05e5).cause, CAUSE_NONE);
+    assert_int_equal(judge_now("new", 1.05e5, NULL, NULL).cause, CAUSE_NONE);
 }
 
 int main(void)
@@ -111,7 +162,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(predictions_carry_the_bias_of_their_kernel),
         cmocka_unit_test(missing_models_and_biases_are_errors_before_measuring),
+        cmocka_unit_test(a_linked_code_has_the_verdict_of_its_link),
         cmocka_unit_test(same_code_measured_again_is_never_the_kernels_fault),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, scratch_set_up, scratch_tear_down);
 }

@@ -87,6 +87,8 @@ static void history_names_the_commit_of_each_step_after_one_point_per_code(void 
     char line[128];
     // COMMENT and RENAME have one code, and MERGE changes nothing that the build reads.
     run(linked_policy, "a.db", REPO_COMMENT, REPO_SLOWER);
+    snprintf(line, sizeof(line), "side by side with %.10s; it took", repo.ids[REPO_RENAME]);
+    plumb_said(&outcome, 1, line); // the run's own verdict goes by the link, too
     assert_int_equal(links_of(&links, "a.db", "simple"), 1);
     assert_int_equal(links_of(&links, "a.db", "blocked"), 0);
     history("a.db", "table");
