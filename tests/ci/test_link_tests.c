@@ -127,7 +127,7 @@ static void link_that_belongs_earlier_begins_it_anew(void **state)
     begin(f, &run);
     add_some(f, &run, 0, 30, &random);
     read(f, true);
-    add(f, &run, 77, 1600000000, 500, 501, 12); // as a merge may bring it
+    add(f, &run, 77, 1600000000, 500, 501, 5.5); // as a merge may bring it
     const struct link_tests merged = read(f, true), anew = read_anew(f);
     assert_int_equal(merged.tests, 31);
     assert_same(&merged, &anew);
