@@ -116,7 +116,8 @@ int store_save_kept_tests(struct store *store, const struct kept_tests *tests, s
     for (size_t i = first; status == 0 && i < tests->count; i++) {
         const struct kept_test *t = &tests->items[i];
         status = statement_run(store, err, SQL_ADD_LINK_TEST,
-                               CELLS(INT(t->link), REAL(t->log_evidence), INT(t->discovered)));
+                               CELLS(INT(t->link), INT(t->series), TEXT(t->uid),
+                                     REAL(t->log_evidence), INT(t->discovered)));
     }
     if (status == 0)
         status = statement_run(store, err, SQL_PUT_TEST_STREAM,

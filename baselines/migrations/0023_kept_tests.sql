@@ -16,6 +16,8 @@ CREATE TABLE test_stream (
 ) STRICT;
 CREATE TABLE link_tests (
     link_key     INTEGER PRIMARY KEY REFERENCES links,
+    series_key   INTEGER NOT NULL, -- as the link has them: its row may lie anywhere
+    uid          TEXT NOT NULL,
     log_evidence REAL NOT NULL, -- with that of earlier links of the same two codes
     discovered   INTEGER NOT NULL CHECK (discovered IN (0, 1))
 ) STRICT;
