@@ -160,9 +160,9 @@ static void fill_series(struct site_series *out, const struct series_history *s,
                                 .bound = s->newest.bound,
                                 .kind = kind_of(s),
                                 .log_ratio = interval_none};
-    const struct interval now = history_now(s).size;
-    if (s->stored.count && isfinite(now.low))
-        out->log_ratio = now;
+    const struct history_now now = history_now(s);
+    if ((s->stored.count || now.linked) && isfinite(now.size.low))
+        out->log_ratio = now.size;
     memcpy(out->spark, s->recent, sizeof(out->spark));
     out->spark_count = s->recent_count;
     if (out->kind == VERDICT_NEW)

@@ -272,6 +272,20 @@ int site_settled_points(struct site_point *points, size_t count, size_t index, v
     return status;
 }
 
+// Links alone: the chart's commits are those of its codes, and none has a time.
+static void fill_untimed(struct site_detail *out, struct arena *arena)
+{
+    const struct site_levels *l = &out->linked;
+    struct history_point *points = arena_alloc(arena, (l->count + 1) * sizeof(*points));
+    for (size_t i = 0; i < l->count; i++) {
+        points[i] = (struct history_point){.time_s = l->levels[i].time_s, .time_ns = NAN};
+        memcpy(points[i].commit, l->levels[i].commit, sizeof(points[i].commit));
+    }
+    out->history = (struct history){.points = points, .count = l->count};
+    out->at = NULL;
+    out->lower_ns = out->upper_ns = NULL;
+}
+
 int site_detail_load(struct site_detail *out, size_t index, void *context, struct arena *arena,
                      struct error *err)
 {
@@ -294,6 +308,8 @@ int site_detail_load(struct site_detail *out, size_t index, void *context, struc
     fill_points(&detail, points, count, arena);
     fill_settled(&detail, data, index);
     fill_levels(&detail, &s->linked, &levels, arena);
+    if (detail.total == 0)
+        fill_untimed(&detail, arena);
     fill_changes(&detail, s, arena);
     if (found) {
         detail.prediction = result.prediction;

@@ -17,8 +17,7 @@
 
   // ---- a chart ------------------------------------------------------------------------------
   function Chart(box, first) {
-    this.box = box;
-    this.first = first;
+    this.box = box, this.first = first;
     this.lines = [first];
     this.full = false;
     this.range = null;
@@ -32,7 +31,8 @@
       "aria-label": "Chart of " + first.label + ". Left and right move along the commits, plus and minus zoom, 0 shows all, Enter keeps the commit."
     });
     if (this.levels) this.frame.append(this.heading("Level of each code, measured side by side"), this.levels);
-    this.frame.append(this.heading(this.levels ? "Time per launch of each run" : ""), this.times);
+    this.timed = !this.levels || first.points.some(function (p) { return p.ns; }); // else links alone
+    if (this.timed) this.frame.append(this.heading(this.levels ? "Time per launch of each run" : ""), this.times);
     box.prepend(this.toolbar(), this.legend, this.frame, this.picked);
     this.frame.addEventListener("keydown", function (event) { self.key(event); });
     this.draw();
@@ -163,9 +163,9 @@
     this.factor = 1 / unit[0];
     this.unit = this.lines.length > 1 ? "%" : unit[1];
     this.full = this.wantsFull();
-    this.plot("graphTimes", this.times, this.rowsOfTimes(), this.unit, false);
+    if (this.timed) this.plot("graphTimes", this.times, this.rowsOfTimes(), this.unit, false);
     if (this.levels) this.plot("graphLevels", this.levels, this.rowsOfLevels(), "%", true);
-    this.box.graph = this.graphTimes;
+    this.box.graph = this.graphTimes || this.graphLevels;
   };
 
   Chart.prototype.plot = function (name, place, rows, unit, steps) {

@@ -87,8 +87,18 @@ static struct scale time_scale(const struct drawing *d)
         y.low = fmin(y.low, bound_of(d->chart, d->shown[i], false));
         y.high = fmax(y.high, bound_of(d->chart, d->shown[i], true));
     }
+    if (y.low > y.high) // no point has a time
+        y.low = 0, y.high = 1;
     scale_pad(&y, 0.1);
     return y;
+}
+
+static bool is_timed(const struct history *h)
+{
+    bool timed = false;
+    for (size_t i = 0; i < h->count; i++)
+        timed |= is_time(h->points[i].time_ns);
+    return timed;
 }
 
 static void draw_area(struct markup *m, const struct drawing *d, const struct scale *x,
@@ -291,7 +301,8 @@ void series_chart(struct markup *m, const struct series_chart *chart)
         write_data(m, &all);
     if (chart->level_count > 0)
         level_chart(m, chart);
-    draw(m, &still);
+    if (is_timed(chart->history) || chart->level_count == 0)
+        draw(m, &still);
     markup_end(m);
     free(shown);
     free(fewer);

@@ -84,7 +84,8 @@ struct site_point {
 
 // All of one series, handed out by `load`.
 struct site_detail {
-    struct history history;    // the points shown, newest last; at least one
+    struct history history;    // the points shown, newest last; of links alone, the commits of
+                               // their codes without times
     const size_t *at;          // index of each in the series, or NULL: all are shown
     size_t total;              // points of the series
     size_t settled;            // the first of them, which load_points() has; 0: all are shown

@@ -83,7 +83,7 @@ static void write_points(struct json *j, const struct site_detail *d)
 {
     const struct history *h = &d->history;
     size_t count, *shown = series_thin(h, SERIES_CHART_POINTS, &count);
-    json_int(j, "points_known", (int64_t)d->total);
+    json_int(j, "points_known", (int64_t)(d->total ? d->total : h->count));
     json_int(j, "settled", (int64_t)d->settled);
     json_begin(j, "points", '[');
     for (size_t i = 0; i < count; i++) {
@@ -168,16 +168,18 @@ static struct chart_level *levels_of(const struct series_chart *chart, const str
     return levels;
 }
 
-static void write_caption(struct markup *m, const struct site_levels *l)
+static void write_caption(struct markup *m, const struct site_levels *l, bool timed)
 {
     markup_element(
         m, "figcaption", NULL,
-        l->count ? "Above: the level of each code against the first, measured side by side, "
-                   "with its interval. Below: time per launch of each run. Upright: dashed a "
-                   "change, solid one accepted, dotted one declared"
-                 : "Time per launch over commits with its interval; dotted: predicted, where "
-                   "it lies within. Upright: dashed a change found, solid one accepted, dotted "
-                   "one declared");
+        !timed     ? "The level of each code against the first, measured side by side, with its "
+                     "interval. Upright: dashed a change"
+        : l->count ? "Above: the level of each code against the first, measured side by side, "
+                     "with its interval. Below: time per launch of each run. Upright: dashed a "
+                     "change, solid one accepted, dotted one declared"
+                   : "Time per launch over commits with its interval; dotted: predicted, where "
+                     "it lies within. Upright: dashed a change found, solid one accepted, dotted "
+                     "one declared");
 }
 
 void site_chart(struct site_page *p, size_t series, const struct site_detail *d)
@@ -199,7 +201,7 @@ void site_chart(struct site_page *p, size_t series, const struct site_detail *d)
     write_data(p, series, d, &u);
     if (d->history.count > 0) {
         markup_open(p->m, "figure", "wide");
-        write_caption(p->m, &d->linked);
+        write_caption(p->m, &d->linked, d->total > 0);
         series_chart(p->m, &chart);
         markup_end(p->m);
     }

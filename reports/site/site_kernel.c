@@ -186,7 +186,7 @@ static void write_facts(struct site_page *p, const struct site_series *s,
         fact(p->m, "prediction", more);
     }
     snprintf(more, sizeof(more), "%zu %s", d->total, plural(d->total, "point", "points"));
-    fact(p->m, "history", more);
+    fact(p->m, "history", d->total ? more : "no times, links alone");
     write_level_fact(p->m, &d->linked);
     fact(p->m, "device", p->map->site->devices[s->device].name);
     markup_end(p->m);

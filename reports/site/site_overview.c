@@ -46,10 +46,10 @@ static void write_banner(struct site_page *p)
                    : regressed ? "regression"
                                : "no regression");
     markup_element(p->m, "h1", NULL, headline);
-    markup_elementf(p->m, "p", "muted", "%zu series, %zu %s, %zu %s; newest run %s", count,
-                    map->kernel_count, plural(map->kernel_count, "kernel", "kernels"),
-                    map->site->device_count, plural(map->site->device_count, "device", "devices"),
-                    when);
+    markup_elementf(p->m, "p", "muted", "%zu series, %zu %s, %zu %s%s%s", count, map->kernel_count,
+                    plural(map->kernel_count, "kernel", "kernels"), map->site->device_count,
+                    plural(map->site->device_count, "device", "devices"),
+                    map->site->made_s ? "; newest run " : "", map->site->made_s ? when : "");
     site_counts(p, map->order, count);
     markup_end(p->m);
 }

@@ -180,7 +180,7 @@ void site_since(struct site_page *p, const struct site_series *s)
 
 static void since_cell(struct site_page *p, const struct site_series *s)
 {
-    page_cell(p->m, "since", s->since ? "nowrap" : "empty", s->since ? (double)s->since_s : NAN,
+    page_cell(p->m, "since", s->since ? "since" : "empty", s->since ? (double)s->since_s : NAN,
               false);
     site_since(p, s);
     markup_end(p->m);
@@ -202,7 +202,7 @@ static void names(struct site_page *p, size_t index, unsigned columns)
         markup_end(p->m);
     }
     if (columns & SITE_WITH_DEVICE)
-        page_text_cell(p->m, "device", NULL, NAN, p->map->site->devices[s->device].name);
+        page_text_cell(p->m, "device", "name", NAN, p->map->site->devices[s->device].name);
 }
 
 static void spark(struct markup *m, const struct site_series *s)

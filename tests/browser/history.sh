@@ -9,11 +9,9 @@
 #   tests/browser/history.sh FOLDER [BIN]
 #
 # FOLDER (new) gets host-kernels/, store.db and site/. BIN: where plumb and bench are
-# [build/dev/bin]. Takes some minutes; killed, it goes on when it is run again. The README's picture:
-#   node tests/browser/screenshot.js "$(command -v chromium)" FOLDER/site/kernel/simd.html \
-#     reports/screenshot_site.png --height=1330
+# [build/dev/bin]. Takes some minutes; killed, it goes on when it is run again.
 set -eu
-[ $# -ge 1 ] || { sed -n '3,14s/^# \{0,1\}//p' "$0"; exit 4; }
+[ $# -ge 1 ] || { sed -n '3,12s/^# \{0,1\}//p' "$0"; exit 4; }
 source=$(cd "$(dirname "$0")/../.." && pwd)
 mkdir -p "$1"
 folder=$(cd "$1" && pwd)

@@ -2,10 +2,12 @@
 //
 // A store that has links and no times, as a user meets it: importing says what came, history says
 // what each series has, and the table of links goes through export and import.
+#include "model/base.h"
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/test.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,12 +60,32 @@ static void the_table_of_links_goes_through_export_and_import(void **state)
     free(before);
 }
 
+// The chart's commits are those of the codes; times are neither drawn nor said to be 0 points.
+static void the_site_draws_their_levels(void **state)
+{
+    char *said;
+    EXPECT("14 series", "site", "--store=a.db", "--out=site");
+    char *command = xprintf("cat '%s'/site/kernel/e4m3-promoted-*.html", directory);
+    FILE *file = popen(command, "r");
+    said = xcalloc(1 << 20, 1);
+    assert_true(fread(said, 1, (1 << 20) - 1, file) > 0);
+    assert_int_equal(pclose(file), 0);
+    assert_non_null(strstr(said, "no times, links alone"));
+    assert_non_null(strstr(said, "Level of each code over commits"));
+    assert_null(strstr(said, "Time per launch over commits"));
+    assert_non_null(strstr(said, "\xe2\x88\x92"
+                                 "19.0 %</td>")); // the change, by its links
+    free(command);
+    free(said);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(importing_says_how_many_links_came),
         cmocka_unit_test(history_says_what_a_series_of_links_has),
         cmocka_unit_test(the_table_of_links_goes_through_export_and_import),
+        cmocka_unit_test(the_site_draws_their_levels),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
