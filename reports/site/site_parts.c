@@ -172,7 +172,8 @@ void site_since(struct site_page *p, const struct site_series *s)
     when[10] = '\0';
     if (s->since) {
         site_commit(p, s->since);
-        markup_elementf(p->m, "span", "muted small", " %s", when);
+        markup_text(p->m, " ");
+        markup_element(p->m, "span", "muted small nowrap", when);
     } else {
         markup_text(p->m, "-");
     }
