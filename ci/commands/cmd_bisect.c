@@ -5,6 +5,7 @@
 // bisection that was interrupted asks for what it has and goes on (the maths is on top of
 // model/gate/bisect.c).
 #include "ci/command.h"
+#include "ci/commands/bisect_drivers.h"
 #include "ci/commands/bisect_events.h"
 #include "ci/commands/bisection.h"
 #include "ci/commands/toolchain_names.h"
@@ -23,7 +24,7 @@ struct arguments {
     const char *good, *bad, *series;
     struct toolchain_names toolchains;
     double confidence;
-    bool events, json;
+    bool events, drivers, json;
 };
 
 static int take_toolchain(void *arguments, const char *text)
@@ -51,6 +52,9 @@ static const struct command_option own_options[] = {
                 "Instead: every open event of several commits, and links that do not fit, within "
                 "the policy's history.search",
                 events),
+    OPTION_FLAG("drivers", 0,
+                "Instead: what is stored of the same code under each driver; nothing is measured",
+                drivers),
     OPTION_COUNT("seconds", "N",
                  "Of measuring each comparison, at most [the policy's gate.seconds]",
                  options.seconds, 1, 86400),
@@ -62,6 +66,11 @@ static const struct arguments usual = {.confidence = 0.99};
 static int check(void *arguments, struct error *err)
 {
     const struct arguments *a = arguments;
+    if (a->drivers)
+        return a->good || a->bad || a->events || a->toolchains.count
+                   ? error_set(err, "--drivers reads the store: no --good, --bad, --events, "
+                                    "--toolchain")
+                   : 0;
     if (a->events && a->json)
         return error_set(err, "--events has no JSON; `plumb events --format json` shows what came "
                               "of it");
@@ -123,9 +132,26 @@ static int bisect(enum conclusion *out, struct search *s, const struct arguments
     return status ? status : bisection_conclude(out, s, &step, err);
 }
 
+// One series, or what --kernel and --problem leave.
+static int drivers(enum conclusion *out, struct context *context, const struct arguments *a,
+                   struct error *err)
+{
+    struct search s = {.context = context};
+    char problem[PROBLEM_TEXT];
+    if (!a->series)
+        return bisect_drivers(out, context, &a->options, a->options.kernel, a->options.problem,
+                              a->json, err);
+    if (read_series(&s, a, err))
+        return -1;
+    problem_format(problem, &s.problem);
+    return bisect_drivers(out, context, &a->options, s.kernel, problem, a->json, err);
+}
+
 static int run(enum conclusion *out, struct context *context, void *arguments, struct error *err)
 {
     const struct arguments *a = arguments;
+    if (a->drivers)
+        return drivers(out, context, a, err);
     if (a->events)
         return bisect_events(out, context, &a->options, a->confidence, err);
     struct search s = {.context = context,
@@ -144,7 +170,10 @@ const struct command command_bisect = {
     .json = "commits (commit, name, summary, probability, said), then found (the commit, or null), "
             "first and last (between which it is), probability, change, fits, kernel, problem and "
             "changes "
-            "(status, path, added, removed); of a dry run commits (commit, name, built).",
+            "(status, path, added, removed); of a dry run commits (commit, name, built); with "
+            "--drivers "
+            "drivers (device, from, to, log_ratio, low, high, run_sd, codes, runs_before, "
+            "runs_after, by_links, changed), then headline.",
     .shared = SHARED_SELECT,
     .options = own_options,
     .defaults = &usual,
@@ -162,7 +191,11 @@ const struct command command_bisect = {
         "searched: which of them made the series slower. With --events the good and bad commits "
         "come from the open events "
         "of "
-        "several commits (`plumb events`); what came out is kept with each.\n\nExit: 0 found, 2 "
+        "several commits (`plumb events`); what came out is kept with each. With --drivers the "
+        "store's plain runs "
+        "are read: how much each new driver moved the codes that ran under it and the one before. "
+        "No pair can be made across drivers, so the interval is of how runs under one driver "
+        "differ, and one run under each bounds nothing.\n\nExit: 0 found, 2 "
         "not one commit but several or none, 4 the "
         "tool could not do its work.",
 };

@@ -5,9 +5,11 @@
 // the series themselves do not show, because it is taken off them.
 #include "ci/history/events_changes.h"
 
+#include "ci/history/drivers.h"
 #include "ci/history/link_tests.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,14 +101,30 @@ static const char *break_between(const struct finding *f, const char *uuid,
     return NULL;
 }
 
+// How surely it was the driver: runs under one differ too, and by more than the points of a change
+// let one think that are many in few runs.
+static struct interval size_of(const struct change *c, const char *what,
+                               const struct driver_steps *drivers)
+{
+    for (size_t i = 0; what && i < drivers->count; i++) {
+        const struct driver_step *d = &drivers->items[i];
+        char name[256];
+        snprintf(name, sizeof(name), "driver %.100s -> %.100s", d->from, d->to);
+        if (strcmp(name, what) == 0 && isfinite(d->shift.size.low) && isfinite(d->shift.size.high))
+            return d->shift.size;
+    }
+    return c->size;
+}
+
 // What moves the controls moves every series of the device.
-static void add_shift(struct finding *f, const struct common_mode *mode, const struct change *c)
+static void add_shift(struct finding *f, const struct common_mode *mode, const struct change *c,
+                      const struct driver_steps *drivers)
 {
     const char *what = break_between(f, mode->device_uuid, mode->commits, c);
     const struct timeline_stretch stretch = {"", mode->commits[c->earliest].id,
                                              mode->commits[c->latest].id};
     struct event_change change = {.device = device_of(f->set, mode->device_uuid),
-                                  .size = c->size,
+                                  .size = size_of(c, what, drivers),
                                   .log_evidence = c->evidence,
                                   .confirmed = true,
                                   .cause = what ? ATTRIBUTION_BREAK : ATTRIBUTION_ENVIRONMENT};
@@ -125,17 +143,22 @@ static int add_device(struct finding *f, struct store *store, const char *uuid, 
     struct common_mode mode;
     struct changepoints moved;
     struct series_entry *entries;
+    struct driver_steps drivers = {0};
+    const struct history_wanted wanted = {.device = uuid};
     size_t known;
+    int status = 0;
     if (store_list_series(&entries, &known, store, f->arena, err) ||
         history_common_mode(&mode, store, entries, known, uuid, 0, f->arena, err))
         return -1;
     changepoints_find(&moved, mode.shifts, mode.count, NULL);
-    for (size_t i = 0; i < moved.count; i++) {
+    if (moved.count)
+        status = drivers_find(&drivers, store, &wanted, true, f->arena, err);
+    for (size_t i = 0; status == 0 && i < moved.count; i++) {
         if (fabs(moved.changes[i].size.value) >= history_defaults.margin)
-            add_shift(f, &mode, &moved.changes[i]);
+            add_shift(f, &mode, &moved.changes[i], &drivers);
     }
     changepoints_free(&moved);
-    return 0;
+    return status;
 }
 
 // ---- all ----

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A code that ran under both drivers is a series of its own: what differs is the driver, or the
+// day. Where no code of a series did, its codes are held against each other by their links, which
+// were measured side by side under one driver or the other, and the series counts by its levels.
+#include "ci/history/drivers.h"
+#include "ci/history/history_links.h"
+
+#include <fnmatch.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+// A point with what it may be compared by.
+struct timed {
+    size_t series;
+    int64_t run, code;
+    const char *driver;
+    double log_time;
+    size_t mark; // of its level, from 1; 0: it has none
+    double level;
+};
+
+struct device_points {
+    struct timed *items;
+    size_t count, room;
+};
+
+static bool selects(const struct history_wanted *w, const struct series_entry *e)
+{
+    char problem[PROBLEM_TEXT];
+    problem_format(problem, &e->problem);
+    return (!w->kernel || fnmatch(w->kernel, e->kernel, 0) == 0) &&
+           (!w->problem || fnmatch(w->problem, problem, 0) == 0) &&
+           (!w->device || fnmatch(w->device, e->device_uuid, 0) == 0 ||
+            fnmatch(w->device, e->device_name, 0) == 0);
+}
+
+// ---- points ----
+
+// The level of the code that came with this commit.
+static const struct linked_level *level_at(const struct linked_levels *levels, const char *commit)
+{
+    for (size_t i = 0; i < levels->step_count; i++) {
+        if (strcmp(levels->steps[i].at->id, commit) == 0)
+            return &levels->levels[levels->steps[i].level];
+    }
+    return NULL;
+}
+
+static void set_levels(struct timed *items, const struct stored_points *stored,
+                       const struct linked_levels *levels)
+{
+    for (size_t i = 0; i < stored->count; i++) {
+        const struct linked_level *level = level_at(levels, stored->points[i].commit);
+        for (size_t j = 0; level && j < stored->count; j++) {
+            if (stored->points[j].code && stored->points[j].code == stored->points[i].code) {
+                items[j].mark = level->mark + 1;
+                items[j].level = level->level.value;
+            }
+        }
+    }
+}
+
+static int read_series(struct device_points *out, struct store *store,
+                       const struct commit_places *places, const struct series_entry *e,
+                       size_t number, struct arena *arena, struct error *err)
+{
+    const struct series series = {e->kernel, &e->problem, e->device_uuid};
+    const struct history_query query = {0};
+    struct stored_points stored;
+    struct linked_history linked = {0};
+    struct linked_levels levels;
+    if (store_points(&stored, store, &series, &query, arena, err) ||
+        (!e->control &&
+         history_links(&linked, &levels, store, places, &series, NULL, arena, arena, err)))
+        return -1;
+    const size_t first = out->count;
+    for (size_t i = 0; i < stored.count; i++) {
+        const struct stored_point *p = &stored.points[i];
+        out->items = xgrow(out->items, out->count, &out->room, sizeof(*out->items));
+        out->items[out->count++] = (struct timed){.series = number,
+                                                  .run = p->run_id,
+                                                  .code = p->code,
+                                                  .driver = arena_strdup(arena, p->driver),
+                                                  .log_time = log(p->time_ns)};
+    }
+    if (linked.links && !linked.trouble)
+        set_levels(out->items + first, &stored, &levels);
+    return 0;
+}
+
+// ---- two drivers ----
+
+struct comparing {
+    const struct timed *before, *after;
+    size_t before_count, after_count;
+    struct driver_point *points;
+    size_t count, series; // of the points
+};
+
+static bool has_code(const struct timed *items, size_t count, const struct timed *like)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (items[i].series == like->series && items[i].code && items[i].code == like->code)
+            return true;
+    }
+    return false;
+}
+
+// What may be compared by its code, or by the levels of one mark, has one number.
+static void add(struct comparing *c, const struct timed *p, bool after, bool levelled,
+                struct timed *keys)
+{
+    size_t at = 0;
+    while (at < c->series && (keys[at].series != p->series ||
+                              (levelled ? keys[at].mark != p->mark : keys[at].code != p->code)))
+        at++;
+    if (at == c->series)
+        keys[c->series++] = *p;
+    c->points[c->count++] =
+        (struct driver_point){at, p->run, after, p->log_time - (levelled ? p->level : 0)};
+}
+
+static bool is_comparable(const struct comparing *c, const struct timed *p, bool after,
+                          bool levelled)
+{
+    return levelled ? p->mark != 0
+           : after  ? has_code(c->before, c->before_count, p)
+                    : has_code(c->after, c->after_count, p);
+}
+
+static void compare(struct driver_shift *out, struct comparing *c, bool levelled)
+{
+    const size_t most = c->before_count + c->after_count;
+    struct timed *keys = xcalloc(most + 1, sizeof(*keys));
+    c->points = xcalloc(most + 1, sizeof(*c->points));
+    c->count = c->series = 0;
+    for (size_t i = 0; i < most; i++) {
+        const bool after = i >= c->before_count;
+        const struct timed *p = after ? &c->after[i - c->before_count] : &c->before[i];
+        if (is_comparable(c, p, after, levelled))
+            add(c, p, after, levelled, keys);
+    }
+    driver_shift_find(out, c->points, c->count);
+    free(c->points);
+    free(keys);
+}
+
+// ---- a device ----
+
+static int by_run(const void *left, const void *right)
+{
+    const struct timed *a = left, *b = right;
+    if (a->run != b->run)
+        return a->run < b->run ? -1 : 1;
+    return (a->series > b->series) - (a->series < b->series);
+}
+
+static size_t end_of(const struct device_points *points, size_t from)
+{
+    size_t end = from;
+    while (end < points->count &&
+           strcmp(points->items[end].driver, points->items[from].driver) == 0)
+        end++;
+    return end;
+}
+
+static void add_steps(struct driver_steps *out, struct device_points *points,
+                      const struct series_entry *e, struct arena *arena)
+{
+    if (points->count)
+        qsort(points->items, points->count, sizeof(*points->items), by_run);
+    for (size_t from = 0; from < points->count;) {
+        const size_t middle = end_of(points, from);
+        if (middle == points->count)
+            break;
+        struct comparing c = {.before = points->items + from,
+                              .before_count = middle - from,
+                              .after = points->items + middle,
+                              .after_count = end_of(points, middle) - middle};
+        struct driver_step step = {.device_uuid = e->device_uuid,
+                                   .device_name = e->device_name,
+                                   .from = points->items[from].driver,
+                                   .to = points->items[middle].driver};
+        compare(&step.shift, &c, false);
+        step.levelled = step.shift.series == 0;
+        if (step.levelled)
+            compare(&step.shift, &c, true);
+        struct driver_step *grown = arena_alloc(arena, (out->count + 1) * sizeof(*grown));
+        if (out->count)
+            memcpy(grown, out->items, out->count * sizeof(*grown));
+        grown[out->count++] = step;
+        out->items = grown;
+        from = middle;
+    }
+}
+
+int drivers_find(struct driver_steps *out, struct store *store, const struct history_wanted *wanted,
+                 bool controls, struct arena *arena, struct error *err)
+{
+    struct series_entry *entries;
+    struct commit_places places = {0};
+    struct driver_steps steps = {0};
+    size_t count;
+    int status = store_list_series(&entries, &count, store, arena, err) ||
+                         store_commit_places(&places, store, arena, err)
+                     ? -1
+                     : 0;
+    bool *seen = xcalloc(status ? 1 : count + 1, sizeof(*seen));
+    for (size_t i = 0; status == 0 && i < count; i++) {
+        struct device_points points = {0};
+        for (size_t j = i; status == 0 && !seen[i] && j < count; j++) {
+            if (strcmp(entries[i].device_uuid, entries[j].device_uuid) != 0)
+                continue;
+            seen[j] = j > i;
+            if (selects(wanted, &entries[j]) && (!controls || entries[j].control))
+                status = read_series(&points, store, &places, &entries[j], j, arena, err);
+        }
+        add_steps(&steps, &points, &entries[i], arena);
+        free(points.items);
+    }
+    free(seen);
+    *out = steps;
+    return status;
+}
