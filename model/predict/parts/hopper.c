@@ -115,7 +115,7 @@ static bool operands_swapped(const struct hopper_breakdown *b, const struct hopp
 {
     if (b->tile_n % ROWS != 0)
         return false;
-    return b->tile_m % ROWS != 0 ||
+    return t->in->problem->groups.kind || b->tile_m % ROWS != 0 ||
            (t->warpgroups == 1 && b->tile_m > ROWS && b->tile_m > b->tile_n);
 }
 
@@ -192,7 +192,13 @@ static const char *set_up(struct hopper_breakdown *b, struct hopper_terms *t)
     t->grid_n = ceil_div(p->n, (int64_t)b->tile_n * t->cluster_n) * t->cluster_n;
     t->slabs = (double)ceil_div(ceil_div(p->k, b->tile_k), t->split);
     t->k = t->slabs * b->tile_k;
-    b->blocks = t->grid_m * t->grid_n * p->batch * t->split;
+    t->products = p->batch;
+    t->rows = (double)p->m * p->batch;
+    t->columns = t->weights * (double)p->n * p->batch;
+    t->tiles_m = (double)t->grid_m * p->batch;
+    if ((t->as_they_come = p->groups.kind != GROUPS_NONE))
+        hopper_lay_groups(b, t);
+    b->blocks = (int64_t)t->tiles_m * t->grid_n * t->split;
     b->resident = t->sms * (traits->split_k < 0 ? 1 : b->blocks_per_sm);
     return refuse_resources(b, t);
 }
@@ -360,5 +366,5 @@ const char *hopper(struct hopper_breakdown *out, const struct predict_input *in)
     bool device = in->gpu->registers.value > 0; // the host has no library with tiles
     if (!device || (t->tile_m > 0 && t->tile_n > 0))
         return one_kernel(out, in);
-    return library(out, in);
+    return in->problem->groups.kind ? hopper_each_group(out, in) : library(out, in);
 }

@@ -138,6 +138,10 @@ void hopper_blocks(struct hopper_breakdown *b, const struct hopper_terms *t)
         share_out(&b->turns, &b->main_ns, tile_ns, b, t);
         each = b->turns;
         clocked = b->main_ns * share;
+    } else if (t->as_they_come) {
+        each = b->turns = most(1, (double)b->blocks / (double)t->sms + 0.5);
+        b->main_ns = each * together_ns(&clocked, &s, t, 1);
+        clocked *= each;
     } else {
         b->main_ns = full * together_ns(&clocked, &s, t, b->blocks_per_sm);
         clocked *= full;

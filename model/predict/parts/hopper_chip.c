@@ -12,8 +12,7 @@ enum { HILBERT_SIDE = 16, BAND_DEFAULT = 8 }; // as CUTLASS bands tiles at the w
 static double operand_bytes(const struct hopper_terms *t)
 {
     const struct problem *p = t->in->problem;
-    double rows = (double)p->m + t->weights * (double)p->n;
-    return rows * (double)p->k * p->batch * t->bytes_read;
+    return (t->rows + t->columns) * (double)p->k * t->bytes_read;
 }
 
 // The raster walks bands of tile rows (or columns). An operand's rows along the bands are read
@@ -23,28 +22,28 @@ static double reread_bytes(const struct hopper_breakdown *b, const struct hopper
     const struct problem *p = t->in->problem;
     const struct traits *traits = t->in->traits;
     bool by_columns = traits->raster == RASTER_N;
-    double along = (double)(by_columns ? t->grid_n : t->grid_m);
-    double across = (double)(by_columns ? t->grid_m : t->grid_n);
+    double tiles_m = t->tiles_m / t->products, tiles_n = (double)t->grid_n;
+    double along = by_columns ? tiles_n : tiles_m, across = by_columns ? tiles_m : tiles_n;
     double band = traits->raster == RASTER_HILBERT ? HILBERT_SIDE
                   : traits->raster_group > 1       ? traits->raster_group
                   : traits->raster_group == 1      ? along
                   : t->blackwell                   ? along // CuTe's persistent scheduler
                                                    : BAND_DEFAULT;
     band = least(most(band, 1) * (by_columns ? t->cluster_n : t->cluster_m), along);
-    double tiles = along * across * p->batch;
+    double tiles = along * across * t->products;
     double at_once = least(tiles, (double)b->resident / t->split);
     double bands = ceil(along / band), columns_once = by_columns ? t->cluster_m : t->cluster_n;
     // A band that is higher than what runs at once is walked one column of clusters after another.
     double again = least(across / columns_once, most(1, across * band / at_once));
-    double rows = (double)p->m * (by_columns ? bands : again);
-    double columns = t->weights * (double)p->n * (by_columns ? again : bands);
-    return (rows + columns) * (double)p->k * t->bytes_read * p->batch;
+    double rows = t->rows * (by_columns ? bands : again);
+    double columns = t->columns * (by_columns ? again : bands);
+    return (rows + columns) * (double)p->k * t->bytes_read;
 }
 
 double hopper_last_stores(const struct hopper_breakdown *b, const struct hopper_terms *t)
 {
     const struct problem *p = t->in->problem;
-    double all = (double)p->m * (double)p->n * p->batch * t->bytes_out;
+    double all = t->rows * (double)p->n * t->bytes_out;
     double ending = least((double)b->blocks, (double)b->resident) / t->split;
     return least(all, ending * b->tile_m * b->tile_n * t->bytes_out);
 }
@@ -52,7 +51,7 @@ double hopper_last_stores(const struct hopper_breakdown *b, const struct hopper_
 bool hopper_in_l2(const struct hopper_terms *t)
 {
     const struct problem *p = t->in->problem;
-    double stored = (double)p->m * (double)p->n * p->batch * t->bytes_out;
+    double stored = t->rows * (double)p->n * t->bytes_out;
     return t->in->warm && operand_bytes(t) + stored <= t->gpu->l2_bytes.value;
 }
 
@@ -64,7 +63,7 @@ static double dram_bytes(const struct hopper_breakdown *b, const struct hopper_t
         return 0;
     double kept = l2 > 0 ? least(1, t->fit->l2_kept * l2 / once) : 0;
     double read = once * kept + most(once, reread_bytes(b, t)) * (1 - kept);
-    double all = (double)p->m * (double)p->n * p->batch * t->bytes_out;
+    double all = t->rows * (double)p->n * t->bytes_out;
     return read + all - hopper_last_stores(b, t);
 }
 
@@ -79,9 +78,9 @@ static double asked_bytes(const struct hopper_terms *t)
         near_b = 1;
     else
         near_a = near_b = (1 + t->fit->l2_near) / 2;
-    double a = near_a * (double)p->m * (double)t->grid_n / t->cluster_n;
-    double b = near_b * t->weights * (double)p->n * (double)t->grid_m / t->cluster_m;
-    return (a + b) * t->k * t->split * t->bytes_read * p->batch;
+    double a = near_a * t->rows * (double)t->grid_n / t->cluster_n;
+    double b = near_b * t->weights * (double)p->n * t->tiles_m / t->cluster_m;
+    return (a + b) * t->k * t->split * t->bytes_read;
 }
 
 void hopper_chip(struct hopper_breakdown *b, const struct hopper_terms *t)

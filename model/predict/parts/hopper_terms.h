@@ -25,6 +25,10 @@ struct hopper_terms {
     bool blackwell;         // blackwell.c says what a block takes
     bool swapped;           // the instruction's 64 rows lie along N
     int64_t grid_m, grid_n; // tiles, padded to whole clusters
+    double products;        // of the batch, or groups that have rows
+    double rows, columns;   // of all matrices A; of all matrices B
+    double tiles_m;         // rows of tiles, all products'
+    bool as_they_come;      // blocks take tiles when they are done with others
     int64_t sms;            // SMs that clusters of this size can fill
     int32_t cluster_m, cluster_n, cluster, split;
     int32_t warpgroups; // that multiply
@@ -60,6 +64,10 @@ void hopper_blocks(struct hopper_breakdown *breakdown, const struct hopper_terms
 void blackwell_blocks(struct hopper_breakdown *breakdown, const struct hopper_terms *terms);
 double blackwell_store_clk(const struct hopper_breakdown *breakdown,
                            const struct hopper_terms *terms);
+// Groups: sets the terms that count rows, and the tile to the mean of them.
+void hopper_lay_groups(struct hopper_breakdown *breakdown, struct hopper_terms *terms);
+// One product for each group, one after the other; as hopper().
+const char *hopper_each_group(struct hopper_breakdown *out, const struct predict_input *input);
 // What the whole chip moves: fills dram_bytes, l2_bytes and their limits_ns. dram_bytes is without
 // the stores of the tiles that are last (hopper_last_stores()).
 void hopper_chip(struct hopper_breakdown *breakdown, const struct hopper_terms *terms);
