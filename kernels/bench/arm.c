@@ -74,6 +74,11 @@ static int read_record(struct arm_record *out, const char *path, struct error *e
     return status;
 }
 
+static const char *kernel_name(const struct series_spec *spec, enum sample_role role)
+{
+    return role == ROLE_BASE && spec->base_kernel ? spec->base_kernel : spec->kernel;
+}
+
 static int load_record(struct arm *arm, enum sample_role role, const char *path,
                        const struct series_spec *spec, struct series_state *state)
 {
@@ -85,7 +90,7 @@ static int load_record(struct arm *arm, enum sample_role role, const char *path,
     if (read_record(arm->record, path, &why))
         return series_refuse(state, role, MEASURED_UNBUILDABLE, "%.500s", why.text);
     const struct record *record = &arm->record->record;
-    if (strcmp(record->kernel, spec->kernel) != 0)
+    if (strcmp(record->kernel, kernel_name(spec, role)) != 0)
         return series_refuse(state, role, MEASURED_MISSING, "a record of the kernel %s",
                              record->kernel);
     if (!problem_equal(&record->problem, &spec->problem))
@@ -140,7 +145,7 @@ static int load_process(struct arm *arm, enum sample_role role, const char *path
                         struct error *err)
 {
     const struct plumb_form form = check_abi_form(&spec->problem);
-    const struct arm_wanted wanted = {path, spec->kernel, arm->ops->kind, &form};
+    const struct arm_wanted wanted = {path, kernel_name(spec, role), arm->ops->kind, &form};
     struct arm_loaded loaded;
     if (arm_process_start(&arm->process, &loaded, arm->ops->memory(arm->device), &wanted, err))
         return -1;
@@ -176,7 +181,7 @@ static int load_library(struct arm *arm, enum sample_role role, const char *path
     struct error why;
     if (module_load(&arm->module, path, copy, &why))
         return series_refuse(state, role, MEASURED_UNBUILDABLE, "%.500s", why.text);
-    if (!module_find(&arm->kernel, &arm->module, spec->kernel))
+    if (!module_find(&arm->kernel, &arm->module, kernel_name(spec, role)))
         return series_refuse(state, role, MEASURED_MISSING,
                              "no kernel of this name in the library");
     if (strcmp(arm->module.library->device, kind) != 0)

@@ -26,6 +26,7 @@ static const char usage[] =
     "  --head LIBRARY    the library to time\n"
     "  --base LIBRARY    time it in pairs against this one; may be the same file (A/A)\n"
     "  --kernel NAME     a kernel that both have\n"
+    "  --base-kernel NAME  the base's, to time two kernels beside each other\n"
     "  --problem TEXT    MxNxK:TYPE[-OUT][:OPTION]... (model/problem.h), e.g.\n"
     "                    4096x4096x4096:bf16, 512x4096x7168:bf16:dual-silu\n"
     "  --pairs N         pairs (or samples) per block, default 64\n"
@@ -49,6 +50,7 @@ enum option_code {
     OPTION_HEAD,
     OPTION_BASE,
     OPTION_KERNEL,
+    OPTION_BASE_NAME,
     OPTION_PROBLEM,
     OPTION_PAIRS,
     OPTION_BLOCKS,
@@ -69,6 +71,7 @@ static const struct option options[] = {{"device", required_argument, NULL, OPTI
                                         {"head", required_argument, NULL, OPTION_HEAD},
                                         {"base", required_argument, NULL, OPTION_BASE},
                                         {"kernel", required_argument, NULL, OPTION_KERNEL},
+                                        {"base-kernel", required_argument, NULL, OPTION_BASE_NAME},
                                         {"problem", required_argument, NULL, OPTION_PROBLEM},
                                         {"pairs", required_argument, NULL, OPTION_PAIRS},
                                         {"blocks", required_argument, NULL, OPTION_BLOCKS},
@@ -159,6 +162,9 @@ static int read_option(struct time_options *time, int code)
         return 0;
     case OPTION_KERNEL:
         time->kernel = optarg;
+        return 0;
+    case OPTION_BASE_NAME:
+        time->base_kernel = optarg;
         return 0;
     case OPTION_PROBLEM:
         time->problem = optarg;

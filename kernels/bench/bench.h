@@ -25,7 +25,7 @@ int protocol_run(struct bench *bench, FILE *in);
 int bench_list(FILE *out, char **libraries, int count);
 
 struct time_options {
-    const char *head, *base, *kernel, *problem, *pin, *csv;
+    const char *head, *base, *kernel, *base_kernel, *problem, *pin, *csv;
     uint32_t pairs, blocks, launches;
     uint64_t seed;
     enum flush flush;

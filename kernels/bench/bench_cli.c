@@ -54,14 +54,16 @@ struct collected {
 static void collect(void *state, const struct sample *sample)
 {
     struct collected *c = state;
+    const bool base = sample->role == ROLE_BASE;
     c->samples[c->count++] = *sample;
     // Named integers have commas between them.
     const char *quote = strchr(c->options->problem, ',') ? "\"" : "";
     if (c->csv)
-        fprintf(c->csv, "%s,%s%s%s,%s,%u,%u,%u,%u,%.3f,%.0f,%u,%d,%d,%.0f\n", c->options->kernel,
-                quote, c->options->problem, quote, sample->role == ROLE_BASE ? "base" : "head",
-                sample->block, sample->pair, sample->order, sample->launches, sample->time_ns,
-                sample->clock_hz, sample->throttle, sample->temperature_c, sample->power_mw,
+        fprintf(c->csv, "%s,%s%s%s,%s,%u,%u,%u,%u,%.3f,%.0f,%u,%d,%d,%.0f\n",
+                base && c->options->base_kernel ? c->options->base_kernel : c->options->kernel,
+                quote, c->options->problem, quote, base ? "base" : "head", sample->block,
+                sample->pair, sample->order, sample->launches, sample->time_ns, sample->clock_hz,
+                sample->throttle, sample->temperature_c, sample->power_mw,
                 series_waited_ns(c->series));
 }
 
@@ -189,6 +191,7 @@ int bench_time(struct bench *bench, const struct time_options *o)
     struct error err = {""};
     struct collected c = {.options = o};
     struct series_spec spec = {.kernel = o->kernel,
+                               .base_kernel = o->base_kernel,
                                .head = o->head,
                                .base = o->base,
                                .seed = o->seed,
@@ -203,6 +206,10 @@ int bench_time(struct bench *bench, const struct time_options *o)
     int code = -1;
     if (!o->head || !o->kernel || !o->problem) {
         error_set(&err, "time needs --head, --kernel and --problem; try bench --help");
+        goto done;
+    }
+    if (o->base_kernel && !o->base) {
+        error_set(&err, "--base-kernel needs --base; try bench --help");
         goto done;
     }
     if (problem_parse(&spec.problem, o->problem, &err))

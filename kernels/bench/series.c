@@ -104,7 +104,7 @@ static int prepare(struct series *s, struct series_state *state, struct error *e
         int stop = prepare_arm(s, ROLE_HEAD, s->spec.pin, state, err);
         return stop ? stop : prepare_arm(s, ROLE_BASE, s->spec.pin, state, err);
     }
-    const bool identical = s->arms[ROLE_HEAD].copied;
+    const bool identical = s->arms[ROLE_HEAD].copied && !s->spec.base_kernel;
     int stop = prepare_arm(s, ROLE_BASE, s->spec.pin, state, err);
     if (stop)
         return stop;

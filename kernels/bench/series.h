@@ -13,6 +13,7 @@
 
 struct series_spec {
     const char *kernel;
+    const char *base_kernel; // the base's, where it has another name; NULL: the same
     struct problem problem;
     const char *head, *base; // paths; base may be NULL
     uint64_t seed;           // of inputs and of the order inside pairs

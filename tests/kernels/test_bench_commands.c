@@ -112,6 +112,12 @@ static void by_hand_the_exit_code_tells(void **state)
         {"list %s", 0},
         {"time --kernel right --problem 9x8x7 --pairs 3 --head %s --base %s --blocks 2", 0},
         {"time --kernel right --problem 9x8x7 --pairs 3 --head %s --warm --flush none", 0},
+        // Two kernels beside each other: the base's is looked at by its own name.
+        {"time --kernel right --base-kernel right --problem 9x8x7 --pairs 3 --head %s --base %s",
+         0},
+        {"time --kernel right --base-kernel none --problem 9x8x7 --pairs 3 --head %s --base %s", 3},
+        {"time --kernel none --base-kernel right --problem 9x8x7 --pairs 3 --head %s --base %s", 3},
+        {"time --kernel right --base-kernel right --problem 9x8x7 --pairs 3 --head %s", 4},
         {"time --kernel wrong --problem 9x8x7 --pairs 3 --head %s", 3},
         {"time --kernel right --problem 9x8x7 --head %s --variant sideways", 4},
         // An operand of 1 MiB, of which a part is written anew, and looked at afterwards.
