@@ -24,7 +24,7 @@ static struct prediction predict(const struct predict_input *in)
     struct prediction out = {.model = "hopper", .version = "7"};
     struct hopper_breakdown b;
     out.why = claims_refuse(in, CLAIM_SCALES | CLAIM_LAYOUTS | CLAIM_EPILOGUES | CLAIM_WARM |
-                                   CLAIM_GROUPS);
+                                    CLAIM_GROUPS);
     if (!out.why)
         out.why = hopper(&b, in);
     if (out.why)
