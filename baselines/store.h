@@ -312,7 +312,7 @@ struct export_filter {
 // CSV: one line per measurement, for spreadsheets; of links, one line per link. JSON: one object
 // per line, complete (samples, predictions, verdicts, builds, profiles); store_import() reads each
 // back. BMF: the newest time of each series, for Bencher. OpenMetrics: the same and more, for
-// Prometheus and its like.
+// Prometheus and its like. What could not be written the caller sees in `file`.
 int store_export_csv(struct store *store, const struct export_filter *filter, FILE *file,
                      struct error *err);
 int store_export_links(struct store *store, const struct export_filter *filter, FILE *file,

@@ -7,7 +7,6 @@
 
 #include <argp.h>
 #include <assert.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -290,12 +289,6 @@ static void parse_arguments(struct call *call, int argc, char **argv)
     free(doc);
 }
 
-bool reader_left(void)
-{
-    struct pollfd out = {.fd = STDOUT_FILENO};
-    return ferror(stdout) && poll(&out, 1, 0) == 1 && (out.revents & (POLLERR | POLLHUP));
-}
-
 int command_call(const struct command *command, int argc, char **argv)
 {
     struct call call = {.command = command, .arguments = xcalloc(1, command->size)};
@@ -307,8 +300,7 @@ int command_call(const struct command *command, int argc, char **argv)
         memcpy(call.arguments, command->defaults, command->size);
     parse_arguments(&call, argc, argv);
     if (command->run(&conclusion, &context, call.arguments, &err)) {
-        if (!reader_left())
-            fprintf(stderr, "plumb: %s\n", err.text);
+        fprintf(stderr, "plumb: %s\n", err.text);
         conclusion = CONCLUDE_FAILED;
     }
     context_close(&context);

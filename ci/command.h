@@ -97,9 +97,6 @@ const struct command_option *command_option(const struct command *command, size_
 // Its doc with what JSON answers at the end. Caller frees.
 char *command_doc(const struct command *command);
 
-// Whoever read standard output has gone (`| head`), so that nobody misses the rest.
-bool reader_left(void);
-
 // argv[0] is the command's name. Returns the exit code.
 int command_call(const struct command *command, int argc, char **argv);
 

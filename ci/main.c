@@ -3,6 +3,7 @@
 // The program: finds the command and runs it. Start reading at pipeline.c.
 #include "baselines/store.h"
 #include "ci/command.h"
+#include "ci/settings/text_file.h"
 #include "ci/spelling.h"
 #include "model/base.h"
 #include "model/result.h"
@@ -103,9 +104,8 @@ int main(int argc, char **argv)
     watch_signals();
     int code = run_command(argc, argv);
     // An answer that did not arrive is none.
-    if ((fflush(stdout) || ferror(stdout)) && code != CONCLUDE_FAILED) {
-        if (!reader_left()) // `plumb export | head` has what it wanted
-            fprintf(stderr, "plumb: standard output: cannot be written; is the disk full?\n");
+    if (code != CONCLUDE_FAILED && output_failed()) {
+        fprintf(stderr, "plumb: standard output: cannot be written; is the disk full?\n");
         code = CONCLUDE_FAILED;
     }
     return code;

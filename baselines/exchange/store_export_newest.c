@@ -108,9 +108,6 @@ static int export_newest(struct store *store, const struct export_filter *filter
     int status = (filter->run_id ? collect_run : collect_series)(&list, store, filter, err);
     if (status == 0)
         put(file, &list);
-    if (status == 0 && (fflush(file) || ferror(file)))
-        status = error_set(err, "export of %s: the file cannot be written; is the disk full?",
-                           store->path);
     free(list.items);
     arena_free(&list.arena);
     return status;

@@ -252,7 +252,7 @@ static int predict(struct arguments *a, struct context *context, struct error *e
     buffer_free(&text);
     bias_table_free(&biases);
     csv_free(&csv);
-    if (result == 0 && (fflush(stdout) || ferror(stdout)))
+    if (result == 0 && output_failed())
         result = error_set(err, "standard output cannot be written");
     return result;
 }

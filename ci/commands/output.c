@@ -4,6 +4,7 @@
 // decides nothing; the verdicts are made before.
 #include "ci/commands/output.h"
 #include "ci/history/load.h"
+#include "ci/settings/text_file.h"
 #include "reports/run/unbuilt.h"
 
 #include <math.h>
@@ -260,7 +261,7 @@ int output_run(struct answer *answer, const struct run *run, const struct contex
     if (directory && status == 0)
         printf("reports    %s/index.html, junit.xml, summary.md\n", directory);
     output_headline(run);
-    if (status == 0 && (fflush(stdout) || ferror(stdout)))
+    if (status == 0 && output_failed())
         return error_set(err, "standard output: cannot be written");
     return status;
 }

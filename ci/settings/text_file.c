@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -53,6 +54,14 @@ int text_file_write(const char *path, const struct buffer *text, struct error *e
     return output_file_close(&out, 0, err); // which sees what could not be written
 }
 
+bool output_failed(void)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO};
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return false;
+    return poll(&out, 1, 0) != 1 || !(out.revents & (POLLERR | POLLHUP));
+}
+
 int output_file_open(struct output_file *out, const char *path, struct error *err)
 {
     *out = (struct output_file){.file = stdout};
@@ -77,10 +86,11 @@ int output_file_open(struct output_file *out, const char *path, struct error *er
 
 int output_file_close(struct output_file *out, int status, struct error *err)
 {
-    bool failed = fflush(out->file) || ferror(out->file);
     if (!out->path)
-        return status == 0 && failed ? error_set(err, "standard output: %s", strerror(errno))
-                                     : status;
+        return status == 0 && output_failed()
+                   ? error_set(err, "standard output: cannot be written; is the disk full?")
+                   : status;
+    bool failed = fflush(out->file) || ferror(out->file);
     failed = (out->temporary && fsync(fileno(out->file))) || failed;
     failed = fclose(out->file) || failed;
     if (status == 0 && (failed || (out->temporary && rename(out->temporary, out->path))))
