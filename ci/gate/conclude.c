@@ -175,6 +175,14 @@ void conclude_incomplete(struct run *run, const char *missing, uint32_t parts)
                      run->headline));
 }
 
+// Why no kernel did it, where more is known than that supports() said no.
+static const char *unsupported_why(const struct result *r)
+{
+    const char *detail = r->head.detail ? r->head.detail : "";
+    return *detail && !strstr(detail, "does not do this problem") ? detail
+                                                                  : "no kernel does this problem";
+}
+
 static bool is_unsupported(const struct result *r)
 {
     return r->head.state == MEASURED_UNSUPPORTED && r->verdict.kind == VERDICT_NOT_MEASURED &&
@@ -208,9 +216,8 @@ void drop_unsupported(struct run *run)
         if (is_unsupported(r)) {
             char problem[PROBLEM_TEXT];
             problem_format(problem, &r->problem);
-            r->verdict.sentence =
-                arena_printf(&run->arena, "%s %s was not measured: no kernel does this problem",
-                             r->kernel, problem);
+            r->verdict.sentence = arena_printf(&run->arena, "%s %s was not measured: %s", r->kernel,
+                                               problem, unsupported_why(r));
         }
         run->results[kept++] = *r;
     }

@@ -139,6 +139,17 @@ static const char *said(const struct source *source, const struct using *kernel,
     return resolve(source, names[operand][layout]);
 }
 
+static bool sums_in_half(const struct source *source, const struct using *kernel,
+                         enum cutlass_device device, struct arena *arena)
+{
+    const char *named = device == CUTLASS_ADAPTER ? "ElementAccumulator"
+                                                  : argument(kernel->value, 2 * OPERANDS, arena);
+    // Without one it is what C is of.
+    const char *type =
+        named ? resolve(source, named) : said(source, kernel, device, 2, false, arena);
+    return strcmp(last_part(type), "half_t") == 0;
+}
+
 // The layout of the problems: which of A and B lie along K, where C by columns is its transpose.
 static const char *layout_of(const bool rows[OPERANDS])
 {
@@ -164,6 +175,8 @@ static bool understand(struct signature *s, const struct source *source, const s
     }
     if (!s->why && strcmp(types[0], types[1]) != 0)
         s->why = "A and B are of two types";
+    if (!s->why && sums_in_half(source, kernel, s->device, arena))
+        s->why = "its sums are kept in 16 bits, which the check of results takes for wrong";
     if (s->why)
         return false;
     s->in_type = types[0];

@@ -236,9 +236,21 @@ static void a_problem_that_no_kernel_does_stays_once(void **state)
     run_free(&s.run);
 }
 
+static void why_no_kernel_does_a_problem_is_said_where_it_is_known(void **state)
+{
+    struct scene s = {0};
+    struct result *r = add(&s, VERDICT_NOT_MEASURED, CAUSE_NONE);
+    r->head.state = MEASURED_UNSUPPORTED;
+    r->head.detail = "buffers() states 4152 MiB with copies, of which there are 4096";
+    drop_unsupported(&s.run);
+    assert_non_null(strstr(r->verdict.sentence, "was not measured: buffers() states 4152 MiB"));
+    run_free(&s.run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(why_no_kernel_does_a_problem_is_said_where_it_is_known),
         cmocka_unit_test(no_series_at_all_is_no_pass),
         cmocka_unit_test(what_changed_and_was_not_measured_is_no_pass),
         cmocka_unit_test(what_was_not_measured_beside_what_was_is_counted),

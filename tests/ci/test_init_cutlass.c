@@ -175,6 +175,10 @@ static void what_is_no_plain_product_says_why(void **state)
         {"using G = cutlass::gemm::device::Gemm<float, RowMajor, double, RowMajor, float, "
          "RowMajor>;",
          "two types"},
+        {"using H = cutlass::half_t;\nusing G = cutlass::gemm::device::Gemm<H, RowMajor, H, "
+         "RowMajor, "
+         "float, RowMajor, H>;",
+         "16 bits"},
     };
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
         const struct signature_list list = find(cases[i].text);
