@@ -7,7 +7,6 @@
 #include "kernels/bench/arm_process.h"
 #include "kernels/device/call.h"
 #include "kernels/device/check.h"
-#include "kernels/device/record.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -19,7 +18,7 @@ struct arm_record {
     struct arena arena;
     char *bytes; // of the file; images borrow from it
     struct record record;
-    struct replay *replay; // NULL before arm_prepare()
+    struct instances instances; // none before arm_prepare()
 };
 
 int series_refuse(struct series_state *state, enum sample_role role, enum measurement_state why,
@@ -99,19 +98,21 @@ static int load_record(struct arm *arm, enum sample_role role, const char *path,
     return 0;
 }
 
-static int open_replay(struct arm *arm, struct error *err)
+static int open_instances(struct arm *arm, struct error *err)
 {
     struct arm_record *r = arm->record;
     const uint32_t sets = arm->buffers->sets;
-    struct record_places *places = xcalloc(sets, sizeof(*places));
+    struct record_places *where = xcalloc(sets, sizeof(*where));
     // The same buffers and more: what was bound before is bound again.
-    arm->ops->replay_free(r->replay);
-    r->replay = NULL;
+    instances_close(&r->instances);
     for (uint32_t set = 0; set < sets; set++)
-        places[set] = buffers_places(arm->buffers, set);
-    int status = arm->ops->replay_open(&r->replay, arm->device, &r->record, places, sets, err);
-    free(places);
-    return status;
+        where[set] = buffers_places(arm->buffers, set);
+    return instances_open(&r->instances, arm->ops, arm->device, &r->record, where, sets, err);
+}
+
+struct instances *arm_instances(struct arm *arm)
+{
+    return arm->record ? &arm->record->instances : NULL;
 }
 
 // ---- libraries in processes of their own ----
@@ -217,8 +218,7 @@ void arm_release(struct arm *arm)
 {
     struct arm_record *r = arm->record;
     if (r) {
-        if (r->replay)
-            arm->ops->replay_free(r->replay);
+        instances_close(&r->instances);
         arena_free(&r->arena);
         free(r->bytes);
         free(r);
@@ -300,7 +300,7 @@ int arm_prepare(struct arm *arm, enum sample_role role, const char *pin,
         if (pin && strcmp(pin, arm->note) != 0)
             return series_refuse(state, role, MEASURED_UNSUPPORTED, "the record is not of '%.400s'",
                                  pin);
-        if (open_replay(arm, &why) == 0)
+        if (open_instances(arm, &why) == 0)
             return 0;
         if (arm->device->loss != DEVICE_OK)
             return error_set(err, "%.1000s", why.text);
@@ -324,14 +324,14 @@ int arm_grow(struct arm *arm, struct error *err)
 {
     if (arm->process)
         arm_process_sets(arm->process, arm->buffers->args, arm->buffers->sets);
-    return arm->record ? open_replay(arm, err) : 0;
+    return arm->record ? open_instances(arm, err) : 0;
 }
 
 int arm_launch(void *self, uint32_t set, void *stream)
 {
     const struct arm *arm = self;
     if (arm->record)
-        return arm->ops->replay_launch(arm->record->replay, set);
+        return instances_launch(&arm->record->instances, set);
     if (arm->process)
         return arm_process_launch(arm->process, set, arm->buffers->sets, 1, NULL);
     return call_launch(&arm->kernel, &arm->buffers->args[set], stream);

@@ -6,6 +6,7 @@
 #define PLUMB_ARM_H
 
 #include "kernels/bench/buffers.h"
+#include "kernels/bench/instances.h"
 #include "kernels/bench/module.h"
 #include "kernels/bench/series.h"
 
@@ -52,6 +53,8 @@ int arm_prepare(struct arm *arm, enum sample_role role, const char *pin,
                 const struct buffers *buffers, struct series_state *state, struct error *err);
 // To be called when the buffers have more sets than before. 0 or -1.
 int arm_grow(struct arm *arm, struct error *err);
+// Of a record, since arm_prepare(); NULL: a library, which is loaded once.
+struct instances *arm_instances(struct arm *arm);
 // Queues one launch on a buffer set; `arm` is a struct arm. Returns 0, or the code of launch() or
 // of the driver. The signature is struct batch's.
 int arm_launch(void *arm, uint32_t set, void *stream);

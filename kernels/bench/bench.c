@@ -5,6 +5,7 @@
 // (model/wire.h), or by hand.
 #include "kernels/bench/bench.h"
 #include "kernels/bench/arm_process.h"
+#include "kernels/bench/instances.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -31,6 +32,8 @@ static const char usage[] =
     "                    4096x4096x4096:bf16, 512x4096x7168:bf16:dual-silu\n"
     "  --pairs N         pairs (or samples) per block, default 64\n"
     "  --blocks N        blocks, default 1; a line of statistics for each\n"
+    "  --places N        so many such series, each in places of its own, one after another\n"
+    "  --instances N     how often the device code of a record is loaded, default 16\n"
     "  --launches N      launches per sample; default: 1, or a batch when the kernel is short\n"
     "  --flush KIND      before each sample: read (default), write, none\n"
     "  --warm            all launches of a batch on one buffer set\n"
@@ -55,6 +58,8 @@ enum option_code {
     OPTION_PAIRS,
     OPTION_BLOCKS,
     OPTION_LAUNCHES,
+    OPTION_PLACES,
+    OPTION_INSTANCES,
     OPTION_FLUSH,
     OPTION_WARM,
     OPTION_APART,
@@ -76,6 +81,8 @@ static const struct option options[] = {{"device", required_argument, NULL, OPTI
                                         {"pairs", required_argument, NULL, OPTION_PAIRS},
                                         {"blocks", required_argument, NULL, OPTION_BLOCKS},
                                         {"launches", required_argument, NULL, OPTION_LAUNCHES},
+                                        {"places", required_argument, NULL, OPTION_PLACES},
+                                        {"instances", required_argument, NULL, OPTION_INSTANCES},
                                         {"flush", required_argument, NULL, OPTION_FLUSH},
                                         {"warm", no_argument, NULL, OPTION_WARM},
                                         {"apart", no_argument, NULL, OPTION_APART},
@@ -137,7 +144,8 @@ static int read_number(struct time_options *time, int code, const char *text)
     uint64_t value;
     const char *name = options[code - OPTION_DEVICE].name;
     const bool seed = code == OPTION_SEED;
-    if (number(&value, name, text, seed ? 0 : 1, seed ? INT64_MAX : 65535))
+    const int64_t most = seed ? INT64_MAX : code == OPTION_INSTANCES ? INSTANCES : 65535;
+    if (number(&value, name, text, seed ? 0 : 1, most))
         return -1;
     if (code == OPTION_PAIRS)
         time->pairs = (uint32_t)value;
@@ -145,6 +153,10 @@ static int read_number(struct time_options *time, int code, const char *text)
         time->blocks = (uint32_t)value;
     else if (code == OPTION_LAUNCHES)
         time->launches = (uint32_t)value;
+    else if (code == OPTION_PLACES)
+        time->places = (uint32_t)value;
+    else if (code == OPTION_INSTANCES)
+        time->instances = (uint32_t)value;
     else
         time->seed = value;
     return 0;
@@ -194,6 +206,8 @@ static int read_option(struct time_options *time, int code)
     case OPTION_PAIRS:
     case OPTION_BLOCKS:
     case OPTION_LAUNCHES:
+    case OPTION_PLACES:
+    case OPTION_INSTANCES:
     case OPTION_SEED:
         return read_number(time, code, optarg);
     default:
@@ -247,7 +261,7 @@ static FILE *take_output(void)
 int main(int argc, char **argv)
 {
     const char *device = "host";
-    struct time_options time = {.pairs = 64, .blocks = 1, .seed = 1};
+    struct time_options time = {.pairs = 64, .blocks = 1, .places = 1, .seed = 1};
     int code;
     while ((code = getopt_long(argc, argv, "", options, NULL)) != -1) {
         if (code == OPTION_DEVICE) {

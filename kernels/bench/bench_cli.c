@@ -166,23 +166,44 @@ static int print_state(FILE *out, const char *when, const struct series_state *s
     return state->state == MEASURED_OK ? 0 : EXIT_BROKEN;
 }
 
+// Opens a series in a place of its own, and times it. It stays open, so that the next one lies
+// elsewhere.
+static int time_place(struct series **out, struct bench *bench, struct collected *c,
+                      const struct series_spec *spec, struct error *err)
+{
+    struct series_state state;
+    if (series_open(out, &state, bench->ops, bench->device, spec, err))
+        return -1;
+    const int code = print_state(bench->out, "opened", &state);
+    c->series = *out;
+    return *out ? time_blocks(bench, *out, c, &spec->problem, err) : code;
+}
+
+static int close_place(struct bench *bench, struct series *series, struct error *err)
+{
+    struct series_state state;
+    if (series_close(&state, series, err))
+        return -1;
+    return print_state(bench->out, "closed", &state);
+}
+
 static int time_series(struct bench *bench, struct collected *c, const struct series_spec *spec,
                        struct error *err)
 {
-    struct series_state state;
-    struct series *series = NULL;
-    if (series_open(&series, &state, bench->ops, bench->device, spec, err))
-        return -1;
-    int code = print_state(bench->out, "opened", &state);
-    c->series = series;
-    if (series) {
-        if (time_blocks(bench, series, c, &spec->problem, err) || series_close(&state, series, err))
-            code = -1;
-        else
-            code = print_state(bench->out, "closed", &state);
-        if (bench->device->loss == DEVICE_OK)
-            series_free(series);
+    struct series **open = xcalloc(c->options->places, sizeof(struct series *));
+    struct series_spec here = *spec;
+    int code = 0;
+    for (uint32_t i = 0; i < c->options->places && code == 0; i++) {
+        code = time_place(&open[i], bench, c, &here, err);
+        here.seed++;
     }
+    for (uint32_t i = 0; i < c->options->places; i++) {
+        if (open[i] && code == 0)
+            code = close_place(bench, open[i], err);
+        if (open[i] && bench->device->loss == DEVICE_OK)
+            series_free(open[i]);
+    }
+    free(open);
     return code;
 }
 
@@ -199,6 +220,7 @@ int bench_time(struct bench *bench, const struct time_options *o)
                                .head_first = o->head_first,
                                .flush = o->flush,
                                .launches = o->launches,
+                               .instances = o->instances,
                                .variant = o->variant,
                                .warm = o->warm,
                                .inside = o->inside,

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ORDER_STREAM = 77, SOIL_STREAM = 80 };
+enum { ORDER_STREAM = 77, SOIL_STREAM = 80, PLACES_STREAM };
 // So many launches that are looked at find one that is wrong once in a hundred with 95 %.
 enum { ENOUGH = 299, MORE_PART = 7 };
 static const double WARM_NS = 50e6; // a kernel that has run this long needs no further warming
@@ -167,6 +167,19 @@ static int tell(const struct series *s, struct series_state *state)
     return 1;
 }
 
+static int draw_places(struct series *s, struct error *err)
+{
+    struct instances *sides[2];
+    uint32_t count = 0;
+    for (int role = 0; role < 2; role++) {
+        struct instances *side = arm_instances(&s->arms[role]);
+        if (side)
+            sides[count++] = side;
+    }
+    const uint32_t each = s->spec.instances ? s->spec.instances : INSTANCES;
+    return instances_draw(sides, count, each, inputs_word(s->spec.seed, PLACES_STREAM, 0), err);
+}
+
 static int open_buffers(struct buffers *out, const struct series *s, struct error *err)
 {
     return buffers_open(out, s->ops, s->device, &s->spec.problem, &s->parts, s->spec.seed,
@@ -202,6 +215,8 @@ static int open_steps(struct series *s, struct series_state *state, struct error
         if ((stop = series_check_anew(s, state, err)))
             return stop;
     }
+    if (draw_places(s, err))
+        return -1;
     if (sample_ns <= WARM_NS && warm_up(s, err)) // long ones are warm by now
         return -1;
     return tell(s, state);

@@ -20,11 +20,12 @@ struct series_spec {
     const char *pin;         // a note of an earlier prepare() to reproduce, or NULL
     bool head_first;         // order of loading
     enum flush flush;
-    uint32_t launches; // per sample; 0: as the device's rule says
-    bool warm;         // every launch of a batch on one set
-    bool inside;       // host libraries in this process: to see what their own ones cost
-    unsigned variant;  // enum variant: by hand
-    bool apart;        // base on device memory of its own: to see what sharing all of it is worth
+    uint32_t launches;  // per sample; 0: as the device's rule says
+    bool warm;          // every launch of a batch on one set
+    bool inside;        // host libraries in this process: to see what their own ones cost
+    uint32_t instances; // of each record (instances.h): by hand; 0: INSTANCES
+    unsigned variant;   // enum variant: by hand
+    bool apart;         // base on device memory of its own: to see what sharing all of it is worth
 };
 
 struct series_state {

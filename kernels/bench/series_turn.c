@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TURN_STREAM = 78, DISGUISE = 41, DIGEST, SET };
+enum { TURN_STREAM = 78, DISGUISE = 41, DIGEST, SET, PLACE };
 enum { KNOWN_EVERY = 32, KNOWN_ALONE_EVERY = 2 };
 // Of a large output a part of the chunks is digested, another one each time.
 enum { SMALL_OUTPUT = 1 << 20, CHUNK_ONE_IN = 4 };
@@ -54,6 +54,11 @@ int series_turn(struct series *s, bool alone, struct error *err)
     s->turn = (struct turn){.key = key,
                             .known = key % (alone ? KNOWN_ALONE_EVERY : KNOWN_EVERY) == 0,
                             .whole = !s->buffers.is_noise};
+    for (int role = 0; role < 2; role++) {
+        struct instances *side = arm_instances(&s->arms[role]);
+        if (side)
+            instances_choose(side, inputs_word(key, PLACE, (uint64_t)role));
+    }
     return s->turn.known ? series_known(s, key, err) : 0;
 }
 

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Instances of a record on a device that remembers where each load lies, as a driver does: the
+// lowest place that is free.
+#include "kernels/bench/instances.h"
+#include "kernels/device/inputs.h"
+#include "tests/helpers/test.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PLACES = 256 };
+
+struct replay {
+    int place;
+};
+
+static struct {
+    bool taken[PLACES];
+    int loads, open, fail_at, code; // fail_at: the load that fails; 0: none
+    int launched[PLACES];           // since it was loaded
+    int unsettled;                  // launches that nobody has waited for
+} device;
+
+static int fake_open(struct replay **out, struct device_base *base, const struct record *record,
+                     const struct record_places *places, uint32_t sets, struct error *err)
+{
+    if (++device.loads == device.fail_at)
+        return error_set(err, "no room for code");
+    struct replay *replay = xcalloc(1, sizeof(*replay));
+    while (device.taken[replay->place])
+        replay->place++;
+    device.taken[replay->place] = true;
+    device.launched[replay->place] = 0;
+    device.open++;
+    *out = replay;
+    return 0;
+}
+
+static void fake_free(struct replay *replay)
+{
+    device.taken[replay->place] = false;
+    device.open--;
+    free(replay);
+}
+
+static int fake_launch(struct replay *replay, uint32_t set)
+{
+    device.launched[replay->place]++;
+    device.unsettled++;
+    return device.code;
+}
+
+static int fake_sync(struct device_base *base, struct error *err)
+{
+    device.unsettled = 0;
+    return 0;
+}
+
+static const struct device_ops ops = {.replay_open = fake_open,
+                                      .replay_free = fake_free,
+                                      .replay_launch = fake_launch,
+                                      .sync = fake_sync};
+static struct instances sides[2];
+static struct instances *const both[2] = {&sides[0], &sides[1]};
+
+static int set_up(void **state)
+{
+    struct error err;
+    memset(&device, 0, sizeof(device));
+    for (int i = 0; i < 2; i++) {
+        struct record_places *where = xcalloc(1, sizeof(*where));
+        assert_int_equal(instances_open(&sides[i], &ops, NULL, NULL, where, 1, &err), 0);
+    }
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    for (int i = 0; i < 2; i++)
+        instances_close(&sides[i]);
+    assert_int_equal(device.open, 0);
+    return 0;
+}
+
+static void draw(uint64_t key)
+{
+    struct error err;
+    if (instances_draw(both, 2, INSTANCES, key, &err))
+        fail_msg("%s", err.text);
+}
+
+static void each_side_has_all_and_gaps_are_let_go(void **state)
+{
+    draw(7);
+    assert_int_equal(device.open, 2 * INSTANCES);
+    assert_true(device.loads > 2 + 2 * INSTANCES); // there were some
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(sides[i].count, INSTANCES);
+        for (uint32_t k = 0; k < INSTANCES; k++)
+            assert_int_equal(device.launched[sides[i].loaded[k]->place], 1);
+    }
+    assert_int_equal(device.unsettled, 0);
+}
+
+// Of the two sides of a build with itself neither lies further back, and where it lies is drawn.
+static void places_are_drawn_alike_for_both_sides(void **state)
+{
+    enum { DRAWS = 400 };
+    double sum = 0, squares = 0;
+    for (uint64_t key = 1; key <= DRAWS; key++) {
+        double difference = 0;
+        draw(key);
+        for (uint32_t k = 0; k < INSTANCES; k++)
+            difference += sides[1].loaded[k]->place - sides[0].loaded[k]->place;
+        sum += difference / DRAWS;
+        squares += difference * difference / DRAWS;
+    }
+    assert_true(squares > 10); // else both are always loaded in one order
+    assert_true(fabs(sum) < 4 * sqrt(squares / DRAWS));
+}
+
+static void a_new_draw_gives_no_instance_its_old_place(void **state)
+{
+    int before[2][INSTANCES];
+    for (uint64_t key = 1; key <= 50; key++) {
+        draw(key);
+        for (int i = 0; i < 2; i++) {
+            for (uint32_t k = 0; k < INSTANCES; k++)
+                before[i][k] = sides[i].loaded[k]->place;
+        }
+        draw(key + 1000);
+        for (int i = 0; i < 2; i++) {
+            for (uint32_t k = 0; k < INSTANCES; k++)
+                assert_int_not_equal(sides[i].loaded[k]->place, before[i][k]);
+        }
+    }
+}
+
+static void every_instance_runs_as_often_as_another(void **state)
+{
+    enum { TURNS = 16000 };
+    draw(3);
+    memset(device.launched, 0, sizeof(device.launched));
+    for (uint64_t turn = 0; turn < TURNS; turn++) {
+        instances_choose(&sides[0], inputs_word(turn, 1, 0));
+        assert_int_equal(instances_launch(&sides[0], 0), 0);
+    }
+    for (uint32_t k = 0; k < INSTANCES; k++) {
+        const int times = device.launched[sides[0].loaded[k]->place];
+        assert_true(abs(times - TURNS / INSTANCES) < 200); // 6.5 standard deviations
+    }
+    for (uint32_t k = 0; k < INSTANCES; k++)
+        assert_int_equal(device.launched[sides[1].loaded[k]->place], 0);
+}
+
+static void one_side_alone_has_places_too(void **state)
+{
+    struct error err;
+    assert_int_equal(instances_draw(both, 1, INSTANCES, 5, &err), 0);
+    assert_int_equal(sides[0].count, INSTANCES);
+    assert_int_equal(sides[1].count, 1);
+    assert_int_equal(instances_draw(NULL, 0, INSTANCES, 5, &err), 0); // two libraries
+}
+
+static void a_load_that_fails_leaves_nothing_behind(void **state)
+{
+    struct error err;
+    draw(11);
+    const int loads = device.loads;
+    tear_down(NULL);
+    for (int at = 3; at <= loads; at++) {
+        set_up(NULL);
+        device.fail_at = at;
+        assert_int_equal(instances_draw(both, 2, INSTANCES, 11, &err), -1);
+        assert_string_equal(err.text, "no room for code");
+        assert_int_equal(device.open, (int)(sides[0].count + sides[1].count));
+        tear_down(NULL);
+    }
+    set_up(NULL);
+}
+
+static void a_launch_that_fails_is_said(void **state)
+{
+    struct error err;
+    device.code = 719;
+    assert_int_equal(instances_draw(both, 2, INSTANCES, 1, &err), -1);
+    assert_non_null(strstr(err.text, "719"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(each_side_has_all_and_gaps_are_let_go, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(places_are_drawn_alike_for_both_sides, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_new_draw_gives_no_instance_its_old_place, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(every_instance_runs_as_often_as_another, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(one_side_alone_has_places_too, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_load_that_fails_leaves_nothing_behind, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_launch_that_fails_is_said, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
