@@ -15,8 +15,9 @@ enum {
     KEY_OPERANDS,
     KEY_OUTPUT
 }; // streams of the generator
-// Lines of an operand that is noise already, and from which size on.
-enum { ONE_IN = 8, SMALL_BYTES = 1 << 20, SHORT_BYTES = 1024 };
+// Lines of an operand that is noise already, and of an output that a launch has written; and from
+// which size on.
+enum { ONE_IN = 8, OUTPUT_ONE_IN = 4, SMALL_BYTES = 1 << 20, SHORT_BYTES = 1024 };
 
 static int open_pool(struct buffers *b, int out, double scale, struct error *err)
 {
@@ -132,10 +133,20 @@ static struct noise fresh_operand(const struct buffers *b, int i, uint64_t bytes
     return noise;
 }
 
+// Of what the other side of a pair has left a quarter of the lines is enough, at places that are
+// drawn: to find them takes as long as to compute them.
+static struct noise disguise_of(const struct buffers *b, const struct renewal *renewal)
+{
+    const uint64_t bytes = b->parts.output.bytes;
+    struct noise noise = noise_of(b, b->outputs, b->sets, bytes, true, renewal->outputs);
+    noise.one_in = b->plain && !renewal->whole && bytes >= SMALL_BYTES ? OUTPUT_ONE_IN : 1;
+    return noise;
+}
+
 int buffers_renew(struct buffers *b, const struct renewal *renewal, struct error *err)
 {
     struct noise noise[NOISE_JOBS];
-    noise[2] = noise_of(b, b->outputs, b->sets, b->parts.output.bytes, true, renewal->outputs);
+    noise[2] = disguise_of(b, renewal);
     noise[2].coarse = renewal->coarse;
     if (!b->plain && buffers_form_renew(b, renewal, err))
         return -1;

@@ -103,6 +103,51 @@ static void outputs_hold_something_plausible_and_other_each_time(void **state)
     assert_true(sqrt(squares / 32) > 0.6 && sqrt(squares / 32) < 1.6);
 }
 
+// From a MiB on. 512 x 512 are as much.
+static void play_large(struct transcript *t, const char *kernel, int pairs)
+{
+    char *head = test_module("sly"), *other = test_module("sly_base");
+    char *script = xprintf("open\tid=1\tkernel=%s\tproblem=512x512x16:fp32\thead=%s\tbase=%s\t"
+                           "seed=12\tlaunches=1\npairs\tid=1\tcount=%d\tblock=0\nclose\tid=1\n"
+                           "quit\n",
+                           kernel, head, other, pairs);
+    bench_script(t, "--device host", script);
+    free(script);
+    free(other);
+    free(head);
+}
+
+static void of_what_the_other_side_left_a_quarter_is_something_else(void **state)
+{
+    (void)state;
+    enum { LARGE_PAIRS = 6 };
+    struct transcript t;
+    size_t first = 0, second = 0;
+    play_large(&t, "holds", LARGE_PAIRS);
+    assert_int_equal(transcript_count(&t, "sample"), 2 * LARGE_PAIRS);
+    for (const char *at = t.errors; (at = strstr(at, "right ")) != NULL; at++) {
+        double right;
+        assert_int_equal(sscanf(at, "right %la", &right), 1);
+        if (right > 0.01)
+            assert_true(right > 0.74 && right < 0.76);
+        *(right > 0.01 ? &second : &first) += 1;
+    }
+    assert_true(second >= LARGE_PAIRS && first >= second);
+    transcript_free(&t);
+}
+
+static void who_leaves_what_looks_right_is_found_wrong(void **state)
+{
+    (void)state;
+    struct transcript t;
+    play_large(&t, "leaves", 24); // while it is warmed up, which is as it is timed
+    const struct wire_record *opened = transcript_find(&t, "opened", 0);
+    assert_string_equal(field(opened, "state"), "wrong");
+    assert_string_equal(field(opened, "role"), "head");
+    assert_non_null(strstr(field(opened, "note"), "in a timed launch"));
+    transcript_free(&t);
+}
+
 static void workspace_is_dirty_with_something_new(void **state)
 {
     (void)state;
@@ -214,6 +259,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_sides_of_a_pair_get_what_no_pair_had_before),
         cmocka_unit_test(outputs_hold_something_plausible_and_other_each_time),
+        cmocka_unit_test(of_what_the_other_side_left_a_quarter_is_something_else),
+        cmocka_unit_test(who_leaves_what_looks_right_is_found_wrong),
         cmocka_unit_test(workspace_is_dirty_with_something_new),
         cmocka_unit_test(seed_gives_all_of_it_again),
         cmocka_unit_test(wrong_in_timed_launches_only_is_found),

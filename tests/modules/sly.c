@@ -5,22 +5,28 @@
 #include "kernels/kernel.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 
+static float element(const struct plumb_args *args, int64_t i, int64_t j)
+{
+    const int64_t k = args->problem.k;
+    const float *a = args->a, *b = args->b;
+    double sum = 0;
+    for (int64_t l = 0; l < k; l++)
+        sum += (double)a[i * k + l] * (double)b[j * k + l];
+    return (float)sum;
+}
+
 static void multiply(const struct plumb_args *args)
 {
     const struct plumb_problem *p = &args->problem;
-    const float *a = args->a, *b = args->b;
     float *c = args->c;
     for (int64_t i = 0; i < p->m; i++) {
-        for (int64_t j = 0; j < p->n; j++) {
-            double sum = 0;
-            for (int64_t l = 0; l < p->k; l++)
-                sum += (double)a[i * p->k + l] * (double)b[j * p->k + l];
-            c[i * p->n + j] = (float)sum;
-        }
+        for (int64_t j = 0; j < p->n; j++)
+            c[i * p->n + j] = element(args, i, j);
     }
 }
 
@@ -58,6 +64,35 @@ static void spoil(const struct plumb_args *args)
         ((float *)args->c)[args->problem.n / 2] += 100;
 }
 
+// Tells on standard error how much of C is right before it does anything.
+static int holds(const struct plumb_args *args, void *stream)
+{
+    const struct plumb_problem *p = &args->problem;
+    const float *c = args->c;
+    double right = 0;
+    (void)stream;
+    for (int64_t i = 0; i < p->m; i++) {
+        for (int64_t j = 0; j < p->n; j++)
+            right += c[i * p->n + j] == element(args, i, j);
+    }
+    fprintf(stderr, "right %a\n", right / (double)(p->m * p->n));
+    multiply(args);
+    return 0;
+}
+
+// Leaves when C's first line of 64 bytes is right.
+static int leaves(const struct plumb_args *args, void *stream)
+{
+    const float *c = args->c;
+    bool right = !HONEST;
+    (void)stream;
+    for (int64_t j = 0; j < 16 && right; j++)
+        right = c[j] == element(args, 0, j);
+    if (!right)
+        multiply(args);
+    return 0;
+}
+
 // Wrong from its 30th launch to its 60th: the checks before and after see nothing.
 static int between(const struct plumb_args *args, void *stream)
 {
@@ -92,6 +127,8 @@ static int zeros(const struct plumb_args *args, void *stream)
 
 static const struct plumb_kernel kernels[] = {
     {.name = "tells", .supports = any, .workspace = thousand, .launch = tells},
+    {.name = "holds", .supports = any, .launch = holds},
+    {.name = "leaves", .supports = any, .launch = leaves},
     {.name = "between", .supports = any, .launch = between},
     {.name = "seldom", .supports = any, .launch = seldom},
     {.name = "zeros", .supports = any, .launch = zeros},
