@@ -277,7 +277,7 @@ static int cuda_fill(struct device_base *device, void *to, const struct inputs_r
                      uint64_t count, struct error *err)
 {
     struct cuda *cuda = (struct cuda *)device;
-    fill_all<<<8 * cuda->sm_count, FILL_THREADS, 0, cuda->stream>>>(to, *recipe, count);
+    fill_all<<<cuda_at_once(cuda), FILL_THREADS, 0, cuda->stream>>>(to, *recipe, count);
     CUDA_TRY(cuda, cudaGetLastError(), err);
     return 0;
 }

@@ -64,6 +64,15 @@ static inline int cuda_load(struct cuda *cuda, Kernel *kernel, struct error *err
     return cuda_failed(cuda, cudaFuncGetAttributes(&attributes, kernel), "loading a kernel", err);
 }
 
+// Blocks of 256 threads that the stopwatch's own kernels have at most, so that all are at work at
+// once. A kernel of more blocks than fit leaves the device in one of eight states, by chance, and
+// the next kernel's blocks are dealt to SMs accordingly: one of the eight took an FP32 kernel 6.8 %
+// longer, in an eighth of its launches (baselines/recorded/h200/measuring).
+static inline unsigned cuda_at_once(const struct cuda *cuda)
+{
+    return 4 * (unsigned)cuda->sm_count;
+}
+
 int cuda_load_noise(struct cuda *cuda, struct error *err); // the kernels of noise_cuda.cu
 int cuda_queue_look(struct cuda *cuda, const struct look *look, struct error *err);
 // What a look found lies behind the stamps and is fetched with them.

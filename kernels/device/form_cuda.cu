@@ -242,7 +242,7 @@ int cuda_form_compare(struct comparison *out, struct device_base *device,
         (struct wrong_elements *)cuda->stamps; // scratch between samples
     struct comparison result = {};
     CUDA_TRY(cuda, cudaMemcpy(on_device, &found, sizeof(found), cudaMemcpyHostToDevice), err);
-    compare_elements<<<4 * cuda->sm_count, THREADS, 0, cuda->stream>>>(
+    compare_elements<<<cuda_at_once(cuda), THREADS, 0, cuda->stream>>>(
         on_device, r->exact, r->row_at, r->key, c, (int)r->problem.out,
         (uint64_t)(r->rows * r->problem.n), (uint64_t)r->problem.n, r->view.form.ldc,
         check_scale(&r->problem), tolerance);

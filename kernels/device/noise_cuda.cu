@@ -209,11 +209,11 @@ int cuda_load_noise(struct cuda *cuda, struct error *err)
 
 // ---- the host's half ----
 
-// Blocks for one place, so that all places together fill the device some times over.
+// Blocks for one place, so that those of all places are at work at once (device_cuda.h).
 static unsigned blocks_for(const struct cuda *cuda, uint64_t wanted, uint32_t places)
 {
-    const uint64_t most = 1 + 8 * (uint64_t)cuda->sm_count / places;
-    return (unsigned)(wanted < 1 ? 1 : wanted < most ? wanted : most);
+    const uint64_t most = (uint64_t)cuda_at_once(cuda) / places;
+    return (unsigned)(most < 1 ? 1 : wanted < most ? wanted : most);
 }
 
 static uint64_t blocks_of(const struct noise *noise)

@@ -204,7 +204,7 @@ int cuda_compare(struct comparison *out, struct device_base *device, const struc
     struct wrong_places *on_device = (struct wrong_places *)cuda->stamps; // scratch between samples
     double got = 0, wanted = 0;
     CUDA_TRY(cuda, cudaMemcpy(on_device, &found, sizeof(found), cudaMemcpyHostToDevice), err);
-    compare_all<<<4 * cuda->sm_count, THREADS, 0, cuda->stream>>>(
+    compare_all<<<cuda_at_once(cuda), THREADS, 0, cuda->stream>>>(
         on_device, r->exact, r->key, c, (int)p->out, check_count_c(p), (uint64_t)p->n, *signs,
         check_scale(p), tolerance);
     CUDA_TRY(cuda, cudaGetLastError(), err);
