@@ -51,19 +51,25 @@ static const char *no_time(uint32_t now_s, double seconds, struct arena *arena)
                        : arena_printf(arena, "set gate.seconds above %u", now_s);
 }
 
-static const char *next_step(const struct verdict *v, const struct policy_gate *gate,
-                             double seconds, struct arena *arena)
+static const char *next_step(const struct verdict *v, const struct policy_kernel *rule,
+                             const struct policy_gate *gate, double seconds, struct arena *arena)
 {
     switch (v->limit) {
     case LIMIT_SECONDS:
         return arena_printf(arena,
                             "about %u more pairs would decide it: set gate.seconds = %.0f (now %u)",
                             v->more_pairs, seconds, gate->seconds);
-    case LIMIT_PAIRS:
-        return arena_printf(
-            arena, "about %u more pairs would decide it: set gate.max-pairs = %.0f (now %u)",
-            v->more_pairs, round_up(gate->max_pairs * (1 + v->more_pairs / fmax(1, v->pairs)), 8),
-            gate->max_pairs);
+    case LIMIT_PAIRS: {
+        // What is missing is a guess: less than a quarter more would often say the same again.
+        const double more = fmax(0.25, v->more_pairs / fmax(1, v->pairs));
+        const char *whose =
+            rule->max_pairs ? arena_printf(arena, "kernel.%s.", rule->pattern) : "gate.";
+        return arena_printf(arena,
+                            "about %u more pairs would decide it: set %smax-pairs = %.0f (now %u "
+                            "for the first process)",
+                            v->more_pairs, whose, round_up(gate->max_pairs * (1 + more), 8),
+                            gate->max_pairs);
+    }
     case LIMIT_MARGIN:
         return "it is about as large as the margin, so more pairs would say the same: set "
                "gate.margin below or above it";
@@ -93,10 +99,10 @@ void say_next_steps(struct run *run, const struct plan *plan, const struct polic
         const struct policy_gate gate = policy_gate_for(policy, plan->tasks[i].rule);
         if (v->kind != VERDICT_UNDECIDED)
             continue;
-        const char *next = had_no_time(plan->tasks[i].result)
-                               ? no_time(policy->gate.seconds, seconds, &run->arena)
-                           : v->pairs ? next_step(v, &gate, seconds, &run->arena)
-                                      : NULL;
+        const char *next =
+            had_no_time(plan->tasks[i].result) ? no_time(policy->gate.seconds, seconds, &run->arena)
+            : v->pairs ? next_step(v, plan->tasks[i].rule, &gate, seconds, &run->arena)
+                       : NULL;
         if (next)
             v->sentence = arena_printf(&run->arena, "%s; %s", v->sentence, next);
     }

@@ -169,7 +169,7 @@ static void undecided_series_names_the_next_step(void **state)
     gate(head, 0);
     plumb_said(&outcome, 2, "UNDECIDED: 1 undecided");
     assert_non_null(strstr(outcome.output, " more pairs would decide it: set gate.max-pairs = "));
-    assert_non_null(strstr(outcome.output, " (now 16)"));
+    assert_non_null(strstr(outcome.output, " (now 16 for the first process)"));
     assert_int_equal(store_open(&stored, store, STORE_READ, &err), 0);
     int64_t newest;
     assert_int_equal(store_last_run(&newest, stored, RUN_GATE, &err), 0);
