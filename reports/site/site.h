@@ -70,7 +70,8 @@ struct site_level {
 };
 struct site_levels {
     const struct site_level *levels; // in order of commits; a code that came back is there again
-    size_t count;
+    size_t count;                    // of them here; a long history shows so many
+    size_t total;                    // that there are; 0: these
     size_t links, loops;
     double misclosure;   // SD of what a link's pairs cannot see, log ratio
     const char *trouble; // why there are none though there are links, or NULL

@@ -108,6 +108,7 @@ static void write_levels(struct json *j, const struct site_levels *l)
     json_int(j, "links", (int64_t)l->links);
     json_int(j, "loops", (int64_t)l->loops);
     json_number(j, "misclosure", l->count ? l->misclosure : NAN);
+    json_int(j, "codes", (int64_t)(l->total ? l->total : l->count));
     json_begin(j, "levels", '[');
     for (size_t i = 0; i < l->count; i++) {
         const struct site_level *level = &l->levels[i];
