@@ -5,8 +5,9 @@
 //   problem  axes M, N, K (any case), and T, type or dtype for the element type (fp32 if none)
 //   time     summary nv/cold/time/gpu/mean, seconds; clock: nv/cold/sm_clock_rate/mean, Hz
 //   device   its name and id: nvbench does not write the UUID
-// A skipped state is unsupported. Field and tag names: NVIDIA/nvbench, json_printer and its
-// nvbench_compare script.
+// A benchmark of host code alone has nv/cpu_only/time/cpu/mean and no device: its device is host.
+// A skipped state is unsupported. Known is version 1 of its JSON. Field and tag names:
+// NVIDIA/nvbench, json_printer and its nvbench_compare script.
 #include "baselines/exchange/foreign.h"
 
 #include <math.h>
@@ -61,11 +62,14 @@ static int read_state(struct import *in, const struct node *file, const struct n
     const char *name = node_text(benchmark, "name", "");
     const char *which = node_text(state, "name", "?");
     const struct node *axes = node_member(state, "axis_values");
-    const double time_ns = summary(state, "nv/cold/time/gpu/mean") * 1e9;
+    const double cold_s = summary(state, "nv/cold/time/gpu/mean"),
+                 host_s = summary(state, "nv/cpu_only/time/cpu/mean");
+    const bool host = !isfinite(cold_s) && isfinite(host_s);
+    const double time_ns = (host ? host_s : cold_s) * 1e9;
     const double clock_hz = summary(state, "nv/cold/sm_clock_rate/mean");
     struct foreign f = {.name = arena_printf(&in->run.arena, "%s %s", name, which),
                         .state = MEASURED_OK,
-                        .regime = "nvbench cold",
+                        .regime = host ? "nvbench, host code" : "nvbench cold",
                         .clock_hz = clock_hz > 0 ? clock_hz : 0};
     foreign_name(&f, name);
     const struct node *axis = axes && axes->type == NODE_ARRAY ? axes->children : NULL;
@@ -76,7 +80,9 @@ static int read_state(struct import *in, const struct node *file, const struct n
                              "none",
                              in->name, which);
     }
-    if (find_device(&f.device, in, file, node_int(state, "device", 0)))
+    if (host)
+        f.device = foreign_device(in, "host", "nvbench:host", "host");
+    else if (find_device(&f.device, in, file, node_int(state, "device", 0)))
         return error_set(err, "%.200s: state '%.80s': its device is not in the file's list",
                          in->name, which);
     if (node_bool(state, "is_skipped", false))
@@ -90,6 +96,11 @@ int import_nvbench(struct import *in, const struct node *file, const char *text,
     const struct node *devices = node_member(file, "devices");
     if (!devices || devices->type != NODE_ARRAY || devices->count == 0)
         return error_set(err, "%.200s: not nvbench's JSON: it lists no devices", in->name);
+    const struct node *version =
+        node_member(node_member(node_member(file, "meta"), "version"), "json");
+    if (node_int(version, "major", 1) > 1)
+        return error_set(err, "%.200s: nvbench's JSON of version %.20s is not known here", in->name,
+                         node_text(version, "string", "above 1"));
     if (foreign_begin(in, "nvbench", NULL, text, length, err))
         return -1;
     const struct node *list = node_member(file, "benchmarks");

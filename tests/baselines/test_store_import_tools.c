@@ -92,6 +92,24 @@ static void google_benchmark_names_become_kernel_and_problem(void **state)
     expect_run(f, expected, ARRAY_COUNT(expected));
 }
 
+static void nvbench_as_it_writes_now_is_read(void **state)
+{
+    struct open_store *f = *state;
+    struct error err = {0};
+    static const struct expected expected[] = {
+        {"gemm", "16x1x1:bf16-bf16:tn", MEASURED_UNSUPPORTED, 0, 0},
+        {"gemm", "4096x4096x4096:bf16-bf16:tn", MEASURED_OK, 1, 182792.96875},
+        {"host_gemm", "4096x4096x4096:bf16-bf16:tn", MEASURED_OK, 1, 3e6},
+    };
+    static const char later[] = "{\"meta\":{\"version\":{\"json\":{\"major\":2,\"string\":"
+                                "\"2.0.0\"}}},\"devices\":[{\"id\":0,\"name\":\"G\"}],"
+                                "\"benchmarks\":[]}";
+    import_whole(f, FILES "nvbench.json", (struct import_source){0}, 3);
+    expect_run(f, expected, ARRAY_COUNT(expected));
+    assert_int_equal(import_text(f->store, later, strlen(later), IMPORT_NVBENCH, NULL, &err), -1);
+    assert_non_null(strstr(err.text, "version 2.0.0 is not known here"));
+}
+
 static void pytest_parameters_become_the_problem(void **state)
 {
     struct open_store *f = *state;
@@ -340,6 +358,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(google_benchmark_names_become_kernel_and_problem),
+        TEST(nvbench_as_it_writes_now_is_read),
         TEST(pytest_parameters_become_the_problem),
         TEST(cutlass_rows_keep_layout_batch_and_state),
         TEST(cutlass_rows_with_tags_are_of_kernels_of_their_own),
