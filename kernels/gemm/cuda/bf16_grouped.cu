@@ -4,13 +4,12 @@
 // A.
 //
 // Measured beside cuBLASLt, a product for each group in a CUDA graph of up to eight branches
-// (baselines/recorded/h200/grouped): as fast where each group has 20 tokens or thousands (1.03 to
-// 1.07), since memory and power decide there, and 1.27 to 1.40 where groups have some hundred or
-// are skewed. Tried and rejected: the tiles of a block fixed by its number, not taken as they come
-// (2 % slower over all, up to 6); at most 128, 144, 160 and 176 rows (8, 3, 2 and 1 % slower);
-// both warpgroups at one tile of up to 256 rows, the results held in registers (7 % faster at 192
-// tokens and K = 7168, 2 to 8 % slower else); bands of 2, 3, 6 and 8 tiles (the same; of 16 and 32
-// up to 20 % slower).
+// (baselines/recorded/h200/grouped): 1.03 to 1.06 where each group has 20 tokens or thousands,
+// since memory and power decide there, and 1.15 to 1.64 where groups have some hundred or are
+// skewed. Tried and rejected: the tiles of a block fixed by its number, not taken as they come (2 %
+// slower); at most 144, 160 and 176 rows (3, 2 and 1 % slower); both warpgroups at one tile of up
+// to 256 rows, the results held in registers (7 % faster at 192 tokens and K = 7168, 0 to 8 %
+// slower else); bands of 2, 3, 6 and 8 tiles (the same).
 #include "grouped.cuh"
 
 using shape = tiled<bf16, tiling{.tile_m = 128, .tile_n = 192, .pingpong = true, .swapped = true}>;
