@@ -121,7 +121,8 @@ static struct process_limits limits_of(const struct work *work)
 static const char *const *command_line(struct work *work, const char *const *env)
 {
     const struct recipe *recipe = work->recipe;
-    const char *prefix = work->builder->toolchain->prefix;
+    const struct toolchain *toolchain = work->builder->toolchain;
+    const char *prefix = toolchain->root ? NULL : toolchain->prefix;
     struct sandbox_bind *binds =
         arena_alloc(&work->arena, (recipe->folder_count + 6) * sizeof(*binds));
     size_t count = 0;
@@ -140,6 +141,7 @@ static const char *const *command_line(struct work *work, const char *const *env
                                       .bind_count = count,
                                       .env = env,
                                       .directory = inside_source,
+                                      .root = toolchain->root,
                                       .memory_bytes = limits.together_bytes,
                                       .tasks = limits.processes,
                                       .background = true};

@@ -73,8 +73,11 @@ struct toolchain {
     const char *const *settings; // NAME=VALUE: the environment of builds, as they are written
     size_t setting_count;
     const char *prefix; // absolute folder whose bin comes first in PATH; NULL: none
-    char *text;         // all of that, what the compilers say to --version ("-" where absent), and
-                        // the machine
+    // A container image in whose system all of that is (runner/container.h): its content's id and
+    // the folder with its files; NULL: in this machine's. It needs an active sandbox.
+    const char *image, *root;
+    char *text; // all of that, what the compilers say to --version ("-" where absent), and
+                // the machine
 };
 // Fills `text` of a toolchain that is otherwise given: asks cc, c++ and nvcc, or those that its
 // settings name as CC, CXX and CUDACXX. What has a name is asked in the sandbox, as builds run.

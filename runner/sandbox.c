@@ -51,22 +51,37 @@ static void add_bind(struct words *words, const char *how, const char *from, con
     add(words, to);
 }
 
-// The system, read-only. Where /bin and its like are links into /usr, they stay links.
+static const char *const roots[] = {"/usr",   "/bin",    "/sbin", "/lib",       "/lib32",
+                                    "/lib64", "/libx32", "/opt",  "/nix/store", "/gnu/store"};
+
+// A folder of the system, read-only, from below `where`. Where /bin and its like are links into
+// /usr, they stay links.
+static void add_root(struct words *words, const char *where, const char *root, struct arena *arena)
+{
+    char target[PATH_MAX];
+    const char *from = arena_printf(arena, "%s%s", where, root);
+    ssize_t length = readlink(from, target, sizeof(target) - 1);
+    if (length > 0)
+        add_bind(words, "--symlink", arena_strndup(arena, target, (size_t)length), root);
+    else
+        add_bind(words, "--ro-bind-try", from, root);
+}
+
+// Nothing of this machine: it is all the image's.
+static void add_image(struct words *words, const char *image, struct arena *arena)
+{
+    for (size_t i = 0; i < ARRAY_COUNT(roots); i++)
+        add_root(words, image, roots[i], arena);
+    add_root(words, image, "/etc", arena);
+}
+
 static void add_system(struct words *words, struct arena *arena)
 {
-    static const char *const roots[] = {"/usr",   "/bin",    "/sbin", "/lib",       "/lib32",
-                                        "/lib64", "/libx32", "/opt",  "/nix/store", "/gnu/store"};
     static const char *const etc[] = {"/etc/alternatives", "/etc/ld.so.cache",  "/etc/ld.so.conf",
                                       "/etc/ld.so.conf.d", "/etc/localtime",    "/etc/passwd",
                                       "/etc/group",        "/etc/nsswitch.conf"};
-    for (size_t i = 0; i < ARRAY_COUNT(roots); i++) {
-        char target[PATH_MAX];
-        ssize_t length = readlink(roots[i], target, sizeof(target) - 1);
-        if (length > 0)
-            add_bind(words, "--symlink", arena_strndup(arena, target, (size_t)length), roots[i]);
-        else
-            add_bind(words, "--ro-bind-try", roots[i], roots[i]);
-    }
+    for (size_t i = 0; i < ARRAY_COUNT(roots); i++)
+        add_root(words, "", roots[i], arena);
     for (size_t i = 0; i < ARRAY_COUNT(etc); i++)
         add_bind(words, "--ro-bind-try", etc[i], etc[i]);
 }
@@ -105,7 +120,10 @@ static const char *const *wrap(const char *program, const struct sandbox_view *v
     add(&words, program);
     for (size_t i = 0; i < ARRAY_COUNT(fixed); i++)
         add(&words, fixed[i]);
-    add_system(&words, arena);
+    if (view->root)
+        add_image(&words, view->root, arena);
+    else
+        add_system(&words, arena);
     add(&words, "--proc");
     add(&words, "/proc");
     add(&words, "--dev");

@@ -41,6 +41,7 @@ struct sandbox_view {
     size_t bind_count;
     const char *const *env; // NULL-terminated NAME=value: the whole environment inside
     const char *directory;  // inside; NULL: /tmp
+    const char *root;       // a folder with a system to show in place of this machine's; NULL: none
     bool gpu;               // /dev/nvidia*, and the driver's files under /proc
     uint64_t memory_bytes;  // of a control group; 0: none
     uint32_t tasks;         // likewise

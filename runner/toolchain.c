@@ -11,7 +11,9 @@
 const char *toolchain_path(const struct toolchain *toolchain, struct arena *arena)
 {
     const char *path = getenv("PATH");
-    if (!path)
+    if (toolchain->root)
+        path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/cuda/bin";
+    else if (!path)
         path = "/usr/bin:/bin";
     return toolchain->prefix ? arena_printf(arena, "%s/bin:%s", toolchain->prefix, path) : path;
 }
@@ -31,9 +33,13 @@ bool toolchain_sets(const struct toolchain *toolchain, const char *name)
 static char *given(const struct toolchain *t)
 {
     char *text = xstrdup("");
-    for (size_t i = 0; t->name && i < t->setting_count + 2; i++) {
-        const char *what = i == 0 ? "toolchain" : i == 1 ? "prefix" : "set";
-        const char *value = i == 0 ? t->name : i == 1 ? t->prefix : t->settings[i - 2];
+    const struct {
+        const char *what, *value;
+    } first[] = {{"toolchain", t->name}, {"prefix", t->prefix}, {"image", t->image}};
+    for (size_t i = 0; t->name && i < t->setting_count + ARRAY_COUNT(first); i++) {
+        const bool set = i >= ARRAY_COUNT(first);
+        const char *what = set ? "set" : first[i].what;
+        const char *value = set ? t->settings[i - ARRAY_COUNT(first)] : first[i].value;
         char *more = value ? xprintf("%s%s %zu:%s\n", text, what, strlen(value), value) : NULL;
         if (more) {
             free(text);
@@ -74,7 +80,8 @@ int toolchain_detect(struct toolchain *toolchain, const struct sandbox *sandbox,
     if (toolchain->name) {
         const struct sandbox_bind prefix = {toolchain->prefix, toolchain->prefix, false};
         const struct sandbox_view view = {.binds = &prefix,
-                                          .bind_count = toolchain->prefix ? 1 : 0,
+                                          .bind_count = toolchain->prefix && !toolchain->root,
+                                          .root = toolchain->root,
                                           .env = environment(toolchain, &arena)};
         plan.argv = sandbox_argv(sandbox, &view, named, &arena);
         plan.env = sandbox->active ? sandbox_environment(sandbox, &arena) : view.env;

@@ -173,7 +173,7 @@ static int start_bench(struct bench **out, bench_starter *start, struct context 
     if (directory_count)
         memcpy(shown, directories, directory_count * sizeof(*shown));
     for (size_t i = 0; i < context->toolchain_count; i++) {
-        if (context->toolchains[i].prefix)
+        if (context->toolchains[i].prefix && !context->toolchains[i].root)
             shown[directory_count++] = context->toolchains[i].prefix;
     }
     const struct bench_plan plan = {

@@ -2,6 +2,7 @@
 //
 // The toolchains of the policy, as they are asked for.
 #include "ci/settings/context.h"
+#include "runner/container.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,7 @@ static int check_prefix(const struct context *context, const struct policy_toolc
 {
     struct stat st;
     const char *label = context->policy.label;
-    if (!t->prefix)
+    if (!t->prefix || t->container)
         return 0;
     if (!context->options->policy && !is_system(t->prefix))
         return error_set(err,
@@ -38,6 +39,32 @@ static int check_prefix(const struct context *context, const struct policy_toolc
     if (stat(t->prefix, &st) || !S_ISDIR(st.st_mode))
         return error_set(err, "%s: [toolchain \"%s\"] prefix = %.80s: there is no such folder",
                          label, t->name, t->prefix);
+    return 0;
+}
+
+static int open_container(struct toolchain *out, struct context *context,
+                          const struct policy_toolchain *t, struct error *err)
+{
+    const char *label = context->policy.label;
+    struct container container;
+    struct error why;
+    if (!t->container)
+        return 0;
+    if (t->foreign)
+        return error_set(
+            err,
+            "%s: [toolchain \"%s\"] container = %.80s: not of a checkout that may be a "
+            "stranger's; give the policy by --policy",
+            label, t->name, t->container);
+    if (!context->sandbox.active)
+        return error_set(err,
+                         "%s: [toolchain \"%s\"] container = %.80s: needs the sandbox, which shows "
+                         "its files: %s",
+                         label, t->name, t->container, context->sandbox.reason);
+    if (container_open(&container, t->container, context->builder.cache, &context->arena, &why))
+        return error_set(err, "%s: [toolchain \"%s\"] %s", label, t->name, why.text);
+    out->image = container.id;
+    out->root = container.root;
     return 0;
 }
 
@@ -76,7 +103,8 @@ int context_toolchain(const struct toolchain **out, struct context *context, con
                               .settings = wanted->settings,
                               .setting_count = wanted->setting_count,
                               .prefix = wanted->prefix};
-    if (check_prefix(context, wanted, err) || toolchain_detect(&found, &context->sandbox, err))
+    if (check_prefix(context, wanted, err) || open_container(&found, context, wanted, err) ||
+        toolchain_detect(&found, &context->sandbox, err))
         return -1;
     context->toolchains[context->toolchain_count] = found;
     *out = &context->toolchains[context->toolchain_count++];

@@ -4,6 +4,7 @@
 #include "ci/settings/policy_keys.h"
 #include "ci/settings/policy_values.h"
 #include "model/gate/gate.h"
+#include "runner/container.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -77,6 +78,8 @@ static int check_toolchains(const struct policy *p, struct error *err)
         const char *fault = toolchain_name_fault(t->name);
         if (!fault && t->prefix && (t->prefix[0] != '/' || strstr(t->prefix, "/..")))
             fault = "its prefix is an absolute folder, without ..";
+        if (!fault && t->container && !container_name_sound(t->container))
+            fault = "its container is an image's name, such as docker.io/nvidia/cuda:13.0.1-devel";
         if (fault)
             return error_set(err, "%s: [toolchain \"%.60s\"]: %s", p->label, t->name, fault);
     }
@@ -208,6 +211,15 @@ static bool confine_rule(struct policy_kernel *rule, const struct policy *truste
     return changed;
 }
 
+// Images here may hold what is nobody else's business, and a build may carry it out in a library.
+static bool confine_toolchain(struct policy_toolchain *t, const struct policy *trusted)
+{
+    const struct policy_toolchain *known = trusted ? policy_toolchain_find(trusted, t->name) : NULL;
+    t->foreign = t->container &&
+                 (!known || !known->container || strcmp(known->container, t->container) != 0);
+    return t->foreign;
+}
+
 bool policy_confine(struct policy *policy, const struct policy *trusted)
 {
     static const int strictness[] = {
@@ -227,6 +239,8 @@ bool policy_confine(struct policy *policy, const struct policy *trusted)
     changed |= kept < recipe->environment_count;
     recipe->environment = names;
     recipe->environment_count = kept;
+    for (size_t i = 0; i < policy->toolchain_count; i++)
+        changed |= confine_toolchain(&policy->toolchains[i], trusted);
     for (size_t i = 0; i < policy->kernel_count; i++)
         changed |= confine_rule(&policy->kernels[i], trusted);
     return changed;

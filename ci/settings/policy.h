@@ -11,6 +11,8 @@
 //     [toolchain "NAME"] set = VARIABLE=VALUE (repeated: what builds by it see)
 //                        prefix = FOLDER (its bin comes first in PATH; outside of /usr, /opt,
 //                        /nix/store and /gnu/store in a policy given by --policy only)
+//                        container = IMAGE (builds see its files in place of this machine's; the
+//                        prefix is in it then)
 //     [device "NAME"]    kind = host|cuda   index = N   required = BOOL   profile = GPU (NAME is
 //                        yours)   units = N (a gate or a study shares so many equal ones, from
 //                        index on, or those of them that are here)   exact = BOOL (a GPU that is
@@ -86,7 +88,9 @@ struct policy_toolchain {
     const char *name;      // letters, digits and ._+- alone
     const char **settings; // NAME=VALUE
     size_t setting_count;
-    const char *prefix; // absolute, or NULL
+    const char *prefix;    // absolute, or NULL
+    const char *container; // name of an image, or NULL
+    bool foreign; // the container is of a checkout that may be a stranger's (policy_confine())
 };
 
 struct policy_library {
@@ -155,8 +159,8 @@ void policy_free(struct policy *policy);
 
 // Takes from a policy that may be a stranger's what only its reader may decide: it can ask for a
 // stricter sandbox than `trusted` (NULL: than auto), pass no other variables to builds (NULL:
-// none), and trust no library whose rule is not there where trusted ones trust device code. True
-// when that changes it.
+// none), name no container that `trusted` does not, and trust no library whose rule is not there
+// where trusted ones trust device code. True when that changes it.
 bool policy_confine(struct policy *policy, const struct policy *trusted);
 
 // The rule of a kernel on a device, or NULL: it is not measured there.
