@@ -16,6 +16,7 @@ struct table {
     double begun_s;
     pthread_mutex_t lock;
     pthread_cond_t changed; // something that another may have waited for
+    uint32_t stalls;        // how often all waited while something was left
     bool over;
     int status;
     struct error why; // of status -1
@@ -29,13 +30,14 @@ struct player {
     uint16_t process; // number of this child
     struct gate_turn *turns;
     size_t open;
-    bool full;      // the child has no room for another until one is closed
-    bool mixed;     // this child has played others than suspects
-    bool pressed;   // what time is left belongs to the alarms
-    bool lost;      // a command failed for want of a device
-    bool left;      // it plays no more
-    bool waits;     // for what others may leave to it
-    double start_s; // that a child takes to start
+    bool full;        // the child has no room for another until one is closed
+    bool mixed;       // this child has played others than suspects
+    bool pressed;     // what time is left belongs to the alarms
+    bool lost;        // a command failed for want of a device
+    bool left;        // it plays no more
+    bool waits;       // for what others may leave to it
+    uint32_t renewed; // of the table's stalls, the last after which it ended its child
+    double start_s;   // that a child takes to start
 };
 
 // ---- duets.c: one player's moves

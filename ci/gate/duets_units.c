@@ -54,7 +54,9 @@ static struct aside count_aside(const struct player *p)
 
 // Takes alarms, and what is open unless time presses, to be played in a process that is new to
 // them: the one at work, where there are such, else a fresh one. A player with sisters takes a
-// share, so that all end together. False: there are none.
+// share, so that all end together, and has a fresh process only when nobody has anything else left:
+// what comes from the others may still be new to the one at work, and each start costs as much as
+// many pairs. False: there are none now.
 static bool confirm(struct player *p)
 {
     const size_t living = p->table->living;
@@ -64,9 +66,10 @@ static bool confirm(struct player *p)
         p->pressed = false;
         count = count_aside(p);
     }
-    if (!count.all)
+    if (!count.all || (!count.fresh && living > 1 && p->renewed == p->table->stalls))
         return eased;
     if (!count.fresh || living == 1) {
+        p->renewed = p->table->stalls;
         player_end_child(p);
         count = count_aside(p); // others went on meanwhile
     }
@@ -93,6 +96,16 @@ static void tell_all(struct player *p)
     pthread_cond_broadcast(&table->changed);
 }
 
+// Something that one of those who wait could play in a fresh process.
+static bool is_left(const struct table *table)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        if (!table->players[i].left && count_aside(&table->players[i]).all)
+            return true;
+    }
+    return false;
+}
+
 // For what the others may leave to it; false: nobody has anything left.
 static bool wait_for_others(struct player *p)
 {
@@ -101,6 +114,11 @@ static bool wait_for_others(struct player *p)
     p->waits = true;
     for (size_t i = 0; i < table->count; i++)
         waiting += table->players[i].waits && !table->players[i].left;
+    if (waiting == table->living && is_left(table)) {
+        table->stalls++;
+        tell_all(p);
+        return true;
+    }
     table->over |= waiting == table->living;
     if (table->over)
         pthread_cond_broadcast(&table->changed);
