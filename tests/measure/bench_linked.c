@@ -3,10 +3,12 @@
 // Makes a store of GROWN_SERIES series in which every commit has a new code, linked with the code
 // before it and with those 8 and 64 codes back, as a backfill leaves it.
 //
-//     bench_linked CODES FOLDER [NIGHTS]
+//     bench_linked CODES FOLDER [NIGHTS [KERNELS]]
 //
-// The store is FOLDER/linked-CODES.db; with NIGHTS so many more codes of all series are added to
-// it. Then time what asks it: `plumb site --store ...` from nothing, again, and after a night.
+// The store is FOLDER/linked-CODES.db; with NIGHTS so many more codes of all series, or of those of
+// the first KERNELS kernels of GROWN_PROBLEMS series each, are added to it: all others run the code
+// that they had. Then time what asks it: `plumb site --store ...` from nothing, again, and after a
+// night.
 #include "baselines/link.h"
 #include "tests/helpers/helper_grown.h"
 #include "tests/helpers/helper_store.h"
@@ -76,7 +78,9 @@ static double step_at(unsigned s, unsigned code)
     return draw_unit(&seed) < 0.5 ? -size : size;
 }
 
-static void add_codes(struct store *store, unsigned first, unsigned end)
+// Series from `still` on keep code number `kept`.
+static void add_codes(struct store *store, unsigned first, unsigned end, unsigned still,
+                      unsigned kept)
 {
     static const unsigned backs[] = {1, 8, 64};
     struct grown walks[GROWN_SERIES] = {{0}};
@@ -89,9 +93,9 @@ static void add_codes(struct store *store, unsigned first, unsigned end)
         if (c == first || c % CODES_PER_BATCH == 0)
             must(store_begin_batch(store, &err), &err);
         for (unsigned s = 0; s < GROWN_SERIES; s++)
-            walks[s].code = c;
+            walks[s].code = s < still ? c : kept;
         grown_save(store, walks, c, &seed);
-        for (unsigned s = 0; s < GROWN_SERIES; s++) {
+        for (unsigned s = 0; s < still; s++) {
             for (size_t b = 0; b < ARRAY_COUNT(backs) && backs[b] <= c; b++) {
                 double step = 0;
                 for (unsigned k = c - backs[b] + 1; k <= c; k++)
@@ -110,10 +114,12 @@ int main(int argc, char **argv)
     struct error err;
     struct stat info;
     struct store_report report;
-    int64_t codes, nights = 0;
-    if (argc < 3 || argc > 4 || parse_int64(&codes, argv[1]) || codes < 2 || codes > 100000 ||
-        (argc > 3 && (parse_int64(&nights, argv[3]) || nights < 1 || nights > 1000))) {
-        fputs("usage: bench_linked CODES FOLDER [NIGHTS]\n", stderr);
+    int64_t codes, nights = 0, kernels = GROWN_SERIES / GROWN_PROBLEMS;
+    if (argc < 3 || argc > 5 || parse_int64(&codes, argv[1]) || codes < 2 || codes > 100000 ||
+        (argc > 3 && (parse_int64(&nights, argv[3]) || nights < 1 || nights > 1000)) ||
+        (argc > 4 && (parse_int64(&kernels, argv[4]) || kernels < 1 ||
+                      kernels > GROWN_SERIES / GROWN_PROBLEMS))) {
+        fputs("usage: bench_linked CODES FOLDER [NIGHTS [KERNELS]]\n", stderr);
         return 1;
     }
     const char *path =
@@ -123,9 +129,10 @@ int main(int argc, char **argv)
     must(store_info(&report, store, &err), &err);
     const unsigned first = (unsigned)report.counts.runs;
     if (!there)
-        add_codes(store, 0, (unsigned)codes);
+        add_codes(store, 0, (unsigned)codes, GROWN_SERIES, 0);
     else if (nights)
-        add_codes(store, first, first + (unsigned)nights);
+        add_codes(store, first, first + (unsigned)nights, (unsigned)kernels * GROWN_PROBLEMS,
+                  (unsigned)codes - 1);
     store_close(store);
     printf("%s: %.1f s of processor time\n", path, (double)clock() / CLOCKS_PER_SEC);
     arena_free(&arena);
