@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What identical series differ by from place to place, recorded on an H200 with one instance of
+// each side's device code and with sixteen (baselines/recorded/h200/places), and what gates on
+// those pairs say with margins half as wide.
+#include "model/gate/gate.h"
+#include "model/robust.h"
+#include "tests/helpers/helper_files.h"
+#include "tests/helpers/helper_gates.h"
+#include "tests/helpers/helper_random.h"
+#include "tests/helpers/test.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RECORDED TEST_SOURCE "/baselines/recorded/h200/places/"
+
+enum { PLACES_MOST = 32, KERNELS = 4, GATES = 250 };
+
+struct place {
+    double *log_ratios;
+    size_t count;
+};
+struct places {
+    const char *kernel;
+    int instances;
+    double us;
+    struct place items[PLACES_MOST];
+    size_t count;
+};
+static struct places recorded[2 * KERNELS];
+static size_t recorded_count;
+static struct csv csv;
+
+static struct places *places_of(const char *kernel, int instances)
+{
+    for (size_t i = 0; i < recorded_count; i++) {
+        if (strcmp(recorded[i].kernel, kernel) == 0 && recorded[i].instances == instances)
+            return &recorded[i];
+    }
+    assert_true(recorded_count < ARRAY_COUNT(recorded));
+    recorded[recorded_count] = (struct places){.kernel = kernel, .instances = instances};
+    return &recorded[recorded_count++];
+}
+
+static int set_up(void **state)
+{
+    csv_open(&csv, RECORDED "pairs.csv");
+    for (size_t row = 0; row < csv.count; row++) {
+        struct places *places =
+            places_of(csv_field(&csv, row, "kernel"), (int)csv_number(&csv, row, "instances"));
+        const char *at = csv_field(&csv, row, "pairs");
+        assert_true(places->count < PLACES_MOST);
+        struct place *place = &places->items[places->count++];
+        place->log_ratios = xcalloc(strlen(at) / 2 + 1, sizeof(double));
+        char *end;
+        for (double percent; percent = strtod(at, &end), end != at; at = end)
+            place->log_ratios[place->count++] = percent / 100;
+        places->us += csv_number(&csv, row, "us");
+    }
+    for (size_t i = 0; i < recorded_count; i++)
+        recorded[i].us /= (double)recorded[i].count;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    for (size_t i = 0; i < recorded_count; i++) {
+        for (size_t k = 0; k < recorded[i].count; k++)
+            free(recorded[i].items[k].log_ratios);
+    }
+    csv_free(&csv);
+    return 0;
+}
+
+// Root mean square of the places' means in percent, and what chance alone gives.
+static double rms(double *chance, const struct places *places)
+{
+    double squares = 0, errors = 0;
+    for (size_t i = 0; i < places->count; i++) {
+        const struct place *p = &places->items[i];
+        double *work = xcalloc(p->count, sizeof(*work));
+        memcpy(work, p->log_ratios, p->count * sizeof(*work));
+        const struct robust_mean mean = robust_mean(work, p->count);
+        squares += mean.mean * mean.mean;
+        errors += mean.se * mean.se;
+        free(work);
+    }
+    *chance = 100 * sqrt(errors / (double)places->count);
+    return 100 * sqrt(squares / (double)places->count);
+}
+
+static void sixteen_instances_leave_what_chance_leaves(void **state)
+{
+    double chance;
+    assert_int_equal(recorded_count, 2 * KERNELS);
+    for (size_t i = 0; i < recorded_count; i++) {
+        const struct places *p = &recorded[i];
+        const double found = rms(&chance, p);
+        char text[128];
+        snprintf(text, sizeof(text), "| %s | %.1f | %d | %zu | %.3f |", p->kernel, p->us,
+                 p->instances, p->count, found);
+        if (!helper_says(RECORDED "README.md", text))
+            fail_msg("README.md does not say: %s", text);
+        assert_true(p->count >= 20);
+        if (p->instances == 16)
+            assert_true(found <= (p->us > 80 ? 0.04 : 0.07) && found < 1.35 * chance);
+    }
+    assert_true(rms(&chance, places_of("e4m3-persistent", 1)) > 1.5 * chance);
+}
+
+// A gate, each of its processes in a place that is drawn, of a head that is slower by `shift`.
+static struct gate_decision gate(const struct gate_policy *policy, const struct places *places,
+                                 double shift, struct random *random)
+{
+    struct arena arena = {0};
+    struct gate_series series;
+    struct gate_decision d = {.next = GATE_CONFIRM};
+    const struct place *place = NULL;
+    double sign = 1;
+    size_t at = 0;
+    gate_series_init(&series, policy, &arena);
+    for (bool first = true; d.next != GATE_DONE; first = false) {
+        if (d.next == GATE_CONFIRM) {
+            place = &places->items[(size_t)(random_uniform(random) * (double)places->count)];
+            at = (size_t)(random_uniform(random) * (double)place->count);
+            sign = random_coin(random) ? 1 : -1;
+            if (!first)
+                gate_series_fresh_process(&series);
+        }
+        for (uint32_t i = 0; i < policy->block_pairs; i++, at++) {
+            const double y = sign * place->log_ratios[at % place->count] + shift;
+            gate_series_add(&series, &y, 1);
+        }
+        d = gate_series_decide(&series);
+    }
+    arena_free(&arena);
+    return d;
+}
+
+static void half_the_margin_is_enough_for_identical_builds(void **state)
+{
+    for (size_t i = 0; i < recorded_count; i++) {
+        const struct places *p = &recorded[i];
+        struct random random = {20261123};
+        struct gate_policy policy = gate_policy_default("cuda", 1e3 * p->us);
+        policy.margin = p->us > 100 ? 0.0015 : 0.003;
+        policy.floor = policy.margin / 2;
+        unsigned alarms = 0, undecided = 0, found = 0;
+        if (p->instances != 16)
+            continue;
+        for (int k = 0; k < GATES; k++) {
+            const struct gate_decision same = gate(&policy, p, 0, &random);
+            alarms += same.kind == VERDICT_SLOWER || same.kind == VERDICT_FASTER;
+            undecided += same.kind == VERDICT_UNDECIDED;
+            found += gate(&policy, p, 1.5 * policy.margin, &random).kind == VERDICT_SLOWER;
+        }
+        assert_int_equal(alarms, 0);
+        assert_int_equal(undecided, 0);
+        assert_int_equal(found, GATES);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sixteen_instances_leave_what_chance_leaves),
+        cmocka_unit_test(half_the_margin_is_enough_for_identical_builds),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
