@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -216,4 +217,19 @@ int files_copy(const char *from, const char *to, struct error *err)
         error_set(err, "%s: cannot be copied to %s: %s", from, to, strerror(errno));
     close(source);
     return result;
+}
+
+bool files_own(char *out, const char *name)
+{
+    static const char *const places[] = {"/../libexec/plumbline/", "/"};
+    enum { PLACE_MOST = 80 };
+    const ssize_t length = readlink("/proc/self/exe", out, PATH_MAX - PLACE_MOST);
+    out[length > 0 ? length : 0] = '\0';
+    char *slash = strrchr(out, '/');
+    for (size_t i = 0; slash && i < ARRAY_COUNT(places); i++) {
+        snprintf(slash, PLACE_MOST, "%s%.40s", places[i], name);
+        if (access(out, R_OK) == 0)
+            return true;
+    }
+    return false;
 }

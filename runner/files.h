@@ -20,4 +20,9 @@ char *files_read(const char *path, size_t most);
 // Bytes and the right to execute them, into a new file. -1: no regular file, or no room.
 int files_copy(const char *from, const char *to, struct error *err);
 
+// Where a part of this very program is, in a buffer of PATH_MAX: below its prefix when it is
+// installed, else beside it (in a folder such as /usr/bin another program may be called so). False:
+// it is not there, and `out` says where it was looked for last.
+bool files_own(char *out, const char *name);
+
 #endif

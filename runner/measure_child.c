@@ -2,6 +2,7 @@
 //
 // The bench child itself: which program, in which environment, seeing what.
 #include "runner/bench_talk.h"
+#include "runner/files.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -32,28 +33,13 @@ static const char *const *child_environment(struct arena *arena)
     return env;
 }
 
-// Where the program's own bench is: below its prefix when it is installed, else beside it. In a
-// folder such as /usr/bin another program may be called bench.
-static void own_bench(char out[PATH_MAX])
-{
-    static const char *const places[] = {"/../libexec/plumbline/bench", "/bench"};
-    ssize_t length = readlink("/proc/self/exe", out, PATH_MAX - 40);
-    out[length > 0 ? length : 0] = '\0';
-    char *slash = strrchr(out, '/');
-    for (size_t i = 0; slash && i < ARRAY_COUNT(places); i++) {
-        text_copy(slash, 40, places[i]);
-        if (access(out, X_OK) == 0)
-            return;
-    }
-}
-
 // Absolute path of the program: the sandbox shows it where it is.
 static int find_bench(char out[PATH_MAX], const struct bench_plan *plan, struct error *err)
 {
     char own[PATH_MAX];
     const char *program = plan->program;
     if (!program) {
-        own_bench(own);
+        files_own(own, "bench");
         program = own;
     }
     if (!realpath(program, out) || access(out, X_OK))

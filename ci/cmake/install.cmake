@@ -1,5 +1,6 @@
 # What `cmake --install` puts below the prefix, and the Debian package that `cpack` makes of it.
 include(GNUInstallDirs)
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME plumbline)
 install(TARGETS plumb DESTINATION ${CMAKE_INSTALL_BINDIR})
 # Not on the PATH: others may have a program of that name.
 install(TARGETS bench DESTINATION libexec/plumbline)
@@ -32,18 +33,36 @@ if(GZIP)
   install(FILES ${CMAKE_BINARY_DIR}/changelog.gz DESTINATION ${doc})
 endif()
 
+# A part and a package of its own: Z3 is 27 MB, and a second opinion.
+if(TARGET plumb_z3_module)
+  install(TARGETS plumb_z3_module DESTINATION libexec/plumbline COMPONENT z3)
+  install(FILES ${CMAKE_SOURCE_DIR}/ci/assets/copyright.txt DESTINATION ${doc}-z3
+    RENAME copyright COMPONENT z3)
+  if(GZIP)
+    install(FILES ${CMAKE_BINARY_DIR}/changelog.gz DESTINATION ${doc}-z3 COMPONENT z3)
+  endif()
+endif()
+
 set(CPACK_GENERATOR DEB)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_PLUMBLINE_PACKAGE_NAME plumbline)
+set(CPACK_DEBIAN_PLUMBLINE_PACKAGE_SUGGESTS plumbline-z3)
+set(CPACK_DEBIAN_Z3_PACKAGE_NAME plumbline-z3)
+set(CPACK_DEBIAN_Z3_PACKAGE_DEPENDS "plumbline (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_Z3_DESCRIPTION
+"With this part plumb optimise asks Z3 too: what its search over tilings found is
+held to what Z3 proves by itself.")
 set(CPACK_PACKAGE_NAME plumbline)
 set(CPACK_PACKAGE_CONTACT "${contact}")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "performance regressions of GPU kernels, found per commit")
-set(CPACK_PACKAGE_DESCRIPTION
+set(CPACK_DEBIAN_PLUMBLINE_DESCRIPTION
 "plumb builds the kernels of each commit, measures them side by side with their
 baseline on the same device memory, and says which kernel got slower, on which
 shape, since which commit, how sure it is, and why.")
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "bubblewrap, gcc")
+set(CPACK_DEBIAN_PLUMBLINE_PACKAGE_RECOMMENDS "bubblewrap, gcc")
 set(CPACK_STRIP_FILES ON)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE
   GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // plumb optimise: the tiling and buffer depth that are best on a machine described by a file, under
-// seed 1's model of a warp-specialised kernel. Every tiling is tried, and where
-// built with Z3, it is asked the same.
+// seed 1's model of a warp-specialised kernel. Every tiling is tried, and where the module that
+// knows Z3 is installed, it is asked the same.
 #include "ci/command.h"
 #include "ci/commands/answer.h"
 #include "ci/settings/text_file.h"
 #include "model/config.h"
 #include "model/predict/parts/pipeline_optimise.h"
+#include "runner/files.h"
 
+#include <dlfcn.h>
+#include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,8 +122,21 @@ static void choice_json(struct json *json, const char *problem, const struct pip
     json_int(json, "wait_ticks", c->wait);
 }
 
-#ifdef PLUMB_HAVE_Z3
 enum { Z3_TIMEOUT_MS = 60000 };
+
+// pipeline_optimise_z3() of the module; NULL: it is not installed. Loaded once, for good.
+#define NAME_OF(function) #function
+typedef int z3_function(struct pipeline_choice *, const struct pipeline_machine *, const int64_t *,
+                        enum pipeline_goal, unsigned, struct error *);
+static z3_function *load_z3(void)
+{
+    char path[PATH_MAX];
+    void *module = files_own(path, "plumb_z3.so") ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    void *symbol = module ? dlsym(module, NAME_OF(pipeline_optimise_z3)) : NULL;
+    z3_function *found;
+    memcpy(&found, &symbol, sizeof(found));
+    return found;
+}
 
 static double cpu_s(void)
 {
@@ -133,13 +149,20 @@ static int ask_z3(struct json *row, const struct pipeline_choice *ours,
                   enum pipeline_goal goal, struct error *err)
 {
     struct pipeline_choice c;
+    static z3_function *ask;
     const double begin_s = cpu_s();
+    ask = ask ? ask : load_z3();
+    if (!ask) {
+        if (!row)
+            printf("  Z3: not asked, it is not installed\n");
+        return 0;
+    }
     if (mnk[2] > PIPELINE_Z3_K_MAX) {
         if (!row)
             printf("  Z3: not asked, K is above %d\n", PIPELINE_Z3_K_MAX);
         return 0;
     }
-    if (pipeline_optimise_z3(&c, machine, mnk, goal, Z3_TIMEOUT_MS, err))
+    if (ask(&c, machine, mnk, goal, Z3_TIMEOUT_MS, err))
         return -1;
     const bool equal = goal == PIPELINE_LEAST_TIME ? c.time == ours->time : c.wait == ours->wait;
     const double spent_s = cpu_s() - begin_s;
@@ -153,7 +176,6 @@ static int ask_z3(struct json *row, const struct pipeline_choice *ours,
     }
     return equal ? 0 : error_set(err, "the search and Z3 differ; please report this machine");
 }
-#endif
 
 static int optimise(struct answer *answer, const struct pipeline_machine *machine, const char *text,
                     enum pipeline_goal goal, struct error *err)
@@ -175,11 +197,7 @@ static int optimise(struct answer *answer, const struct pipeline_machine *machin
         print_choice(who, &c);
         printf("\n");
     }
-#ifdef PLUMB_HAVE_Z3
     return ask_z3(row, &c, machine, mnk, goal, err);
-#else
-    return 0;
-#endif
 }
 
 static int optimise_all(struct answer *answer, const struct arguments *a,

@@ -66,6 +66,23 @@ static void installed_program_finds_its_bench_and_says_what_it_is(void **state)
          "example_gemm");
 }
 
+// Z3 is large and only a second opinion: the program is not linked with it.
+static void z3_is_a_part_that_may_be_missing(void **state)
+{
+    static const char ask[] = "it/bin/plumb optimise --machine machine 512x512x512";
+    free(ran("printf '[machine]\\nlaunch = 1680\\nload-startup = 100\\nload-block = 40\\n"
+             "math-startup = 20\\nmath-block = 40\\nepilogue-startup = 900\\n"
+             "epilogue-block = 20\\nsmem-blocks = 96\\nsms = 84\\ndepth = 4\\n' >machine"));
+    char *needed = ran("ldd it/bin/plumb");
+    assert_null(strstr(needed, "libz3"));
+    free(needed);
+#ifdef PLUMB_HAVE_Z3
+    says(ask, "there is nothing better");
+#endif
+    free(ran("rm -f it/libexec/plumbline/plumb_z3.so"));
+    says(ask, "  Z3: not asked, it is not installed");
+}
+
 static void header_is_found_by_pkg_config(void **state)
 {
     if (system("command -v pkg-config >/dev/null")) {
@@ -143,6 +160,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(installed_program_finds_its_bench_and_says_what_it_is),
+        cmocka_unit_test(z3_is_a_part_that_may_be_missing),
         cmocka_unit_test(header_is_found_by_pkg_config),
         cmocka_unit_test(man_pages_have_every_option),
         cmocka_unit_test(man_pages_are_without_warnings),
