@@ -73,6 +73,58 @@ const struct cp_case cp_cases[] = {
 };
 const size_t cp_case_count = ARRAY_COUNT(cp_cases);
 
+static void creeping(double *v, size_t n, struct random *random)
+{
+    for (size_t i = 0; i < n; i++)
+        v[i] = 100 + 3 * (double)i / ((double)n - 1) + 0.5 * random_normal(random);
+}
+
+static void spreading(double *v, size_t n, struct random *random)
+{
+    two_levels(v, n, n / 2, 1, 2, 0, random);
+}
+
+static void changing_modes(double *v, size_t n, struct random *random)
+{
+    for (size_t i = 0; i < n; i++)
+        v[i] = 100 + random_normal(random) +
+               (random_uniform(random) < (i < n / 2 ? 0.1 : 0.5) ? 8 : 0);
+}
+
+static void plain(double *v, size_t n, struct random *random)
+{
+    two_levels(v, n, n / 2, 1, 1, 0, random);
+}
+
+static bool creeps(const struct shape *s)
+{
+    return s->creeps;
+}
+
+static bool is_louder(const struct shape *s)
+{
+    return s->louder;
+}
+
+static bool shifts(const struct shape *s)
+{
+    return s->shifts;
+}
+
+static bool anything(const struct shape *s)
+{
+    return s->creeps || s->louder || s->shifts;
+}
+
+const struct cp_shape_case cp_shape_cases[] = {
+    {"creep of 3 %, 60 values", 60, creeping, creeps},
+    {"100|100, variance times four", 200, spreading, is_louder},
+    {"100|100, a mode, 10 to 50 %", 200, changing_modes, shifts},
+    {"none of these, 60 values", 60, plain, anything},
+    {"none of these, 200 values", 200, plain, anything},
+};
+const size_t cp_shape_case_count = ARRAY_COUNT(cp_shape_cases);
+
 void cp_growing(double *values, size_t n, int kind, struct random *random)
 {
     cp_series(values, n, (enum cp_kind)kind, random);

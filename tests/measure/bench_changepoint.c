@@ -2,13 +2,10 @@
 //
 // Detection on recorded backgrounds with injected steps, against the rules of other tools at the
 // same rate of false changes; false changes on pure noise; time per series. Words choose parts of
-// it: detection (or plumb: the same without the other tools), noise, speed, cases (clear steps that
-// detectors have missed, and how many changes vanish as a series grows). seed=N draws other
-// histories than those the detectors were chosen on.
+// it: detection (or plumb: the same without the other tools), noise, speed. seed=N draws
+// other histories than those the detectors were chosen on. bench_changepoint_cases.c has more.
 #include "model/history/changepoint.h"
-#include "model/history/focus.h"
-#include "tests/helpers/helper_cp_cases.h"
-#include "tests/helpers/helper_cp_peers.h"
+#include "tests/helpers/helper_cp_methods.h"
 #include "tests/helpers/helper_cp_series.h"
 
 #include <math.h>
@@ -17,54 +14,9 @@
 #include <string.h>
 #include <time.h>
 
-enum {
-    CASE_GAMES = 100,
-    GROWING = 10,
-    LENGTH = 150,
-    AT = 90,
-    NULLS = 300,
-    GAMES = 200,
-    WATCHED = 80,
-    BLOCK = 10,
-    NEAR = 5
-};
+enum { LENGTH = 150, AT = 90, NULLS = 300, GAMES = 200, WATCHED = 80, BLOCK = 10, NEAR = 5 };
 static uint64_t other_histories; // added to each seed
 static const size_t looks[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 25, 30, 35, 40, 45};
-
-static size_t take_places(size_t *out, const struct changepoints *found)
-{
-    for (size_t i = 0; i < found->count; i++)
-        out[i] = found->changes[i].index;
-    return found->count;
-}
-
-static size_t ours(size_t *out, const double *values, size_t n, double knob)
-{
-    struct changepoint_options options = changepoint_defaults;
-    options.penalty = knob;
-    struct changepoints found;
-    changepoints_find(&found, values, n, &options);
-    const size_t count = take_places(out, &found);
-    changepoints_free(&found);
-    return count;
-}
-
-static const struct method {
-    const char *name;
-    size_t (*find)(size_t *out, const double *values, size_t n, double knob);
-    double usual;         // the tool's default
-    double loose, strict; // where calibration starts and ends
-} methods[] = {
-    {"plumb", ours, 0, 2, 80},
-    {"otava", cp_otava, 1e-3, 2e-2, 1e-13},
-    {"asv", cp_asv, 4, 0.5, 60},
-    {"perfherder", cp_perfherder, 7, 2, 60},
-};
-
-static double default_knob(const struct method *m)
-{
-    return m->find == ours ? changepoint_defaults.penalty : m->usual;
-}
 
 // A history of the recorded noise: blocks of neighbours drawn at random.
 static void history(double *values, const struct cp_background *b, struct random *random)
@@ -77,7 +29,7 @@ static void history(double *values, const struct cp_background *b, struct random
     }
 }
 
-static double null_rate(const struct method *m, double knob, const struct cp_background *b)
+static double null_rate(const struct cp_method *m, double knob, const struct cp_background *b)
 {
     struct random random = {41 + other_histories};
     double values[LENGTH];
@@ -91,7 +43,7 @@ static double null_rate(const struct method *m, double knob, const struct cp_bac
 
 // The mildest knob whose false changes are at most one in 1000 values on this background, by
 // bisection of its logarithm.
-static double calibrate(const struct method *m, const struct cp_background *b)
+static double calibrate(const struct cp_method *m, const struct cp_background *b)
 {
     double loose = log(m->loose), strict = log(m->strict);
     if (null_rate(m, m->loose, b) <= 1)
@@ -103,14 +55,6 @@ static double calibrate(const struct method *m, const struct cp_background *b)
     return exp(strict);
 }
 
-static bool one_near(const size_t *found, size_t count, size_t at, size_t reach)
-{
-    bool hit = false;
-    for (size_t i = 0; i < count; i++)
-        hit |= found[i] + reach >= at && found[i] <= at + reach;
-    return hit;
-}
-
 static void game(double *values, const struct cp_background *b, double size, int number,
                  struct random *random)
 {
@@ -119,7 +63,7 @@ static void game(double *values, const struct cp_background *b, double size, int
 }
 
 // F1 over whole histories with one step.
-static double f1(const struct method *m, double knob, const struct cp_background *b, double size)
+static double f1(const struct cp_method *m, double knob, const struct cp_background *b, double size)
 {
     struct random random = {43 + other_histories};
     double values[LENGTH], right = 0, reported = 0;
@@ -128,17 +72,17 @@ static double f1(const struct method *m, double knob, const struct cp_background
         game(values, b, size, i, &random);
         size_t count = m->find(out, values, LENGTH, knob);
         reported += (double)count;
-        right += one_near(out, count, AT, NEAR);
+        right += cp_one_near(out, count, AT, NEAR);
     }
     return 2 * right / (reported + GAMES);
 }
 
 // Commits from the step until it is first reported, the rule run after each of `looks`.
-static size_t first_seen(const struct method *m, double knob, const double *values)
+static size_t first_seen(const struct cp_method *m, double knob, const double *values)
 {
     size_t out[LENGTH];
     for (size_t i = 0; i < ARRAY_COUNT(looks); i++) {
-        if (one_near(out, m->find(out, values, AT + looks[i], knob), AT, NEAR))
+        if (cp_one_near(out, m->find(out, values, AT + looks[i], knob), AT, NEAR))
             return looks[i];
     }
     return LENGTH;
@@ -150,7 +94,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void print_delay(const struct method *m, double knob, const struct cp_background *b,
+static void print_delay(const struct cp_method *m, double knob, const struct cp_background *b,
                         double size)
 {
     struct random random = {43 + other_histories};
@@ -168,7 +112,7 @@ static void print_delay(const struct method *m, double knob, const struct cp_bac
         printf(" %3zu", median);
 }
 
-static void print_rule(const struct method *m, double knob, const struct cp_background *b,
+static void print_rule(const struct cp_method *m, double knob, const struct cp_background *b,
                        bool delays)
 {
     static const double sizes[] = {0.5, 1, 2, 5};
@@ -194,9 +138,9 @@ static void detection(bool equal, size_t rules)
         printf("%s\n  %-14s %8s %7s   0.5    1    2    5%s\n", backgrounds[i].name, "rule", "knob",
                "false", equal ? "  0.5   1   2   5" : "");
         for (size_t m = 0; m < rules; m++) {
-            double knob =
-                equal ? calibrate(&methods[m], &backgrounds[i]) : default_knob(&methods[m]);
-            print_rule(&methods[m], knob, &backgrounds[i], equal);
+            double knob = equal ? calibrate(&cp_methods[m], &backgrounds[i])
+                                : cp_default_knob(&cp_methods[m]);
+            print_rule(&cp_methods[m], knob, &backgrounds[i], equal);
         }
     }
     putchar('\n');
@@ -219,96 +163,12 @@ static void pure_noise(void)
             struct random random = {47 + other_histories};
             for (size_t total = 0; total < 100000; total += n) {
                 cp_series(values, n, kind, &random);
-                found += ours(out, values, n, changepoint_defaults.penalty);
+                found += cp_ours(out, values, n, changepoint_defaults.penalty);
             }
             printf("  %8.1f", (double)found / 10);
         }
         putchar('\n');
     }
-}
-
-// With the online detector's alarm, as `plumb history` says it.
-static size_t with_alarm(size_t *out, const double *values, size_t n)
-{
-    struct changepoints found;
-    struct change newest;
-    changepoints_find(&found, values, n, NULL);
-    size_t count = take_places(out, &found);
-    if (focus_newest(&newest, values, n, &found, NULL) == FOCUS_ALARM)
-        out[count++] = newest.index;
-    changepoints_free(&found);
-    return count;
-}
-
-static size_t ask(size_t *out, const struct method *m, const double *values, size_t n)
-{
-    return m->find == ours ? with_alarm(out, values, n) : m->find(out, values, n, m->usual);
-}
-
-// Share of the steps that are found, and other reports per series.
-static void print_case(const struct cp_case *c, const struct method *m)
-{
-    struct random random = {59 + other_histories};
-    double values[CP_CASE_MOST], steps = 0, hit = 0, reports = 0;
-    size_t out[CP_CASE_MOST + 1];
-    for (int g = 0; g < CASE_GAMES; g++) {
-        c->make(values, c->n, c->steps[0], &random);
-        const size_t count = ask(out, m, values, c->n);
-        reports += (double)count;
-        for (size_t s = 0; s < CP_CASE_STEPS && c->steps[s]; s++, steps++)
-            hit += one_near(out, count, c->steps[s], c->near);
-    }
-    printf("  %5.3f %4.2f", hit / steps, fmax(reports - hit, 0) / CASE_GAMES);
-}
-
-// Per cent of the changes of one length that no report of the next is within NEAR of.
-static void print_gone(const struct method *m, int kind)
-{
-    struct random random = {61 + other_histories};
-    double values[CP_CASE_MOST], gone = 0, all = 0;
-    size_t before[CP_CASE_MOST], now[CP_CASE_MOST];
-    for (int g = 0; g < GROWING; g++) {
-        size_t known = 0;
-        cp_growing(values, CP_CASE_MOST, kind, &random);
-        for (size_t n = 20; n <= CP_CASE_MOST; n += 1 + (size_t)(40 * random_uniform(&random))) {
-            const size_t count = m->find(now, values, n, default_knob(m));
-            for (size_t i = 0; i < known; i++)
-                gone += !one_near(now, count, before[i], NEAR);
-            all += (double)known;
-            memcpy(before, now, sizeof(now));
-            known = count;
-        }
-    }
-    printf("  %10.2f", 100 * gone / fmax(all, 1));
-}
-
-static void print_names(void)
-{
-    for (size_t m = 0; m < ARRAY_COUNT(methods); m++)
-        printf("  %10s", methods[m].name);
-}
-
-static void cases(void)
-{
-    printf("\nClear steps, %d series each, every rule as its tool sets it (plumb with its alarm):\n"
-           "share found, other reports per series\n%-30s",
-           CASE_GAMES, "");
-    print_names();
-    for (size_t c = 0; c < cp_case_count; c++) {
-        printf("\n%-30s", cp_cases[c].name);
-        for (size_t m = 0; m < ARRAY_COUNT(methods); m++)
-            print_case(&cp_cases[c], &methods[m]);
-    }
-    printf("\n\nPer cent of changes that are gone at the next of growing lengths, 20 to %d\n%-30s",
-           CP_CASE_MOST, "");
-    print_names();
-    for (int kind = 0; kind < CP_KINDS; kind++) {
-        printf("\n%-30s", cp_kind_names[kind]);
-        for (size_t m = 0; m < ARRAY_COUNT(methods); m++)
-            print_gone(&methods[m], kind);
-        fflush(stdout);
-    }
-    putchar('\n');
 }
 
 static double seconds(void)
@@ -334,7 +194,7 @@ static void speed(void)
                 cp_add_step(values, lengths[l], at, at % 1000 == 100 ? 3 : -3);
             double start = seconds();
             for (int i = 0; i < 3; i++)
-                ours(out, values, lengths[l], changepoint_defaults.penalty);
+                cp_ours(out, values, lengths[l], changepoint_defaults.penalty);
             printf(" %14.1f", (seconds() - start) / 3 * 1000);
         }
         putchar('\n');
@@ -358,14 +218,12 @@ int main(int argc, char **argv)
         all = --argc < 2;
     }
     if (all || wanted("detection", argc, argv) || wanted("plumb", argc, argv)) {
-        size_t rules = wanted("plumb", argc, argv) ? 1 : ARRAY_COUNT(methods);
+        size_t rules = wanted("plumb", argc, argv) ? 1 : CP_METHODS;
         detection(true, rules);
         detection(false, rules);
     }
     if (all || wanted("noise", argc, argv))
         pure_noise();
-    if (all || wanted("cases", argc, argv))
-        cases();
     if (all || wanted("speed", argc, argv))
         speed();
     return 0;
