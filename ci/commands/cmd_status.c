@@ -31,7 +31,8 @@ struct status {
     size_t count;
     struct commit head, parent;
     bool has_head, has_parent, has_policy, has_devices;
-    const char *next; // what to do; NULL until something decides it
+    const struct run_entry *judged; // the newest gate of HEAD against its parent among those shown
+    const char *next;               // what to do; NULL until something decides it
 };
 
 static void say(struct status *s, const char *topic, const char *text)
@@ -90,6 +91,9 @@ static void add_policy(struct status *s)
 
 static void add_run(struct status *s, const struct run_entry *run)
 {
+    if (!s->judged && run->kind == RUN_GATE && run->finished_s && s->has_parent &&
+        strcmp(run->head, s->head.id) == 0 && strcmp(run->base, s->parent.id) == 0)
+        s->judged = run;
     char date[32] = "";
     const time_t when = (time_t)run->started_s;
     struct tm utc;
@@ -196,7 +200,14 @@ static void add_work(struct status *s)
         : changed      ? "changes what the build reads"
                        : "changes nothing that the build reads",
         known ? "measured" : "not all measured");
-    if (s->has_parent && changed)
+    if (s->judged)
+        decide(s, arena_printf(&s->context->arena,
+                               "HEAD was judged: `plumb report --run %lld` shows it again%s",
+                               (long long)s->judged->id,
+                               s->judged->conclusion == CONCLUDE_REGRESSION
+                                   ? "; `plumb accept` if it may be slower"
+                                   : ""));
+    else if (s->has_parent && changed)
         decide(s, "`plumb gate` judges HEAD against its parent");
     else if (!known)
         decide(s, "`plumb run` measures HEAD");

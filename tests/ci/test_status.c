@@ -60,6 +60,12 @@ static void after_a_gate_it_shows_the_verdict(void **state)
     ask("table");
     plumb_said(&outcome, 0, " measure ");
     plumb_said(&outcome, 0, "its own times are measured");
+    // Whatever it says.
+    plumb_run(&outcome, repo.directory,
+              (const char *[]){"gate", "--policy", policy, "--seconds", "1", "--quiet", NULL}, 0);
+    ask("table");
+    plumb_said(&outcome, 0, " gate ");
+    plumb_said(&outcome, 0, "HEAD was judged: `plumb report --run 2` shows it again");
 }
 
 static void a_damaged_store_is_a_line_and_not_the_end(void **state)
