@@ -94,54 +94,72 @@ struct tile_ring {
     uint64_t full[tile_slots], empty[tile_slots];
 };
 
-// One thread takes tiles, the first by its block's number and the others as they come, tells them
-// and loads them.
-template <class c> struct groups_producer {
-    const grouped_maps &maps;
-    const grouped_params &p;
-    const block_memory<c> &memory;
+// What one thread tells the consumers.
+struct tile_teller {
     tile_ring &ring;
-    ring_position at = {}, slot = {};
+    ring_position slot = {};
 
-    DEVICE void tell(const placed_tile &t)
+    // also(i) writes what else belongs to slot i.
+    template <class work> DEVICE void tell(const placed_tile &t, work also)
     {
         barrier_wait(shared_address(&ring.empty[slot.stage]), slot.phase ^ 1);
         ring.tiles[slot.stage] = t;
+        also(slot.stage);
         barrier_arrive(shared_address(&ring.full[slot.stage]));
         slot.advance(tile_slots);
     }
-
-    DEVICE void load(const placed_tile &t, int weight)
-    {
-        const CUtensorMap *rows = &maps.rows[t.width / group_step - 1];
-        const uint32_t bytes = (c::bm + t.width) * slab_bytes;
-#pragma unroll 1
-        for (int slab = 0; slab < p.gemm.slabs; ++slab) {
-            const uint32_t full = memory.full(at.stage);
-            barrier_wait(memory.empty(at.stage), at.phase ^ 1);
-            barrier_arrive_expect(full, bytes);
-            tensor_load(memory.a(at.stage), &maps.weights, slab * c::bk, weight, full);
-            tensor_load(memory.b(at.stage), rows, slab * c::bk, t.row, full);
-            at.advance(p.gemm.stages);
-        }
-    }
-
-    DEVICE void run(const int32_t *starts)
-    {
-        const int tiles = starts[p.grid.groups];
-        int index = blockIdx.x;
-#pragma unroll 1
-        while (index < tiles) {
-            int weight;
-            const placed_tile t = place_tile(starts, p, index, c::bm, &weight);
-            index = gridDim.x + atomicAdd(p.taken, 1); // here: it takes as long as a slab
-            tell(t);
-            load(t, weight);
-        }
-        tell({0, 0, 0, 0});
-        tell({0, 0, 0, -1});
-    }
 };
+
+// Takes tiles, the first by the block's number and the others as they come, by one thread:
+// work(tile, row of all matrices B).
+template <class c, class work>
+DEVICE void take_tiles(const grouped_params &p, const int32_t *starts, work each)
+{
+    const int tiles = starts[p.grid.groups];
+    int index = blockIdx.x;
+#pragma unroll 1
+    while (index < tiles) {
+        int weight;
+        const placed_tile t = place_tile(starts, p, index, c::bm, &weight);
+        index = gridDim.x + atomicAdd(p.taken, 1); // here: it takes as long as a slab
+        each(t, weight);
+    }
+}
+
+// Loads all slabs of a tile; more(slab, stage, full) loads what else belongs to a stage, so many
+// bytes for each row of A.
+template <class c, class work>
+DEVICE void load_tile(const grouped_maps &maps, const grouped_params &p,
+                      const block_memory<c> &memory, ring_position &at, const placed_tile &t,
+                      int weight, int bytes_more, work more)
+{
+    const CUtensorMap *rows = &maps.rows[t.width / group_step - 1];
+    const uint32_t bytes = (c::bm + t.width) * slab_bytes + t.width * bytes_more;
+#pragma unroll 1
+    for (int slab = 0; slab < p.gemm.slabs; ++slab) {
+        const uint32_t full = memory.full(at.stage);
+        barrier_wait(memory.empty(at.stage), at.phase ^ 1);
+        barrier_arrive_expect(full, bytes);
+        tensor_load(memory.a(at.stage), &maps.weights, slab * c::bk, weight, full);
+        tensor_load(memory.b(at.stage), rows, slab * c::bk, t.row, full);
+        more(slab, memory.a(at.stage), full);
+        at.advance(p.gemm.stages);
+    }
+}
+
+template <class c>
+DEVICE void produce_groups(const grouped_maps &maps, const grouped_params &p,
+                           const block_memory<c> &memory, tile_ring &ring, const int32_t *starts)
+{
+    tile_teller teller = {ring};
+    ring_position at;
+    take_tiles<c>(p, starts, [&](const placed_tile &t, int weight) {
+        teller.tell(t, [](int) {});
+        load_tile(maps, p, memory, at, t, weight, 0, [](int, uint32_t, uint32_t) {});
+    });
+    teller.tell({0, 0, 0, 0}, [](int) {});
+    teller.tell({0, 0, 0, -1}, [](int) {});
+}
 
 // A consumer warpgroup's way through its tiles, every other one of the block's (seam.cuh,
 // ping-pong: it stores one while the other warpgroup multiplies the next).
@@ -219,6 +237,30 @@ template <class c> struct groups_consumer {
     }
 };
 
+// Sets up the barriers and lays down where groups' tiles begin; all wait for it. reads: arrivals
+// that free a stage; warps: that read a tile's slot.
+template <class c>
+DEVICE void begin_groups(const grouped_maps &maps, const grouped_params &p,
+                         const block_memory<c> &memory, tile_ring &ring, int32_t *starts, int reads,
+                         int warps)
+{
+    const int i = threadIdx.x % 32;
+    if (threadIdx.x < 32) {
+        lay_groups(starts, p);
+    } else if (threadIdx.x < 64 && i < p.gemm.stages) {
+        barrier_init(memory.full(i), 1);
+        barrier_init(memory.empty(i), reads);
+        barrier_init_fence();
+    } else if (threadIdx.x >= 64 && threadIdx.x < 64 + tile_slots) {
+        barrier_init(shared_address(&ring.full[i]), 1);
+        barrier_init(shared_address(&ring.empty[i]), warps);
+        barrier_init_fence();
+    } else if (threadIdx.x == 96) {
+        tensor_prefetch(&maps.weights);
+    }
+    __syncthreads();
+}
+
 template <class c>
 __global__ void __launch_bounds__(c::threads, 1)
     grouped_gemm(const __grid_constant__ grouped_maps maps,
@@ -229,26 +271,11 @@ __global__ void __launch_bounds__(c::threads, 1)
     tile_ring &ring = *reinterpret_cast<tile_ring *>(shared + memory.barriers(p.gemm.stages) +
                                                      p.gemm.stages * 16);
     int32_t *const starts = reinterpret_cast<int32_t *>(&ring + 1);
-    if (threadIdx.x < 32) {
-        lay_groups(starts, p);
-    } else if (threadIdx.x < 32 + p.gemm.stages) {
-        barrier_init(memory.full(threadIdx.x - 32), 1);
-        barrier_init(memory.empty(threadIdx.x - 32), 1); // the warpgroup's whose turn it is
-        barrier_init_fence();
-    } else if (threadIdx.x >= 64 && threadIdx.x < 64 + tile_slots) {
-        barrier_init(shared_address(&ring.full[threadIdx.x - 64]), 1);
-        barrier_init(shared_address(&ring.empty[threadIdx.x - 64]), 4); // its warps
-        barrier_init_fence();
-    } else if (threadIdx.x == 96) {
-        tensor_prefetch(&maps.weights);
-    }
-    __syncthreads();
+    begin_groups(maps, p, memory, ring, starts, 1, 4); // the warpgroup's whose turn it is
     if (threadIdx.x < 128) {
         registers_give<c::producer_registers>();
-        if (is_producer()) {
-            groups_producer<c> producer = {maps, p, memory, ring};
-            producer.run(starts);
-        }
+        if (is_producer())
+            produce_groups<c>(maps, p, memory, ring, starts);
     } else {
         registers_take<c::consumer_registers>();
         const int warp = (int)uniform(threadIdx.x / 32) - 4;
