@@ -45,7 +45,8 @@ static const char unpack_script[] =
     "  $r export -o \"$target.tar\" \"$c\"\n"
     "fi\n"
     "mkdir \"$target\"\n"
-    "tar -C \"$target\" -xf \"$target.tar\" --no-same-owner --exclude=dev --exclude=./dev"
+    "tar -C \"$target\" -xf \"$target.tar\" --no-same-owner --anchored --exclude=dev "
+    "--exclude=./dev"
     " --exclude=proc --exclude=./proc --exclude=sys --exclude=./sys\n"
     "chmod -R u+rwX \"$target\"\n";
 

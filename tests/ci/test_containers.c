@@ -20,7 +20,8 @@ static char policy_path[320], image[320];
 // What the image has: a shell, a few tools with what they are linked with, and a cc that gives out
 // libraries which this machine's cc made before, without optimisation.
 static const char make_image[] =
-    "set -e; cd '%s'; mkdir -p image/usr/bin image/opt image/etc bin; ln -s usr/bin image/bin\n"
+    "set -e; cd '%s'; mkdir -p image/usr/bin image/opt image/etc image/usr/include/sys bin; "
+    ": >image/usr/include/sys/cdefs.h; ln -s usr/bin image/bin\n"
     "put() { mkdir -p \"image$(dirname \"$1\")\"; cp -L \"$1\" \"image$1\"; }\n"
     "for p in sh cp basename sed cat; do f=$(command -v $p); cp -L \"$f\" image/usr/bin/$p\n"
     "  for l in $(ldd \"$f\" | grep -o '/[^ ]*'); do [ -e \"image$l\" ] || put \"$l\"; done; done\n"
@@ -33,6 +34,7 @@ static const char make_image[] =
     "[ \"$1\" != --version ] || { echo 'boxed cc 1'; exit; }\n"
     "while [ \"$1\" != -o ]; do shift; done\n"
     "[ ! -e '%s' ] || exit 3\n"
+    "[ -e /usr/include/sys/cdefs.h ] || exit 4\n"
     "exec cp /opt/$(basename \"$2\") \"$2\"\n"
     "CC\n"
     "cat >bin/podman <<'RUNNER'\n"
