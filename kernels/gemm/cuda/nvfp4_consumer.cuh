@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A configuration of nvfp4_many.cuh, its block's shared memory, and a consumer's main loop: weights
+// from memory to registers, decoded there, multiplied by the stage's tokens.
+#ifndef PLUMB_NVFP4_CONSUMER_CUH
+#define PLUMB_NVFP4_CONSUMER_CUH
+
+#include "config.cuh"
+#include "gemv.cuh"
+#include "nvfp4.cuh"
+#include "wgmma_registers.cuh"
+
+// n: tokens of a tile. groups: consumer warpgroups. words: that a group of instructions multiplies.
+template <bool dual_, int groups_, int n_, int split_, int depth_, int words_> struct many_config {
+    static constexpr bool dual = dual_;
+    static constexpr int groups = groups_, n = n_, split = split_, depth = depth_, words = words_;
+    static constexpr int threads = 128 * (1 + groups);
+    static constexpr int unit_rows = dual ? 32 : 64;          // of C^T, per warpgroup
+    static constexpr int units = nvfp4_tile_rows / unit_rows; // of a tile of scales
+    static constexpr int slab = 128;                          // of K
+    static constexpr int box_bytes = n * 128, stage_bytes = 2 * box_bytes;
+    static constexpr int share = n / split;                   // tokens that a block finishes
+    static constexpr int partial_bytes = 128 * share / 2 * 4; // of a warpgroup, from one peer
+    static constexpr int most = (227 * 1024 - 1024) / stage_bytes;
+    static constexpr int stages = most > 6 ? 6 : most;
+    static constexpr int smem_bytes = stages * stage_bytes + 1024;
+    // 64 Ki registers, by role.
+    static constexpr int launch_registers = 65536 / threads / 8 * 8, producer_registers = 40;
+    static constexpr int consumer_registers_ =
+        (launch_registers * (1 + groups) - producer_registers) / groups / 8 * 8;
+    static constexpr int consumer_registers = consumer_registers_ > 240 ? 240 : consumer_registers_;
+    static_assert(groups * (split - 1) * partial_bytes + groups * 4 * share * 16 <=
+                      stages * stage_bytes,
+                  "room for sums and results");
+    static_assert(n % 64 == 0 && share % 8 == 0, "whole chunks");
+};
+
+struct many_params {
+    const uint8_t *a, *b, *scales_a, *scales_b;
+    nvfp4_output out;
+    int k;
+    int scale_tiles; // along K
+    int slabs;
+    int token_tiles;
+    nvfp4_factors factors;
+};
+
+struct many_maps {
+    CUtensorMap tokens;
+};
+
+// A thread's 16 bytes of a row, and the word of scales that its two are in.
+struct packed_chunk {
+    uint4 codes;
+    uint32_t scales;
+};
+
+// Where a thread reads its chunks of a row; of rows outside, what a row inside has.
+struct packed_row {
+    const uint8_t *codes, *scales;
+
+    DEVICE packed_row(const uint8_t *matrix, const uint8_t *scales_of, int row, int rows, int k,
+                      int scale_tiles, int lane)
+    {
+        const int at = row < rows ? row : rows - 1;
+        codes = matrix + (int64_t)at * (k / 2) + lane % 4 * 16;
+        scales = scales_of + ((int64_t)(at / 128) * scale_tiles + lane % 4 / 2) * nvfp4_tile_bytes +
+                 at % 32 * 16 + at % 128 / 32 * 4;
+    }
+    template <bool once> DEVICE void load(packed_chunk &out, int slab, int k, int lane) const
+    {
+        out = {};
+        if (slab * 128 + lane % 4 * 32 >= k)
+            return;
+        const uint4 *from = reinterpret_cast<const uint4 *>(codes + (int64_t)slab * 64);
+        out.codes = once ? load_once(from) : __ldg(from);
+        out.scales = __ldg(reinterpret_cast<const uint32_t *>(scales + (int64_t)slab * 1024));
+    }
+};
+
+// Barriers lie before the stages, which begin at a multiple of 1024 bytes.
+template <class c> struct many_memory {
+    uint32_t base, fulls;
+    DEVICE many_memory(uint32_t address)
+        : base(uniform((address + 256 + 1023) & ~1023u)), fulls(uniform(address))
+    {
+    }
+    DEVICE uint32_t stage(int index) const
+    {
+        return base + index * c::stage_bytes;
+    }
+    DEVICE uint32_t full(int index) const
+    {
+        return fulls + index * 8;
+    }
+    DEVICE uint32_t empty(int index) const
+    {
+        return fulls + (c::stages + index) * 8;
+    }
+};
+
+template <class c> struct many_consumer {
+    using sums = float[c::n / 2];
+    const many_params &p;
+    const many_memory<c> &memory;
+    const packed_row rows[2];
+    const int lane, end;
+    ring_position at;
+    int previous = -1; // stage of the slab before
+
+    DEVICE void load(packed_chunk (&out)[2], int slab) const
+    {
+        const int inside = slab < end ? slab : end - 1; // what is not there is not used
+        rows[0].load<true>(out[0], inside, p.k, lane);
+        rows[1].load<true>(out[1], inside, p.k, lane);
+    }
+
+    DEVICE void release()
+    {
+        if (previous >= 0 && threadIdx.x % 128 == 0)
+            barrier_arrive(memory.empty(previous));
+    }
+
+    // Starts the products of `words` words of both rows, when those that read `a` before have
+    // ended.
+    DEVICE void multiply_words(sums &acc, uint32_t (&a)[2 * c::words][4],
+                               const packed_chunk (&chunks)[2], int first,
+                               const uint32_t (&scales)[2])
+    {
+        wgmma_wait<1>();
+#pragma unroll
+        for (int i = 0; i < c::words; ++i) {
+            uint32_t pairs[2][4];
+#pragma unroll
+            for (int second = 0; second < 2; ++second)
+                nvfp4_decode(pairs[second], (&chunks[second].codes.x)[first + i], scales[second],
+                             p.factors);
+#pragma unroll
+            for (int step = 0; step < 2; ++step) {
+                a[2 * i + step][0] = pairs[0][2 * step];
+                a[2 * i + step][1] = pairs[1][2 * step];
+                a[2 * i + step][2] = pairs[0][2 * step + 1];
+                a[2 * i + step][3] = pairs[1][2 * step + 1];
+            }
+        }
+        if (first == c::words) // the last words of the slab before have ended
+            release();
+        wgmma_fence();
+        const uint32_t b = operand_start(memory.stage(0)) + at.stage * (c::stage_bytes / 16) +
+                           first / 2 * (c::box_bytes / 16);
+#pragma unroll
+        for (int step = 0; step < 2 * c::words; ++step)
+            wgmma_registers<c::n>::multiply(acc, a[step],
+                                            operand_descriptor(b, (first % 2 * 2 + step) * 32), 1);
+        wgmma_commit();
+    }
+
+    DEVICE void multiply_slab(sums &acc, uint32_t (&even)[2 * c::words][4],
+                              uint32_t (&odd)[2 * c::words][4], packed_chunk (&chunks)[2], int slab)
+    {
+        barrier_wait(memory.full(at.stage), at.phase);
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+            const uint32_t which = nvfp4_scale_at(lane % 2 * 2 + half);
+            const uint32_t scales[2] = {nvfp4_scale(chunks[0].scales, which),
+                                        nvfp4_scale(chunks[1].scales, which)};
+            if constexpr (c::words == 1) {
+                multiply_words(acc, even, chunks, 2 * half, scales);
+                multiply_words(acc, odd, chunks, 2 * half + 1, scales);
+            } else {
+                multiply_words(acc, half ? odd : even, chunks, 2 * half, scales);
+            }
+        }
+        load(chunks, slab + c::depth);
+        previous = at.stage;
+        at.advance(c::stages);
+    }
+
+    DEVICE void accumulate(sums &acc, int from)
+    {
+        packed_chunk chunks[c::depth][2];
+        uint32_t even[2 * c::words][4], odd[2 * c::words][4];
+#pragma unroll
+        for (int i = 0; i < c::depth; ++i)
+            load(chunks[i], from + i);
+#pragma unroll
+        for (int i = 0; i < c::n / 2; ++i)
+            acc[i] = 0;
+        pin(acc);
+#pragma unroll 1
+        for (int slab = from; slab < end; slab += c::depth) {
+#pragma unroll
+            for (int i = 0; i < c::depth; ++i)
+                if (i == 0 || slab + i < end)
+                    multiply_slab(acc, even, odd, chunks[i], slab + i);
+        }
+        wgmma_wait<0>();
+        pin(acc);
+    }
+};
+
+#endif

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which configuration does a problem in NVFP4: up to 32 rows by mma.sync (nvfp4_few.cuh), more by
+// wgmma (nvfp4_many.cuh), there the one whose blocks take the fewest turns times what a slab of it
+// takes. On an H200 a slab of 128 of K takes 0.75 us of 64 tokens, 0.95 of 128, 1.15 of 128 with
+// three warpgroups and 1.35 of 256; each launch 8 us besides, 9 where blocks share K.
+#ifndef PLUMB_NVFP4_SELECT_CUH
+#define PLUMB_NVFP4_SELECT_CUH
+
+#include "nvfp4_few.cuh"
+#include "nvfp4_many.cuh"
+
+struct nvfp4_choice {
+    int groups, n, split;
+    float slab_us;
+    int (*launch)(const plumb_form_args *args, void *stream);
+};
+
+template <bool dual, int groups, int n, int split, int depth, int words>
+constexpr nvfp4_choice nvfp4_choice_of(float slab_us)
+{
+    return {groups, n, split, slab_us,
+            launch_many<many_config<dual, groups, n, split, depth, words>>};
+}
+
+template <bool dual>
+static constexpr nvfp4_choice nvfp4_choices[] = {
+    nvfp4_choice_of<dual, 2, 64, 1, 6, 2>(0.75f),  nvfp4_choice_of<dual, 2, 64, 2, 6, 2>(0.75f),
+    nvfp4_choice_of<dual, 2, 128, 1, 3, 2>(0.95f), nvfp4_choice_of<dual, 2, 128, 2, 3, 2>(0.95f),
+    nvfp4_choice_of<dual, 3, 128, 1, 2, 1>(1.15f), nvfp4_choice_of<dual, 3, 128, 2, 2, 1>(1.15f),
+    nvfp4_choice_of<dual, 2, 256, 1, 2, 1>(1.35f), nvfp4_choice_of<dual, 2, 256, 2, 2, 1>(1.35f)};
+
+template <bool dual> inline float nvfp4_expect_us(const nvfp4_choice &c, const plumb_problem &p)
+{
+    const int64_t units = (p.n + 127) / 128 * (dual ? 4 : 2);
+    const int64_t blocks = (units + c.groups - 1) / c.groups * ((p.m + c.n - 1) / c.n) * c.split;
+    static const int sms = count_sms();
+    const int64_t slabs = ((p.k + 127) / 128 + c.split - 1) / c.split;
+    return (float)((blocks + sms - 1) / sms * slabs) * c.slab_us + (c.split > 1 ? 9 : 8);
+}
+
+template <bool dual> static int launch_nvfp4(const plumb_form_args *args, void *stream)
+{
+    const plumb_problem &p = args->form.problem;
+    if (p.m <= 8)
+        return launch_few<few_config<dual, dual ? 4 : 2, 1, 8, 2, dual ? 2 : 3>>(args, stream);
+    if (p.m <= 16)
+        return launch_few<few_config<dual, dual ? 4 : 2, 2, 8, dual ? 1 : 2, 3>>(args, stream);
+    if (p.m <= 32)
+        return launch_few<few_config<dual, 4, 4, 8, 1, 3>>(args, stream);
+    const nvfp4_choice *best = nullptr;
+    for (const nvfp4_choice &c : nvfp4_choices<dual>)
+        if (p.k >= 128 * c.split &&
+            (!best || nvfp4_expect_us<dual>(c, p) < nvfp4_expect_us<dual>(*best, p)))
+            best = &c;
+    return best ? best->launch(args, stream) : cudaErrorInvalidValue;
+}
+
+template <bool dual> int supports_nvfp4(const plumb_form *form)
+{
+    return nvfp4_supports(form, dual ? PLUMB_DUAL_SILU : PLUMB_NO_EPILOGUE) &&
+           (form->problem.m <= 32 ||
+            (form->problem.k >= 128 && form->problem.m * form->problem.k < INT32_MAX));
+}
+
+inline size_t workspace_nvfp4(const plumb_form *form)
+{
+    return form->problem.m <= 32 ? 0 : nvfp4_token_bytes(form->problem);
+}
+
+template <bool dual> constexpr plumb_form_kernel nvfp4_selector(const char *name)
+{
+    plumb_traits t = {};
+    t.in_type = PLUMB_E2M1;
+    t.out_type = PLUMB_FP16;
+    t.acc_type = PLUMB_FP32;
+    t.persistent = 0;
+    return {{name, "the configuration that fits, weights decoded in registers", t, nullptr, nullptr,
+             nullptr, nullptr},
+            supports_nvfp4<dual>,
+            workspace_nvfp4,
+            nullptr,
+            launch_nvfp4<dual>,
+            nullptr,
+            nullptr};
+}
+
+#endif
