@@ -3,6 +3,7 @@
 // The gate's numbers for one task: defaults, the policy's, and what earlier runs saw of the series'
 // scatter.
 #include "ci/gate/measuring.h"
+#include "ci/gate/recording.h"
 
 #include <math.h>
 
@@ -14,6 +15,8 @@ int measuring_policy(struct gate_policy *out, struct context *context, const str
     const struct problem *problem = &task->result->problem;
     struct gate_policy policy =
         gate_policy_default(device->policy->kind, gate_size_ns(base, count, problem, &device->gpu));
+    if (recording_wanted(task))
+        gate_policy_records(&policy);
     policy.alpha = gate.alpha;
     policy.processes = gate.processes;
     policy.max_pairs = gate.max_pairs;

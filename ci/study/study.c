@@ -16,6 +16,8 @@
 static struct gate_policy study_policy(const struct study *study, double size_ns)
 {
     struct gate_policy policy = gate_policy_default(study->kind, size_ns);
+    if (study->records)
+        gate_policy_records(&policy);
     if (study->margin > 0) {
         policy.floor *= study->margin / policy.margin;
         policy.margin = study->margin;

@@ -37,6 +37,7 @@ struct study {
     size_t count, room;
     uint32_t rounds;    // at most
     double deadline_s;  // monotonic: no new round after it; 0: none
+    bool records;       // are timed, not libraries
     double margin;      // 0: the default for the device and size
     uint32_t open_most; // series at once; 0: as a gate
     uint32_t max_pairs; // of the first process; 0: the default

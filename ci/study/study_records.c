@@ -61,6 +61,7 @@ int study_record(struct studied *studied, const char *folder, struct error *err)
     struct recorder r = {.studied = studied, .folder = folder};
     struct study *study = &studied->studies[0];
     int status = 0;
+    study->records = true;
     for (size_t i = 0; i < study->count && status == 0; i++) {
         struct study_series *s = &study->series[i];
         status = record_one(&r, &s->base, s, err) || record_one(&r, &s->head, s, err) ? -1 : 0;

@@ -65,9 +65,9 @@ static inline int cuda_load(struct cuda *cuda, Kernel *kernel, struct error *err
 }
 
 // Blocks of 256 threads that the stopwatch's own kernels have at most, so that all are at work at
-// once. A kernel of more blocks than fit leaves the device in one of eight states, by chance, and
-// the next kernel's blocks are dealt to SMs accordingly: one of the eight took an FP32 kernel 6.8 %
-// longer, in an eighth of its launches (baselines/recorded/h200/measuring).
+// once. Behind a kernel of more blocks than fit, chance decides among eight or sixteen ways how the
+// next kernel's blocks are dealt to SMs: one of them took an FP32 kernel 6.8 % longer, in an eighth
+// of its launches (baselines/recorded/h200/measuring).
 static inline unsigned cuda_at_once(const struct cuda *cuda)
 {
     return 4 * (unsigned)cuda->sm_count;

@@ -35,3 +35,9 @@ double gate_size_ns(const struct sample *base, size_t count, const struct proble
         return time_ns;
     return time_ns * clock_hz / top_hz;
 }
+
+void gate_policy_records(struct gate_policy *policy)
+{
+    policy->margin = policy->margin > 0.004 ? 0.003 : 0.0015;
+    policy->floor = 0.5 * policy->margin;
+}

@@ -69,8 +69,10 @@ static void margin_does_not_go_by_how_hot_the_gpu_is(void **state)
                                           .unit = {.kind = "cuda", .uuid = "GPU-0"},
                                           .gpu = *gpu_find("h200-sxm")};
     struct run run = {.id = 1};
-    const struct task task = {
-        .run = &run, .result = &result, .rule = &context.policy.kernels[0], .device = &device};
+    // Where the policy trusts device code alone, records are timed, and less is enough.
+    struct policy_kernel by_code = context.policy.kernels[0];
+    by_code.device_code = true;
+    struct task task = {.run = &run, .result = &result, .device = &device};
     const struct {
         double time_us, clock_ghz, margin;
     } days[] = {{94, 1.64, 0.005}, {118, 1.31, 0.005}, {150, 1.64, 0.003}, {118, 0, 0.003}};
@@ -78,8 +80,13 @@ static void margin_does_not_go_by_how_hot_the_gpu_is(void **state)
         const struct sample first = {.time_ns = days[i].time_us * 1e3,
                                      .clock_hz = days[i].clock_ghz * 1e9};
         struct gate_policy policy;
+        task.rule = &context.policy.kernels[0];
         assert_int_equal(measuring_policy(&policy, &context, &task, &first, 1, &err), 0);
         assert_true(policy.margin == days[i].margin && policy.floor == days[i].margin / 2);
+        task.rule = &by_code;
+        assert_int_equal(measuring_policy(&policy, &context, &task, &first, 1, &err), 0);
+        const double by_records = days[i].margin == 0.005 ? 0.003 : 0.0015;
+        assert_true(policy.margin == by_records && policy.floor == by_records / 2);
     }
     run_free(&run);
     policy_free(&context.policy);
