@@ -1,22 +1,117 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Holds outputs against copies of what they were.
+// Holds outputs against copies of what they were, chunk by chunk of rows.
 #include "kernels/bench/untouched.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+enum { CHUNKS_STREAM = 83 };
 
 static bool has_any(const struct buffers *b)
 {
     return !b->plain && b->problem.number_count == 0 && (b->problem.ldc || b->problem.groups.kind);
 }
 
-static int read_output(unsigned char **out, struct buffers *b, uint32_t set, struct error *err)
+// ---- which rows ----
+
+// Rows in one piece that are held or may be: the whole output, or those behind a group's own.
+struct stretch {
+    int64_t from, to;
+};
+
+static size_t find_runs(struct stretch *out, const struct problem *p, int64_t rows)
 {
-    unsigned char *copy = xcalloc(b->parts.output.bytes, 1);
-    if (b->ops->read(b->device, copy, b->outputs[set], b->parts.output.bytes, err)) {
-        free(copy);
-        return -1;
+    static const int64_t align = GROUP_ALIGN;
+    int32_t of_group[GROUPS_MOST];
+    int64_t at = 0;
+    if (!p->groups.kind) {
+        out[0] = (struct stretch){0, rows};
+        return 1;
+    }
+    problem_group_rows(of_group, p);
+    for (int32_t g = 0; g < p->groups.count; g++) {
+        const int64_t end = at + of_group[g];
+        at += p->groups.kind == GROUPS_MASKED ? p->m : (of_group[g] + align - 1) / align * align;
+        out[g] = (struct stretch){end, at};
+    }
+    return (size_t)p->groups.count;
+}
+
+static int64_t chunks_of(const struct stretch *run)
+{
+    return (run->to - run->from + UNTOUCHED_CHUNK - 1) / UNTOUCHED_CHUNK;
+}
+
+// One chunk in so many, of `count` of which `wanted` can be read.
+static uint64_t one_in(double count, double wanted)
+{
+    return count <= wanted ? 1 : (uint64_t)(count / (wanted > 1 ? wanted : 1)) + 1;
+}
+
+size_t untouched_choose(struct untouched_chunk **out, const struct problem *problem, int64_t rows,
+                        size_t pitch_bytes, uint32_t sets, uint64_t seed)
+{
+    struct stretch *runs = xcalloc(GROUPS_MOST, sizeof(*runs));
+    const size_t run_count = find_runs(runs, problem, rows);
+    const double affordable =
+        (double)UNTOUCHED_BYTES / ((double)pitch_bytes * UNTOUCHED_CHUNK * (sets ? sets : 1));
+    double edges = 0, others = 0;
+    size_t count = 0, n = 0;
+    for (size_t r = 0; r < run_count; r++) {
+        edges += chunks_of(&runs[r]) > 0;
+        others += (double)(chunks_of(&runs[r]) > 0 ? chunks_of(&runs[r]) - 1 : 0);
+    }
+    const bool all = edges + others <= affordable;
+    const uint64_t edge_in = all ? 1 : one_in(edges, affordable / 2);
+    const uint64_t other_in = all ? 1 : one_in(others, affordable / 2);
+    struct untouched_chunk *chunks = xcalloc((size_t)(edges + others) + 1, sizeof(*chunks));
+    for (size_t r = 0; r < run_count; r++) {
+        for (int64_t row = runs[r].from; row < runs[r].to; row += UNTOUCHED_CHUNK) {
+            const uint64_t in = row == runs[r].from ? edge_in : other_in;
+            const int64_t left = runs[r].to - row;
+            if (inputs_word(seed, CHUNKS_STREAM, n++) % in)
+                continue;
+            chunks[count++] = (struct untouched_chunk){
+                row, (int32_t)(left < UNTOUCHED_CHUNK ? left : UNTOUCHED_CHUNK),
+                !problem->groups.kind};
+        }
+    }
+    free(runs);
+    *out = chunks;
+    return count;
+}
+
+// ---- what they hold ----
+
+static size_t pitch_of(const struct buffers *b)
+{
+    return (size_t)((double)b->args->form.ldc * dtype_bytes(b->problem.out));
+}
+
+// The last row ends with its last number.
+static size_t bytes_of(const struct buffers *b, const struct untouched_chunk *chunk)
+{
+    const size_t from = (size_t)chunk->row * pitch_of(b);
+    const size_t bytes = (size_t)chunk->count * pitch_of(b), left = b->parts.output.bytes - from;
+    return bytes < left ? bytes : left;
+}
+
+static int read_chunks(unsigned char **out, const struct untouched *kept, struct buffers *b,
+                       uint32_t set, struct error *err)
+{
+    size_t bytes = 0, at = 0;
+    for (size_t i = 0; i < kept->count; i++)
+        bytes += bytes_of(b, &kept->chunks[i]);
+    unsigned char *copy = xcalloc(bytes + 1, 1);
+    for (size_t i = 0; i < kept->count; i++) {
+        const struct untouched_chunk *c = &kept->chunks[i];
+        const char *from = (const char *)b->outputs[set] + (size_t)c->row * pitch_of(b);
+        if (b->ops->read(b->device, copy + at, from, bytes_of(b, c), err)) {
+            free(copy);
+            return -1;
+        }
+        at += bytes_of(b, c);
     }
     *out = copy;
     return 0;
@@ -27,6 +122,7 @@ static void forget(struct untouched *kept)
     for (uint32_t i = 0; i < kept->sets; i++)
         free(kept->before[i]);
     free(kept->before);
+    free(kept->chunks);
     *kept = (struct untouched){0};
 }
 
@@ -34,9 +130,11 @@ int untouched_keep(struct untouched *out, struct buffers *b, struct error *err)
 {
     struct untouched kept = {0};
     if (has_any(b)) {
+        kept.count = untouched_choose(&kept.chunks, &b->problem, b->args->form.rows, pitch_of(b),
+                                      b->sets, b->seed);
         kept.before = xcalloc(b->sets, sizeof(*kept.before));
         for (; kept.sets < b->sets; kept.sets++) {
-            if (read_output(&kept.before[kept.sets], b, kept.sets, err)) {
+            if (read_chunks(&kept.before[kept.sets], &kept, b, kept.sets, err)) {
                 forget(&kept);
                 return -1;
             }
@@ -46,42 +144,21 @@ int untouched_keep(struct untouched *out, struct buffers *b, struct error *err)
     return 0;
 }
 
-// Whether the row is multiplied; `at` and `group` walk along with rows that are asked for in order.
-struct walk {
-    int32_t rows[GROUPS_MOST];
-    int64_t first;
-    int32_t group;
-};
-
-static bool is_used(struct walk *w, const struct problem *p, int64_t row)
+static int64_t changed_row(const struct untouched *kept, const struct buffers *b,
+                           const unsigned char *before, const unsigned char *after)
 {
-    if (!p->groups.kind)
-        return true;
-    for (;;) {
-        const int64_t stride =
-            p->groups.kind == GROUPS_MASKED
-                ? p->m
-                : (w->rows[w->group] + (int64_t)GROUP_ALIGN - 1) / GROUP_ALIGN * GROUP_ALIGN;
-        if (row < w->first + stride)
-            return row < w->first + w->rows[w->group];
-        w->first += stride;
-        w->group++;
-    }
-}
-
-static int64_t changed_row(const struct buffers *b, const unsigned char *before,
-                           const unsigned char *after)
-{
-    const struct problem *p = &b->problem;
-    const size_t pitch = (size_t)((double)b->args->form.ldc * dtype_bytes(p->out));
-    const size_t row_bytes = (size_t)((double)p->n * dtype_bytes(p->out));
-    struct walk walk = {.first = 0};
-    if (p->groups.kind)
-        problem_group_rows(walk.rows, p);
-    for (int64_t row = 0; row < b->args->form.rows; row++) {
-        const size_t from = is_used(&walk, p, row) ? row_bytes : 0, at = (size_t)row * pitch + from;
-        if (memcmp(before + at, after + at, pitch - from) != 0)
-            return row;
+    const size_t pitch = pitch_of(b);
+    const size_t row_bytes = (size_t)((double)b->problem.n * dtype_bytes(b->problem.out));
+    for (size_t i = 0, at = 0; i < kept->count; i++) {
+        const struct untouched_chunk *c = &kept->chunks[i];
+        const size_t bytes = bytes_of(b, c), skipped = c->used ? row_bytes : 0;
+        for (size_t row = 0; row * pitch + skipped < bytes; row++) {
+            const size_t from = row * pitch + skipped;
+            const size_t to = (row + 1) * pitch < bytes ? (row + 1) * pitch : bytes;
+            if (memcmp(before + at + from, after + at + from, to - from) != 0)
+                return c->row + (int64_t)row;
+        }
+        at += bytes;
     }
     return -1;
 }
@@ -92,9 +169,9 @@ int untouched_hold(int64_t *row, struct untouched *kept, struct buffers *b, stru
     *row = -1;
     for (uint32_t set = 0; set < kept->sets && *row < 0 && status == 0; set++) {
         unsigned char *after = NULL;
-        status = read_output(&after, b, set, err);
+        status = read_chunks(&after, kept, b, set, err);
         if (status == 0)
-            *row = changed_row(b, kept->before[set], after);
+            *row = changed_row(kept, b, kept->before[set], after);
         free(after);
     }
     forget(kept);

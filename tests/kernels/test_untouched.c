@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which rows of an output are held against what they were: all that are no group's, where that is
+// little; of gigabytes a part that the seed draws, so that every row has its turn.
+#include "kernels/bench/untouched.h"
+#include "tests/helpers/test.h"
+
+#include <stdlib.h>
+
+static struct problem problem_of(const char *text)
+{
+    struct problem p;
+    struct error err;
+    if (problem_parse(&p, text, &err))
+        fail_msg("%s", err.text);
+    return p;
+}
+
+static void all_rows_of_no_group_are_held_once(void **state)
+{
+    const struct problem p = problem_of("300x136x64:bf16:contiguous3/30");
+    struct untouched_chunk *chunks;
+    int32_t rows[GROUPS_MOST];
+    const int64_t stored = problem_stored_rows(&p);
+    unsigned char *held = calloc((size_t)stored, 1);
+    const size_t count = untouched_choose(&chunks, &p, stored, 272, 4, 1);
+    for (size_t i = 0; i < count; i++) {
+        assert_false(chunks[i].used);
+        for (int64_t r = chunks[i].row; r < chunks[i].row + chunks[i].count; r++)
+            held[r]++;
+    }
+    problem_group_rows(rows, &p);
+    int64_t own = 0, at = 0;
+    for (int32_t g = 0; g < p.groups.count; g++) {
+        for (int64_t r = 0; r < rows[g]; r++)
+            assert_int_equal(held[at + r], 0);
+        own += rows[g];
+        at += (rows[g] + GROUP_ALIGN - 1) / GROUP_ALIGN * GROUP_ALIGN;
+    }
+    int64_t others = 0;
+    for (int64_t r = 0; r < stored; r++) {
+        assert_true(held[r] <= 1);
+        others += held[r];
+    }
+    assert_int_equal(own + others, stored);
+    free(chunks);
+    free(held);
+}
+
+// 32 groups of 20 rows in room for 4096 each: 1 GiB a set, of which 64 MiB in all are read.
+static void gigabytes_are_held_in_part_and_each_row_has_its_turn(void **state)
+{
+    enum { SETS = 2, PITCH = 8192, SEEDS = 400 };
+    const struct problem p = problem_of("4096x4096x2048:bf16:masked32/20/30");
+    const int64_t stored = problem_stored_rows(&p);
+    const size_t places = (size_t)stored / UNTOUCHED_CHUNK + GROUPS_MOST;
+    unsigned *times = calloc(places, sizeof(*times));
+    size_t never = 0, edges = 0;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        struct untouched_chunk *chunks;
+        double bytes = 0;
+        const size_t count = untouched_choose(&chunks, &p, stored, PITCH, SETS, seed);
+        for (size_t i = 0; i < count; i++) {
+            bytes += (double)chunks[i].count * PITCH * SETS;
+            edges += chunks[i].row % p.m < 64;
+            times[chunks[i].row / UNTOUCHED_CHUNK]++;
+        }
+        assert_true(bytes < 1.5 * UNTOUCHED_BYTES && bytes > 0.5 * UNTOUCHED_BYTES);
+        free(chunks);
+    }
+    for (int64_t row = 64; row < stored; row += UNTOUCHED_CHUNK)
+        never += times[row / UNTOUCHED_CHUNK] == 0;
+    assert_true(never * 20 < (size_t)stored / UNTOUCHED_CHUNK);
+    assert_int_equal(edges, 32 * SEEDS); // what a tile that is not cut off would write: always
+    free(times);
+}
+
+static void gaps_between_rows_are_held_of_every_row(void **state)
+{
+    const struct problem p = problem_of("100x40x64:fp32:ldc=48");
+    struct untouched_chunk *chunks;
+    assert_int_equal(untouched_choose(&chunks, &p, 100, 192, 2, 1), 2);
+    assert_true(chunks[0].used && chunks[0].row == 0 && chunks[0].count == 64);
+    assert_true(chunks[1].used && chunks[1].row == 64 && chunks[1].count == 36);
+    free(chunks);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_rows_of_no_group_are_held_once),
+        cmocka_unit_test(gigabytes_are_held_in_part_and_each_row_has_its_turn),
+        cmocka_unit_test(gaps_between_rows_are_held_of_every_row),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
