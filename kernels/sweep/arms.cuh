@@ -12,9 +12,9 @@
 
 struct arm {
     std::string name;
-    const plumb_kernel *kernel; // NULL: cuBLASLt
-    choice matmul;              // its problem and algorithm
-    bool exact;                 // FP8 without fast accumulation
+    const plumb_form_kernel *kernel; // NULL: cuBLASLt
+    choice matmul;                   // its problem and algorithm
+    bool exact;                      // FP8 without fast accumulation
     std::vector<double> us, ghz;
     double guess; // us
 };
@@ -23,16 +23,16 @@ static cublaslt_state library;
 
 struct launching {
     const arm *of;
-    plumb_args args;
+    plumb_form_args args;
 };
 
 static int launch_arm(void *self, uint32_t, void *stream)
 {
     launching *l = static_cast<launching *>(self);
     if (l->of->kernel)
-        return l->of->kernel->launch(&l->args, stream);
-    l->args.workspace_bytes = cublaslt_workspace_bytes;
-    return run(&library, &l->of->matmul, &l->args, static_cast<cudaStream_t>(stream));
+        return call_launch(l->of->kernel, &l->args, stream);
+    l->args.args.workspace_bytes = cublaslt_workspace_bytes;
+    return run(&library, &l->of->matmul, &l->args.args, static_cast<cudaStream_t>(stream));
 }
 
 // A first launch, untimed: it loads the code, which a sample's must not (it is queued while the
@@ -54,7 +54,7 @@ static std::vector<arm> blas_arms(const field &f, bool fast, const char *name)
     choice matmul = {};
     cublasLtMatmulHeuristicResult_t results[algorithms_max];
     int found = 0;
-    plumb_args args = args_of(f);
+    plumb_args args = args_of(f).args;
     args.workspace_bytes = cublaslt_workspace_bytes;
     matmul.problem = args.problem;
     std::vector<arm> arms;

@@ -16,6 +16,8 @@
 
 extern "C" {
 #include "kernels/bench/module.h"
+#include "kernels/bench/parts.h"
+#include "kernels/device/call.h"
 #include "kernels/device/check.h"
 #include "kernels/device/inputs.h"
 }
@@ -27,10 +29,12 @@ struct field {
     const device_ops *ops;
     device_base *device;
     void *a, *b, *c, *workspace;
-    float *scale;
+    float *scale;    // of FP8, of both tensors
+    void *scales[2]; // block scales of A and B
     size_t workspace_bytes;
-    problem at;           // the problem whose inputs are in place
-    reference *reference; // its result
+    problem at;                     // the problem whose inputs are in place
+    reference *reference;           // its result, of a plain problem,
+    form_reference *form_reference; // or of another form
 };
 
 [[noreturn]] static void give_up(const error &err)
@@ -79,6 +83,14 @@ static size_t bytes_of(uint64_t count, dtype type)
     return (size_t)((double)count * dtype_bytes(type));
 }
 
+// Elements of the block scales of A (which 0) and B (1).
+static part scales_of(const problem &p, int which)
+{
+    parts all;
+    parts_of(&all, &p);
+    return all.inputs[all.input_count - 2 + which];
+}
+
 // A plain product of layout TN.
 static problem product(long m, long n, long k, dtype in, dtype out)
 {
@@ -92,16 +104,16 @@ static problem product(long m, long n, long k, dtype in, dtype out)
     return p;
 }
 
-static size_t workspace_of(const plumb_kernel &kernel, const problem &p)
+static size_t workspace_of(const plumb_form_kernel &kernel, const problem &p)
 {
-    const plumb_problem asked = check_abi_problem(&p);
-    return kernel.workspace ? kernel.workspace(&asked) : 0;
+    const plumb_form asked = check_abi_form(&p);
+    return call_workspace(&kernel, &asked);
 }
 
-static bool supports(const plumb_kernel &kernel, const problem &p)
+static bool supports(const plumb_form_kernel &kernel, const problem &p)
 {
-    const plumb_problem asked = check_abi_problem(&p);
-    return kernel.supports(&asked);
+    const plumb_form asked = check_abi_form(&p);
+    return call_supports(&kernel, &asked);
 }
 
 static void *allocate(const field &f, size_t bytes)
@@ -128,16 +140,18 @@ static field open_device()
 
 // Memory for each of the problems with any of the kernels, and workspace for at least `least`.
 static field open_field(const std::vector<problem> &problems,
-                        const std::vector<plumb_kernel> &kernels, size_t least)
+                        const std::vector<plumb_form_kernel> &kernels, size_t least)
 {
     field f = open_device();
-    size_t a = 0, b = 0, c = 0;
+    size_t a = 0, b = 0, c = 0, scales[2] = {};
     f.workspace_bytes = least;
     for (const problem &p : problems) {
         a = std::max(a, bytes_of(check_count_a(&p), p.in));
         b = std::max(b, bytes_of(check_count_b(&p), p.in));
         c = std::max(c, bytes_of(check_count_c(&p), p.out));
-        for (const plumb_kernel &kernel : kernels)
+        for (int i = 0; i < 2 && p.scales.vector; ++i)
+            scales[i] = std::max(scales[i], scales_of(p, i).bytes);
+        for (const plumb_form_kernel &kernel : kernels)
             if (supports(kernel, p))
                 f.workspace_bytes = std::max(f.workspace_bytes, workspace_of(kernel, p));
     }
@@ -145,6 +159,8 @@ static field open_field(const std::vector<problem> &problems,
     f.b = allocate(f, b + behind_bytes);
     f.c = allocate(f, c + behind_bytes);
     f.workspace = allocate(f, f.workspace_bytes);
+    for (int i = 0; i < 2; ++i)
+        f.scales[i] = allocate(f, scales[i] + behind_bytes);
     f.scale = (float *)allocate(f, sizeof(float));
     error err;
     const float scale = 1 / INPUTS_FP8_SCALE;
@@ -153,17 +169,58 @@ static field open_field(const std::vector<problem> &problems,
     return f;
 }
 
-static plumb_args args_of(const field &f)
+static plumb_form_args args_of(const field &f)
 {
-    plumb_args args = {};
-    args.problem = check_abi_problem(&f.at);
-    args.a = f.a;
-    args.b = f.b;
-    args.c = f.c;
-    args.scale_a = args.scale_b = f.at.in == DTYPE_E4M3 ? f.scale : nullptr;
-    args.workspace = f.workspace;
-    args.workspace_bytes = f.workspace_bytes;
+    const bool blocks = f.at.scales.vector > 0;
+    plumb_form_args args = {};
+    args.form = check_abi_form(&f.at);
+    args.args.problem = args.form.problem;
+    args.args.a = f.a;
+    args.args.b = f.b;
+    args.args.c = f.c;
+    args.args.scale_a = args.args.scale_b = f.at.in == DTYPE_E4M3 && !blocks ? f.scale : nullptr;
+    args.block_scales_a = blocks ? f.scales[0] : nullptr;
+    args.block_scales_b = blocks ? f.scales[1] : nullptr;
+    args.args.workspace = f.workspace;
+    args.args.workspace_bytes = f.workspace_bytes;
     return args;
+}
+
+// Fills the block scales of the problem in place; NaN behind them.
+static void place_scales(const field &f)
+{
+    error err;
+    for (int i = 0; i < 2 && f.at.scales.vector; ++i) {
+        const part scales = scales_of(f.at, i);
+        inputs_recipe recipe = {};
+        recipe.type = (int)scales.type;
+        recipe.which = MATRIX_A + 2 + i;
+        recipe.seed = seed;
+        recipe.scale = scales.scale;
+        recipe.contents = scales.contents;
+        if (f.ops->fill(f.device, f.scales[i], &recipe, scales.count, &err) ||
+            f.ops->set(f.device, (char *)f.scales[i] + scales.bytes, 0xff, behind_bytes, &err))
+            give_up(err);
+    }
+}
+
+// Computes the reference of the problem in place.
+static int refer(field &f, error *err)
+{
+    const plumb_form_args args = args_of(f);
+    if (!f.at.scales.vector)
+        return f.ops->reference(&f.reference, f.device, &f.at, &args.args, &seed, err);
+    return f.ops->form_reference(&f.form_reference, f.device, &f.at, &args, nullptr, err);
+}
+
+// Holds the outputs against it.
+static int compare(comparison *out, const field &f, error *err)
+{
+    const inputs_signs none = {0, 0, (uint64_t)f.at.m, (uint64_t)f.at.n};
+    const double tolerance = check_tolerance(&f.at);
+    if (f.form_reference)
+        return f.ops->form_compare(out, f.device, f.form_reference, f.c, tolerance, err);
+    return f.ops->compare(out, f.device, f.reference, f.c, &none, tolerance, err);
 }
 
 // Puts a problem's inputs in place and computes its reference. What lies behind them is NaN in
@@ -173,22 +230,25 @@ static void place(field &f, const problem &p)
     error err;
     if (f.reference)
         f.ops->reference_free(f.device, f.reference);
+    if (f.form_reference)
+        f.ops->form_reference_free(f.device, f.form_reference);
     f.reference = nullptr;
+    f.form_reference = nullptr;
     f.at = p;
     const size_t a = bytes_of(check_count_a(&p), p.in), b = bytes_of(check_count_b(&p), p.in);
-    const plumb_args args = args_of(f);
     inputs_recipe of_a = {}, of_b;
     of_a.type = (int)p.in;
     of_a.which = MATRIX_A;
     of_a.seed = seed;
     of_a.scale = 1;
+    of_a.contents = p.scales.vector ? INPUTS_PLAIN : INPUTS_NORMAL;
     of_b = of_a;
     of_b.which = MATRIX_B;
     if (f.ops->fill(f.device, f.a, &of_a, check_count_a(&p), &err) ||
         f.ops->fill(f.device, f.b, &of_b, check_count_b(&p), &err) ||
         f.ops->set(f.device, (char *)f.a + a, 0xff, behind_bytes, &err) ||
         f.ops->set(f.device, (char *)f.b + b, 0xff, behind_bytes, &err) ||
-        f.ops->reference(&f.reference, f.device, &p, &args, &of_a.seed, &err))
+        (place_scales(f), refer(f, &err)))
         give_up(err);
 }
 
@@ -203,47 +263,47 @@ static bool is_wrong(const field &f, const char *name, const char *why)
 
 // Launches into poisoned memory; all outputs are held against the reference, and nothing behind
 // them may change. loud: says so when they are right, too.
-static bool launch_checked(const field &f, const plumb_kernel &kernel, bool loud)
+static bool launch_checked(const field &f, const plumb_form_kernel &kernel, bool loud)
 {
-    const plumb_args args = args_of(f);
+    const plumb_form_args args = args_of(f);
     const size_t bytes = bytes_of(check_count_c(&f.at), f.at.out);
     unsigned char behind[256];
-    const inputs_signs none = {0, 0, (uint64_t)f.at.m, (uint64_t)f.at.n};
     comparison found = {};
     char text[128];
     error err;
     if (f.ops->set(f.device, f.c, 0xff, bytes + sizeof behind, &err))
         give_up(err);
-    wait_for(f, kernel.name);
-    const int code = kernel.launch(&args, f.ops->stream(f.device));
+    wait_for(f, kernel.kernel.name);
+    const int code = call_launch(&kernel, &args, f.ops->stream(f.device));
     is_done(f.ops->sync(f.device, &err), err);
     snprintf(text, sizeof text, "launch error %d", code);
     if (code)
-        return is_wrong(f, kernel.name, text);
+        return is_wrong(f, kernel.kernel.name, text);
     if (f.ops->read(f.device, behind, (char *)f.c + bytes, sizeof behind, &err) ||
-        f.ops->compare(&found, f.device, f.reference, f.c, &none, check_tolerance(&f.at), &err))
+        compare(&found, f, &err))
         give_up(err);
     for (const unsigned char byte : behind)
         if (byte != 0xff)
-            return is_wrong(f, kernel.name, "wrote behind C");
+            return is_wrong(f, kernel.kernel.name, "wrote behind C");
     snprintf(text, sizeof text, "%llu of %llu wrong, worst %.2e", (unsigned long long)found.wrong,
              (unsigned long long)check_count_c(&f.at), found.error);
     if (found.wrong)
-        return is_wrong(f, kernel.name, text);
+        return is_wrong(f, kernel.kernel.name, text);
     if (loud)
-        fprintf(stderr, "ok %s: %s\n", kernel.name, text);
+        fprintf(stderr, "ok %s: %s\n", kernel.kernel.name, text);
     return true;
 }
 
-static bool prepared(const field &f, const plumb_kernel &kernel)
+static bool prepared(const field &f, const plumb_form_kernel &kernel)
 {
-    const plumb_args args = args_of(f);
+    const plumb_form_args args = args_of(f);
     char note[512] = "";
-    if (!kernel.prepare)
+    if (!call_prepares(&kernel, &args.form))
         return true;
-    const int code = kernel.prepare(&args, f.ops->stream(f.device), nullptr, note, sizeof note);
+    const int code =
+        call_prepare(&kernel, &args, f.ops->stream(f.device), nullptr, note, sizeof note);
     fprintf(stderr, "%d,%ld,%ld,%ld,%s: %d %s\n", (int)f.at.in, (long)f.at.m, (long)f.at.n,
-            (long)f.at.k, kernel.name, code, note);
+            (long)f.at.k, kernel.kernel.name, code, note);
     return code == 0;
 }
 

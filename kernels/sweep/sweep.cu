@@ -44,17 +44,18 @@ static bool is_skipped(const char *name)
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-static std::vector<plumb_kernel> open_modules(char **paths, int count)
+static std::vector<plumb_form_kernel> open_modules(char **paths, int count)
 {
-    std::vector<plumb_kernel> kernels;
+    std::vector<plumb_form_kernel> kernels;
     for (int i = 0; i < count; ++i) {
         module loaded = {};
         error err;
         if (module_load(&loaded, paths[i], false, &err))
             give_up(err);
         for (uint32_t k = 0; k < module_count(&loaded); ++k) {
-            const plumb_kernel kernel = module_kernel(&loaded, k);
-            if (kernel.launch && !is_skipped(kernel.name)) // those of forms alone have none
+            plumb_form_kernel kernel;
+            if (module_find(&kernel, &loaded, module_kernel(&loaded, k).name) &&
+                !is_skipped(kernel.kernel.name))
                 kernels.push_back(kernel);
         }
     }
@@ -64,12 +65,12 @@ static std::vector<plumb_kernel> open_modules(char **paths, int count)
 static int list(char **paths, int count)
 {
     for (int i = 0; i < count; ++i)
-        for (const plumb_kernel &kernel : open_modules(paths + i, 1))
-            printf("%s %s\n", paths[i], kernel.name);
+        for (const plumb_form_kernel &kernel : open_modules(paths + i, 1))
+            printf("%s %s\n", paths[i], kernel.kernel.name);
     return 0;
 }
 
-static int check(const std::vector<plumb_kernel> &kernels)
+static int check(const std::vector<plumb_form_kernel> &kernels)
 {
     static const long sizes[][3] = {
         {128, 256, 64},    {1, 8, 16},         {64, 64, 64},       {127, 129, 48},
@@ -88,7 +89,7 @@ static int check(const std::vector<plumb_kernel> &kernels)
     int wrong = 0, done = 0;
     for (const problem &p : problems) {
         place(f, p);
-        for (const plumb_kernel &kernel : kernels) {
+        for (const plumb_form_kernel &kernel : kernels) {
             if (!takes(kernel, p))
                 continue;
             ++done;
@@ -110,19 +111,21 @@ __global__ void differ(const uint32_t *x, const uint32_t *y, size_t words, unsig
 
 // Launches `count` times more; how many words of all these outputs are not those of the launch
 // before.
-static unsigned long long count_differences(const field &f, const plumb_kernel &kernel, long count)
+static unsigned long long count_differences(const field &f, const plumb_form_kernel &kernel,
+                                            long count)
 {
-    const plumb_args args = args_of(f);
+    const plumb_form_args args = args_of(f);
     const cudaStream_t stream = (cudaStream_t)f.ops->stream(f.device);
     const size_t bytes = bytes_of(check_count_c(&f.at), f.at.out);
     unsigned long long bad = 0, *counter = (unsigned long long *)allocate(f, sizeof bad);
     void *first = allocate(f, bytes);
     error err;
-    wait_for(f, kernel.name);
+    wait_for(f, kernel.kernel.name);
     int failed = cudaMemcpyAsync(first, f.c, bytes, cudaMemcpyDeviceToDevice, stream) ||
                  f.ops->set(f.device, counter, 0, sizeof bad, &err);
     for (long i = 0; i < count && !failed; ++i) {
-        failed = f.ops->set(f.device, f.c, 0xff, bytes, &err) || kernel.launch(&args, stream);
+        failed =
+            f.ops->set(f.device, f.c, 0xff, bytes, &err) || call_launch(&kernel, &args, stream);
         differ<<<512, 256, 0, stream>>>((uint32_t *)f.c, (uint32_t *)first, bytes / 4, counter);
     }
     is_done(f.ops->read(f.device, &bad, counter, sizeof bad, &err) || failed, err);
@@ -131,14 +134,14 @@ static unsigned long long count_differences(const field &f, const plumb_kernel &
     return bad;
 }
 
-static int soak(long count, long m, long n, long k, const std::vector<plumb_kernel> &kernels)
+static int soak(long count, long m, long n, long k, const std::vector<plumb_form_kernel> &kernels)
 {
     const std::vector<problem> problems = problems_of(kernels, m, n, k, false);
     field f = open_field(problems, kernels, 0);
     int wrong = 0;
     for (const problem &p : problems) {
         place(f, p);
-        for (const plumb_kernel &kernel : kernels) {
+        for (const plumb_form_kernel &kernel : kernels) {
             if (!takes(kernel, p))
                 continue;
             if (!prepared(f, kernel) || !launch_checked(f, kernel, false)) {
@@ -146,8 +149,8 @@ static int soak(long count, long m, long n, long k, const std::vector<plumb_kern
                 continue;
             }
             const unsigned long long bad = count_differences(f, kernel, count);
-            printf("soak %s %ldx%ldx%ld: %ld launches, %llu words differ\n", kernel.name, m, n, k,
-                   count, bad);
+            printf("soak %s %ldx%ldx%ld: %ld launches, %llu words differ\n", kernel.kernel.name, m,
+                   n, k, count, bad);
             wrong += bad != 0;
         }
     }
@@ -170,12 +173,12 @@ static int run_blas(const char *type, long m, long n, long k, size_t index)
     return 0;
 }
 
-static int run_one(long m, long n, long k, const std::vector<plumb_kernel> &kernels,
+static int run_one(long m, long n, long k, const std::vector<plumb_form_kernel> &kernels,
                    const char *name)
 {
-    for (const plumb_kernel &kernel : kernels) {
+    for (const plumb_form_kernel &kernel : kernels) {
         const std::vector<problem> problems = problems_of({kernel}, m, n, k, false);
-        if (strcmp(kernel.name, name) || problems.empty())
+        if (strcmp(kernel.kernel.name, name) || problems.empty())
             continue;
         field f = open_field(problems, kernels, 0);
         place(f, problems.front());

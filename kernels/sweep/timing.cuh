@@ -56,23 +56,28 @@ static std::vector<arm> best_blas(const field &f, bool fast, const char *name)
     return kept;
 }
 
-// The library's kernels have no type of their own and say by themselves what they support.
-static bool is_typed(const plumb_kernel &kernel)
+static bool prepares(const plumb_form_kernel &kernel)
 {
-    return !kernel.prepare || kernel.traits.in_type != PLUMB_FP32;
+    return kernel.prepare || kernel.kernel.prepare;
 }
 
-static bool takes(const plumb_kernel &kernel, const problem &p)
+// The library's kernels have no type of their own and say by themselves what they support.
+static bool is_typed(const plumb_form_kernel &kernel)
 {
-    return (!is_typed(kernel) ||
-            (kernel.traits.in_type == (int)p.in && kernel.traits.out_type == (int)p.out)) &&
+    return !prepares(kernel) || kernel.kernel.traits.in_type != PLUMB_FP32;
+}
+
+static bool takes(const plumb_form_kernel &kernel, const problem &p)
+{
+    return (!is_typed(kernel) || (kernel.kernel.traits.in_type == (int)p.in &&
+                                  kernel.kernel.traits.out_type == (int)p.out)) &&
            supports(kernel, p);
 }
 
 // What stands for the library: its kernels of a dual GEMM.
-static bool is_control(const plumb_kernel &kernel)
+static bool is_control(const plumb_form_kernel &kernel)
 {
-    return kernel.prepare && !strncmp(kernel.name, "cublaslt", 8);
+    return prepares(kernel) && !strncmp(kernel.kernel.name, "cublaslt", 8);
 }
 
 // commit: NULL, or the rows are those that `plumb import` reads.
@@ -120,8 +125,8 @@ static std::vector<arm> finalists(std::vector<arm> &arms, const problem &p, doub
     std::vector<arm> kept;
     int seen[2] = {};
     for (arm &a : arms) {
-        const bool promoted = a.kernel && a.kernel->traits.promote_k;
-        const bool rated = a.kernel && !a.kernel->prepare;
+        const bool promoted = a.kernel && a.kernel->kernel.traits.promote_k;
+        const bool rated = a.kernel && !prepares(*a.kernel);
         if (rated && seen[promoted]++ >= places[promoted]) {
             print_arm(a, p, best, out);
             continue;
@@ -138,7 +143,7 @@ static double best_of(const std::vector<arm> &arms)
 {
     double best = INFINITY;
     for (const arm &a : arms)
-        if (a.kernel ? a.kernel->traits.in_type != 0 && is_control(*a.kernel) : !a.exact)
+        if (a.kernel ? a.kernel->kernel.traits.in_type != 0 && is_control(*a.kernel) : !a.exact)
             best = fmin(best, median(a.us));
     return best;
 }
@@ -147,11 +152,12 @@ static double best_of(const std::vector<arm> &arms)
 // which choose the finalists and are then forgotten, and `count` rounds of those. (Several samples
 // of one arm after the other, cuBLASLt's first, are not comparable: the clock that the power limit
 // leaves is 5 to 20 % higher after the pause of the checks than a second later.)
-static void time_problem(field &f, const std::vector<plumb_kernel> &kernels, const problem &p,
+static void time_problem(field &f, const std::vector<plumb_form_kernel> &kernels, const problem &p,
                          int count, const output &out)
 {
     place(f, p);
-    const bool fp8 = p.in == DTYPE_E4M3, plain = p.epilogue == EPILOGUE_NONE;
+    const bool fp8 = p.in == DTYPE_E4M3,
+               plain = problem_is_plain(&p) && p.epilogue == EPILOGUE_NONE;
     std::vector<arm> fast, exact;
     if (plain)
         fast = best_blas(f, true,
@@ -163,9 +169,9 @@ static void time_problem(field &f, const std::vector<plumb_kernel> &kernels, con
     std::vector<arm> arms = fast;
     arms.insert(arms.end(), exact.begin(), exact.end());
     const double guess = arms.empty() ? 100 : arms.front().guess;
-    for (const plumb_kernel &kernel : kernels)
+    for (const plumb_form_kernel &kernel : kernels)
         if (takes(kernel, p) && prepared(f, kernel) && launch_checked(f, kernel, false))
-            arms.push_back({kernel.name, &kernel, {}, false, {}, {}, 0});
+            arms.push_back({kernel.kernel.name, &kernel, {}, false, {}, {}, 0});
     rounds(f, arms, 3, 0);
     std::vector<arm> last = finalists(arms, p, best_of(arms), out);
     rounds(f, last, std::max(5, std::min(count, (int)(30000 / guess))), 1);
@@ -176,14 +182,26 @@ static void time_problem(field &f, const std::vector<plumb_kernel> &kernels, con
     free_arms(exact);
 }
 
+// The product with block scales, as cuBLASLt has them.
+static problem scaled(problem p)
+{
+    p.epilogue = EPILOGUE_NONE;
+    p.scales.type = DTYPE_FP32;
+    p.scales.vector = p.scales.rows_b = 128;
+    p.scales.rows_a = 1;
+    p.scales.layout = SCALES_COLUMNS;
+    return p;
+}
+
 // What these kernels do of size m x n x k: every type and layout, once each. A kernel is asked for
-// layout TN, or for NN or a dual GEMM when it does that alone.
-static std::vector<problem> problems_of(const std::vector<plumb_kernel> &kernels, long m, long n,
-                                        long k, bool typed)
+// layout TN, or for NN, a dual GEMM or block scales when it does that alone.
+static std::vector<problem> problems_of(const std::vector<plumb_form_kernel> &kernels, long m,
+                                        long n, long k, bool typed)
 {
     std::vector<problem> problems;
-    for (const plumb_kernel &kernel : kernels) {
-        problem p = product(m, n, k, (dtype)kernel.traits.in_type, (dtype)kernel.traits.out_type);
+    for (const plumb_form_kernel &kernel : kernels) {
+        problem p = product(m, n, k, (dtype)kernel.kernel.traits.in_type,
+                            (dtype)kernel.kernel.traits.out_type);
         p.layout = LAYOUT_NN;
         if (typed && !is_typed(kernel))
             continue;
@@ -191,6 +209,8 @@ static std::vector<problem> problems_of(const std::vector<plumb_kernel> &kernels
             p.layout = LAYOUT_TN;
         if (!supports(kernel, p))
             p.epilogue = EPILOGUE_DUAL_SILU;
+        if (!supports(kernel, p))
+            p = scaled(p);
         if (supports(kernel, p) &&
             std::none_of(problems.begin(), problems.end(),
                          [&](const problem &x) { return problem_equal(&x, &p); }))
@@ -201,7 +221,7 @@ static std::vector<problem> problems_of(const std::vector<plumb_kernel> &kernels
 
 // Those of a file ("m n k" lines).
 static std::vector<problem> read_problems(const char *path,
-                                          const std::vector<plumb_kernel> &kernels)
+                                          const std::vector<plumb_form_kernel> &kernels)
 {
     std::vector<problem> problems;
     FILE *file = fopen(path, "r");
@@ -221,7 +241,7 @@ static std::vector<problem> read_problems(const char *path,
     return problems;
 }
 
-static int time_all(int count, const char *path, const std::vector<plumb_kernel> &kernels,
+static int time_all(int count, const char *path, const std::vector<plumb_form_kernel> &kernels,
                     const char *commit)
 {
     const std::vector<problem> problems = read_problems(path, kernels);
