@@ -48,12 +48,18 @@ static int parse_part(struct sweep_row *row, const char *part)
     return snprintf(row->mode, sizeof row->mode, "%s", part) < (int)sizeof row->mode;
 }
 
+// Block scales (scaled.cuh).
+static int is_scaled(const struct sweep_row *row)
+{
+    return strcmp(row->mode, "scaled") == 0;
+}
+
 // The macro that builds the row, from what its name said.
 static void name_macro(struct sweep_row *row)
 {
     const int split = row->traits.split_k, promote = strcmp(row->mode, "promote") == 0;
-    snprintf(row->macro, sizeof row->macro, "%s%s%s", row->dual ? "DUAL_" : "",
-             row->swapped ? "SWAPPED_" : "",
+    snprintf(row->macro, sizeof row->macro, "%s%s%s%s", row->dual ? "DUAL_" : "",
+             is_scaled(row) ? "SCALED_" : "", row->swapped ? "SWAPPED_" : "",
              split < 0              ? "STREAM_ROW"
              : split > 1 && promote ? "SPLIT_PROMOTED_ROW"
              : split > 1            ? "SPLIT_ROW"
@@ -110,7 +116,9 @@ static int blocks_per_sm(const struct sweep_row *row)
         row->dual ? 0 : (4 + split - 1) / split * (split - 1) * t->tile_m / 4 * t->tile_n * 4;
     const int lines = t->tile_m < 64 ? t->tile_m : 64; // of C in a swapped piece (transposed.cuh)
     const int piece = !row->swapped ? 2 * 2048 : t->out_type == PLUMB_FP32 ? 0 : lines * 32;
-    const int bytes = t->stages * (stage + 16) + 4 * piece + (partials ? 1024 + partials : 0);
+    const int scales = is_scaled(row) ? (t->tile_m + 4) * 4 : 0; // of a stage (scales.cuh)
+    const int bytes =
+        t->stages * (stage + 16 + scales) + 4 * piece + (partials ? 1024 + partials : 0);
     return 2 * (bytes + 1024) <= 233472 ? 2 : 1;
 }
 
@@ -141,11 +149,13 @@ int sweep_row_parse(struct sweep_row *row, const char *name)
             return 0;
     if (row->warps_m == 0 || t->stages == 0 || row->raster == 0)
         return 0;
-    if (row->dual && !can_be_dual(t))
+    if ((row->dual && !can_be_dual(t)) || (is_scaled(row) && t->in_type != PLUMB_E4M3))
         return 0;
     name_macro(row);
     if (strcmp(row->mode, "promote") == 0)
         name_kind(row, "promoted");
+    if (is_scaled(row))
+        name_kind(row, "scaled");
     if (row->dual)
         name_kind(row, "dual");
     if (strcmp(row->mode, "wide") == 0)

@@ -18,7 +18,7 @@ struct sweep_row {
     char mode[16];  // coop, pingpong, twin, wide, promote; "" of a split or m = 1
     int swapped;    // operands
     int dual;       // two products (dual.cuh); its tile is C's
-    char macro[32]; // ROW, SPLIT_ROW, SPLIT_PROMOTED_ROW, STREAM_ROW, GEMV_ROW or
+    char macro[40]; // ROW, SPLIT_ROW, SPLIT_PROMOTED_ROW, STREAM_ROW, GEMV_ROW or
                     // GEMV_PROMOTED_ROW, after SWAPPED_, after DUAL_
 };
 

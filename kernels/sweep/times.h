@@ -31,8 +31,8 @@ struct data {
     int fitted; // lists 0 .. fitted - 1 are fitted to, others only judged by
 };
 
-// Adds the times of one kind (bf16, tf32, e4m3, e4m3-promoted) in the file, as list number `list`.
-// Returns 0, or -1 with a line on stderr.
+// Adds the times of one kind (bf16, tf32, e4m3, e4m3-promoted, e4m3-scaled) in the file, as list
+// number `list`. Returns 0, or -1 with a line on stderr.
 int times_read(struct data *d, const char *kind, const char *path, int list);
 
 // Once all lists are read: gives each sample its weight, the square of best / time, and its cycles

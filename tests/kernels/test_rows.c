@@ -42,6 +42,10 @@ static void test_names_become_the_macros_that_make_them(void **state)
     prints("bf16-16x64-w1x1-k4-s9-n8-swapped-split-dual",
            "DUAL_SWAPPED_SPLIT_ROW(type, 16, 64, 1, 1, 4, 9, n, 8)");
     prints("e4m3-gemv-promote", "GEMV_PROMOTED_ROW(type)");
+    prints("e4m3-128x160-w2x1-c2x1-s5-e2-m8-scaled",
+           "SCALED_ROW(type, 128, 160, 2, 1, 2, 1, 5, 2, m, 8, scaled)");
+    prints("e4m3-64x64-w1x1-k4-s5-m8-scaled-split",
+           "SCALED_SPLIT_ROW(type, 64, 64, 1, 1, 4, 5, m, 8)");
 }
 
 static void test_traits_are_those_of_the_name(void **state)
@@ -57,6 +61,17 @@ static void test_traits_are_those_of_the_name(void **state)
     assert_int_equal(row.traits.split_k, 4);
     assert_int_equal(row.traits.stages, 5);
     assert_int_equal(row.traits.blocks_per_sm, 1);
+}
+
+static void test_block_scales_are_a_kind_of_their_own_and_take_shared_memory(void **state)
+{
+    struct sweep_row row;
+    assert_true(sweep_row_parse(&row, "e4m3-128x160-w2x1-c2x1-s5-e2-m8-scaled"));
+    assert_string_equal(row.kind, "e4m3-scaled");
+    assert_int_equal(row.traits.tile_k, 128);
+    assert_true(sweep_row_parse(&row, "e4m3-64x64-w1x1-k2-s5-m8-scaled-split"));
+    assert_int_equal(row.traits.blocks_per_sm, 2);
+    assert_false(sweep_row_parse(&row, "bf16-128x128-w2x1-c1x1-s5-e2-m8-scaled"));
 }
 
 static void test_a_dual_row_is_of_its_own_kind_and_its_tile_is_of_c(void **state)
@@ -134,6 +149,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names_become_the_macros_that_make_them),
         cmocka_unit_test(test_traits_are_those_of_the_name),
+        cmocka_unit_test(test_block_scales_are_a_kind_of_their_own_and_take_shared_memory),
         cmocka_unit_test(test_a_dual_row_is_of_its_own_kind_and_its_tile_is_of_c),
         cmocka_unit_test(test_a_wide_row_has_twice_the_k_of_others_per_stage),
         cmocka_unit_test(test_rows_for_one_row_of_a_are_of_both_kinds_of_fp8),

@@ -12,6 +12,7 @@
 #   soak        1000 launches of each, compared with the first
 #   dual        the dual GEMM: its ladder on its document's problems, its space and selector on gated MLPs and random
 #               problems, beside cuBLASLt's product of 2 n columns and a pass in a CUDA graph; the first in FP8 too
+#   scaled      FP8 with block scales, beside cuBLASLt's own: the problems of its users' list, its space, its selector
 #   ragged      K that is no multiple of 16 bytes, by the selectors
 #   seed2       the ladder of TF32 at 4096 x 8192 x 16384
 #   wide        cuBLASLt's search beyond its heuristics on dsv3 and more
@@ -20,14 +21,14 @@
 #   nn          the other layout
 # Exit: 0, or 3 when a kernel is wrong, differs or has something found by the sanitizers, 4 when a part did not work.
 set -u
-[ $# -ge 1 ] || { sed -n '4,21s/^# //p' "$0"; exit 4; }
+[ $# -ge 1 ] || { sed -n '4,22s/^# //p' "$0"; exit 4; }
 here=$(cd "$(dirname "$0")" && pwd)
 begun=$(date +%s)
 mkdir -p "$1" || exit 4
 out=$(cd "$1" && pwd) whole=${2:-3600}
 folder=$(cd "${3:-$here/../../../build/dev}" && pwd) || exit 4
 if [ $# -ge 3 ]; then shift 3; else shift $#; fi
-parts=${*:-check times sanitize soak dual ragged seed2 wide fit record nn}
+parts=${*:-check times sanitize soak dual scaled ragged seed2 wide fit record nn}
 sweep=$folder/bin/sweep modules=$folder/kernels lists=$here/ladder
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -61,7 +62,7 @@ for file in "$modules"/lib*.so; do
 	libtf32_* | libbf16_* | libfp16_* | libe4m3_* | libnaive_fp32.so | libtiled_fp32.so | libdual_[!1]*) singles="$singles $file" ;;
 	esac
 done
-of_type() { ls "$modules"/libspace_"$1"_*.so "$modules"/libselect_"$1"*.so 2>/dev/null | grep -v _dual; }
+of_type() { ls "$modules"/libspace_"$1"_*.so "$modules"/libselect_"$1"*.so 2>/dev/null | grep -Ev '_dual|_scaled'; }
 [ -n "$singles" ] || { say "ladder.sh: $modules has no kernels"; exit 4; }
 
 # Some modules in one process, since starting one takes longer than what it does; when that fails, or is not what it
@@ -165,6 +166,15 @@ part_dual() {
 		timed "$list" "$lists/$list.problems" "$rounds" "$most" "$control" "$@"
 	done
 	timed dual.e4m3 "$lists/dual.problems" 15 30 "$modules/libcublaslt_dual_fast.so" "$modules/libspace_e4m3_dual.so"
+}
+part_scaled() {
+	for one in "scaled 15 30" "scaled-unseen 7 30" "scaled-fit 7 30"; do
+		# shellcheck disable=SC2086,SC2046 # lists of words
+		set -- $one $(ls "$modules"/libspace_e4m3_scaled*.so "$modules"/libselect_e4m3_scaled.so)
+		list=$1 rounds=$2 most=$3
+		shift 3
+		timed "$list" "$lists/$list.problems" "$rounds" "$most" "$modules/libcublaslt_scaled.so" "$@"
+	done
 }
 part_ragged() {
 	for type in bf16 e4m3 tf32; do
@@ -291,7 +301,7 @@ date -u +%F >>"$out/machine.txt"
 for part in $parts; do
 	part_begun=$(date +%s)
 	case $part in
-	check | times | sanitize | soak | dual | ragged | seed2 | wide | fit | record | nn)
+	check | times | sanitize | soak | dual | scaled | ragged | seed2 | wide | fit | record | nn)
 		"part_$part"
 		say "== $part: $(($(date +%s) - part_begun)) s"
 		;;

@@ -34,8 +34,12 @@ struct config {
     static constexpr int bm = bm_, bn = bn_, wm = wm_, wn = wn_, cm = cm_, cn = cn_;
     static constexpr bool pingpong = pingpong_, promote = promote_, swapped = swapped_;
     static constexpr int blocks = blocks_, ring = ring_, boxes = boxes_;
-    static constexpr bool dual = false;    // B is two matrices (dual.cuh)
-    static constexpr bool drained = false; // sums meet where slabs were (split.cuh)
+    static constexpr bool dual = false;     // B is two matrices (dual.cuh)
+    static constexpr bool drained = false;  // sums meet where slabs were (split.cuh)
+    static constexpr bool scaled = false;   // block scales (scales.cuh):
+    static constexpr int scale_bytes = 0;   // a slab's scales,
+    static constexpr int full_arrivals = 1; // how many say that a slab is there,
+    static constexpr int releases = 1;      // how many of a warpgroup that it has been read
 
     static constexpr int cluster = cm * cn;
     static constexpr int consumers = pingpong ? 2 : wm * wn;
@@ -175,6 +179,10 @@ template <class c> struct block_memory {
     DEVICE uint32_t empty(int stage) const
     {
         return empties + stage * 8;
+    }
+    DEVICE uint32_t scales(int stage) const
+    {
+        return empties + stages * 8 + stage * c::scale_bytes;
     }
 };
 

@@ -5,7 +5,7 @@
 #ifndef PLUMB_CONSUMER_CUH
 #define PLUMB_CONSUMER_CUH
 
-#include "config.cuh"
+#include "scales.cuh"
 #include "wgmma.cuh"
 
 // Tells every block whose loads this warpgroup has read that the stage is free. One lane each.
@@ -13,10 +13,10 @@ template <class c>
 DEVICE void release(const block_memory<c> &memory, int stage, int rank_m, int rank_n)
 {
     if constexpr (c::cluster == 1) {
-        if (threadIdx.x % 128 == 0)
+        if (threadIdx.x % (128 / c::releases) == 0)
             barrier_arrive(memory.empty(stage));
     } else {
-        const int peer = threadIdx.x % 128;
+        const int peer = threadIdx.x % (128 / c::releases);
         if (peer < c::cluster && (peer % c::cm == rank_m || peer / c::cm == rank_n))
             barrier_arrive_remote(memory.empty(stage), peer);
     }
@@ -40,12 +40,20 @@ DEVICE void multiply_slab(float (&acc)[c::mi][c::n / 2], uint32_t a, uint32_t b,
 
 // A consumer warpgroup's view of its block: where it reads, whom it tells.
 template <class c> struct consumer {
+    using factors = std::conditional_t<c::scaled, slab_factors<c>, no_factors>;
     const gemm_params &p;
     const block_memory<c> &memory;
     const int rank_m, rank_n;
     const uint32_t offset_a, offset_b; // this warpgroup's part of a stage
     ring_position at;
     int previous = 0; // stage of the slab before
+    int edge = 0;     // of block scales: columns of the tile before B's second
+
+    // The tile's columns begin here.
+    DEVICE void place(int column)
+    {
+        edge = scale_block - column % scale_block;
+    }
 
     // Starts the next slab's instructions.
     DEVICE void start_next(float (&acc)[c::mi][c::n / 2], bool accumulate)
@@ -133,6 +141,25 @@ template <class c> struct consumer {
             acc[j] += part[j];
     }
 
+    // The present stage's scales, nothing without block scales.
+    DEVICE factors read_factors() const
+    {
+        factors f;
+        if constexpr (c::scaled)
+            f.read(memory, at.stage, offset_a / slab_bytes);
+        return f;
+    }
+
+    DEVICE void add_scaled(float (&acc)[c::n / 2], float (&part)[c::n / 2], int i, const factors &f)
+    {
+        if constexpr (c::scaled) {
+            pin(part);
+            f.add(acc, part, i, edge);
+        } else {
+            add_part(acc, part);
+        }
+    }
+
     DEVICE void clear(float (&acc)[c::mi][c::n / 2])
     {
 #pragma unroll
@@ -151,13 +178,16 @@ template <class c> struct consumer {
 #pragma unroll 1
         for (int slab = 0; slab < p.slabs; ++slab) {
             barrier_wait(memory.full(at.stage), at.phase);
+            factors f;
 #pragma unroll
             for (int i = 0; i < c::mi; ++i) {
                 start_part(part, i);
+                if (i == 0)
+                    f = read_factors();
                 wgmma_wait<0>();
                 if (i == c::mi - 1)
                     release(memory, at.stage, rank_m, rank_n);
-                add_part(acc[i], part);
+                add_scaled(acc[i], part, i, f);
             }
             at.advance(p.stages);
         }
@@ -168,42 +198,44 @@ template <class c> struct consumer {
     {
         clear(acc);
         float even[c::n / 2], odd[c::n / 2];
-        const auto begin = [&](float(&part)[c::n / 2]) {
+        factors even_factors, odd_factors;
+        const auto begin = [&](float(&part)[c::n / 2], factors &f) {
             barrier_wait(memory.full(at.stage), at.phase);
             start_part(part, 0);
+            f = read_factors();
         };
-        const auto end = [&](float(&part)[c::n / 2]) {
+        const auto end = [&](float(&part)[c::n / 2], const factors &f) {
             release(memory, previous, rank_m, rank_n);
-            add_part(acc[0], part);
+            add_scaled(acc[0], part, 0, f);
         };
         const auto turn = [&] {
             previous = at.stage;
             at.advance(p.stages);
         };
-        begin(even);
+        begin(even, even_factors);
         turn();
         int slab = 1;
 #pragma unroll 1
         for (; slab + 1 < p.slabs; slab += 2) {
-            begin(odd);
+            begin(odd, odd_factors);
             wgmma_wait<1>();
-            end(even);
+            end(even, even_factors);
             turn();
-            begin(even);
+            begin(even, even_factors);
             wgmma_wait<1>();
-            end(odd);
+            end(odd, odd_factors);
             turn();
         }
         if (slab < p.slabs) {
-            begin(odd);
+            begin(odd, odd_factors);
             wgmma_wait<1>();
-            end(even);
+            end(even, even_factors);
             turn();
             wgmma_wait<0>();
-            end(odd);
+            end(odd, odd_factors);
         } else {
             wgmma_wait<0>();
-            end(even);
+            end(even, even_factors);
         }
     }
 };

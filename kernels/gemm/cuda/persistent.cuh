@@ -69,9 +69,23 @@ DEVICE void produce(const gemm_maps &maps, const gemm_params &p, const block_mem
 // Per-tensor scales of FP8; 1 for the others, whose multiplications the compiler drops.
 template <class c> DEVICE float output_scale(const gemm_params &p)
 {
-    if constexpr (c::type::dtype == PLUMB_E4M3)
+    if constexpr (c::type::dtype == PLUMB_E4M3 && !c::scaled)
         return (p.scale_a ? *p.scale_a : 1.0f) * (p.scale_b ? *p.scale_b : 1.0f);
     return 1;
+}
+
+// One warp copies the scales of all slabs of all tiles.
+template <class c>
+DEVICE void produce_scales(const gemm_params &p, const block_memory<c> &memory, int rank_m,
+                           int rank_n, int first, int step)
+{
+    ring_position at;
+    for (int index = first; index < p.grid.tiles; index += step) {
+        const tile t = tile_at(index, p.grid);
+        load_scales<c>(p, memory, at, p.stages, (t.row * c::cm + rank_m) * c::bm,
+                       (t.column * c::cn + rank_n) * c::bn, 0, p.slabs);
+    }
+    copy_async_wait_all();
 }
 
 template <class c>
@@ -120,6 +134,8 @@ template <class c> DEVICE void begin_block(const gemm_maps &maps)
     __syncwarp();
     if constexpr (c::cluster > 1)
         cluster_sync();
+    else if constexpr (c::scaled)
+        __syncthreads();
     else if (threadIdx.x < 32)
         named_barrier_arrive(3, c::threads - 96); // nobody in this warp waits for the others
     else if (threadIdx.x >= 128)
@@ -141,9 +157,9 @@ __global__ void __launch_bounds__(c::threads, c::blocks)
         if (is_producer())
             load_first<c>(maps, p, memory, first, loaded);
     } else if (threadIdx.x < p.stages) { // at most 32: the producer's warp
-        barrier_init(memory.full(threadIdx.x), 1);
+        barrier_init(memory.full(threadIdx.x), c::full_arrivals);
         barrier_init(memory.empty(threadIdx.x),
-                     (c::pingpong ? 1 : c::consumers) * (c::cm + c::cn - 1));
+                     (c::pingpong ? 1 : c::consumers) * (c::cm + c::cn - 1) * c::releases);
         barrier_init_fence();
     }
     begin_block<c>(maps);
@@ -153,6 +169,9 @@ __global__ void __launch_bounds__(c::threads, c::blocks)
             load_first<c>(maps, p, memory, first, loaded);
         if constexpr (c::reallocate)
             registers_give<c::producer_registers>();
+        if constexpr (c::scaled)
+            if (threadIdx.x / 32 == 1)
+                produce_scales<c>(p, memory, rank_m, rank_n, first, step);
         if (!is_producer())
             return; // a cluster's barriers do not wait for threads that have left
         produce<c>(maps, p, memory, rank_m, rank_n, first, step, loaded);

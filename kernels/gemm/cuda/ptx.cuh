@@ -120,9 +120,27 @@ DEVICE void copy_async_16(uint32_t shared, const void *global, bool valid)
                  : "memory");
 }
 
+// 4 bytes, at any address that is their multiple.
+DEVICE void copy_async_4(uint32_t shared, const void *global)
+{
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(shared), "l"(global) : "memory");
+}
+
+// Arrives on the barrier once this thread's copies so far are there. Is one of the arrivals that
+// the barrier was initialised with.
+DEVICE void barrier_arrive_copied(uint32_t barrier)
+{
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
+}
+
 DEVICE void copy_async_commit()
 {
     asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+DEVICE void copy_async_wait_all()
+{
+    asm volatile("cp.async.wait_all;" ::: "memory");
 }
 
 template <int pending> DEVICE void copy_async_wait()
@@ -328,6 +346,13 @@ DEVICE void store_remote(uint32_t remote, float x, float y, float z, float w)
     asm volatile("st.shared::cluster.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(remote), "f"(x), "f"(y),
                  "f"(z), "f"(w)
                  : "memory");
+}
+
+DEVICE float load_shared_float(uint32_t shared)
+{
+    float v;
+    asm volatile("ld.shared.f32 %0, [%1];" : "=f"(v) : "r"(shared) : "memory");
+    return v;
 }
 
 DEVICE float4 load_shared(uint32_t shared)

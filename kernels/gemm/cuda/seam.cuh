@@ -178,6 +178,8 @@ DEVICE void hold_results(consumer<c> &self, output_of<c> &out, int first, int st
     for (; index < tiles; index += step) {
         if constexpr (c::promote)
             out.move(index);
+        if constexpr (c::scaled)
+            self.place(out.column);
         if constexpr (c::twofold)
             self.accumulate_promoted_twofold(acc);
         else if constexpr (c::promote)

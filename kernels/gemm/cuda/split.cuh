@@ -28,7 +28,8 @@ template <class c, int split> struct split_layout {
     }
     static constexpr int most_stages()
     {
-        return (c::smem_limit - c::staging_bytes - own_bytes) / (c::stage_bytes + 16);
+        return (c::smem_limit - c::staging_bytes - own_bytes) /
+               (c::stage_bytes + 16 + c::scale_bytes);
     }
 
     // Which block finishes a warp's rows, and which of that block's this is. A dual GEMM's results
@@ -91,13 +92,24 @@ DEVICE void split_produce(const gemm_maps &maps, const gemm_params &p,
     load_slabs(loads, maps, memory, at, p.stages, from, from + p.slabs);
 }
 
+// And its scales, copied by one warp.
+template <class c>
+DEVICE void split_produce_scales(const gemm_params &whole, const block_memory<c> &memory,
+                                 const tile &t, int from, int count)
+{
+    ring_position at;
+    load_scales<c>(whole, memory, at, whole.stages, t.row * c::bm, t.column * c::bn, from,
+                   from + count);
+    copy_async_wait_all();
+}
+
 // p.slabs: this block's share.
 template <class c, int split>
 DEVICE void split_consume(const gemm_maps &maps, const gemm_params &p,
                           const block_memory<c> &memory, const tile &t, int rank)
 {
     using layout = split_layout<c, split>;
-    const uint32_t partials = c::drained ? memory.base : (memory.empty(p.stages) + 1023) & ~1023u;
+    const uint32_t partials = c::drained ? memory.base : (memory.scales(p.stages) + 1023) & ~1023u;
     const int warp = (int)uniform(threadIdx.x / 32) - 4, group = warp / 4;
     const int part_m = group % c::wm, part_n = group / c::wm;
     consumer<c> self = {p,
@@ -108,6 +120,8 @@ DEVICE void split_consume(const gemm_maps &maps, const gemm_params &p,
                         part_n * (uint32_t)(c::n * slab_bytes)};
     float acc[c::mi][c::n / 2];
     const float scale = output_scale<c>(p);
+    if constexpr (c::scaled)
+        self.place(t.column * c::bn);
     if constexpr (c::twofold)
         self.accumulate_promoted_twofold(acc);
     else if constexpr (c::promote)
@@ -149,8 +163,8 @@ __global__ void __launch_bounds__(c::threads, 1)
     p.slabs = whole.slabs * (rank + 1) / split - from;
     const tile t = tile_at(blockIdx.x / split, p.grid);
     if (threadIdx.x < p.stages) {
-        barrier_init(memory.full(threadIdx.x), 1);
-        barrier_init(memory.empty(threadIdx.x), c::consumers);
+        barrier_init(memory.full(threadIdx.x), c::full_arrivals);
+        barrier_init(memory.empty(threadIdx.x), c::consumers * c::releases);
         barrier_init_fence();
     }
     __syncthreads();
@@ -166,6 +180,9 @@ __global__ void __launch_bounds__(c::threads, 1)
         registers_give<c::producer_registers>();
     if (threadIdx.x == 0)
         split_produce<c>(maps, p, memory, t, from);
+    if constexpr (c::scaled)
+        if (threadIdx.x / 32 == 1)
+            split_produce_scales<c>(whole, memory, t, from, p.slabs);
     cluster_wait();
     cluster_sync();
 }

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The persistent kernel in FP8 (e4m3 to BF16) with block scales, 1x128 of A and 128x128 of B: what
+// each 128 of K sum to is scaled where it is added in FP32.
+#include "scaled.cuh"
+
+using shape = scaled_config<
+    tiled<e4m3, tiling{.tile_m = 128, .tile_n = 128, .groups_m = 2, .promote = true, .pieces = 1}>>;
+
+static const plumb_form_kernel kernel = {
+    {"e4m3-scaled", "persistent, warp-specialised, FP8 with block scales, 128x128x128",
+     persistent_traits<shape>(6, PLUMB_RASTER_M, 8)},
+    supports_scaled<supports_tn<shape::type>>,
+    nullptr,
+    nullptr,
+    launch_scaled<launch_row<shape, 6, PLUMB_RASTER_M, 8>>};
+PLUMB_FORM_LIBRARY("cuda", kernel)
