@@ -52,7 +52,7 @@ template <class c> struct consumer {
     // The tile's columns begin here.
     DEVICE void place(int column)
     {
-        edge = scale_block - column % scale_block;
+        edge = block_side - column % block_side;
     }
 
     // Starts the next slab's instructions.

@@ -4,7 +4,7 @@
 // each 128 of K sum to is scaled where it is added in FP32.
 #include "scaled.cuh"
 
-using shape = scaled_config<
+using shape = block_scaled_config<
     tiled<e4m3, tiling{.tile_m = 128, .tile_n = 128, .groups_m = 2, .promote = true, .pieces = 1}>>;
 
 static const plumb_form_kernel kernel = {

@@ -46,15 +46,16 @@ constexpr plumb_form_kernel scaled_split_row(const char *name)
 
 // Rows of a table, as those without block scales; `how` is `scaled`.
 #define SCALED_ROW(type, bm, bn, wm, wn, cm, cn, stages, ring, raster, group, how)                 \
-    scaled_row<scaled_config<SPACE_CONFIG(type, bm, bn, wm, wn, cm, cn, promote, ring)>, stages,   \
-               raster_##raster, group>(#type "-" #bm "x" #bn "-w" #wm "x" #wn "-c" #cm "x" #cn     \
-                                             "-s" #stages "-e" #ring "-" #raster #group "-" #how)
+    scaled_row<block_scaled_config<SPACE_CONFIG(type, bm, bn, wm, wn, cm, cn, promote, ring)>,     \
+               stages, raster_##raster, group>(#type "-" #bm "x" #bn "-w" #wm "x" #wn "-c" #cm     \
+                                                     "x" #cn "-s" #stages "-e" #ring               \
+                                                     "-" #raster #group "-" #how)
 
 #define SCALED_SPLIT_ROW(type, bm, bn, wm, wn, split, stages, raster, group)                       \
-    scaled_split_row<scaled_config<SPACE_CONFIG(type, bm, bn, wm, wn, 1, 1, promote, 2)>, split,   \
-                     stages, raster_##raster, group>(#type "-" #bm "x" #bn "-w" #wm "x" #wn        \
-                                                           "-k" #split "-s" #stages                \
-                                                           "-" #raster #group "-scaled-split")
+    scaled_split_row<block_scaled_config<SPACE_CONFIG(type, bm, bn, wm, wn, 1, 1, promote, 2)>,    \
+                     split, stages, raster_##raster, group>(                                       \
+        #type "-" #bm "x" #bn "-w" #wm "x" #wn "-k" #split "-s" #stages "-" #raster #group         \
+              "-scaled-split")
 
 #define PLUMB_FORM_TABLE(rows)                                                                     \
     PLUMB_EXPORT const struct plumb_library *plumb_library(void)                                   \

@@ -9,23 +9,23 @@
 // be late: each slab's lie in lines of their own. cp.async takes scales at any address, so any
 // number of rows is possible (TMA would want a multiple of four).
 //
-// scaled_config<c>: a promoted configuration c with block scales.
+// block_scaled_config<c>: a promoted configuration c with block scales.
 #ifndef PLUMB_SCALES_CUH
 #define PLUMB_SCALES_CUH
 
 #include "config.cuh"
 
-constexpr int scale_block = 128; // of K, and of columns
+constexpr int block_side = 128; // of K, and of columns
 
-template <class base> struct scaled_config : base {
+template <class base> struct block_scaled_config : base {
     static constexpr bool scaled = true;
     static constexpr int full_arrivals = 1 + 32;
     static constexpr int releases = 4;                // each warp reads scales for itself
     static constexpr int step = base::bn & -base::bn; // tiles begin at its multiples
     // Blocks of columns that a tile may lie in.
     static constexpr int blocks_b =
-        step >= scale_block ? base::bn / scale_block
-                            : (scale_block - step + base::bn + scale_block - 1) / scale_block;
+        step >= block_side ? base::bn / block_side
+                           : (block_side - step + base::bn + block_side - 1) / block_side;
     static constexpr int scale_bytes = (base::bm + 4) * 4; // of one slab: A's, then B's
     static constexpr bool twofold = base::mi == 1 && 3 * base::n / 2 <= 192;
 
@@ -38,7 +38,7 @@ template <class base> struct scaled_config : base {
         return (base::smem_limit - base::staging_bytes) / (base::stage_bytes + 16 + scale_bytes);
     }
     static_assert(base::promote && !base::swapped && base::wn == 1 && blocks_b <= 4, "scales");
-    static_assert(base::box_k == scale_block, "a slab is a block");
+    static_assert(base::box_k == block_side, "a slab is a block");
 };
 
 // Where the scales of a matrix product lie. Of A: [k][m]. Of B: [n / 128][k rounded up to 4].
@@ -49,7 +49,7 @@ struct scale_source {
     // p: as the host has made it, with all slabs.
     DEVICE scale_source(const gemm_params &p)
         : a(p.scale_a), b(p.scale_b), rows(p.out.m),
-          blocks_n((p.out.n + scale_block - 1) / scale_block), pitch_b((p.slabs + 3) / 4 * 4)
+          blocks_n((p.out.n + block_side - 1) / block_side), pitch_b((p.slabs + 3) / 4 * 4)
     {
     }
 };
@@ -70,7 +70,7 @@ DEVICE void copy_scales(const scale_source &from, uint32_t to, int row, int colu
             if (i < left)
                 copy_async_4(to + i * 4, a + i);
     }
-    const int block = column / scale_block + lane;
+    const int block = column / block_side + lane;
     if (lane < c::blocks_b && block < from.blocks_n)
         copy_async_4(to + (c::bm + lane) * 4, from.b + (int64_t)block * from.pitch_b + slab);
 }
@@ -124,7 +124,7 @@ template <class c> struct slab_factors {
             float f[2] = {factor[0][i][0], factor[0][i][1]};
 #pragma unroll
             for (int k = 1; k < c::blocks_b; ++k)
-                if (2 * j >= edge + (k - 1) * scale_block) {
+                if (2 * j >= edge + (k - 1) * block_side) {
                     f[0] = factor[k][i][0];
                     f[1] = factor[k][i][1];
                 }
