@@ -30,8 +30,7 @@ static __global__ void __launch_bounds__(256)
     for (int word = 0; word < 4; ++word) {
         uint32_t pairs[4];
         nvfp4_decode(pairs, (&packed.x)[word],
-                     nvfp4_scale(line, nvfp4_scale_at(chunk % 2 * 2 + word / 2)),
-                     nvfp4_factors NVFP4_FACTORS);
+                     nvfp4_scale(line, nvfp4_scale_at(chunk % 2 * 2 + word / 2)));
         to[index * 4 + word] = make_uint4(pairs[0], pairs[1], pairs[2], pairs[3]);
     }
 }

@@ -35,10 +35,9 @@ DEVICE uint32_t nvfp4_scale(uint32_t scales, uint32_t at)
 }
 
 // Pairs of FP16, 2^-7 of their values times the scale's.
-DEVICE void nvfp4_decode(uint32_t (&pairs)[4], uint32_t codes, uint32_t scale,
-                         const nvfp4_factors &f)
+DEVICE void nvfp4_decode(uint32_t (&pairs)[4], uint32_t codes, uint32_t scale)
 {
-    nvfp4_pairs(pairs, codes, &f);
+    nvfp4_pairs(pairs, codes);
 #pragma unroll
     for (int i = 0; i < 4; ++i)
         pairs[i] = half2_product(pairs[i], scale);

@@ -17,30 +17,29 @@
 #define NVFP4_INLINE static inline
 #endif
 
-// Factors that the compiler does not know: kernels get them as parameters, so that shifts stay
-// multiplications and go to units of their own, beside those of logic, which take half a warp per
-// cycle and are what decoding waits for.
-struct nvfp4_factors {
-    uint32_t two, sixteen, byte, minus_one;
-};
-#define NVFP4_FACTORS                                                                              \
-    {                                                                                              \
-        2, 16, 256, (uint32_t)-1                                                                   \
-    }
+// Of a word's bytes 0 and 2 those of a pair, over zeros.
+NVFP4_INLINE uint32_t nvfp4_spread(uint32_t bytes)
+{
+#ifdef __CUDACC__
+    return __byte_perm(bytes, 0, 0x2404);
+#else
+    return (bytes & 0x00ff00ffu) << 8;
+#endif
+}
 
 // Eight codes, as pairs of FP16: those of a word's two halves that stand in the same place, so pair
 // i has elements i and i + 4. First the upper bytes of four at once: those of codes in the upper
 // halves of bytes, then of the others; each gives the pair of bytes 1 and 3 and that of 0 and 2.
-NVFP4_INLINE void nvfp4_pairs(uint32_t *pairs, uint32_t codes, const struct nvfp4_factors *f)
+// (Multiplied instead of shifted, to spare the units of logic, few rows took 3 to 5 % longer.)
+NVFP4_INLINE void nvfp4_pairs(uint32_t *pairs, uint32_t codes)
 {
-    const uint32_t signs = 0x80808080, rest = 0x0e0e0e0e, lower = 0x00ff00ff;
+    const uint32_t signs = 0x80808080, rest = 0x0e0e0e0e, upper = 0xff00ff00;
     const uint32_t odd = (codes & signs) | (codes >> 3 & rest);
-    const uint32_t even = (codes * f->sixteen & signs) | (codes * f->two & rest);
-    const uint32_t odd_low = odd & lower, even_low = even & lower;
-    pairs[3] = odd_low * f->minus_one + odd;
-    pairs[1] = odd_low * f->byte;
-    pairs[2] = even_low * f->minus_one + even;
-    pairs[0] = even_low * f->byte;
+    const uint32_t even = (codes << 4 & signs) | (codes << 1 & rest);
+    pairs[3] = odd & upper;
+    pairs[1] = nvfp4_spread(odd);
+    pairs[2] = even & upper;
+    pairs[0] = nvfp4_spread(even);
 }
 
 // A scale that stands in the upper byte of both halves, as a pair.

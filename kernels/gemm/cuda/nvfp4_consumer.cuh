@@ -42,7 +42,6 @@ struct many_params {
     int scale_tiles; // along K
     int slabs;
     int token_tiles;
-    nvfp4_factors factors;
 };
 
 struct many_maps {
@@ -133,8 +132,7 @@ template <class c> struct many_consumer {
             uint32_t pairs[2][4];
 #pragma unroll
             for (int second = 0; second < 2; ++second)
-                nvfp4_decode(pairs[second], (&chunks[second].codes.x)[first + i], scales[second],
-                             p.factors);
+                nvfp4_decode(pairs[second], (&chunks[second].codes.x)[first + i], scales[second]);
 #pragma unroll
             for (int step = 0; step < 2; ++step) {
                 a[2 * i + step][0] = pairs[0][2 * step];

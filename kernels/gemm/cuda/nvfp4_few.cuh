@@ -42,7 +42,6 @@ struct few_params {
     nvfp4_output out;
     int k;
     int scale_tiles; // along K
-    nvfp4_factors factors;
 };
 
 // What a thread has of a slab, in registers.
@@ -190,8 +189,7 @@ DEVICE void mma_fp16_16x8x16(float (&c)[4], uint32_t a0, uint32_t a1, uint32_t a
 
 // acc += the slab's products. A word of 8 codes is two steps of the instruction.
 template <class c>
-DEVICE void multiply(float (&acc)[c::tiles][c::columns][4], const few_slab<c> &s, int lane,
-                     const nvfp4_factors &f)
+DEVICE void multiply(float (&acc)[c::tiles][c::columns][4], const few_slab<c> &s, int lane)
 {
 #pragma unroll
     for (int half = 0; half < 2; ++half) { // of 16 elements
@@ -210,13 +208,13 @@ DEVICE void multiply(float (&acc)[c::tiles][c::columns][4], const few_slab<c> &s
             uint32_t b[c::columns][4];
 #pragma unroll
             for (int j = 0; j < c::columns; ++j)
-                nvfp4_decode(b[j], (&s.tokens[j].x)[word], token_scales[j], f);
+                nvfp4_decode(b[j], (&s.tokens[j].x)[word], token_scales[j]);
 #pragma unroll
             for (int i = 0; i < c::tiles; ++i) {
                 uint32_t a[2][4];
 #pragma unroll
                 for (int second = 0; second < 2; ++second)
-                    nvfp4_decode(a[second], (&s.weights[i][second].x)[word], scales[i][second], f);
+                    nvfp4_decode(a[second], (&s.weights[i][second].x)[word], scales[i][second]);
 #pragma unroll
                 for (int j = 0; j < c::columns; ++j) {
                     mma_fp16_16x8x16(acc[i][j], a[0][0], a[1][0], a[0][1], a[1][1], b[j][0],
@@ -282,7 +280,7 @@ __global__ void __launch_bounds__(c::threads, c::blocks)
         if (slab + c::depth - 1 < slabs)
             reader.request(free);
         copy_async_commit();
-        multiply<c>(acc, s, lane, p.factors);
+        multiply<c>(acc, s, lane);
         free = slot;
         slot = slot + 1 == c::depth ? 0 : slot + 1;
     }
@@ -320,8 +318,7 @@ template <class c> static int launch_few(const plumb_form_args *args, void *stre
                           static_cast<const uint8_t *>(args->block_scales_b),
                           nvfp4_output_of(args),
                           (int)problem.k,
-                          ceil_div(problem.k, 4 * nvfp4_block),
-                          NVFP4_FACTORS};
+                          ceil_div(problem.k, 4 * nvfp4_block)};
     if (allowed != cudaSuccess)
         return allowed;
     nvfp4_few<c><<<ceil_div(problem.n, 128) * c::eights * c::parts, c::threads, c::smem_bytes,

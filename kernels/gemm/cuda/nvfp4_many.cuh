@@ -189,8 +189,7 @@ template <class c> static int launch_many(const plumb_form_args *args, void *str
                            (int)problem.k,
                            ceil_div(problem.k, 4 * nvfp4_block),
                            ceil_div(problem.k, c::slab),
-                           ceil_div(problem.m, c::n),
-                           NVFP4_FACTORS};
+                           ceil_div(problem.m, c::n)};
     many_maps maps = {};
     if (allowed != cudaSuccess)
         return allowed;

@@ -27,7 +27,7 @@ template <bool dual>
 static constexpr nvfp4_choice nvfp4_choices[] = {
     nvfp4_choice_of<dual, 2, 64, 1, 6, 2>(0.75f),  nvfp4_choice_of<dual, 2, 64, 2, 6, 2>(0.75f),
     nvfp4_choice_of<dual, 2, 128, 1, 3, 2>(0.95f), nvfp4_choice_of<dual, 2, 128, 2, 3, 2>(0.95f),
-    nvfp4_choice_of<dual, 3, 128, 1, 2, 1>(1.15f), nvfp4_choice_of<dual, 3, 128, 2, 2, 1>(1.15f),
+    nvfp4_choice_of<dual, 3, 128, 1, 2, 2>(1.15f), nvfp4_choice_of<dual, 3, 128, 2, 2, 2>(1.15f),
     nvfp4_choice_of<dual, 2, 256, 1, 2, 1>(1.35f), nvfp4_choice_of<dual, 2, 256, 2, 2, 1>(1.35f)};
 
 template <bool dual> inline float nvfp4_expect_us(const nvfp4_choice &c, const plumb_problem &p)

@@ -31,8 +31,7 @@ static __global__ void __launch_bounds__(256)
                 row % 32 * 16 + row % 128 / 32 * 4));
         }
         nvfp4_decode(pairs[chunk], word_codes,
-                     nvfp4_scale(line, nvfp4_scale_at(chunk % 2 * 2 + word / 2)),
-                     nvfp4_factors NVFP4_FACTORS);
+                     nvfp4_scale(line, nvfp4_scale_at(chunk % 2 * 2 + word / 2)));
     }
 #pragma unroll
     for (int i = 0; i < 4; ++i)
