@@ -198,10 +198,12 @@ struct device_ops {
     void *(*stream)(struct device_base *device);
     // Waits for everything queued. A fault of a kernel shows here.
     int (*sync)(struct device_base *device, struct error *err);
-    // Fills time, clock, throttle, temperature and power of `out`, nothing else, and what a look
-    // found. *code is the launch function's return code; when it is not 0 there is no sample.
+    // Fills time, clock, throttle, temperature and power of `out`, nothing else, and `found`, of
+    // which what a look finds only where there is one; neither may be NULL. *code is the launch
+    // function's return code; when it is not 0 there is no sample.
     int (*sample)(struct sample *out, struct findings *found, struct device_base *device,
-                  const struct batch *batch, int *code, struct error *err);
+                  const struct batch *batch, int *code, struct error *err)
+        __attribute__((nonnull(1, 2)));
     // Makes and replays records (kernels/device/record.h). NULL: this device cannot.
     int (*record)(struct record *out, struct device_base *device, const struct record_request *what,
                   struct arena *arena, struct error *err);

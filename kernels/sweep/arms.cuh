@@ -91,10 +91,11 @@ static void take(const field &f, arm &of, bool keep)
     one.sets = one.launches = 1;
     one.flush = FLUSH_READ;
     struct sample s = {};
+    findings found = {};
     int code = 0;
     error err = {};
     wait_for(f, of.name.c_str());
-    const int failed = f.ops->sample(&s, nullptr, f.device, &one, &code, &err);
+    const int failed = f.ops->sample(&s, &found, f.device, &one, &code, &err);
     if (code)
         snprintf(err.text, sizeof err.text, "launch error %d", code);
     is_done(failed || code, err);
