@@ -109,13 +109,21 @@ static int read_epilogue(struct problem *p, const struct field *f)
         return epilogue_parse(&p->epilogue, text)
                    ? refuse(f, "epilogue", "none, dual-silu, bias, relu, bias-relu, ...")
                    : 0;
-    if (csv_column(f->csv, "in_type") >= 0 && space_says_dual(field_text(f, "kernel")))
+    if (csv_column(f->csv, "in_type") >= 0 && space_says(field_text(f, "kernel"), "dual"))
         p->epilogue = EPILOGUE_DUAL_SILU;
     return 0;
 }
 
+// The only block scales that a sweep has: fp32/1x128/128x128/columns.
+static const struct block_scales swept_scales = {
+    .vector = 128, .rows_a = 1, .rows_b = 128, .type = DTYPE_FP32, .layout = SCALES_COLUMNS};
+
 static int read_scales(struct block_scales *s, const struct field *f)
 {
+    if (csv_column(f->csv, "in_type") >= 0 && space_says(field_text(f, "kernel"), "scaled")) {
+        *s = swept_scales;
+        return 0;
+    }
     if (read_trait(&s->vector, f, "sf_vec_size", 0))
         return -1;
     s->rows_a = s->rows_b = s->vector > 0;

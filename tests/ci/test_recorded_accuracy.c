@@ -5,10 +5,7 @@
 #include "ci/command.h"
 #include "ci/settings/gpu_file.h"
 #include "ci/settings/rows.h"
-#include "kernels/sweep/rows.h"
 #include "model/predict/parts/bias.h"
-#include "model/predict/parts/space_name.h"
-#include "model/robust.h"
 #include "tests/helpers/helper_table.h"
 #include "tests/helpers/test.h"
 
@@ -294,94 +291,6 @@ static void biases_of_an_h200_help_on_an_h100(void **state)
     free(seen);
 }
 
-// Both parsers of the space's names read the same row: the sweep's, and the one that needs none of
-// its code.
-static void the_names_of_all_recorded_rows_say_their_traits(void **state)
-{
-    static const char *const lists[] = {"unseen.bf16", "unseen.tf32", "unseen.e4m3", "mlp.first"};
-    size_t known = 0, library = 0;
-    for (size_t f = 0; f < ARRAY_COUNT(lists); f++) {
-        char *path = xprintf("%s/baselines/recorded/h200/ladder/%s.csv", TEST_SOURCE, lists[f]);
-        struct csv csv;
-        struct error err;
-        assert_int_equal(rows_open(&csv, path, &err), 0);
-        for (size_t i = 0; i < csv.count; i++) {
-            const char *name = csv.rows[i].fields[csv_column(&csv, "kernel")];
-            struct sweep_row swept;
-            struct traits t;
-            bool is_row = space_traits(&t, name);
-            assert_int_equal(is_row, sweep_row_parse(&swept, name));
-            known += is_row;
-            library += !is_row;
-            if (!is_row)
-                continue;
-            assert_int_equal(t.in, swept.traits.in_type);
-            assert_int_equal(t.tile_m, swept.traits.tile_m);
-            assert_int_equal(t.tile_n, swept.traits.tile_n);
-            assert_int_equal(t.tile_k, swept.traits.tile_k);
-            assert_int_equal(t.stages, t.tile_m == 1 ? 1 : swept.traits.stages);
-            assert_int_equal(t.split_k, swept.traits.split_k);
-            assert_int_equal(t.cluster_m, swept.traits.cluster_m);
-            assert_int_equal(t.blocks_per_sm, swept.traits.blocks_per_sm);
-            assert_int_equal(space_says_dual(name), swept.dual);
-            assert_true(t.smem_bytes <= 232448 && t.threads >= 256);
-        }
-        csv_free(&csv);
-        free(path);
-    }
-    assert_true(known > 10000 && library > 400);
-}
-
-// A sweep's rows do not say that they are of dual GEMMs, whose time is that of two products.
-static void a_sweep_of_dual_gemms_is_read_as_one(void **state)
-{
-    char *path = xprintf("%s/baselines/recorded/h200/ladder/mlp.first.csv", TEST_SOURCE);
-    struct csv csv;
-    struct error err;
-    assert_int_equal(rows_open(&csv, path, &err), 0);
-    double *errors = xcalloc(csv.count, sizeof(*errors));
-    size_t used = 0;
-    for (size_t i = 0; i < csv.count; i++) {
-        struct row row;
-        const struct row defaults = {.input.gpu = gpu_find("h200-sxm")};
-        double us;
-        assert_int_equal(row_read(&row, &csv, i, path, &defaults, &err), 0);
-        assert_int_equal(row_measured(&us, &csv, i, path, &err), 0);
-        assert_int_equal(row.problem.epilogue, EPILOGUE_DUAL_SILU);
-        struct prediction p = model_find("hopper")->predict(row_input(&row));
-        if (p.feasible)
-            errors[used++] = fabs(p.time_ns / (us * 1e3) - 1);
-    }
-    const double median = robust_median(errors, used);
-    print_message("%zu rows of dual GEMMs, none of them fitted to: median error %.3f\n", used,
-                  median);
-    assert_true(used > 1400 && median < 0.08);
-    assert_true(space_says_dual("dual-2-fused") && space_says_dual("cublaslt_dual_fast"));
-    assert_false(space_says_dual("individual-kernel") || space_says_dual("bf16-gemv"));
-    free(errors);
-    csv_free(&csv);
-    free(path);
-}
-
-static void what_is_no_row_of_the_space_says_nothing(void **state)
-{
-    static const char *const names[] = {"",
-                                        "cublaslt#0",
-                                        "bf16",
-                                        "bf16-",
-                                        "bf16-128x128",
-                                        "int8-128x256-w2x1-c2x1-s4-e2-m8-coop",
-                                        "bf16-0x256-w2x1-c2x1-s4-e2-m8-coop",
-                                        "bf16-128x256-w2x1-c2x1-s4-e2-m8-coop-aVeryLongModeIndeed",
-                                        "bf16-128x256-w2x1-c2x1-s-4-e2-m8-coop",
-                                        "bf16-128x256-w0x1-c2x1-s4-e2-m8-coop"};
-    for (size_t i = 0; i < ARRAY_COUNT(names); i++) {
-        struct traits t = {.tile_m = 7};
-        assert_false(space_traits(&t, names[i]));
-        assert_int_equal(t.tile_m, 7);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -392,9 +301,6 @@ int main(void)
         cmocka_unit_test(the_band_holds_what_it_promises_on_unseen_rows),
         cmocka_unit_test(a_bias_learns_from_few_problems),
         cmocka_unit_test(biases_of_an_h200_help_on_an_h100),
-        cmocka_unit_test(the_names_of_all_recorded_rows_say_their_traits),
-        cmocka_unit_test(a_sweep_of_dual_gemms_is_read_as_one),
-        cmocka_unit_test(what_is_no_row_of_the_space_says_nothing),
     };
     return cmocka_run_group_tests_name("recorded_accuracy", tests, NULL, NULL);
 }

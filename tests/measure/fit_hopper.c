@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Fits the constants of model/predict/parts/hopper_constants.h to measured rows:
-//     fit_hopper [--folds] GPU ROWS.csv...
+//     fit_hopper [--folds] [--only BEGINNING] GPU ROWS.csv...
 // Files are those of the lists `fit`, `aligned` and `odd`, which nothing is judged on. Prints the
 // list of constants as the header has it, and per class of kernel the residuals that band_of()
 // stands for. With --folds those are of problems left out: one half of the problems is predicted by
-// what the other half gave.
+// what the other half gave. With --only the constants whose names begin so are fitted, and the
+// others are as they were.
 //
 // The loss is log(1 + (x / 0.05)^2) of x = log(predicted / measured) less the kernel's bias, and
 // 0.15 of that of x itself; rows more than 2 (1.3) times slower than the best of their problem
@@ -32,6 +33,7 @@ static const char *const names[] = {HOPPER_CONSTANTS(X)};
 #undef X
 
 enum { CONSTANTS = ARRAY_COUNT(names), STEPS = 14, CLASSES = 8 };
+static const char *only = ""; // names of what is fitted begin so
 static const double scale = 0.05, whole_weight = 0.15, prior = 30, shift = 0.01;
 
 struct fit_row {
@@ -220,6 +222,8 @@ static void slopes_of(double *slopes, const double *x, struct fit_rows *all)
     double *moved = xcalloc(all->count, sizeof(*moved));
     for (size_t c = 0; c < CONSTANTS; c++) {
         const double before = *constant(c);
+        if (strncmp(names[c], only, strlen(only)) != 0)
+            continue; // of no slope, so that no step moves it
         *constant(c) = before * exp(shift);
         residuals(moved, all);
         *constant(c) = before;
@@ -330,13 +334,18 @@ static void print_classes(const double *x, const double *bias, const struct fit_
 int main(int argc, char **argv)
 {
     const bool folds = argc > 1 && strcmp(argv[1], "--folds") == 0;
-    const struct gpu *gpu = argc > 2 + folds ? gpu_find(argv[1 + folds]) : NULL;
+    int first = 1 + folds;
+    if (argc > first + 1 && strcmp(argv[first], "--only") == 0) {
+        only = argv[first + 1];
+        first += 2;
+    }
+    const struct gpu *gpu = argc > first + 1 ? gpu_find(argv[first]) : NULL;
     struct fit_rows all = {0};
     if (!gpu) {
-        fprintf(stderr, "fit_hopper [--folds] GPU ROWS.csv...\n");
+        fprintf(stderr, "fit_hopper [--folds] [--only BEGINNING] GPU ROWS.csv...\n");
         return 4;
     }
-    for (int i = 2 + folds; i < argc; i++) {
+    for (int i = first + 1; i < argc; i++) {
         if (read_rows(&all, argv[i], gpu))
             return 4;
     }

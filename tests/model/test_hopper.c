@@ -229,8 +229,9 @@ static void a_dual_gemm_is_a_product_of_both_that_stores_half(void **state)
     dual.epilogue = EPILOGUE_DUAL_SILU;
     narrow.tile_n = t.tile_n / 2; // in columns of C
     const struct hopper_breakdown d = at(&dual, &narrow, 1.6e9), b = at(&both, &t, 1.6e9);
-    assert_true(d.time_ns < b.time_ns && d.time_ns > 0.9 * b.time_ns);
-    assert_true(d.store_ns < b.store_ns);
+    // The sums of a tile take longer to finish: one of them by the other's silu.
+    assert_true(d.time_ns < 1.1 * b.time_ns && d.time_ns > 0.9 * b.time_ns);
+    assert_true(d.store_ns < b.store_ns && d.overhead_ns > b.overhead_ns);
     for (size_t m = 0; m < model_count; m++) { // the others' times would be those of one product
         const struct predict_input in = {
             .gpu = gpu_find("h200-sxm"), .traits = &narrow, .problem = &dual};

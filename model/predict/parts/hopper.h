@@ -8,7 +8,8 @@
 // A block takes, per slab of K, a soft maximum (power mean) of
 //     math     2 tm tn tk / flops_clk, rows padded to the instruction's 64
 //     issue    the same with each instruction of 64 x N x 32 bytes at least 57 clocks long when no
-//              other warpgroup multiplies beside it, and FP8 sums promoted in between
+//              other warpgroup multiplies beside it, and FP8 sums promoted in between; of two
+//              products whose instructions are apart, neither waits alone
 //     port     the bytes that come into the SM, at 94 a clock
 //     latency  1.1 us of a load from memory, over the slabs in flight
 // The busiest SM takes its blocks in turns, `blocks_per_sm` at a time; blocks at one time share
@@ -21,8 +22,9 @@
 // and the main loop is the soft maximum of the three. Around it stand the launch, the first loads
 // (clusters start 0.9 us later), per turn what of a tile's end does not overlap (per output of a
 // warpgroup; more for 4-byte outputs, swapped operands, rows that are no multiple of 16 bytes, and
-// adding up a split of K; less where blocks share an SM), 4400 clocks before a block's successor
-// multiplies in grids that are not persistent, and the last tile's store.
+// adding up a split of K; four times as much for two products, one of which is taken by the other's
+// silu; less where blocks share an SM), 4400 clocks before a block's successor multiplies in grids
+// that are not persistent, and the last tile's store.
 //
 // A prediction never falls when m, n or k grows by whole tiles, and never lies below the roofline
 // at the same clock: each of the terms above grows with all three, and every way of combining them

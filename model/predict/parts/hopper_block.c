@@ -51,7 +51,8 @@ static struct slab slab_of(const struct hopper_breakdown *b, const struct hopper
         return s;
     s.issue += promote_clk(b, t);
     if (t->together == 1) {
-        double instructions = rows / ROWS * b->tile_k * t->bytes_in / STEP_BYTES;
+        double products = t->swapped ? t->weights : 1; // side by side, so neither waits alone
+        double instructions = rows / ROWS / products * b->tile_k * t->bytes_in / STEP_BYTES;
         s.alone = most(s.math, instructions * t->fit->alone_clk);
     }
     s.alone += s.issue - s.math;
@@ -80,15 +81,17 @@ static double turn_end_clk(const struct hopper_breakdown *b, const struct hopper
     const struct problem *p = t->in->problem;
     const struct hopper_constants *c = t->fit;
     const int overlap = t->in->traits->overlap;
-    double area = (double)b->tile_m * b->tile_n / 1024;
+    double area = (double)b->tile_m * b->tile_n / 1024, sums = area * t->weights;
     double clk = overlap == OVERLAP_PINGPONG    ? c->tile_ping_area_clk
                  : overlap == OVERLAP_NEXT_TILE ? c->tile_next_area_clk
                                                 : c->tile_area_clk;
     clk *= area / t->warpgroups * most(1, 1 + c->tile_wide_output * (t->bytes_out / 2 - 1));
     if (t->swapped)
         clk *= c->tile_swapped;
+    if (t->weights > 1)
+        clk *= c->tile_silu;
     if (t->split > 1)
-        clk += c->reduce_area_clk * area * (t->split - 1) / t->split;
+        clk += c->reduce_area_clk * sums * (t->split - 1) / t->split;
     if (b->blocks_per_sm > 1) // another block multiplies meanwhile
         clk *= c->shared_sm;
     // No bulk store, element by element.
@@ -107,7 +110,7 @@ static void share_out(double *turns, double *loop_ns, double tile_ns,
                       const struct hopper_breakdown *b, const struct hopper_terms *t)
 {
     const struct hopper_constants *c = t->fit;
-    double area = (double)b->tile_m * b->tile_n / 1024;
+    double sums = (double)b->tile_m * b->tile_n / 1024 * t->weights;
     double fit_at_once = (double)b->resident / t->cluster;
     double tiles = (double)b->blocks / t->cluster, whole = floor(tiles / fit_at_once);
     double rest = tiles / fit_at_once - whole, further = c->stream_rest;
@@ -122,7 +125,7 @@ static void share_out(double *turns, double *loop_ns, double tile_ns,
     } else { // nearly a whole wave is run as one
         *loop_ns = tile_ns * (whole + (rest > most_rest ? 1 : rest));
     }
-    double hand_clk = c->stream_clk + c->stream_area_clk * area + c->stream_peer_clk * further;
+    double hand_clk = c->stream_clk + c->stream_area_clk * sums + c->stream_peer_clk * further;
     *loop_ns += hand_clk / t->clock * 1e9;
 }
 

@@ -9,13 +9,13 @@
 #include <string.h>
 
 enum { WARPGROUP = 128, SLAB_BYTES = 128, ROWS = 64, PIECE_BYTES = 2048, NAME_MOST = 64 };
-enum { SM_BYTES = 233472, RESERVED_BYTES = 1024, BARRIER_BYTES = 16 };
+enum { SM_BYTES = 233472, RESERVED_BYTES = 1024, BARRIER_BYTES = 16, SCALE_BYTES = 4 };
 
 struct row {
     struct traits traits;
     int32_t groups_m, groups_n, pieces;
     char raster, mode[16];
-    bool swapped, split, dual;
+    bool swapped, split, dual, scaled;
 };
 
 static bool read_type(struct traits *t, const char *text)
@@ -73,6 +73,8 @@ static bool read_part(struct row *r, const char *part)
         return r->split = true;
     if (strcmp(part, "dual") == 0)
         return r->dual = true;
+    if (strcmp(part, "scaled") == 0)
+        return r->scaled = true;
     if (strcmp(part, "stream") == 0) {
         t->split_k = -1;
         return true;
@@ -132,7 +134,8 @@ static int32_t shared_bytes(const struct row *r, int32_t groups, int32_t boxes)
     int32_t turned = t->out == DTYPE_FP32 ? 0 : (width < ROWS ? width : ROWS) * 32;
     int32_t piece = r->swapped ? turned : (r->pieces ? r->pieces : 2) * PIECE_BYTES;
     int32_t slab = (t->tile_m + rows_of_b(r)) * boxes * SLAB_BYTES;
-    int32_t bytes = t->stages * (slab + BARRIER_BYTES) + warps * piece;
+    int32_t scales = r->scaled ? (t->tile_m + 4) * SCALE_BYTES : 0; // of a slab
+    int32_t bytes = t->stages * (slab + scales + BARRIER_BYTES) + warps * piece;
     if (r->split && !r->dual) { // partial sums that the other blocks of the cluster send
         int32_t share = (warps + t->split_k - 1) / t->split_k;
         bytes += 1024 + share * (t->split_k - 1) * (t->tile_m * t->tile_n / warps) * 4;
@@ -151,16 +154,16 @@ static void derive(struct row *r)
     t->persistent = !r->split;
     t->raster = r->raster == 'm' ? RASTER_M : r->raster == 'n' ? RASTER_N : RASTER_HILBERT;
     t->multiply = MULTIPLY_WGMMA;
-    t->promote_k = strcmp(r->mode, "promote") == 0 ? 128 : 0;
+    t->promote_k = r->scaled || strcmp(r->mode, "promote") == 0 ? 128 : 0;
     t->overlap = overlap_of(r, groups);
     bool room = 2 * (t->smem_bytes + RESERVED_BYTES) <= SM_BYTES;
     t->blocks_per_sm = strcmp(r->mode, "twin") == 0 || (r->split && groups == 1 && room) ? 2 : 1;
 }
 
-bool space_says_dual(const char *name)
+bool space_says(const char *name, const char *word)
 {
-    const char *at = strstr(name, "dual");
-    return at && (at == name || strchr("-_", at[-1])) && strchr("-_", at[4]);
+    const char *at = strstr(name, word);
+    return at && (at == name || strchr("-_", at[-1])) && strchr("-_", at[strlen(word)]);
 }
 
 bool space_traits(struct traits *out, const char *name)

@@ -11,8 +11,8 @@
 
 // False when `name` is none of them; `out` is then untouched. Registers are left unknown.
 bool space_traits(struct traits *out, const char *name);
-// Whether "dual" is one of the name's words: the kernel makes dual GEMMs, and a sweep's rows with
-// it, which do not say so otherwise, are of these.
-bool space_says_dual(const char *name);
+// Whether `word` is one of the name's: a kernel with "dual" makes dual GEMMs, one with "scaled"
+// those of FP8 with block scales, and a sweep's rows, which do not say so otherwise, are of these.
+bool space_says(const char *name, const char *word);
 
 #endif

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is read of a recorded sweep: its rows' names say their traits, and of which problems they
+// are; the model `hopper` meets the times of such problems.
+#include "ci/settings/rows.h"
+#include "kernels/sweep/rows.h"
+#include "model/predict/parts/space_name.h"
+#include "model/robust.h"
+#include "tests/helpers/test.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// Both parsers of the space's names read the same row: the sweep's, and the one that needs none of
+// its code.
+static void the_names_of_all_recorded_rows_say_their_traits(void **state)
+{
+    static const char *const lists[] = {"unseen.bf16", "unseen.tf32", "unseen.e4m3", "mlp.first",
+                                        "scaled"};
+    size_t known = 0, library = 0;
+    for (size_t f = 0; f < ARRAY_COUNT(lists); f++) {
+        char *path = xprintf("%s/baselines/recorded/h200/ladder/%s.csv", TEST_SOURCE, lists[f]);
+        struct csv csv;
+        struct error err;
+        assert_int_equal(rows_open(&csv, path, &err), 0);
+        for (size_t i = 0; i < csv.count; i++) {
+            const char *name = csv.rows[i].fields[csv_column(&csv, "kernel")];
+            struct sweep_row swept;
+            struct traits t;
+            bool is_row = space_traits(&t, name);
+            assert_int_equal(is_row, sweep_row_parse(&swept, name));
+            known += is_row;
+            library += !is_row;
+            if (!is_row)
+                continue;
+            assert_int_equal(t.in, swept.traits.in_type);
+            assert_int_equal(t.tile_m, swept.traits.tile_m);
+            assert_int_equal(t.tile_n, swept.traits.tile_n);
+            assert_int_equal(t.tile_k, swept.traits.tile_k);
+            assert_int_equal(t.stages, t.tile_m == 1 ? 1 : swept.traits.stages);
+            assert_int_equal(t.split_k, swept.traits.split_k);
+            assert_int_equal(t.cluster_m, swept.traits.cluster_m);
+            assert_int_equal(t.blocks_per_sm, swept.traits.blocks_per_sm);
+            assert_int_equal(space_says(name, "dual"), swept.dual);
+            const bool scaled = strcmp(swept.kind, "e4m3-scaled") == 0;
+            assert_int_equal(space_says(name, "scaled"), scaled);
+            assert_true(!scaled || t.promote_k == 128);
+            assert_true(t.smem_bytes <= 232448 && t.threads >= 256);
+        }
+        csv_free(&csv);
+        free(path);
+    }
+    assert_true(known > 10000 && library > 400);
+}
+
+// The median error of `hopper` on a list, all of whose rows must be of such problems.
+static double median_error(size_t *used, const char *list, bool (*is_such)(const struct problem *p))
+{
+    char *path = xprintf("%s/baselines/recorded/h200/ladder/%s.csv", TEST_SOURCE, list);
+    struct csv csv;
+    struct error err;
+    assert_int_equal(rows_open(&csv, path, &err), 0);
+    double *errors = xcalloc(csv.count, sizeof(*errors));
+    *used = 0;
+    for (size_t i = 0; i < csv.count; i++) {
+        struct row row;
+        const struct row defaults = {.input.gpu = gpu_find("h200-sxm")};
+        double us;
+        assert_int_equal(row_read(&row, &csv, i, path, &defaults, &err), 0);
+        assert_int_equal(row_measured(&us, &csv, i, path, &err), 0);
+        assert_true(is_such(&row.problem));
+        struct prediction p = model_find("hopper")->predict(row_input(&row));
+        if (p.feasible)
+            errors[(*used)++] = fabs(p.time_ns / (us * 1e3) - 1);
+    }
+    const double median = robust_median(errors, *used);
+    print_message("%s: %zu rows, median error %.4f\n", list, *used, median);
+    free(errors);
+    csv_free(&csv);
+    free(path);
+    return median;
+}
+
+static bool is_dual(const struct problem *p)
+{
+    return p->epilogue == EPILOGUE_DUAL_SILU;
+}
+
+// A sweep's rows do not say that they are of dual GEMMs, whose time is that of two products. One
+// constant is fitted to dual-fit, none to these.
+static void a_sweep_of_dual_gemms_is_read_as_one(void **state)
+{
+    size_t used;
+    assert_true(median_error(&used, "mlp.first", is_dual) < 0.045 && used > 1400);
+    assert_true(median_error(&used, "mlp", is_dual) < 0.045 && used > 1400);
+    assert_true(median_error(&used, "dual-unseen", is_dual) < 0.06 && used > 1700);
+    assert_true(space_says("dual-2-fused", "dual") && space_says("cublaslt_dual_fast", "dual"));
+    assert_false(space_says("individual-kernel", "dual") || space_says("bf16-gemv", "dual"));
+}
+
+static bool is_scaled(const struct problem *p)
+{
+    char text[PROBLEM_TEXT];
+    problem_format(text, p);
+    return strstr(text, ":fp32/1x128/128x128/columns") != NULL;
+}
+
+// Nor that they are of products with block scales.
+static void a_sweep_of_block_scales_is_read_as_one(void **state)
+{
+    size_t used;
+    assert_true(median_error(&used, "scaled", is_scaled) < 0.08 && used > 1100);
+    assert_true(space_says("cublaslt_scaled", "scaled") && !space_says("scaledown", "scaled"));
+}
+
+static void what_is_no_row_of_the_space_says_nothing(void **state)
+{
+    static const char *const names[] = {"",
+                                        "cublaslt#0",
+                                        "bf16",
+                                        "bf16-",
+                                        "bf16-128x128",
+                                        "int8-128x256-w2x1-c2x1-s4-e2-m8-coop",
+                                        "bf16-0x256-w2x1-c2x1-s4-e2-m8-coop",
+                                        "bf16-128x256-w2x1-c2x1-s4-e2-m8-coop-aVeryLongModeIndeed",
+                                        "bf16-128x256-w2x1-c2x1-s-4-e2-m8-coop",
+                                        "bf16-128x256-w0x1-c2x1-s4-e2-m8-coop"};
+    for (size_t i = 0; i < ARRAY_COUNT(names); i++) {
+        struct traits t = {.tile_m = 7};
+        assert_false(space_traits(&t, names[i]));
+        assert_int_equal(t.tile_m, 7);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_names_of_all_recorded_rows_say_their_traits),
+        cmocka_unit_test(a_sweep_of_dual_gemms_is_read_as_one),
+        cmocka_unit_test(a_sweep_of_block_scales_is_read_as_one),
+        cmocka_unit_test(what_is_no_row_of_the_space_says_nothing),
+    };
+    return cmocka_run_group_tests_name("recorded_rows", tests, NULL, NULL);
+}
