@@ -18,7 +18,8 @@ static void add_row(struct measured_rows *data, const struct row *row, const cha
     struct measured *m = &data->rows[data->count];
     *m = (struct measured){.row = *row, .time_ns = time_ns};
     problem_format(m->problem, &row->problem);
-    if (row->traits.promote_k > 0) // FP8 with exact sums is another product
+    // FP8 with exact sums is another product; with block scales there is no other.
+    if (row->traits.promote_k > 0 && row->problem.scales.vector == 0)
         strcat(m->problem, ":promoted");
     m->library = row->traits.tile_m <= 0;
     text_copy(m->kernel, sizeof(m->kernel), kernel);

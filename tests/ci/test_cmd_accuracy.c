@@ -139,6 +139,24 @@ static void rows_without_measurements_are_an_error(void **state)
     free(text);
 }
 
+// Sums of FP8 that are promoted make another product, but all of those with block scales are: these
+// kernels and the library's stand side by side.
+static void block_scales_are_one_product_for_all_kernels(void **state)
+{
+    char path[] = "/tmp/plumb-test-XXXXXX", *text;
+    const int file = mkstemp(path);
+    dprintf(file, "in_type,m,n,k,kernel,us,tflops,ratio,ghz,min_us,samples\n"
+                  "4,4096,7168,2048,e4m3-128x128-w2x1-c1x1-s6-e1-m8-scaled,104,0,1,1.6,104,7\n"
+                  "4,4096,7168,2048,e4m3-128x128-w2x1-c1x1-s6-e1-m8-promote,94,0,1,1.6,94,7\n");
+    close(file);
+    const char *const words[] = {"accuracy", "--csv", path, "--model", "hopper", "--worst", "2"};
+    assert_int_equal(run(words, 7, &text), 0);
+    assert_non_null(strstr(text, "4096x7168x2048:e4m3-bf16:tn:fp32/1x128/128x128/columns\n"));
+    assert_non_null(strstr(text, "4096x7168x2048:e4m3-bf16:tn:promoted\n"));
+    free(text);
+    unlink(path);
+}
+
 // Mutated rows are read or refused with a line; what is read is in range.
 static void fuzzed_rows_are_read_or_refused_cleanly(void **state)
 {
@@ -184,6 +202,7 @@ int main(void)
         cmocka_unit_test(fitted_biases_are_written_read_and_bound_to_their_model),
         cmocka_unit_test(bad_bias_files_are_refused_with_their_line),
         cmocka_unit_test(rows_without_measurements_are_an_error),
+        cmocka_unit_test(block_scales_are_one_product_for_all_kernels),
         cmocka_unit_test(fuzzed_rows_are_read_or_refused_cleanly),
     };
     return cmocka_run_group_tests_name("cmd_accuracy", tests, NULL, NULL);

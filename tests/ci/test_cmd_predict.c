@@ -244,6 +244,23 @@ static void explanation_shows_the_seeds_breakdown(void **state)
     free(file);
 }
 
+// Types, a second product, block scales and groups are not in m, n and k.
+static void explanation_names_the_whole_problem(void **state)
+{
+    static const char *const problems[] = {"512x4096x7168:bf16-bf16:tn:dual-silu",
+                                           "4096x7168x2048:e4m3-bf16:tn:fp32/1x128/128x128/columns",
+                                           "8192x2048x2048:bf16-bf16:tn:contiguous32/zipf"};
+    for (size_t i = 0; i < ARRAY_COUNT(problems); i++) {
+        char *line = xprintf("predict --explain %s", problems[i]), *text;
+        char *expected = xprintf("\nPROBLEM %s\n", problems[i]);
+        assert_int_equal(run(&command_predict, line, &text), CONCLUDE_OK);
+        assert_non_null(strstr(text, expected));
+        free(text);
+        free(expected);
+        free(line);
+    }
+}
+
 static void every_model_takes_words_and_writes_json(void **state)
 {
     static const char *const names[] = {"sol", "ws-persistent", "ws-pipeline", "origami",
@@ -326,6 +343,7 @@ int main(void)
         cmocka_unit_test(an_infeasible_row_says_why_and_has_no_time),
         cmocka_unit_test(bad_input_ends_with_4_and_prints_no_rows),
         cmocka_unit_test(explanation_shows_the_seeds_breakdown),
+        cmocka_unit_test(explanation_names_the_whole_problem),
         cmocka_unit_test(every_model_takes_words_and_writes_json),
         cmocka_unit_test(a_sweep_covers_all_combinations_and_its_parts_add_up),
         cmocka_unit_test(select_prints_the_published_choices),

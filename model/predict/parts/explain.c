@@ -75,7 +75,10 @@ void explain_prediction(struct buffer *out, const struct model *model,
                         const struct predict_input *in, const struct prediction *p,
                         double measured_us)
 {
-    buffer_printf(out, "MODEL %s %s on %s\n", model->name, model->version, in->gpu->name);
+    char problem[PROBLEM_TEXT];
+    problem_format(problem, in->problem);
+    buffer_printf(out, "MODEL %s %s on %s\nPROBLEM %s\n", model->name, model->version,
+                  in->gpu->name, problem);
     if (!p->feasible) {
         const struct problem *q = in->problem;
         buffer_printf(out, "MNK %lld %lld %lld\n    infeasible: %s\n\n", (long long)q->m,
