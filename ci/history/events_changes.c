@@ -58,7 +58,7 @@ static void add_linked(struct finding *f, size_t i, const struct link_tests *tes
 // the code is the same, one series alone that moved is a process that lay elsewhere.
 static bool counts(const struct series_history *s, const struct history_change *c)
 {
-    return c->shared || (!history_is_linked(&s->linked, c) && !s->linked.neighbours &&
+    return c->shared || (!s->linked.neighbours && !history_is_linked(&s->linked, c) &&
                          c->attribution != ATTRIBUTION_ENVIRONMENT);
 }
 

@@ -51,7 +51,8 @@ struct group {
     struct event event;
     const struct event_change **members;
     size_t count, room;
-    size_t at; // most likely commit of the first member, the one known best
+    size_t at;   // most likely commit of the first member, the one known best
+    size_t next; // group that begins with the same commit: index + 1
 };
 
 static bool has_series(const struct group *g, size_t series)
@@ -186,52 +187,78 @@ static void finish(struct group *g, struct arena *arena)
 
 // ---- all ----
 
-static struct group *group_for(struct group *groups, size_t count, const struct event_change *c)
+struct gathering {
+    struct group *groups;
+    size_t count, room;
+    size_t *begins; // of each commit: the newest group whose first member begins with it, index + 1
+};
+
+// The nearest, of equals the first.
+static bool is_nearer(const struct group *a, const struct group *b, const struct event_change *c)
 {
+    const size_t x = distance(a->at, c->at), y = distance(b->at, c->at);
+    return x < y || (x == y && a < b);
+}
+
+// The narrowest changes come first, so that no group is wider than this change: one that it meets
+// begins at most a width before it.
+static struct group *group_for(const struct gathering *all, const struct event_change *c)
+{
+    const size_t width = c->last - c->first;
     struct group *best = NULL;
-    for (size_t i = 0; i < count; i++) {
-        if (may_join(&groups[i], c) &&
-            (!best || distance(groups[i].at, c->at) < distance(best->at, c->at)))
-            best = &groups[i];
+    for (size_t at = c->first > width ? c->first - width : 0; at <= c->last; at++) {
+        for (size_t i = all->begins[at]; i; i = all->groups[i - 1].next) {
+            struct group *g = &all->groups[i - 1];
+            if (may_join(g, c) && (!best || is_nearer(g, best, c)))
+                best = g;
+        }
     }
     return best;
+}
+
+static struct group *begin_group(struct gathering *all, const struct event_change *c)
+{
+    const enum attribution cause = cause_of(c);
+    all->groups = xgrow(all->groups, all->count, &all->room, sizeof(*all->groups));
+    struct group *g = &all->groups[all->count++];
+    *g = (struct group){.event = {.cause = cause,
+                                  .what = c->what,
+                                  .device = of_device(cause) ? c->device : SIZE_MAX,
+                                  .first = c->first,
+                                  .last = c->last},
+                        .at = c->at,
+                        .next = all->begins[c->first]};
+    all->begins[c->first] = all->count;
+    return g;
 }
 
 void event_group(struct event_list *out, const struct event_change *changes, size_t count,
                  struct arena *arena)
 {
     const struct event_change **order = xcalloc(count + 1, sizeof(*order));
-    struct group *groups = NULL;
-    size_t used = 0, room = 0;
+    struct gathering all = {0};
+    size_t last = 0;
     for (size_t i = 0; i < count; i++) {
         assert(changes[i].first <= changes[i].last);
         order[i] = &changes[i];
+        last = changes[i].last > last ? changes[i].last : last;
     }
+    all.begins = xcalloc(last + 1, sizeof(*all.begins));
     qsort(order, count, sizeof(*order), narrowest_first);
     for (size_t i = 0; i < count; i++) {
-        const struct event_change *c = order[i];
-        struct group *g = group_for(groups, used, c);
-        if (!g) {
-            const enum attribution cause = cause_of(c);
-            groups = xgrow(groups, used, &room, sizeof(*groups));
-            g = &groups[used++];
-            *g = (struct group){.event = {.cause = cause,
-                                          .what = c->what,
-                                          .device = of_device(cause) ? c->device : SIZE_MAX,
-                                          .first = c->first,
-                                          .last = c->last},
-                                .at = c->at};
-        }
-        join(g, c);
+        struct group *g = group_for(&all, order[i]);
+        join(g ? g : begin_group(&all, order[i]), order[i]);
     }
-    for (size_t i = 0; i < used; i++)
-        finish(&groups[i], arena);
-    if (used)
-        qsort(groups, used, sizeof(*groups), newest_first);
-    *out = (struct event_list){arena_alloc(arena, (used + 1) * sizeof(*out->events)), used};
-    for (size_t i = 0; i < used; i++)
-        out->events[i] = groups[i].event;
-    free(groups);
+    for (size_t i = 0; i < all.count; i++)
+        finish(&all.groups[i], arena);
+    if (all.count)
+        qsort(all.groups, all.count, sizeof(*all.groups), newest_first);
+    *out = (struct event_list){arena_alloc(arena, (all.count + 1) * sizeof(*out->events)),
+                               all.count};
+    for (size_t i = 0; i < all.count; i++)
+        out->events[i] = all.groups[i].event;
+    free(all.begins);
+    free(all.groups);
     free(order);
 }
 
