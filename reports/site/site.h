@@ -8,6 +8,7 @@
 //     device/*.html   one page per device: every series on it, and its sorted accuracy
 //     accuracy.html   how good each model is, run by run
 //     commit/*.html   one page per commit that a run measured, run/*.html one per run
+//     commit/*.json   what pages of commits were made of, to know which have to be made again
 //     runs.html       the newest runs;  compare.html  any two of all side by side
 //     compare/        what pages load when it is asked for: the list of all runs, and their times
 //     in

@@ -2,18 +2,20 @@
 //
 // What is written run by run: the file of times of SITE_RUNS_PER_FILE runs, a page for each of
 // these runs, and one for each commit whose first run is among them. One stamp, which the file of
-// times carries, stands for all of them; when it is the same, nothing is loaded and nothing looked
-// at.
+// times carries, stands for times and runs; when it is the same, nothing is loaded and nothing
+// looked at. What began with a commit may become known later, so each of these pages has a stamp of
+// its own; those of a block lie together in one file.
 #include "reports/site/site_files.h"
 #include "reports/site/site_parts.h"
 
 #include "model/text.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK_FORMAT = 3 }; // raised when the files would say the same otherwise
+enum { BLOCK_FORMAT = 4 }; // raised when the files would say the same otherwise
 
 struct block {
     int64_t number;
@@ -71,6 +73,18 @@ static uint64_t mix_run(uint64_t hash, const struct site_map *map, const struct 
     return mix(hash, &beside, sizeof(beside));
 }
 
+// As they are shown: a link more moves each level by less than that.
+static uint64_t mix_change(uint64_t hash, const struct site_map *map, const struct event_change *c)
+{
+    char name[SITE_ANCHOR], change[VIEW_TEXT], interval[VIEW_TEXT], evidence[VIEW_TEXT];
+    site_series_name(name, map->site, c->series);
+    view_percent(change, expm1(c->size.value));
+    view_interval(interval, interval_relative(c->size));
+    snprintf(evidence, sizeof(evidence), "%.1f", c->log_evidence / M_LN10);
+    hash = hash_text(hash_text(hash, name), change);
+    return hash_text(hash_text(hash, interval), evidence);
+}
+
 static uint64_t mix_event(uint64_t hash, const struct site_map *map, const struct site_event *event)
 {
     const struct event *e = event->event;
@@ -79,18 +93,21 @@ static uint64_t mix_event(uint64_t hash, const struct site_map *map, const struc
     hash = mix(hash, &e->entry_count, sizeof(e->entry_count));
     for (size_t i = 0; i < e->culprit_count; i++)
         hash = hash_text(hash, e->commits[i].id);
-    for (size_t i = 0; i < e->count; i++) {
-        char name[SITE_ANCHOR];
-        site_series_name(name, map->site, e->changes[i].series);
-        hash = mix(hash_text(hash, name), &e->changes[i].size, sizeof(e->changes[i].size));
-    }
+    for (size_t i = 0; i < e->count; i++)
+        hash = mix_change(hash, map, &e->changes[i]);
     return hash;
 }
 
-static uint64_t mix_commit(uint64_t hash, const struct site_map *map, size_t index)
+static uint64_t stamp_of_all(const struct site *site)
+{
+    const uint64_t hash = hash_text(HASH_START + BLOCK_FORMAT, site->tool_version);
+    return hash_text(hash_text(hash, site->repository), site->commit_url);
+}
+
+static uint64_t stamp_of_commit(const struct site_map *map, size_t index)
 {
     const struct site_commit *c = &map->commits[index];
-    hash = hash_text(hash, c->id);
+    uint64_t hash = hash_text(stamp_of_all(map->site), c->id);
     hash = hash_text(hash, index ? map->commits[index - 1].id : "");
     hash = hash_text(hash, index + 1 < map->commit_count ? map->commits[index + 1].id : "");
     for (size_t i = 0; i < c->run_count; i++)
@@ -100,16 +117,11 @@ static uint64_t mix_commit(uint64_t hash, const struct site_map *map, size_t ind
     return hash;
 }
 
-static uint64_t stamp_of(const struct site_map *map, const struct block *block)
+static uint64_t stamp_of_runs(const struct site_map *map, const struct block *block)
 {
-    const struct site *site = map->site;
-    uint64_t hash = HASH_START + BLOCK_FORMAT;
-    hash = hash_text(hash_text(hash, site->tool_version), site->repository);
-    hash = hash_text(hash, site->commit_url);
+    uint64_t hash = stamp_of_all(map->site);
     for (size_t i = 0; i < block->run_count; i++)
         hash = mix_run(hash, map, block->runs[i]);
-    for (size_t i = 0; i < block->commit_count; i++)
-        hash = mix_commit(hash, map, block->commits[i]);
     return hash;
 }
 
@@ -148,20 +160,42 @@ static int write_run_pages(struct site_target *target, const struct site_map *ma
     return status;
 }
 
-static int write_commit_pages(struct site_target *target, const struct site_map *map,
-                              const struct block *block, struct error *err)
+// The stamps are written last: killed before, the pages are made again.
+static int write_commits(struct site_target *target, const struct site_map *map,
+                         const struct block *block, struct error *err)
 {
-    for (size_t i = 0; i < block->commit_count; i++) {
+    struct buffer there = {0}, stamps = {0};
+    struct json j = {.out = &stamps};
+    char name[32];
+    int status = 0;
+    snprintf(name, sizeof(name), "%lld", (long long)block->number);
+    site_read(&there, target, "commit/", name, ".json");
+    json_begin(&j, NULL, '{');
+    for (size_t i = 0; status == 0 && i < block->commit_count; i++) {
+        const struct site_commit *c = &map->commits[block->commits[i]];
         struct buffer html = {0};
+        char stamp[32], entry[SLUG_TEXT + 64];
+        snprintf(stamp, sizeof(stamp), "%016llx",
+                 (unsigned long long)stamp_of_commit(map, block->commits[i]));
+        snprintf(entry, sizeof(entry), "\"%s\":\"%s\"", c->slug, stamp);
+        json_clean(&j, c->slug, stamp);
+        if (there.bytes && strstr(there.bytes, entry)) {
+            target->written.unchanged++;
+            continue;
+        }
         site_commit_page(&html, map, block->commits[i]);
-        if (site_put(target, "commit/", map->commits[block->commits[i]].slug, ".html", &html, err))
-            return -1;
+        status = site_put(target, "commit/", c->slug, ".html", &html, err);
     }
-    return 0;
+    json_end(&j, '}');
+    if (status == 0 && block->commit_count)
+        status = site_put(target, "commit/", name, ".json", &stamps, err);
+    buffer_free(&there);
+    buffer_free(&stamps);
+    return status;
 }
 
 // The stamp is written last: killed before, all is made again.
-static int write_block(struct site_target *target, const struct site_map *map,
+static int write_times(struct site_target *target, const struct site_map *map,
                        const struct block *block, struct error *err)
 {
     const struct site *site = map->site;
@@ -169,10 +203,10 @@ static int write_block(struct site_target *target, const struct site_map *map,
     char name[32];
     int status = 0;
     size_t timed_count = 0;
-    const uint64_t stamp = stamp_of(map, block);
+    const uint64_t stamp = stamp_of_runs(map, block);
     snprintf(name, sizeof(name), "%lld", (long long)block->number);
     if (site_has_stamp(target, "compare/", name, ".js", stamp)) {
-        target->written.unchanged += 2 + block->run_count + block->commit_count;
+        target->written.unchanged += 2 + block->run_count;
         return 0;
     }
     const struct site_run **timed = xcalloc(block->run_count + 1, sizeof(*timed));
@@ -187,8 +221,6 @@ static int write_block(struct site_target *target, const struct site_map *map,
     }
     if (status == 0)
         status = write_run_pages(target, map, block, timed, times_ns, timed_count, err);
-    if (status == 0)
-        status = write_commit_pages(target, map, block, err);
     if (status == 0) {
         site_times(&js, &json, map, timed, timed_count, times_ns, stamp);
         status = site_put_both(target, "compare/", name, ".js", &js, &json, err);
@@ -220,7 +252,9 @@ int site_write_runs(struct site_target *target, const struct site_map *map, stru
         block.commits = commits + c;
         for (; c < map->commit_count && placed[c].block == block.number; c++)
             block.commit_count++;
-        status = write_block(target, map, &block, err);
+        status = write_times(target, map, &block, err);
+        if (status == 0)
+            status = write_commits(target, map, &block, err);
     }
     free(commits);
     free(placed);

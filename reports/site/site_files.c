@@ -80,6 +80,14 @@ int site_make_folder(const char *directory, const char *name, struct error *err)
     return status;
 }
 
+void site_read(struct buffer *out, const struct site_target *target, const char *folder,
+               const char *name, const char *ending)
+{
+    char *path = xprintf("%s/%s%s%s", target->directory, folder, name, ending);
+    read_start(out, path, SIZE_MAX);
+    free(path);
+}
+
 // The stamp stands in a page's JSON, which is written after the page: killed between the two, the
 // page is made again.
 bool site_has_stamp(const struct site_target *target, const char *folder, const char *name,
