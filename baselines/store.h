@@ -38,6 +38,9 @@ const char *store_library(void);
 // brings an older store up to this program's version, one transaction per migration.
 enum store_mode { STORE_READ, STORE_WRITE };
 int store_open(struct store **out, const char *path, enum store_mode mode, struct error *err);
+// Another handle on the same file, for another thread: a handle is one thread's at a time. -1 while
+// a batch is open, which it would not see.
+int store_open_beside(struct store **out, const struct store *store, struct error *err);
 void store_close(struct store *store); // NULL is fine
 const char *store_path(const struct store *store);
 

@@ -206,6 +206,14 @@ int store_open(struct store **out, const char *path, enum store_mode mode, struc
     return 0;
 }
 
+int store_open_beside(struct store **out, const struct store *store, struct error *err)
+{
+    if (store->batch)
+        return error_set(err, "store %s: what is not committed yet cannot be read beside",
+                         store->path);
+    return store_open(out, store->path, store->mode, err);
+}
+
 void store_close(struct store *store)
 {
     if (!store)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One pass over the series of a store. Memory holds one series' points at a time; judgements that
-// are new wait for a transaction that saves many. All series are read also where some are wanted:
-// whose a change is follows from what the others did.
+// From a store to the history of its series. All are read also where some are wanted: whose a
+// change is follows from what the others did.
 #include "ci/history/load.h"
 #include "ci/history/epochs_file.h"
 #include "ci/history/links_kept.h"
+#include "ci/history/loading.h"
 
 #include <fnmatch.h>
 #include <stdio.h>
@@ -19,146 +19,12 @@ static bool matches(const char *glob, const char *text)
     return !glob || fnmatch(glob, text, 0) == 0;
 }
 
-static bool selects(const struct history_wanted *w, const struct series_entry *s)
+bool history_selects(const struct history_wanted *w, const struct series_entry *s)
 {
     char problem[PROBLEM_TEXT];
     problem_format(problem, &s->problem);
     return matches(w->kernel, s->kernel) && matches(w->problem, problem) &&
            (matches(w->device, s->device_uuid) || matches(w->device, s->device_name));
-}
-
-// ---- one series ----
-
-enum { SAVED_AT_ONCE = 64 }; // a transaction each: other writers wait no longer than that takes
-
-struct loading {
-    struct store *store;
-    struct history_set *set;
-    const struct history_wanted *wanted;
-    const struct series_entry *entries;
-    int64_t newest_key;
-    struct history_kept waiting[SAVED_AT_ONCE]; // to be saved
-    const struct series_entry *waiting_for[SAVED_AT_ONCE];
-    size_t waiting_count;
-    struct kept_links links[SAVED_AT_ONCE]; // to be saved too
-    const struct series_entry *links_for[SAVED_AT_ONCE];
-    size_t links_count;
-    struct arena arena; // of what waits
-    bool refused;
-};
-
-static int save_waiting(struct loading *l, struct error *err)
-{
-    if (store_begin_batch(l->store, err))
-        return -1;
-    for (size_t i = 0; i < l->waiting_count; i++) {
-        const struct series_entry *e = l->waiting_for[i];
-        const struct series series = {e->kernel, &e->problem, e->device_uuid};
-        const struct history_kept *k = &l->waiting[i];
-        if (store_save_judgement(l->store, &series, &k->judgement, k->chart, k->chart_count, err)) {
-            store_cancel_batch(l->store);
-            return -1;
-        }
-    }
-    for (size_t i = 0; i < l->links_count; i++) {
-        const struct series_entry *e = l->links_for[i];
-        const struct series series = {e->kernel, &e->problem, e->device_uuid};
-        if (store_save_kept_links(l->store, &series, &l->links[i], err)) {
-            store_cancel_batch(l->store);
-            return -1;
-        }
-    }
-    return store_commit_batch(l->store, err);
-}
-
-static void save(struct loading *l)
-{
-    struct error err;
-    if (!l->refused && (l->waiting_count || l->links_count) && save_waiting(l, &err)) {
-        fprintf(stderr, "plumb: %s; what was judged is not kept\n", err.text);
-        l->refused = true;
-    }
-    l->waiting_count = l->links_count = 0;
-    arena_free(&l->arena);
-    memset(&l->arena, 0, sizeof(l->arena));
-}
-
-// The device's controls are read once for all of its series.
-static int common_mode_of(const struct common_mode **out, struct loading *l, const char *uuid,
-                          struct error *err)
-{
-    struct history_set *set = l->set;
-    for (size_t i = 0; i < set->device_count; i++) {
-        if (strcmp(set->common[i].device_uuid, uuid) == 0) {
-            *out = &set->common[i];
-            return 0;
-        }
-    }
-    if (history_common_mode(&set->common[set->device_count], l->store, l->entries, set->known, uuid,
-                            l->wanted->points, &set->arena, err))
-        return -1;
-    *out = &set->common[set->device_count++];
-    return 0;
-}
-
-// The set's changes are attributed later; what is kept is the series' own.
-static void keep(struct loading *l, const struct history_kept *kept,
-                 const struct series_entry *entry)
-{
-    struct history_kept *now = &l->waiting[l->waiting_count];
-    *now = *kept;
-    struct judgement *j = &now->judgement;
-    struct history_change *own = arena_alloc(&l->arena, j->change_count * sizeof(*own));
-    if (j->change_count)
-        memcpy(own, j->changes, j->change_count * sizeof(*own));
-    j->changes = own;
-    l->waiting_for[l->waiting_count++] = entry;
-    if (l->waiting_count == SAVED_AT_ONCE)
-        save(l);
-}
-
-static int judge(struct series_history *s, struct history_kept *kept, struct loading *l,
-                 const struct series_entry *entry, const struct history_options *options,
-                 struct arena *scratch, struct error *err)
-{
-    const struct common_mode *common;
-    if (common_mode_of(&common, l, entry->device_uuid, err) ||
-        history_kept_judge(s, kept, l->store, entry, common, options, l->newest_key, scratch,
-                           &l->set->arena, err))
-        return -1;
-    if (options->keeps)
-        keep(l, kept, entry);
-    return 0;
-}
-
-// The same is said whether it is kept or not.
-static int load_links(struct series_history *s, struct loading *l, const struct series_entry *entry,
-                      struct arena *scratch, struct error *err)
-{
-    const struct series series = {entry->kernel, &entry->problem, entry->device_uuid};
-    const char *accepted = s->epoch ? s->epoch->commit : NULL;
-    struct history_set *set = l->set;
-    struct linked_levels levels;
-    int64_t newest;
-    if (store_newest_link(&newest, l->store, &series, err))
-        return -1;
-    if (newest == 0)
-        return 0;
-    if (store_commit_places(&set->places, l->store, &set->arena, err))
-        return -1;
-    if (!l->wanted->keeps)
-        return history_links(&s->linked, &levels, l->store, &set->places, &series, accepted,
-                             &set->arena, scratch, err);
-    struct kept_links *fresh = &l->links[l->links_count];
-    if (history_links_kept(&s->linked, fresh, l->store, &set->places, &series, accepted,
-                           &set->arena, &l->arena, err))
-        return -1;
-    if (fresh->size == 0)
-        return 0;
-    l->links_for[l->links_count++] = entry;
-    if (l->links_count == SAVED_AT_ONCE)
-        save(l);
-    return 0;
 }
 
 int history_levels(struct linked_levels *out, const struct history_set *set, size_t index,
@@ -171,46 +37,13 @@ int history_levels(struct linked_levels *out, const struct history_set *set, siz
                                  s->epoch ? s->epoch->commit : NULL, arena, err);
 }
 
-static int load_one(struct loading *l, size_t index, struct error *err)
-{
-    struct history_set *set = l->set;
-    const struct series_entry *entry = &l->entries[index];
-    struct series_history *s = &set->series[set->count];
-    struct history_options options = history_defaults;
-    struct history_kept kept = {0};
-    struct arena scratch = {0};
-    bool found = false;
-    int status = 0;
-    options.epochs = &set->epochs;
-    options.keeps = l->wanted->keeps;
-    options.query =
-        (struct history_query){.limit = l->wanted->points, .comparisons = l->wanted->comparisons};
-    if (options.keeps)
-        status = history_kept_find(s, &kept, &found, l->store, entry, &options, &scratch,
-                                   &set->arena, err);
-    if (status == 0 && !found)
-        status = judge(s, &kept, l, entry, &options, &scratch, err);
-    if (status == 0)
-        status = load_links(s, l, entry, &scratch, err);
-    if (status == 0) {
-        if (l->wanted->accuracy && selects(l->wanted, entry))
-            accuracy_history_add(l->wanted->accuracy, s->series, &s->stored);
-        history_forget(s);
-        if (set->judgements)
-            set->judgements[set->count] = kept.judgement;
-        set->count++;
-    }
-    arena_free(&scratch);
-    return status;
-}
-
 // ---- all ----
 
 static void keep_wanted(struct history_set *set, const struct history_wanted *wanted)
 {
     size_t count = 0;
     for (size_t i = 0; i < set->count; i++) {
-        if (!selects(wanted, set->series[i].series))
+        if (!history_selects(wanted, set->series[i].series))
             continue;
         if (set->judgements)
             set->judgements[count] = set->judgements[i];
@@ -248,11 +81,8 @@ static int load_all(struct loading *l, const char *epochs_path, struct error *er
     set->common = arena_alloc(&set->arena, (set->known + 1) * sizeof(*set->common));
     if (l->wanted->keeps)
         set->judgements = arena_alloc(&set->arena, (set->known + 1) * sizeof(*set->judgements));
-    for (size_t i = 0; i < set->known; i++) {
-        if (load_one(l, i, err))
-            return -1;
-    }
-    save(l);
+    if (loading_series(l, err))
+        return -1;
     history_attribute(set->series, set->count);
     if (l->wanted->accuracy)
         accuracy_history_settle(l->wanted->accuracy);
@@ -273,9 +103,7 @@ int history_load(struct history_set *out, struct store *store, const struct hist
 {
     struct history_set set = {0};
     struct loading l = {.store = store, .set = &set, .wanted = wanted};
-    int status = load_all(&l, epochs_path, err);
-    arena_free(&l.arena);
-    if (status) {
+    if (load_all(&l, epochs_path, err)) {
         arena_free(&set.arena);
         return -1;
     }

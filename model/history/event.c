@@ -253,8 +253,8 @@ void event_group(struct event_list *out, const struct event_change *changes, siz
         finish(&all.groups[i], arena);
     if (all.count)
         qsort(all.groups, all.count, sizeof(*all.groups), newest_first);
-    *out = (struct event_list){arena_alloc(arena, (all.count + 1) * sizeof(*out->events)),
-                               all.count};
+    *out =
+        (struct event_list){arena_alloc(arena, (all.count + 1) * sizeof(*out->events)), all.count};
     for (size_t i = 0; i < all.count; i++)
         out->events[i] = all.groups[i].event;
     free(all.begins);

@@ -2,10 +2,14 @@
 //
 // The past of a series has one answer: whether it is kept or not, and in the report of a run.
 #include "ci/history/load.h"
+#include "ci/settings/together.h"
+#include "tests/helpers/helper_grown.h"
 #include "tests/helpers/helper_scratch.h"
 #include "tests/helpers/helper_stepped.h"
 #include "tests/helpers/test.h"
 
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -93,11 +97,91 @@ static void reports_mark_the_changes_that_are_kept(void **state)
     arena_free(&arena);
 }
 
+// ---- threads ----
+
+enum { COMMITS = 6 };
+
+static void load_many(struct history_set *set, struct store *from)
+{
+    const struct history_wanted wanted = {0};
+    ok(history_load(set, from, &wanted, NULL, &err));
+    assert_int_equal(set->count, GROWN_SERIES);
+}
+
+// On one processor one thread does all.
+static void more_threads_say_what_one_says(void **state)
+{
+    struct grown walks[GROWN_SERIES] = {{0}};
+    struct history_set several, alone;
+    struct store *many = scratch_store(scratch_in("many.db"), STORE_WRITE);
+    uint64_t seed = 7;
+    cpu_set_t all, one;
+    ok(store_begin_batch(many, &err));
+    for (unsigned s = 0; s < GROWN_SERIES; s++)
+        walks[s] = (struct grown){.log_level = 10 + 0.01 * s, .predicted_ns = 2e4};
+    for (unsigned c = 0; c < COMMITS; c++)
+        grown_save(many, walks, c, &seed);
+    struct store *beside;
+    assert_int_equal(store_open_beside(&beside, many, &err), -1); // it would not see the batch
+    ok(store_commit_batch(many, &err));
+    load_many(&several, many);
+    assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+    CPU_ZERO(&one);
+    for (int cpu = CPU_SETSIZE; cpu-- > 0 && CPU_COUNT(&one) == 0;) {
+        if (CPU_ISSET(cpu, &all))
+            CPU_SET(cpu, &one);
+    }
+    assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+    assert_int_equal(together_threads(GROWN_SERIES, 1), 1);
+    load_many(&alone, many);
+    assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
+    for (size_t i = 0; i < several.count; i++) {
+        const struct series_history *a = &several.series[i], *b = &alone.series[i];
+        assert_int_equal(a->series->key, b->series->key);
+        assert_int_equal(a->newest.measurement, b->newest.measurement);
+        assert_memory_equal(a->recent, b->recent, sizeof(a->recent));
+        assert_true(a->sigma == b->sigma && a->level == b->level);
+    }
+    history_free(&several);
+    history_free(&alone);
+    store_close(many);
+}
+
+struct counting {
+    atomic_size_t *next;
+    atomic_int *done; // of each job
+};
+
+static void count(void *context)
+{
+    struct counting *c = context;
+    size_t i;
+    while ((i = atomic_fetch_add(c->next, 1)) < 1000)
+        atomic_fetch_add(&c->done[i], 1);
+}
+
+static void every_job_is_done_once(void **state)
+{
+    atomic_int done[1000] = {0};
+    atomic_size_t next = 0;
+    struct counting counting = {&next, done};
+    void *contexts[TOGETHER_MOST];
+    for (size_t i = 0; i < TOGETHER_MOST; i++)
+        contexts[i] = &counting;
+    together(count, contexts, TOGETHER_MOST);
+    for (size_t i = 0; i < 1000; i++)
+        assert_int_equal(atomic_load(&done[i]), 1);
+    assert_int_equal(together_threads(15, 16), 1);
+    assert_true(together_threads(1000, 1) <= TOGETHER_MOST);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kept_or_not_the_answer_is_one),
         cmocka_unit_test(reports_mark_the_changes_that_are_kept),
+        cmocka_unit_test(more_threads_say_what_one_says),
+        cmocka_unit_test(every_job_is_done_once),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

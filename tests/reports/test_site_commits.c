@@ -37,9 +37,12 @@ static void levels_are_drawn_above_times(void **state)
     assert_true(level && times && level < times);
     assert_non_null(strstr(page, "by 60 links with 40 loops that close to 0.10 %"));
     free(page);
-    char *data = site_folder_read(*state, "kernel/tma_persistent.json");
+    assert_true(
+        site_folder_shell("cat $(grep -l '\"links\":60,\"loops\":40' series/*.json | head -n 1) "
+                          "> one.json",
+                          *state));
+    char *data = site_folder_read(*state, "one.json");
     assert_true(helper_json_is_valid(data));
-    assert_non_null(strstr(data, "\"links\":60,\"loops\":40"));
     free(data);
     helper_site_free(&h);
 }
@@ -155,10 +158,12 @@ static void what_moves_by_less_than_is_shown_leaves_the_commits_page(void **stat
     for (size_t i = 0; i < moved.count; i++)
         changes[i].size.value += 1e-12;
     site_folder_write(&h, *state);
-    assert_true(site_folder_shell("test -z \"$(find commit -type f -newermt 2021-01-01)\"", *state));
+    assert_true(
+        site_folder_shell("test -z \"$(find commit -type f -newermt 2021-01-01)\"", *state));
     changes[0].size.value += 0.01;
     site_folder_write(&h, *state);
-    assert_true(site_folder_shell("test -n \"$(find commit -type f -newermt 2021-01-01)\"", *state));
+    assert_true(
+        site_folder_shell("test -n \"$(find commit -type f -newermt 2021-01-01)\"", *state));
     helper_site_free(&h);
 }
 
@@ -184,6 +189,105 @@ static void commits_never_share_a_page(void **state)
     helper_site_free(&h);
 }
 
+// ---- very many ----
+
+enum { MANY_CHANGES = 60 };
+
+struct with_changes {
+    struct helper_site h;
+    struct site_change changes[MANY_CHANGES];
+};
+
+static int load_many(struct site_detail *out, size_t index, void *context, struct arena *arena,
+                     struct error *err)
+{
+    struct with_changes *w = context;
+    if (w->h.site.load(out, index, &w->h, arena, err))
+        return -1;
+    if (index == 0) {
+        out->changes = w->changes;
+        out->change_count = MANY_CHANGES;
+    }
+    return 0;
+}
+
+static int load_many_points(struct site_point *points, size_t count, size_t index, void *context,
+                            struct error *err)
+{
+    struct with_changes *w = context;
+    return w->h.site.load_points(points, count, index, &w->h, err);
+}
+
+static int load_many_times(double *times_ns, size_t run, void *context, struct error *err)
+{
+    struct with_changes *w = context;
+    return w->h.site.load_times(times_ns, run, &w->h, err);
+}
+
+// The page of its kernel has the newest changes and leads to all of them.
+static void series_of_many_changes_has_a_page_of_its_own(void **state)
+{
+    struct with_changes w;
+    struct error err;
+    helper_site(&w.h, 3, 200, false);
+    for (size_t i = 0; i < MANY_CHANGES; i++) {
+        w.changes[i] = (struct site_change){.index = 3 * i,
+                                            .commits = 1,
+                                            .time_s = 1600000000 + 100 * (int64_t)i,
+                                            .log_ratio = {0.01, 0.009, 0.011}};
+        helper_site_commit_id(w.changes[i].commit, 3 * i);
+    }
+    struct site site = w.h.site;
+    site.load = load_many;
+    site.load_points = load_many_points;
+    site.load_times = load_many_times;
+    site.context = &w;
+    assert_int_equal(site_write(&site, *state, NULL, &err), 0);
+    assert_true(site_folder_shell("test $(ls series/*.html | wc -l) -eq 1", *state));
+    assert_true(site_folder_shell("cat series/*.html > own.txt", *state));
+    char *own = site_folder_read(*state, "own.txt");
+    assert_int_equal(occurrences(own, "data-label=\"began in\""), MANY_CHANGES);
+    free(own);
+    assert_true(site_folder_shell("cat kernel/*.html > kernels.txt", *state));
+    char *kernels = site_folder_read(*state, "kernels.txt"),
+         *part = strstr(kernels, "All 60 changes");
+    assert_non_null(part);
+    assert_in_range(occurrences(kernels, "data-label=\"began in\""), 8, 8 + 2 * 8);
+    free(kernels);
+    helper_site_free(&w.h);
+}
+
+// Older events have pages of their own, which stay as they are when another comes.
+static void very_many_events_are_shown_page_by_page(void **state)
+{
+    enum { EVENTS = 1000 };
+    struct helper_site h;
+    helper_site(&h, 40, 200, false);
+    const struct site_event first = h.site.events[0];
+    struct site_event *events = arena_alloc(&h.arena, (EVENTS + 1) * sizeof(*events));
+    for (size_t i = 0; i < EVENTS + 1; i++) {
+        events[i] = first;
+        snprintf(events[i].slug, sizeof(events[i].slug), "%012zx", EVENTS + 1 - i);
+    }
+    h.site.events = events + 1;
+    h.site.event_count = EVENTS;
+    site_folder_write(&h, *state);
+    assert_true(site_folder_shell("test $(ls events/*.html | wc -l) -eq 2", *state));
+    assert_true(
+        site_folder_shell("test $(cat events.html events/*.html | grep -o 'id=\"e-' | wc -l) "
+                          "-eq 1000",
+                          *state));
+    assert_true(has(*state, "events/0.html", "id=\"e-000000000001\""));
+    assert_true(has(*state, "events.html", "events/1.html"));
+    assert_true(site_folder_shell("cat events/*.html | cksum > before.txt", *state));
+    h.site.events = events;
+    h.site.event_count = EVENTS + 1;
+    site_folder_write(&h, *state);
+    assert_true(site_folder_shell("cat events/*.html | cksum | cmp - before.txt", *state));
+    assert_true(site_folder_shell("test $(wc -c < events.html) -lt 700000", *state));
+    helper_site_free(&h);
+}
+
 #define site_test(name)                                                                            \
     cmocka_unit_test_setup_teardown(name, site_folder_set_up, site_folder_tear_down)
 
@@ -198,6 +302,8 @@ int main(void)
         site_test(later_finding_changes_the_commits_page),
         site_test(what_moves_by_less_than_is_shown_leaves_the_commits_page),
         site_test(commits_never_share_a_page),
+        site_test(series_of_many_changes_has_a_page_of_its_own),
+        site_test(very_many_events_are_shown_page_by_page),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
