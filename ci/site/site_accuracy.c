@@ -3,7 +3,10 @@
 // The models' accuracy, run by run, as the site shows it.
 #include "ci/site/site_data.h"
 
+#include "ci/settings/together.h"
+
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,11 +36,35 @@ static void find_moves(struct site_accuracy *a, struct arena *arena)
     free(values);
 }
 
+// Each model's figures are judged by whichever thread is free.
+struct judging {
+    struct site_data *data;
+    struct arena arena; // what this thread found
+    atomic_size_t *next;
+};
+
+static void judge_some(void *context)
+{
+    struct judging *j = context;
+    size_t i;
+    while ((i = atomic_fetch_add(j->next, 1)) < j->data->site.accuracy_count)
+        find_moves(&j->data->figures[i], &j->arena);
+}
+
 static void judge(void *context)
 {
-    struct site_data *data = context;
-    for (size_t i = 0; i < data->site.accuracy_count; i++)
-        find_moves(&data->figures[i], &data->set.arena);
+    struct site_data *data = ((struct site_reading *)context)->data;
+    struct judging all[TOGETHER_MOST];
+    void *contexts[TOGETHER_MOST];
+    const size_t count = together_threads(data->site.accuracy_count, 1);
+    atomic_size_t next = 0;
+    for (size_t i = 0; i < count; i++) {
+        all[i] = (struct judging){.data = data, .next = &next};
+        contexts[i] = &all[i];
+    }
+    together(judge_some, contexts, count);
+    for (size_t i = 0; i < count; i++)
+        arena_adopt(&data->set.arena, &all[i].arena);
 }
 
 void site_fill_accuracy(struct site_data *data)

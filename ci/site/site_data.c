@@ -4,6 +4,7 @@
 // pages are written. The pages themselves are made in reports/site/.
 #include "ci/site/site_data.h"
 
+#include "ci/settings/together.h"
 #include "model/text.h"
 
 #include <math.h>
@@ -227,8 +228,6 @@ static int fill_events(struct site_data *data, const struct repository *reposito
     return 0;
 }
 
-// ---- all ----
-
 static int load_series(struct site_data *out, const char *epochs_path, bool keeps,
                        struct error *err)
 {
@@ -238,6 +237,33 @@ static int load_series(struct site_data *out, const char *epochs_path, bool keep
         return -1;
     return keeps ? accuracy_history_kept(&out->accuracy, out->store, ACCURACY_SHOWN, err) : 0;
 }
+
+// ---- threads ----
+
+enum { WORTH_A_THREAD = 16 }; // series
+
+// One handle of the store for each thread; where there is no second, one thread does all.
+static void open_readings(struct site_data *data)
+{
+    struct arena *arena = &data->set.arena;
+    const size_t most = together_threads(data->set.count, WORTH_A_THREAD);
+    struct error alone;
+    data->readings = arena_alloc(arena, most * sizeof(*data->readings));
+    data->contexts = arena_alloc(arena, most * sizeof(*data->contexts));
+    for (size_t i = 0; i < most; i++) {
+        struct site_reading *r = &data->readings[i];
+        *r = (struct site_reading){data, data->store};
+        if (i && store_open_beside(&r->store, data->store, &alone))
+            break;
+        data->contexts[data->reading_count++] = r;
+    }
+    data->site.context = data->contexts[0];
+    data->site.contexts = data->contexts;
+    data->site.context_count = data->reading_count;
+    data->site.together = together;
+}
+
+// ---- all ----
 
 int site_data_load(struct site_data *out, struct store *store, const char *epochs_path,
                    const struct repository *repository, size_t points, bool keeps,
@@ -267,7 +293,7 @@ int site_data_load(struct site_data *out, struct store *store, const char *epoch
     out->site.load = site_detail_load;
     out->site.load_points = site_settled_points;
     out->site.load_times = site_run_times;
-    out->site.context = out;
+    open_readings(out);
     if (!out->site.repository)
         out->site.repository = "";
     out->site.tool_version = PLUMB_VERSION;
@@ -276,6 +302,8 @@ int site_data_load(struct site_data *out, struct store *store, const char *epoch
 
 void site_data_free(struct site_data *data)
 {
+    for (size_t i = 1; i < data->reading_count; i++)
+        store_close(data->readings[i].store);
     history_free(&data->set);
     accuracy_history_free(&data->accuracy);
 }

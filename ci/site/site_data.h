@@ -15,6 +15,11 @@ struct site_place { // of the series with this key in the store
     int64_t key;
     size_t index;
 };
+struct site_data;
+struct site_reading { // what one thread reads with: site->context and site->contexts
+    struct site_data *data;
+    struct store *store;
+};
 struct site_data {
     struct store *store;
     struct site site; // ready for site_write() as long as this struct stays where it is
@@ -24,6 +29,9 @@ struct site_data {
     struct site_accuracy *figures; // site.accuracy
     struct site_place *places;     // all series by key
     size_t points;
+    struct site_reading *readings; // the first with `store`
+    void **contexts;
+    size_t reading_count;
 };
 // `out->site` gets its addresses (commit_url, site_url) and names from the caller.
 // points: the newest ones of each series; 0: all. `keeps`: what is judged is kept in the store

@@ -38,21 +38,21 @@ static void fill_points(struct site_detail *out, const struct chart_point *point
 }
 
 // The newest data->points of them, thinned before their samples are read.
-static int read_points(struct chart_point **out, size_t *count, struct site_data *data,
+static int read_points(struct chart_point **out, size_t *count, const struct site_reading *reading,
                        const struct series_history *s, struct arena *arena, struct error *err)
 {
     const struct series_entry *e = s->series;
     const struct series series = {e->kernel, &e->problem, e->device_uuid};
-    const struct history_query query = {.limit = data->points};
+    const struct history_query query = {.limit = reading->data->points};
     struct stored_points stored;
     struct history all = {0};
     int status = 0;
-    if (store_points(&stored, data->store, &series, &query, arena, err))
+    if (store_points(&stored, reading->store, &series, &query, arena, err))
         return -1;
     if (stored.count < s->stored.count)
         return error_set(err,
                          "%s: points of %s are gone while the site was written; write it again",
-                         store_path(data->store), e->kernel);
+                         store_path(reading->store), e->kernel);
     stored.count = s->stored.count; // a run may have been saved since
     all.points = arena_alloc(arena, stored.count * sizeof(*all.points));
     all.count = stored.count;
@@ -68,7 +68,7 @@ static int read_points(struct chart_point **out, size_t *count, struct site_data
                                    .time_ns = p->time_ns,
                                    .predicted_ns = p->predicted_ns};
         memcpy(to->commit, p->commit, sizeof(to->commit));
-        status = store_half_width(&to->half_ns, data->store, p->measurement, err);
+        status = store_half_width(&to->half_ns, reading->store, p->measurement, err);
     }
     free(shown);
     return status;
@@ -299,18 +299,19 @@ static void fill_settled(struct site_detail *out, const struct site_data *data, 
 int site_settled_points(struct site_point *points, size_t count, size_t index, void *context,
                         struct error *err)
 {
-    struct site_data *data = context;
+    const struct site_reading *reading = context;
+    const struct site_data *data = reading->data;
     const struct series_entry *e = data->set.series[index].series;
     const struct series series = {e->kernel, &e->problem, e->device_uuid};
     const struct history_query query = {.limit = data->points ? data->points : count,
                                         .oldest = data->points == 0};
     struct stored_points stored;
     struct arena arena = {0};
-    int status = store_points(&stored, data->store, &series, &query, &arena, err);
+    int status = store_points(&stored, reading->store, &series, &query, &arena, err);
     if (status == 0 && stored.count < count)
         status =
             error_set(err, "%s: points of %s are gone while the site was written; write it again",
-                      store_path(data->store), e->kernel);
+                      store_path(reading->store), e->kernel);
     for (size_t i = 0; status == 0 && i < count; i++)
         points[i] = (struct site_point){stored.points[i].run_id, stored.points[i].time_ns};
     arena_free(&arena);
@@ -334,7 +335,8 @@ static void fill_untimed(struct site_detail *out, struct arena *arena)
 int site_detail_load(struct site_detail *out, size_t index, void *context, struct arena *arena,
                      struct error *err)
 {
-    struct site_data *data = context;
+    const struct site_reading *reading = context;
+    const struct site_data *data = reading->data;
     const struct series_history *s = &data->set.series[index];
     const struct series_entry *e = s->series;
     const struct series series = {e->kernel, &e->problem, e->device_uuid};
@@ -344,11 +346,11 @@ int site_detail_load(struct site_detail *out, size_t index, void *context, struc
     struct result result;
     size_t count = 0;
     bool found;
-    int status = data->set.judgements ? history_kept_chart(&points, &count, data->store, e,
+    int status = data->set.judgements ? history_kept_chart(&points, &count, reading->store, e,
                                                            &data->set.judgements[index], arena, err)
-                                      : read_points(&points, &count, data, s, arena, err);
-    if (status || history_levels(&levels, &data->set, index, data->store, arena, err) ||
-        store_find_result(&result, &found, data->store, s->newest.run_id, &series, arena, err))
+                                      : read_points(&points, &count, reading, s, arena, err);
+    if (status || history_levels(&levels, &data->set, index, reading->store, arena, err) ||
+        store_find_result(&result, &found, reading->store, s->newest.run_id, &series, arena, err))
         return -1;
     fill_points(&detail, points, count, arena);
     fill_settled(&detail, data, index);

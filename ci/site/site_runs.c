@@ -29,12 +29,13 @@ static struct site_place *all_places(struct site_data *data)
 
 int site_run_times(double *times_ns, size_t run, void *context, struct error *err)
 {
-    const struct site_data *data = context;
+    const struct site_reading *reading = context;
+    const struct site_data *data = reading->data;
     const struct site *site = &data->site;
     struct arena arena = {0};
     struct run_time *times;
     size_t count, at = 0;
-    int status = store_run_times(&times, &count, data->store, site->runs[run].id, &arena, err);
+    int status = store_run_times(&times, &count, reading->store, site->runs[run].id, &arena, err);
     for (size_t i = 0; i < site->series_count; i++)
         times_ns[i] = NAN;
     for (size_t k = 0; status == 0 && k < count; k++) {

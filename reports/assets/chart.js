@@ -6,7 +6,7 @@
 (function () {
   var page = window.plumbPage, make = page.make, data = window.plumbLines;
   var paint = window.plumbPaint, color = paint.color;
-  var lineOf = data.lineOf, placeOf = data.placeOf, lastAt = data.lastAt, merge = data.merge;
+  var placeOf = data.placeOf, lastAt = data.lastAt, merge = data.merge;
   var MOST = 6; // series in one chart
 
   function percentText(ratio) {
@@ -350,19 +350,16 @@
   };
 
   // ---- all charts of a page -----------------------------------------------------------------
+  // Its data come with its page or in a file of their own; a line of fewer points has nothing to zoom.
   function begin(box) {
-    var inside = box.querySelector("script"), anchor = box.getAttribute("data-series"), line;
-    if (box.chart || typeof Dygraph === "undefined") return Promise.resolve();
-    if (inside) {
-      line = data.lineInside(JSON.parse(inside.textContent));
-    } else {
-      var kernel = data.kernels[document.body.getAttribute("data-kernel")];
-      var series = kernel && kernel.series.find(function (s) { return s.anchor === anchor; });
-      if (series) line = lineOf(series);
-    }
-    if (!line || line.points.length < 3) return Promise.resolve(); // nothing to zoom
-    box.chart = new Chart(box, line);
-    return Promise.resolve(box.chart);
+    var inside = box.querySelector("script"), name = box.getAttribute("data-line");
+    if (typeof Dygraph === "undefined" || !(inside || name)) return Promise.resolve();
+    if (!box.begun)
+      box.begun = (inside ? Promise.resolve(data.lineInside(JSON.parse(inside.textContent))) : data.ownLine(name)).then(function (line) {
+        if (line && line.points.length >= 3) box.chart = new Chart(box, line);
+        return box.chart;
+      });
+    return box.begun;
   }
 
   // The chart that the address speaks of is as it says.
@@ -394,7 +391,5 @@
     });
   }
 
-  var own = document.body.getAttribute("data-kernel");
-  if (own) page.load("kernel/" + own).then(watch);
-  else watch();
+  watch();
 })();

@@ -3,8 +3,8 @@
 // points that a page leaves out, are loaded when they are asked for.
 "use strict";
 (function () {
-  var page = window.plumbPage, kernels = {}, everySeries = [], settled = {};
-  window.plumbKernel = function (kernel) { kernels[kernel.slug] = kernel; };
+  var page = window.plumbPage, known = {}, everySeries = [], settled = {};
+  window.plumbLine = function (series) { known[series.name] = series; };
   window.plumbSeries = function (list) { everySeries = list; };
   window.plumbPoints = function (file) { settled[file.series] = file; };
 
@@ -107,19 +107,19 @@
     return [low - pad, high + pad];
   }
 
+  // The data of a series lie in a file of its own; null: there is none.
+  function ownLine(name) {
+    return page.load("series/" + name).then(function () { return known[name] ? lineOf(known[name]) : null; });
+  }
+
   // The line with this name, of whichever kernel's page.
   function findLine(name) {
     return page.load("series").then(function () {
-      var known = everySeries.find(function (s) { return s[0] === name; });
-      if (!known) return null;
-      return page.load("kernel/" + known[1]).then(function () {
-        var kernel = kernels[known[1]];
-        var series = kernel && kernel.series.find(function (s) { return s.name === name; });
-        if (!series) return null;
-        var line = lineOf(series);
-        line.label = known[2] + " " + line.label;
+      var of = everySeries.find(function (s) { return s[0] === name; });
+      return of ? ownLine(name).then(function (line) {
+        if (line) line.label = of[2] + " " + line.label;
         return line;
-      });
+      }) : null;
     });
   }
 
@@ -163,7 +163,7 @@
   }
 
   window.plumbLines = {
-    kernels: kernels, every: function () { return everySeries; }, lineOf: lineOf, lineInside: lineInside,
+    ownLine: ownLine, every: function () { return everySeries; }, lineInside: lineInside,
     placeOf: placeOf, lastAt: lastAt, median: median, merge: merge, levelRange: levelRange,
     findLine: findLine, unfold: unfold, table: table
   };

@@ -321,9 +321,21 @@
     follow();
   }
 
+  // ---- events that are on an older page by now ----------------------------------------------
+  var older = null;
+  window.plumbOlderEvents = function (perPage, slugs) { older = { perPage: perPage, slugs: slugs }; };
+  function findOlder(part) {
+    if (!/^e-[0-9a-f]+$/.test(part) || !document.querySelector("a[href^='events/']")) return;
+    load("events/list").then(function () {
+      var at = older ? older.slugs.indexOf(part.slice(2)) : -1;
+      if (at >= 0) location.replace("events/" + Math.floor(at / older.perPage) + ".html#" + part);
+    });
+  }
+
   // ---- links into folded parts --------------------------------------------------------------
   function openTarget() {
     var part = readAddress().part, target = part && document.getElementById(part);
+    if (part && !target) findOlder(part);
     if (!target) return;
     if (target.tagName === "DETAILS") target.open = true;
     target.scrollIntoView();

@@ -13,7 +13,7 @@
 #include <string.h>
 
 // The drawing that cannot be zoomed has no use for more points than some columns of pixels each.
-enum { STILL_POINTS = 300, DOTS = 60, LETTER = 7 };
+enum { DOTS = 60, LETTER = 7 };
 enum { WIDE = SERIES_CHART_WIDE, HEIGHT = 220, RIGHT = SERIES_CHART_RIGHT };
 enum { LEFT = SERIES_CHART_LEFT, TOP = 12, BOTTOM = 184 };
 
@@ -179,15 +179,36 @@ size_t series_place(const struct series_chart *c, const char *commit, int64_t ti
     return place_of(c, before);
 }
 
+// All of one kind are one path, and of those on one pixel the first is drawn: there may be
+// hundreds.
+static void draw_marks(struct markup *m, const struct series_chart *c, enum chart_mark_kind kind,
+                       const struct scale *x, double top, double bottom)
+{
+    struct buffer path = {0};
+    double before = -INFINITY;
+    for (size_t i = 0; i < c->mark_count; i++) {
+        const double at = scale_at(x, (double)c->marks[i].index - 0.5);
+        if (c->marks[i].kind != kind || at < before + 1)
+            continue;
+        svg_step(&path, 'M', at, top);
+        svg_step(&path, 'L', at, bottom);
+        before = at;
+    }
+    if (path.length > 0)
+        svg_path(m, mark_kinds[kind].class, path.bytes);
+    buffer_free(&path);
+}
+
 void series_marks(struct markup *m, const struct series_chart *c, const struct scale *x, double top,
                   double bottom, bool texts)
 {
     double open = x->from; // where the next text may begin: the closest ones stay without
-    for (size_t i = 0; i < c->mark_count; i++) {
-        double at = scale_at(x, (double)c->marks[i].index - 0.5);
-        double width = LETTER * (double)strlen(c->marks[i].text);
-        svg_line(m, mark_kinds[c->marks[i].kind].class, at, top, at, bottom);
-        if (!texts || at + 4 < open || at + 4 + width > WIDE)
+    for (size_t kind = 0; kind < ARRAY_COUNT(mark_kinds); kind++)
+        draw_marks(m, c, (enum chart_mark_kind)kind, x, top, bottom);
+    for (size_t i = 0; texts && i < c->mark_count; i++) {
+        const double at = scale_at(x, (double)c->marks[i].index - 0.5);
+        const double width = LETTER * (double)strlen(c->marks[i].text);
+        if (at + 4 < open || at + 4 + width > WIDE)
             continue;
         svg_text(m, "tick", at + 4, top + 8, "start", c->marks[i].text);
         open = at + 8 + width;
@@ -286,7 +307,7 @@ void series_chart(struct markup *m, const struct series_chart *chart)
 {
     struct drawing all = {.chart = chart}, still = {.chart = chart};
     size_t *shown = series_thin(chart->history, SERIES_CHART_POINTS, &all.count);
-    size_t *fewer = series_thin(chart->history, STILL_POINTS, &still.count);
+    size_t *fewer = series_thin(chart->history, SERIES_STILL_POINTS, &still.count);
     all.shown = shown;
     still.shown = fewer;
     struct scale y = time_scale(&all);
@@ -294,6 +315,7 @@ void series_chart(struct markup *m, const struct series_chart *chart)
     still.factor = all.factor;
     markup_open(m, "div", "ts");
     markup_attr(m, "data-series", chart->data_name);
+    markup_attr(m, "data-line", chart->line_name);
     markup_attr(m, "role", "group");
     markup_attr(m, "aria-label", "Chart of a series over commits");
     markup_attr(m, "tabindex", "0"); // on a narrow screen it scrolls

@@ -10,7 +10,8 @@
 #include "reports/charts/svg.h"
 #include "reports/view.h"
 
-enum { SERIES_CHART_POINTS = 600 };
+// The drawing that cannot be zoomed has no use for more points than some columns of pixels each.
+enum { SERIES_CHART_POINTS = 600, SERIES_STILL_POINTS = 200 };
 enum { SERIES_CHART_WIDE = 940, SERIES_CHART_LEFT = 62, SERIES_CHART_RIGHT = 14 }; // pixels
 
 // A vertical line before the series' point `index`.
@@ -33,8 +34,9 @@ struct series_chart {
     const double *lower_ns, *upper_ns; // one per point, or NULL: no intervals
     const struct chart_mark *marks;
     size_t mark_count;
-    // The name by which chart.js finds the data, which lies elsewhere; NULL: it is put beside.
-    const char *data_name;
+    // What addresses call the chart, and the name by which chart.js finds its data, which lies
+    // elsewhere; NULL: it is put beside.
+    const char *data_name, *line_name;
     const struct chart_level *levels; // ascending; drawn above the times
     size_t level_count;
 };

@@ -139,92 +139,7 @@ static void map_free(struct site_map *map)
     free(map->order);
 }
 
-// ---- kernels ------------------------------------------------------------------------------------
-
-// Everything a kernel's page is made of: the table rows as JSON, the revisions of what `load`
-// gives, and the program itself.
-static uint64_t stamp_of(const struct site_map *map, const struct site_group *kernel)
-{
-    struct buffer text = {0}, unused = {0};
-    struct site_page p = {.map = map, .root = "../", .json = {.out = &text}};
-    p.m = markup_new(MARKUP_HTML);
-    site_table(&p, "series", kernel->series, kernel->count, SITE_WITH_DEVICE);
-    markup_finish(p.m, &unused);
-    uint64_t hash = hash_text(HASH_START, map->site->tool_version);
-    hash = hash_text(hash, page_version());
-    hash = hash_text(hash, map->site->repository);
-    hash = hash_text(hash, map->site->commit_url);
-    hash = hash_bytes(hash, unused.bytes, unused.length);
-    hash = hash_bytes(hash, text.bytes, text.length);
-    for (size_t i = 0; i < kernel->count; i++) {
-        hash = hash_bytes(hash, &map->site->series[kernel->series[i]].revision, sizeof(uint64_t));
-        hash = hash_text(hash, map->site->series[kernel->series[i]].sentence);
-    }
-    buffer_free(&text);
-    buffer_free(&unused);
-    return hash;
-}
-
-// The points that the kernel's page leaves out of a long series.
-static int write_settled(struct site_target *target, const struct site *site, size_t series,
-                         const struct site_detail *detail, struct error *err)
-{
-    struct buffer js = {0}, json = {0};
-    char name[SITE_ANCHOR];
-    site_series_name(name, site, series);
-    if (detail->settled == 0)
-        return 0;
-    if (site_has_stamp(target, "points/", name, ".js", detail->settled_revision)) {
-        target->written.unchanged += 2;
-        return 0;
-    }
-    struct site_point *points = xcalloc(detail->settled, sizeof(*points));
-    int status = site->load_points(points, detail->settled, series, site->context, err);
-    target->written.loaded_points++;
-    if (status == 0)
-        site_settled(&js, &json, name, points, detail->settled, detail->settled_revision);
-    free(points);
-    return status ? -1 : site_put_both(target, "points/", name, ".js", &js, &json, err);
-}
-
-struct kernel_writing {
-    struct site_target *target;
-    const struct site *site;
-};
-
-static int read_detail(struct site_detail *out, size_t series, void *context, struct arena *arena,
-                       struct error *err)
-{
-    struct kernel_writing *w = context;
-    if (w->site->load(out, series, w->site->context, arena, err))
-        return -1;
-    w->target->written.loaded++;
-    return write_settled(w->target, w->site, series, out, err);
-}
-
-static int write_kernel(struct site_target *target, const struct site_map *map,
-                        const struct site_group *kernel, struct error *err)
-{
-    struct buffer html = {0}, json = {0}, js = {0};
-    struct kernel_writing writing = {target, map->site};
-    const struct site_reader reader = {read_detail, &writing};
-    uint64_t stamp = stamp_of(map, kernel);
-    if (site_has_stamp(target, "kernel/", kernel->slug, ".html", stamp)) {
-        target->written.unchanged += 3;
-        return 0;
-    }
-    int status = site_kernel(&html, &json, map, kernel, stamp, &reader, err);
-    if (status == 0) {
-        site_wrap(&js, "plumbKernel", &json);
-        status = site_put(target, "kernel/", kernel->slug, ".js", &js, err);
-    }
-    if (status == 0)
-        status = site_put_both(target, "kernel/", kernel->slug, ".html", &html, &json, err);
-    buffer_free(&html);
-    buffer_free(&json);
-    buffer_free(&js);
-    return status;
-}
+// ---- pages ----
 
 // All that the page of the models' accuracy is made of, but where their figures changed, which
 // follows from it.
@@ -271,12 +186,10 @@ static int write_pages(struct site_target *target, const struct site_map *map, s
     static const struct {
         const char *name;
         void (*make)(struct buffer *, struct buffer *, const struct site_map *);
-    } pages[] = {{"runs", site_runs}, {"events", site_events_page}, {"index", site_overview}};
+    } pages[] = {{"runs", site_runs}, {"index", site_overview}};
     struct buffer html = {0}, json = {0};
-    for (size_t k = 0; k < map->kernel_count; k++) {
-        if (write_kernel(target, map, &map->kernels[k], err))
-            return -1;
-    }
+    if (site_write_kernels(target, map, err))
+        return -1;
     for (size_t d = 0; d < map->site->device_count; d++) {
         site_device(&html, &json, map, d);
         if (site_put_both(target, "device/", map->devices[d].slug, ".html", &html, &json, err))
@@ -289,7 +202,7 @@ static int write_pages(struct site_target *target, const struct site_map *map, s
         if (site_put_both(target, "", pages[i].name, ".html", &html, &json, err))
             return -1;
     }
-    if (site_write_runs(target, map, err))
+    if (site_write_events(target, map, err) || site_write_runs(target, map, err))
         return -1;
     site_series_list(&html, &json, map);
     if (site_put_both(target, "", "series", ".js", &html, &json, err))
@@ -304,8 +217,8 @@ static int write_pages(struct site_target *target, const struct site_map *map, s
 int site_write(const struct site *site, const char *directory, struct site_written *written,
                struct error *err)
 {
-    static const char *const folders[] = {"",         "/kernel", "/device", "/points",
-                                          "/compare", "/commit", "/run"};
+    static const char *const folders[] = {"",        "/kernel",  "/series", "/device",
+                                          "/points", "/compare", "/commit", "/run"};
     struct site_target target = {.directory = directory};
     struct site_map map;
     for (size_t i = 0; i < ARRAY_COUNT(folders); i++) {

@@ -13,9 +13,11 @@
 //     compare/        what pages load when it is asked for: the list of all runs, and their times
 //     in
 //                     files of SITE_RUNS_PER_FILE runs
-//     kernel/*.js     the charts' data of a kernel's page;  series.js  the names of all series
+//     series/*.js     the data of one series' chart;  series.js  the names of all series
+//     series/*.html   a series with all of its changes, where its kernel's page shows the newest
 //     points/*.js     the points of a long series that its page leaves out
-//     events.html     every event, one row each;  feed.xml  the same as an Atom feed
+//     events.html     the newest events, one row each;  feed.xml  the same as an Atom feed
+//     events/*.html   older ones, where there are very many;  events/list.js  which is where
 // Beside every page of tables stands the same as JSON (index.json, kernel/*.json, ...).
 //
 // Scale: the summaries of all series are held at once (about 400 bytes each); the points of a
@@ -207,6 +209,11 @@ struct site {
     // The times of runs[run], one per series, NaN = not measured.
     int (*load_times)(double *times_ns, size_t run, void *context, struct error *err);
     void *context;
+    // For more threads: a context each, the first being `context`, and what calls work() once with
+    // each of its contexts, all at the same time, and returns when all have. 0 and NULL: none.
+    void *const *contexts;
+    size_t context_count;
+    void (*together)(void (*work)(void *context), void *const *contexts, size_t count);
 };
 
 struct site_written {

@@ -215,7 +215,7 @@ void site_accuracy_page(struct buffer *html, struct buffer *json, const struct s
     char text[24];
     struct site_page p = {.map = map, .root = "", .json = {.out = json}};
     struct page page;
-    site_begin(&p, &page, "Model accuracy", SITE_PLAIN, NULL);
+    site_begin(&p, &page, "Model accuracy", SITE_PLAIN);
     snprintf(text, sizeof(text), "%016llx", (unsigned long long)stamp);
     json_clean(&p.json, "stamp", text);
     json_begin(&p.json, "accuracy", '[');

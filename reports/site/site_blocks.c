@@ -128,7 +128,7 @@ static uint64_t stamp_of_runs(const struct site_map *map, const struct block *bl
 // ---- writing ----
 
 // times_ns: of the runs that can be compared, in their order.
-static int write_run_pages(struct site_target *target, const struct site_map *map,
+static int write_run_pages(struct site_target *target, void *context, const struct site_map *map,
                            const struct block *block, const struct site_run *const *timed,
                            const double *times_ns, size_t timed_count, struct error *err)
 {
@@ -146,7 +146,7 @@ static int write_run_pages(struct site_target *target, const struct site_map *ma
         for (size_t b = 0; before != SIZE_MAX && !then && b < timed_count; b++)
             then = timed[b] == &site->runs[before] ? times_ns + b * site->series_count : NULL;
         if (before != SIZE_MAX && !then) {
-            status = site->load_times(other, before, site->context, err);
+            status = site->load_times(other, before, context, err);
             target->written.loaded_runs++;
             then = other;
         }
@@ -195,7 +195,7 @@ static int write_commits(struct site_target *target, const struct site_map *map,
 }
 
 // The stamp is written last: killed before, all is made again.
-static int write_times(struct site_target *target, const struct site_map *map,
+static int write_times(struct site_target *target, void *context, const struct site_map *map,
                        const struct block *block, struct error *err)
 {
     const struct site *site = map->site;
@@ -215,12 +215,12 @@ static int write_times(struct site_target *target, const struct site_map *map,
         if (!site_comparable(block->runs[i]))
             continue;
         status = site->load_times(times_ns + timed_count * site->series_count,
-                                  (size_t)(block->runs[i] - site->runs), site->context, err);
+                                  (size_t)(block->runs[i] - site->runs), context, err);
         timed[timed_count++] = block->runs[i];
         target->written.loaded_runs++;
     }
     if (status == 0)
-        status = write_run_pages(target, map, block, timed, times_ns, timed_count, err);
+        status = write_run_pages(target, context, map, block, timed, times_ns, timed_count, err);
     if (status == 0) {
         site_times(&js, &json, map, timed, timed_count, times_ns, stamp);
         status = site_put_both(target, "compare/", name, ".js", &js, &json, err);
@@ -230,36 +230,65 @@ static int write_times(struct site_target *target, const struct site_map *map,
     return status;
 }
 
-int site_write_runs(struct site_target *target, const struct site_map *map, struct error *err)
+struct blocks {
+    const struct site_map *map;
+    struct block *items;
+    size_t count;
+};
+
+static int write_block(struct site_target *target, void *context, size_t job, void *all,
+                       struct error *err)
 {
-    const size_t count = map->site->run_count;
-    const struct site_run **runs = xcalloc(count + 1, sizeof(*runs));
-    struct placed *placed = placed_commits(map);
-    size_t *commits = xcalloc(map->commit_count + 1, sizeof(*commits));
-    struct buffer html = {0}, json = {0};
-    int status = 0;
-    for (size_t i = 0; i < count; i++)
-        runs[i] = &map->site->runs[i];
-    qsort(runs, count, sizeof(*runs), by_id);
-    for (size_t i = 0; i < map->commit_count; i++)
-        commits[i] = placed[i].commit;
-    for (size_t first = 0, end, c = 0; status == 0 && first < count; first = end) {
+    const struct blocks *blocks = all;
+    const struct block *block = &blocks->items[job];
+    return write_times(target, context, blocks->map, block, err) ||
+                   write_commits(target, blocks->map, block, err)
+               ? -1
+               : 0;
+}
+
+// Of runs by id, and of commits by the block of their first run.
+static void find_blocks(struct blocks *out, const struct site_run *const *runs, size_t count,
+                        const struct placed *placed, const size_t *commits)
+{
+    for (size_t first = 0, end, c = 0; first < count; first = end) {
         struct block block = {.number = runs[first]->id / SITE_RUNS_PER_FILE};
         for (end = first; end < count && runs[end]->id / SITE_RUNS_PER_FILE == block.number;)
             end++;
         block.runs = runs + first;
         block.run_count = end - first;
         block.commits = commits + c;
-        for (; c < map->commit_count && placed[c].block == block.number; c++)
+        for (; c < out->map->commit_count && placed[c].block == block.number; c++)
             block.commit_count++;
-        status = write_times(target, map, &block, err);
-        if (status == 0)
-            status = write_commits(target, map, &block, err);
+        out->items[out->count++] = block;
     }
+}
+
+static int write_blocks(struct site_target *target, const struct site_map *map, struct error *err)
+{
+    const size_t count = map->site->run_count;
+    const struct site_run **runs = xcalloc(count + 1, sizeof(*runs));
+    struct placed *placed = placed_commits(map);
+    size_t *commits = xcalloc(map->commit_count + 1, sizeof(*commits));
+    struct blocks blocks = {map, xcalloc(count + 1, sizeof(*blocks.items)), 0};
+    for (size_t i = 0; i < count; i++)
+        runs[i] = &map->site->runs[i];
+    qsort(runs, count, sizeof(*runs), by_id);
+    for (size_t i = 0; i < map->commit_count; i++)
+        commits[i] = placed[i].commit;
+    find_blocks(&blocks, runs, count, placed, commits);
+    const int status = site_jobs(target, map->site, blocks.count, write_block, &blocks, err);
+    free(blocks.items);
     free(commits);
     free(placed);
     free(runs);
-    if (status)
+    return status;
+}
+
+int site_write_runs(struct site_target *target, const struct site_map *map, struct error *err)
+{
+    struct buffer html = {0}, json = {0};
+    if (write_blocks(target, map, err))
         return -1;
     site_run_list(&html, &json, map);
     if (site_put_both(target, "compare/", "runs", ".js", &html, &json, err) ||

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The chart of a series on its kernel's page: drawn, and as the data that chart.js draws. Levels
-// come first, times below them.
+// The chart of a series: drawn, and as the data that chart.js draws. Levels come first, times below
+// them.
 #include "reports/site/site_parts.h"
 
 #include "reports/charts/series_chart.h"
@@ -137,26 +137,8 @@ static void write_marks(struct json *j, const struct uprights *u)
     json_end(j, ']');
 }
 
-static void write_data(struct site_page *p, size_t series, const struct site_detail *d,
-                       const struct uprights *u)
-{
-    const struct site_series *s = &p->map->site->series[series];
-    char text[SITE_ANCHOR], shape[PROBLEM_TEXT];
-    struct buffer label = {0};
-    view_shape(shape, &s->problem);
-    buffer_printf(&label, "%s on %s", shape, p->map->site->devices[s->device].name);
-    site_anchor(text, p->map->site, series);
-    json_clean(&p->json, "anchor", text);
-    site_series_name(text, p->map->site, series);
-    json_clean(&p->json, "name", text);
-    json_clean(&p->json, "label", label.bytes);
-    write_levels(&p->json, &d->linked);
-    write_marks(&p->json, u);
-    write_points(&p->json, d);
-    buffer_free(&label);
-}
-
-// ---- both ---------------------------------------------------------------------------------------
+// ---- the drawing
+// -----------------------------------------------------------------------------------
 
 static struct chart_level *levels_of(const struct series_chart *chart, const struct site_levels *l)
 {
@@ -183,30 +165,59 @@ static void write_caption(struct markup *m, const struct site_levels *l, bool ti
                      "one declared");
 }
 
-void site_chart(struct site_page *p, size_t series, const struct site_detail *d)
+static struct series_chart chart_of(const struct site_detail *d)
 {
-    char anchor[SITE_ANCHOR];
-    site_anchor(anchor, p->map->site, series);
-    struct series_chart chart = {.history = &d->history,
+    return (struct series_chart){.history = &d->history,
                                  .at = d->at,
                                  .total = d->total,
                                  .lower_ns = d->lower_ns,
-                                 .upper_ns = d->upper_ns,
-                                 .data_name = anchor};
+                                 .upper_ns = d->upper_ns};
+}
+
+void site_chart(struct site_page *p, size_t series, const struct site_detail *d)
+{
+    char anchor[SITE_ANCHOR], name[SITE_ANCHOR];
+    struct series_chart chart = chart_of(d);
+    if (d->history.count == 0)
+        return;
+    site_anchor(anchor, p->map->site, series);
+    site_series_name(name, p->map->site, series);
     struct uprights u = uprights_of(&chart, d);
     struct chart_level *levels = levels_of(&chart, &d->linked);
+    chart.data_name = anchor;
+    chart.line_name = name;
     chart.marks = u.marks;
     chart.mark_count = u.count;
     chart.levels = levels;
     chart.level_count = d->linked.count;
-    write_data(p, series, d, &u);
-    if (d->history.count > 0) {
-        markup_open(p->m, "figure", "wide");
-        write_caption(p->m, &d->linked, d->total > 0);
-        series_chart(p->m, &chart);
-        markup_end(p->m);
-    }
+    markup_open(p->m, "figure", "wide");
+    write_caption(p->m, &d->linked, d->total > 0);
+    series_chart(p->m, &chart);
+    markup_end(p->m);
     free(levels);
+    free(u.marks);
+    free(u.texts);
+}
+
+void site_chart_data(struct json *j, const struct site *site, size_t series,
+                     const struct site_detail *d)
+{
+    const struct site_series *s = &site->series[series];
+    const struct series_chart chart = chart_of(d);
+    struct uprights u = uprights_of(&chart, d);
+    char text[SITE_ANCHOR], shape[PROBLEM_TEXT];
+    struct buffer label = {0};
+    view_shape(shape, &s->problem);
+    buffer_printf(&label, "%s on %s", shape, site->devices[s->device].name);
+    site_anchor(text, site, series);
+    json_clean(j, "anchor", text);
+    site_series_name(text, site, series);
+    json_clean(j, "name", text);
+    json_clean(j, "label", label.bytes);
+    write_levels(j, &d->linked);
+    write_marks(j, &u);
+    write_points(j, d);
+    buffer_free(&label);
     free(u.marks);
     free(u.texts);
 }

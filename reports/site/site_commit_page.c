@@ -151,7 +151,7 @@ void site_commit_page(struct buffer *html, const struct site_map *map, size_t co
     char title[VIEW_TEXT], id[VIEW_TEXT];
     view_short_id(id, c->id);
     snprintf(title, sizeof(title), "Commit %.40s", id);
-    site_begin(&p, &page, title, SITE_SMALL, NULL);
+    site_begin(&p, &page, title, SITE_SMALL);
     write_banner(&p, c);
     write_events(&p, c);
     site_heading(p.m, "Its runs");

@@ -223,7 +223,7 @@ int site_compare(struct buffer *html, struct buffer *json, const struct site_map
     if (status == 0 && older != SIZE_MAX)
         status = site->load_times(after, newer, site->context, err);
     if (status == 0) {
-        site_begin(&p, &page, "Compare runs", older == SIZE_MAX ? SITE_PLAIN : SITE_LOADS, NULL);
+        site_begin(&p, &page, "Compare runs", older == SIZE_MAX ? SITE_PLAIN : SITE_LOADS);
         markup_element(p.m, "h1", NULL, "Compare two runs");
         if (older == SIZE_MAX)
             markup_element(p.m, "p", NULL, "Two finished runs are needed to compare.");

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Events: one cause of change with the commits it began with and all series that it touches. One
-// row each, at the top of the overview and all of them in events.html.
+// row each, at the top of the overview and all of them in events.html; of very many the oldest are
+// on pages of their own, which stay as they are when more come.
+#include "reports/site/site_files.h"
 #include "reports/site/site_parts.h"
 
 #include "model/text.h"
@@ -12,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EVENTS_SHOWN = 12 };
+enum { EVENTS_SHOWN = 12, EVENTS_PER_PAGE = 300 };
 
 // Nobody has decided yet, and nothing fixed it.
 static bool is_open(const struct site_event *e)
@@ -197,27 +199,112 @@ void site_open_events(struct site_page *p, bool *touched)
     free(open);
 }
 
-void site_events_page(struct buffer *html, struct buffer *json, const struct site_map *map)
+// ---- all of them ----
+
+// How many pages of older events there are; events.html has the newest of one page to two.
+static size_t older_pages(const struct site *site)
 {
-    struct site_page p = {.map = map, .root = "", .json = {.out = json}};
-    const struct site *site = map->site;
-    const struct site_event **all = xcalloc(site->event_count + 1, sizeof(*all));
+    const size_t pages = site->event_count / EVENTS_PER_PAGE;
+    return pages ? pages - 1 : 0;
+}
+
+// From the newest one's index on, which is `first`.
+static void some(struct site_page *p, size_t first, size_t count)
+{
+    const struct site_event **list = xcalloc(count + 1, sizeof(*list));
+    for (size_t i = 0; i < count; i++)
+        list[i] = &p->map->site->events[first + i];
+    table(p, list, count, true);
+    free(list);
+}
+
+// To the page with this number; 0 is the oldest, and behind the newest comes events.html.
+static void page_link(struct site_page *p, size_t number, const char *text)
+{
+    markup_start(p->m, "a");
+    if (number < older_pages(p->map->site))
+        markup_attrf(p->m, "href", "%sevents/%zu.html", p->root, number);
+    else
+        markup_attrf(p->m, "href", "%sevents.html", p->root);
+    markup_text(p->m, text);
+    markup_end(p->m);
+}
+
+static int write_older(struct site_target *target, void *context, size_t number, void *all,
+                       struct error *err)
+{
+    const struct site_map *map = all;
+    struct buffer html = {0}, unused = {0};
+    struct site_page p = {.map = map, .root = "../", .json = {.out = &unused}};
     struct page page;
-    site_begin(&p, &page, "Events", SITE_PLAIN, NULL);
+    char name[32];
+    (void)context;
+    snprintf(name, sizeof(name), "%zu", number);
+    site_begin(&p, &page, "Older events", SITE_PLAIN);
+    markup_element(p.m, "h1", NULL, "Older events");
+    markup_open(p.m, "p", "muted");
+    page_link(&p, number + 1, "newer ones");
+    markup_text(p.m, number ? ", " : "");
+    if (number)
+        page_link(&p, number - 1, "older ones");
+    markup_end(p.m);
+    some(&p, map->site->event_count - EVENTS_PER_PAGE * (number + 1), EVENTS_PER_PAGE);
+    site_finish(&p, &page, &html);
+    buffer_free(&unused);
+    return site_put(target, "events/", name, ".html", &html, err);
+}
+
+// An address of events.html may be that of an event that has moved to an older page since.
+static int put_places(struct site_target *target, const struct site *site, struct error *err)
+{
+    struct buffer js = {0}, json = {0};
+    struct json j = {.out = &json};
+    const size_t older = EVENTS_PER_PAGE * older_pages(site);
+    json_begin(&j, NULL, '[');
+    for (size_t i = 0; i < older; i++)
+        json_clean(&j, NULL, site->events[site->event_count - 1 - i].slug);
+    json_end(&j, ']');
+    buffer_printf(&js, "plumbOlderEvents(%d, %s);\n", (int)EVENTS_PER_PAGE, json.bytes);
+    return site_put_both(target, "events/", "list", ".js", &js, &json, err);
+}
+
+static int put_newest(struct site_target *target, const struct site_map *map, struct error *err)
+{
+    struct buffer html = {0}, json = {0};
+    struct site_page p = {.map = map, .root = "", .json = {.out = &json}};
+    const struct site *site = map->site;
+    const size_t pages = older_pages(site);
+    struct page page;
+    site_begin(&p, &page, "Events", SITE_LOADS);
     markup_element(p.m, "h1", NULL, "Events");
     markup_element(p.m, "p", "muted",
                    "An event is one cause of change: the commits it may have begun with, and all "
                    "series that it touches.");
     json_begin(&p.json, "events", '[');
-    for (size_t i = 0; i < site->event_count; i++) {
-        all[i] = &site->events[i];
-        event_json(&p.json, all[i]);
-    }
+    for (size_t i = 0; i < site->event_count; i++)
+        event_json(&p.json, &site->events[i]);
     json_end(&p.json, ']');
     if (site->event_count > 0)
-        table(&p, all, site->event_count, true);
+        some(&p, 0, site->event_count - EVENTS_PER_PAGE * pages);
     else
         markup_element(p.m, "p", NULL, "Nothing has changed yet.");
-    site_finish(&p, &page, html);
-    free(all);
+    if (pages) {
+        markup_start(p.m, "p");
+        markup_textf(p.m, "%zu are older: ", EVENTS_PER_PAGE * pages);
+        page_link(&p, pages - 1, "the next of them");
+        markup_end(p.m);
+    }
+    site_finish(&p, &page, &html);
+    return site_put_both(target, "", "events", ".html", &html, &json, err);
+}
+
+int site_write_events(struct site_target *target, const struct site_map *map, struct error *err)
+{
+    const size_t pages = older_pages(map->site);
+    struct site_map own = *map;
+    if (pages && (site_make_folder(target->directory, "/events", err) ||
+                  site_jobs(target, map->site, pages, write_older, &own, err) ||
+                  put_places(target, map->site, err)))
+        return -1;
+    return put_newest(target, map, err);
 }

@@ -27,4 +27,11 @@ void site_read(struct buffer *out, const struct site_target *target, const char 
 bool site_has_stamp(const struct site_target *target, const char *folder, const char *name,
                     const char *ending, uint64_t stamp);
 
+// Calls `one` for each of so many jobs, on as many threads as the site has contexts; each has its
+// own `target` and `context`. -1: one failed, and those that were not begun were left.
+typedef int site_job(struct site_target *target, void *context, size_t job, void *all,
+                     struct error *err);
+int site_jobs(struct site_target *target, const struct site *site, size_t count, site_job *one,
+              void *all, struct error *err);
+
 #endif

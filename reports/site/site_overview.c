@@ -110,8 +110,7 @@ void site_overview(struct buffer *html, struct buffer *json, const struct site_m
     struct site_page p = {.map = map, .root = "", .json = {.out = json}};
     struct page page;
     size_t count = map->site->series_count;
-    site_begin(&p, &page, map->site->repository ? map->site->repository : "plumb", SITE_PLAIN,
-               NULL);
+    site_begin(&p, &page, map->site->repository ? map->site->repository : "plumb", SITE_PLAIN);
     write_banner(&p);
     write_events(&p);
     site_heading(p.m, "All series");
@@ -145,7 +144,7 @@ void site_device(struct buffer *html, struct buffer *json, const struct site_map
     const struct device *d = &map->site->devices[device];
     const struct site_group *group = &map->devices[device];
     struct page page;
-    site_begin(&p, &page, d->name, SITE_PLAIN, NULL);
+    site_begin(&p, &page, d->name, SITE_PLAIN);
     json_clean(&p.json, "device", d->uuid);
     markup_open(p.m, "section", "card banner v-same");
     markup_element(p.m, "div", "word", "device");

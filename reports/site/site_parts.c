@@ -19,8 +19,7 @@ static const struct page_link links_up[] = {{"../index.html", "Overview"},
                                             {"../runs.html", "Runs"},
                                             {"../compare.html", "Compare"}};
 
-void site_begin(struct site_page *p, struct page *page, const char *title, enum site_frame frame,
-                const char *slug)
+void site_begin(struct site_page *p, struct page *page, const char *title, enum site_frame frame)
 {
     const struct site *site = p->map->site;
     bool up = p->root[0] != '\0';
@@ -32,7 +31,6 @@ void site_begin(struct site_page *p, struct page *page, const char *title, enum 
                           .loads = frame == SITE_WITH_CHARTS || frame == SITE_LOADS,
                           .shares_style = frame == SITE_SMALL,
                           .root = p->root,
-                          .kernel = slug,
                           .feed = up ? "../feed.xml" : "feed.xml"};
     p->m = page_begin(page);
     p->json.comma = false;

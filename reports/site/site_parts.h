@@ -53,10 +53,8 @@ struct site_page {
 };
 
 // Writes the frame: head, navigation (with `root`), title; `page` keeps what page_finish() needs.
-// `slug`: of the kernel whose charts are shown, else NULL.
 enum site_frame { SITE_PLAIN, SITE_WITH_CHARTS, SITE_LOADS, SITE_SMALL };
-void site_begin(struct site_page *p, struct page *page, const char *title, enum site_frame frame,
-                const char *slug);
+void site_begin(struct site_page *p, struct page *page, const char *title, enum site_frame frame);
 void site_finish(struct site_page *p, const struct page *page, struct buffer *html);
 
 // The table of series with its JSON array `name`; columns that say nothing here are left out.
@@ -84,8 +82,10 @@ void site_series_name(char out[SITE_ANCHOR], const struct site *site, size_t ser
 // Link to a series on its kernel's page.
 void site_series_link(struct site_page *p, size_t series, const char *text);
 
-// The chart of a series, and its data.
+// The chart of a series; and the members of its data.
 void site_chart(struct site_page *p, size_t series, const struct site_detail *detail);
+void site_chart_data(struct json *j, const struct site *site, size_t series,
+                     const struct site_detail *detail);
 // `js` gets a script that hands the JSON over: "call(...);".
 void site_wrap(struct buffer *js, const char *call, const struct buffer *json);
 
@@ -98,6 +98,8 @@ void site_make_slug(char out[SLUG_TEXT], const char *name);
 // Times of all runs, and the pages of runs and commits (site_blocks.c), in files and steps of
 // SITE_RUNS_PER_FILE runs.
 int site_write_runs(struct site_target *target, const struct site_map *map, struct error *err);
+// Pages of kernels whose series are others than before, and all files of these (site_kernels.c).
+int site_write_kernels(struct site_target *target, const struct site_map *map, struct error *err);
 // These pages. times_ns: of the run and of the one before it, one per series; NULL: there are none.
 void site_run_page(struct buffer *html, const struct site_map *map, size_t run,
                    const double *before_ns, const double *times_ns);
@@ -108,27 +110,30 @@ void site_settled(struct buffer *js, struct buffer *json, const char *name,
                   const struct site_point *points, size_t count, uint64_t stamp);
 void site_series_list(struct buffer *js, struct buffer *json, const struct site_map *map);
 
-// Reads a series for its page.
-struct site_reader {
-    int (*read)(struct site_detail *out, size_t series, void *context, struct arena *arena,
-                struct error *err);
-    void *context;
-};
+// ---- one series (site_series.c) ----
+// Its part of its kernel's page, its own page if it has one, and its data.
+void site_series_part(struct buffer *html, const struct site_map *map, size_t series,
+                      const struct site_detail *detail, bool open);
+bool site_series_has_page(const struct site_detail *detail);
+void site_series_page(struct buffer *html, const struct site_map *map, size_t series,
+                      const struct site_detail *detail);
+void site_series_data(struct buffer *json, const struct site *site, size_t series,
+                      const struct site_detail *detail);
 
 // ---- events (site_events.c) ----
 void site_event_state(struct markup *m, const struct event *event);
 void site_event_size(struct markup *m, const struct event *event);
 // Those that are open; touched[] of the series they touch becomes true.
 void site_open_events(struct site_page *p, bool *touched);
-void site_events_page(struct buffer *html, struct buffer *json, const struct site_map *map);
+int site_write_events(struct site_target *target, const struct site_map *map, struct error *err);
 
 // The pages. `html` and `json` get the whole files.
 void site_overview(struct buffer *html, struct buffer *json, const struct site_map *map);
 void site_device(struct buffer *html, struct buffer *json, const struct site_map *map,
                  size_t device);
-int site_kernel(struct buffer *html, struct buffer *json, const struct site_map *map,
-                const struct site_group *kernel, uint64_t stamp, const struct site_reader *reader,
-                struct error *err);
+// parts: of its series, in their order.
+void site_kernel(struct buffer *html, struct buffer *json, const struct site_map *map,
+                 const struct site_group *kernel, uint64_t stamp, const struct buffer *parts);
 void site_accuracy_page(struct buffer *html, struct buffer *json, const struct site_map *map,
                         uint64_t stamp);
 void site_accuracy_table(struct site_page *p, bool newest_only);

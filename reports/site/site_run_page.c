@@ -128,7 +128,7 @@ void site_run_page(struct buffer *html, const struct site_map *map, size_t index
     struct page page;
     char title[VIEW_TEXT];
     snprintf(title, sizeof(title), "Run %lld", (long long)run->id);
-    site_begin(&p, &page, title, SITE_SMALL, NULL);
+    site_begin(&p, &page, title, SITE_SMALL);
     markup_open(p.m, "section", "card banner v-same");
     markup_element(p.m, "div", "word", "run");
     markup_element(p.m, "h1", NULL, title);

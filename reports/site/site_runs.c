@@ -114,7 +114,7 @@ void site_runs(struct buffer *html, struct buffer *json, const struct site_map *
     struct site_page p = {.map = map, .root = "", .json = {.out = json}};
     struct page page;
     size_t known = map->site->run_count, shown = known < RUNS_SHOWN ? known : RUNS_SHOWN;
-    site_begin(&p, &page, "Runs", SITE_PLAIN, NULL);
+    site_begin(&p, &page, "Runs", SITE_PLAIN);
     json_begin(&p.json, "runs", '[');
     for (size_t i = 0; i < shown; i++)
         run_json(&p.json, &map->site->runs[i]);

@@ -38,7 +38,7 @@ struct markup *markup_new(enum markup_kind kind)
         abort();
     if (kind == MARKUP_XML)
         must(xmlTextWriterStartDocument(markup->writer, NULL, "UTF-8", NULL));
-    else
+    else if (kind == MARKUP_HTML)
         must(xmlTextWriterWriteRaw(markup->writer, (const xmlChar *)"<!DOCTYPE html>\n"));
     return markup;
 }

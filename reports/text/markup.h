@@ -11,10 +11,10 @@
 
 #include "model/buffer.h"
 
-enum markup_kind { MARKUP_XML, MARKUP_HTML };
+enum markup_kind { MARKUP_XML, MARKUP_HTML, MARKUP_PART }; // a part of a page: elements alone
 
 struct markup;
-struct markup *markup_new(enum markup_kind kind); // writes the declaration or doctype
+struct markup *markup_new(enum markup_kind kind); // writes its declaration or doctype
 // Appends the document to `out` and frees `markup`; every element must be closed.
 void markup_finish(struct markup *markup, struct buffer *out);
 

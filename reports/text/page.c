@@ -168,7 +168,6 @@ struct markup *page_begin(const struct page *page)
     write_head(m, page);
     markup_start(m, "body");
     markup_attr(m, "data-root", page->root);
-    markup_attr(m, "data-kernel", page->kernel);
     write_link(m, "skip", "#main", "Skip to the content");
     markup_open(m, "header", "top");
     markup_element(m, "span", "brand", "plumb");

@@ -21,13 +21,12 @@ struct page {
     const char *subtitle;          // beside the name in the header, or NULL
     const struct page_link *links; // navigation in the header
     size_t link_count;
-    bool interactive;   // has series charts: dygraphs is put in when it was built in
-    bool loads;         // its script may run further ones, of the site's own folder
-    const char *root;   // from the page to that folder: "" or "../"; NULL: there is none
-    bool shares_style;  // its style lies beside the pages (page.css), and it has no script: of many
-                        // small pages each is a tenth
-    const char *kernel; // name of the file with the charts' data, or NULL
-    const char *feed;   // href of an Atom feed, or NULL
+    bool interactive;  // has series charts: dygraphs is put in when it was built in
+    bool loads;        // its script may run further ones, of the site's own folder
+    const char *root;  // from the page to that folder: "" or "../"; NULL: there is none
+    bool shares_style; // its style lies beside the pages (page.css), and it has no script: of many
+                       // small pages each is a tenth
+    const char *feed;  // href of an Atom feed, or NULL
 };
 
 extern const bool page_has_dygraphs;

@@ -12,8 +12,8 @@ const { Chromium } = require("./chromium.js");
 // pages of kernels for scripts, those of commits and runs for their style.
 const OWN = [
   [/^(.*\/)compare\.html$/, /^compare\/(runs|\d+)\.js$/],
-  [/^(.*\/)kernel\/[^/]+\.html$/, /^(kernel\/[^/]+|series|points\/[0-9a-f]+|compare\/runs)\.js$/],
-  [/^(.*\/)(commit|run)\/[^/]+\.html$/, /^page\.css$/],
+  [/^(.*\/)kernel\/[^/]+\.html$/, /^(series|(series|points)\/[0-9a-f]+|compare\/runs)\.js$/],
+  [/^(.*\/)(series|commit|run)\/[^/]+\.html$/, /^page\.css$/],
 ];
 function isOwn(page, url) {
   return OWN.some(([of, asked]) => {

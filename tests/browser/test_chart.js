@@ -22,7 +22,9 @@ async function drawn(open, name = KERNEL, options = { width: 1280, height: 1600 
 }
 
 function dataOf(folder, kernel) {
-  return JSON.parse(fs.readFileSync(path.join(folder, "site-long/kernel/" + kernel + ".json"), "utf8"));
+  const read = (name) => JSON.parse(fs.readFileSync(path.join(folder, "site-long", name + ".json"), "utf8"));
+  const page = read("kernel/" + kernel);
+  return { ...page, series: page.series.map((name) => read("series/" + name)) };
 }
 
 async function press(page, ...keys) {

@@ -12,7 +12,7 @@ const PAGES = ["index.html", "events.html", "accuracy.html", "runs.html", "compa
 
 function pagesOf(folder, site) {
   const list = PAGES.slice();
-  for (const kind of ["kernel", "device", "commit", "run"])
+  for (const kind of ["kernel", "series", "device", "commit", "run"])
     for (const name of fs.readdirSync(path.join(folder, site, kind)))
       if (name.endsWith(".html")) list.push(kind + "/" + name);
   return list;
@@ -24,7 +24,7 @@ function fewOf(folder, site) {
   return pagesOf(folder, site).filter((name) => {
     const kind = name.split("/")[0];
     seen[kind] = (seen[kind] || 0) + 1;
-    return !["commit", "run"].includes(kind) || seen[kind] <= 3;
+    return !["series", "commit", "run"].includes(kind) || seen[kind] <= 3;
   });
 }
 
@@ -94,7 +94,8 @@ runChecks({
     const page = await open("site/kernel/tma_persistent.html");
     await page.evaluate("document.querySelector('.ts').scrollIntoView()");
     await page.until("typeof Dygraph === 'undefined' || document.querySelector('.ts').graph");
-    const data = JSON.parse(fs.readFileSync(path.join(folder, "site/kernel/tma_persistent.json"), "utf8")).series[0];
+    const read = (name) => JSON.parse(fs.readFileSync(path.join(folder, "site", name + ".json"), "utf8"));
+    const data = read("series/" + read("kernel/tma_persistent").series[0]);
     assert.deepStrictEqual(data.marks, [{ at: 700, text: "driver", kind: "declared" }, { at: 1400, text: "+3.46 %", kind: "slower" }]);
     assert.ok(data.points.length <= 600 && data.points.length > 500);
     assert.strictEqual(data.points[data.points.length - 1][5], 1999);

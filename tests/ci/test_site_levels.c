@@ -64,7 +64,7 @@ static void long_history_shows_its_extremes_and_its_changes(void **state)
     size_t index = 0;
     while (data.set.series[index].linked.level_count == 0)
         index++;
-    assert_ok(site_detail_load(&detail, index, &data, &f->arena, &err), &err);
+    assert_ok(site_detail_load(&detail, index, data.site.context, &f->arena, &err), &err);
     const struct site_levels *l = &detail.linked;
     assert_int_equal(l->total, CODES);
     assert_true(l->count > SERIES_CHART_POINTS / 2 && l->count < SERIES_CHART_POINTS + 4);
