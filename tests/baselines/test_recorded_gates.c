@@ -17,7 +17,6 @@
 
 #define RECORDED TEST_SOURCE "/baselines/recorded/"
 #define PAGE     RECORDED "gates/README.md"
-#define REPLAY   RECORDED "h100/replay/"
 
 static const char *const devices[] = {"h200", "h100"};
 
@@ -128,13 +127,15 @@ static void a_gate_takes_seconds(void **state)
     }
 }
 
-// Replayed and launched from the library, in both orders: within 0.1 % above 100 us, and within
-// 0.3 % at 10 to 45 us.
-static void a_record_takes_its_librarys_time(void **state)
+// Of `device`: replayed and launched from the library, in both orders.
+static void hold_replay(const char *device, double most_large, double most_small, size_t larges,
+                        size_t smalls)
 {
     struct csv csv;
     size_t large = 0, small = 0;
-    csv_open(&csv, REPLAY "replay.csv");
+    char *file = xprintf(RECORDED "%s/replay/replay.csv", device);
+    char *page = xprintf(RECORDED "%s/replay/README.md", device);
+    csv_open(&csv, file);
     for (size_t row = 0; row + 12 <= csv.count; row++) {
         double sum = 0, us = 0;
         if (strcmp(csv_field(&csv, row, "arms"), "library-record") != 0 ||
@@ -145,20 +146,28 @@ static void a_record_takes_its_librarys_time(void **state)
             sum += (forth ? 1 : -1) * csv_number(&csv, row + i, "ratio_pct") / 12;
             us += csv_number(&csv, row + i, "base_us") / 12;
         }
-        if (us > 100 && fabs(sum) > 0.1)
-            fail_msg("%s: %+.3f %%", csv_field(&csv, row, "kernel"), sum);
-        if (us < 45 && fabs(sum) > 0.3)
-            fail_msg("%s: %+.3f %%", csv_field(&csv, row, "kernel"), sum);
+        if ((us > 100 && fabs(sum) > most_large) || (us < 45 && fabs(sum) > most_small))
+            fail_msg("%s, %s: %+.3f %%", device, csv_field(&csv, row, "kernel"), sum);
         large += us > 100;
         small += us < 45;
         char text[32];
         snprintf(text, sizeof(text), "%+.3f %%", sum);
-        if ((us > 100 || us < 45) && !helper_says(REPLAY "README.md", text))
+        if ((us > 100 || us < 45) && !helper_says(page, text))
             fail_msg("%s: the page does not say %s", csv_field(&csv, row, "kernel"), text);
     }
     csv_free(&csv);
-    assert_int_equal(large, 9);
-    assert_int_equal(small, 6);
+    free(page);
+    free(file);
+    assert_int_equal(large, larges);
+    assert_int_equal(small, smalls);
+}
+
+// 0.3 % at 10 to 45 us; above 100 us the goal of 0.05 % is missed where code lies elsewhere.
+static void a_record_takes_its_librarys_time(void **state)
+{
+    (void)state;
+    hold_replay("h100", 0.1, 0.3, 9, 6);
+    hold_replay("h200", 0.25, 0.3, 9, 7);
 }
 
 int main(void)
