@@ -39,9 +39,9 @@ static bool ends_with(const char *text, const char *end)
 static const char *end_of_other(const char *at, bool line_begins)
 {
     const char *end = at;
-    if (strncmp(at, "//", 2) == 0)
+    if (at[0] == '/' && at[1] == '/')
         return at + strcspn(at, "\n");
-    if (strncmp(at, "/*", 2) == 0) {
+    if (at[0] == '/' && at[1] == '*') {
         end = strstr(at + 2, "*/");
         return end ? end + 2 : at + strlen(at);
     }
