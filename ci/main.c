@@ -101,6 +101,7 @@ static int run_command(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    memory_stays();
     watch_signals();
     int code = run_command(argc, argv);
     // An answer that did not arrive is none.

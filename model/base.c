@@ -10,6 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 int error_set(struct error *err, const char *format, ...)
 {
@@ -91,6 +94,14 @@ int rising_doubles(const void *left, const void *right)
 const char *plural(uint64_t count, const char *one, const char *many)
 {
     return count == 1 ? one : many;
+}
+
+void memory_stays(void)
+{
+#ifdef __GLIBC__
+    mallopt(M_TRIM_THRESHOLD, 512 << 20);
+    mallopt(M_MMAP_THRESHOLD, 32 << 20); // the most there is
+#endif
 }
 
 bool text_copy(char *out, size_t size, const char *text)

@@ -4,110 +4,100 @@
 // column by column: element (row, column) at 4 column + row. Blocks of one row stand one after the
 // other, so a stretch of them is a matrix of 4 rows, column by column.
 //
-// Every processor of 64 bits holds two numbers in a register; a block is eight of those, which is
-// as many sums as stay in registers beside what they are made of.
+// Four numbers are one vector: a register where the processor has such (BLOCK_WIDE compiles a
+// function for one that has), two elsewhere. Each element is multiplied and added in the same order
+// either way, so both give the same bits.
 #ifndef PLUMB_LEVEL_BLOCK_H
 #define PLUMB_LEVEL_BLOCK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
 enum { BLOCK = 4, BLOCK_SIZE = BLOCK * BLOCK };
 
-typedef double block_pair __attribute__((vector_size(16)));
+typedef double block_column __attribute__((vector_size(32), aligned(8), may_alias));
 
-static inline block_pair block_load(const double *from)
+// Functions of blocks are inlined where they are used, so that they are compiled for that place.
+#define BLOCK_INLINE static inline __attribute__((always_inline))
+#if defined(__x86_64__)
+#define BLOCK_WIDE __attribute__((target("avx2")))
+BLOCK_INLINE bool block_is_wide(void)
 {
-    block_pair out;
-    memcpy(&out, from, sizeof(out));
-    return out;
+    return __builtin_cpu_supports("avx2");
+}
+#else
+#define BLOCK_WIDE
+BLOCK_INLINE bool block_is_wide(void)
+{
+    return false;
+}
+#endif
+
+BLOCK_INLINE block_column *block_columns(double *of)
+{
+    return (block_column *)of;
 }
 
-static inline void block_store(double *to, block_pair value)
+BLOCK_INLINE const block_column *block_columns_of(const double *of)
 {
-    memcpy(to, &value, sizeof(value));
-}
-
-static inline block_pair block_both(double value)
-{
-    return (block_pair){value, value};
+    return (const block_column *)of;
 }
 
 // sum += X Y', where X and Y have 4 rows and so many columns.
-static inline void block_multiply(double sum[BLOCK_SIZE], const double *x, const double *y,
-                                  size_t columns)
+BLOCK_INLINE void block_multiply(double sum[BLOCK_SIZE], const double *x, const double *y,
+                                 size_t columns)
 {
-    block_pair a0 = block_load(sum), b0 = block_load(sum + 2), a1 = block_load(sum + 4),
-               b1 = block_load(sum + 6);
-    block_pair a2 = block_load(sum + 8), b2 = block_load(sum + 10), a3 = block_load(sum + 12),
-               b3 = block_load(sum + 14);
+    block_column *const s = block_columns(sum);
+    block_column s0 = s[0], s1 = s[1], s2 = s[2], s3 = s[3];
     for (size_t k = 0; k < columns; k++, x += BLOCK, y += BLOCK) {
-        const block_pair a = block_load(x), b = block_load(x + 2);
-        const block_pair y0 = block_both(y[0]), y1 = block_both(y[1]), y2 = block_both(y[2]),
-                         y3 = block_both(y[3]);
-        a0 += a * y0;
-        b0 += b * y0;
-        a1 += a * y1;
-        b1 += b * y1;
-        a2 += a * y2;
-        b2 += b * y2;
-        a3 += a * y3;
-        b3 += b * y3;
+        const block_column column = *block_columns_of(x);
+        s0 += column * y[0];
+        s1 += column * y[1];
+        s2 += column * y[2];
+        s3 += column * y[3];
     }
-    const block_pair all[] = {a0, b0, a1, b1, a2, b2, a3, b3};
-    memcpy(sum, all, sizeof(all));
+    s[0] = s0;
+    s[1] = s1;
+    s[2] = s2;
+    s[3] = s3;
 }
 
 // sum_i += X B_i for each of so many blocks, one after the other in `sums` as in `blocks`.
-static inline void block_multiply_each(double *sums, const double x[BLOCK_SIZE],
-                                       const double *blocks, size_t count)
+BLOCK_INLINE void block_multiply_each(double *sums, const double x[BLOCK_SIZE],
+                                      const double *blocks, size_t count)
 {
-    const block_pair a0 = block_load(x), b0 = block_load(x + 2), a1 = block_load(x + 4),
-                     b1 = block_load(x + 6);
-    const block_pair a2 = block_load(x + 8), b2 = block_load(x + 10), a3 = block_load(x + 12),
-                     b3 = block_load(x + 14);
-    for (size_t i = 0; i < BLOCK * count; i++, sums += BLOCK, blocks += BLOCK) {
-        const block_pair y0 = block_both(blocks[0]), y1 = block_both(blocks[1]);
-        const block_pair y2 = block_both(blocks[2]), y3 = block_both(blocks[3]);
-        block_store(sums, block_load(sums) + (a0 * y0 + a1 * y1) + (a2 * y2 + a3 * y3));
-        block_store(sums + 2, block_load(sums + 2) + (b0 * y0 + b1 * y1) + (b2 * y2 + b3 * y3));
-    }
+    const block_column *const xs = block_columns_of(x);
+    const block_column x0 = xs[0], x1 = xs[1], x2 = xs[2], x3 = xs[3];
+    for (size_t i = 0; i < BLOCK * count; i++, sums += BLOCK, blocks += BLOCK)
+        *block_columns(sums) = *block_columns(sums) + (x0 * blocks[0] + x1 * blocks[1]) +
+                               (x2 * blocks[2] + x3 * blocks[3]);
 }
 
 // sum += X v
-static inline void block_apply(double sum[BLOCK], const double x[BLOCK_SIZE], const double v[BLOCK])
+BLOCK_INLINE void block_apply(double sum[BLOCK], const double x[BLOCK_SIZE], const double v[BLOCK])
 {
-    const block_pair v0 = block_both(v[0]), v1 = block_both(v[1]), v2 = block_both(v[2]),
-                     v3 = block_both(v[3]);
-    block_store(sum, block_load(sum) + (block_load(x) * v0 + block_load(x + 4) * v1) +
-                         (block_load(x + 8) * v2 + block_load(x + 12) * v3));
-    block_store(sum + 2, block_load(sum + 2) + (block_load(x + 2) * v0 + block_load(x + 6) * v1) +
-                             (block_load(x + 10) * v2 + block_load(x + 14) * v3));
+    const block_column *const xs = block_columns_of(x);
+    *block_columns(sum) =
+        *block_columns(sum) + (xs[0] * v[0] + xs[1] * v[1]) + (xs[2] * v[2] + xs[3] * v[3]);
 }
 
 // sum += X' v
-static inline void block_apply_transposed(double sum[BLOCK], const double x[BLOCK_SIZE],
-                                          const double v[BLOCK])
+BLOCK_INLINE void block_apply_transposed(double sum[BLOCK], const double x[BLOCK_SIZE],
+                                         const double v[BLOCK])
 {
-    const block_pair a = block_load(v), b = block_load(v + 2);
     for (size_t i = 0; i < BLOCK; i++) {
-        const block_pair dot = block_load(x + BLOCK * i) * a + block_load(x + BLOCK * i + 2) * b;
-        sum[i] += dot[0] + dot[1];
+        const block_column dot = block_columns_of(x)[i] * *block_columns_of(v);
+        sum[i] += (dot[0] + dot[2]) + (dot[1] + dot[3]);
     }
 }
 
-static inline void block_turn(double *out, block_pair a, block_pair b)
+BLOCK_INLINE void block_transpose(double out[BLOCK_SIZE], const double in[BLOCK_SIZE])
 {
-    block_store(out, (block_pair){a[0], b[0]});
-    block_store(out + BLOCK, (block_pair){a[1], b[1]});
-}
-
-static inline void block_transpose(double out[BLOCK_SIZE], const double in[BLOCK_SIZE])
-{
-    block_turn(out, block_load(in), block_load(in + 4));
-    block_turn(out + 2, block_load(in + 8), block_load(in + 12));
-    block_turn(out + 8, block_load(in + 2), block_load(in + 6));
-    block_turn(out + 10, block_load(in + 10), block_load(in + 14));
+    for (size_t i = 0; i < BLOCK; i++) {
+        for (size_t j = 0; j < BLOCK; j++)
+            out[BLOCK * i + j] = in[BLOCK * j + i];
+    }
 }
 
 // The inverse of the lower triangular factor of a symmetric block less `sum`, 0 above the diagonal.

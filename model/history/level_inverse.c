@@ -33,7 +33,7 @@ static const double *block_of(const struct level_factor *f, const double *values
 }
 
 // Row k's part, in its columns from..to-1, which are not right of its diagonal.
-static void add_range(struct column *c, size_t k, size_t from, size_t to)
+BLOCK_INLINE void add_range(struct column *c, size_t k, size_t from, size_t to)
 {
     if (from >= to)
         return;
@@ -43,7 +43,7 @@ static void add_range(struct column *c, size_t k, size_t from, size_t to)
     block_multiply_each(c->turned + BLOCK_SIZE * from, c->l + BLOCK_SIZE * k, z, before - from);
 }
 
-static void take_row(struct column *c, size_t k, size_t i)
+BLOCK_INLINE void take_row(struct column *c, size_t k, size_t i)
 {
     if (c->f->begin[k] > i)
         return;
@@ -52,8 +52,8 @@ static void take_row(struct column *c, size_t k, size_t i)
 }
 
 // (L_II^-T - own) L_II^-1
-static void put_diagonal(double z[BLOCK_SIZE], const double pivot[BLOCK_SIZE],
-                         const double own[BLOCK_SIZE])
+BLOCK_INLINE void put_diagonal(double z[BLOCK_SIZE], const double pivot[BLOCK_SIZE],
+                               const double own[BLOCK_SIZE])
 {
     double left[BLOCK_SIZE], turned[BLOCK_SIZE];
     block_transpose(turned, pivot);
@@ -63,7 +63,7 @@ static void put_diagonal(double z[BLOCK_SIZE], const double pivot[BLOCK_SIZE],
     block_multiply(z, left, turned, BLOCK);
 }
 
-static void invert_column(struct column *c, size_t i)
+BLOCK_INLINE void invert_column(struct column *c, size_t i)
 {
     const struct level_factor *f = c->f;
     const size_t near = i < c->plain ? c->last[i] + 1 : i + 1;
@@ -102,6 +102,18 @@ static void invert_column(struct column *c, size_t i)
     memset(c->turned + BLOCK_SIZE * hubs, 0, BLOCK_SIZE * (f->blocks - hubs) * sizeof(*c->turned));
 }
 
+BLOCK_WIDE static void invert_wide(struct column *c)
+{
+    for (size_t i = c->f->blocks; i-- > 0;)
+        invert_column(c, i);
+}
+
+static void invert_narrow(struct column *c)
+{
+    for (size_t i = c->f->blocks; i-- > 0;)
+        invert_column(c, i);
+}
+
 void level_invert(const struct levels *levels)
 {
     struct level_factor *f = levels->factor;
@@ -122,8 +134,7 @@ void level_invert(const struct levels *levels)
         c.last[f->begin[k]] = k;
     for (size_t i = 1; i < c.plain; i++)
         c.last[i] = c.last[i] > c.last[i - 1] ? c.last[i] : c.last[i - 1];
-    for (size_t i = f->blocks; i-- > 0;)
-        invert_column(&c, i);
+    (block_is_wide() ? invert_wide : invert_narrow)(&c);
     void *const all[] = {c.last, c.rows, c.l, c.sum, c.turned};
     for (size_t i = 0; i < ARRAY_COUNT(all); i++)
         free(all[i]);

@@ -266,7 +266,7 @@ static void fill_row(struct levels *levels, size_t p)
 }
 
 // All blocks of one row, from what they are in A, by the rows before.
-static void factor_row(struct level_factor *f, size_t b)
+BLOCK_INLINE void factor_row(struct level_factor *f, size_t b)
 {
     const size_t begin = f->begin[b];
     double *row = f->value + f->offset[b], *diagonal = row + BLOCK_SIZE * (b - begin);
@@ -316,6 +316,28 @@ static void substitute_back(struct levels *levels)
     free(left);
 }
 
+// All rows of blocks from one on.
+BLOCK_INLINE void factor_rows(struct levels *levels, size_t from)
+{
+    struct level_factor *f = levels->factor;
+    for (size_t b = from; b < f->blocks; b++) {
+        memset(f->value + f->offset[b], 0, (f->offset[b + 1] - f->offset[b]) * sizeof(*f->value));
+        for (size_t i = 0; i < BLOCK; i++)
+            fill_row(levels, BLOCK * b + i);
+        factor_row(f, b);
+    }
+}
+
+BLOCK_WIDE static void factor_wide(struct levels *levels, size_t from)
+{
+    factor_rows(levels, from);
+}
+
+static void factor_narrow(struct levels *levels, size_t from)
+{
+    factor_rows(levels, from);
+}
+
 int levels_solve(struct levels *levels, struct error *err)
 {
     struct level_factor *f = levels->factor;
@@ -329,12 +351,7 @@ int levels_solve(struct levels *levels, struct error *err)
     const size_t from = f->dirty / BLOCK;
     if (lay_out(levels, from, err))
         return -1;
-    for (size_t b = from; b < f->blocks; b++) {
-        memset(f->value + f->offset[b], 0, (f->offset[b + 1] - f->offset[b]) * sizeof(*f->value));
-        for (size_t i = 0; i < BLOCK; i++)
-            fill_row(levels, BLOCK * b + i);
-        factor_row(f, b);
-    }
+    (block_is_wide() ? factor_wide : factor_narrow)(levels, from);
     f->inverted &= f->dirty >= levels->codes;
     f->dirty = levels->codes;
     substitute_back(levels);

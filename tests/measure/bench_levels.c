@@ -3,7 +3,8 @@
 // bench_levels [CODES]: what levelling costs. Codes (10,000 when not said) with links to the code
 // before and to those 8 and 64 codes back: processor time of the levels from nothing, of one code
 // more, of every interval, of closing the loops, and of all that a series needs when it is
-// levelled: its loops closed, from links to every interval.
+// levelled: its loops closed, from links to every interval. Memory is the program's from the first
+// turn on, as it is for plumb from its first series on.
 #include "model/history/levels.h"
 
 #include <math.h>
@@ -37,6 +38,7 @@ int main(int argc, char **argv)
 {
     int64_t codes = 10000;
     struct error err;
+    memory_stays();
     if (argc > 2 || (argc == 2 && (parse_int64(&codes, argv[1]) || codes < 2 || codes > 100000))) {
         fputs("bench_levels [CODES]: a number from 2 to 100000\n", stderr);
         return 1;
