@@ -3,17 +3,14 @@
 // The dual GEMM with cuBLASLt: products into the workspace, then a kernel that reads them row by
 // row and makes the results. This is what a library without a fused kernel offers, and what the
 // fused ones are held against. Products are one of 2 n columns, or two of n.
-//
-// All launches are one CUDA graph, whose parts follow each other within half a microsecond where
-// launches of a stream take one and a half. A graph holds addresses, so there is one for each of
-// the last few sets of them. Where the stream is being recorded into a graph anyway, the launches
-// are queued as they are.
+// All launches are one CUDA graph (cublaslt_graphs.cuh).
 #ifndef PLUMB_CUBLASLT_DUAL_CUH
 #define PLUMB_CUBLASLT_DUAL_CUH
 
 #include <cuda_bf16.h>
 
 #include "cublaslt.cuh"
+#include "cublaslt_graphs.cuh"
 
 // The products as the second kernel finds them: gate and up of row i, element by element.
 template <class type> struct pair_of_products {
@@ -58,16 +55,9 @@ static __global__ void __launch_bounds__(256)
 
 // ---- host ----
 
-struct dual_graph {
-    struct plumb_args args;
-    cudaGraphExec_t graph; // NULL: no entry
-};
-
 struct dual_state {
     struct cublaslt_state products;
-    cudaStream_t recorder;
-    struct dual_graph graphs[64];
-    unsigned next;
+    struct kept_graphs<struct plumb_args> graphs;
 };
 
 // A dual problem of `in` (BF16 or E4M3, the latter with fast accumulation) as `count` products (1
@@ -134,34 +124,11 @@ template <plumb_dtype in, class type, int count> struct dual_by_products {
         return combine(args, stream);
     }
 
-    static int record(struct dual_state *s, struct dual_graph *out, const struct plumb_args *args)
-    {
-        cudaGraph_t graph = nullptr;
-        int code = cudaStreamBeginCapture(s->recorder, cudaStreamCaptureModeThreadLocal);
-        if (code)
-            return code;
-        code = queue(s, args, s->recorder);
-        const int ended = cudaStreamEndCapture(s->recorder, &graph);
-        if (out->graph)
-            cudaGraphExecDestroy(out->graph);
-        *out = {*args, nullptr};
-        code = code ? code : ended ? ended : cudaGraphInstantiate(&out->graph, graph, 0);
-        if (graph)
-            cudaGraphDestroy(graph);
-        return code;
-    }
-
     static int prepare(struct dual_state *s, const struct plumb_args *args, void *stream,
                        const char *pin, char *note, size_t note_size)
     {
         const struct plumb_args one = product(args, 0);
-        const int code =
-            s->recorder ? 0 : cudaStreamCreateWithFlags(&s->recorder, cudaStreamNonBlocking);
-        for (struct dual_graph &graph : s->graphs) // of an algorithm that may change now
-            if (graph.graph) {
-                cudaGraphExecDestroy(graph.graph);
-                graph = {};
-            }
+        const int code = s->graphs.begin(); // of an algorithm that may change now
         return code ? code
                     : cublaslt_prepare(&s->products, in == PLUMB_E4M3, choose, &one, stream, pin,
                                        note, note_size);
@@ -169,20 +136,9 @@ template <plumb_dtype in, class type, int count> struct dual_by_products {
 
     static int launch(struct dual_state *s, const struct plumb_args *args, void *stream)
     {
-        const cudaStream_t target = static_cast<cudaStream_t>(stream);
-        cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-        if (args->workspace_bytes < workspace(&args->problem) ||
-            cudaStreamIsCapturing(target, &status))
+        if (args->workspace_bytes < workspace(&args->problem))
             return cudaErrorInvalidValue;
-        if (status != cudaStreamCaptureStatusNone)
-            return queue(s, args, target);
-        for (const struct dual_graph &graph : s->graphs)
-            if (graph.graph && memcmp(&graph.args, args, sizeof(*args)) == 0)
-                return cudaGraphLaunch(graph.graph, target);
-        struct dual_graph *slot =
-            &s->graphs[s->next++ % (sizeof(s->graphs) / sizeof(s->graphs[0]))];
-        const int code = record(s, slot, args);
-        return code ? code : cudaGraphLaunch(slot->graph, target);
+        return s->graphs.launch(args, stream, [=](cudaStream_t to) { return queue(s, args, to); });
     }
 };
 

@@ -5,11 +5,12 @@
 // follows, and a pass that scales it and, of a dual GEMM, makes its results. This is what a library
 // without NVFP4 offers, and what the kernels that decode inside are held against.
 //
-// The three launches are one CUDA graph, as those of cublaslt_dual.cuh are and for its reasons.
+// All launches are one CUDA graph (cublaslt_graphs.cuh).
 #ifndef PLUMB_CUBLASLT_NVFP4_CUH
 #define PLUMB_CUBLASLT_NVFP4_CUH
 
 #include "cublaslt.cuh"
+#include "cublaslt_graphs.cuh"
 #include "epilogue.cuh"
 #include "nvfp4.cuh"
 
@@ -50,16 +51,9 @@ static __global__ void __launch_bounds__(256)
 
 // ---- host ----
 
-struct nvfp4_graph {
-    struct plumb_form_args args;
-    cudaGraphExec_t graph; // NULL: no entry
-};
-
 struct nvfp4_state {
     struct cublaslt_state products;
-    cudaStream_t recorder;
-    struct nvfp4_graph graphs[64];
-    unsigned next;
+    struct kept_graphs<struct plumb_form_args> graphs;
 };
 
 template <bool dual> struct nvfp4_by_product {
@@ -145,35 +139,11 @@ template <bool dual> struct nvfp4_by_product {
         return cudaGetLastError();
     }
 
-    static int record(struct nvfp4_state *s, struct nvfp4_graph *out,
-                      const struct plumb_form_args *args)
-    {
-        cudaGraph_t graph = nullptr;
-        int code = cudaStreamBeginCapture(s->recorder, cudaStreamCaptureModeThreadLocal);
-        if (code)
-            return code;
-        code = queue(s, args, s->recorder);
-        const int ended = cudaStreamEndCapture(s->recorder, &graph);
-        if (out->graph)
-            cudaGraphExecDestroy(out->graph);
-        *out = {*args, nullptr};
-        code = code ? code : ended ? ended : cudaGraphInstantiate(&out->graph, graph, 0);
-        if (graph)
-            cudaGraphDestroy(graph);
-        return code;
-    }
-
     static int prepare(struct nvfp4_state *s, const struct plumb_form_args *args, void *stream,
                        const char *pin, char *note, size_t note_size)
     {
         const struct plumb_args one = product(args);
-        const int code =
-            s->recorder ? 0 : cudaStreamCreateWithFlags(&s->recorder, cudaStreamNonBlocking);
-        for (struct nvfp4_graph &graph : s->graphs) // of an algorithm that may change now
-            if (graph.graph) {
-                cudaGraphExecDestroy(graph.graph);
-                graph = {};
-            }
+        const int code = s->graphs.begin(); // of an algorithm that may change now
         return code ? code
                     : cublaslt_prepare(&s->products, false, choose, &one, stream, pin, note,
                                        note_size);
@@ -181,20 +151,9 @@ template <bool dual> struct nvfp4_by_product {
 
     static int launch(struct nvfp4_state *s, const struct plumb_form_args *args, void *stream)
     {
-        const cudaStream_t target = static_cast<cudaStream_t>(stream);
-        cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-        if (args->args.workspace_bytes < workspace(&args->form) ||
-            cudaStreamIsCapturing(target, &status))
+        if (args->args.workspace_bytes < workspace(&args->form))
             return cudaErrorInvalidValue;
-        if (status != cudaStreamCaptureStatusNone)
-            return queue(s, args, target);
-        for (const struct nvfp4_graph &graph : s->graphs)
-            if (graph.graph && memcmp(&graph.args, args, sizeof(*args)) == 0)
-                return cudaGraphLaunch(graph.graph, target);
-        struct nvfp4_graph *slot =
-            &s->graphs[s->next++ % (sizeof(s->graphs) / sizeof(s->graphs[0]))];
-        const int code = record(s, slot, args);
-        return code ? code : cudaGraphLaunch(slot->graph, target);
+        return s->graphs.launch(args, stream, [=](cudaStream_t to) { return queue(s, args, to); });
     }
 };
 
