@@ -99,7 +99,9 @@ template <class c> struct few_reader {
     const uint8_t *scales[2], *token_scales[c::columns];
     const uint32_t base; // of the ring
     const int k;
-    int chunk; // where the thread's 32 of K of the next slab begin
+    bool has_token[c::columns]; // where there is none, nothing is read: a row that is read in its
+                                // place, by all blocks at once, took 3 us with one row of A
+    int chunk;                  // where the thread's 32 of K of the next slab begin
 
     DEVICE few_reader(const few_params &p, int first_row, int warp, int lane, uint32_t shared)
         : base(shared), k(p.k), chunk(warp * 128 + lane % 4 * 32)
@@ -122,6 +124,7 @@ template <class c> struct few_reader {
 #pragma unroll
         for (int i = 0; i < c::columns; ++i) {
             const int token = 8 * i + lane / 4, row = token < m ? token : m - 1;
+            has_token[i] = token < m;
             tokens[i] = p.a + row * row_bytes;
             token_scales[i] = p.scales_a + row % 32 * 16 + row / 32 * 4; // m is 128 at most
         }
@@ -147,9 +150,9 @@ template <class c> struct few_reader {
 #pragma unroll
         for (int i = 0; i < c::columns; ++i) {
             copy_async<16>(to + ring::tokens + (i * c::threads + thread) * 16, tokens[i] + at,
-                           is_there);
+                           is_there && has_token[i]);
             copy_async<4>(to + ring::token_scales + (i * c::threads + thread) * 4,
-                          token_scales[i] + tile, is_there);
+                          token_scales[i] + tile, is_there && has_token[i]);
         }
         chunk += 128 * c::warps;
     }
