@@ -51,7 +51,7 @@ static int parse_part(struct sweep_row *row, const char *part)
 // Block scales (scaled.cuh).
 static int is_scaled(const struct sweep_row *row)
 {
-    return strcmp(row->mode, "scaled") == 0;
+    return strcmp(row->mode, "scaled") == 0 || strcmp(row->mode, "twin_scaled") == 0;
 }
 
 // The macro that builds the row, from what its name said.
@@ -108,7 +108,7 @@ static int blocks_per_sm(const struct sweep_row *row)
 {
     const struct plumb_traits *t = &row->traits;
     const int split = t->split_k, stage = (t->tile_m + (row->dual + 1) * t->tile_n) * 128;
-    if (strcmp(row->mode, "twin") == 0)
+    if (strcmp(row->mode, "twin") == 0 || strcmp(row->mode, "twin_scaled") == 0)
         return 2;
     if (split < 2 || row->warps_m * row->warps_n != 1)
         return 1;

@@ -44,6 +44,8 @@ static void test_names_become_the_macros_that_make_them(void **state)
     prints("e4m3-gemv-promote", "GEMV_PROMOTED_ROW(type)");
     prints("e4m3-128x160-w2x1-c2x1-s5-e2-m8-scaled",
            "SCALED_ROW(type, 128, 160, 2, 1, 2, 1, 5, 2, m, 8, scaled)");
+    prints("e4m3-64x64-w1x1-c1x1-s5-e2-m8-twin_scaled",
+           "SCALED_ROW(type, 64, 64, 1, 1, 1, 1, 5, 2, m, 8, twin_scaled)");
     prints("e4m3-64x64-w1x1-k4-s5-m8-scaled-split",
            "SCALED_SPLIT_ROW(type, 64, 64, 1, 1, 4, 5, m, 8)");
 }
@@ -69,6 +71,9 @@ static void test_block_scales_are_a_kind_of_their_own_and_take_shared_memory(voi
     assert_true(sweep_row_parse(&row, "e4m3-128x160-w2x1-c2x1-s5-e2-m8-scaled"));
     assert_string_equal(row.kind, "e4m3-scaled");
     assert_int_equal(row.traits.tile_k, 128);
+    assert_true(sweep_row_parse(&row, "e4m3-64x64-w1x1-c1x1-s5-e2-m8-twin_scaled"));
+    assert_string_equal(row.kind, "e4m3-scaled");
+    assert_int_equal(row.traits.blocks_per_sm, 2);
     assert_true(sweep_row_parse(&row, "e4m3-64x64-w1x1-k2-s5-m8-scaled-split"));
     assert_int_equal(row.traits.blocks_per_sm, 2);
     assert_false(sweep_row_parse(&row, "bf16-128x128-w2x1-c1x1-s5-e2-m8-scaled"));

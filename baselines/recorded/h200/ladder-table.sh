@@ -8,7 +8,8 @@
 # (FIT is build/bin/fit; without it this is empty), "selector" the selector's own launches, those of select.LIST.TYPE.csv,
 # timed with tables fitted to the others, if that is there, and "of best" those over brute force, median (worst). "m, n of 8" counts only problems whose m and n are multiples of 8. FP8 promoted is held
 # against cuBLASLt without fast accumulation. Then, for wide.LIST.TYPE.csv, what a search of cuBLASLt beyond its
-# heuristics gains there, and how brute force stands against it.
+# heuristics gains there, and how brute force stands against it. Before it the same, without "picked", of block scales and dual GEMMs, held against
+# what cuBLASLt makes of them.
 set -eu
 [ $# -ge 1 ] || { sed -n '4,13s/^# //p' "$0"; exit 4; }
 folder=$1 fit=${2:-}
@@ -113,6 +114,49 @@ for list in dsv3 more smallm fit; do
 			if (type == "e4m3") row("e4m3-promoted", "e4m3 promoted")
 		}' pass=1 "$picks" pass=2 "$file" pass=3 "$file" $later
 	done
+done
+echo
+echo '| list, beside what cuBLASLt makes of it | problems | best | selector | of best |'
+echo '|---|--:|--:|--:|--:|'
+for list in scaled scaled-fit scaled-unseen dual mlp dual-fit dual-unseen; do
+	file=$folder/select.$list.csv # with the selector as it is, later
+	[ -s "$file" ] || file=$folder/$list.csv
+	[ -s "$file" ] || continue
+	# Block scales want rows in fours of cuBLASLt: m = 1 is held against its time at m = 4, which scaled-fit has.
+	others=$folder/scaled-fit.csv
+	[ -s "$others" ] && [ "$list" = scaled ] || others=/dev/null
+	awk -F, -v list="$list" '
+		FNR == 1 || $6 + 0 <= 0 { next }
+		{ p = $2 " " $3 " " $4; is_control = $5 ~ /^cublaslt_/ }
+		is_control && $2 == 4 { four[$3 " " $4] = $6 }
+		pass == 1 || (pass == 2 && $11 >= 5 && finalists[p] = 1) || pass == 2 { next }
+		is_control { control[p] = $6; next }
+		$5 ~ /^select-/ { own[p] = $6; next }
+		(!finalists[p] || $11 >= 5) && (!best[p] || $6 < best[p]) { best[p] = $6 }
+		function figure(values,    p, n, sum, least) {
+			least = 1e9
+			for (p in values) { n++; sum += log(values[p]); if (values[p] < least) least = values[p] }
+			return n ? sprintf("%.3f (%.3f)", exp(sum / n), least) : "-"
+		}
+		END {
+			for (p in best) {
+				split(p, size, " ")
+				beside = control[p] ? control[p] : size[1] == 1 ? four[size[2] " " size[3]] : 0
+				if (!beside)
+					continue
+				n++
+				mine[p] = beside / best[p]
+				if (own[p]) { selected[p] = beside / own[p]; of_best[p] = best[p] / own[p] }
+			}
+			count = 0
+			for (p in of_best) {
+				for (i = ++count; i > 1 && sorted[i - 1] > of_best[p]; i--) sorted[i] = sorted[i - 1]
+				sorted[i] = of_best[p]
+			}
+			middle = count ? sprintf("%.3f (%.3f)", (sorted[int((count + 1) / 2)] + sorted[int(count / 2) + 1]) / 2, sorted[1]) : "-"
+			if (n)
+				printf "| %s | %d | %s | %s | %s |\n", list, n, figure(mine), figure(selected), middle
+		}' pass=1 "$others" pass=2 "$file" pass=3 "$file"
 done
 echo
 echo '| list, wide search of cuBLASLt | problems | it gains, mean (most) | 1 % and more | best against it |'

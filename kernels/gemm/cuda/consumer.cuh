@@ -8,10 +8,13 @@
 #include "scales.cuh"
 #include "wgmma.cuh"
 
-// Tells every block whose loads this warpgroup has read that the stage is free. One lane each.
+// Tells every block whose loads this warpgroup has read that the stage is free. One lane each, of
+// every warp where its lanes have read scales.
 template <class c>
 DEVICE void release(const block_memory<c> &memory, int stage, int rank_m, int rank_n)
 {
+    if constexpr (c::scaled)
+        __syncwarp();
     if constexpr (c::cluster == 1) {
         if (threadIdx.x % (128 / c::releases) == 0)
             barrier_arrive(memory.empty(stage));

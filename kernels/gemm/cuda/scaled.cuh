@@ -44,12 +44,13 @@ constexpr plumb_form_kernel scaled_split_row(const char *name)
             launch_scaled<launch_split_row<c, split, stages, raster, group>>};
 }
 
-// Rows of a table, as those without block scales; `how` is `scaled`.
+// Rows of a table, as those without block scales; `how` is one of these.
+constexpr mode scaled = promote, twin_scaled = promote_twin;
+
 #define SCALED_ROW(type, bm, bn, wm, wn, cm, cn, stages, ring, raster, group, how)                 \
-    scaled_row<block_scaled_config<SPACE_CONFIG(type, bm, bn, wm, wn, cm, cn, promote, ring)>,     \
-               stages, raster_##raster, group>(#type "-" #bm "x" #bn "-w" #wm "x" #wn "-c" #cm     \
-                                                     "x" #cn "-s" #stages "-e" #ring               \
-                                                     "-" #raster #group "-" #how)
+    scaled_row<block_scaled_config<SPACE_CONFIG(type, bm, bn, wm, wn, cm, cn, how, ring)>, stages, \
+               raster_##raster, group>(#type "-" #bm "x" #bn "-w" #wm "x" #wn "-c" #cm "x" #cn     \
+                                             "-s" #stages "-e" #ring "-" #raster #group "-" #how)
 
 #define SCALED_SPLIT_ROW(type, bm, bn, wm, wn, split, stages, raster, group)                       \
     scaled_split_row<block_scaled_config<SPACE_CONFIG(type, bm, bn, wm, wn, 1, 1, promote, 2)>,    \

@@ -116,7 +116,8 @@ template <class c> struct slab_factors {
             }
     }
 
-    // edge: columns of the tile before B's second block begins.
+    // edge: columns of the tile before B's second block begins, a multiple of `step`, so that all
+    // columns of one step have the same factor: asked once for them, not for each of eight.
     DEVICE void add(float (&acc)[c::n / 2], const float (&part)[c::n / 2], int i, int edge) const
     {
 #pragma unroll
@@ -124,7 +125,7 @@ template <class c> struct slab_factors {
             float f[2] = {factor[0][i][0], factor[0][i][1]};
 #pragma unroll
             for (int k = 1; k < c::blocks_b; ++k)
-                if (2 * j >= edge + (k - 1) * block_side) {
+                if (2 * j / c::step * c::step >= edge + (k - 1) * block_side) {
                     f[0] = factor[k][i][0];
                     f[1] = factor[k][i][1];
                 }

@@ -15,11 +15,12 @@
 #include "streamk.cuh"
 
 enum mode {
-    coop,     // the warpgroups share a tile
-    pingpong, // they take turns at tiles
-    twin,     // cooperative, two blocks per SM
-    wide,     // cooperative, stages of 256 bytes of each row, not 128
-    promote,  // cooperative, FP8 sums promoted every 128 of K
+    coop,         // the warpgroups share a tile
+    pingpong,     // they take turns at tiles
+    twin,         // cooperative, two blocks per SM
+    wide,         // cooperative, stages of 256 bytes of each row, not 128
+    promote,      // cooperative, FP8 sums promoted every 128 of K
+    promote_twin, // the same, two blocks per SM
 };
 
 constexpr int raster_m = PLUMB_RASTER_M, raster_n = PLUMB_RASTER_N, raster_h = PLUMB_RASTER_HILBERT;
@@ -27,8 +28,8 @@ constexpr int raster_m = PLUMB_RASTER_M, raster_n = PLUMB_RASTER_N, raster_h = P
 constexpr tiling in_mode(mode how, tiling t)
 {
     t.pingpong = how == pingpong;
-    t.promote = how == promote;
-    t.blocks_per_sm = how == twin ? 2 : 1;
+    t.promote = how == promote || how == promote_twin;
+    t.blocks_per_sm = how == twin || how == promote_twin ? 2 : 1;
     t.boxes = how == wide ? 2 : 1;
     return t;
 }

@@ -75,6 +75,8 @@ static bool read_part(struct row *r, const char *part)
         return r->dual = true;
     if (strcmp(part, "scaled") == 0)
         return r->scaled = true;
+    if (strcmp(part, "twin_scaled") == 0)
+        return r->scaled = text_copy(r->mode, sizeof(r->mode), "twin");
     if (strcmp(part, "stream") == 0) {
         t->split_k = -1;
         return true;
