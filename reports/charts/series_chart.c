@@ -171,7 +171,7 @@ size_t series_place(const struct series_chart *c, const char *commit, int64_t ti
     const struct history *h = c->history;
     size_t before = 0;
     for (size_t i = 0; i < h->count; i++) {
-        if (strcmp(h->points[i].commit, commit) == 0)
+        if (h->points[i].time_s == time_s && strcmp(h->points[i].commit, commit) == 0)
             return place_of(c, i);
         if (h->points[i].time_s <= time_s)
             before = i;

@@ -56,7 +56,7 @@ void level_chart(struct markup *m, const struct series_chart *chart);
 // Vertical lines, with their texts where there is room.
 void series_marks(struct markup *m, const struct series_chart *chart, const struct scale *x,
                   double top, double bottom, bool texts);
-// The index of the point with this commit, or of the newest one shown that is not later.
+// The index of the point with this commit, of that time, or of the newest shown that is not later.
 size_t series_place(const struct series_chart *chart, const char *commit, int64_t time_s);
 const char *series_mark_name(enum chart_mark_kind kind);
 

@@ -61,27 +61,22 @@ static int write_settled(struct site_target *target, void *context, const struct
     return status ? -1 : site_put_both(target, "points/", name, ".js", &js, &json, err);
 }
 
-static int put_data(struct site_target *target, const struct site *site, size_t series,
-                    const struct site_detail *detail, struct error *err)
+// The data carry the page's stamp and are written after it: killed between, both are made again.
+static int put_series(struct site_target *target, const struct site_map *map, size_t series,
+                      const struct site_detail *detail, struct error *err)
 {
-    struct buffer js = {0}, json = {0};
+    struct buffer html = {0}, js = {0}, json = {0};
     char name[SITE_ANCHOR];
-    site_series_name(name, site, series);
-    site_series_data(&json, site, series, detail);
+    const uint64_t stamp = site_series_stamp(map, series, detail);
+    site_series_name(name, map->site, series);
+    if (site_series_has_page(detail) && !site_has_stamp(target, "series/", name, ".html", stamp)) {
+        site_series_page(&html, map, series, detail);
+        if (site_put(target, "series/", name, ".html", &html, err))
+            return -1;
+    }
+    site_series_data(&json, map->site, series, detail, stamp);
     site_wrap(&js, "plumbLine", &json);
     return site_put_both(target, "series/", name, ".js", &js, &json, err);
-}
-
-static int put_page(struct site_target *target, const struct site_map *map, size_t series,
-                    const struct site_detail *detail, struct error *err)
-{
-    struct buffer html = {0};
-    char name[SITE_ANCHOR];
-    if (!site_series_has_page(detail))
-        return 0;
-    site_series_name(name, map->site, series);
-    site_series_page(&html, map, series, detail);
-    return site_put(target, "series/", name, ".html", &html, err);
 }
 
 struct part { // of a kernel's page
@@ -106,8 +101,7 @@ static int make_part(struct site_target *target, void *context, size_t job, void
     int status = site->load(&detail, part->series, context, &arena, err);
     target->written.loaded += status == 0;
     if (status == 0 && (write_settled(target, context, site, part->series, &detail, err) ||
-                        put_data(target, site, part->series, &detail, err) ||
-                        put_page(target, parts->map, part->series, &detail, err)))
+                        put_series(target, parts->map, part->series, &detail, err)))
         status = -1;
     if (status == 0)
         site_series_part(&part->html, parts->map, part->series, &detail, part->open);

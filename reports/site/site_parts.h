@@ -111,14 +111,17 @@ void site_settled(struct buffer *js, struct buffer *json, const char *name,
 void site_series_list(struct buffer *js, struct buffer *json, const struct site_map *map);
 
 // ---- one series (site_series.c) ----
-// Its part of its kernel's page, its own page if it has one, and its data.
+// Its part of its kernel's page, and the page of all its changes if it has one.
 void site_series_part(struct buffer *html, const struct site_map *map, size_t series,
                       const struct site_detail *detail, bool open);
 bool site_series_has_page(const struct site_detail *detail);
 void site_series_page(struct buffer *html, const struct site_map *map, size_t series,
                       const struct site_detail *detail);
+// The stamp of that page, and its data, which carry it.
+uint64_t site_series_stamp(const struct site_map *map, size_t series,
+                           const struct site_detail *detail);
 void site_series_data(struct buffer *json, const struct site *site, size_t series,
-                      const struct site_detail *detail);
+                      const struct site_detail *detail, uint64_t stamp);
 
 // ---- events (site_events.c) ----
 void site_event_state(struct markup *m, const struct event *event);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One series: its part of its kernel's page with the newest changes, a page of its own where there
-// are more, and both as the data of its chart.
+// One series: its part of its kernel's page with the newest changes, a page of all changes where
+// there are more, and the data of its chart.
 #include "reports/site/site_parts.h"
+
+#include "model/text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -197,28 +199,6 @@ static void write_model(struct markup *m, const struct site_series *s, const str
     }
 }
 
-// What is said and drawn of it, with its newest changes.
-static void write_all(struct site_page *p, size_t index, const struct site_detail *d, size_t most)
-{
-    const struct site_series *s = &p->map->site->series[index];
-    if (s->sentence)
-        markup_element(p->m, "p", "sentence", s->sentence);
-    markup_open(p->m, "div", "figures");
-    site_chart(p, index, d);
-    markup_end(p->m);
-    write_facts(p, s, d);
-    markup_open(p->m, "div", "figures");
-    write_model(p->m, s, d);
-    markup_end(p->m);
-    write_changes(p, d, most);
-}
-
-static void write_rest(struct site_page *p, const struct site_detail *d)
-{
-    write_epochs(p, d);
-    write_breaks(p, d);
-}
-
 // ---- on its kernel's page ----
 
 static void write_summary(struct site_page *p, size_t index)
@@ -240,16 +220,25 @@ void site_series_part(struct buffer *html, const struct site_map *map, size_t in
                       const struct site_detail *d, bool open)
 {
     struct site_page p = {.map = map, .root = "../", .m = markup_new(MARKUP_PART)};
+    const struct site_series *s = &map->site->series[index];
     char anchor[SITE_ANCHOR], name[SITE_ANCHOR];
     site_anchor(anchor, map->site, index);
     site_series_name(name, map->site, index);
-    markup_open(p.m, "details",
-                map->site->series[index].kind == VERDICT_SAME ? "series" : "series changed");
+    markup_open(p.m, "details", s->kind == VERDICT_SAME ? "series" : "series changed");
     markup_attrf(p.m, "id", "%s", anchor);
     markup_attr(p.m, "open", open ? "" : NULL);
     write_summary(&p, index);
     markup_start(p.m, "div");
-    write_all(&p, index, d, CHANGES_SHOWN);
+    if (s->sentence)
+        markup_element(p.m, "p", "sentence", s->sentence);
+    markup_open(p.m, "div", "figures");
+    site_chart(&p, index, d);
+    markup_end(p.m);
+    write_facts(&p, s, d);
+    markup_open(p.m, "div", "figures");
+    write_model(p.m, s, d);
+    markup_end(p.m);
+    write_changes(&p, d, CHANGES_SHOWN);
     if (site_series_has_page(d)) {
         markup_start(p.m, "p");
         markup_start(p.m, "a");
@@ -258,17 +247,41 @@ void site_series_part(struct buffer *html, const struct site_map *map, size_t in
         markup_end(p.m);
         markup_end(p.m);
     }
-    write_rest(&p, d);
+    write_epochs(&p, d);
+    write_breaks(&p, d);
     markup_end(p.m);
     markup_end(p.m);
     markup_finish(p.m, html);
 }
 
-// ---- a page of its own ----
+// ---- a page of all its changes ----
 
 bool site_series_has_page(const struct site_detail *d)
 {
     return d->change_count > CHANGES_SHOWN;
+}
+
+// What it shows, as it shows it: most runs add nothing.
+uint64_t site_series_stamp(const struct site_map *map, size_t index, const struct site_detail *d)
+{
+    char name[SITE_ANCHOR], text[VIEW_TEXT];
+    site_series_name(name, map->site, index);
+    uint64_t hash = hash_text(hash_text(HASH_START, map->site->tool_version), page_version());
+    hash = hash_text(hash_text(hash, map->site->repository), map->site->commit_url);
+    hash =
+        hash_text(hash_text(hash, name), map->site->devices[map->site->series[index].device].name);
+    for (size_t i = 0; i < d->change_count; i++) {
+        const struct site_change *c = &d->changes[i];
+        hash = hash_text(hash_text(hash_text(hash, c->commit), c->first_commit), c->last_commit);
+        view_percent(text, expm1(c->log_ratio.value));
+        hash = hash_text(hash, text);
+        view_interval(text, interval_relative(c->log_ratio));
+        hash = hash_text(hash, text);
+        snprintf(text, sizeof(text), "%.1f %d %d", c->log_evidence / M_LN10, (int)c->cause,
+                 (int)c->linked);
+        hash = hash_text(hash_text(hash, text), c->sentence);
+    }
+    return hash;
 }
 
 void site_series_page(struct buffer *html, const struct site_map *map, size_t index,
@@ -286,14 +299,13 @@ void site_series_page(struct buffer *html, const struct site_map *map, size_t in
     markup_element(p.m, "div", "word", "series");
     markup_element(p.m, "h1", NULL, title.bytes);
     markup_start(p.m, "p");
-    markup_text(p.m, "Its chart to zoom, overlay and download: ");
+    markup_textf(
+        p.m, "On %s. Its chart and what else is known of it: ", map->site->devices[s->device].name);
     site_series_link(&p, index, "on its kernel's page");
     markup_end(p.m);
     markup_end(p.m);
-    markup_open(p.m, "section", "card");
-    write_all(&p, index, d, SIZE_MAX);
-    write_rest(&p, d);
-    markup_end(p.m);
+    site_heading(p.m, "All of its changes");
+    write_changes(&p, d, SIZE_MAX);
     site_finish(&p, &page, html);
     buffer_free(&title);
     buffer_free(&unused);
@@ -324,13 +336,15 @@ static void put_break(struct json *j, const struct site_break *b)
 }
 
 void site_series_data(struct buffer *json, const struct site *site, size_t index,
-                      const struct site_detail *d)
+                      const struct site_detail *d, uint64_t stamp)
 {
     const struct site_series *s = &site->series[index];
     struct json j = {.out = json};
-    char problem[PROBLEM_TEXT];
+    char problem[PROBLEM_TEXT], text[32];
     problem_format(problem, &s->problem);
+    snprintf(text, sizeof(text), "%016llx", (unsigned long long)stamp);
     json_begin(&j, NULL, '{');
+    json_clean(&j, "stamp", text);
     json_clean(&j, "kernel", s->kernel);
     json_clean(&j, "problem", problem);
     json_clean(&j, "device", site->devices[s->device].uuid);
