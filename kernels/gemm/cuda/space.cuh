@@ -21,6 +21,7 @@ enum mode {
     wide,         // cooperative, stages of 256 bytes of each row, not 128
     promote,      // cooperative, FP8 sums promoted every 128 of K
     promote_twin, // the same, two blocks per SM
+    held,         // cooperative, results in other registers where two sets of sums would fit
 };
 
 constexpr int raster_m = PLUMB_RASTER_M, raster_n = PLUMB_RASTER_N, raster_h = PLUMB_RASTER_HILBERT;

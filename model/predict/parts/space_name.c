@@ -121,7 +121,8 @@ static int32_t overlap_of(const struct row *r, int32_t groups)
         return OVERLAP_NONE;
     if (strcmp(r->mode, "pingpong") == 0)
         return OVERLAP_PINGPONG;
-    bool shared = groups == 2 && (strcmp(r->mode, "coop") == 0 || strcmp(r->mode, "wide") == 0);
+    bool shared = groups == 2 && (strcmp(r->mode, "coop") == 0 || strcmp(r->mode, "wide") == 0 ||
+                                  strcmp(r->mode, "held") == 0);
     int32_t results = r->dual ? width / 2 : width; // per row, of two sums each
     int32_t held = down * (width / 2 + (narrow ? results / 4 : results / 2));
     bool hidden = down * width <= 192 || held <= (narrow && down == 1 ? 192 : 128);
