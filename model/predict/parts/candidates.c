@@ -65,6 +65,8 @@ static bool bulk_candidate(struct traits *t, const struct gpu *gpu, const struct
     t->stages = stages_for(gpu, p, t);
     t->threads = 128 + (t->tile_m > 64 ? 256 : 128);
     t->persistent = t->split_k <= 1;
+    if (p->scales.vector > 0 && dtype_bytes(p->in) == 1) // sums are scaled where they are added up
+        t->promote_k = t->tile_k;
     t->overlap = t->split_k == 1 && t->tile_m > 64 ? OVERLAP_NEXT_TILE : OVERLAP_NONE;
     t->raster_group = deepgemm_group(t->tile_m, t->tile_n, (int32_t)gpu->sm_count.value,
                                      t->cluster_n > t->cluster_m)

@@ -34,9 +34,12 @@ static double promote_clk(const struct hopper_breakdown *b, const struct hopper_
 {
     if (t->in->traits->promote_k <= 0)
         return 0;
+    const struct hopper_constants *c = t->fit;
     double area = (double)b->tile_m * b->tile_n * t->weights / 1024 / t->warpgroups;
-    return (double)b->tile_k / t->in->traits->promote_k *
-           (t->fit->promote_clk + t->fit->promote_area_clk * area);
+    bool scaled = t->in->problem->scales.vector > 0;
+    double each = scaled ? c->scale_clk + c->scale_area_clk * area
+                         : c->promote_clk + c->promote_area_clk * area;
+    return (double)b->tile_k / t->in->traits->promote_k * each;
 }
 
 static struct slab slab_of(const struct hopper_breakdown *b, const struct hopper_terms *t)

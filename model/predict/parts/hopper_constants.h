@@ -43,6 +43,8 @@
     X(scattered_swapped, 0.2318) /* times, where operands are swapped */                           \
     X(promote_clk, 18.67)        /* FP8 sums promoted: each time */                                \
     X(promote_area_clk, 3.901)   /* and of a warpgroup */                                          \
+    X(scale_clk, 76.78)          /* with block scales instead: each time */                        \
+    X(scale_area_clk, 10.21)     /* and of a warpgroup */                                          \
     X(shared_sm, 0.5874)         /* of tile ends, where blocks share an SM */                      \
     X(reduce_area_clk, 144.5)    /* adding up a split of K: for every other block's share */       \
     X(stream_clk, 2222)          /* stream-K: handing sums on */                                   \
