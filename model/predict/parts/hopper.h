@@ -8,8 +8,8 @@
 // A block takes, per slab of K, a soft maximum (power mean) of
 //     math     2 tm tn tk / flops_clk, rows padded to the instruction's 64
 //     issue    the same with each instruction of 64 x N x 32 bytes at least 57 clocks long when no
-//              other warpgroup multiplies beside it, and FP8 sums promoted in between; of two
-//              products whose instructions are apart, neither waits alone
+//              other warpgroup multiplies beside it, and FP8 sums promoted, or scaled by blocks, in
+//              between; of two products whose instructions are apart, neither waits alone
 //     port     the bytes that come into the SM, at 94 a clock
 //     latency  1.1 us of a load from memory, over the slabs in flight
 // The busiest SM takes its blocks in turns, `blocks_per_sm` at a time; blocks at one time share

@@ -10,7 +10,8 @@
 // what it minimises:
 //     bin/fit_hopper h200-sxm ladder/fit.*.csv accuracy/aligned.*.csv accuracy/odd.*.csv
 // tile_silu alone is from 4,663 times of dual GEMMs (--only tile_silu h200-sxm
-// ladder/dual-fit.csv). What the model is judged on, and by which command:
+// ladder/dual-fit.csv), scale_* from 1,520 of FP8 with block scales (--only scale_ h200-sxm
+// ladder/scaled-fit.csv). What the model is judged on, and by which command:
 // baselines/recorded/h200/accuracy.
 #ifndef PLUMB_HOPPER_CONSTANTS_H
 #define PLUMB_HOPPER_CONSTANTS_H
