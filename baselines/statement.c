@@ -129,6 +129,27 @@ int statement_step(struct store *store, sqlite3_stmt *statement, struct error *e
     return status;
 }
 
+int statement_list(struct row_list *out, struct store *store, sqlite3_stmt *statement, size_t size,
+                   row_reader *read, struct arena *arena, struct error *err)
+{
+    char *items = NULL;
+    size_t count = 0, room = 0;
+    int status;
+    while ((status = statement_step(store, statement, err)) > 0) {
+        items = xgrow(items, count, &room, size);
+        if (read(items + count * size, store, statement, arena, err)) {
+            status = -1;
+            break;
+        }
+        count++;
+    }
+    sqlite3_reset(statement);
+    if (status == 0)
+        *out = (struct row_list){arena_copy(arena, items, count * size), count};
+    free(items);
+    return status;
+}
+
 int statement_run(struct store *store, struct error *err, enum statement which,
                   const struct cell *cells, size_t count)
 {

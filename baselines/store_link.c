@@ -4,7 +4,6 @@
 #include "baselines/content.h"
 #include "baselines/link.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 bool link_sound(const struct link *l)
@@ -72,8 +71,8 @@ int store_link_uid(char out[STORE_UID_TEXT], struct store *store, int64_t key, s
     return read_uid(out, store, SQL_LINK_UID, key, "a link is missing", err);
 }
 
-static int read_row(struct link *out, struct store *store, sqlite3_stmt *row, struct arena *arena,
-                    struct error *err)
+static int read_link(void *item, struct store *store, sqlite3_stmt *row, struct arena *arena,
+                     struct error *err)
 {
     struct link l = {.tool_version = row_text(row, 5, arena),
                      .made_s = row_int(row, 6),
@@ -92,31 +91,20 @@ static int read_row(struct link *out, struct store *store, sqlite3_stmt *row, st
         return -1;
     if (!sound || !link_sound(&l))
         return store_damaged(store, "a link", err);
-    *out = l;
+    *(struct link *)item = l;
     return 0;
 }
 
 int store_links(struct link **out, size_t *count, struct store *store, const struct series *series,
                 struct arena *arena, struct error *err)
 {
-    struct link *found = NULL;
-    size_t used = 0, room = 0;
+    struct row_list list;
     int64_t key;
-    int status;
-    if (content_find_series(&key, store, series, err))
+    if (content_find_series(&key, store, series, err) ||
+        statement_list(&list, store, statement_bind(store, SQL_LOAD_LINKS, CELLS(INT(key))),
+                       sizeof(**out), read_link, arena, err))
         return -1;
-    sqlite3_stmt *row = statement_bind(store, SQL_LOAD_LINKS, CELLS(INT(key)));
-    while ((status = statement_step(store, row, err)) > 0) {
-        found = xgrow(found, used, &room, sizeof(*found));
-        if ((status = read_row(&found[used], store, row, arena, err)))
-            break;
-        used++;
-    }
-    sqlite3_reset(row);
-    if (status == 0) {
-        *out = arena_copy(arena, found, used * sizeof(*found));
-        *count = used;
-    }
-    free(found);
-    return status < 0 ? -1 : 0;
+    *out = list.items;
+    *count = list.count;
+    return 0;
 }

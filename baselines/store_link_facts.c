@@ -5,11 +5,12 @@
 #include "baselines/link.h"
 
 #include <math.h>
-#include <stdlib.h>
 
-static int read_fact(struct link_fact *out, struct store *store, sqlite3_stmt *row,
+static int read_fact(void *item, struct store *store, sqlite3_stmt *row, struct arena *arena,
                      struct error *err)
 {
+    struct link_fact *out = item;
+    (void)arena;
     const char *kind = (const char *)sqlite3_column_text(row, 7);
     const struct link_fact f = {.key = row_int(row, 0),
                                 .base_code = row_int(row, 1),
@@ -32,52 +33,38 @@ static int read_fact(struct link_fact *out, struct store *store, sqlite3_stmt *r
 int store_link_facts(struct link_fact **out, size_t *count, struct store *store,
                      const struct series *series, struct arena *arena, struct error *err)
 {
-    struct link_fact *found = NULL;
-    size_t used = 0, room = 0;
+    struct row_list list;
     int64_t key;
-    int status;
-    if (content_find_series(&key, store, series, err))
+    if (content_find_series(&key, store, series, err) ||
+        statement_list(&list, store, statement_bind(store, SQL_LINK_FACTS, CELLS(INT(key))),
+                       sizeof(**out), read_fact, arena, err))
         return -1;
-    sqlite3_stmt *row = statement_bind(store, SQL_LINK_FACTS, CELLS(INT(key)));
-    while ((status = statement_step(store, row, err)) > 0) {
-        found = xgrow(found, used, &room, sizeof(*found));
-        if ((status = read_fact(&found[used], store, row, err)))
-            break;
-        used++;
-    }
-    sqlite3_reset(row);
-    if (status == 0) {
-        *out = arena_copy(arena, found, used * sizeof(*found));
-        *count = used;
-    }
-    free(found);
-    return status < 0 ? -1 : 0;
+    *out = list.items;
+    *count = list.count;
+    return 0;
+}
+
+static int read_place(void *item, struct store *store, sqlite3_stmt *row, struct arena *arena,
+                      struct error *err)
+{
+    struct commit_place *p = item;
+    (void)arena;
+    *p = (struct commit_place){
+        .key = row_int(row, 0), .time_s = row_int(row, 2), .order_s = row_int(row, 3)};
+    return row_copy(p->id, sizeof(p->id), row, 1) ? 0 : store_damaged(store, "a commit's id", err);
 }
 
 int store_commit_places(struct commit_places *out, struct store *store, struct arena *arena,
                         struct error *err)
 {
-    struct commit_place *found = NULL;
-    size_t used = 0, room = 0;
-    int status;
+    struct row_list list;
     if (out->read)
         return 0;
-    sqlite3_stmt *row = statement_bind(store, SQL_COMMIT_PLACES, NULL, 0);
-    while ((status = statement_step(store, row, err)) > 0) {
-        found = xgrow(found, used, &room, sizeof(*found));
-        struct commit_place *p = &found[used++];
-        *p = (struct commit_place){
-            .key = row_int(row, 0), .time_s = row_int(row, 2), .order_s = row_int(row, 3)};
-        if (!row_copy(p->id, sizeof(p->id), row, 1)) {
-            status = store_damaged(store, "a commit's id", err);
-            break;
-        }
-    }
-    sqlite3_reset(row);
-    if (status == 0)
-        *out = (struct commit_places){arena_copy(arena, found, used * sizeof(*found)), used, true};
-    free(found);
-    return status < 0 ? -1 : 0;
+    if (statement_list(&list, store, statement_bind(store, SQL_COMMIT_PLACES, NULL, 0),
+                       sizeof(*out->items), read_place, arena, err))
+        return -1;
+    *out = (struct commit_places){list.items, list.count, true};
+    return 0;
 }
 
 // Keys are handed out one after the other, so a commit mostly stands where its key says.

@@ -4,120 +4,104 @@
 #include "baselines/content.h"
 #include "baselines/kept/event.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 // ---- reading ----
 
-static int read_changes(struct stored_event *e, struct store *store, struct arena *arena,
-                        struct error *err)
+static int read_change(void *item, struct store *store, sqlite3_stmt *row, struct arena *arena,
+                       struct error *err)
 {
-    struct stored_event_change *found = NULL;
-    size_t used = 0, room = 0;
-    int status;
-    sqlite3_stmt *row = statement_bind(store, SQL_LOAD_EVENT_CHANGES, CELLS(INT(e->key)));
-    while ((status = statement_step(store, row, err)) > 0) {
-        found = xgrow(found, used, &room, sizeof(*found));
-        struct stored_event_change *c = &found[used++];
-        *c = (struct stored_event_change){.series = row_int(row, 0),
-                                          .log_ratio = row_real(row, 3),
-                                          .log_evidence = row_real(row, 4)};
-        if (!row_copy(c->first, sizeof(c->first), row, 1) ||
-            !row_copy(c->last, sizeof(c->last), row, 2)) {
-            status = store_damaged(store, "a change of an event", err);
-            break;
-        }
-    }
-    sqlite3_reset(row);
-    e->changes = arena_copy(arena, found, used * sizeof(*found));
-    e->change_count = used;
-    free(found);
-    return status < 0 ? -1 : 0;
+    struct stored_event_change *c = item;
+    (void)arena;
+    *c = (struct stored_event_change){
+        .series = row_int(row, 0), .log_ratio = row_real(row, 3), .log_evidence = row_real(row, 4)};
+    if (!row_copy(c->first, sizeof(c->first), row, 1) ||
+        !row_copy(c->last, sizeof(c->last), row, 2))
+        return store_damaged(store, "a change of an event", err);
+    return 0;
 }
 
-static int read_entries(struct stored_event *e, struct store *store, struct arena *arena,
-                        struct error *err)
+static int read_entry(void *item, struct store *store, sqlite3_stmt *row, struct arena *arena,
+                      struct error *err)
 {
-    struct event_entry *found = NULL;
-    size_t used = 0, room = 0;
-    int status;
-    sqlite3_stmt *row = statement_bind(store, SQL_LOAD_EVENT_ENTRIES, CELLS(INT(e->key)));
-    while ((status = statement_step(store, row, err)) > 0) {
-        found = xgrow(found, used, &room, sizeof(*found));
-        struct event_entry *n = &found[used++];
-        *n = (struct event_entry){.when_s = row_int(row, 1),
-                                  .who = row_text(row, 2, arena),
-                                  .why = row_text(row, 3, arena)};
-        if (event_state_parse(&n->state, row_text(row, 0, arena))) {
-            status = store_damaged(store, "an entry of an event", err);
-            break;
-        }
-    }
-    sqlite3_reset(row);
-    e->entries = arena_copy(arena, found, used * sizeof(*found));
-    e->entry_count = used;
-    free(found);
-    return status < 0 ? -1 : 0;
+    struct event_entry *n = item;
+    *n = (struct event_entry){
+        .when_s = row_int(row, 1), .who = row_text(row, 2, arena), .why = row_text(row, 3, arena)};
+    if (event_state_parse(&n->state, row_text(row, 0, arena)))
+        return store_damaged(store, "an entry of an event", err);
+    return 0;
+}
+
+static int read_event(void *item, struct store *store, sqlite3_stmt *row, struct arena *arena,
+                      struct error *err)
+{
+    struct stored_event *e = item;
+    *e = (struct stored_event){.key = row_int(row, 0), .what = row_text(row, 3, arena)};
+    if (!row_copy(e->name, sizeof(e->name), row, 1) ||
+        !row_copy(e->culprit, sizeof(e->culprit), row, 4) ||
+        attribution_parse(&e->cause, row_text(row, 2, arena)))
+        return store_damaged(store, "an event", err);
+    return 0;
+}
+
+// What belongs to one event.
+static int read_rest(struct stored_event *e, struct store *store, struct arena *arena,
+                     struct error *err)
+{
+    struct row_list changes, entries;
+    if (statement_list(&changes, store,
+                       statement_bind(store, SQL_LOAD_EVENT_CHANGES, CELLS(INT(e->key))),
+                       sizeof(*e->changes), read_change, arena, err) ||
+        statement_list(&entries, store,
+                       statement_bind(store, SQL_LOAD_EVENT_ENTRIES, CELLS(INT(e->key))),
+                       sizeof(*e->entries), read_entry, arena, err))
+        return -1;
+    e->changes = changes.items;
+    e->change_count = changes.count;
+    e->entries = entries.items;
+    e->entry_count = entries.count;
+    return 0;
 }
 
 int store_load_events(struct stored_event **out, size_t *count, struct store *store,
                       struct arena *arena, struct error *err)
 {
-    struct stored_event *found = NULL;
-    size_t used = 0, room = 0;
-    int status;
-    sqlite3_stmt *row = statement_bind(store, SQL_LOAD_EVENTS, NULL, 0);
-    while ((status = statement_step(store, row, err)) > 0) {
-        found = xgrow(found, used, &room, sizeof(*found));
-        struct stored_event *e = &found[used++];
-        *e = (struct stored_event){.key = row_int(row, 0), .what = row_text(row, 3, arena)};
-        if (!row_copy(e->name, sizeof(e->name), row, 1) ||
-            !row_copy(e->culprit, sizeof(e->culprit), row, 4) ||
-            attribution_parse(&e->cause, row_text(row, 2, arena))) {
-            status = store_damaged(store, "an event", err);
-            break;
-        }
+    struct row_list list;
+    if (statement_list(&list, store, statement_bind(store, SQL_LOAD_EVENTS, NULL, 0), sizeof(**out),
+                       read_event, arena, err))
+        return -1;
+    struct stored_event *events = list.items;
+    for (size_t i = 0; i < list.count; i++) {
+        if (read_rest(&events[i], store, arena, err))
+            return -1;
     }
-    sqlite3_reset(row);
-    for (size_t i = 0; status == 0 && i < used; i++) {
-        if (read_changes(&found[i], store, arena, err) ||
-            read_entries(&found[i], store, arena, err))
-            status = -1;
-    }
-    if (status == 0) {
-        *out = arena_copy(arena, found, used * sizeof(*found));
-        *count = used;
-    }
-    free(found);
-    return status < 0 ? -1 : 0;
+    *out = events;
+    *count = list.count;
+    return 0;
+}
+
+static int read_commit(void *item, struct store *store, sqlite3_stmt *row, struct arena *arena,
+                       struct error *err)
+{
+    struct commit *c = item;
+    *c = (struct commit){.summary = row_text(row, 2, arena),
+                         .author = row_text(row, 3, arena),
+                         .time_s = row_int(row, 4)};
+    if (!row_copy(c->id, sizeof(c->id), row, 0) || !row_copy(c->parent, sizeof(c->parent), row, 1))
+        return store_damaged(store, "a commit id is too long", err);
+    return 0;
 }
 
 int store_commits(struct commit **out, size_t *count, struct store *store, struct arena *arena,
                   struct error *err)
 {
-    struct commit *found = NULL;
-    size_t used = 0, room = 0;
-    int status;
-    sqlite3_stmt *row = statement_bind(store, SQL_ALL_COMMITS, NULL, 0);
-    while ((status = statement_step(store, row, err)) > 0) {
-        found = xgrow(found, used, &room, sizeof(*found));
-        struct commit *c = &found[used++];
-        *c = (struct commit){.summary = row_text(row, 2, arena),
-                             .author = row_text(row, 3, arena),
-                             .time_s = row_int(row, 4)};
-        if (!row_copy(c->id, sizeof(c->id), row, 0) ||
-            !row_copy(c->parent, sizeof(c->parent), row, 1)) {
-            status = store_damaged(store, "a commit id is too long", err);
-            break;
-        }
-    }
-    sqlite3_reset(row);
-    if (status == 0) {
-        *out = arena_copy(arena, found, used * sizeof(*found));
-        *count = used;
-    }
-    free(found);
-    return status < 0 ? -1 : 0;
+    struct row_list list;
+    if (statement_list(&list, store, statement_bind(store, SQL_ALL_COMMITS, NULL, 0), sizeof(**out),
+                       read_commit, arena, err))
+        return -1;
+    *out = list.items;
+    *count = list.count;
+    return 0;
 }
 
 // ---- writing ----

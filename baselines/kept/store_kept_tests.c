@@ -4,35 +4,31 @@
 #include "baselines/content.h"
 #include "baselines/kept/kept_tests.h"
 
-#include <stdlib.h>
+static int read_evidence(void *item, struct store *store, sqlite3_stmt *row, struct arena *arena,
+                         struct error *err)
+{
+    struct link_evidence *l = item;
+    (void)arena;
+    *l = (struct link_evidence){.series = row_int(row, 0),
+                                .base_code = row_int(row, 1),
+                                .head_code = row_int(row, 2),
+                                .log_evidence = row_real(row, 4),
+                                .made_s = row_int(row, 5),
+                                .key = row_int(row, 6)};
+    return row_copy(l->uid, sizeof(l->uid), row, 3) ? 0 : store_damaged(store, "a link", err);
+}
 
 int store_link_evidence(struct link_evidence **out, size_t *count, struct store *store,
                         int64_t after, int64_t newest, struct arena *arena, struct error *err)
 {
-    struct link_evidence *found = NULL;
-    size_t used = 0, room = 0;
-    int status;
-    sqlite3_stmt *row = statement_bind(store, SQL_LINK_EVIDENCE, CELLS(INT(after), INT(newest)));
-    while ((status = statement_step(store, row, err)) > 0) {
-        found = xgrow(found, used, &room, sizeof(*found));
-        found[used] = (struct link_evidence){.series = row_int(row, 0),
-                                             .base_code = row_int(row, 1),
-                                             .head_code = row_int(row, 2),
-                                             .log_evidence = row_real(row, 4),
-                                             .made_s = row_int(row, 5),
-                                             .key = row_int(row, 6)};
-        if (!row_copy(found[used++].uid, STORE_UID_TEXT, row, 3)) {
-            status = store_damaged(store, "a link", err);
-            break;
-        }
-    }
-    sqlite3_reset(row);
-    if (status == 0) {
-        *out = arena_copy(arena, found, used * sizeof(*found));
-        *count = used;
-    }
-    free(found);
-    return status < 0 ? -1 : 0;
+    struct row_list list;
+    if (statement_list(&list, store,
+                       statement_bind(store, SQL_LINK_EVIDENCE, CELLS(INT(after), INT(newest))),
+                       sizeof(**out), read_evidence, arena, err))
+        return -1;
+    *out = list.items;
+    *count = list.count;
+    return 0;
 }
 
 int store_earlier_evidence(double *out, struct store *store, const struct link_evidence *link,
@@ -76,33 +72,31 @@ static int load_stream(struct kept_tests *out, struct store *store, struct error
     return sound ? 0 : store_damaged(store, "tests that were kept", err);
 }
 
+static int read_test(void *item, struct store *store, sqlite3_stmt *row, struct arena *arena,
+                     struct error *err)
+{
+    struct kept_test *t = item;
+    (void)arena;
+    *t = (struct kept_test){.series = row_int(row, 0),
+                            .log_evidence = row_real(row, 2),
+                            .discovered = row_int(row, 3) != 0,
+                            .link = row_int(row, 4)};
+    return row_copy(t->uid, sizeof(t->uid), row, 1) ? 0 : store_damaged(store, "a link", err);
+}
+
 int store_load_kept_tests(struct kept_tests *out, struct store *store, struct arena *arena,
                           struct error *err)
 {
-    struct kept_test *found = NULL;
-    size_t used = 0, room = 0;
-    int status = load_stream(out, store, err);
+    struct row_list list;
+    const int status = load_stream(out, store, err);
     if (status || !out->maker[0])
         return status;
-    sqlite3_stmt *row = statement_bind(store, SQL_LOAD_LINK_TESTS, NULL, 0);
-    while ((status = statement_step(store, row, err)) > 0) {
-        found = xgrow(found, used, &room, sizeof(*found));
-        found[used] = (struct kept_test){.series = row_int(row, 0),
-                                         .log_evidence = row_real(row, 2),
-                                         .discovered = row_int(row, 3) != 0,
-                                         .link = row_int(row, 4)};
-        if (!row_copy(found[used++].uid, STORE_UID_TEXT, row, 1)) {
-            status = store_damaged(store, "a link", err);
-            break;
-        }
-    }
-    sqlite3_reset(row);
-    if (status == 0) {
-        out->items = arena_copy(arena, found, used * sizeof(*found));
-        out->count = used;
-    }
-    free(found);
-    return status;
+    if (statement_list(&list, store, statement_bind(store, SQL_LOAD_LINK_TESTS, NULL, 0),
+                       sizeof(*out->items), read_test, arena, err))
+        return -1;
+    out->items = list.items;
+    out->count = list.count;
+    return 0;
 }
 
 int store_save_kept_tests(struct store *store, const struct kept_tests *tests, size_t first,
