@@ -159,6 +159,7 @@ static void read_kernel(struct hopper_breakdown *b, struct hopper_terms *t)
     t->blackwell = t->tensor && !t->simt && t->gpu->compute_capability.value >= 10;
     if (t->blackwell)
         t->fit = &blackwell_fitted;
+    t->decodes = p->in == DTYPE_E2M1 && t->tensor && !t->blackwell && !t->simt;
     t->flops_clk = t->simt ? simt_flops_clk(t->in) : gpu_flops_clk(t->gpu, p->in);
     b->tile_m = or_default(traits->tile_m, 128);
     b->tile_n = or_default(traits->tile_n, 128);
@@ -262,6 +263,8 @@ static double transpose_ns(const struct hopper_terms *t)
 // Partial results of a split that meet in memory, not in a cluster.
 static void add_split(struct hopper_breakdown *b, const struct hopper_terms *t)
 {
+    if (t->decodes && t->split > 1)
+        b->split_ns = t->fit->decode_split_s * 1e9;
     if (!t->simt || t->in->traits->split_k == 0 || t->in->traits->split_k == 1)
         return;
     const double meet_s = 1.1e-6; // fitted, of the kernels before this project's clusters

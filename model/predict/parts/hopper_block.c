@@ -42,6 +42,15 @@ static double promote_clk(const struct hopper_breakdown *b, const struct hopper_
     return (double)b->tile_k / t->in->traits->promote_k * each;
 }
 
+// A warpgroup decodes its rows while the instructions of the words before are at work, and waits
+// for them in turn.
+static double decode_clk(double math, const struct hopper_breakdown *b,
+                         const struct hopper_terms *t)
+{
+    double clk = t->fit->decode_clk + t->fit->decode_group_clk * most(0, t->warpgroups - 2);
+    return most(math, clk * b->tile_k / 128 + t->fit->decode_math * math);
+}
+
 static struct slab slab_of(const struct hopper_breakdown *b, const struct hopper_terms *t)
 {
     const struct problem *p = t->in->problem;
@@ -52,6 +61,8 @@ static struct slab slab_of(const struct hopper_breakdown *b, const struct hopper
     s.issue = s.alone = s.math;
     if (!t->tensor)
         return s;
+    if (t->decodes)
+        s.issue = decode_clk(s.math, b, t);
     s.issue += promote_clk(b, t);
     if (t->together == 1) {
         double products = t->swapped ? t->weights : 1; // side by side, so neither waits alone

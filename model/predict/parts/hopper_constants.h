@@ -11,7 +11,8 @@
 //     bin/fit_hopper h200-sxm ladder/fit.*.csv accuracy/aligned.*.csv accuracy/odd.*.csv
 // tile_silu alone is from 4,663 times of dual GEMMs (--only tile_silu h200-sxm
 // ladder/dual-fit.csv), scale_* from 1,520 of FP8 with block scales (--only scale_ h200-sxm
-// ladder/scaled-fit.csv). What the model is judged on, and by which command:
+// ladder/scaled-fit.csv), decode_* from 152 of NVFP4 (--only decode_ h200-sxm
+// nvfp4/configurations.csv). What the model is judged on, and by which command:
 // baselines/recorded/h200/accuracy.
 #ifndef PLUMB_HOPPER_CONSTANTS_H
 #define PLUMB_HOPPER_CONSTANTS_H
@@ -52,6 +53,10 @@
     X(stream_area_clk, 195.8)    /* and per output */                                              \
     X(stream_peer_clk, 2402)     /* and for each further block that works on a tile */             \
     X(stream_rest, 0.6121)       /* of that, when a partial wave is shared out */                  \
+    X(decode_clk, 836.5)         /* e2m1 in registers: 128 of K, two warpgroups, beside */         \
+    X(decode_group_clk, 177.1)   /* and each further warpgroup */                                  \
+    X(decode_math, 0.7594)       /* this part of the multiplication */                             \
+    X(decode_split_s, 1.593e-06) /* where blocks share K */                                        \
     X(l2_kept, 0.1095)           /* of L2: operands that are never read again from DRAM */         \
     X(transpose_rate, 0.73)      /* of the DRAM rate: operands turned before the product */
 

@@ -23,6 +23,7 @@ struct hopper_terms {
     bool tensor;            // multiplied by tensor cores
     bool simt;              // simt_applies(): simt.c says what a block takes
     bool blackwell;         // blackwell.c says what a block takes
+    bool decodes;           // E2M1 on Hopper, which multiplies it in FP16
     bool swapped;           // the instruction's 64 rows lie along N
     int64_t grid_m, grid_n; // tiles, padded to whole clusters
     double products;        // of the batch, or groups that have rows
