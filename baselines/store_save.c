@@ -90,6 +90,7 @@ struct place {
     int64_t run, series, kernel;
     const char *driver; // of the device, in this run
     bool plain, reused;
+    bool added;                              // a measurement or a prediction that was not there
     int64_t commit[2], commit_s[2], code[2]; // by enum sample_role
 };
 
@@ -197,7 +198,7 @@ static int add_measurement(int64_t *key, struct store *store, const struct place
 }
 
 // The measurement of one side: another run's if it is reused and stored, a new row, or none (0).
-static int place_measurement(int64_t *key, struct store *store, const struct place *place,
+static int place_measurement(int64_t *key, struct store *store, struct place *place,
                              enum sample_role role, const struct measurement *m,
                              const struct result *result, struct error *err)
 {
@@ -213,10 +214,11 @@ static int place_measurement(int64_t *key, struct store *store, const struct pla
         return 0;
     if (check_samples(m, result->kernel, err))
         return -1;
+    place->added = true;
     return add_measurement(key, store, place, role, m, err);
 }
 
-static int save_facts(struct store *store, const struct place *place, const struct result *result,
+static int save_facts(struct store *store, struct place *place, const struct result *result,
                       struct error *err)
 {
     int64_t there, base, head;
@@ -246,8 +248,8 @@ static char *parts_json(const struct prediction *p)
 
 // What a reused result is predicted is what its measurement was predicted when it was made, unless
 // the model is another by now: then nothing is kept again. Most results of most runs are reused.
-static int save_prediction(struct store *store, const struct place *place,
-                           const struct prediction *p, struct error *err)
+static int save_prediction(struct store *store, struct place *place, const struct prediction *p,
+                           struct error *err)
 {
     int64_t model, known = 0;
     if (!p->model)
@@ -262,6 +264,7 @@ static int save_prediction(struct store *store, const struct place *place,
                                CELLS(INT(place->series), INT(place->run), INT(model), why,
                                      REAL(p->time_ns), REAL(p->clock_hz), REAL(p->clock_exponent),
                                      REAL(p->band), TEXT(bound_name(p->bound)), TEXT(parts)));
+    place->added |= !known;
     if (status == 0 && !known)
         status =
             statement_run(store, err, SQL_PUT_PREDICTION,
@@ -290,13 +293,16 @@ static int save_verdict(struct store *store, const struct place *place, const st
                                v->detectable > 0 ? REAL(v->detectable) : NOTHING));
 }
 
-// Whoever kept a conclusion of this series' past, or of this run, learns that it is out of date.
-static int mark(struct store *store, const struct place *place, struct error *err)
+// Whoever kept a conclusion of this series' past, or of this run, learns that it is out of date. A
+// result that names what was there before adds nothing to the past of a series.
+static int mark(struct store *store, const struct place *place, const struct result *result,
+                struct error *err)
 {
+    const bool nothing = place->reused && !place->added && !result->control;
     if (!place->plain)
         return 0;
-    if (statement_run(store, err, SQL_MARK_SERIES,
-                      CELLS(INT(place->series), INT(place->commit_s[ROLE_HEAD]))))
+    if (!nothing && statement_run(store, err, SQL_MARK_SERIES,
+                                  CELLS(INT(place->series), INT(place->commit_s[ROLE_HEAD]))))
         return -1;
     return statement_run(store, err, SQL_FORGET_ACCURACY, CELLS(INT(place->run)));
 }
@@ -306,7 +312,8 @@ static int save_result(struct store *store, const struct run *run, const struct 
 {
     struct place place = {0};
     if (find_place(&place, store, run, result, err) || save_facts(store, &place, result, err) ||
-        save_prediction(store, &place, &result->prediction, err) || mark(store, &place, err))
+        save_prediction(store, &place, &result->prediction, err) ||
+        mark(store, &place, result, err))
         return -1;
     return save_verdict(store, &place, &result->verdict, err);
 }

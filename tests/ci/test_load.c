@@ -147,6 +147,47 @@ static void more_threads_say_what_one_says(void **state)
     store_close(many);
 }
 
+// ---- what is not measured again ----
+
+static struct judgement judgement_of(struct store *from, struct arena *arena)
+{
+    struct result r;
+    struct judgement found;
+    grown_result(&r, 0, &(struct grown){.predicted_ns = 1}, NULL);
+    const struct series series = {r.kernel, &r.problem, "GPU-0"};
+    ok(store_load_judgement(&found, from, &series, arena, &err));
+    return found;
+}
+
+// Most results of most runs are reused: the past of their series has nothing that it had not.
+static void a_reused_result_leaves_its_series_judged(void **state)
+{
+    struct grown walks[GROWN_SERIES] = {{0}};
+    struct store *many = scratch_store(scratch_in("reused.db"), STORE_WRITE);
+    const struct history_wanted wanted = {.keeps = true};
+    struct history_set set;
+    struct arena arena = {0};
+    uint64_t seed = 7;
+    for (unsigned s = 0; s < GROWN_SERIES; s++)
+        walks[s] = (struct grown){.log_level = 10, .predicted_ns = 2e4, .pinned = true};
+    grown_save(many, walks, 0, &seed);
+    ok(history_load(&set, many, &wanted, NULL, &err));
+    history_free(&set);
+    const struct judgement before = judgement_of(many, &arena);
+    assert_false(before.changed);
+    for (unsigned s = 0; s < GROWN_SERIES; s++)
+        walks[s].reused = true;
+    grown_save(many, walks, 1, &seed);
+    const struct judgement reused = judgement_of(many, &arena);
+    assert_false(reused.changed);
+    assert_int_equal(reused.marks, before.marks);
+    walks[0].reused = false;
+    grown_save(many, walks, 2, &seed);
+    assert_true(judgement_of(many, &arena).changed);
+    arena_free(&arena);
+    store_close(many);
+}
+
 struct counting {
     atomic_size_t *next;
     atomic_int *done; // of each job
@@ -181,6 +222,7 @@ int main(void)
         cmocka_unit_test(kept_or_not_the_answer_is_one),
         cmocka_unit_test(reports_mark_the_changes_that_are_kept),
         cmocka_unit_test(more_threads_say_what_one_says),
+        cmocka_unit_test(a_reused_result_leaves_its_series_judged),
         cmocka_unit_test(every_job_is_done_once),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

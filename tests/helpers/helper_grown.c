@@ -135,6 +135,9 @@ void grown_save(struct store *store, struct grown *walks, unsigned number, uint6
         struct result result;
         grown_samples(samples, exp(walks[s].log_level + walks[s].drift), seed);
         grown_result(&result, s, &walks[s], samples);
+        result.reused = walks[s].reused;
+        if (result.reused) // predicted as before
+            result.prediction = (struct prediction){0};
         must(store_save_result(store, &run, &result, &err), &err);
     }
     must(store_finish_run(store, &run, &err), &err);

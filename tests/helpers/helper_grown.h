@@ -16,6 +16,7 @@ struct grown {
     double predicted_ns; // of the first level: a model does not follow steps
     unsigned code;
     bool pinned; // the code is the caller's
+    bool reused; // that code was measured before and is not measured again
 };
 
 // GROWN_SAMPLES samples: event steps of 32 ns over 4 launches, 0.3 % within a measurement, one

@@ -6,9 +6,9 @@
 //     bench_linked CODES FOLDER [NIGHTS [KERNELS]]
 //
 // The store is FOLDER/linked-CODES.db; with NIGHTS so many more codes of all series, or of those of
-// the first KERNELS kernels of GROWN_PROBLEMS series each, are added to it: all others run the code
-// that they had. Then time what asks it: `plumb site --store ...` from nothing, again, and after a
-// night.
+// the first KERNELS kernels of GROWN_PROBLEMS series each, are added to it: all others run the last
+// of the first CODES codes, which is not measured again. Then time what asks it: `plumb site
+// --store ...` from nothing, again, and after a night.
 #include "baselines/link.h"
 #include "tests/helpers/helper_grown.h"
 #include "tests/helpers/helper_store.h"
@@ -92,8 +92,10 @@ static void add_codes(struct store *store, unsigned first, unsigned end, unsigne
     for (unsigned c = first; c < end; c++) {
         if (c == first || c % CODES_PER_BATCH == 0)
             must(store_begin_batch(store, &err), &err);
-        for (unsigned s = 0; s < GROWN_SERIES; s++)
+        for (unsigned s = 0; s < GROWN_SERIES; s++) {
             walks[s].code = s < still ? c : kept;
+            walks[s].reused = s >= still;
+        }
         grown_save(store, walks, c, &seed);
         for (unsigned s = 0; s < still; s++) {
             for (size_t b = 0; b < ARRAY_COUNT(backs) && backs[b] <= c; b++) {
