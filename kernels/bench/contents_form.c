@@ -5,6 +5,7 @@
 // plain problem's known contents become others (contents.c), do not go through a bias or an
 // activation, so what is known here is known once for each seed.
 #include "kernels/bench/buffers.h"
+#include "kernels/bench/group_places.h"
 #include "kernels/device/form.h"
 
 enum { GIVEN = 50, KEY_SETS = 35, WHICH_FIRST = MATRIX_A };
@@ -28,44 +29,17 @@ static int fill(struct buffers *b, void *to, const struct part *part, int which,
 
 // ---- groups ----
 
-struct group_places {
-    int32_t first[GROUPS_MOST], rows[GROUPS_MOST];
-};
-
-static void place_groups(struct group_places *out, const struct problem *p)
-{
-    int64_t at = 0;
-    problem_group_rows(out->rows, p);
-    for (int32_t g = 0; g < p->groups.count; g++) {
-        out->first[g] = (int32_t)at;
-        at += p->groups.kind == GROUPS_MASKED ? p->m : form_up(out->rows[g], GROUP_ALIGN);
-    }
-}
-
 // Zeros in the rows of an operand, or of the output, that are no group's.
 static int clear_padding(struct buffers *b, void *memory, const struct part *part,
                          struct error *err)
 {
-    struct group_places groups;
-    if (!b->problem.groups.kind)
-        return 0;
-    const int64_t stored = problem_stored_rows(&b->problem);
-    const size_t row_bytes = part->bytes / (size_t)stored; // dense, k of e2m1 is even
-    place_groups(&groups, &b->problem);
-    for (int32_t g = 0; g < b->problem.groups.count; g++) {
-        const int64_t from = (int64_t)groups.first[g] + groups.rows[g];
-        const int64_t to = g + 1 < b->problem.groups.count ? groups.first[g + 1] : stored;
-        char *rows = (char *)memory + (size_t)from * row_bytes;
-        if (to > from && b->ops->set(b->device, rows, 0, (size_t)(to - from) * row_bytes, err))
-            return -1;
-    }
-    return 0;
+    return group_places_clear(b->ops, b->device, memory, part->bytes, &b->problem, err);
 }
 
 static int write_groups(struct buffers *b, void *to, const struct part *part, struct error *err)
 {
     struct group_places groups;
-    place_groups(&groups, &b->problem);
+    group_places_of(&groups, &b->problem);
     return b->ops->write(b->device, to, part->use == PART_GROUP_FIRST ? groups.first : groups.rows,
                          part->bytes, err);
 }

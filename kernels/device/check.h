@@ -39,8 +39,8 @@ struct check_strides {
     int64_t a_row, a_col, b_row, b_col;
 };
 struct check_strides check_strides(const struct problem *problem);
-// Elements of all A, B and C matrices of the problem (batch and both weights of dual-silu).
-uint64_t check_count_a(const struct problem *problem);
+// Elements of all B and C matrices of a problem without groups (batch and both weights of
+// dual-silu).
 uint64_t check_count_b(const struct problem *problem);
 uint64_t check_count_c(const struct problem *problem);
 

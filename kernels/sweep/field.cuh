@@ -12,9 +12,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 extern "C" {
+#include "kernels/bench/group_places.h"
 #include "kernels/bench/module.h"
 #include "kernels/bench/parts.h"
 #include "kernels/device/call.h"
@@ -31,6 +33,7 @@ struct field {
     void *a, *b, *c, *workspace;
     float *scale;    // of FP8, of both tensors
     void *scales[2]; // block scales of A and B
+    int32_t *groups; // where each begins, then how many rows it has
     size_t workspace_bytes;
     problem at;                     // the problem whose inputs are in place
     reference *reference;           // its result, of a plain problem,
@@ -46,7 +49,7 @@ struct field {
 // ---- kernels that hang or fail ----
 
 constexpr unsigned patience_s = 8;
-static char running[256]; // for the signal's handler
+static char running[512]; // for the signal's handler
 
 static void hung(int)
 {
@@ -55,13 +58,22 @@ static void hung(int)
     _exit(9);
 }
 
+// How messages name a problem.
+static std::string name_of(const problem &p)
+{
+    char text[PROBLEM_TEXT];
+    problem_format(text, &p);
+    return p.groups.kind
+               ? std::string(text)
+               : std::to_string(p.m) + "x" + std::to_string(p.n) + "x" + std::to_string(p.k);
+}
+
 // From here until it is done the process waits for this kernel at most 8 s. One that hangs or fails
-// ends it with code 9 after a line "HANG|FAIL NAME MxNxK", so that whoever runs it can leave the
+// ends it with code 9 after a line "HANG|FAIL NAME PROBLEM", so that whoever runs it can leave the
 // kernel out (SWEEP_SKIP) and begin again.
 static void wait_for(const field &f, const char *name)
 {
-    snprintf(running, sizeof running, "%s %ldx%ldx%ld\n", name, (long)f.at.m, (long)f.at.n,
-             (long)f.at.k);
+    snprintf(running, sizeof running, "%s %s\n", name, name_of(f.at).c_str());
     signal(SIGALRM, hung);
     alarm(patience_s);
 }
@@ -78,17 +90,26 @@ static void is_done(int failed, const error &err)
 
 // ---- memory ----
 
-static size_t bytes_of(uint64_t count, dtype type)
-{
-    return (size_t)((double)count * dtype_bytes(type));
-}
-
-// Elements of the block scales of A (which 0) and B (1).
-static part scales_of(const problem &p, int which)
+// The input of a problem with this use.
+static part input_of(const problem &p, part_use use)
 {
     parts all;
     parts_of(&all, &p);
-    return all.inputs[all.input_count - 2 + which];
+    return *std::find_if(all.inputs, all.inputs + all.input_count,
+                         [&](const part &x) { return x.use == use; });
+}
+
+static part output_of(const problem &p)
+{
+    parts all;
+    parts_of(&all, &p);
+    return all.output;
+}
+
+// The block scales of A (which 0) and B (1).
+static part scales_of(const problem &p, int which)
+{
+    return input_of(p, which ? PART_SCALES_B : PART_SCALES_A);
 }
 
 // A plain product of layout TN.
@@ -146,9 +167,9 @@ static field open_field(const std::vector<problem> &problems,
     size_t a = 0, b = 0, c = 0, scales[2] = {};
     f.workspace_bytes = least;
     for (const problem &p : problems) {
-        a = std::max(a, bytes_of(check_count_a(&p), p.in));
-        b = std::max(b, bytes_of(check_count_b(&p), p.in));
-        c = std::max(c, bytes_of(check_count_c(&p), p.out));
+        a = std::max(a, input_of(p, PART_A).bytes);
+        b = std::max(b, input_of(p, PART_B).bytes);
+        c = std::max(c, output_of(p).bytes);
         for (int i = 0; i < 2 && p.scales.vector; ++i)
             scales[i] = std::max(scales[i], scales_of(p, i).bytes);
         for (const plumb_form_kernel &kernel : kernels)
@@ -161,6 +182,7 @@ static field open_field(const std::vector<problem> &problems,
     f.workspace = allocate(f, f.workspace_bytes);
     for (int i = 0; i < 2; ++i)
         f.scales[i] = allocate(f, scales[i] + behind_bytes);
+    f.groups = (int32_t *)allocate(f, sizeof(group_places));
     f.scale = (float *)allocate(f, sizeof(float));
     error err;
     const float scale = 1 / INPUTS_FP8_SCALE;
@@ -181,6 +203,8 @@ static plumb_form_args args_of(const field &f)
     args.args.scale_a = args.args.scale_b = f.at.in == DTYPE_E4M3 && !blocks ? f.scale : nullptr;
     args.block_scales_a = blocks ? f.scales[0] : nullptr;
     args.block_scales_b = blocks ? f.scales[1] : nullptr;
+    args.group_first = f.at.groups.kind ? f.groups : nullptr;
+    args.group_rows = f.at.groups.kind ? f.groups + GROUPS_MOST : nullptr;
     args.args.workspace = f.workspace;
     args.args.workspace_bytes = f.workspace_bytes;
     return args;
@@ -204,11 +228,25 @@ static void place_scales(const field &f)
     }
 }
 
+// Tells the device where the groups of the problem in place lie, and clears A's other rows.
+static void place_groups(const field &f)
+{
+    group_places places;
+    error err;
+    if (!f.at.groups.kind)
+        return;
+    group_places_of(&places, &f.at);
+    static_assert(sizeof places == 2 * GROUPS_MOST * sizeof(int32_t), "one after the other");
+    if (f.ops->write(f.device, f.groups, &places, sizeof places, &err) ||
+        group_places_clear(f.ops, f.device, f.a, input_of(f.at, PART_A).bytes, &f.at, &err))
+        give_up(err);
+}
+
 // Computes the reference of the problem in place.
 static int refer(field &f, error *err)
 {
     const plumb_form_args args = args_of(f);
-    if (!f.at.scales.vector)
+    if (!f.at.scales.vector && !f.at.groups.kind)
         return f.ops->reference(&f.reference, f.device, &f.at, &args.args, &seed, err);
     return f.ops->form_reference(&f.form_reference, f.device, &f.at, &args, nullptr, err);
 }
@@ -235,7 +273,7 @@ static void place(field &f, const problem &p)
     f.reference = nullptr;
     f.form_reference = nullptr;
     f.at = p;
-    const size_t a = bytes_of(check_count_a(&p), p.in), b = bytes_of(check_count_b(&p), p.in);
+    const size_t a = input_of(p, PART_A).bytes, b = input_of(p, PART_B).bytes;
     inputs_recipe of_a = {}, of_b;
     of_a.type = (int)p.in;
     of_a.which = MATRIX_A;
@@ -244,11 +282,11 @@ static void place(field &f, const problem &p)
     of_a.contents = p.scales.vector ? INPUTS_PLAIN : INPUTS_NORMAL;
     of_b = of_a;
     of_b.which = MATRIX_B;
-    if (f.ops->fill(f.device, f.a, &of_a, check_count_a(&p), &err) ||
-        f.ops->fill(f.device, f.b, &of_b, check_count_b(&p), &err) ||
+    if (f.ops->fill(f.device, f.a, &of_a, input_of(p, PART_A).count, &err) ||
+        f.ops->fill(f.device, f.b, &of_b, input_of(p, PART_B).count, &err) ||
         f.ops->set(f.device, (char *)f.a + a, 0xff, behind_bytes, &err) ||
         f.ops->set(f.device, (char *)f.b + b, 0xff, behind_bytes, &err) ||
-        (place_scales(f), refer(f, &err)))
+        (place_scales(f), place_groups(f), refer(f, &err)))
         give_up(err);
 }
 
@@ -256,22 +294,22 @@ static void place(field &f, const problem &p)
 
 static bool is_wrong(const field &f, const char *name, const char *why)
 {
-    fprintf(stderr, "WRONG %s %ldx%ldx%ld: %s\n", name, (long)f.at.m, (long)f.at.n, (long)f.at.k,
-            why);
+    fprintf(stderr, "WRONG %s %s: %s\n", name, name_of(f.at).c_str(), why);
     return false;
 }
 
-// Launches into poisoned memory; all outputs are held against the reference, and nothing behind
-// them may change. loud: says so when they are right, too.
+// Launches into poisoned memory (zeros in rows that are no group's); all outputs are held against
+// the reference, and nothing behind them may change. loud: says so when they are right, too.
 static bool launch_checked(const field &f, const plumb_form_kernel &kernel, bool loud)
 {
     const plumb_form_args args = args_of(f);
-    const size_t bytes = bytes_of(check_count_c(&f.at), f.at.out);
+    const size_t bytes = output_of(f.at).bytes;
     unsigned char behind[256];
     comparison found = {};
     char text[128];
     error err;
-    if (f.ops->set(f.device, f.c, 0xff, bytes + sizeof behind, &err))
+    if (f.ops->set(f.device, f.c, 0xff, bytes + sizeof behind, &err) ||
+        group_places_clear(f.ops, f.device, f.c, bytes, &f.at, &err))
         give_up(err);
     wait_for(f, kernel.kernel.name);
     const int code = call_launch(&kernel, &args, f.ops->stream(f.device));
@@ -286,7 +324,7 @@ static bool launch_checked(const field &f, const plumb_form_kernel &kernel, bool
         if (byte != 0xff)
             return is_wrong(f, kernel.kernel.name, "wrote behind C");
     snprintf(text, sizeof text, "%llu of %llu wrong, worst %.2e", (unsigned long long)found.wrong,
-             (unsigned long long)check_count_c(&f.at), found.error);
+             (unsigned long long)output_of(f.at).count, found.error);
     if (found.wrong)
         return is_wrong(f, kernel.kernel.name, text);
     if (loud)

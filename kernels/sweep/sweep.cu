@@ -16,6 +16,9 @@
 //   sweep run M N K MODULE KERNEL                 one launch, for the profiler and the sanitizer
 //   sweep blas TYPE M N K INDEX                   one launch of cuBLASLt's algorithm, likewise
 //
+// soak and run take a problem with groups in full in place of M N K, and so do the lines of
+// PROBLEMS for `record` (rows of `time` have no place for groups).
+//
 // Timing: every arm three times, in random order, then as many rounds as asked, also in random
 // order, of cuBLASLt's three best and the fastest kernels alone, whose first samples are forgotten.
 // A sample is one cold launch, never a batch. All outputs are checked first. A kernel that hangs
@@ -70,6 +73,15 @@ static int list(char **paths, int count)
     return 0;
 }
 
+// Groups of awkward sizes: none, one row, all rows in one, n and k that fill no tile.
+static const char *const group_problems[] = {
+#define GROUPS_OF(type)                                                                            \
+    "1000x257x336:" type "contiguous7/zipf", "144x1000x1008:" type "masked33/50/60",               \
+        "3000x2112x784:" type "contiguous16/zipf", "512x136x1040:" type "masked20/200/100",        \
+        "4096x128x2064:" type "contiguous1", "2048x384x512:" type "masked3/1100/90",               \
+        "64x4096x7168:" type "contiguous64/zipf", "256x1013x48:" type "masked70/3/zipf"
+    GROUPS_OF("bf16:"), GROUPS_OF("fp8:fp32/1x128/128x128/columns:")};
+
 static int check(const std::vector<plumb_form_kernel> &kernels)
 {
     static const long sizes[][3] = {
@@ -85,6 +97,13 @@ static int check(const std::vector<plumb_form_kernel> &kernels)
         const std::vector<problem> some = problems_of(kernels, s[0], s[1], s[2], false);
         problems.insert(problems.end(), some.begin(), some.end());
     }
+    for (const char *text : group_problems) {
+        problem p;
+        if (read_groups(&p, text) &&
+            std::any_of(kernels.begin(), kernels.end(),
+                        [&](const plumb_form_kernel &x) { return takes(x, p); }))
+            problems.push_back(p);
+    }
     field f = open_field(problems, kernels, 0);
     int wrong = 0, done = 0;
     for (const problem &p : problems) {
@@ -98,6 +117,19 @@ static int check(const std::vector<plumb_form_kernel> &kernels)
     }
     printf("check: %d wrong of %d (%zu kernels)\n", wrong, done, kernels.size());
     return wrong ? 3 : 0;
+}
+
+// What these kernels do of a size: three words M N K, or one that is a problem with groups.
+static std::vector<problem> asked(const std::vector<plumb_form_kernel> &kernels, char **size,
+                                  int words)
+{
+    problem p;
+    if (words == 3)
+        return problems_of(kernels, atol(size[0]), atol(size[1]), atol(size[2]), false);
+    if (read_groups(&p, size[0]))
+        return {p};
+    fprintf(stderr, "sweep: '%s' is no problem with groups\n", size[0]);
+    exit(4);
 }
 
 // How many words of two outputs differ.
@@ -116,7 +148,7 @@ static unsigned long long count_differences(const field &f, const plumb_form_ker
 {
     const plumb_form_args args = args_of(f);
     const cudaStream_t stream = (cudaStream_t)f.ops->stream(f.device);
-    const size_t bytes = bytes_of(check_count_c(&f.at), f.at.out);
+    const size_t bytes = output_of(f.at).bytes;
     unsigned long long bad = 0, *counter = (unsigned long long *)allocate(f, sizeof bad);
     void *first = allocate(f, bytes);
     error err;
@@ -134,9 +166,9 @@ static unsigned long long count_differences(const field &f, const plumb_form_ker
     return bad;
 }
 
-static int soak(long count, long m, long n, long k, const std::vector<plumb_form_kernel> &kernels)
+static int soak(long count, const std::vector<problem> &problems,
+                const std::vector<plumb_form_kernel> &kernels)
 {
-    const std::vector<problem> problems = problems_of(kernels, m, n, k, false);
     field f = open_field(problems, kernels, 0);
     int wrong = 0;
     for (const problem &p : problems) {
@@ -149,8 +181,8 @@ static int soak(long count, long m, long n, long k, const std::vector<plumb_form
                 continue;
             }
             const unsigned long long bad = count_differences(f, kernel, count);
-            printf("soak %s %ldx%ldx%ld: %ld launches, %llu words differ\n", kernel.kernel.name, m,
-                   n, k, count, bad);
+            printf("soak %s %s: %ld launches, %llu words differ\n", kernel.kernel.name,
+                   name_of(p).c_str(), count, bad);
             wrong += bad != 0;
         }
     }
@@ -173,12 +205,14 @@ static int run_blas(const char *type, long m, long n, long k, size_t index)
     return 0;
 }
 
-static int run_one(long m, long n, long k, const std::vector<plumb_form_kernel> &kernels,
+static int run_one(char **size, int words, const std::vector<plumb_form_kernel> &kernels,
                    const char *name)
 {
     for (const plumb_form_kernel &kernel : kernels) {
-        const std::vector<problem> problems = problems_of({kernel}, m, n, k, false);
-        if (strcmp(kernel.kernel.name, name) || problems.empty())
+        if (strcmp(kernel.kernel.name, name))
+            continue;
+        const std::vector<problem> problems = asked({kernel}, size, words);
+        if (problems.empty())
             continue;
         field f = open_field(problems, kernels, 0);
         place(f, problems.front());
@@ -199,16 +233,18 @@ int main(int argc, char **argv)
         return list(argv + 2, argc - 2);
     if (verb == "check" && argc > 2)
         return check(open_modules(argv + 2, argc - 2));
-    if (verb == "soak" && argc > 6)
-        return soak(atol(argv[2]), atol(argv[3]), atol(argv[4]), atol(argv[5]),
-                    open_modules(argv + 6, argc - 6));
+    const int at = verb == "soak" ? 3 : 2, words = argc > at && strchr(argv[at], ':') ? 1 : 3;
+    if (verb == "soak" && argc > 3 + words) {
+        const std::vector<plumb_form_kernel> kernels =
+            open_modules(argv + 3 + words, argc - 3 - words);
+        return soak(atol(argv[2]), asked(kernels, argv + 3, words), kernels);
+    }
     if (verb == "time" && argc > 4)
         return time_all(atoi(argv[2]), argv[3], open_modules(argv + 4, argc - 4), nullptr);
     if (verb == "record" && argc > 5)
         return time_all(atoi(argv[3]), argv[4], open_modules(argv + 5, argc - 5), argv[2]);
-    if (verb == "run" && argc == 7)
-        return run_one(atol(argv[2]), atol(argv[3]), atol(argv[4]), open_modules(argv + 5, 1),
-                       argv[6]);
+    if (verb == "run" && argc == 4 + words)
+        return run_one(argv + 2, words, open_modules(argv + 2 + words, 1), argv[3 + words]);
     if (verb == "blas" && argc == 7)
         return run_blas(argv[2], atol(argv[3]), atol(argv[4]), atol(argv[5]), atol(argv[6]));
     fprintf(

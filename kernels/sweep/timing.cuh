@@ -219,11 +219,19 @@ static std::vector<problem> problems_of(const std::vector<plumb_form_kernel> &ke
     return problems;
 }
 
-// Those of a file ("m n k" lines).
-static std::vector<problem> read_problems(const char *path,
-                                          const std::vector<plumb_form_kernel> &kernels)
+// The problem with groups that a text is, if it is one.
+static bool read_groups(problem *out, const char *text)
+{
+    error err;
+    return !problem_parse(out, text, &err) && out->groups.kind;
+}
+
+// Those of a file: lines "m n k", and for the store problems with groups in full.
+static std::vector<problem>
+read_problems(const char *path, const std::vector<plumb_form_kernel> &kernels, bool groups)
 {
     std::vector<problem> problems;
+    problem grouped;
     FILE *file = fopen(path, "r");
     char line[256];
     long m, n, k;
@@ -232,6 +240,9 @@ static std::vector<problem> read_problems(const char *path,
         exit(4);
     }
     while (fgets(line, sizeof line, file)) {
+        line[strcspn(line, "\n")] = '\0';
+        if (groups && read_groups(&grouped, line))
+            problems.push_back(grouped);
         if (sscanf(line, "%ld %ld %ld", &m, &n, &k) != 3)
             continue;
         const std::vector<problem> some = problems_of(kernels, m, n, k, true);
@@ -244,7 +255,7 @@ static std::vector<problem> read_problems(const char *path,
 static int time_all(int count, const char *path, const std::vector<plumb_form_kernel> &kernels,
                     const char *commit)
 {
-    const std::vector<problem> problems = read_problems(path, kernels);
+    const std::vector<problem> problems = read_problems(path, kernels, commit != nullptr);
     field f = open_field(problems, kernels, cublaslt_workspace_bytes);
     const output out = describe_output(f, commit);
     for (const problem &p : problems)
