@@ -110,12 +110,23 @@ static void choose_occupancy(struct hopper_breakdown *b, const struct hopper_ter
     b->blocks_per_sm = (int32_t)most(1, least(blocks, 32));
 }
 
-// Along which side of the tile the instruction's 64 rows lie: along M, unless only N has them.
+// Promoted sums of an instruction as wide as the tile's M need registers beside the accumulators.
+static bool partial_sums_fit(const struct hopper_breakdown *b, const struct hopper_terms *t)
+{
+    double accumulators = (double)b->tile_m * b->tile_n / (128.0 * t->warpgroups);
+    double partial = t->in->traits->promote_k > 0 ? b->tile_m / 2.0 : 0;
+    return accumulators + partial + REGISTERS_KEPT <= REGISTERS_MOST;
+}
+
+// Along which side of the tile the instruction's 64 rows lie: along M, unless only N has them. Of
+// groups along N (grouped.cuh), unless what is promoted would not fit so.
 static bool operands_swapped(const struct hopper_breakdown *b, const struct hopper_terms *t)
 {
     if (b->tile_n % ROWS != 0)
         return false;
-    return t->in->problem->groups.kind || b->tile_m % ROWS != 0 ||
+    if (t->in->problem->groups.kind)
+        return partial_sums_fit(b, t);
+    return b->tile_m % ROWS != 0 ||
            (t->warpgroups == 1 && b->tile_m > ROWS && b->tile_m > b->tile_n);
 }
 

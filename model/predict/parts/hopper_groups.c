@@ -1,27 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Groups in the model `hopper`. A kernel that states its tile multiplies them all in one launch, as
-// this project's does: rows of a group lie along the matrix instruction's width, are divided evenly
-// into as few tiles as hold them, and are rounded up to its steps of 16; blocks take tiles as they
-// come, so that the busiest SM is half a tile behind the mean. One that states none is taken for a
-// library's products, one group after the other.
+// this project's do: rows of a group lie along the matrix instruction's width, are divided evenly
+// into as few tiles as hold them, and are rounded up to its steps of 16, or where they lie along
+// its 64 rows, to those; blocks take tiles as they come, so that the busiest SM is half a tile
+// behind the mean. One that states none is taken for a library's products, one group after the
+// other.
 #include "model/predict/parts/arithmetic.h"
 #include "model/predict/parts/hopper_terms.h"
 
-enum { STEP = 16 };
+enum { STEP = 16, ROWS = 64 };
 
 void hopper_lay_groups(struct hopper_breakdown *b, struct hopper_terms *t)
 {
     const struct problem *p = t->in->problem;
     int32_t rows[GROUPS_MOST];
     int64_t tiles = 0, padded = 0;
+    const int64_t step = t->swapped ? STEP : ROWS;
     problem_group_rows(rows, p);
     t->products = t->rows = 0;
     for (int32_t g = 0; g < p->groups.count; g++) {
         const int64_t parts = ceil_div(rows[g], b->tile_m);
         if (parts == 0)
             continue;
-        const int64_t each = ceil_div(ceil_div(rows[g], parts), STEP) * STEP;
+        const int64_t each = ceil_div(ceil_div(rows[g], parts), step) * step;
         tiles += parts;
         padded += parts * each;
         t->products++;
