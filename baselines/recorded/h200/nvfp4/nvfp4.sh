@@ -17,8 +17,8 @@ date -u
 nvidia-smi --query-gpu=name,uuid,driver_version,clocks.sm,clocks.mem,temperature.gpu --format=csv,noheader
 round=1
 while [ "$round" -le "$rounds" ]; do
-    for shape in 1x4096x7168 16x4096x7168 64x4096x7168 256x4096x7168 512x4096x7168 256x3072x4096 \
-        512x3072x7168; do
+    for shape in 1x4096x7168 4x4096x7168 16x4096x7168 32x4096x7168 64x4096x7168 256x4096x7168 \
+        512x4096x7168 1x3072x4096 16x3072x4096 16x3072x7168 256x3072x4096 512x3072x7168; do
         fp4=$shape:nvfp4-fp16:dual-silu:e4m3/16/tiled
         one "$round" select_nvfp4_dual select-nvfp4-dual "$fp4"
         one "$round" select_bf16_dual select-bf16-dual "$shape:bf16:dual-silu"
