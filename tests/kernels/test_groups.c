@@ -38,22 +38,30 @@ static void assert_each_once(const struct group_grid *g, const int32_t *rows)
     for (int32_t i = 0; i < g->groups; i++)
         first[i + 1] = first[i] + rows[i];
     lay(starts, g, rows);
-    const size_t cells = (size_t)first[g->groups] * (size_t)g->columns;
+    const int32_t most_columns =
+        g->few.columns > g->many.columns ? g->few.columns : g->many.columns;
+    const size_t cells = (size_t)first[g->groups] * (size_t)most_columns;
     unsigned char *const seen = calloc(cells + 1, 1);
     assert_non_null(seen);
     for (int32_t index = 0; index < starts[g->groups]; index++) {
         const struct group_tile t = at(g, starts, rows, index);
         assert_in_range(t.group, 0, g->groups - 1);
-        assert_in_range(t.column, 0, g->columns - 1);
-        assert_in_range(t.rows, 1, g->most);
-        assert_in_range(t.width, t.rows, t.rows + g->step - 1);
-        assert_int_equal(t.width % g->step, 0);
+        const struct group_cut *cut = rows[t.group] >= g->many_from ? &g->many : &g->few;
+        assert_in_range(t.column, 0, cut->columns - 1);
+        assert_in_range(t.rows, 1, cut->most);
+        assert_in_range(t.width, t.rows, t.rows + cut->step - 1);
+        assert_int_equal(t.width % cut->step, 0);
         assert_true(t.row >= 0 && t.row + t.rows <= rows[t.group]);
         for (int32_t r = 0; r < t.rows; r++)
-            seen[(first[t.group] + t.row + r) * g->columns + t.column]++;
+            seen[(first[t.group] + t.row + r) * most_columns + t.column]++;
     }
-    for (size_t i = 0; i < cells; i++)
-        assert_int_equal(seen[i], 1);
+    for (int32_t i = 0; i < g->groups; i++) {
+        const int32_t columns = group_cut_of(g, rows[i])->columns;
+        for (int32_t r = first[i]; r < first[i + 1]; r++) {
+            for (int32_t c = 0; c < most_columns; c++)
+                assert_int_equal(seen[r * most_columns + c], c < columns);
+        }
+    }
     free(seen);
 }
 
@@ -64,10 +72,15 @@ static void every_row_is_in_one_tile_of_each_column(void **state)
     uint64_t seed = 7;
     for (int32_t i = 0; i < 400; i++) {
         const struct group_grid g = {.groups = 1 + i % GROUPS,
-                                     .columns = columns[i % 4],
-                                     .most = most[i / 4 % 4],
-                                     .step = 16,
-                                     .band = bands[i / 16 % 4]};
+                                     .few = {.columns = columns[i % 4],
+                                             .most = most[i / 4 % 4],
+                                             .step = 16,
+                                             .band = bands[i / 16 % 4]},
+                                     .many = {.columns = 2 * columns[i % 4],
+                                              .most = 256,
+                                              .step = 64,
+                                              .band = bands[i / 16 % 4]},
+                                     .many_from = i % 3 ? 65 : INT32_MAX};
         int32_t rows[GROUPS];
         for (int32_t j = 0; j < g.groups; j++) { // a third without rows, some with many
             const uint32_t kind = next(&seed) % 6;
@@ -79,7 +92,7 @@ static void every_row_is_in_one_tile_of_each_column(void **state)
 
 static void groups_without_rows_have_no_tile(void **state)
 {
-    const struct group_grid g = {.groups = 5, .columns = 3, .most = 256, .step = 16, .band = 8};
+    const struct group_grid g = {.groups = 5, .few = {3, 256, 16, 8}, .many_from = INT32_MAX};
     const int32_t rows[] = {0, 0, 17, 0, 256};
     int32_t starts[6];
     lay(starts, &g, rows);
@@ -91,7 +104,7 @@ static void groups_without_rows_have_no_tile(void **state)
 // A group just over what a tile holds is two tiles of about the same height.
 static void rows_are_divided_evenly(void **state)
 {
-    const struct group_grid g = {.groups = 1, .columns = 1, .most = 256, .step = 16, .band = 8};
+    const struct group_grid g = {.groups = 1, .few = {1, 256, 16, 8}, .many_from = INT32_MAX};
     const struct group_tile first = group_tile_at(&g, 0, 300, 0);
     const struct group_tile second = group_tile_at(&g, 0, 300, 1);
     assert_int_equal(first.width, 160);
@@ -100,11 +113,29 @@ static void rows_are_divided_evenly(void **state)
     assert_int_equal(second.width, 144);
 }
 
+// Groups of many rows have larger steps, and columns of their own.
+static void many_rows_are_cut_otherwise(void **state)
+{
+    const struct group_grid g = {
+        .groups = 3, .few = {2, 128, 16, 8}, .many = {4, 256, 64, 8}, .many_from = 65};
+    const int32_t rows[] = {64, 65, 300};
+    int32_t starts[4];
+    lay(starts, &g, rows);
+    assert_int_equal(starts[1], 2); // one tile in each of two columns
+    assert_int_equal(starts[2], 2 + 4);
+    assert_int_equal(starts[3], 2 + 4 + 2 * 4);
+    assert_int_equal(at(&g, starts, rows, 0).width, 64);
+    assert_int_equal(at(&g, starts, rows, 2).width, 128);
+    assert_int_equal(at(&g, starts, rows, 6).width, 192); // 300 in halves
+    assert_int_equal(at(&g, starts, rows, 7).rows, 108);
+    assert_int_equal(at(&g, starts, rows, 7).width, 128);
+}
+
 // Tiles that run at the same time should share rows of A and of B: of a band's, one column's come
 // one after the other.
 static void a_band_is_walked_column_by_column(void **state)
 {
-    const struct group_grid g = {.groups = 1, .columns = 3, .most = 16, .step = 16, .band = 4};
+    const struct group_grid g = {.groups = 1, .few = {3, 16, 16, 4}, .many_from = INT32_MAX};
     static const int32_t rows[] = {0, 16, 32, 48, 0, 16, 32, 48, 0, 16, 32, 48, 64, 80, 64, 80};
     static const int32_t columns[] = {0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 0, 0, 1, 1};
     for (int32_t i = 0; i < 16; i++) {
@@ -120,6 +151,7 @@ int main(void)
         cmocka_unit_test(every_row_is_in_one_tile_of_each_column),
         cmocka_unit_test(groups_without_rows_have_no_tile),
         cmocka_unit_test(rows_are_divided_evenly),
+        cmocka_unit_test(many_rows_are_cut_otherwise),
         cmocka_unit_test(a_band_is_walked_column_by_column),
     };
     return cmocka_run_group_tests_name("groups", tests, NULL, NULL);

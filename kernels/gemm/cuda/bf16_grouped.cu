@@ -11,11 +11,11 @@
 // slower); at most 144, 160 and 176 rows (3, 2 and 1 % slower); both warpgroups at one tile of up
 // to 256 rows, the results held in registers (7 % faster at 192 tokens and K = 7168, 0 to 8 %
 // slower else); bands of 2, 3, 6 and 8 tiles (the same).
-#include "grouped.cuh"
+#include "grouped_turns.cuh"
 
 using shape = tiled<bf16, tiling{.tile_m = 128, .tile_n = 192, .pingpong = true, .swapped = true}>;
 constexpr int stages = 5, band = 4;
-static_assert(grouped_bytes<shape>(stages, groups_most) <= shape::smem_limit);
+static_assert(grouped_bytes<shape, tile_ring>(stages, groups_most) <= shape::smem_limit);
 
 static int launch(const plumb_form_args *args, void *stream)
 {

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The persistent kernel over groups (a mixture of experts): one launch multiplies every group's
-// rows of A by its own matrix B. Operands are swapped (transposed.cuh): B's rows lie along the
-// matrix instruction's 64, the group's rows along its width, which is the tile's own, so that a
-// group of 20 rows multiplies 32 and one of 300 multiplies 160 and 144. What differs from tile to
-// tile is thus the width of the instruction, the box that is loaded, and which rows are stored; the
-// ring, the main loop and the way out are persistent.cuh's.
+// Persistent kernels over groups (a mixture of experts): one launch multiplies every group's rows
+// of A by its own matrix B. This is what they share: who takes which tile, what is loaded, and the
+// host's side; grouped_turns.cuh and grouped_scaled.cuh multiply.
+//
+// Operands are swapped (transposed.cuh): B's rows lie along the matrix instruction's 64, the
+// group's rows along its width, which is the tile's own, so that a group of 20 rows multiplies 32
+// and one of 300 multiplies 160 and 144. What differs from tile to tile is thus the width of the
+// instruction, the box that is loaded, and which rows are stored. Where a configuration says so,
+// groups of many rows are not swapped: their rows lie along the 64 and are rounded up to those.
 //
 //   start        a warp sums up where each group's tiles begin (groups.h); all wait for it
 //   producer     one thread takes tiles, the first by its block's number and the others as they
 //                come, from a counter in the workspace, which a memset before the launch clears;
-//                it tells the consumers which, and loads 128 rows of the group's B and `width` rows
-//                of A per slab, the latter by a tensor map of that box's height
-//   consumers    two warpgroups take turns at tiles (seam.cuh, ping-pong)
+//                it tells the consumers which, and loads rows of the group's B and of A per slab,
+//                the latter by a tensor map of the tile's own height
+//   consumers    two warpgroups
 //
 // A box may reach into the next group's rows, or beyond the last ones: what is computed from those
 // is not stored.
@@ -23,10 +26,13 @@
 #include "persistent.cuh"
 
 constexpr int group_step = 16, group_widths = 256 / group_step;
+constexpr int many_step = 64; // of groups of many rows
+constexpr int weight_box = 128;
 
 // Parameters of the kernel.
 struct grouped_maps {
     CUtensorMap weights, rows[group_widths]; // the latter by height, in steps
+    CUtensorMap results;                     // 16 rows of C, for tiles of groups of many rows
 };
 
 struct grouped_params {
@@ -73,17 +79,22 @@ DEVICE void lay_groups(int32_t *starts, const grouped_params &p)
 struct alignas(16) placed_tile {
     int row, end; // its rows of A and C, of which those from `end` on are not the group's
     int column;   // of C
-    int width;    // 0: there are no more tiles, and the other warpgroup is to hear it; -1: nor it
+    int width;    // rows as multiplied; 0: there are no more tiles, and the other warpgroup is to
+                  // hear it; -1: nor it
+    bool many;    // of a group of many rows
 };
 
+template <class c>
 DEVICE placed_tile place_tile(const int32_t *starts, const grouped_params &p, int index,
-                              int columns, int *weight)
+                              int *weight)
 {
     const int group = group_of_tile(starts, p.grid.groups, index);
     const int first = p.first[group], rows = p.rows[group];
     const group_tile t = group_tile_at(&p.grid, group, rows, index - starts[group]);
-    *weight = group * p.n + t.column * columns;
-    return {first + t.row, first + t.row + t.rows, t.column * columns, t.width};
+    const bool many = rows >= p.grid.many_from;
+    const int column = t.column * (many ? c::bn : c::bm);
+    *weight = group * p.n + column;
+    return {first + t.row, first + t.row + t.rows, column, t.width, many};
 }
 
 // What is in shared memory behind the ring of slabs and its barriers: a ring of tiles.
@@ -120,122 +131,61 @@ DEVICE void take_tiles(const grouped_params &p, const int32_t *starts, work each
 #pragma unroll 1
     while (index < tiles) {
         int weight;
-        const placed_tile t = place_tile(starts, p, index, c::bm, &weight);
+        const placed_tile t = place_tile<c>(starts, p, index, &weight);
         index = gridDim.x + atomicAdd(p.taken, 1); // here: it takes as long as a slab
         each(t, weight);
     }
 }
 
-// Loads all slabs of a tile; more(slab, stage, full) loads what else belongs to a stage, so many
-// bytes for each row of A.
+// Loads all slabs of a tile, weights where a swapped tile has them, or for many rows the other way
+// round; more(slab, stage, full) loads what else belongs to a stage, so many bytes.
 template <class c, class work>
 DEVICE void load_tile(const grouped_maps &maps, const grouped_params &p,
                       const block_memory<c> &memory, ring_position &at, const placed_tile &t,
                       int weight, int bytes_more, work more)
 {
     const CUtensorMap *rows = &maps.rows[t.width / group_step - 1];
-    const uint32_t bytes = (c::bm + t.width) * slab_bytes + t.width * bytes_more;
+    const int weights = t.many ? c::bn : c::bm;
+    const uint32_t bytes = (weights + t.width) * slab_bytes + bytes_more;
 #pragma unroll 1
     for (int slab = 0; slab < p.gemm.slabs; ++slab) {
         const uint32_t full = memory.full(at.stage);
+        const uint32_t a = memory.a(at.stage), b = memory.b(at.stage);
         barrier_wait(memory.empty(at.stage), at.phase ^ 1);
         barrier_arrive_expect(full, bytes);
-        tensor_load(memory.a(at.stage), &maps.weights, slab * c::bk, weight, full);
-        tensor_load(memory.b(at.stage), rows, slab * c::bk, t.row, full);
-        more(slab, memory.a(at.stage), full);
+        tensor_load(t.many ? b : a, &maps.weights, slab * c::bk, weight, full);
+        if (weights > weight_box)
+            tensor_load(a + weight_box * slab_bytes, &maps.weights, slab * c::bk,
+                        weight + weight_box, full);
+        tensor_load(t.many ? a : b, rows, slab * c::bk, t.row, full);
+        more(slab, a, full);
         at.advance(p.gemm.stages);
     }
 }
 
-template <class c>
-DEVICE void produce_groups(const grouped_maps &maps, const grouped_params &p,
-                           const block_memory<c> &memory, tile_ring &ring, const int32_t *starts)
+// A consumer's warp has read what it needs of a slot of the ring, or of a stage.
+DEVICE void warp_arrives(uint32_t barrier)
 {
-    tile_teller teller = {ring};
-    ring_position at;
-    take_tiles<c>(p, starts, [&](const placed_tile &t, int weight) {
-        teller.tell(t, [](int) {});
-        load_tile(maps, p, memory, at, t, weight, 0, [](int, uint32_t, uint32_t) {});
-    });
-    teller.tell({0, 0, 0, 0}, [](int) {});
-    teller.tell({0, 0, 0, -1}, [](int) {});
+    __syncwarp();
+    if (elect())
+        barrier_arrive(barrier);
 }
 
-// A consumer warpgroup's way through its tiles, every other one of the block's (seam.cuh,
-// ping-pong: it stores one while the other warpgroup multiplies the next).
-template <class c> struct groups_consumer {
-    const grouped_params &p;
-    const CUtensorMap &unused;
-    tile_ring &ring;
-    const uint32_t shared;
-    const int group, warp;
-    ring_position at = {}, slot = {};
-
-    // Of the tile in `slot`, which is then free.
-    template <int width> DEVICE void store(float (&acc)[c::mi][width / 2])
-    {
-        using stager = ::stager<typename c::output, c::mi, width, c::ring, true>;
-        const block_memory<c> memory(shared, p.gemm.stages);
-        const placed_tile t = ring.tiles[slot.stage];
-        __syncwarp();
-        if (elect())
-            barrier_arrive(shared_address(&ring.empty[slot.stage]));
-        const int column = t.column + warp % 4 * 16;
-        output_target target = p.gemm.out;
-        target.n = t.end;
-        stager out = {unused, unused, memory.staging(warp), target};
-        if (target.direct)
-            stager::store_elements(acc, 1.0f, target, column, t.row);
-        else
-            out.put_all_sums(acc, 1.0f, column, t.row);
-    }
-
-    template <int width> DEVICE void sum()
-    {
-        using part = narrowed<c, width>;
-        const block_memory<part> memory(shared, p.gemm.stages);
-        consumer<part> self = {p.gemm, memory, 0, 0, 0, 0, at};
-        float acc[c::mi][width / 2];
-        self.clear(acc); // else the sums of all widths are kept in registers side by side
-        named_barrier(1 + group, 256);
-        self.accumulate(
-            acc, [](int) {}, [&] { named_barrier_arrive(2 - group, 256); });
-        at = self.at;
-        at.skip(p.rest, p.turns, p.gemm.stages);
-        store<width>(acc);
-    }
-
-    // Registers cannot be indexed, so there is code for every width.
-    template <int width = group_step> DEVICE void sum_any(int wanted)
-    {
-        if (width == wanted)
-            sum<width>();
-        else if constexpr (width < c::n)
-            sum_any<width + group_step>(wanted);
-    }
-
-    DEVICE void run()
-    {
-        if (group == 1) {
-            slot.advance(tile_slots);
-            at.skip(p.rest, p.turns, p.gemm.stages);
-            named_barrier_arrive(1, 256); // the first turn is warpgroup 0's
-        }
-        int width;
-#pragma unroll 1
-        for (;;) {
-            barrier_wait(shared_address(&ring.full[slot.stage]), slot.phase);
-            width = (int)uniform(ring.tiles[slot.stage].width);
-            if (width <= 0)
-                break;
-            sum_any(width);
-            slot.skip(2, 0, tile_slots);
-        }
-        named_barrier(1 + group, 256);
-        if (width == 0)
-            named_barrier_arrive(2 - group, 256);
-    }
-};
+// A warp stores its sums of a swapped tile, of which its first column is `column`.
+template <class c, int width>
+DEVICE void store_swapped(const float (&acc)[c::mi][width / 2], const grouped_params &p,
+                          const CUtensorMap &unused, uint32_t staging, const placed_tile &t,
+                          int column)
+{
+    using stager = ::stager<typename c::output, c::mi, width, c::ring, true>;
+    output_target target = p.gemm.out;
+    target.n = t.end;
+    stager out = {unused, unused, staging, target};
+    if (target.direct)
+        stager::store_elements(acc, 1.0f, target, column, t.row);
+    else
+        out.put_all_sums(acc, 1.0f, column, t.row);
+}
 
 // Sets up the barriers and lays down where groups' tiles begin; all wait for it. reads: arrivals
 // that free a stage; warps: that read a tile's slot.
@@ -261,49 +211,27 @@ DEVICE void begin_groups(const grouped_maps &maps, const grouped_params &p,
     __syncthreads();
 }
 
-template <class c>
-__global__ void __launch_bounds__(c::threads, 1)
-    grouped_gemm(const __grid_constant__ grouped_maps maps,
-                 const __grid_constant__ grouped_params p)
-{
-    extern __shared__ __align__(1024) uint8_t shared[];
-    const block_memory<c> memory(shared_address(shared), p.gemm.stages);
-    tile_ring &ring = *reinterpret_cast<tile_ring *>(shared + memory.barriers(p.gemm.stages) +
-                                                     p.gemm.stages * 16);
-    int32_t *const starts = reinterpret_cast<int32_t *>(&ring + 1);
-    begin_groups(maps, p, memory, ring, starts, 1, 4); // the warpgroup's whose turn it is
-    if (threadIdx.x < 128) {
-        registers_give<c::producer_registers>();
-        if (is_producer())
-            produce_groups<c>(maps, p, memory, ring, starts);
-    } else {
-        registers_take<c::consumer_registers>();
-        const int warp = (int)uniform(threadIdx.x / 32) - 4;
-        groups_consumer<c> consumer = {p, maps.weights, ring, memory.base, warp / 4, warp};
-        consumer.run();
-    }
-}
-
 // ---- host ----
 
 constexpr int groups_most = 2048; // whose beginnings fit in shared memory beside the ring
 
-template <class c> constexpr int grouped_bytes(int stages, int groups)
+// ring: what is in shared memory behind the slabs and their barriers, before these beginnings.
+template <class c, class ring> constexpr int grouped_bytes(int stages, int groups)
 {
-    return c::smem_bytes(stages) + (int)sizeof(tile_ring) + (groups + 1) * (int)sizeof(int32_t);
+    return c::smem_bytes(stages) + (int)sizeof(ring) + (groups + 1) * (int)sizeof(int32_t);
 }
 
-template <class c> int supports_groups(const plumb_form *f)
+// Whatever its scales.
+template <class c> bool supports_grouping(const plumb_form *f)
 {
     const plumb_problem &p = f->problem;
     const int64_t limit = INT32_MAX / 2;
     return f->grouping != PLUMB_NO_GROUPS && f->groups <= groups_most && f->number_count == 0 &&
-           f->scale_vector == 0 && f->alpha == 1 && f->beta == 0 && f->lda == p.k &&
-           f->ldb == p.k && f->ldc == p.n && p.in_type == c::type::dtype &&
-           p.out_type == c::output::dtype && p.layout == PLUMB_TN && p.batch == 1 &&
-           p.epilogue == PLUMB_NO_EPILOGUE && p.n < limit && p.k < limit && f->rows < limit &&
-           f->groups * p.n < limit && p.k * c::type::bytes % 16 == 0 &&
-           (f->rows / c::bn + f->groups) * ceil_div(p.n, c::bm) < limit;
+           f->alpha == 1 && f->beta == 0 && f->lda == p.k && f->ldb == p.k && f->ldc == p.n &&
+           p.in_type == c::type::dtype && p.out_type == c::output::dtype && p.layout == PLUMB_TN &&
+           p.batch == 1 && p.epilogue == PLUMB_NO_EPILOGUE && p.n < limit && p.k < limit &&
+           f->rows < limit && f->groups * p.n < limit && p.k * c::type::bytes % 16 == 0 &&
+           (f->rows / c::bn + f->groups) * ceil_div(p.n, c::bn < c::bm ? c::bn : c::bm) < limit;
 }
 
 static inline size_t grouped_workspace(const plumb_form *)
@@ -318,14 +246,19 @@ static cudaError_t make_grouped_maps(grouped_maps *maps, const plumb_form_args *
     const int64_t pitch = p.k * c::type::bytes;
     const matrix weights = {args->args.b, args->form.groups * p.n, p.k, pitch, c::type::map};
     const matrix rows = {args->args.a, args->form.rows, p.k, pitch, c::type::map};
-    cudaError_t error = make_tensor_map(&maps->weights, weights, c::bm, c::box_k, true);
-    for (int i = 0; !error && i < c::n / group_step; ++i)
+    const int64_t row_bytes = p.n * sizeof(typename c::output::type);
+    const matrix results = {args->args.c, args->form.rows, p.n, row_bytes, c::output::map};
+    cudaError_t error = make_tensor_map(&maps->weights, weights, weight_box, c::box_k, true);
+    for (int i = 0; !error && i < group_widths; ++i)
         error = make_tensor_map(&maps->rows[i], rows, (i + 1) * group_step, c::box_k, true);
+    if (!error && row_bytes % 16 == 0)
+        error = make_tensor_map(&maps->results, results, 16, 128 / (row_bytes / p.n), true);
     return error;
 }
 
+// many_from: groups of so many rows are not swapped.
 template <class c>
-grouped_params make_grouped_params(const plumb_form_args *args, int stages, int band)
+grouped_params make_grouped_params(const plumb_form_args *args, int stages, int band, int many_from)
 {
     const plumb_form &f = args->form;
     const plumb_problem &problem = f.problem;
@@ -334,7 +267,10 @@ grouped_params make_grouped_params(const plumb_form_args *args, int stages, int 
                   problem.n * sizeof(typename c::output::type) % 16 != 0};
     p.gemm.slabs = ceil_div(problem.k, c::bk);
     p.gemm.stages = stages;
-    p.grid = {f.groups, ceil_div(problem.n, c::bm), c::bn, group_step, band};
+    p.grid = {f.groups,
+              {ceil_div(problem.n, c::bm), c::bn, group_step, band},
+              {ceil_div(problem.n, c::bn), c::bm, many_step, band},
+              many_from};
     p.first = args->group_first;
     p.rows = args->group_rows;
     p.n = (int)problem.n;
@@ -344,20 +280,18 @@ grouped_params make_grouped_params(const plumb_form_args *args, int stages, int 
     return p;
 }
 
-template <class c>
-int launch_grouped(const plumb_form_args *args, void *stream, int stages, int band)
+// taken: the counter of p.
+template <class c, class params>
+static int launch_groups(void (*kernel)(grouped_maps, params), const grouped_maps &maps,
+                         const params &p, int *taken, int bytes, void *stream)
 {
-    grouped_maps maps = {};
-    if (make_grouped_maps<c>(&maps, args) != cudaSuccess)
-        return cudaErrorInvalidValue;
-    const grouped_params p = make_grouped_params<c>(args, stages, band);
-    cluster_launch launch(c::threads, 1, grouped_bytes<c>(stages, args->form.groups), stream);
-    static const int resident = resident_clusters<c>(grouped_gemm<c>, &launch.config);
+    cluster_launch launch(c::threads, 1, bytes, stream);
+    static const int resident = resident_clusters<c>(kernel, &launch.config);
     if (resident == 0)
         return cudaErrorInvalidConfiguration;
     launch.config.gridDim = dim3(resident);
-    const cudaError_t error = cudaMemsetAsync(p.taken, 0, sizeof(*p.taken), launch.config.stream);
-    return error ? error : cudaLaunchKernelEx(&launch.config, grouped_gemm<c>, maps, p);
+    const cudaError_t error = cudaMemsetAsync(taken, 0, sizeof(*taken), launch.config.stream);
+    return error ? error : cudaLaunchKernelEx(&launch.config, kernel, maps, p);
 }
 
 #endif

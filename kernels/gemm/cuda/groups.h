@@ -6,8 +6,8 @@
 // tiles begin among all, and looks there for each tile it takes.
 //
 // A group's rows are divided evenly, into as few tiles as hold at most `most` rows each, and a
-// tile's rows are rounded up to whole steps of what the matrix instruction can be wide: a group of
-// 300 is two tiles of 160 and 140 (144), not 256 and 44. A group without rows has no tile.
+// tile's rows are rounded up to whole steps of what the matrix instruction can be wide (or high): a
+// group of 300 is two tiles of 160 and 140 (144), not 256 and 44. A group without rows has no tile.
 #ifndef PLUMB_GROUPS_H
 #define PLUMB_GROUPS_H
 
@@ -19,12 +19,19 @@
 #define GROUPS_INLINE static inline
 #endif
 
-struct group_grid {
-    int32_t groups;
+// How the rows of a group are divided among tiles.
+struct group_cut {
     int32_t columns; // tiles across the columns of C
     int32_t most;    // rows of a tile, a multiple of step
     int32_t step;
     int32_t band; // tiles of a group's rows that are walked together, one column after the other
+};
+
+// Groups of many rows may be cut otherwise than those of few.
+struct group_grid {
+    int32_t groups;
+    struct group_cut few, many;
+    int32_t many_from; // rows; INT32_MAX: none is cut so
 };
 
 struct group_tile {
@@ -38,10 +45,16 @@ GROUPS_INLINE int32_t group_parts(int32_t rows, int32_t most)
     return (rows + most - 1) / most;
 }
 
+GROUPS_INLINE const struct group_cut *group_cut_of(const struct group_grid *g, int32_t rows)
+{
+    return rows >= g->many_from ? &g->many : &g->few;
+}
+
 // Tiles of a group of so many rows.
 GROUPS_INLINE int32_t group_tiles(const struct group_grid *g, int32_t rows)
 {
-    return group_parts(rows, g->most) * g->columns;
+    const struct group_cut *cut = group_cut_of(g, rows);
+    return group_parts(rows, cut->most) * cut->columns;
 }
 
 // The group of tile `index`, where starts[i] tiles come before group i's and starts[groups] are
@@ -60,9 +73,10 @@ GROUPS_INLINE int32_t group_of_tile(const int32_t *starts, int32_t groups, int32
 }
 
 // Tile `index` of group `group`, which has so many rows.
-GROUPS_INLINE struct group_tile group_tile_at(const struct group_grid *g, int32_t group,
+GROUPS_INLINE struct group_tile group_tile_at(const struct group_grid *grid, int32_t group,
                                               int32_t rows, int32_t index)
 {
+    const struct group_cut *g = group_cut_of(grid, rows);
     const int32_t parts = group_parts(rows, g->most);
     const int32_t each = (group_parts(rows, parts) + g->step - 1) / g->step * g->step;
     const int32_t band = index / (g->band * g->columns), first = band * g->band;
