@@ -156,8 +156,9 @@ static unsigned long long count_differences(const field &f, const plumb_form_ker
     int failed = cudaMemcpyAsync(first, f.c, bytes, cudaMemcpyDeviceToDevice, stream) ||
                  f.ops->set(f.device, counter, 0, sizeof bad, &err);
     for (long i = 0; i < count && !failed; ++i) {
-        failed =
-            f.ops->set(f.device, f.c, 0xff, bytes, &err) || call_launch(&kernel, &args, stream);
+        failed = f.ops->set(f.device, f.c, 0xff, bytes, &err) ||
+                 group_places_clear(f.ops, f.device, f.c, bytes, &f.at, &err) ||
+                 call_launch(&kernel, &args, stream);
         differ<<<512, 256, 0, stream>>>((uint32_t *)f.c, (uint32_t *)first, bytes / 4, counter);
     }
     is_done(f.ops->read(f.device, &bad, counter, sizeof bad, &err) || failed, err);
