@@ -2,8 +2,7 @@
 //
 // Cheats (tests/cheats/host), each gated against the honest kernel: what its header says must
 // happen happens. No verdict may be "same" or "faster", for each of them is really slower, or
-// wrong; but for skip_when_right, a known gap. What reaches for the other build or the stopwatch
-// finds neither in its process.
+// wrong. What reaches for the other build or the stopwatch finds neither in its process.
 // Label: measured
 #include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_plumb.h"

