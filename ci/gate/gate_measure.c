@@ -3,21 +3,11 @@
 // The measuring of gates and comparisons, from their plans: what needs no pairs is settled, the
 // rest becomes duets, and every result is stored when it is known.
 #include "ci/gate/gate_measure.h"
+#include "ci/gate/self_tests.h"
 #include "ci/gate/side_by_side.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static bool same_code(const struct task *task)
-{
-    return task->base && task->head && strcmp(task->base->code, task->head->code) == 0;
-}
-
-// Side by side, as pairs.
-static bool is_paired(const struct task *task)
-{
-    return task->base && task->head && !task->device->away && !same_code(task);
-}
 
 static int save(const struct task *task, struct context *context, struct error *err)
 {
@@ -89,7 +79,7 @@ static int gate_others(struct task **tasks, size_t *count, const struct plan *pl
     struct context *context = measuring->context;
     for (size_t i = 0; i < plan->count; i++) {
         struct task *task = &plan->tasks[i];
-        const bool paired = is_paired(task);
+        const bool paired = task_is_paired(task);
         bool known = false, failing = false, made = true;
         if (task->run->id && task_resumed(&known, task, context, err))
             return -1;
@@ -112,29 +102,10 @@ static int gate_others(struct task **tasks, size_t *count, const struct plan *pl
     return 0;
 }
 
-// The run's test of itself: pairs of a build with itself. The candidate at `turn` of an order that
-// goes over the whole plan in strides, so that the first few are spread over it; NULL: not this
-// one.
-static struct task *self_candidate(const struct plan *plan, size_t wanted, size_t turn)
-{
-    const size_t stride = (plan->count + wanted - 1) / wanted;
-    const size_t at = turn % wanted * stride + turn / wanted;
-    struct task *task = at < plan->count ? &plan->tasks[at] : NULL;
-    return task && task->head && !task->device->away ? task : NULL;
-}
-
-// Whether any verdict of the run hangs on pairs, those of an interrupted run too.
-static bool any_paired(const struct plan *plan)
-{
-    for (size_t i = 0; i < plan->count; i++) {
-        if (is_paired(&plan->tasks[i]))
-            return true;
-    }
-    return false;
-}
-
+// The run's test of itself.
 struct selection {
-    const struct plan *plan;
+    struct task **order; // of candidates
+    size_t count;
     struct task **tasks;
     struct verdict *verdicts; // of those
     size_t wanted, turn;      // candidates seen
@@ -144,17 +115,15 @@ struct selection {
 static int choose_self(struct gate_work *work, struct selection *s, struct measuring *measuring,
                        struct error *err)
 {
-    const size_t wanted = s->wanted;
-    const size_t turns = wanted ? (s->plan->count + wanted - 1) / wanted * wanted : 0;
     work->self = s->tasks;
     work->verdicts = s->verdicts;
     work->self_count = 0;
-    while (s->tested + work->self_count < wanted && s->turn < turns) {
-        struct task *task = self_candidate(s->plan, wanted, s->turn++);
-        bool made = true;
-        if (task && measuring_record(&made, measuring, task, ROLE_HEAD, NULL, err))
+    while (s->tested + work->self_count < s->wanted && s->turn < s->count) {
+        struct task *task = s->order[s->turn++];
+        bool made;
+        if (measuring_record(&made, measuring, task, self_tests_role(task), NULL, err))
             return -1;
-        if (task && made)
+        if (made)
             s->tasks[work->self_count++] = task;
     }
     memset(s->verdicts, 0, work->self_count * UNITS_MOST * sizeof(*s->verdicts));
@@ -180,16 +149,17 @@ int gate_measure(struct gate_self *out, struct run *run, const struct plan *plan
     struct context *context = measuring->context;
     struct task **tasks = arena_alloc(&run->arena, (plan->count + 1) * sizeof(*tasks));
     struct gate_work work = {.tasks = tasks, .context = measuring, .done = save_compared};
-    struct selection selection = {.plan = plan,
-                                  .wanted = any_paired(plan) ? context->policy.gate.self_test : 0};
+    struct selection selection = {.wanted = context->policy.gate.self_test};
     struct gate_self self = {0};
     const size_t most = (selection.wanted + 1) * UNITS_MOST;
     self.verdicts = arena_alloc(&run->arena, most * sizeof(*self.verdicts));
     selection.verdicts = arena_alloc(&run->arena, most * sizeof(*selection.verdicts));
+    selection.order = arena_alloc(&run->arena, (plan->count + 1) * sizeof(*selection.order));
     selection.tasks = arena_alloc(&run->arena, (selection.wanted + 1) * sizeof(struct task *));
     progress_begin(&context->progress);
     if (gate_others(tasks, &work.count, plan, measuring, err))
         return -1;
+    selection.count = self_tests_order(selection.order, plan, tasks, work.count, selection.wanted);
     do {
         if (choose_self(&work, &selection, measuring, err) ||
             measure_side_by_side(measuring, &work, err))

@@ -160,6 +160,12 @@ int plan_make(struct plan *out, struct run *run, struct context *context, const 
     return 0;
 }
 
+bool task_is_paired(const struct task *task)
+{
+    return task->base && task->head && !task->device->away &&
+           strcmp(task->base->code, task->head->code) != 0;
+}
+
 void task_show(const struct task *task, struct context *context)
 {
     char problem[PROBLEM_TEXT];

@@ -28,6 +28,9 @@ int plan_make(struct plan *out, struct run *run, struct context *context, const 
 // The policy has a section for the kernel on some device of its kind, or leaves it out on purpose.
 bool plan_names(const struct context *context, const struct built_kernel *kernel);
 
+// Both builds have it, here, and not as the same code: it is measured side by side, as pairs.
+bool task_is_paired(const struct task *task);
+
 // Says which series is being done.
 void task_show(const struct task *task, struct context *context);
 // *found: the interrupted run that the task's goes on with had measured this series; result is

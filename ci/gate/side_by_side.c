@@ -5,6 +5,7 @@
 #include "ci/gate/side_by_side.h"
 #include "ci/gate/duets.h"
 #include "ci/gate/pace.h"
+#include "ci/gate/self_tests.h"
 #include "ci/gate/unit_times.h"
 #include "model/gate/standing.h"
 #include "model/predict/parts/least.h"
@@ -130,15 +131,16 @@ static void place_task(struct duet *d, struct place *place, const struct session
                        struct task *task, struct verdict *self)
 {
     struct arena *arena = &task->run->arena;
+    const enum sample_role base = self ? self_tests_role(task) : ROLE_BASE;
+    const enum sample_role head = self ? base : ROLE_HEAD;
     *place = (struct place){.task = task, .self = self, .series = task};
-    *d = (struct duet){
-        .kernel = task->result->kernel,
-        .problem = &task->result->problem,
-        .base = recording_file(&s->m->recording, task, self ? ROLE_HEAD : ROLE_BASE, arena),
-        .head = recording_file(&s->m->recording, task, ROLE_HEAD, arena),
-        .seed = s->m->seed,
-        .least_ns = least_time_ns(&task->device->gpu, &task->result->problem),
-        .owner = place};
+    *d = (struct duet){.kernel = task->result->kernel,
+                       .problem = &task->result->problem,
+                       .base = recording_file(&s->m->recording, task, base, arena),
+                       .head = recording_file(&s->m->recording, task, head, arena),
+                       .seed = s->m->seed,
+                       .least_ns = least_time_ns(&task->device->gpu, &task->result->problem),
+                       .owner = place};
 }
 
 // Those that have played say what they still take; the others are as their sizes are to these.

@@ -14,7 +14,7 @@ struct gate_work {
     // on first, as their results are.
     struct task *const *tasks;
     size_t count;
-    struct task *const *self; // the head against itself: whatever differs is chance
+    struct task *const *self; // a build against itself (self_tests.h): what differs is chance
     size_t self_count;
     // Of those, UNITS_MOST for each, made here by unit; pairs is 0 where none could be measured.
     struct verdict *verdicts;

@@ -39,19 +39,29 @@ static void write_policy(const char *gate)
     free(path);
 }
 
-// A commit whose libraries, one per name, are all different from those of other values.
-static void commit(char id[OBJECT_ID_TEXT], const char *branch, const char *parent,
-                   const char *const *names, int value)
+// A commit whose libraries, one per name, have this value where the name begins so, and else 1.
+static void commit_some(char id[OBJECT_ID_TEXT], const char *branch, const char *parent,
+                        const char *const *names, const char *beginning, int value)
 {
     struct helper_file files[16];
     char *text = xprintf("int value = %d;\n", value);
     size_t count = 0;
-    for (; names[count]; count++)
-        files[count] = (struct helper_file){xprintf("kernels/%s.c", names[count]), text, 0};
+    for (; names[count]; count++) {
+        const bool changed = strncmp(names[count], beginning, strlen(beginning)) == 0;
+        files[count] = (struct helper_file){xprintf("kernels/%s.c", names[count]),
+                                            changed ? text : "int value = 1;\n", 0};
+    }
     helper_repo_commit(id, directory, branch, &parent, parent ? 1 : 0, value, "x\n", files, count);
     for (size_t i = 0; i < count; i++)
         free((char *)(uintptr_t)files[i].path);
     free(text);
+}
+
+// All different from those of other values.
+static void commit(char id[OBJECT_ID_TEXT], const char *branch, const char *parent,
+                   const char *const *names, int value)
+{
+    commit_some(id, branch, parent, names, "", value);
 }
 
 static int set_up(void **state)
@@ -117,6 +127,24 @@ static void all_series_and_the_self_test_share_the_processes(void **state)
     assert_int_equal(times("start\n"), 3 + 3);
     assert_int_equal(times("open slower-") + times("open good-") + times("open hang-"),
                      3 * 3 + 4 + 2);
+    assert_int_equal(unlink(calm), 0);
+    free(calm);
+}
+
+// Whatever the self test opens it opens for itself alone, unless the gate does so anyway: a series
+// of another kernel costs its library and its reference.
+static void self_test_opens_no_kernel_that_is_not_compared(void **state)
+{
+    char head[OBJECT_ID_TEXT], *calm = beside(".calm");
+    helper_write_text(calm, "");
+    write_policy("\tself-test = 3\n");
+    commit_some(head, "some", base, names, "slower-", 2);
+    gate(head, 0);
+    plumb_said(&outcome, 1, "SLOWER: 3 slower, 4 same");
+    assert_non_null(strstr(outcome.output, "3 series side by side in 3 processes"));
+    assert_int_equal(times("start\n"), 3 + 3);
+    assert_int_equal(times("open slower-"), 3 * 3 + 3);
+    assert_int_equal(times("open "), times("open slower-"));
     assert_int_equal(unlink(calm), 0);
     free(calm);
 }
@@ -203,6 +231,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_series_and_the_self_test_share_the_processes),
+        cmocka_unit_test(self_test_opens_no_kernel_that_is_not_compared),
         cmocka_unit_test(gate_that_compares_nothing_measures_nothing),
         cmocka_unit_test(killed_gate_goes_on_and_measures_nothing_twice),
         cmocka_unit_test(undecided_series_names_the_next_step),
