@@ -118,6 +118,18 @@ static int read_epilogue(struct problem *p, const struct field *f)
 static const struct block_scales swept_scales = {
     .vector = 128, .rows_a = 1, .rows_b = 128, .type = DTYPE_FP32, .layout = SCALES_COLUMNS};
 
+// What the control with these says of itself (kernels/gemm/cuda/cublaslt_scaled.cu).
+static const struct traits swept_control = {
+    .tile_m = 128, .tile_n = 128, .tile_k = 128, .promote_k = 128};
+
+static void read_name(struct traits *out, const char *kernel)
+{
+    if (strcmp(kernel, "cublaslt_scaled") == 0)
+        *out = swept_control;
+    else
+        space_traits(out, kernel);
+}
+
 static int read_scales(struct block_scales *s, const struct field *f)
 {
     if (csv_column(f->csv, "in_type") >= 0 && space_says(field_text(f, "kernel"), "scaled")) {
@@ -215,7 +227,7 @@ int row_read(struct row *out, const struct csv *csv, size_t index, const char *p
     double rate = 0, clock_mhz = 0, clock_ghz = 0;
     row.kernel = field_text(&f, "kernel");
     if (csv_column(csv, "cta_m") < 0)
-        space_traits(&row.traits, row.kernel);
+        read_name(&row.traits, row.kernel);
     if (read_problem(&row.problem, &f) || read_traits(&row.traits, &f) ||
         row_number(&rate, csv, index, "l2_hit_rate", path, err) ||
         row_number(&clock_mhz, csv, index, "clock_mhz", path, err) ||

@@ -21,7 +21,7 @@ static enum bound bound_of(const struct hopper_breakdown *b)
 
 static struct prediction predict(const struct predict_input *in)
 {
-    struct prediction out = {.model = "hopper", .version = "10"};
+    struct prediction out = {.model = "hopper", .version = "11"};
     struct hopper_breakdown b;
     out.why = claims_refuse(in, CLAIM_SCALES | CLAIM_LAYOUTS | CLAIM_EPILOGUES | CLAIM_WARM |
                                     CLAIM_GROUPS);
@@ -48,7 +48,7 @@ static struct prediction predict(const struct predict_input *in)
 
 const struct model model_hopper = {
     .name = "hopper",
-    .version = "10",
+    .version = "11",
     .why = "waves against math, shared memory, L2 and DRAM at the observed clock; what we judge by",
     .predict = predict,
 };

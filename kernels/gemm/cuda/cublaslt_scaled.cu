@@ -2,7 +2,9 @@
 // nvcc: -lcublasLt
 //
 // cuBLASLt's own FP8 with block scales, 1x128 of A and 128x128 of B (from CUDA 12.9 on, on sm_90):
-// the reference that the kernels with block scales are to beat. It wants rows of A in fours.
+// the reference that the kernels with block scales are to beat. It wants rows of A in fours. The
+// tile is what 13.1 notes of all its choices (algorithm 66, tile 20); it divides K in two, or does
+// not.
 #include "cublaslt.cuh"
 #include "forms.cuh"
 
@@ -71,7 +73,13 @@ static int launch(const struct plumb_form_args *given, void *stream)
 static const struct plumb_form_kernel kernel = {
     .kernel = {.name = "cublaslt_scaled",
                .summary = "cuBLASLt's FP8 with scales of 1x128 and 128x128, found once and frozen",
-               .traits = {.in_type = PLUMB_E4M3, .out_type = PLUMB_BF16, .acc_type = PLUMB_FP32}},
+               .traits = {.in_type = PLUMB_E4M3,
+                          .out_type = PLUMB_BF16,
+                          .acc_type = PLUMB_FP32,
+                          .tile_m = 128,
+                          .tile_n = 128,
+                          .tile_k = 128,
+                          .promote_k = 128}},
     .supports = supports,
     .workspace = workspace,
     .prepare = prepare,

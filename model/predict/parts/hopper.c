@@ -6,7 +6,6 @@
 #include "model/predict/parts/arithmetic.h"
 #include "model/predict/parts/hopper_terms.h"
 
-#include "model/predict/parts/candidates.h"
 #include "model/predict/parts/cutlass.h"
 #include "model/predict/parts/simt.h"
 
@@ -329,11 +328,12 @@ static double multiplying_ns(const struct hopper_breakdown *b, const struct hopp
     return each * 2 * area * t->k / t->flops_clk / t->clock * 1e9;
 }
 
-static const char *one_kernel(struct hopper_breakdown *out, const struct predict_input *in)
+const char *hopper_one(struct hopper_breakdown *out, const struct predict_input *in, bool library)
 {
     const struct gpu *gpu = in->gpu;
     double clock = in->clock_hz > 0 ? in->clock_hz : gpu->clock_hz.value;
-    struct hopper_terms t = {.in = in, .gpu = gpu, .fit = &hopper_fitted, .clock = clock};
+    struct hopper_terms t = {
+        .in = in, .gpu = gpu, .fit = &hopper_fitted, .clock = clock, .library = library};
     struct hopper_breakdown b = {.clock_hz = clock};
     const char *why = set_up(&b, &t);
     if (why)
@@ -349,36 +349,13 @@ static const char *one_kernel(struct hopper_breakdown *out, const struct predict
     return NULL;
 }
 
-// A library's best configuration. All candidates grow with the problem, so their least does.
-static const char *library(struct hopper_breakdown *out, const struct predict_input *in)
-{
-    const char *why = "no candidate fits";
-    bool found = false;
-    for (size_t i = 0; i < candidate_count(in->gpu, in->problem); i++) {
-        struct traits traits;
-        struct hopper_breakdown one;
-        if (!candidate(&traits, in->gpu, in->problem, i))
-            continue;
-        traits = candidate_overlaid(in->traits, &traits);
-        struct predict_input with = *in;
-        with.traits = &traits;
-        const char *refused = one_kernel(&one, &with);
-        if (refused && !found)
-            why = refused;
-        if (!refused && (!found || one.time_ns < out->time_ns))
-            *out = one, found = true;
-    }
-    // Of cuBLASLt's times in ladder/fit.*; where rows are uneven it is often far slower.
-    if (found && !simt_applies(in))
-        out->band = out->even ? 0.13 : 0.25;
-    return found ? NULL : why;
-}
-
 const char *hopper(struct hopper_breakdown *out, const struct predict_input *in)
 {
     const struct traits *t = in->traits;
     bool device = in->gpu->registers.value > 0; // the host has no library with tiles
-    if (!device || (t->tile_m > 0 && t->tile_n > 0))
-        return one_kernel(out, in);
-    return in->problem->groups.kind ? hopper_each_group(out, in) : library(out, in);
+    if (device && (t->tile_m <= 0 || t->tile_n <= 0))
+        return in->problem->groups.kind ? hopper_each_group(out, in) : hopper_library(out, in);
+    if (device && !in->problem->groups.kind && hopper_may_halve(t, in->problem))
+        return hopper_halves(out, in);
+    return hopper_one(out, in, false);
 }

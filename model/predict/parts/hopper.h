@@ -67,7 +67,9 @@ struct hopper_breakdown {
 };
 
 // NULL, or a static text: "infeasible" reasons (registers, shared memory, cluster, profile).
-// A kernel that states no tile is taken for a library's: the best of select.h's candidates.
+// A kernel that states no tile is taken for a library's: the best of select.h's candidates. One
+// that scales sums by blocks and states its tile, but not split_k, is the faster of K whole and in
+// two.
 const char *hopper(struct hopper_breakdown *out, const struct predict_input *input);
 
 // The SM clock that the power limit leaves a kernel that multiplies for `math_ns` on the tensor

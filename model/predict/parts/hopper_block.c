@@ -39,6 +39,8 @@ static double promote_clk(const struct hopper_breakdown *b, const struct hopper_
     bool scaled = t->in->problem->scales.vector > 0;
     double each = scaled ? c->scale_clk + c->scale_area_clk * area
                          : c->promote_clk + c->promote_area_clk * area;
+    if (t->library)
+        each *= c->library_scale;
     return (double)b->tile_k / t->in->traits->promote_k * each;
 }
 
@@ -102,6 +104,8 @@ static double turn_end_clk(const struct hopper_breakdown *b, const struct hopper
     clk *= area / t->warpgroups * most(1, 1 + c->tile_wide_output * (t->bytes_out / 2 - 1));
     if (t->swapped)
         clk *= c->tile_swapped;
+    if (t->library)
+        clk *= c->library_end;
     if (t->weights > 1)
         clk *= c->tile_silu;
     if (t->split > 1)

@@ -11,9 +11,9 @@
 //     bin/fit_hopper h200-sxm ladder/fit.*.csv accuracy/aligned.*.csv accuracy/odd.*.csv
 // tile_silu alone is from 4,663 times of dual GEMMs (--only tile_silu h200-sxm
 // ladder/dual-fit.csv), scale_* from 1,520 of FP8 with block scales (--only scale_ h200-sxm
-// ladder/scaled-fit.csv), decode_* from 152 of NVFP4 (--only decode_ h200-sxm
-// nvfp4/configurations.csv). What the model is judged on, and by which command:
-// baselines/recorded/h200/accuracy.
+// ladder/scaled-fit.csv), library_* from cuBLASLt's 31 there (--only library_), decode_* from 152
+// of NVFP4 (--only decode_ h200-sxm nvfp4/configurations.csv). What the model is judged on, and by
+// which command: baselines/recorded/h200/accuracy.
 #ifndef PLUMB_HOPPER_CONSTANTS_H
 #define PLUMB_HOPPER_CONSTANTS_H
 
@@ -47,6 +47,8 @@
     X(promote_area_clk, 3.901)   /* and of a warpgroup */                                          \
     X(scale_clk, 76.78)          /* with block scales instead: each time */                        \
     X(scale_area_clk, 10.21)     /* and of a warpgroup */                                          \
+    X(library_scale, 0.509)      /* times, of a library's kernel with block scales */              \
+    X(library_end, 2.05)         /* and of such a kernel's tile ends */                            \
     X(shared_sm, 0.5874)         /* of tile ends, where blocks share an SM */                      \
     X(reduce_area_clk, 144.5)    /* adding up a split of K: for every other block's share */       \
     X(stream_clk, 2222)          /* stream-K: handing sums on */                                   \

@@ -3,7 +3,8 @@
 // Between the parts of the hopper model: hopper.c sets up the terms and adds the parts,
 // hopper_block.c says what one block of a tensor-core kernel takes and the busiest SM with it,
 // simt.c the same of kernels that do without wgmma, blackwell.c on Blackwell, hopper_chip.c what
-// the whole chip moves.
+// the whole chip moves, hopper_library.c what is taken for a kernel that leaves its configuration
+// open.
 #ifndef PLUMB_HOPPER_TERMS_H
 #define PLUMB_HOPPER_TERMS_H
 
@@ -29,6 +30,7 @@ struct hopper_terms {
     double products;        // of the batch, or groups that have rows
     double rows, columns;   // of all matrices A; of all matrices B
     double tiles_m;         // rows of tiles, all products'
+    bool library;           // hopper_halves() is what it stands for
     bool as_they_come;      // blocks take tiles when they are done with others
     int64_t sms;            // SMs that clusters of this size can fill
     int32_t cluster_m, cluster_n, cluster, split;
@@ -69,6 +71,15 @@ double blackwell_store_clk(const struct hopper_breakdown *breakdown,
 void hopper_lay_groups(struct hopper_breakdown *breakdown, struct hopper_terms *terms);
 // One product for each group, one after the other; as hopper().
 const char *hopper_each_group(struct hopper_breakdown *out, const struct predict_input *input);
+// A library's best configuration, of select's candidates; as hopper().
+const char *hopper_library(struct hopper_breakdown *out, const struct predict_input *input);
+// A kernel that says all it has to: its tile and split of K. library: see hopper_halves().
+const char *hopper_one(struct hopper_breakdown *out, const struct predict_input *input,
+                       bool library);
+// Whether a kernel leaves open if it divides K in two: it states its tile, scales sums by blocks,
+// and does not state split_k. Then the faster of both ways; as hopper().
+bool hopper_may_halve(const struct traits *traits, const struct problem *problem);
+const char *hopper_halves(struct hopper_breakdown *out, const struct predict_input *input);
 // What the whole chip moves: fills dram_bytes, l2_bytes and their limits_ns. dram_bytes is without
 // the stores of the tiles that are last (hopper_last_stores()).
 void hopper_chip(struct hopper_breakdown *breakdown, const struct hopper_terms *terms);
