@@ -2,103 +2,54 @@
 //
 // Whole gates by the real program, with a bench that keeps a journal: how many processes they take,
 // what a killed one does again, and what becomes of series there was no time for.
-#include "baselines/store.h"
-#include "tests/helpers/helper_plumb.h"
-#include "tests/helpers/helper_repo.h"
+#include "tests/helpers/helper_fake_gate.h"
 #include "tests/helpers/test.h"
 
-#include <git2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { JOURNAL = 1 << 16 };
 
-static char *directory, *bench, *store;
+static struct fake_gate fake;
 static char base[OBJECT_ID_TEXT];
 static char journal[JOURNAL];
-static struct plumb_outcome outcome;
-
-static char *beside(const char *ending)
-{
-    return xprintf("%s%s", bench, ending);
-}
 
 static void write_policy(const char *gate)
 {
-    char *path = xprintf("%s/policy.cfg", directory);
-    char *text = xprintf(
-        "[build]\n\tinput = kernels\n\tcommand = \"for f in \\\"$PLUMB_SOURCE\\\"/kernels/*.c; do "
-        "cc -shared -fPIC -o \\\"$PLUMB_OUT/$(basename \\\"$f\\\" .c).so\\\" \\\"$f\\\" || exit 1; "
-        "done\"\n[device \"host\"]\n\tkind = host\n[problems \"p\"]\n\tproblem = 4x4x4:fp32\n"
-        "[kernel \"*\"]\n\tproblems = p\n[gate]\n\tprocesses = 3\n%s[measure]\n\ttimeout = 20\n",
-        gate);
-    helper_write_text(path, text);
-    free(text);
-    free(path);
+    char *rest = xprintf("[gate]\n\tprocesses = 3\n%s[measure]\n\ttimeout = 20\n", gate);
+    fake_gate_policy(&fake, "", rest);
+    free(rest);
 }
 
-// A commit whose libraries, one per name, have this value where the name begins so, and else 1.
-static void commit_some(char id[OBJECT_ID_TEXT], const char *branch, const char *parent,
-                        const char *const *names, const char *beginning, int value)
-{
-    struct helper_file files[16];
-    char *text = xprintf("int value = %d;\n", value);
-    size_t count = 0;
-    for (; names[count]; count++) {
-        const bool changed = strncmp(names[count], beginning, strlen(beginning)) == 0;
-        files[count] = (struct helper_file){xprintf("kernels/%s.c", names[count]),
-                                            changed ? text : "int value = 1;\n", 0};
-    }
-    helper_repo_commit(id, directory, branch, &parent, parent ? 1 : 0, value, "x\n", files, count);
-    for (size_t i = 0; i < count; i++)
-        free((char *)(uintptr_t)files[i].path);
-    free(text);
-}
-
-// All different from those of other values.
+// All libraries are different from those of other values.
 static void commit(char id[OBJECT_ID_TEXT], const char *branch, const char *parent,
                    const char *const *names, int value)
 {
-    commit_some(id, branch, parent, names, "", value);
+    fake_gate_commit(id, &fake, branch, parent, names, "", value);
 }
 
 static int set_up(void **state)
 {
-    git_repository *git = NULL;
-    directory = helper_directory();
-    bench = xprintf("%s/bench", directory);
-    store = xprintf("%s/store.db", directory);
-    char *copy = xprintf("cp '%s/fake_bench' '%s'", TEST_BIN, bench);
-    if (system(copy) || git_libgit2_init() < 1 || git_repository_init(&git, directory, 0))
-        return -1;
-    free(copy);
-    git_repository_free(git);
+    fake_gate_make(&fake);
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    helper_discard(directory);
-    free(directory);
-    free(bench);
-    free(store);
+    fake_gate_remove(&fake);
     return 0;
 }
 
 static void gate(const char *head, double kill_after_s)
 {
-    char *policy = xprintf("%s/policy.cfg", directory), *path = beside(".journal");
-    const char *argv[] = {"gate",    "--base", base,      "--head", head,        "--policy", policy,
-                          "--bench", bench,    "--store", store,    "--sandbox", "off",      NULL};
-    helper_write_text(path, "");
-    plumb_run(&outcome, directory, argv, kill_after_s);
+    fake_bench_write(&fake.bench, "journal", "");
+    fake_gate_run(&fake, base, head, kill_after_s);
+    char *path = xprintf("%s.journal", fake.bench.program);
     FILE *file = fopen(path, "r");
     assert_non_null(file);
     journal[fread(journal, 1, JOURNAL - 1, file)] = '\0';
     fclose(file);
-    free(policy);
     free(path);
 }
 
@@ -115,38 +66,36 @@ static const char *const names[] = {"good-1",   "good-2",   "good-3",   "hang-cl
 
 static void all_series_and_the_self_test_share_the_processes(void **state)
 {
-    char head[OBJECT_ID_TEXT], *calm = beside(".calm");
-    helper_write_text(calm, "");
+    char head[OBJECT_ID_TEXT];
+    fake_bench_write(&fake.bench, "calm", "");
     write_policy("\tself-test = 2\n");
     commit(base, "base", NULL, names, 1);
     commit(head, "together", base, names, 2);
     gate(head, 0);
-    plumb_said(&outcome, 1, "SLOWER: 3 slower, 4 same");
-    assert_non_null(strstr(outcome.output, "7 series side by side in 3 processes"));
+    plumb_said(&fake.outcome, 1, "SLOWER: 3 slower, 4 same");
+    assert_non_null(strstr(fake.outcome.output, "7 series side by side in 3 processes"));
     // Besides: one child tells what device there is, and each build's kernels are listed by one.
     assert_int_equal(times("start\n"), 3 + 3);
     assert_int_equal(times("open slower-") + times("open good-") + times("open hang-"),
                      3 * 3 + 4 + 2);
-    assert_int_equal(unlink(calm), 0);
-    free(calm);
+    fake_bench_write(&fake.bench, "calm", NULL);
 }
 
 // Whatever the self test opens it opens for itself alone, unless the gate does so anyway: a series
 // of another kernel costs its library and its reference.
 static void self_test_opens_no_kernel_that_is_not_compared(void **state)
 {
-    char head[OBJECT_ID_TEXT], *calm = beside(".calm");
-    helper_write_text(calm, "");
+    char head[OBJECT_ID_TEXT];
+    fake_bench_write(&fake.bench, "calm", "");
     write_policy("\tself-test = 3\n");
-    commit_some(head, "some", base, names, "slower-", 2);
+    fake_gate_commit(head, &fake, "some", base, names, "slower-", 11);
     gate(head, 0);
-    plumb_said(&outcome, 1, "SLOWER: 3 slower, 4 same");
-    assert_non_null(strstr(outcome.output, "3 series side by side in 3 processes"));
+    plumb_said(&fake.outcome, 1, "SLOWER: 3 slower, 4 same");
+    assert_non_null(strstr(fake.outcome.output, "3 series side by side in 3 processes"));
     assert_int_equal(times("start\n"), 3 + 3);
     assert_int_equal(times("open slower-"), 3 * 3 + 3);
     assert_int_equal(times("open "), times("open slower-"));
-    assert_int_equal(unlink(calm), 0);
-    free(calm);
+    fake_bench_write(&fake.bench, "calm", NULL);
 }
 
 // A self-test says whether the run's pairs can be believed: without pairs nothing is measured.
@@ -154,31 +103,30 @@ static void gate_that_compares_nothing_measures_nothing(void **state)
 {
     write_policy("\tself-test = 2\n");
     gate(base, 0);
-    plumb_said(&outcome, 0, "OK: 7 same");
+    plumb_said(&fake.outcome, 0, "OK: 7 same");
     assert_int_equal(times("open "), 0);
 }
 
 static void killed_gate_goes_on_and_measures_nothing_twice(void **state)
 {
-    char head[OBJECT_ID_TEXT], *calm = beside(".calm");
+    char head[OBJECT_ID_TEXT];
     write_policy("\tself-test = 0\n");
     commit(head, "killed", base, names, 3);
     gate(head, 4); // hang-close hangs when it has decided, after the three before it
-    assert_int_equal(outcome.code, -1);
+    assert_int_equal(fake.outcome.code, -1);
     assert_int_equal(times("close good-"), 3);
     assert_int_equal(times("close hang-close"), 1);
     assert_int_equal(times("close slower-"), 0);
-    helper_write_text(calm, "");
+    fake_bench_write(&fake.bench, "calm", "");
     gate(head, 0);
-    plumb_said(&outcome, 1, "SLOWER: 3 slower, 4 same");
-    assert_non_null(strstr(outcome.output, "going on with the run that was interrupted"));
+    plumb_said(&fake.outcome, 1, "SLOWER: 3 slower, 4 same");
+    assert_non_null(strstr(fake.outcome.output, "going on with the run that was interrupted"));
     assert_int_equal(times("open good-"), 0);
     assert_int_equal(times("open hang-close"), 1);
     assert_int_equal(times("open slower-"), 9);
     gate(head, 0); // a finished run is not gone on with
     assert_int_equal(times("open good-"), 3);
-    assert_int_equal(unlink(calm), 0);
-    free(calm);
+    fake_bench_write(&fake.bench, "calm", NULL);
 }
 
 // Pairs that scatter by 10 % and a budget of 16: the store keeps who judged and what could be
@@ -186,28 +134,23 @@ static void killed_gate_goes_on_and_measures_nothing_twice(void **state)
 static void undecided_series_names_the_next_step(void **state)
 {
     char head[OBJECT_ID_TEXT];
-    struct store *stored;
     struct run run;
-    struct error err;
     char start[OBJECT_ID_TEXT];
     text_copy(start, sizeof(start), base);
     write_policy("\tmax-pairs = 16\n\tself-test = 0\n");
     commit(base, "loud-base", NULL, (const char *const[]){"scatter-4-1", NULL}, 8);
     commit(head, "loud", base, (const char *const[]){"scatter-4-1", NULL}, 9);
     gate(head, 0);
-    plumb_said(&outcome, 2, "UNDECIDED: 1 undecided");
-    assert_non_null(strstr(outcome.output, " more pairs would decide it: set gate.max-pairs = "));
-    assert_non_null(strstr(outcome.output, " (now 16 for the first process)"));
-    assert_int_equal(store_open(&stored, store, STORE_READ, &err), 0);
-    int64_t newest;
-    assert_int_equal(store_last_run(&newest, stored, RUN_GATE, &err), 0);
-    assert_int_equal(store_load_run(&run, stored, newest, &err), 0);
+    plumb_said(&fake.outcome, 2, "UNDECIDED: 1 undecided");
+    assert_non_null(
+        strstr(fake.outcome.output, " more pairs would decide it: set gate.max-pairs = "));
+    assert_non_null(strstr(fake.outcome.output, " (now 16 for the first process)"));
+    fake_gate_newest(&run, &fake, RUN_GATE);
     const struct verdict *v = &run.results[0].verdict;
     assert_string_equal(v->model, "gate");
     assert_true(atoi(v->version) >= 3);
     assert_true(v->detectable > 0.03 && v->detectable < 0.1);
     run_free(&run);
-    store_close(stored);
     text_copy(base, sizeof(base), start);
 }
 
@@ -222,8 +165,8 @@ static void series_without_time_are_undecided_not_new(void **state)
     commit(head, "late", base, slow, 5);
     // The hang lasts for the policy's 20 s, and then the second is long over.
     gate(head, 0);
-    plumb_said(&outcome, 3, "BROKEN: 1 broken, 2 undecided");
-    assert_non_null(strstr(outcome.output, "set gate.seconds"));
+    plumb_said(&fake.outcome, 3, "BROKEN: 1 broken, 2 undecided");
+    assert_non_null(strstr(fake.outcome.output, "set gate.seconds"));
     text_copy(base, sizeof(base), start);
 }
 

@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 const struct problem fake_problem = {
     .m = 4, .n = 4, .k = 4, .in = DTYPE_FP32, .out = DTYPE_FP32, .batch = 1};
@@ -71,7 +72,10 @@ int fake_bench_tear_down(void **state)
 void fake_bench_write(const struct fake_bench *fake, const char *ending, const char *text)
 {
     char *path = xprintf("%s.%s", fake->program, ending);
-    helper_write_text(path, text);
+    if (text)
+        helper_write_text(path, text);
+    else
+        unlink(path);
     free(path);
 }
 

@@ -22,7 +22,7 @@ void fake_bench_remove(struct fake_bench *fake);
 int fake_bench_set_up(void **state);
 int fake_bench_tear_down(void **state);
 
-// The file PROGRAM.ENDING beside it; what they mean is in fake_bench.c.
+// The file PROGRAM.ENDING beside it (text NULL: none); what they mean is in fake_bench.c.
 void fake_bench_write(const struct fake_bench *fake, const char *ending, const char *text);
 
 // The problem of every series of the fake: 4x4x4.
