@@ -15,15 +15,14 @@
 
 static struct helper_repo repo;
 static struct plumb_outcome outcome;
-static char *policy, *wrapper, *asked;
+static char *wrapper, *asked;
 
 static int set_up(void **state)
 {
     helper_repo_create(&repo);
-    policy = xprintf("%s/policy.cfg", repo.directory);
     wrapper = xprintf("%s/bench", repo.directory);
     asked = xprintf("%s/asked", repo.directory);
-    helper_repo_policy(policy, "\tproblem = 8x8x8:fp32\n",
+    helper_repo_policy(repo.policy, "\tproblem = 8x8x8:fp32\n",
                        "[gate]\n\tself-test = 0\n[measure]\n\tsamples = 4\n");
     char *text = xprintf("#!/bin/sh\ntee -a '%s' | '" TEST_BIN "/bench' \"$@\"\n", asked);
     helper_write_text(wrapper, text);
@@ -34,7 +33,6 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     helper_repo_remove(&repo);
-    free(policy);
     free(wrapper);
     free(asked);
     return 0;
@@ -85,7 +83,8 @@ static void ask(const struct line *line, bool built)
     size_t used = 0;
     for (size_t i = 0; line->words[i]; i++)
         argv[used++] = line->words[i];
-    const char *const more[] = {"-n", "--policy", policy, "--bench", wrapper, "--sandbox", "off"};
+    const char *const more[] = {"-n",    "--policy",  repo.policy, "--bench",
+                                wrapper, "--sandbox", "off"};
     for (size_t i = 0; i < ARRAY_COUNT(more); i++)
         argv[used++] = more[i];
     argv[used] = NULL;
@@ -122,7 +121,7 @@ static void dry_runs_build_measure_and_calibrate_nothing(void **state)
 static void dry_runs_after_real_ones_change_nothing(void **state)
 {
     const char *argv[] = {"run",       "HEAD~1..HEAD", "--policy",
-                          policy,      "--bench",      TEST_BIN "/bench",
+                          repo.policy, "--bench",      TEST_BIN "/bench",
                           "--sandbox", "off",          NULL};
     plumb_run(&outcome, repo.directory, argv, 0);
     plumb_said(&outcome, 0, "OK");

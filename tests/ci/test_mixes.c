@@ -14,19 +14,16 @@
 
 static struct helper_repo repo;
 static struct plumb_outcome outcome;
-static char *policy;
 
 static int set_up(void **state)
 {
     helper_repo_create(&repo);
-    policy = xprintf("%s/policy.cfg", repo.directory);
     return 0;
 }
 
 static int tear_down(void **state)
 {
     helper_repo_remove(&repo);
-    free(policy);
     return 0;
 }
 
@@ -34,11 +31,11 @@ static void gate(const char *mix)
 {
     char *rest =
         xprintf("[gate]\n\tself-test = 0\n\tmargin = 90%%\n[measure]\n\tsamples = 4\n%s", mix);
-    helper_repo_policy(policy, "\tproblem = 96x96x96:fp32\n\tproblem = 64x96x64:fp32\n", rest);
+    helper_repo_policy(repo.policy, "\tproblem = 96x96x96:fp32\n\tproblem = 64x96x64:fp32\n", rest);
     free(rest);
     plumb_run(&outcome, repo.directory,
-              (const char *[]){"gate", "--policy", policy, "--base", repo.ids[REPO_MERGE], "--head",
-                               repo.ids[REPO_SLOWER], "--quiet", NULL},
+              (const char *[]){"gate", "--policy", repo.policy, "--base", repo.ids[REPO_MERGE],
+                               "--head", repo.ids[REPO_SLOWER], "--quiet", NULL},
               0);
 }
 

@@ -13,28 +13,25 @@
 
 static struct helper_repo repo;
 static struct plumb_outcome outcome;
-static char *policy;
 
 static int set_up(void **state)
 {
     helper_repo_create(&repo);
-    policy = xprintf("%s/policy.cfg", repo.directory);
-    helper_repo_policy(policy, "\tproblem = 8x8x8:fp32\n", "[gate]\n\tself-test = 0\n");
+    helper_repo_policy(repo.policy, "\tproblem = 8x8x8:fp32\n", "[gate]\n\tself-test = 0\n");
     return 0;
 }
 
 static int tear_down(void **state)
 {
     helper_repo_remove(&repo);
-    free(policy);
     return 0;
 }
 
 // Of identical code: no verdict depends on the machine's mood.
 static void gate_to(const char *out, const char *store)
 {
-    const char *argv[] = {"gate", "--policy", policy, "--base",  "HEAD", "--head",
-                          "HEAD", "--out",    out,    "--store", store,  NULL};
+    const char *argv[] = {"gate", "--policy", repo.policy, "--base",  "HEAD", "--head",
+                          "HEAD", "--out",    out,         "--store", store,  NULL};
     plumb_run(&outcome, repo.directory, argv, 0);
 }
 
@@ -58,7 +55,7 @@ static char *on_a_terminal(const char *environment)
     char *command = xprintf("cd '%s' && %s script -qec \"'" TEST_BIN "/plumb' gate --policy '%s' "
                             "--base HEAD --head HEAD --out o --store made.db --quiet\" /dev/null "
                             "</dev/null >said 2>&1",
-                            repo.directory, environment, policy);
+                            repo.directory, environment, repo.policy);
     char *path = xprintf("%s/said", repo.directory);
     assert_int_not_equal(system(command), -1);
     char *said = helper_read(path, NULL);

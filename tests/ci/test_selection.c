@@ -10,13 +10,11 @@
 
 static struct helper_repo repo;
 static struct plumb_outcome outcome;
-static char *policy;
 
 static int set_up(void **state)
 {
     helper_repo_create(&repo);
-    policy = xprintf("%s/policy.cfg", repo.directory);
-    helper_repo_policy(policy, "\tproblem = 8x8x8:fp32\n\tproblem = 16x8x8:fp32\n",
+    helper_repo_policy(repo.policy, "\tproblem = 8x8x8:fp32\n\tproblem = 16x8x8:fp32\n",
                        "[gate]\n\tself-test = 0\n[measure]\n\tsamples = 4\n");
     return 0;
 }
@@ -24,13 +22,12 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     helper_repo_remove(&repo);
-    free(policy);
     return 0;
 }
 
 static void ask(const char *command, const char *a, const char *b, const char *c, const char *d)
 {
-    const char *argv[] = {command, "--policy", policy, "--quiet", a, b, c, d, NULL};
+    const char *argv[] = {command, "--policy", repo.policy, "--quiet", a, b, c, d, NULL};
     plumb_run(&outcome, repo.directory, argv, 0);
 }
 
@@ -58,7 +55,7 @@ static void what_matches_nothing_is_an_error(void **state)
 
 static void a_bisection_takes_kernel_and_problem(void **state)
 {
-    const char *argv[] = {"bisect", "--policy",  policy,      "--good",     "HEAD~1", "--kernel",
+    const char *argv[] = {"bisect", "--policy",  repo.policy, "--good",     "HEAD~1", "--kernel",
                           "simple", "--dry-run", "--problem", "8x8x8:fp32", NULL};
     plumb_run(&outcome, repo.directory, argv, 0);
     plumb_said(&outcome, 0, "one of 1 commits is searched for");

@@ -11,13 +11,11 @@
 
 static struct helper_repo repo;
 static struct plumb_outcome outcome;
-static char *policy;
 
 static int set_up(void **state)
 {
     helper_repo_create(&repo);
-    policy = xprintf("%s/policy.cfg", repo.directory);
-    helper_repo_policy(policy, "\tproblem = 8x8x8:fp32\n",
+    helper_repo_policy(repo.policy, "\tproblem = 8x8x8:fp32\n",
                        "[gate]\n\tself-test = 0\n[measure]\n\tsamples = 4\n");
     return 0;
 }
@@ -25,13 +23,12 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     helper_repo_remove(&repo);
-    free(policy);
     return 0;
 }
 
 static void ask(const char *format)
 {
-    const char *argv[] = {"status", "--policy", policy, "--format", format, NULL};
+    const char *argv[] = {"status", "--policy", repo.policy, "--format", format, NULL};
     plumb_run(&outcome, repo.directory, argv, 0);
 }
 
@@ -56,13 +53,14 @@ static void without_a_policy_it_names_init(void **state)
 static void after_a_gate_it_shows_the_verdict(void **state)
 {
     plumb_run(&outcome, repo.directory,
-              (const char *[]){"run", "HEAD", "--policy", policy, "--quiet", NULL}, 0);
+              (const char *[]){"run", "HEAD", "--policy", repo.policy, "--quiet", NULL}, 0);
     ask("table");
     plumb_said(&outcome, 0, " measure ");
     plumb_said(&outcome, 0, "its own times are measured");
     // Whatever it says.
     plumb_run(&outcome, repo.directory,
-              (const char *[]){"gate", "--policy", policy, "--seconds", "1", "--quiet", NULL}, 0);
+              (const char *[]){"gate", "--policy", repo.policy, "--seconds", "1", "--quiet", NULL},
+              0);
     ask("table");
     plumb_said(&outcome, 0, " gate ");
     plumb_said(&outcome, 0, "HEAD was judged: `plumb report --run 2` shows it again");
@@ -73,7 +71,7 @@ static void a_damaged_store_is_a_line_and_not_the_end(void **state)
     char *path = xprintf("%s/broken.db", repo.directory);
     helper_write_text(path, "this is no store");
     plumb_run(&outcome, repo.directory,
-              (const char *[]){"status", "--policy", policy, "--store", path, NULL}, 0);
+              (const char *[]){"status", "--policy", repo.policy, "--store", path, NULL}, 0);
     plumb_said(&outcome, 0, "broken.db");
     plumb_said(&outcome, 0, "next");
     free(path);

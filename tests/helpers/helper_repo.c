@@ -331,6 +331,7 @@ void helper_repo_create(struct helper_repo *out)
     struct helper_repo repo = {0};
     char *directory = helper_directory();
     text_copy(repo.directory, sizeof(repo.directory), directory);
+    snprintf(repo.policy, sizeof(repo.policy), "%s/policy.cfg", directory);
     free(directory);
     need(git_libgit2_init() < 1, "libgit2");
     git_repository_init_options_init(&options, GIT_REPOSITORY_INIT_OPTIONS_VERSION);

@@ -36,6 +36,7 @@ enum helper_commit {
 
 struct helper_repo {
     char directory[256]; // with a checkout of main
+    char policy[272];    // where a policy may lie in it: for helper_repo_policy()
     char ids[REPO_COMMITS][OBJECT_ID_TEXT];
 };
 
