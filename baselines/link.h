@@ -34,6 +34,9 @@ int store_run_uid(char out[STORE_UID_TEXT], struct store *store, int64_t run_id,
 // In order of the head's commit, then of making. An unknown series has none.
 int store_links(struct link **out, size_t *count, struct store *store, const struct series *series,
                 struct arena *arena, struct error *err);
+// Of all series, those with a key beyond that one, in no order.
+int store_links_beyond(struct link **out, size_t *count, struct store *store, int64_t after,
+                       struct arena *arena, struct error *err);
 
 // What levelling takes of a link. Codes and commits are keys of this file.
 struct link_fact {

@@ -104,6 +104,11 @@ static const struct column {
     {"links", "uid", A_UID},
     {"links", "made_s", A_TIME},
     {"device_entries", "when_s", A_TIME},
+    {"events", "name", A_WORD},
+    {"events", "culprit", A_WORD},
+    {"event_changes", "first_id", A_WORD},
+    {"event_changes", "last_id", A_WORD},
+    {"event_entries", "when_s", A_TIME},
 };
 
 static bool is_word(const char *text)

@@ -108,3 +108,16 @@ int store_links(struct link **out, size_t *count, struct store *store, const str
     *count = list.count;
     return 0;
 }
+
+int store_links_beyond(struct link **out, size_t *count, struct store *store, int64_t after,
+                       struct arena *arena, struct error *err)
+{
+    struct row_list list;
+    if (statement_list(&list, store,
+                       statement_bind(store, SQL_LOAD_LINKS_BEYOND, CELLS(INT(after))),
+                       sizeof(**out), read_link, arena, err))
+        return -1;
+    *out = list.items;
+    *count = list.count;
+    return 0;
+}

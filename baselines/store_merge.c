@@ -2,8 +2,10 @@
 //
 // Joining shards. The steps are in merge.inc; here is what surrounds them: the shard is checked
 // like any store before its rows are read, and each value of it; what it says of runs that are
-// known must be what is known; all steps are one transaction, and what merging made for itself is
-// gone afterwards.
+// known must be what is known; what was merged must be readable; all steps are one transaction, and
+// what merging made for itself is gone afterwards.
+#include "baselines/link.h"
+#include "baselines/migration.h"
 #include "baselines/range.h"
 #include "baselines/statement.h"
 
@@ -29,11 +31,9 @@ static int run_sql(struct store *store, const char *sql, struct error *err)
 
 static int check_shard(const struct store *store, const char *path, struct error *err)
 {
-    struct store *shard = NULL;
     struct stat ours, theirs;
-    if (store_open(&shard, path, STORE_READ, err))
+    if (store_verify(path, err))
         return -1;
-    store_close(shard);
     if (stat(store->path, &ours) == 0 && stat(path, &theirs) == 0 && ours.st_dev == theirs.st_dev &&
         ours.st_ino == theirs.st_ino)
         return error_set(err, "store %s: is the store it shall be merged into", path);
@@ -137,6 +137,46 @@ static int check_known(struct store *store, const char *path, struct error *err)
     return status;
 }
 
+static int check_run(struct store *store, int64_t run_id, struct error *err)
+{
+    struct run run;
+    if (store_load_run(&run, store, run_id, err))
+        return -1;
+    run_free(&run);
+    return 0;
+}
+
+static int read_runs(struct store *store, struct error *err)
+{
+    sqlite3_stmt *row = NULL;
+    int code = sqlite3_prepare_v2(store->db, "SELECT ours FROM map_run", -1, &row, NULL);
+    int status = code == SQLITE_OK ? 0 : store_fail(store, err);
+    while (status == 0 && (code = sqlite3_step(row)) == SQLITE_ROW)
+        status = check_run(store, sqlite3_column_int64(row, 0), err);
+    if (status == 0 && code != SQLITE_DONE)
+        status = store_fail(store, err);
+    sqlite3_finalize(row);
+    return status;
+}
+
+// Each value may be in range and the whole still be what no reader takes. It would stay for good
+// and everything that reads its run, a series' links or the events would fail, so it is read before
+// it is ours. Links beyond `link` are the shard's.
+static int check_readable(struct store *store, const char *path, int64_t link, struct error *err)
+{
+    struct arena arena = {0};
+    struct link *links;
+    struct error why;
+    size_t count;
+    const bool readable = read_runs(store, &why) == 0 &&
+                          store_links_beyond(&links, &count, store, link, &arena, &why) == 0;
+    arena_free(&arena);
+    if (readable)
+        return 0;
+    return error_set(err, "merging %s: nothing was merged, for with it one would read: %s", path,
+                     why.text);
+}
+
 static int check_values(struct store *store, const char *path, struct error *err)
 {
     struct error why;
@@ -149,7 +189,8 @@ static int run_steps(struct store *store, const char *path, struct store_counts 
                      struct error *err)
 {
     struct error why;
-    if (check_values(store, path, err))
+    int64_t link, code;
+    if (check_values(store, path, err) || store_newest_of_links(&link, &code, store, err))
         return -1;
     for (size_t i = 0; i < ARRAY_COUNT(merge_steps); i++) {
         int64_t *counter = counter_of(added, merge_steps[i]);
@@ -158,7 +199,7 @@ static int run_steps(struct store *store, const char *path, struct store_counts 
         if (counter)
             *counter += sqlite3_changes64(store->db);
     }
-    return check_known(store, path, err);
+    return check_known(store, path, err) || check_readable(store, path, link, err) ? -1 : 0;
 }
 
 static void drop_maps(struct store *store)

@@ -184,8 +184,11 @@ static int open_checked(struct store *store, struct error *err)
         return -1;
     if (store->mode == STORE_WRITE && (use_log(store, err) || migration_apply(store, err)))
         return -1;
-    if (migration_verify(store, err))
-        return -1;
+    return migration_verify(store, err);
+}
+
+static int prepare(struct store *store, struct error *err)
+{
     sqlite3_exec(store->db, "PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY", NULL, NULL,
                  NULL);
     return statement_prepare_all(store, err);
@@ -198,12 +201,23 @@ int store_open(struct store **out, const char *path, enum store_mode mode, struc
     struct store *store = xcalloc(1, sizeof(*store));
     store->path = xstrdup(path);
     store->mode = mode;
-    if (open_checked(store, err)) {
+    if (open_checked(store, err) || prepare(store, err)) {
         store_close(store);
         return -1;
     }
     *out = store;
     return 0;
+}
+
+int store_verify(const char *path, struct error *err)
+{
+    if (check_path(path, STORE_READ, err))
+        return -1;
+    struct store store = {.path = xstrdup(path), .mode = STORE_READ};
+    const int status = open_checked(&store, err);
+    sqlite3_close(store.db);
+    free(store.path);
+    return status;
 }
 
 int store_open_beside(struct store **out, const struct store *store, struct error *err)

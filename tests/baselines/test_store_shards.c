@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Shards of strangers: what they may not say, of runs that are known and of anything.
+#include "baselines/kept/event.h"
 #include "tests/helpers/helper_open_store.h"
 #include "tests/helpers/test.h"
 
@@ -106,6 +107,52 @@ static void values_out_of_range_are_refused(void **state)
     }
 }
 
+// Each value is one that a store may have, and no reader takes the whole: merged, it would stay,
+// and nobody could read its run or any event again.
+static void what_could_not_be_read_again_is_refused(void **state)
+{
+    struct open_store *f = *state;
+    static const char event[] =
+        "INSERT INTO events (name, cause, what, culprit) VALUES ('e1', 'kernel', '', ''); "
+        "INSERT INTO event_changes VALUES (1, 1, printf('%.99c', 'a'), 'b', 0.1, 9)";
+    static const char link[] =
+        "INSERT INTO codes (kernel_key, code_id, traits) SELECT max(kernel_key), (SELECT code_id "
+        "FROM "
+        "codes WHERE code_key = 1), '{}' FROM kernels; "
+        "INSERT INTO links (uid, series_key, base_code_key, head_code_key, base_commit_key, "
+        "head_commit_key, tool_key, made_s, back, kind, log_ratio, error, log_evidence, pairs, "
+        "processes) SELECT '0123456789abcdef0123456789abcdef', 1, 1, max(code_key), 1, 2, 1, 9, 1, "
+        "'same', 0, 0.1, 0, 1, 1 FROM codes";
+    static const char *const changes[][2] = {
+        {link, "a link"},
+        {"INSERT OR REPLACE INTO unbuilt VALUES (1, 0, 'r', '', 'no tabs')",
+         "why a commit does not build"},
+        {"UPDATE run_devices SET position = position + 7", "device"},
+        {"UPDATE predictions SET bound = 'none of ours'", "a prediction's bound"},
+        {"UPDATE verdicts SET cause = 'none of ours'", "a verdict's kind or cause"},
+        {event, "event_changes.first_id"},
+    };
+    save_one(f->store, 0);
+    for (size_t i = 0; i < ARRAY_COUNT(changes); i++) {
+        struct error err = {0};
+        struct stored_event *events;
+        size_t count;
+        struct store *shard = scratch_store(f->other_path, STORE_WRITE);
+        save_one(shard, 2);
+        store_close(shard);
+        run_sql(f->other_path, changes[i][0]);
+        if (store_merge(f->store, f->other_path, NULL, &err) == 0)
+            fail_msg("accepted: %s", changes[i][0]);
+        if (!strstr(err.text, changes[i][1]) || !strstr(err.text, "nothing was merged"))
+            fail_msg("%s: %s", changes[i][0], err.text);
+        assert_null(strchr(err.text, '\n'));
+        assert_int_equal(sound_counts(f->store).runs, 1);
+        assert_ok(load_everything(f->store, &err), &err);
+        assert_ok(store_load_events(&events, &count, f->store, &f->arena, &err), &err);
+        remove(f->other_path);
+    }
+}
+
 // What a run may well hold: no time that a model could give, and an error beyond all bounds.
 static void odd_but_true_values_are_merged(void **state)
 {
@@ -160,9 +207,8 @@ static void run_of_another_device_is_refused_whole(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(known_run_is_neither_added_to_nor_changed),
-        TEST(values_out_of_range_are_refused),
-        TEST(odd_but_true_values_are_merged),
+        TEST(known_run_is_neither_added_to_nor_changed), TEST(values_out_of_range_are_refused),
+        TEST(what_could_not_be_read_again_is_refused),   TEST(odd_but_true_values_are_merged),
         TEST(run_of_another_device_is_refused_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // seed_files FOLDER: writes the seeds that are not text, as the program itself would write them: a
-// cubin, a fat binary with it, packed samples, and a shard of two runs.
+// cubin, a fat binary with it, packed samples, and two shards of two runs:
+// one with nothing else and one with a row of each table.
 #include "baselines/pack.h"
 #include "tests/helpers/helper_library.h"
 #include "tests/helpers/helper_open_store.h"
@@ -49,11 +50,36 @@ static void put_samples(void)
     free(packed);
 }
 
+// What runs alone do not write, one row of each table that is merged.
+static const char other_tables[] =
+    "INSERT INTO builds (content, recipe, state, detail) VALUES ('c0ffee', 'host', 'ok', ''); "
+    "INSERT INTO build_codes SELECT 1, kernel_key, code_key FROM codes LIMIT 1; "
+    "INSERT INTO commit_builds SELECT commit_key, 1 FROM commits; "
+    "INSERT INTO profiles (device_key, name, measured_s) VALUES (1, 'H200', 1700000000); "
+    "INSERT INTO figures VALUES (1, 'dram_bps', 4e12, 'measured'); "
+    "INSERT INTO epochs (series, commit_id, level, reason, who, when_s) VALUES ('* * *', "
+    "'0123abcd', "
+    "0.05, 'accepted', 'A. Author', 1700006400); "
+    "INSERT INTO studies SELECT run_key, 1, 'aa', 3, 1, 0, 0, 3, 0, 0, 64, 1e5, 0, 0.01, 0.004, 1, "
+    "2 "
+    "FROM runs LIMIT 1; "
+    "INSERT INTO events (name, cause, what, culprit) VALUES ('1f0c62a9b3', 'kernel', '', ''); "
+    "INSERT INTO event_changes VALUES (1, 1, '0123abcd', '4567abcd', 0.1, 20); "
+    "INSERT INTO event_entries (event_key, state, when_s, who, why) VALUES (1, 'new', 1700000000, "
+    "'plumb', 'reported'); "
+    "INSERT INTO links (uid, series_key, base_code_key, head_code_key, base_commit_key, "
+    "head_commit_key, tool_key, made_s, back, kind, log_ratio, error, log_evidence, pairs, "
+    "processes) VALUES ('0123456789abcdef0123456789abcdef', 1, 1, 2, 1, 2, 1, 1700000000, 1, "
+    "'slower', 0.1, 0.001, 30, 64, 2); "
+    "INSERT INTO device_entries (device_key, state, when_s, who, why) VALUES (1, 'out', "
+    "1700000000, "
+    "'plumb', 'its clock fell')";
+
 // One file, without the log that a store keeps beside it, and small: a page is the smallest there
 // is.
-static void put_shard(void)
+static void put_shard(const char *name, const char *more)
 {
-    char *path = xprintf("%s/seed.db", folder);
+    char *path = xprintf("%s/%s", folder, name);
     struct store *store;
     struct error err;
     unlink(path);
@@ -66,6 +92,7 @@ static void put_shard(void)
         run_free(&run);
     }
     store_close(store);
+    run_sql(path, more);
     run_sql(path, "PRAGMA journal_mode = DELETE");
     run_sql(path, "PRAGMA page_size = 512; VACUUM");
     free(path);
@@ -78,6 +105,7 @@ int main(int argc, char **argv)
     folder = argv[1];
     put_cubin();
     put_samples();
-    put_shard();
+    put_shard("seed.db", "");
+    put_shard("full.db", other_tables);
     return 0;
 }
