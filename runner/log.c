@@ -16,7 +16,9 @@ int log_open(struct log *out, const char *path, size_t bytes, struct error *err)
 {
     *out = (struct log){.fd = -1};
     if (path) {
-        int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+        // At the end, for the process before may still write to it.
+        const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW;
+        int fd = open(path, flags, 0644);
         if (fd < 0)
             return error_set(err, "%s: cannot write the log: %s", path, strerror(errno));
         log_attach(out, fd, bytes);

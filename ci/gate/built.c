@@ -320,6 +320,8 @@ int built_make(struct built *out, struct context *context, const struct to_build
         return 0;
     }
     if (!found)
+        context_end_leaving(context); // a build takes long, and may need all memory there is
+    if (!found)
         progress_step(&context->progress, "building %.10s%s%s", what->commit->id,
                       builder.toolchain->name ? " by " : "",
                       builder.toolchain->name ? builder.toolchain->name : "");

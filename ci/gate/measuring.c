@@ -34,16 +34,33 @@ void measuring_begin(struct measuring *m, struct context *context,
 
 void measuring_fresh(struct measuring *m)
 {
+    context_end_leaving(m->context);
     bench_stop(m->bench);
     m->bench = NULL;
+}
+
+// Nothing is open in it any more.
+static void let_go(struct measuring *m)
+{
+    if (!m->bench)
+        return;
+    context_end_leaving(m->context);
+    m->context->leaving = m->bench;
+    m->bench = NULL;
+}
+
+void measuring_leave(struct measuring *m)
+{
+    let_go(m);
+    recording_end(&m->recording);
+    free(m->directories);
+    m->directories = NULL;
 }
 
 void measuring_end(struct measuring *m)
 {
     measuring_fresh(m);
-    recording_end(&m->recording);
-    free(m->directories);
-    m->directories = NULL;
+    measuring_leave(m);
 }
 
 int measuring_record(bool *made, struct measuring *m, const struct task *task,
@@ -59,15 +76,20 @@ int measuring_record(bool *made, struct measuring *m, const struct task *task,
     return 0;
 }
 
-// A live child on the task's device.
+// A live child on the task's device. What measured before ends while this one starts, and is gone
+// before anything is opened: no sample is taken beside either.
 static int ready(struct measuring *m, const struct task *task, struct error *err)
 {
     recording_pause(&m->recording);
     if (m->bench && m->device == task->device)
         return 0;
-    measuring_fresh(m);
+    let_go(m);
     m->device = task->device;
-    return context_bench(&m->bench, m->context, m->device, m->directories, m->directory_count, err);
+    if (context_begin_bench(&m->bench, m->context, m->device, m->directories, m->directory_count,
+                            err))
+        return -1;
+    context_end_leaving(m->context);
+    return bench_ready(m->bench, err);
 }
 
 static void lost(struct measuring *m, const struct bench_outcome *outcome)

@@ -29,7 +29,9 @@ struct measuring {
 void measuring_begin(struct measuring *measuring, struct context *context,
                      const struct built *const *builds, size_t count);
 void measuring_end(struct measuring *measuring);
-// Ends the child, so that the next task has a fresh one.
+// The same, but its child ends only when the context's next one starts.
+void measuring_leave(struct measuring *measuring);
+// Ends the child, and one that was left, so that the next task has a fresh one.
 void measuring_fresh(struct measuring *measuring);
 // A task's measurement from what its series came to: samples, state, seed and regime, in its run's
 // arena.

@@ -153,7 +153,7 @@ int pipeline_measure(struct measured *out, struct context *context, const struct
     int status = run_enter(run, context, err);
     if (status == 0)
         status = solo_measure(run, &out->plan, &measuring, anew, err);
-    measuring_end(&measuring);
+    measuring_leave(&measuring);
     // It owes no links, and is known by its build from now on: nothing would end its run later.
     if (status == 0 && built->state != MEASURED_OK)
         status = pipeline_judge(out, context, err);

@@ -209,13 +209,21 @@ int context_bench(struct bench **out, struct context *context, const struct cont
 }
 
 int context_begin_bench(struct bench **out, struct context *context,
-                        const struct context_device *device, struct error *err)
+                        const struct context_device *device, const char *const *directories,
+                        size_t directory_count, struct error *err)
 {
-    return start_bench(out, bench_begin, context, device, NULL, 0, err);
+    return start_bench(out, bench_begin, context, device, directories, directory_count, err);
+}
+
+void context_end_leaving(struct context *context)
+{
+    bench_stop(context->leaving);
+    context->leaving = NULL;
 }
 
 void context_close(struct context *context)
 {
+    context_end_leaving(context);
     progress_end(&context->progress);
     toolchain_free(&context->toolchain);
     for (size_t i = 0; i < context->toolchain_count; i++)

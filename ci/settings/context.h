@@ -84,6 +84,7 @@ struct context {
     struct progress progress;
     bool stranger;                      // what is judged may be a stranger's: context_judge()
     size_t unbuilt;                     // commits that a dry run would have to build
+    struct bench *leaving;              // of the commit before, nothing open; context_end_leaving()
     const struct report_events *events; // that reports tell beside a run; NULL: none
     struct arena arena;                 // strings of all of these
 };
@@ -140,9 +141,12 @@ int context_lister(struct bench **out, struct context *context, const char *cons
 // several threads at once.
 int context_bench(struct bench **out, struct context *context, const struct context_device *device,
                   const char *const *directories, size_t directory_count, struct error *err);
-// The first step of one that sees nothing (bench_begin()): policy and index of the device are
-// enough.
+// The first step of it (bench_begin()): policy and index of the device are enough.
 int context_begin_bench(struct bench **out, struct context *context,
-                        const struct context_device *device, struct error *err);
+                        const struct context_device *device, const char *const *directories,
+                        size_t directory_count, struct error *err);
+// Ends the child that the last commit's measuring left, if any. On a GPU that takes a tenth of a
+// second, as long as half a start, so it is left until the next one starts.
+void context_end_leaving(struct context *context);
 
 #endif

@@ -74,7 +74,7 @@ struct starting {
 static void start_all(struct starting *units, size_t count, struct context *context)
 {
     for (size_t i = 0; i < count; i++) {
-        if (context_begin_bench(&units[i].bench, context, &units[i].device, &units[i].why))
+        if (context_begin_bench(&units[i].bench, context, &units[i].device, NULL, 0, &units[i].why))
             units[i].bench = NULL;
     }
     for (size_t i = 0; i < count; i++) {

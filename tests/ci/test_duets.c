@@ -18,7 +18,7 @@ static void blocks_go_round_and_what_decides_is_closed(void **state)
     assert_string_equal(p->journal, "start;open good-1;open good-2;open good-3;"
                                     "pairs good-1;pairs good-2;pairs good-3;"
                                     "pairs good-1;close good-1;pairs good-2;close good-2;"
-                                    "pairs good-3;close good-3;");
+                                    "pairs good-3;close good-3;end;");
     for (size_t i = 0; i < 3; i++) {
         played_whole(&p->items[i], VERDICT_SAME);
         assert_int_equal(p->over[i], i);
@@ -54,7 +54,7 @@ static void alarms_take_turns_in_further_processes_too(void **state)
     const char *second = strstr(p->journal + 1, "start;");
     assert_non_null(second);
     const char *expected = "start;open slower-1;open slower-2;pairs slower-1;pairs slower-2;"
-                           "pairs slower-1;close slower-1;pairs slower-2;close slower-2;start;";
+                           "pairs slower-1;close slower-1;pairs slower-2;close slower-2;end;start;";
     assert_memory_equal(second, expected, strlen(expected));
 }
 
@@ -159,7 +159,7 @@ static void deadline_ends_with_what_is_there(void **state)
     p->stop_after_first_block = true;
     played_all(p, (const char *const[]){"slower-1", "good-1", NULL});
     assert_string_equal(p->journal, "start;open slower-1;open good-1;pairs slower-1;"
-                                    "close slower-1;close good-1;");
+                                    "close slower-1;close good-1;end;");
     assert_int_equal(p->items[0].decision.kind, VERDICT_UNDECIDED);
     assert_int_equal(p->items[0].base_samples.count, 8);
     assert_int_equal(p->items[1].base_samples.count, 0);

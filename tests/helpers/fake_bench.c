@@ -19,8 +19,8 @@
 // AT is list, open, pairs (also solo), close; without it: open. "base-crash" does it only with the
 // library base-crash.so. Others: see misbehave() and take_samples().
 //
-// Files beside the program, when they are there: PROGRAM.journal gets a line per start, open, pairs
-// and close, with the kernel; PROGRAM.room holds how many series have room at once; with
+// Files beside the program, when they are there: PROGRAM.journal gets a line per start, open,
+// pairs, close and end, with the kernel; PROGRAM.room holds how many series have room at once; with
 // PROGRAM.units there are so many of its devices: "host:1" is another one; PROGRAM.slow holds a
 // unit and what its times are multiplied by, PROGRAM.breaks a unit and how many blocks it lives.
 // With PROGRAM.record what it answers to `record`, PROGRAM.calm nothing misbehaves, PROGRAM.cuda it
@@ -387,7 +387,8 @@ int main(int argc, char **argv)
     while (fgets(line, sizeof(line), stdin)) {
         struct wire_record record;
         if (wire_parse(&record, line, &err) || !serve(&bench, &record))
-            return 0;
+            break;
     }
+    note_down(&bench, "end", "");
     return 0;
 }
