@@ -36,7 +36,7 @@ make_repository() {
     cd "$repo"
     git init -q -b main .
     cp "$source/kernels/kernel.h" kernels/
-    cp "$source/kernels/gemm/CMakeLists.txt" kernels/gemm/
+    cp "$source/kernels/gemm/CMakeLists.txt" "$source/kernels/gemm/inputs.sh" kernels/gemm/
     for file in host.h simd.h simd.c blocked.c blas.h blas.c; do
         cp "$source/$host/$file" "$host/"
     done
