@@ -187,7 +187,7 @@
       underlayCallback: function (canvas, area, graph) { paint.under(self, canvas, area, graph, steps); },
       axes: {
         x: {
-          drawAxis: true, pixelsPerLabel: 110, axisLabelWidth: 86,
+          drawAxis: true, pixelsPerLabel: 95, axisLabelWidth: 86,
           axisLabelFormatter: function (x) { return self.dayAt(x); }
         },
         y: { axisLabelFormatter: digits, axisLabelWidth: 70, pixelsPerLabel: 32 }
@@ -208,9 +208,12 @@
     return high < 0 ? null : Math.abs(points[low].at - x) <= Math.abs(points[high].at - x) ? points[low] : points[high];
   };
 
+  // Commits of few days are told apart by the minute (UTC).
   Chart.prototype.dayAt = function (x) {
-    var p = this.pointAt(x);
-    return p ? day(p.time) || shortId(p.commit) : "";
+    var p = this.pointAt(x), range = this.range || [-0.5, this.first.total - 0.5];
+    if (!p || !p.time) return p ? shortId(p.commit) : "";
+    var span = this.pointAt(range[1]).time - this.pointAt(range[0]).time;
+    return span < 4 * 86400 ? new Date(p.time * 1000).toISOString().slice(5, 16).replace("T", " ") : day(p.time);
   };
 
   Chart.prototype.words = function (x) {

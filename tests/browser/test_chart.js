@@ -48,6 +48,16 @@ runChecks({
     await page.close();
   },
 
+  async commits_of_few_days_are_told_apart_on_the_axis(open) {
+    const page = await drawn(open);
+    if (!page) return;
+    const labels = "[300, 900].map(x => " + CHART + ".dayAt(x))";
+    for (const label of await page.evaluate(labels)) assert.match(label, /^\d{4}-\d\d-\d\d$/);
+    await page.evaluate(CHART + ".pointsOf(" + CHART + ".first).forEach(p => { p.time = 1795305600 + p.at * 30; })");
+    assert.deepStrictEqual(await page.evaluate(labels), ["11-22 02:30", "11-22 07:30"]);
+    await page.close();
+  },
+
   async zoomed_in_every_point_is_there(open, folder) {
     const page = await drawn(open);
     if (!page) return;
