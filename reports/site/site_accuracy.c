@@ -225,11 +225,13 @@ void site_accuracy_page(struct buffer *html, struct buffer *json, const struct s
                    "absolute percentage error; bias: mean of measured / predicted - 1; rank tau: "
                    "does the model order the problems right (1 = always).");
     if (map->site->accuracy_count == 0)
-        markup_element(p.m, "p", NULL, "No accuracy has been recorded yet.");
+        markup_element(p.m, "p", NULL,
+                       "None yet: `plumb run` records it of series that a model predicts.");
     else
         site_accuracy_table(&p, false);
     json_end(&p.json, ']');
-    site_heading(p.m, "Trends");
+    if (map->site->accuracy_count > 0)
+        site_heading(p.m, "Trends");
     for (size_t i = 0; i < map->site->accuracy_count; i++) {
         if (map->site->accuracy[i].count > 0)
             trend(&p, i);

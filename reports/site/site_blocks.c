@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK_FORMAT = 4 }; // raised when the files would say the same otherwise
+enum { BLOCK_FORMAT = 5 }; // raised when the files would say the same otherwise
 
 struct block {
     int64_t number;

@@ -75,7 +75,8 @@ static void write_finding(struct site_page *p, const struct finding *f)
     markup_end(m);
 }
 
-void site_findings(struct site_page *p, const size_t *series, size_t count, const char *heading)
+void site_findings(struct site_page *p, const size_t *series, size_t count, const char *heading,
+                   const char *nothing)
 {
     static const char *const heads[] = {"State", "Where", "How much", "Since", "Why"};
     struct finding findings[FINDINGS_SHOWN];
@@ -88,10 +89,7 @@ void site_findings(struct site_page *p, const size_t *series, size_t count, cons
     markup_attr(m, "aria-label", "What changed");
     site_heading(m, heading);
     if (groups == 0) {
-        markup_element(m, "p", "muted",
-                       undecided ? "Nothing that can be told."
-                                 : "Nothing: every series is where it was "
-                                   "accepted.");
+        markup_element(m, "p", "muted", undecided ? "Nothing that can be told." : nothing);
     } else {
         page_table_begin(m, "findings cards", "What changed, worst first");
         for (size_t i = 0; i < ARRAY_COUNT(heads); i++)

@@ -155,11 +155,12 @@ static void write_caption(struct markup *m, const struct site_levels *l, bool ti
 {
     markup_element(
         m, "figcaption", NULL,
-        !timed     ? "The level of each code against the first, measured side by side, with its "
-                     "interval. Upright: dashed a change"
-        : l->count ? "Above: the level of each code against the first, measured side by side, "
-                     "with its interval. Below: time per launch of each run. Upright: dashed a "
-                     "change, solid one accepted, dotted one declared"
+        !timed     ? "The level of each code: its time against the first code's, by links, which "
+                     "are pairs measured side by side. Shaded: its interval. Dashed: a change"
+        : l->count ? "Above: the level of each code, its time against the first code's, by links, "
+                     "which are pairs measured side by side. Below: time per launch of each run. "
+                     "Shaded: intervals. Upright: dashed a change, solid one accepted, dotted one "
+                     "declared"
                    : "Time per launch over commits with its interval; dotted: predicted, where "
                      "it lies within. Upright: dashed a change found, solid one accepted, dotted "
                      "one declared");

@@ -69,9 +69,11 @@ static void write_entries(struct site_page *p, const struct event *e)
         char when[VIEW_TEXT];
         view_date(when, entry->when_s);
         markup_start(p->m, "li");
-        markup_textf(p->m, "%s on %.10s by %s%s%s", event_state_name(entry->state), when,
-                     entry->who ? entry->who : "unknown", entry->why && *entry->why ? ": " : "",
-                     entry->why ? entry->why : "");
+        markup_text(p->m, event_state_name(entry->state));
+        if (entry->when_s) // of links without a run nothing says when
+            markup_textf(p->m, " on %.10s", when);
+        markup_textf(p->m, " by %s%s%s", entry->who ? entry->who : "unknown",
+                     entry->why && *entry->why ? ": " : "", entry->why ? entry->why : "");
         markup_end(p->m);
     }
     markup_end(p->m);

@@ -226,7 +226,9 @@ int site_compare(struct buffer *html, struct buffer *json, const struct site_map
         site_begin(&p, &page, "Compare runs", older == SIZE_MAX ? SITE_PLAIN : SITE_LOADS);
         markup_element(p.m, "h1", NULL, "Compare two runs");
         if (older == SIZE_MAX)
-            markup_element(p.m, "p", NULL, "Two finished runs are needed to compare.");
+            markup_element(
+                p.m, "p", NULL,
+                "Two finished runs are needed to compare: `plumb run` makes one of each commit.");
         else
             write_comparison(&p, &site->runs[older], &site->runs[newer], before, after);
         site_finish(&p, &page, html);

@@ -9,6 +9,8 @@
 
 enum { RUNS_SHOWN = 6 };
 
+static const char nothing_changed[] = "Nothing: every series is where it was accepted.";
+
 static void count_kinds(const struct site_map *map, size_t *regressed, size_t *broken)
 {
     *regressed = *broken = 0;
@@ -67,7 +69,9 @@ static void write_events(struct site_page *p)
         if (!touched[map->order[i]] || s->kind == VERDICT_BROKEN)
             others[other_count++] = map->order[i];
     }
-    site_findings(p, others, other_count, "What else changed since the last accepted state");
+    site_findings(p, others, other_count, "What else changed since the last accepted state",
+                  other_count < count ? "Nothing: each series that changed belongs to an event."
+                                      : nothing_changed);
     free(others);
     free(touched);
 }
@@ -157,7 +161,8 @@ void site_device(struct buffer *html, struct buffer *json, const struct site_map
     markup_end(p.m);
     site_counts(&p, group->series, group->count);
     markup_end(p.m);
-    site_findings(&p, group->series, group->count, "What changed since the last accepted state");
+    site_findings(&p, group->series, group->count, "What changed since the last accepted state",
+                  nothing_changed);
     site_heading(p.m, "Series on this device");
     site_table(&p, "series", group->series, group->count, SITE_WITH_KERNEL);
     site_curves(&p, group->series, group->count);

@@ -45,10 +45,11 @@ void site_finish(struct site_page *p, const struct page *page, struct buffer *ht
     const struct site *site = p->map->site;
     char when[VIEW_TEXT], note[200];
     view_date(when, site->made_s);
-    // A page of a run or commit stays as it is when more is stored.
+    // A page of a run or commit stays as it is when more is stored; links alone have no newest run.
+    const bool dated = !page->shares_style && site->made_s != 0;
     snprintf(note, sizeof(note), "Made by plumb %.40s from what was stored%s%s.",
-             site->tool_version ? site->tool_version : "", page->shares_style ? "" : " up to ",
-             page->shares_style ? "" : when);
+             site->tool_version ? site->tool_version : "", dated ? " up to " : "",
+             dated ? when : "");
     json_end(&p->json, '}');
     json_newline(&p->json);
     page_finish(p->m, page, note, html);

@@ -62,7 +62,9 @@ enum site_column { SITE_WITH_KERNEL = 1, SITE_WITH_DEVICE = 2, SITE_WITH_ANCHORS
 void site_table(struct site_page *p, const char *name, const size_t *series, size_t count,
                 unsigned columns);
 // What changed among these since the last accepted state, grouped by kernel; and how many of each.
-void site_findings(struct site_page *p, const size_t *series, size_t count, const char *heading);
+// `nothing` is said where none of them changed.
+void site_findings(struct site_page *p, const size_t *series, size_t count, const char *heading,
+                   const char *nothing);
 void site_counts(struct site_page *p, const size_t *series, size_t count);
 void site_curves(struct site_page *p, const size_t *series, size_t count);
 

@@ -134,6 +134,7 @@ void site_runs(struct buffer *html, struct buffer *json, const struct site_map *
     if (shown > 0)
         site_runs_table(&p, shown, true);
     else
-        markup_element(p.m, "p", NULL, "There are no runs yet.");
+        markup_element(p.m, "p", NULL,
+                       "There are no runs yet: `plumb run` and `plumb gate` make them.");
     site_finish(&p, &page, html);
 }

@@ -155,8 +155,9 @@ static void write_facts(struct site_page *p, const struct site_series *s,
         char interval[VIEW_TEXT];
         view_percent(text, expm1(s->log_ratio.value));
         view_interval(interval, interval_relative(s->log_ratio));
-        snprintf(more, sizeof(more), "%.40s %.60s against the last accepted state", text,
-                 isnan(s->log_ratio.low) ? "" : interval);
+        snprintf(more, sizeof(more), "%.40s %.60s against %s", text,
+                 isnan(s->log_ratio.low) ? "" : interval,
+                 d->epoch_count ? "the last accepted state" : "the beginning");
         fact(p->m, "change", more);
     }
     view_time(text, s->time_ns);
@@ -173,7 +174,8 @@ static void write_facts(struct site_page *p, const struct site_series *s,
         fact(p->m, "prediction", more);
     }
     snprintf(more, sizeof(more), "%zu %s", d->total, plural(d->total, "point", "points"));
-    fact(p->m, "history", d->total ? more : "no times, links alone");
+    fact(p->m, "history",
+         d->total ? more : "no times of runs: its codes were compared by links alone");
     write_level_fact(p->m, &d->linked);
     fact(p->m, "device", p->map->site->devices[s->device].name);
     markup_end(p->m);

@@ -86,6 +86,17 @@ static void commit_tells_what_began_with_it(void **state)
     assert_non_null(strstr(page, "A. Author &lt;author@example.org&gt;"));
     assert_non_null(strstr(page, "before:"));
     free(page);
+    // Nothing says when an event of links alone was confirmed.
+    static const struct event_entry undated = {EVENT_CONFIRMED, 0, "plumb", "the links suffice"};
+    struct event event = *h.site.events[0].event;
+    event.entries = &undated;
+    event.entry_count = 1;
+    struct site_event alone = h.site.events[0];
+    alone.event = &event;
+    h.site.events = &alone;
+    h.site.event_count = 1;
+    site_folder_write(&h, *state);
+    assert_true(has(*state, name, "confirmed by plumb: the links suffice"));
     // The overview and the feed's series lead to it.
     assert_true(has(*state, "index.html", name));
     helper_site_free(&h);
