@@ -116,11 +116,25 @@ static void file_beyond_the_memory_of_a_build_is_broken(void **state)
     plumb_said(&outcome, CONCLUDE_BROKEN, "BROKEN: ");
 }
 
+// Where the policy says nothing, by what this machine has: a tebibyte and a half is in none, and
+// nothing of that is ever asked for.
+static void file_beyond_the_memory_of_this_machine_is_broken(void **state)
+{
+    char id[OBJECT_ID_TEXT];
+    helper_claim(repo.directory, (uint64_t)3 << 39);
+    commit_claimed(id);
+    write_policy("");
+    gate(id);
+    plumb_said(&outcome, CONCLUDE_BROKEN, "'large' is larger than the memory");
+    plumb_said(&outcome, CONCLUDE_BROKEN, "BROKEN: ");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(library_over_the_limit_is_broken),
         cmocka_unit_test(file_beyond_the_memory_of_a_build_is_broken),
+        cmocka_unit_test(file_beyond_the_memory_of_this_machine_is_broken),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
