@@ -187,7 +187,7 @@
       underlayCallback: function (canvas, area, graph) { paint.under(self, canvas, area, graph, steps); },
       axes: {
         x: {
-          drawAxis: true, pixelsPerLabel: 95, axisLabelWidth: 86,
+          drawAxis: true, pixelsPerLabel: 75, axisLabelWidth: 86,
           axisLabelFormatter: function (x) { return self.dayAt(x); }
         },
         y: { axisLabelFormatter: digits, axisLabelWidth: 70, pixelsPerLabel: 32 }
