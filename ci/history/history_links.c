@@ -2,8 +2,7 @@
 //
 // A series levelled from the links in the store. A change is a link with the code before that the
 // gate's rule called slower or faster; its size is the difference of the two levels, so that marks
-// count too, and its interval knows what the loops of links do not add up to; or the link's own
-// where that is far surer.
+// count too, and its interval knows what the loops of links do not add up to.
 #include "ci/history/history_links.h"
 
 #include "model/history/levels.h"
@@ -127,17 +126,6 @@ static struct interval alone(const struct link_fact *l)
     return interval_about(l->log_ratio, reach * hypot(l->error, levels_prior.sd));
 }
 
-// The difference of two levels is far less sure than the link between them where other links of
-// the series close badly, because the misclosure widens all of them alike: then the link says it.
-// One that does not fit is no better than they are.
-static struct interval size_of(const struct link_fact *l, enum link_fit fit,
-                               struct interval levelled)
-{
-    const struct interval own = alone(l);
-    const bool surer = 2 * (own.high - own.low) < levelled.high - levelled.low;
-    return fit == LINK_FITS && surer ? own : levelled;
-}
-
 // The same two codes were compared once more, with an answer: that is what counts. The links come
 // by their heads, so the other is near.
 static bool measured_again(const struct facts *f, size_t i)
@@ -177,7 +165,7 @@ static int take_changes(struct linked_history *out, const struct levels *levels,
             continue;
         }
         levels_between(&size, &error, levels, f->items[i].from, f->items[i].to);
-        c->size = size_of(l, levels->fit[i], interval_about(size, reach * error));
+        c->size = interval_about(size, reach * error);
     }
     out->changes = arena_copy(arena, all, out->change_count * sizeof(*all));
     return 0;

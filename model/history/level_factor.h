@@ -30,6 +30,8 @@ struct level_factor {
     bool inverted; // it is that of the factor as it is
 };
 
+// How far a link's codes are unlike, d of levels_close.c.
+double level_change(const struct level_link *link);
 double level_weight(const struct levels *levels, size_t link);
 // A code's mark is not among the unknowns.
 bool level_known(const struct levels *levels, size_t code);

@@ -3,9 +3,10 @@
 // Levels by weighted least squares.
 //
 // Model. Link l from code a to code b says y = x_b - x_a + e, where x is the log time of a code and
-// e has the variance s^2 + t^2: s is the standard error of the link's own pairs, t the misclosure,
-// what pairs cannot see (levels_close.c). The levels are the x that make sum w (y - x_b + x_a)^2
-// least, w = 1 / (s^2 + t^2): normal equations A x = c, where A is the graph's Laplacian.
+// e has the variance v = s^2 + t^2 + u^2 d^2: s is the standard error of the link's own pairs, the
+// rest what pairs cannot see, t of any two codes and u of unlike ones (levels_close.c). The levels
+// are the x that make sum w (y - x_b + x_a)^2 least, w = 1 / v: normal equations A x = c, where A
+// is the graph's Laplacian.
 // Only differences are seen, so each component has one code, its mark (the first), whose level is 0
 // and which is taken out of the equations. Between components nothing is known, and nothing is
 // said.
@@ -37,6 +38,8 @@
 enum { FAR = 128 }; // codes between a link's ends that make the older one a hub
 
 #define NO_LINK SIZE_MAX
+
+static const double alike = 0.01; // log ratio of codes that pairs see as they see equal ones
 
 struct levels *levels_new(void)
 {
@@ -165,10 +168,16 @@ bool level_known(const struct levels *levels, size_t code)
     return levels->mark[code] == code;
 }
 
+double level_change(const struct level_link *link)
+{
+    return fmax(fabs(link->log_ratio) - alike, 0);
+}
+
 double level_weight(const struct levels *levels, size_t link)
 {
-    const double error = levels->factor->links[link].error;
-    return 1 / (error * error + levels->weighed * levels->weighed);
+    const struct level_link *l = &levels->factor->links[link];
+    const double change = levels->weighed_unlike * level_change(l);
+    return 1 / (l->error * l->error + levels->weighed * levels->weighed + change * change);
 }
 
 // ---- the factor ----

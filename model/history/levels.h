@@ -38,10 +38,11 @@ struct levels {
     size_t components;
     size_t loops;      // independent ones: links in use - codes + components
     double misclosure; // SD of what a link's pairs cannot see, log ratio; 0 until it is closed
-    double weighed;    // the misclosure that links are weighed with, near to it
-    double unit;       // standard errors are those that the weights give times this
-    double degrees;    // of freedom that it is known with, the prior's among them
-    size_t rounds;     // of weighing and factoring them all that levels_close() took
+    double unlike;     // SD of what they cannot see besides where the codes differ, of a log ratio
+    double weighed, weighed_unlike; // what links are weighed with, near to those two
+    double unit;                    // standard errors are those that the weights give times this
+    double degrees;                 // of freedom that it is known with, the prior's among them
+    size_t rounds;                  // of weighing and factoring them all that levels_close() took
     struct level_factor *factor;
 };
 

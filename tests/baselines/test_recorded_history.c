@@ -85,8 +85,8 @@ static bool is_of(const struct csv *csv, size_t row, const char *name)
     return strcmp(csv_field(csv, row, "store"), name) == 0;
 }
 
-// By name; the largest change as it was said there, to what other groupings of a gap leave open.
-// Those of simplegemm as they are said since a sure link counts for itself.
+// By name; the largest change as it is said since loops that miss are blamed on unlike codes, to
+// what other groupings of a gap leave open.
 static void expect_events(const char *name, size_t count)
 {
     struct csv csv;
