@@ -35,24 +35,31 @@ static size_t count(const double *values, size_t n)
     return found;
 }
 
-// At most one false change in 10,000 values, in long series and in a hundred short ones alike.
+// At most one false change in 10,000 values of each kind of noise, over long series and short ones.
+// Of the 20,000 values of one length, a rule that makes one in 10,000 makes more than eight once in
+// 4,000 times. bench_changepoint draws five times as many of each.
 static void changepoints_of_pure_noise_are_rare(void **state)
 {
+    enum { OF_A_LENGTH = 20000, MOST_OF_A_LENGTH = 8 };
     static const size_t lengths[] = {10000, 1000, 200, 60, 30, 20};
     double *values = xcalloc(10000, sizeof(*values));
     for (int kind = 0; kind < CP_KINDS; kind++) {
+        size_t all = 0, drawn = 0;
         for (size_t l = 0; l < ARRAY_COUNT(lengths); l++) {
             size_t found = 0, total = 0;
             struct random random = {17 + (uint64_t)kind};
-            for (; total < 60000; total += lengths[l]) {
+            for (; total < OF_A_LENGTH; total += lengths[l]) {
                 cp_series(values, lengths[l], kind, &random);
                 found += count(values, lengths[l]);
             }
-            if (found > total / 10000)
-                print_message("%s, %zu values each: %zu false changes in %zu values\n",
-                              cp_kind_names[kind], lengths[l], found, total);
-            assert_true(found <= total / 10000);
+            if (found > MOST_OF_A_LENGTH)
+                fail_msg("%s, %zu values each: %zu false changes in %zu values",
+                         cp_kind_names[kind], lengths[l], found, total);
+            all += found;
+            drawn += total;
         }
+        if (all > drawn / 10000)
+            fail_msg("%s: %zu false changes in %zu values", cp_kind_names[kind], all, drawn);
     }
     free(values);
 }
@@ -180,7 +187,7 @@ static void noise_is_never_more_than_the_series_scatters(void **state)
     for (int kind = 0; kind < CP_KINDS; kind++) {
         struct random random = {29 + (uint64_t)kind};
         for (size_t l = 0; l < ARRAY_COUNT(lengths); l++) {
-            for (int trial = 0; trial < 40; trial++) {
+            for (int trial = 0; trial < 10; trial++) {
                 struct changepoints out;
                 cp_series(values, lengths[l], kind, &random);
                 for (size_t i = 0; trial % 2 && i < lengths[l]; i++)
@@ -216,7 +223,7 @@ static void credible_sets_and_intervals_cover_the_truth(void **state)
     for (size_t k = 0; k < ARRAY_COUNT(kinds); k++) {
         struct random random = {6};
         size_t found = 0, where = 0, size = 0;
-        for (int game = 0; game < 300; game++) {
+        for (int game = 0; game < 150; game++) {
             cp_series(values, 200, kinds[k], &random);
             cp_add_step(values, 200, 90, kinds[k] == CP_AR5 ? 3.5 : 2);
             struct changepoints out = find(values, 200);
@@ -229,7 +236,7 @@ static void credible_sets_and_intervals_cover_the_truth(void **state)
             }
             changepoints_free(&out);
         }
-        assert_true(found >= 200);
+        assert_true(found >= 100);
         assert_true((double)where >= 0.90 * (double)found);
         assert_true((double)size >= 0.90 * (double)found);
     }
