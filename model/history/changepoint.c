@@ -35,16 +35,16 @@ enum {
     NEAR = 5,       // values whose median is the level next to a jump
     MIN_CALM = 60,  // fewer values cannot show that there is no memory
     MIN_DRIFT = 16, // fewer values cannot be told to drift
-    FEW =
-        60, // values; with more, those that strayed are among the residuals (model/history/loss.h)
-    MANY = 500,  // values; a jump among more does not make a walk unlikely
-    SHORT = 40,  // values; with more, planning with the correlation is as good
-    NEWEST = 12, // values that may be of a level that is not known yet
+    FEW = 60,       // values; with more, strays are among the residuals (model/history/loss.h)
+    MANY = 500,     // values; a jump among more does not make a walk unlikely
+    SHORT = 40,     // values; with more, planning with the correlation is as good
+    NEWEST = 12,    // values that may be of a level that is not known yet
 };
 // What a step costs in nats when models are compared, as a share of the penalty: in noise that may
 // well wander, and in noise that shows no memory.
 static const double doubtful_share = 0.7, calm_share = 0.2;
 static const double remembered_share = 0.5;      // against memory of a level that stays
+static const double close_share = 0.8;           // against memory as long as a walk's may seem
 static const double second_share = 0.9;          // where all of it was fitted to a short series
 static const double doubtful_correlation = 0.15; // and fewer values than MIN_CALM, whatever it is
 static const double wander_correlation = 0.7;    // with less there is nothing to ask
@@ -134,6 +134,15 @@ static void second_chance(struct segmentation *s, const double *clean)
     s->correlation = fmin(fmax(fit.correlation, 0), 0.9);
     s->variance = fit.variance;
     s->long_run = s->variance * noise_inflation(s->correlation);
+}
+
+// What a step costs, as a share, beside memory: more where values follow each other as closely as
+// those of a walk may, which stay near a level for long.
+static double memory_share(const struct segmentation *s, const double *clean)
+{
+    const struct potts_segment all = {0, s->n, 0};
+    const bool close = steps_fit(clean, s->n, &all, 1).correlation >= wander_correlation;
+    return close ? close_share : remembered_share;
 }
 
 // No steps: a wandering level is told from long memory about a fixed one by the same likelihoods,
@@ -353,7 +362,7 @@ static void judge(struct changepoints *out, struct segmentation *s, double confi
         second_chance(s, clean);
     else if (s->count > 1)
         s->count = steps_prune(clean, s->n, spike_bound(s), s->segments, s->count,
-                               step_cost(s, remembered_share * doubt_of(s)));
+                               step_cost(s, memory_share(s, clean) * doubt_of(s)));
     if (s->n <= FEW)
         s->count = revisit_drop(s->y, s->n, s->segments, s->count);
     // Pruning leaves means, which strays and second modes pull away from where most values lie.

@@ -16,7 +16,7 @@
 
 // Raised whenever the same values give other changes (or alarms: focus.h) than before, so that what
 // was kept of a series can be told to be out of date.
-#define CHANGEPOINT_VERSION 9
+#define CHANGEPOINT_VERSION 10
 
 struct changepoint_options {
     // Twice the log-likelihood gain that a change must bring, for independent normal noise and many
@@ -52,8 +52,8 @@ struct changepoints {
 // `out` is released with changepoints_free().
 void changepoints_find(struct changepoints *out, const double *values, size_t n,
                        const struct changepoint_options *options);
-// The same of a series whose `count` changes were found when it had fewer values: they stay unless
-// the values next to them speak against it, and it is looked at once. Any whose index does not lie
+// The same of a series whose `count` changes were found when it had fewer values: they stay as long
+// as the values next to them bear them out, and it is looked at once. Any whose index does not lie
 // within the values must not be handed in.
 void changepoints_again(struct changepoints *out, const double *values, size_t n,
                         const struct change *earlier, size_t count);

@@ -8,18 +8,20 @@
 // make more than one false change in 10,000 values of noise that remembers or becomes louder.
 // Series of more than 1,500 values are looked at once.
 //
-// What was reported, sure or not, stays as long as the values next to it do not speak against it:
-// of what tells as much as ten independent values on either side (fewer where a neighbour or an end
-// is nearer), nine in ten lie on their own side of the middle between its levels. Where the level
-// wanders, these are the ten nearest.
+// What was reported, sure or not, stays as long as the values next to it bear it out: their mean
+// moves by 4.5 standard errors the way that was reported, of all values up to the neighbouring
+// changes, memory allowed for, or of the ten nearest on either side, which a level that wanders
+// has not left yet. Noise is what these values show, each side its own where that is more: what a
+// louder stretch had begun with goes when the stretch is seen.
 #include "model/base.h"
 #include "model/history/changepoint_look.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { FIRST_LOOK = 60, LAST_LOOK = 1500, MANY = 100, APART = 5, BESIDE = 10 };
-static const double look_growth = 1.2, sure = 20, sure_of_few = 40, most = 0.9;
+enum { FIRST_LOOK = 60, LAST_LOOK = 1500, MANY = 100, APART = 5, BESIDE = 10, LEAST_SIDE = 2 };
+static const double look_growth = 1.2, sure = 20, sure_of_few = 40, least_errors = 4.5;
 
 static bool listed(const struct changepoints *c, const struct change *change)
 {
@@ -51,35 +53,84 @@ static void keep(struct changepoints *now, const struct change *earlier, size_t 
     }
 }
 
-// Share of the values first..end-1 that lie above the middle between its levels, or below it.
-static double share(const double *values, size_t first, size_t end, const struct change *c,
-                    bool above)
+// Which values lie beside a change: up to the nearest of others, or to an end.
+struct stretch {
+    size_t first, end;
+};
+
+static void narrow(struct stretch *beside, const struct change *c, const struct changepoints *list)
 {
-    const double middle = 0.5 * (c->before + c->after);
-    size_t count = 0, there = 0;
-    for (size_t i = first; i < end; i++) {
-        count += isfinite(values[i]);
-        there += above ? values[i] > middle : values[i] < middle;
+    for (size_t i = 0; i < list->count; i++) {
+        const size_t other = list->changes[i].index;
+        if (other < c->index && other > beside->first)
+            beside->first = other;
+        if (other > c->index && other < beside->end)
+            beside->end = other;
     }
-    return count ? (double)there / (double)count : 0;
 }
 
-static bool stands(const struct change *old, const struct changepoints *now, const double *values,
-                   size_t n)
+struct side {
+    double mean, squares, count;
+};
+
+static struct side side_of(const double *values, size_t first, size_t end)
 {
-    const bool up = old->after > old->before;
-    const size_t reach = (size_t)(BESIDE * (now->drift ? 1 : now->inflation));
-    size_t first = old->index > reach ? old->index - reach : 0;
-    size_t end = old->index + reach < n ? old->index + reach : n;
-    for (size_t i = 0; i < now->count; i++) {
-        const size_t other = now->changes[i].index;
-        if (other <= old->earliest && other > first)
-            first = other;
-        if (other > old->latest && other < end)
-            end = other;
+    struct side s = {0, 0, 0};
+    for (size_t i = first; i < end; i++) {
+        if (!isfinite(values[i]))
+            continue;
+        const double gap = values[i] - s.mean;
+        s.mean += gap / ++s.count;
+        s.squares += gap * (values[i] - s.mean);
     }
-    return share(values, first, old->index, old, !up) >= most &&
-           share(values, old->index, end, old, up) >= most;
+    return s;
+}
+
+// By how many standard errors the level is moved in the direction that was reported, of at most
+// `reach` values on either side; too few say nothing against it.
+static double errors_within(const double *values, struct stretch beside, const struct change *c,
+                            size_t reach, double inflation)
+{
+    const size_t first = c->index - beside.first > reach ? c->index - reach : beside.first;
+    const size_t end = beside.end - c->index > reach ? c->index + reach : beside.end;
+    const struct side a = side_of(values, first, c->index), b = side_of(values, c->index, end);
+    if (a.count < LEAST_SIDE || b.count < LEAST_SIDE)
+        return INFINITY;
+    const double gap = c->after > c->before ? b.mean - a.mean : a.mean - b.mean;
+    const double own = a.squares / (a.count - 1) / a.count + b.squares / (b.count - 1) / b.count;
+    const double pooled =
+        (a.squares + b.squares) / (a.count + b.count - 2) * (1 / a.count + 1 / b.count);
+    const double error = sqrt(fmax(own, pooled) * inflation);
+    return error > 0 ? gap / error : gap > 0 ? INFINITY : -INFINITY;
+}
+
+static double errors_of(const struct change *c, const struct changepoints *now,
+                        const struct changepoints *kept, const double *values, size_t n)
+{
+    struct stretch beside = {0, n};
+    narrow(&beside, c, now);
+    narrow(&beside, c, kept);
+    return fmax(errors_within(values, beside, c, n, now->inflation),
+                errors_within(values, beside, c, BESIDE, 1));
+}
+
+// Drops what is borne out least until the rest is borne out.
+static void drop_refuted(struct changepoints *kept, const struct changepoints *now,
+                         const double *values, size_t n)
+{
+    while (kept->count > 0) {
+        size_t weakest = 0;
+        double least = INFINITY;
+        for (size_t i = 0; i < kept->count; i++) {
+            const double errors = errors_of(&kept->changes[i], now, kept, values, n);
+            if (errors < least)
+                least = errors, weakest = i;
+        }
+        if (least >= least_errors)
+            return;
+        memmove(kept->changes + weakest, kept->changes + weakest + 1,
+                (--kept->count - weakest) * sizeof(*kept->changes));
+    }
 }
 
 void changepoints_find(struct changepoints *out, const double *values, size_t n,
@@ -105,8 +156,13 @@ void changepoints_again(struct changepoints *out, const double *values, size_t n
 {
     changepoints_look(out, values, n, &changepoint_defaults);
     keep(out, earlier, count, n);
+    struct changepoints kept = {0};
     for (size_t i = 0; i < count; i++) {
-        if (!listed(out, &earlier[i]) && stands(&earlier[i], out, values, n))
-            insert(out, &earlier[i]);
+        if (!listed(out, &earlier[i]))
+            insert(&kept, &earlier[i]);
     }
+    drop_refuted(&kept, out, values, n);
+    for (size_t i = 0; i < kept.count; i++)
+        insert(out, &kept.changes[i]);
+    changepoints_free(&kept);
 }
