@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CASE_GAMES = 100, GROWING = 10, NOISES = 100, NEAR = 5 };
+enum { CASE_GAMES = 100, GROWING = 10, KEPT = 120, NOISES = 400, NEAR = 5 };
 static uint64_t other_histories; // added to each seed
 
 // With the online detector's alarm, as `plumb history` says it.
@@ -157,7 +157,7 @@ static void print_all(void)
     print_names("        kept  noise kept");
     for (int kind = 0; kind < CP_KINDS; kind++) {
         printf("\n%-30s", cp_kind_names[kind]);
-        print_kept(kind, true, 2 * GROWING);
+        print_kept(kind, true, KEPT);
         print_kept(kind, false, NOISES);
         for (size_t m = 0; m < CP_METHODS; m++)
             print_gone(&cp_methods[m], kind);
