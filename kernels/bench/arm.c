@@ -168,6 +168,11 @@ int (*arm_run(const struct arm *arm))(void *self, uint32_t sets, uint32_t launch
     return arm->process ? run_process : NULL;
 }
 
+uint32_t arm_kernels(const struct arm *arm)
+{
+    return arm->record ? (uint32_t)arm->record->record.launch_count : 1;
+}
+
 double arm_baton_ns(const struct arm *arm)
 {
     return arm->process ? arm_process_baton_ns(arm->process) : 0;

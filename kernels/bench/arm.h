@@ -58,6 +58,8 @@ struct instances *arm_instances(struct arm *arm);
 // Queues one launch on a buffer set; `arm` is a struct arm. Returns 0, or the code of launch() or
 // of the driver. The signature is struct batch's.
 int arm_launch(void *arm, uint32_t set, void *stream);
+// Kernels and memsets that a launch queues: a record says it; a library is taken for one.
+uint32_t arm_kernels(const struct arm *arm);
 // What an empty turn takes, ns; 0 without a process.
 double arm_baton_ns(const struct arm *arm);
 // struct batch's run(), for an arm with a process; NULL for others.

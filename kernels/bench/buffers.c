@@ -60,7 +60,8 @@ double buffers_need_bytes(const struct parts *p, const struct device_ops *ops,
     // batch touches besides is bounded by what a device moves while it lasts.
     enum { FLUSHES = 8 };
     const double flush = (double)ops->flush_bytes(device);
-    return 2 * set_bytes(p, true) + flush +
+    const double known = (double)regions_of(p, true).blocks[BUFFER_INPUTS];
+    return 2 * set_bytes(p, true) + known + flush +
            fmin(ops->launches_max * set_bytes(p, false), FLUSHES * flush);
 }
 
@@ -181,6 +182,8 @@ void buffers_free(struct buffers *b)
         b->ops->free(b->device, b->workspace);
         b->ops->free(b->device, b->pools[0]);
         b->ops->free(b->device, b->pools[1]);
+        b->ops->free(b->device, b->bare[0]);
+        b->ops->free(b->device, b->bare[1]);
         b->ops->free(b->device, b->given);
     }
     free(b->args);

@@ -47,6 +47,7 @@ struct buffers {
     uint32_t sets;
     uint32_t wide;  // sets with a copy of the largest input; set i uses that of set i % wide
     void *pools[2]; // of noise like inputs, like outputs
+    void *bare[2];  // the seed's A and B without signs; of a form NULL
     float *scale;   // of A, and 512 bytes on of B; or NULL
     void *workspace;
     size_t workspace_bytes;
@@ -62,7 +63,7 @@ double buffers_need_bytes(const struct parts *parts, const struct device_ops *op
                           struct device_base *device);
 // As many sets as `launches` launches, where memory allows. What they hold is not said.
 int buffers_grow(struct buffers *buffers, uint32_t launches, struct error *err);
-// The pools of noise; buffers_open() has made them.
+// The pools of noise, and of a plain problem the known numbers; buffers_open() has made them.
 int buffers_open_pools(struct buffers *buffers, struct error *err);
 // How long each buffer of a problem is that a launch may be given, with a workspace of this size;
 // 0: there is none.

@@ -31,18 +31,6 @@ static int open_pool(struct buffers *b, int out, double scale, struct error *err
     return b->ops->fill(b->device, b->pools[out], &recipe, count, err);
 }
 
-int buffers_open_pools(struct buffers *b, struct error *err)
-{
-    const double scale = (double)b->parts.output.scale;
-    // A kernel's output is not scaled as fp8 inputs are.
-    const bool scaled = inputs_is_fp8((int)b->parts.output.type);
-    if (open_pool(b, 1, scaled ? scale / INPUTS_FP8_SCALE : scale, err))
-        return -1;
-    return b->plain ? open_pool(b, 0, 1, err) : 0;
-}
-
-// ---- known ----
-
 static struct inputs_recipe recipe_of(const struct buffers *b, int which, uint64_t signs)
 {
     const struct problem *p = &b->problem;
@@ -56,8 +44,36 @@ static struct inputs_recipe recipe_of(const struct buffers *b, int which, uint64
                                   .lines = (uint64_t)(is_a ? p->m : p->n),
                                   .k = (uint64_t)p->k,
                                   .k_inner = (is_a ? strides.a_col : strides.b_row) == 1,
-                                  .second = !is_a && dual};
+                                  .second = !is_a && dual,
+                                  .bare = b->bare[!is_a]};
 }
+
+// To compute them anew for each known turn would take a third of a millisecond.
+static int open_bare(struct buffers *b, int which, struct error *err)
+{
+    const struct part *part = &b->parts.inputs[which != MATRIX_A];
+    const struct inputs_recipe recipe = recipe_of(b, which, 0);
+    void **bare = &b->bare[which != MATRIX_A];
+    if (b->ops->alloc_inputs(bare, b->device, part->bytes, err))
+        return -1;
+    return b->ops->fill(b->device, *bare, &recipe, part->count, err);
+}
+
+int buffers_open_pools(struct buffers *b, struct error *err)
+{
+    const double scale = (double)b->parts.output.scale;
+    // A kernel's output is not scaled as fp8 inputs are.
+    const bool scaled = inputs_is_fp8((int)b->parts.output.type);
+    if (open_pool(b, 1, scaled ? scale / INPUTS_FP8_SCALE : scale, err))
+        return -1;
+    if (!b->plain)
+        return 0;
+    return open_pool(b, 0, 1, err) || open_bare(b, MATRIX_A, err) || open_bare(b, MATRIX_B, err)
+               ? -1
+               : 0;
+}
+
+// ---- known ----
 
 // What lies in set `from` is filled; a copy that several sets share is filled once.
 static int fill_set(struct buffers *b, uint32_t set, const struct buffers_content *content,

@@ -18,9 +18,12 @@
 
 struct turn {
     uint64_t key;
-    bool known; // the reference is of these contents, but for signs
-    bool half;  // the first side's digests are there
-    bool whole; // all of the inputs is written, for they are no noise yet
+    bool known;            // the reference is of these contents, but for signs
+    bool half;             // the first side's digests are there
+    bool whole;            // all of the inputs is written, for they are no noise yet
+    bool stays;            // the inputs are not written before a sample
+    bool renewed;          // what the next sample wants is written already
+    enum sample_role role; // of the last sample
     struct findings findings;
 };
 

@@ -105,10 +105,15 @@ struct batch {
     void *self;
     uint32_t sets;
     uint32_t launches;
+    uint32_t kernels; // that a launch queues, as far as is known
     enum flush flush;
     int32_t threads;  // of the kernel, as its traits say (the host pins single-threaded ones)
     unsigned variant; // enum variant
     const struct look *look; // taken behind the last launch, outside the time; NULL: none
+    // Queues what may begin behind the look, while the host waits for what was timed; NULL:
+    // nothing.
+    int (*behind)(void *self, struct error *err);
+    void *behind_self;
     // Where a library runs in another process: all of the launches, at once, and what they took.
     // NULL: launch() is called for each.
     int (*run)(void *self, uint32_t sets, uint32_t launches, double *time_ns);

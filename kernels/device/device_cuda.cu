@@ -1,23 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The cuda device: memory, inputs, samples, identity. Timing is in stretch.cu, the reference in
+// The cuda device: memory, samples, identity. Timing is in stretch.cu, the reference in
 // reference_cuda.cu, micro-benchmarks in calibrate_*.cu. Settings of the GPU are never changed.
 #include "kernels/device/device_cuda.h"
-#include "kernels/device/inputs.h"
 #include "kernels/device/library_version.h"
 
 extern "C" {
 #include "kernels/device/record.h"
 }
 
-enum { FILL_THREADS = 256, STATE_EVERY_MS = 10, ATTEMPTS = 3 };
-
-static __global__ void fill_all(void *to, struct inputs_recipe recipe, uint64_t count)
-{
-    for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < count;
-         i += (uint64_t)gridDim.x * blockDim.x)
-        inputs_store(to, i, &recipe);
-}
+enum { STATE_EVERY_MS = 10, ATTEMPTS = 3 };
 
 static enum device_loss loss_of(cudaError_t code)
 {
@@ -85,10 +77,10 @@ static void cuda_close(struct device_base *device)
     struct cuda *cuda = (struct cuda *)device;
     nvml_close(cuda->nvml);
     if (cuda->base.loss == DEVICE_OK) {
-        if (cuda->start)
-            cudaEventDestroy(cuda->start);
-        if (cuda->stop)
-            cudaEventDestroy(cuda->stop);
+        for (cudaEvent_t event : {cuda->start, cuda->stop, cuda->told}) {
+            if (event)
+                cudaEventDestroy(event);
+        }
         if (cuda->stream)
             cudaStreamDestroy(cuda->stream);
         cudaFree(cuda->flush);
@@ -122,6 +114,7 @@ static int open_parts(struct cuda *cuda, struct error *err)
     CUDA_TRY(cuda, cudaStreamCreate(&cuda->stream), err);
     CUDA_TRY(cuda, cudaEventCreate(&cuda->start), err);
     CUDA_TRY(cuda, cudaEventCreate(&cuda->stop), err);
+    CUDA_TRY(cuda, cudaEventCreateWithFlags(&cuda->told, cudaEventDisableTiming), err);
     CUDA_TRY(cuda, cudaMalloc(&cuda->flush, cuda->flush_bytes), err);
     CUDA_TRY(cuda, cudaMemset(cuda->flush, 1, cuda->flush_bytes), err);
     CUDA_TRY(cuda, cudaMalloc(&cuda->stamps, STAMPS_BYTES), err);
@@ -132,8 +125,7 @@ static int open_parts(struct cuda *cuda, struct error *err)
     cuda->late = cuda->go + 1;
     *cuda->go = *cuda->late = 0;
     cuda->hold_ns = HOLD_LIMIT_MS * 1000000ull;
-    if (cuda_load_stretch(cuda, err) || cuda_load_noise(cuda, err) ||
-        cuda_load(cuda, fill_all, err))
+    if (cuda_load_stretch(cuda, err) || cuda_load_noise(cuda, err) || cuda_load_inputs(cuda, err))
         return -1;
     uuid_text(uuid, &properties);
     cuda->nvml = nvml_open(uuid);
@@ -273,15 +265,6 @@ static int cuda_set(struct device_base *device, void *to, int byte, size_t bytes
     return 0;
 }
 
-static int cuda_fill(struct device_base *device, void *to, const struct inputs_recipe *recipe,
-                     uint64_t count, struct error *err)
-{
-    struct cuda *cuda = (struct cuda *)device;
-    fill_all<<<cuda_at_once(cuda), FILL_THREADS, 0, cuda->stream>>>(to, *recipe, count);
-    CUDA_TRY(cuda, cudaGetLastError(), err);
-    return 0;
-}
-
 static void *cuda_stream(struct device_base *device)
 {
     return ((struct cuda *)device)->stream;
@@ -310,16 +293,14 @@ static int take_stretch(struct stretch *out, struct cuda *cuda, const struct bat
                         int *code, struct error *err)
 {
     *code = 0;
-    cuda->look = batch->look;
-    cuda->variant = batch->variant;
+    cuda->batch = batch;
     if (batch->variant & VARIANT_AGAIN && (*code = batch->launch(batch->self, 0, cuda->stream)))
         return 0;
     const int failed = cuda_begin(cuda, batch->flush, err);
     for (uint32_t i = 0; i < batch->launches && !failed && !*code; i++)
         *code = batch->launch(batch->self, i % batch->sets, cuda->stream);
     const int ended = cuda_end(out, cuda, err);
-    cuda->look = NULL;
-    cuda->variant = 0;
+    cuda->batch = NULL;
     return ended || failed ? -1 : 0;
 }
 
@@ -330,8 +311,8 @@ static int cuda_sample(struct sample *out, struct findings *found, struct device
 {
     struct cuda *cuda = (struct cuda *)device;
     struct stretch stretch = {0, 0, 0, true};
-    // The host may have been stopped for a while; not three times. Queueing takes well under a
-    // millisecond, so the first attempts need not wait long for a launch that waits for us.
+    // The host may have been stopped for a while; not three times. Queueing takes well under a ms,
+    // so the first attempts need not wait long for a launch that waits for us.
     for (int attempt = 0; attempt < ATTEMPTS && stretch.late; attempt++) {
         cuda->hold_ns = hold_ms[attempt] * 1000000ull;
         if (take_stretch(&stretch, cuda, batch, code, err))

@@ -29,19 +29,19 @@ struct cuda {
     struct device_base base;
     cudaStream_t stream;
     cudaEvent_t start, stop;
+    cudaEvent_t told; // what was timed and found is with the host
     char *flush;
     size_t flush_bytes;
     bool keeps; // lines in its L2 can be told to persist
     int sm_count;
     uint64_t sequence;
-    uint64_t hold_ns;        // after which a stretch is let go though not all is queued
-    volatile uint64_t *go;   // host memory the device sees: the sample that may run
-    volatile uint64_t *late; // set by the device when it has waited too long
-    struct stamp *stamps;    // device: [2][STAMPS_MAX], before and after; then findings
-    struct stamp *seen;      // host: the same
-    const struct look *look; // of the stretch at work; NULL: none
-    unsigned variant;        // of it
-    struct nvml *nvml;       // NULL where there is no libnvidia-ml
+    uint64_t hold_ns;          // after which a stretch is let go though not all is queued
+    volatile uint64_t *go;     // host memory the device sees: the sample that may run
+    volatile uint64_t *late;   // set by the device when it has waited too long
+    struct stamp *stamps;      // device: [2][STAMPS_MAX], before and after; then findings
+    struct stamp *seen;        // host: the same
+    const struct batch *batch; // of the stretch at work; NULL: none
+    struct nvml *nvml;         // NULL where there is no libnvidia-ml
     struct nvml_state state;
     double state_at_ns;
 };
@@ -68,20 +68,22 @@ static inline int cuda_load(struct cuda *cuda, Kernel *kernel, struct error *err
 // once. Behind a kernel of more blocks than fit, chance decides among eight or sixteen ways how the
 // next kernel's blocks are dealt to SMs: one of them took an FP32 kernel 6.8 % longer, in an eighth
 // of its launches (baselines/recorded/h200/measuring).
+enum { CUDA_BLOCKS = 4 }; // of an SM
 static inline unsigned cuda_at_once(const struct cuda *cuda)
 {
-    return 4 * (unsigned)cuda->sm_count;
+    return CUDA_BLOCKS * (unsigned)cuda->sm_count;
 }
 
-int cuda_load_noise(struct cuda *cuda, struct error *err); // the kernels of noise_cuda.cu
+int cuda_load_inputs(struct cuda *cuda, struct error *err); // the kernels of inputs_cuda.cu
+int cuda_load_noise(struct cuda *cuda, struct error *err);  // those of noise_cuda.cu
 int cuda_queue_look(struct cuda *cuda, const struct look *look, struct error *err);
-// What a look found lies behind the stamps and is fetched with them.
-static inline struct findings *cuda_findings(struct stamp *stamps)
+// What a look found lies behind the stamps and comes to the host with them.
+static __host__ __device__ inline struct findings *cuda_findings(struct stamp *stamps)
 {
     return (struct findings *)(stamps + 2 * STAMPS_MAX);
 }
-// And the hold's own: how long it held.
-static inline struct stamp *cuda_held(struct stamp *stamps)
+// And the hold's own: how long it held; `sequence` counts a look's blocks that have ended.
+static __host__ __device__ inline struct stamp *cuda_held(struct stamp *stamps)
 {
     return &stamps[STAMPS_MAX - 1];
 }
@@ -132,6 +134,8 @@ int cuda_form_compare(struct comparison *out, struct device_base *device,
                       struct error *err);
 void cuda_form_reference_free(struct device_base *device, struct form_reference *reference);
 int cuda_calm(struct device_base *device, struct error *err);
+int cuda_fill(struct device_base *device, void *to, const struct inputs_recipe *recipe,
+              uint64_t count, struct error *err);
 int cuda_noise(struct device_base *device, const struct noise *noise, uint32_t count,
                struct error *err);
 int cuda_calibrate(struct device_base *device, const char *only, calibration_sink *sink,

@@ -267,7 +267,10 @@ static int host_fill(struct device_base *device, void *to, const struct inputs_r
 {
     (void)device;
     (void)err;
-    for (uint64_t i = 0; i < count; i++)
+    const uint64_t words = recipe->bare ? count / inputs_each(recipe->type) : 0;
+    for (uint64_t i = 0; i < words; i++)
+        ((uint64_t *)to)[i] = ((const uint64_t *)recipe->bare)[i] ^ inputs_flips(recipe, i);
+    for (uint64_t i = words * inputs_each(recipe->type); i < count; i++)
         inputs_store(to, i, recipe);
     return 0;
 }
@@ -317,7 +320,6 @@ static double launch_all(int *code, const struct batch *batch)
 static int host_sample(struct sample *out, struct findings *found, struct device_base *device,
                        const struct batch *batch, int *code, struct error *err)
 {
-    (void)err;
     struct host *host = (struct host *)device;
     if (batch->threads <= 1)
         pin_to(&host->alone);
@@ -334,7 +336,7 @@ static int host_sample(struct sample *out, struct findings *found, struct device
         pin_to(&host->cpus);
     if (batch->look && !*code)
         host_look(found, batch->look);
-    return 0;
+    return batch->behind && !*code ? batch->behind(batch->behind_self, err) : 0;
 }
 
 const struct device_ops device_host = {

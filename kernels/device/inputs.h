@@ -54,6 +54,9 @@ struct inputs_recipe {
     int k_inner;       // neighbours are of one line
     int second;        // signs for every second matrix alone
     int contents;      // enum inputs_contents; others than normal ones have no signs
+    // The same numbers without signs, which are then copied; NULL: they are computed. Not of whole
+    // numbers.
+    const void *bare;
 };
 
 INPUTS_INLINE uint64_t inputs_mix(uint64_t x)
@@ -110,22 +113,28 @@ INPUTS_INLINE float inputs_other(const struct inputs_recipe *r, uint64_t at)
     return word % 64 ? uniform + 0.5f : 0;
 }
 
+// Whether the number at `at` is taken negative.
+INPUTS_INLINE int inputs_flipped(const struct inputs_recipe *r, uint64_t at)
+{
+    if (!r->signs)
+        return 0;
+    const uint64_t matrix = inputs_quotient(at, r->lines * r->k);
+    const uint64_t within = at - matrix * r->lines * r->k;
+    if (r->second && matrix % 2 == 0)
+        return 0;
+    const uint64_t line = (r->second ? matrix / 2 : matrix) * r->lines +
+                          (r->k_inner ? inputs_quotient(within, r->k)
+                                      : within - inputs_quotient(within, r->lines) * r->lines);
+    return inputs_negative(r->signs, r->which, line);
+}
+
 // The number that belongs at `at`.
 INPUTS_INLINE float inputs_value(const struct inputs_recipe *r, uint64_t at)
 {
     if (r->contents > INPUTS_NORMAL && r->contents < INPUTS_PLAIN)
         return inputs_other(r, at);
     const float value = inputs_normal(r->seed, r->which, at) * r->scale;
-    if (!r->signs)
-        return value;
-    const uint64_t matrix = inputs_quotient(at, r->lines * r->k);
-    const uint64_t within = at - matrix * r->lines * r->k;
-    if (r->second && matrix % 2 == 0)
-        return value;
-    const uint64_t line = (r->second ? matrix / 2 : matrix) * r->lines +
-                          (r->k_inner ? inputs_quotient(within, r->k)
-                                      : within - inputs_quotient(within, r->lines) * r->lines);
-    return inputs_negative(r->signs, r->which, line) ? -value : value;
+    return inputs_flipped(r, at) ? -value : value;
 }
 
 // The sign that element (row, col) of the product has for the signs of its inputs; row counts the
@@ -344,6 +353,29 @@ INPUTS_INLINE void inputs_store(void *array, uint64_t at, const struct inputs_re
             inputs_format(type), recipe->contents ? value : value * INPUTS_FP8_SCALE);
     else
         ((uint16_t *)array)[at] = (uint16_t)inputs_encode(inputs_format(type), value);
+}
+
+// Numbers in a word of 64 bits, of types that have signs of one bit.
+INPUTS_INLINE uint64_t inputs_each(int type)
+{
+    if (type == PLUMB_FP64)
+        return 1;
+    if (type == PLUMB_FP32 || type == PLUMB_TF32)
+        return 2;
+    return inputs_is_fp8(type) ? 8 : 4;
+}
+
+// The bits of such an array's word `word` that the recipe's signs change.
+INPUTS_INLINE uint64_t inputs_flips(const struct inputs_recipe *r, uint64_t word)
+{
+    const uint64_t each = inputs_each(r->type), bits = 64 / each, first = word * each;
+    const int whole = r->k_inner && r->k % each == 0; // of one line
+    uint64_t flips = 0;
+    for (uint64_t i = 0; i < each; i++) {
+        const int flipped = whole && i ? flips != 0 : inputs_flipped(r, first + i);
+        flips |= flipped ? (uint64_t)1 << (bits * (i + 1) - 1) : 0;
+    }
+    return flips;
 }
 
 #endif

@@ -74,33 +74,49 @@ struct look_places {
     const float *scales[2];
     float scale;
     struct findings *found;
+    struct stamp *stamps, *seen; // all of it goes to `seen` in the end
+    unsigned *done;              // blocks
+    uint32_t sm_count;
 };
 
-// A lane's share of a chunk: vectors of 16 bytes.
+// A warp's chunks of one round are loaded before any of them is summed: to wait for each alone took
+// five times as long. So many vectors of 16 bytes a lane are under way then.
+enum { LOADS = 4 };
+
+struct chunk {
+    const uint8_t *from; // of its output
+    uint64_t first;      // element
+    uint64_t key;
+    double *at; // its digest
+};
+
+static __device__ struct chunk chunk_of(const struct look_places &look, uint64_t index,
+                                        uint64_t segments)
+{
+    const uint64_t output = inputs_quotient(index, segments);
+    const uint64_t key = inputs_mix(look.key + output);
+    return {(const uint8_t *)look.from[output],
+            digest_chunk(key, index - output * segments, look.one_in) * DIGEST_CHUNK, key,
+            look.store + index};
+}
+
+// What a vector of 16 bytes, elements from `first` on, adds to its chunk's digest.
 template <int type, int bytes>
-static __device__ double sum_vectors(const struct look_places &look, const uint8_t *from,
-                                     uint64_t chunk, uint64_t key)
+static __device__ double sum_vector(const struct look_places &look, const struct chunk &chunk,
+                                    uint64_t first, const uint4 &vector)
 {
     constexpr int each = NOISE_VECTOR / bytes;
+    const uint64_t signs = digest_signs(chunk.key, first) >> first % 64;
+    const bool whole = first + each <= look.elements;
     double sum = 0;
-    for (int at = (threadIdx.x % WARP) * each; at < DIGEST_CHUNK; at += WARP * each) {
-        const uint64_t first = chunk * DIGEST_CHUNK + at;
-        const uint64_t signs = digest_signs(key, first) >> first % 64;
-        const bool whole = first + each <= look.elements;
-        uint4 vector = {};
+    for (int i = 0; i < each; i++) {
+        double value = 0;
         if (whole)
-            vector = *(const uint4 *)(from + first * bytes);
-        for (int i = 0; i < each; i++) {
-            double value = 0;
-            if (whole)
-                value = inputs_load(type, &vector, i);
-            else if (first + i < look.elements)
-                value = inputs_load(type, from, first + i);
-            sum += signs >> i & 1 ? -value : value;
-        }
+            value = inputs_load(type, &vector, i);
+        else if (first + i < look.elements)
+            value = inputs_load(type, chunk.from, first + i);
+        sum += signs >> i & 1 ? -value : value;
     }
-    for (int step = WARP / 2; step > 0; step /= 2)
-        sum += __shfl_xor_sync(~0u, sum, step);
     return sum;
 }
 
@@ -115,37 +131,71 @@ static __device__ void keep_worst(struct findings *found, double off)
         atomicMax(worst, bits);
 }
 
+static __device__ void keep_digest(const struct look_places &look, double *at, double sum)
+{
+    for (int step = WARP / 2; step > 0; step /= 2)
+        sum += __shfl_xor_sync(~0u, sum, step);
+    if (threadIdx.x % WARP)
+        return;
+    if (look.first)
+        *at = sum;
+    else
+        keep_worst(look.found, fabs(sum - *at));
+}
+
+// Warps share the chunks of all outputs alike.
 template <int type, int bytes> static __device__ void digest(const struct look_places &look)
 {
-    const uint8_t *from = (const uint8_t *)look.from[blockIdx.y];
-    const uint64_t key = inputs_mix(look.key + blockIdx.y);
+    constexpr int each = NOISE_VECTOR / bytes, lanes = DIGEST_CHUNK / each;
+    constexpr int vectors = lanes > WARP ? lanes / WARP : 1, chunks = LOADS / vectors;
     const uint64_t segments = (digest_count(look.elements) + look.one_in - 1) / look.one_in;
-    uint64_t segment = blockIdx.x * (uint64_t)WARPS + threadIdx.x / WARP;
-    for (; segment < segments; segment += (uint64_t)gridDim.x * WARPS) {
-        const uint64_t chunk = digest_chunk(key, segment, look.one_in);
-        const double sum = sum_vectors<type, bytes>(look, from, chunk, key);
-        double *at = look.store + blockIdx.y * segments + segment;
-        if (threadIdx.x % WARP)
-            continue;
-        if (look.first)
-            *at = sum;
-        else
-            keep_worst(look.found, fabs(sum - *at));
+    const uint64_t count = segments * look.outputs, step = (uint64_t)gridDim.x * WARPS;
+    const uint32_t lane = threadIdx.x % WARP;
+    for (uint64_t at = blockIdx.x * (uint64_t)WARPS + threadIdx.x / WARP; at < count;
+         at += chunks * step) {
+        struct chunk chunk[chunks];
+        uint4 loaded[chunks][vectors];
+#pragma unroll
+        for (int c = 0; c < chunks; c++) {
+            const uint64_t index = at + c * step;
+            chunk[c] = chunk_of(look, index < count ? index : at, segments);
+#pragma unroll
+            for (int v = 0; v < vectors; v++) {
+                const uint64_t first = chunk[c].first + (v * WARP + lane) * each;
+                loaded[c][v] = {};
+                if (lane < lanes && first + each <= look.elements)
+                    loaded[c][v] = *(const uint4 *)(chunk[c].from + first * bytes);
+            }
+        }
+#pragma unroll
+        for (int c = 0; c < chunks; c++) {
+            double sum = 0;
+            for (int v = 0; v < vectors; v++) {
+                if (lane < lanes)
+                    sum += sum_vector<type, bytes>(
+                        look, chunk[c], chunk[c].first + (v * WARP + lane) * each, loaded[c][v]);
+            }
+            if (at + c * step < count)
+                keep_digest(look, chunk[c].at, sum);
+        }
     }
 }
 
-static __device__ void look_at_inputs(const struct look_places &look)
+// Threads share the lines that were written of an operand, all its places alike.
+static __device__ void look_at_operand(const struct look_places &look, const struct noise_job &job)
 {
-    const uint32_t place = blockIdx.y - look.outputs;
-    const struct noise_job &job = job_of(look.inputs, place);
-    const uint64_t key = inputs_mix(job.key + place - job.first), whole = job.bytes / NOISE_VECTOR;
+    const uint64_t whole = job.bytes / NOISE_VECTOR;
     const uint64_t segments = noise_segments(job.bytes, job.one_in, job.line);
-    uint64_t segment = blockIdx.x * (uint64_t)NOISE_THREADS + threadIdx.x;
-    for (; segment < segments; segment += (uint64_t)gridDim.x * NOISE_THREADS) {
-        const uint64_t at = noise_spot(look.key, noise_line(key, segment, job.one_in), job.line);
+    const uint64_t count = segments * job.count;
+    for (uint64_t i = blockIdx.x * (uint64_t)NOISE_THREADS + threadIdx.x; i < count;
+         i += (uint64_t)gridDim.x * NOISE_THREADS) {
+        const uint64_t place = inputs_quotient(i, segments);
+        const uint64_t key = inputs_mix(job.key + place);
+        const uint64_t line = noise_line(key, i - place * segments, job.one_in);
+        const uint64_t at = noise_spot(look.key, line, job.line);
         if (at >= whole)
             continue;
-        const uint4 is = look.inputs.to[place][at];
+        const uint4 is = look.inputs.to[job.first + place][at];
         const uint4 was = as_vector(noise_at(job.pool, job.signs, key, job.coarse, at));
         if (is.x != was.x || is.y != was.y || is.z != was.z || is.w != was.w)
             atomicAdd((unsigned long long *)&look.found->changed, 1ull);
@@ -160,16 +210,41 @@ static __device__ void look_at_scales(const struct look_places &look)
     }
 }
 
+// The block that ends last tells the host: a copy behind the kernel would take 5 us.
+static __device__ void tell_host(const struct look_places &look)
+{
+    __shared__ bool last;
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0)
+        last = atomicInc(look.done, gridDim.x - 1) == gridDim.x - 1;
+    __syncthreads();
+    if (!last)
+        return;
+    for (uint32_t i = threadIdx.x; i < 2 * look.sm_count; i += NOISE_THREADS) {
+        const uint32_t at = i < look.sm_count ? i : STAMPS_MAX + i - look.sm_count;
+        look.seen[at] = look.stamps[at];
+    }
+    if (threadIdx.x == 0) {
+        *cuda_held(look.seen) = *cuda_held(look.stamps);
+        cuda_findings(look.seen)->worst = *(volatile double *)&look.found->worst;
+        cuda_findings(look.seen)->changed = *(volatile uint64_t *)&look.found->changed;
+    }
+}
+
 template <int type, int bytes>
-static __global__ void __launch_bounds__(NOISE_THREADS)
+static __global__ void __launch_bounds__(NOISE_THREADS, CUDA_BLOCKS)
     look_all(const __grid_constant__ struct look_places look)
 {
-    if (blockIdx.x + blockIdx.y + threadIdx.x == 0)
+    if (blockIdx.x + threadIdx.x == 0)
         look_at_scales(look);
-    if (blockIdx.y >= look.outputs)
-        look_at_inputs(look);
-    else if (look.store)
+    for (int i = 0; i < 2; i++) {
+        if (look.inputs.job[i].count)
+            look_at_operand(look, look.inputs.job[i]);
+    }
+    if (look.store)
         digest<type, bytes>(look);
+    tell_host(look);
 }
 
 typedef void look_kernel(struct look_places);
@@ -263,10 +338,19 @@ int cuda_noise(struct device_base *device, const struct noise *noise, uint32_t c
     return 0;
 }
 
+// What each warp and thread finds something to do with, up to all that are at work at once.
+static unsigned blocks_to_look(const struct cuda *cuda, const struct look *look, uint64_t spots)
+{
+    const uint64_t chunks = look->count * (digest_count(look->elements) / look->one_in + 1);
+    const uint64_t wanted = chunks / WARPS + spots / NOISE_THREADS + 1;
+    const uint64_t most = cuda_at_once(cuda);
+    return (unsigned)(wanted < most ? wanted : most);
+}
+
 int cuda_queue_look(struct cuda *cuda, const struct look *look, struct error *err)
 {
     struct look_places l = {};
-    uint64_t blocks = digest_count(look->elements) / look->one_in / WARPS + 1;
+    uint64_t spots = 0, blocks = 0;
     l.outputs = look->count;
     for (uint32_t i = 0; i < look->count; i++)
         l.from[i] = look->from[i];
@@ -275,15 +359,22 @@ int cuda_queue_look(struct cuda *cuda, const struct look *look, struct error *er
     l.store = look->store;
     l.one_in = look->one_in;
     l.first = look->first;
-    uint32_t places = look->count;
+    for (int i = 0; look->inputs && i < 2; i++) {
+        const struct noise *noise = &look->inputs[i];
+        spots += noise->count * noise_segments(noise->bytes, noise->one_in, noise->line);
+    }
     if (look->inputs)
-        places += fill_jobs(&l.inputs, &blocks, look->inputs, 2);
+        fill_jobs(&l.inputs, &blocks, look->inputs, 2);
     l.scales[0] = look->scales[0];
     l.scales[1] = look->scales[1];
     l.scale = look->scale;
     l.found = cuda_findings(cuda->stamps);
-    kernel_for(look->type)<<<dim3(blocks_for(cuda, blocks, places), places), NOISE_THREADS, 0,
-                             cuda->stream>>>(l);
+    l.stamps = cuda->stamps;
+    l.seen = cuda->seen;
+    l.done = (unsigned *)&cuda_held(cuda->stamps)->sequence;
+    l.sm_count = (uint32_t)cuda->sm_count;
+    kernel_for(look->type)<<<blocks_to_look(cuda, look, spots), NOISE_THREADS, 0, cuda->stream>>>(
+        l);
     CUDA_TRY(cuda, cudaGetLastError(), err);
     return 0;
 }

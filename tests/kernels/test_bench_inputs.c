@@ -2,6 +2,7 @@
 //
 // Inputs are the same bits for ever: a recorded seed must give them again on any device.
 #include "kernels/device/inputs.h"
+#include "model/base.h"
 #include "tests/helpers/test.h"
 
 #include <math.h>
@@ -132,6 +133,51 @@ static void poison_is_nan_in_every_type(void **state)
         assert_true(isnan(inputs_load(types[i], poison, 0)));
 }
 
+// As many numbers as lie in whole words, and some more.
+static void compare_flips(struct inputs_recipe recipe)
+{
+    enum { NUMBERS = 2 * 15 * 13 + 3 };
+    union {
+        uint64_t words[NUMBERS];
+        unsigned char bytes[NUMBERS * sizeof(uint64_t)];
+    } plain = {{0}}, signs = {{0}};
+    const uint64_t key = recipe.signs;
+    size_t changed = 0;
+    for (uint64_t i = 0; i < NUMBERS; i++) {
+        recipe.signs = 0;
+        inputs_store(plain.words, i, &recipe);
+        recipe.signs = key;
+        inputs_store(signs.words, i, &recipe);
+    }
+    for (uint64_t i = 0; i < NUMBERS / inputs_each(recipe.type); i++) {
+        assert_int_equal(plain.words[i] ^ inputs_flips(&recipe, i), signs.words[i]);
+        changed += plain.words[i] != signs.words[i];
+    }
+    assert_true(changed > 0);
+}
+
+static void numbers_with_signs_are_those_without_but_for_the_flips(void **state)
+{
+    static const int types[] = {PLUMB_FP64, PLUMB_FP32, PLUMB_TF32, PLUMB_BF16,
+                                PLUMB_FP16, PLUMB_E4M3, PLUMB_E5M2};
+    static const uint64_t lengths[] = {8, 13}; // whole words of every type are of a line, or not
+    for (size_t t = 0; t < ARRAY_COUNT(types); t++) {
+        for (size_t l = 0; l < ARRAY_COUNT(lengths); l++) {
+            for (int form = 0; form < 4; form++) {
+                compare_flips((struct inputs_recipe){.type = types[t],
+                                                     .which = MATRIX_B,
+                                                     .seed = 7 + t,
+                                                     .scale = 1,
+                                                     .signs = 99,
+                                                     .lines = 15,
+                                                     .k = lengths[l],
+                                                     .k_inner = form & 1,
+                                                     .second = form >> 1});
+            }
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -143,6 +189,7 @@ int main(void)
         cmocka_unit_test(fp16_rounds_like_the_compiler),
         cmocka_unit_test(bf16_is_the_upper_half_rounded),
         cmocka_unit_test(poison_is_nan_in_every_type),
+        cmocka_unit_test(numbers_with_signs_are_those_without_but_for_the_flips),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

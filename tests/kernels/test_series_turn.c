@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a turn asks of its device, and when: what the second sample of a pair wants is written while
+// the host waits for the first one's times, unless somebody still has to look at what lies there.
+// And both sides' samples are whole phases of the device.
+#include "kernels/bench/series_parts.h"
+#include "kernels/device/phases.h"
+#include "tests/helpers/test.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { TURNS = 200 };
+
+static struct {
+    char said[128];
+    uint64_t outputs[4]; // keys of what outputs got, in order
+    int renewals;
+    bool fails;
+    const struct arm *base; // whose launches are one kernel; the other side's are two
+} device;
+
+static void say(const char *word)
+{
+    strncat(device.said, word, sizeof(device.said) - strlen(device.said) - 1);
+}
+
+// ---- what series_turn.c asks ----
+
+int buffers_renew(struct buffers *b, const struct renewal *renewal, struct error *err)
+{
+    assert_true(device.renewals < 4);
+    device.outputs[device.renewals++] = renewal->outputs;
+    say("renew ");
+    return device.fails && device.renewals == 2 ? error_set(err, "no room") : 0;
+}
+
+int buffers_known(struct buffers *b, uint64_t key, struct error *err)
+{
+    say("known ");
+    return 0;
+}
+
+struct inputs_signs buffers_signs(const struct buffers *b, uint32_t set)
+{
+    return (struct inputs_signs){0};
+}
+
+int exact_compare(struct comparison *out, const struct exact *exact, const struct buffers *b,
+                  uint32_t set, const struct inputs_signs *signs, double tolerance,
+                  struct error *err)
+{
+    say("compare ");
+    return 0;
+}
+
+int exact_open(struct exact **out, const struct exact_source *source, struct buffers *b,
+               uint32_t set, const uint64_t *seed, struct error *err)
+{
+    return error_set(err, "nothing is blamed here");
+}
+
+void exact_free(struct exact *exact)
+{
+}
+
+struct instances *arm_instances(struct arm *arm)
+{
+    return NULL;
+}
+
+void instances_choose(struct instances *instances, uint64_t word)
+{
+}
+
+int arm_launch(void *self, uint32_t set, void *stream)
+{
+    return 0;
+}
+
+uint32_t arm_kernels(const struct arm *arm)
+{
+    return arm == device.base ? 1 : 2;
+}
+
+int (*arm_run(const struct arm *arm))(void *self, uint32_t sets, uint32_t launches, double *time_ns)
+{
+    return NULL;
+}
+
+int series_refuse(struct series_state *state, enum sample_role role, enum measurement_state what,
+                  const char *format, ...)
+{
+    return 1;
+}
+
+static int fake_sample(struct sample *out, struct findings *found, struct device_base *base,
+                       const struct batch *batch, int *code, struct error *err)
+{
+    assert_int_equal(batch->kernels, batch->self == device.base ? 1 : 2);
+    say("[");
+    if (batch->behind && batch->behind(batch->behind_self, err))
+        return -1;
+    say("] ");
+    return 0;
+}
+
+// ---- tests ----
+
+static const struct device_ops ops = {.sample = fake_sample};
+
+static struct series series_for(bool plain, bool base)
+{
+    return (struct series){.ops = &ops,
+                           .arms = {[ROLE_BASE] = {.used = base}, [ROLE_HEAD] = {.used = true}},
+                           .buffers = {.sets = 1, .plain = plain, .args = NULL},
+                           .found = {.state = MEASURED_OK}};
+}
+
+// One turn; the sample of `first` first.
+static uint32_t batched = 1; // launches of a sample
+
+static int turn(struct series *s, enum sample_role first)
+{
+    struct error err;
+    struct sample sample;
+    memset(&device.outputs, 0, sizeof(device.outputs));
+    device.said[0] = '\0';
+    device.renewals = 0;
+    const bool pair = s->arms[ROLE_BASE].used;
+    assert_int_equal(series_turn(s, !pair, &err), 0);
+    if (series_take(&sample, s, first, batched, &err))
+        return -1;
+    return pair ? series_take(&sample, s, first == ROLE_HEAD ? ROLE_BASE : ROLE_HEAD, batched, &err)
+                : 0;
+}
+
+static void second_sample_is_prepared_while_the_first_is_waited_for(void **state)
+{
+    struct plumb_form_args args = {0};
+    struct series s = series_for(true, true);
+    int known = 0;
+    s.buffers.args = &args;
+    for (int i = 0; i < TURNS; i++) {
+        const enum sample_role first = i % 2 ? ROLE_HEAD : ROLE_BASE;
+        assert_int_equal(turn(&s, first), 0);
+        known += s.turn.known;
+        assert_string_equal(device.said, s.turn.known ? "known renew [] compare renew [] compare "
+                                                      : "renew [renew ] [] ");
+        assert_int_not_equal(device.outputs[0], device.outputs[1]);
+    }
+    assert_true(known > 0 && known < TURNS / 4);
+}
+
+// Whoever is first, each side gets the noise that its role draws.
+static void each_side_gets_its_own_noise(void **state)
+{
+    struct plumb_form_args args = {0};
+    struct series a = series_for(true, true), b = series_for(true, true);
+    a.buffers.args = b.buffers.args = &args;
+    for (int i = 0; i < TURNS; i++) {
+        uint64_t outputs[2];
+        assert_int_equal(turn(&a, ROLE_HEAD), 0);
+        memcpy(outputs, device.outputs, sizeof(outputs));
+        assert_int_equal(turn(&b, ROLE_BASE), 0);
+        assert_int_equal(outputs[0], device.outputs[1]);
+        assert_int_equal(outputs[1], device.outputs[0]);
+    }
+}
+
+static void nothing_is_prepared_that_waits_or_never_comes(void **state)
+{
+    struct plumb_form_args args = {0};
+    struct series alone = series_for(true, false), form = series_for(false, true);
+    alone.buffers.args = form.buffers.args = &args;
+    for (int i = 0; i < TURNS; i++) {
+        assert_int_equal(turn(&alone, ROLE_HEAD), 0);
+        assert_null(strstr(device.said, "[renew"));
+        assert_int_equal(turn(&form, ROLE_HEAD), 0);
+        assert_null(strstr(device.said, "[renew"));
+    }
+}
+
+static void of_batches_nothing_is_prepared(void **state)
+{
+    struct plumb_form_args args = {0};
+    struct series s = series_for(true, true);
+    s.buffers.args = &args;
+    batched = 12;
+    for (int i = 0; i < TURNS; i++) {
+        assert_int_equal(turn(&s, ROLE_HEAD), 0);
+        assert_null(strstr(device.said, "[renew"));
+    }
+    batched = 1;
+}
+
+static void what_cannot_be_prepared_fails_the_turn(void **state)
+{
+    struct plumb_form_args args = {0};
+    struct series s = series_for(true, true);
+    s.buffers.args = &args;
+    device.fails = true;
+    int failed = 0;
+    for (int i = 0; i < TURNS; i++)
+        failed += turn(&s, ROLE_BASE) != 0;
+    device.fails = false;
+    assert_int_equal(failed, TURNS);
+    assert_int_equal(turn(&s, ROLE_BASE), 0);
+}
+
+// A side of one kernel and a side of two both end where the next sample finds the same phase.
+static void samples_are_whole_phases(void **state)
+{
+    for (uint32_t launches = 1; launches <= 32; launches++) {
+        for (uint32_t kernels = 1; kernels <= 3; kernels++) {
+            const uint32_t missing = phases_missing(launches, kernels);
+            assert_in_range(missing, 0, PHASES - 1);
+            assert_int_equal((PHASES_OWN + launches * kernels + missing) % PHASES, 0);
+        }
+    }
+}
+
+static void a_sample_says_how_many_kernels_its_launches_are(void **state)
+{
+    struct plumb_form_args args = {0};
+    struct series s = series_for(true, true);
+    s.buffers.args = &args;
+    device.base = &s.arms[ROLE_BASE];
+    for (int i = 0; i < TURNS; i++)
+        assert_int_equal(turn(&s, i % 2 ? ROLE_HEAD : ROLE_BASE), 0);
+    device.base = NULL;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(second_sample_is_prepared_while_the_first_is_waited_for),
+        cmocka_unit_test(each_side_gets_its_own_noise),
+        cmocka_unit_test(nothing_is_prepared_that_waits_or_never_comes),
+        cmocka_unit_test(of_batches_nothing_is_prepared),
+        cmocka_unit_test(what_cannot_be_prepared_fails_the_turn),
+        cmocka_unit_test(samples_are_whole_phases),
+        cmocka_unit_test(a_sample_says_how_many_kernels_its_launches_are),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
