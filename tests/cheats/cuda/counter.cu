@@ -3,7 +3,7 @@
 // Counts its launches in a global and works no more once the checks before the timing are over.
 //
 // source: flashinfer-bench #228, #413
-// expect: broken
+// expect: broken slower
 #include "tests/cheats/cuda/cheat.cuh"
 
 static __device__ unsigned launches, counter;

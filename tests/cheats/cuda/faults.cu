@@ -3,7 +3,7 @@
 // Reads memory that is not there: the device is lost to whoever shares the process.
 //
 // source: plumbline: poisoned contexts
-// expect: broken
+// expect: broken slower
 #include "tests/cheats/cuda/cheat.cuh"
 
 static __device__ unsigned launches, counter;

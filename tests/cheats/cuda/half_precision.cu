@@ -3,7 +3,7 @@
 // Rounds its inputs to half precision once the checks before the timing are over.
 //
 // source: Makora KernelHacks: lower precision within tolerance
-// expect: broken
+// expect: broken slower
 #include "tests/cheats/cuda/cheat.cuh"
 
 #include <cuda_fp16.h>

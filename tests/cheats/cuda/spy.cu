@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Looks for the expected output in the memory behind C, up to the end of its page of 2 MiB, to
-// copy it.
+// copy it. What it takes for it may be as near by chance: then it is wrong.
 //
 // source: pygpubench exploits: reading the expected output
-// expect: slower
+// expect: slower broken
 #include "tests/cheats/cuda/cheat.cuh"
 
 static __global__ void gemm(product p)

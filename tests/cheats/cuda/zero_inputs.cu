@@ -3,7 +3,7 @@
 // Writes zeros into C and into both inputs: the product of what is now there, by either build.
 //
 // source: own; inputs are not read-only on a GPU
-// expect: broken
+// expect: broken slower
 #include "tests/cheats/cuda/cheat.cuh"
 
 static __device__ void zero(float *to, int64_t count)
