@@ -9,7 +9,8 @@
 // counts when most series of the device share it.
 //
 // An event that was reported is kept in the store and keeps its name. When it is found no more it
-// is withdrawn, with the day and the reason. People accept and dismiss events in the epochs file.
+// is withdrawn, with the day and the reason. People accept and dismiss events in the epochs file,
+// and an accepted change of baseline accepts the events that led to it (events_decided.h).
 #ifndef PLUMB_CI_EVENTS_H
 #define PLUMB_CI_EVENTS_H
 

@@ -2,9 +2,10 @@
 //
 // Events as they are found now and as they were reported before. Both are the same event when they
 // have a series in common whose ranges of commits meet; then the name stays. The tool's own word of
-// an event is kept in the store, a person's in the epochs file, and that counts.
+// an event is kept in the store, a person's in the epochs file (events_decided.h), and that counts.
 #include "ci/history/events_kept.h"
 
+#include "ci/history/events_decided.h"
 #include "ci/history/events_index.h"
 #include "model/text.h"
 
@@ -225,44 +226,6 @@ static struct event_entry opinion(const struct remembering *r, const struct even
     return entry;
 }
 
-static bool dated(const struct event_entry *a, const struct event_entry *b)
-{
-    return a->when_s <= b->when_s;
-}
-
-// The entries so far, the one of today if it says something new, and people's, in order of time.
-static void tell(struct remembering *r, struct event *e, const struct stored_event *s,
-                 const struct event_entry *now)
-{
-    const struct epoch_list *epochs = &r->set->epochs;
-    const size_t known = s ? s->entry_count : 0;
-    struct event_entry *entries =
-        arena_alloc(r->arena, (known + epochs->decision_count + 1) * sizeof(*entries));
-    size_t count = 0;
-    e->state = now->state;
-    for (size_t i = 0; i < known; i++)
-        entries[count++] = s->entries[i];
-    if (known == 0 || s->entries[known - 1].state != now->state)
-        entries[count++] = *now;
-    for (size_t i = 0; i < epochs->decision_count; i++) {
-        const struct epoch_decision *d = &epochs->decisions[i];
-        const struct event_entry entry = {d->state, d->when_s, d->who, d->reason};
-        size_t at = count;
-        if (strcmp(d->event, e->name) != 0)
-            continue;
-        // A decision has a day and no hour: it comes behind what the tool said on that day.
-        while (at > 0 &&
-               !dated(&entries[at - 1], &(struct event_entry){.when_s = d->when_s + 86399}))
-            at--;
-        memmove(entries + at + 1, entries + at, (count - at) * sizeof(*entries));
-        entries[at] = entry;
-        count++;
-        e->state = d->state;
-    }
-    e->entries = entries;
-    e->entry_count = count;
-}
-
 // ---- keeping ----
 
 static int keep(struct remembering *r, const struct event *e, struct stored_event **stored,
@@ -345,7 +308,8 @@ static void settle(struct remembering *r)
     if (r->asked->now_s && keep_all(r, now, &refused))
         fprintf(stderr, "plumb: %s; events are not kept\n", refused.text);
     for (size_t i = 0; i < events->list.count; i++)
-        tell(r, &events->list.events[i], events->stored[i], &now[i]);
+        events_decide(&events->list.events[i], events->stored[i], &now[i], r->set,
+                      &events->timeline, r->arena);
     free(now);
 }
 

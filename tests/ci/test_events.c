@@ -263,6 +263,54 @@ static void a_persons_word_counts_and_both_are_told(void **state)
     assert_string_equal(only()->entries[1].why, "the fan had failed");
 }
 
+static void write_epoch(const char *path, const char *series, int commit, const char *reason)
+{
+    FILE *file = fopen(path, "a");
+    assert_non_null(file);
+    fprintf(file,
+            "series = %s\ncommit = aaaa%036d\nlevel = 0.02\nreason = %s\nwho = A\n"
+            "when = 2026-11-21\n\n",
+            series, commit, reason);
+    fclose(file);
+}
+
+static enum event_state state_by(struct store *store, const char *path)
+{
+    look(store, 1700600000, path);
+    return only()->state;
+}
+
+// `plumb accept` names series and a commit, no event.
+static void an_accepted_baseline_accepts_the_events_that_led_to_it(void **state)
+{
+    struct store *store =
+        scene_store("accepted.db", &(struct scene){.keep_code = true, .parents = true});
+    const char *path = scratch_in("accepted.txt");
+    save_link(store, "control-1", 1, 10, 0.05, 30);
+    save_link(store, "control-2", 2, 10, 0.03, 30);
+    save_link(store, "control-3", 3, 10, -0.03, 30); // nobody need accept that
+    look(store, 1700500000, NULL);
+    assert_int_equal(only()->state, EVENT_CONFIRMED);
+    write_epoch(path, "control-1 * no-such-device", 10, "another device");
+    write_epoch(path, "control-* * *", 9, "the commit before");
+    assert_int_equal(state_by(store, path), EVENT_CONFIRMED);
+    write_epoch(path, "control-1 * *", 12, "wider tiles");
+    assert_int_equal(state_by(store, path), EVENT_CONFIRMED); // one of two
+    write_epoch(path, "control-2 * *", 10, "and this one");
+    write_epoch(path, "control-* * *", 20, "something later");
+    assert_int_equal(state_by(store, path), EVENT_ACCEPTED);
+    const struct event_entry *last = &only()->entries[only()->entry_count - 1];
+    assert_int_equal(only()->entry_count, 2);
+    assert_int_equal(last->state, EVENT_ACCEPTED);
+    assert_string_equal(last->why, "wider tiles");
+    assert_string_equal(last->who, "A");
+    assert_int_equal(last->when_s, 1795219200); // 2026-11-21
+    // The file alone says so, the store does not.
+    look(store, 1700700000, NULL);
+    assert_int_equal(only()->state, EVENT_CONFIRMED);
+    store_close(store);
+}
+
 static void merged_stores_keep_what_was_reported(void **state)
 {
     struct store *store =
@@ -294,6 +342,7 @@ int main(void)
         cmocka_unit_test(what_is_found_no_more_is_withdrawn_once_with_day_and_reason),
         cmocka_unit_test(a_name_stays_when_more_series_and_commits_come),
         cmocka_unit_test(a_persons_word_counts_and_both_are_told),
+        cmocka_unit_test(an_accepted_baseline_accepts_the_events_that_led_to_it),
         cmocka_unit_test(merged_stores_keep_what_was_reported),
     };
     return cmocka_run_group_tests(tests, scratch_set_up, tear_down);
