@@ -380,21 +380,21 @@ struct gate_decision gate_series_decide(const struct gate_series *s)
     return d;
 }
 
-// The inverted e-processes take d as one constant; a spread between processes adds its own term.
+// The hull of two intervals for d, which covers whatever one of them covers. The inverted
+// e-processes hold d whenever they are asked, if the noise is symmetric. They clip pairs: where it
+// has a long side or two modes, they bound something nearer to the median than the mean that is
+// said (beside a loaded host -53.80 to -40.32 for a mean of -54.41 %). So the mean's own interval,
+// with the spread between processes in its error, is in it too; else it is nearly always narrower.
 struct interval gate_series_interval(const struct gate_series *s)
 {
     double tail = 0.5 * (1 - s->policy.confidence), limit = -log(tail);
     struct interval d = interval_unknown;
-    if (s->pairs > 0) {
-        d.low = eprocess_bound(s->y, s->scale, s->pairs, limit, +1);
-        d.high = eprocess_bound(s->y, s->scale, s->pairs, limit, -1);
-    }
+    if (s->pairs == 0)
+        return d;
     struct pooled pooled = estimate(s);
+    const double half = -normal_quantile(tail) * pooled.se;
     d.value = pooled.mean;
-    if (pooled.between > 0) {
-        double half = -normal_quantile(tail) * pooled.se;
-        d.low = fmin(d.low, pooled.mean - half);
-        d.high = fmax(d.high, pooled.mean + half);
-    }
+    d.low = fmin(eprocess_bound(s->y, s->scale, s->pairs, limit, +1), pooled.mean - half);
+    d.high = fmax(eprocess_bound(s->y, s->scale, s->pairs, limit, -1), pooled.mean + half);
     return d;
 }

@@ -139,8 +139,8 @@ void gate_series_fresh_process(struct gate_series *series);
 void gate_series_replace_process(struct gate_series *series, struct arena *arena);
 struct gate_decision gate_series_decide(const struct gate_series *series);
 // log_ratio as gate_series_decide() has it, and its interval at policy.confidence, valid whenever
-// it is asked for; widened by the spread between processes when there are several. Infinite where
-// the data bound nothing.
+// it is asked for; it holds log_ratio and that mean's own interval, which has the spread between
+// processes when there are several. Infinite where the data bound nothing.
 struct interval gate_series_interval(const struct gate_series *series);
 
 // Verdicts that the next block of this series brings, as its pairs so far let one expect
