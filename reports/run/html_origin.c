@@ -40,23 +40,28 @@ static double get_detectable(const struct view *view)
     return view->detectable;
 }
 
+// A rate of none of none says nothing: only what was counted is told.
 static void record_facts(const struct html *html)
 {
     const struct report_record *records = html->context->records;
     for (size_t i = 0; records && i < html->run->device_count; i++) {
         const struct report_record *r = &records[i];
-        char text[240];
-        if (r->gates == 0 && r->self_tests == 0)
-            continue;
-        snprintf(text, sizeof(text),
-                 "%llu in %llu %s of identical code by studies: at most %.2g %% (95 %%, exact); "
-                 "%llu in %llu series of self tests",
-                 (unsigned long long)r->alarms, (unsigned long long)r->gates,
-                 plural(r->gates, "gate", "gates"),
-                 100 * study_rate_upper(r->alarms, r->gates, 0.95),
-                 (unsigned long long)r->self_alarms, (unsigned long long)r->self_tests);
-        html_fact(html->m,
-                  html->run->device_count > 1 ? html->run->devices[i].name : "false alarms", text);
+        struct buffer text = {0};
+        if (r->gates)
+            buffer_printf(
+                &text,
+                "%llu in %llu %s of identical code by studies: at most %.2g %% (95 %%, exact)",
+                (unsigned long long)r->alarms, (unsigned long long)r->gates,
+                plural(r->gates, "gate", "gates"),
+                100 * study_rate_upper(r->alarms, r->gates, 0.95));
+        if (r->self_tests)
+            buffer_printf(&text, "%s%llu in %llu series of self tests", r->gates ? "; " : "",
+                          (unsigned long long)r->self_alarms, (unsigned long long)r->self_tests);
+        if (text.length)
+            html_fact(html->m,
+                      html->run->device_count > 1 ? html->run->devices[i].name : "false alarms",
+                      text.bytes);
+        buffer_free(&text);
     }
 }
 

@@ -77,13 +77,17 @@ static void sum_line(struct markup *m, const struct run *run)
         alarms += s->slower + s->faster;
     }
     markup_start(m, "p");
+    if (gates)
+        markup_textf(m,
+                     "%llu false %s in %llu %s of code with itself: a rate of at most %.2g %% "
+                     "(95 %%, exact). ",
+                     (unsigned long long)alarms, plural(alarms, "alarm", "alarms"),
+                     (unsigned long long)gates, plural(gates, "gate", "gates"),
+                     100 * study_rate_upper(alarms, gates, 0.95));
     markup_textf(m,
-                 "%llu false %s in %llu %s of code with itself: a rate of at most %.2g %% "
-                 "(95 %%, exact). %.1f s of kernels in all. Smallest found: the change that such a "
-                 "gate finds with 90 %% power at this spread of a pair.",
-                 (unsigned long long)alarms, plural(alarms, "alarm", "alarms"),
-                 (unsigned long long)gates, plural(gates, "gate", "gates"),
-                 100 * study_rate_upper(alarms, gates, 0.95), gpu_s);
+                 "%.1f s of kernels in all. Smallest found: the change that such a gate finds with "
+                 "90 %% power at this spread of a pair.",
+                 gpu_s);
     markup_end(m);
 }
 

@@ -249,6 +249,29 @@ static void html_says_a_void_run_is_void(void **state)
     buffer_free(&out);
 }
 
+// Nothing counted has no rate, and "at most 100 %" of it is noise.
+static void html_tells_no_rate_of_no_gates(void **state)
+{
+    struct run run = helper_run();
+    struct report_record *records = xcalloc(run.device_count, sizeof(*records));
+    const struct report_context context = {.records = records};
+    const struct study_result study = {.kind = STUDY_SLOWER, .kernel = "a", .gates = 3};
+    for (int studies = 0; studies < 2; studies++) {
+        struct buffer out = {0};
+        records[0] = (struct report_record){.gates = studies ? 40 : 0, .self_tests = 7};
+        run.studies = (struct study_result[]){study};
+        run.study_count = !studies;
+        report_find("html")->write(&out, &run, &context);
+        assert_non_null(strstr(out.bytes, "0 in 7 series of self tests"));
+        assert_int_equal(strstr(out.bytes, "0 in 40 gates of identical code") != NULL, studies);
+        assert_null(strstr(out.bytes, " in 0 gates"));
+        assert_null(strstr(out.bytes, "1e+02 %"));
+        buffer_free(&out);
+    }
+    free(records);
+    run_free(&run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -267,6 +290,7 @@ int main(void)
         cmocka_unit_test(json_is_well_formed),
         cmocka_unit_test(html_shows_findings_by_kernel),
         cmocka_unit_test(html_says_a_void_run_is_void),
+        cmocka_unit_test(html_tells_no_rate_of_no_gates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
