@@ -35,6 +35,10 @@ struct repository_trust {
 };
 void repository_trusted(struct repository_trust *out, const struct repository *repository);
 
+// True when the commit that is checked out has this path, or the index has: then git put there what
+// lies there. What cannot be read counts as being so.
+bool repository_tracks(const struct repository *repository, const char *path);
+
 // Who git's configuration says the user is, with all of its files, includes and worktrees; in the
 // arena. The error says how to set it.
 int repository_user(char **name, char **mail, const struct repository *repository,

@@ -5,6 +5,7 @@
 #include "runner/git_handle.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool configured(const struct repository *repository)
@@ -36,6 +37,34 @@ static bool has_remote(const struct repository *repository)
     git_config_iterator_free(entries);
     git_config_free(config);
     return found;
+}
+
+// The file itself, or anything below it.
+static bool is_in_index(const struct repository *repository, const char *path)
+{
+    git_index *index = NULL;
+    char *below = xprintf("%s/", path);
+    const bool found = git_repository_index(&index, repository->git) ||
+                       git_index_get_bypath(index, path, 0) ||
+                       git_index_find_prefix(NULL, index, below) == 0;
+    free(below);
+    git_index_free(index);
+    return found;
+}
+
+bool repository_tracks(const struct repository *repository, const char *path)
+{
+    char id[OBJECT_ID_TEXT] = "";
+    git_commit *head = NULL;
+    struct error ignored; // there is no commit yet
+    if (git_resolve(&head, repository, "HEAD", &ignored) == 0) {
+        char commit[OBJECT_ID_TEXT];
+        git_oid_tostr(commit, sizeof(commit), git_commit_id(head));
+        git_commit_free(head);
+        if (repository_path_id(id, repository, commit, path, &ignored))
+            return true;
+    }
+    return id[0] || is_in_index(repository, path);
 }
 
 void repository_trusted(struct repository_trust *out, const struct repository *repository)

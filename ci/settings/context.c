@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define STATE ".plumb"
+
 static int make_directory(const char *path, struct error *err)
 {
     if (mkdir(path, 0777) && errno != EEXIST)
@@ -45,14 +47,33 @@ int context_open(struct context *context, const struct options *options, struct 
         return -1;
     context->state =
         arena_printf(&context->arena, "%s/%s", repository_directory(context->repository),
-                     context_is_bare(context) ? "plumb" : ".plumb");
+                     context_is_bare(context) ? "plumb" : STATE);
     return 0;
+}
+
+// A commit that brings a cache says what its base was built to, and one that brings a store what
+// was measured; or both are links to somewhere else.
+static int open_state(struct context *context, struct error *err)
+{
+    struct repository_trust trust;
+    if (context_is_bare(context) || !repository_tracks(context->repository, STATE))
+        return 0;
+    repository_trusted(&trust, context->repository);
+    return trust.own ? 0
+                     : error_set(err,
+                                 "%s: came with the commit that is checked out, which may be a "
+                                 "stranger's, so no build and no result in it is believed; give "
+                                 "--store and --cache elsewhere (or `git config "
+                                 "plumb.trustCheckout true` if this checkout is yours)",
+                                 context->state);
 }
 
 int context_store(struct context *context, enum store_mode mode, struct error *err)
 {
     const char *path = context->options->store;
     if (!path) {
+        if (open_state(context, err))
+            return -1;
         if (mode == STORE_WRITE &&
             (make_directory(context->state, err) || context_ignore(context->state, err)))
             return -1;
@@ -131,7 +152,8 @@ int context_builder(struct context *context, struct error *err)
                       context->sandbox.no_group);
     const char *cache = context->options->cache;
     if (!cache) {
-        if (make_directory(context->state, err) || context_ignore(context->state, err))
+        if (open_state(context, err) || make_directory(context->state, err) ||
+            context_ignore(context->state, err))
             return -1;
         cache = arena_printf(&context->arena, "%s/cache", context->state);
     } else if (make_directory(cache, err)) {

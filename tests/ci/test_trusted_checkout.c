@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A checked-out pull request's policy switches no sandbox off, is given no variables, and trusts no
-// library: its commands may be run before anyone has read it.
+// library, and brings no cache and no results: its commands may be run before anyone has read it.
 #include "ci/settings/policy.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_remote.h"
@@ -97,6 +97,32 @@ static void user_may_say_that_a_checkout_is_theirs(void **state)
     assert_null(strstr(outcome.output, "secret"));
 }
 
+// Whether git's index or the commit itself has it, as files or as a link to somewhere else.
+static void what_plumb_keeps_cannot_come_from_a_commit(void **state)
+{
+#define COMMIT "git -c user.name=t -c user.email=t@example.org commit -qm x"
+    static const char *const ways[] = {
+        "mkdir .plumb && echo x >.plumb/store.db && git add -f .plumb",
+        "mkdir -p .plumb/cache && echo x >.plumb/cache/y && git add -f .plumb && " COMMIT,
+        "ln -s kernels .plumb && git add -f .plumb && " COMMIT};
+#undef COMMIT
+    for (size_t i = 0; i < ARRAY_COUNT(ways); i++) {
+        char *make = xprintf("cd '%s' && rm -rf .plumb && %s", repo.directory, ways[i]);
+        assert_int_equal(system(make), 0);
+        free(make);
+        add_remote(repo.ids[REPO_START]);
+        list();
+        plumb_said(&outcome, 4, "/.plumb: came with the commit that is checked out");
+        const char *events[] = {"events", NULL};
+        plumb_run(&outcome, repo.directory, events, 0);
+        plumb_said(&outcome, 4, "/.plumb: came with the commit that is checked out");
+        const char *elsewhere[] = {"list",    "kernels",  "--cache", "other",
+                                   "--store", "other.db", NULL};
+        plumb_run(&outcome, repo.directory, elsewhere, 0);
+        assert_null(strstr(outcome.output, "came with"));
+    }
+}
+
 static struct policy parsed(const char *trust, const char *sandbox)
 {
     struct policy policy;
@@ -134,6 +160,7 @@ int main(void)
         cmocka_unit_test(checkout_that_may_be_a_strangers_is_confined),
         cmocka_unit_test(policy_of_the_trusted_branch_counts),
         cmocka_unit_test(user_may_say_that_a_checkout_is_theirs),
+        cmocka_unit_test(what_plumb_keeps_cannot_come_from_a_commit),
         cmocka_unit_test(trust_and_sandbox_only_get_stricter),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
