@@ -57,31 +57,29 @@ struct held {
     double small, small_held, width, large, large_held;
 };
 
-static struct held count_held(const struct nature *is, uint64_t seed)
+static void count_held(struct held *h, struct random *random, const struct nature *is)
 {
-    struct random random = {seed};
-    struct held h = {0};
-    for (int turn = 0; turn < 300; turn++) {
-        double truth[CODES_MOST], size, error;
-        struct levels *levels = history(truth, &random, is);
-        const double reach = levels_reach(levels, 0.95);
-        for (size_t i = 1; i < is->codes; i++) {
-            const double change = truth[i] - truth[i - 1];
-            const bool large = fabs(change) > 0.02;
-            levels_between(&size, &error, levels, i - 1, i);
-            const bool holds = fabs(size - change) <= reach * error;
-            *(large ? &h.large : &h.small) += 1;
-            *(large ? &h.large_held : &h.small_held) += holds;
-            h.width += large ? 0 : reach * error;
-        }
-        levels_free(levels);
+    double truth[CODES_MOST], size, error;
+    struct levels *levels = history(truth, random, is);
+    const double reach = levels_reach(levels, 0.95);
+    for (size_t i = 1; i < is->codes; i++) {
+        const double change = truth[i] - truth[i - 1];
+        const bool large = fabs(change) > 0.02;
+        levels_between(&size, &error, levels, i - 1, i);
+        const bool holds = fabs(size - change) <= reach * error;
+        *(large ? &h->large : &h->small) += 1;
+        *(large ? &h->large_held : &h->small_held) += holds;
+        h->width += large ? 0 : reach * error;
     }
-    return h;
+    levels_free(levels);
 }
 
 static void check_held(const struct nature *is, uint64_t seed)
 {
-    const struct held h = count_held(is, seed);
+    struct random random = {seed};
+    struct held h = {0};
+    for (int turn = 0; turn < 300; turn++)
+        count_held(&h, &random, is);
     print_message("%zu codes, %.1f %%: small %.3f of %.0f, +-%.3f %%; large %.3f of %.0f\n",
                   is->codes, 100 * is->unlike, h.small_held / h.small, h.small,
                   100 * h.width / h.small, h.large_held / h.large, h.large);
@@ -101,6 +99,36 @@ static void intervals_hold_the_truth_with_one_to_three_loops(void **state)
 {
     check_held(&(struct nature){9, 0.001, 0.01}, 44);
     check_held(&(struct nature){11, 0.001, 0.01}, 45);
+}
+
+// A series' nature as the priors have it: t^2 and u^2 are scaled inverse chi-squares, of as many
+// degrees as the prior weighs, about what it says; u as large as the estimate may become.
+static struct nature drawn_nature(struct random *random, size_t codes)
+{
+    double square = 0;
+    for (double i = 0; i < levels_prior.weight; i++)
+        square += pow(random_normal(random), 2);
+    return (struct nature){codes, levels_prior.sd * sqrt(levels_prior.weight / square),
+                           fmin(0.2, 0.01 / fabs(random_normal(random)))};
+}
+
+// Those above hold more than 95 % because their truth is the middle of the prior, which a few loops
+// cannot know. Over series as unlike as the prior says, it is 95 %, and not much more.
+static void intervals_hold_what_they_say_over_series_as_the_prior_has_them(void **state)
+{
+    struct random random = {48};
+    static const size_t codes[] = {5, 9, 11, 18, CODES_MOST};
+    for (size_t k = 0; k < ARRAY_COUNT(codes); k++) {
+        struct held h = {0};
+        for (int turn = 0; turn < 1000; turn++) {
+            const struct nature is = drawn_nature(&random, codes[k]);
+            count_held(&h, &random, &is);
+        }
+        print_message("%zu codes: small %.3f of %.0f, large %.3f of %.0f\n", codes[k],
+                      h.small_held / h.small, h.small, h.large_held / h.large, h.large);
+        assert_true(h.small_held > 0.945 * h.small && h.small_held < 0.975 * h.small);
+        assert_true(h.large_held > 0.94 * h.large && h.large_held < 0.985 * h.large);
+    }
 }
 
 // Sure links that close, and beside them large changes of which those back miss by 3 %.
@@ -156,6 +184,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(intervals_hold_the_truth_among_coarse_links),
         cmocka_unit_test(intervals_hold_the_truth_with_one_to_three_loops),
+        cmocka_unit_test(intervals_hold_what_they_say_over_series_as_the_prior_has_them),
         cmocka_unit_test(coarse_loops_do_not_widen_sure_links),
         cmocka_unit_test(one_coarse_link_hardly_raises_the_misclosure),
     };
