@@ -167,6 +167,13 @@ static int run_command(struct process_result *result, struct work *work, struct 
     return process_run(result, &plan, err);
 }
 
+// What bubblewrap itself dies of comes from outside of it. systemd ends a scope by SIGTERM when one
+// of its processes had to go for the scope's memory.
+static bool ended_from_outside(const struct process_result *result)
+{
+    return result->end == PROCESS_SIGNALLED && (result->code == SIGKILL || result->code == SIGTERM);
+}
+
 // Failures of this machine, not of the commit: they must not be kept.
 static bool ran_out(const struct process_result *result, const char *log)
 {
@@ -179,8 +186,7 @@ static bool ran_out(const struct process_result *result, const char *log)
                                         "fork: retry",
                                         "Resource temporarily unavailable"};
     enum { SHELL_KILLED = 128 + SIGKILL };
-    if (result->end == PROCESS_EXCEEDED ||
-        (result->end == PROCESS_SIGNALLED && result->code == SIGKILL))
+    if (result->end == PROCESS_EXCEEDED || ended_from_outside(result))
         return true;
     if (result->end == PROCESS_EXITED && result->code == SHELL_KILLED)
         return true;

@@ -154,19 +154,38 @@ static void build_sees_only_what_it_was_given(void **state)
     assert_non_null(strstr(seen.log, "PLUMB_OUT=/plumb/out\n"));
 }
 
-static void build_works_without_a_sandbox(void **state)
+static struct build build_without_a_sandbox(struct helper_builds *f, const struct recipe *recipe)
 {
-    struct helper_builds *f = *state;
     struct sandbox off;
     struct error err;
+    struct build build;
     assert_int_equal(sandbox_probe(&off, SANDBOX_OFF, &err), 0);
     struct builder builder = f->builder;
     builder.sandbox = &off;
     builder.cache = arena_printf(&f->arena, "%s/open", f->directory);
-    struct build build;
-    assert_int_equal(build_commit(&build, &builder, f->open, f->repo.ids[REPO_START], NULL,
-                                  &f->recipe, &f->arena, &err),
+    assert_int_equal(build_commit(&build, &builder, f->open, f->repo.ids[REPO_START], NULL, recipe,
+                                  &f->arena, &err),
                      0);
+    return build;
+}
+
+// As systemd does it to a scope that has run out of memory; by the sandbox's own processes or,
+// where there is none, the build's.
+static void what_is_ended_from_outside_is_not_the_commits_fault(void **state)
+{
+    struct helper_builds *f = *state;
+    struct recipe recipe = f->recipe;
+    recipe.command = "kill -TERM $$; sleep 60";
+    struct build build = build_without_a_sandbox(f, &recipe);
+    assert_int_equal(build.state, BUILD_STARVED);
+    assert_string_equal(build.reason, "signal 15 (Terminated), out of memory or disk");
+    assert_false(build_without_a_sandbox(f, &recipe).cached);
+}
+
+static void build_works_without_a_sandbox(void **state)
+{
+    struct helper_builds *f = *state;
+    const struct build build = build_without_a_sandbox(f, &f->recipe);
     assert_int_equal(build.state, BUILD_OK);
     assert_int_equal(build.library_count, 2);
 }
@@ -184,6 +203,7 @@ int main(void)
         cmocka_unit_test(timeout_is_not_kept),
         cmocka_unit_test(full_disk_is_not_the_commits_fault),
         cmocka_unit_test(build_sees_only_what_it_was_given),
+        cmocka_unit_test(what_is_ended_from_outside_is_not_the_commits_fault),
         cmocka_unit_test(build_works_without_a_sandbox),
     };
     return cmocka_run_group_tests(tests, helper_builds_set_up, helper_builds_tear_down);
