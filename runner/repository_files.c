@@ -218,8 +218,10 @@ static int read_change(struct file_change *out, git_diff *diff, size_t index, st
     git_patch *patch = NULL;
     size_t added = 0, removed = 0;
     if (git_patch_from_diff(&patch, diff, index) ||
-        (patch && git_patch_line_stats(NULL, &added, &removed, patch)))
+        (patch && git_patch_line_stats(NULL, &added, &removed, patch))) {
+        git_patch_free(patch);
         return error_set(err, "%s: cannot compare: %s", delta->new_file.path, git_words());
+    }
     git_patch_free(patch);
     *out = (struct file_change){
         .path = arena_strdup(arena, delta->new_file.path),

@@ -4,6 +4,7 @@
 // cubin, a fat binary with it, packed samples, and two shards of two runs:
 // one with nothing else and one with a row of each table.
 #include "baselines/pack.h"
+#include "kernels/kernel.h"
 #include "tests/helpers/helper_library.h"
 #include "tests/helpers/helper_open_store.h"
 #include "tests/helpers/helper_store.h"
@@ -98,11 +99,30 @@ static void put_shard(const char *name, const char *more)
     free(path);
 }
 
+// What a kernel that is no GEMM says of itself.
+static void put_abi(void)
+{
+    struct {
+        struct plumb_traits traits;
+        struct plumb_buffers stated;
+    } abi = {
+        .traits = {.tile_m = 128, .tile_n = 256, .tile_k = 64, .stages = 4, .threads = 384},
+        .stated = {
+            .input_count = 2,
+            .inputs = {{.count = 4096, .type = PLUMB_FP32, .scale = 1},
+                       {.count = 64, .type = PLUMB_INT32, .contents = PLUMB_INDEX, .scale = 64}},
+            .output = {.count = 4096, .type = PLUMB_FP32, .scale = 1},
+            .absolute = 1e-3,
+            .relative = 1e-3}};
+    put("seed.abi", &abi, sizeof(abi));
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 2)
         return 1;
     folder = argv[1];
+    put_abi();
     put_cubin();
     put_samples();
     put_shard("seed.db", "");

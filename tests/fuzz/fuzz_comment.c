@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The file that a stranger's gate leaves (plumb export --format json), up to the comment on their
+// pull request and all other reports: whatever it says, the comment is short, and nothing in it is
+// markup of theirs.
+#include "baselines/migration.h"
+#include "reports/report.h"
+#include "tests/fuzz/folder.h"
+#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/pool.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { COMMENT_MOST = 60000 }; // ci/comment cuts there
+
+static struct store *store;
+static sqlite3 *empty;
+
+static void must(bool held, const char *why)
+{
+    if (held)
+        return;
+    fprintf(stderr, "%s\n", why);
+    abort();
+}
+
+static void copy(sqlite3 *to, sqlite3 *from)
+{
+    sqlite3_backup *backup = sqlite3_backup_init(to, "main", from, "main");
+    must(backup && sqlite3_backup_step(backup, -1) == SQLITE_DONE, sqlite3_errmsg(to));
+    sqlite3_backup_finish(backup);
+}
+
+static void discard(void)
+{
+    store_close(store);
+    sqlite3_close(empty);
+}
+
+static void begin(void)
+{
+    struct error err;
+    pool_use();
+    must(store_open(&store, fuzz_path("store.db"), STORE_WRITE, &err) == 0, err.text);
+    must(sqlite3_open(":memory:", &empty) == SQLITE_OK, "no memory");
+    copy(empty, store->db);
+    must(atexit(discard) == 0, "atexit");
+}
+
+// Tags that the report itself writes.
+static bool is_ours(const char *tag)
+{
+    static const char *const tags[] = {"<details>",  "</details>", "<summary>",
+                                       "</summary>", "<code>",     "</code>"};
+    for (size_t i = 0; i < ARRAY_COUNT(tags); i++) {
+        if (strncmp(tag, tags[i], strlen(tags[i])) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void hold(const char *text, size_t length)
+{
+    must(length < COMMENT_MOST, "a comment that GitHub does not take");
+    must(strlen(text) == length, "a byte that ends the text");
+    for (size_t i = 0; i < length; i++) {
+        const unsigned char c = (unsigned char)text[i];
+        must(c >= 0x20 || c == '\n', "a control byte");
+        must(c != '@' || !isalnum((unsigned char)text[i + 1]), "somebody is mentioned");
+        must(c != '<' || is_ours(&text[i]), "markup of theirs");
+    }
+    must(!strstr(text, "](http"), "a link of theirs");
+}
+
+static void report_run(int64_t id)
+{
+    struct run run;
+    struct error err;
+    must(store_load_run(&run, store, id, &err) == 0, err.text);
+    for (size_t i = 0; i < report_count; i++) {
+        struct buffer out = {0};
+        reports[i]->write(&out, &run, NULL);
+        if (strcmp(reports[i]->name, "comment") == 0)
+            hold(out.bytes, out.length);
+        buffer_free(&out);
+    }
+    run_free(&run);
+}
+
+void fuzz_one(const uint8_t *bytes, size_t size)
+{
+    const struct import_source from = {.name = "fuzz", .format = IMPORT_JSON};
+    struct store_counts added;
+    struct run_entry *entries;
+    struct arena arena = {0};
+    struct error err;
+    size_t count;
+    if (!store)
+        begin();
+    FILE *file = size ? fmemopen((void *)(uintptr_t)bytes, size, "r") : NULL;
+    if (!file)
+        return;
+    if (store_import(store, file, &from, &added, &err) == 0) {
+        must(store_list_runs(&entries, &count, store, STORE_ALL_RUNS, 0, &arena, &err) == 0,
+             err.text);
+        for (size_t i = 0; i < count; i++)
+            report_run(entries[i].id);
+        copy(store->db, empty);
+        arena_free(&arena);
+    }
+    fclose(file);
+}
