@@ -34,6 +34,28 @@ DEVICE uint32_t nvfp4_scale(uint32_t scales, uint32_t at)
     return half2_product(nvfp4_scale_pair(__byte_perm(scales, 0, at)), 0x78007800);
 }
 
+// Of a word of scales bytes 0 and 1, or 2 and 3, times 2^7, as a pair.
+DEVICE uint32_t nvfp4_two_scales(uint32_t scales, uint32_t upper)
+{
+    return half2_product(nvfp4_scale_pair(__byte_perm(scales, 0, 0x1404 + 0x2020 * upper)),
+                         0x78007800);
+}
+
+// One half of a pair, twice; costs nothing before a product, whose instruction picks it itself.
+DEVICE uint32_t half_twice(uint32_t pair, bool upper)
+{
+    uint32_t twice;
+    if (upper)
+        asm("{ .reg .b16 l, h; mov.b32 {l, h}, %1; mov.b32 %0, {h, h}; }"
+            : "=r"(twice)
+            : "r"(pair));
+    else
+        asm("{ .reg .b16 l, h; mov.b32 {l, h}, %1; mov.b32 %0, {l, l}; }"
+            : "=r"(twice)
+            : "r"(pair));
+    return twice;
+}
+
 // Pairs of FP16, 2^-7 of their values times the scale's.
 DEVICE void nvfp4_decode(uint32_t (&pairs)[4], uint32_t codes, uint32_t scale)
 {
@@ -41,6 +63,15 @@ DEVICE void nvfp4_decode(uint32_t (&pairs)[4], uint32_t codes, uint32_t scale)
 #pragma unroll
     for (int i = 0; i < 4; ++i)
         pairs[i] = half2_product(pairs[i], scale);
+}
+
+// The same by one of two scales.
+DEVICE void nvfp4_decode(uint32_t (&pairs)[4], uint32_t codes, uint32_t scales, bool upper)
+{
+    nvfp4_pairs(pairs, codes);
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+        pairs[i] = half2_product(pairs[i], half_twice(scales, upper));
 }
 
 #endif

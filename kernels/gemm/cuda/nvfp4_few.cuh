@@ -9,7 +9,9 @@
 // `columns` tokens, its operand B; the block's warps share K and add up at the end, in order. A
 // thread reads 16 bytes of a row at a time, 32 elements of K, of weights and of tokens alike, so
 // that the four threads of a row have 128 of K, which one slab is; what order that makes of K is
-// the same for both. `depth` - 1 slabs are under way while one is multiplied.
+// the same for both. `depth` - 1 slabs are under way while one is multiplied. Blocks begin at slabs
+// of their own and go round, so that they do not all read the same tokens at once: equal rows of B
+// may differ in the last bit, as the sums' order does.
 //
 // Of a dual GEMM rows 0 to 7 of the instruction are B1's and 8 to 15 the same of B2, so that both
 // sums of an element are in one thread. The tiles of a warp are 32 rows apart: their scales are
@@ -26,7 +28,7 @@ struct few_config {
     static constexpr bool dual = dual_;
     static constexpr int tiles = tiles_, columns = columns_, warps = warps_, blocks = blocks_;
     static constexpr int depth = depth_; // slabs that shared memory holds
-    static constexpr int threads = 32 * warps;
+    static constexpr int threads = 32 * warps, slab_k = 128 * warps;
     static constexpr int eights = dual ? 4 : 2; // blocks in a tile of scales, over its parts
     static constexpr int parts = 4 / tiles;
     static constexpr int sums = tiles * columns * 4; // of a thread
@@ -97,14 +99,15 @@ template <class c> struct few_reader {
     using ring = few_ring<c>;
     const uint8_t *weights[c::tiles][2], *tokens[c::columns];
     const uint8_t *scales[2], *token_scales[c::columns];
-    const uint32_t base; // of the ring
-    const int k;
+    const uint32_t base;        // of the ring
+    const int k, end;           // of K, and of the block's last slab
     bool has_token[c::columns]; // where there is none, nothing is read: a row that is read in its
                                 // place, by all blocks at once, took 3 us with one row of A
     int chunk;                  // where the thread's 32 of K of the next slab begin
 
     DEVICE few_reader(const few_params &p, int first_row, int warp, int lane, uint32_t shared)
-        : base(shared), k(p.k), chunk(warp * 128 + lane % 4 * 32)
+        : base(shared), k(p.k), end((p.k + c::slab_k - 1) / c::slab_k * c::slab_k),
+          chunk((int)(blockIdx.x % (end / c::slab_k)) * c::slab_k + warp * 128 + lane % 4 * 32)
     {
         const int n = p.out.n, m = p.out.m;
         const int64_t row_bytes = p.k / 2;
@@ -154,7 +157,9 @@ template <class c> struct few_reader {
             copy_async<4>(to + ring::token_scales + (i * c::threads + thread) * 4,
                           token_scales[i] + tile, is_there && has_token[i]);
         }
-        chunk += 128 * c::warps;
+        chunk += c::slab_k;
+        if (chunk >= end)
+            chunk -= end;
     }
 
     DEVICE void take(few_slab<c> &s, const uint8_t *shared, int slot) const
@@ -190,41 +195,37 @@ DEVICE void mma_fp16_16x8x16(float (&c)[4], uint32_t a0, uint32_t a1, uint32_t a
                  : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
 }
 
-// acc += the slab's products. A word of 8 codes is two steps of the instruction.
+// acc += the slab's products. A word of 8 codes is two steps of the instruction; two words have a
+// scale.
 template <class c>
 DEVICE void multiply(float (&acc)[c::tiles][c::columns][4], const few_slab<c> &s, int lane)
 {
+    uint32_t token_scales[c::columns], scales[c::tiles][2];
 #pragma unroll
-    for (int half = 0; half < 2; ++half) { // of 16 elements
-        const uint32_t at = nvfp4_scale_at(lane % 2 * 2 + half);
-        uint32_t token_scales[c::columns], scales[c::tiles][2];
+    for (int j = 0; j < c::columns; ++j)
+        token_scales[j] = nvfp4_two_scales(s.token_scales[j], lane % 2);
+#pragma unroll
+    for (int i = 0; i < c::tiles; ++i)
+#pragma unroll
+        for (int second = 0; second < 2; ++second)
+            scales[i][second] = nvfp4_two_scales(s.scales[second][i], lane % 2);
+#pragma unroll
+    for (int word = 0; word < 4; ++word) {
+        uint32_t b[c::columns][4];
 #pragma unroll
         for (int j = 0; j < c::columns; ++j)
-            token_scales[j] = nvfp4_scale(s.token_scales[j], at);
+            nvfp4_decode(b[j], (&s.tokens[j].x)[word], token_scales[j], word / 2);
 #pragma unroll
-        for (int i = 0; i < c::tiles; ++i)
+        for (int i = 0; i < c::tiles; ++i) {
+            uint32_t a[2][4];
 #pragma unroll
             for (int second = 0; second < 2; ++second)
-                scales[i][second] = nvfp4_scale(s.scales[second][i], at);
+                nvfp4_decode(a[second], (&s.weights[i][second].x)[word], scales[i][second],
+                             word / 2);
 #pragma unroll
-        for (int word = 2 * half; word < 2 * half + 2; ++word) {
-            uint32_t b[c::columns][4];
-#pragma unroll
-            for (int j = 0; j < c::columns; ++j)
-                nvfp4_decode(b[j], (&s.tokens[j].x)[word], token_scales[j]);
-#pragma unroll
-            for (int i = 0; i < c::tiles; ++i) {
-                uint32_t a[2][4];
-#pragma unroll
-                for (int second = 0; second < 2; ++second)
-                    nvfp4_decode(a[second], (&s.weights[i][second].x)[word], scales[i][second]);
-#pragma unroll
-                for (int j = 0; j < c::columns; ++j) {
-                    mma_fp16_16x8x16(acc[i][j], a[0][0], a[1][0], a[0][1], a[1][1], b[j][0],
-                                     b[j][1]);
-                    mma_fp16_16x8x16(acc[i][j], a[0][2], a[1][2], a[0][3], a[1][3], b[j][2],
-                                     b[j][3]);
-                }
+            for (int j = 0; j < c::columns; ++j) {
+                mma_fp16_16x8x16(acc[i][j], a[0][0], a[1][0], a[0][1], a[1][1], b[j][0], b[j][1]);
+                mma_fp16_16x8x16(acc[i][j], a[0][2], a[1][2], a[0][3], a[1][3], b[j][2], b[j][3]);
             }
         }
     }
@@ -268,7 +269,7 @@ __global__ void __launch_bounds__(c::threads, c::blocks)
         unit / c::eights * 128 + unit % c::eights * (32 / c::eights) + part * c::tiles * 32;
     few_reader<c> reader(p, first_row, warp, lane, shared_address(few_shared));
     float acc[c::tiles][c::columns][4] = {};
-    const int slabs = (p.k + 128 * c::warps - 1) / (128 * c::warps);
+    const int slabs = (p.k + c::slab_k - 1) / c::slab_k;
 #pragma unroll
     for (int i = 0; i < c::depth - 1; ++i) {
         reader.request(i);
@@ -337,7 +338,7 @@ template <class c> constexpr plumb_traits few_traits()
     t.acc_type = PLUMB_FP32;
     t.tile_m = 8 * c::columns;
     t.tile_n = (c::dual ? 8 : 16) * c::tiles;
-    t.tile_k = 128 * c::warps;
+    t.tile_k = c::slab_k;
     t.stages = c::depth;
     t.cluster_m = t.cluster_n = t.raster_group = t.split_k = 1;
     t.threads = c::threads;
