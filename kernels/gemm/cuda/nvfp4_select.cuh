@@ -30,11 +30,17 @@ static constexpr nvfp4_choice nvfp4_choices[] = {
     nvfp4_choice_of<dual, 3, 128, 1, 2, 2>(1.15f), nvfp4_choice_of<dual, 3, 128, 2, 2, 2>(1.15f),
     nvfp4_choice_of<dual, 2, 256, 1, 2, 1>(1.35f), nvfp4_choice_of<dual, 2, 256, 2, 2, 1>(1.35f)};
 
+inline int nvfp4_sms()
+{
+    static const int sms = count_sms();
+    return sms;
+}
+
 template <bool dual> inline float nvfp4_expect_us(const nvfp4_choice &c, const plumb_problem &p)
 {
     const int64_t units = (p.n + 127) / 128 * (dual ? 4 : 2);
     const int64_t blocks = (units + c.groups - 1) / c.groups * ((p.m + c.n - 1) / c.n) * c.split;
-    static const int sms = count_sms();
+    const int64_t sms = nvfp4_sms();
     const int64_t slabs = ((p.k + 127) / 128 + c.split - 1) / c.split;
     return (float)((blocks + sms - 1) / sms * slabs) * c.slab_us + (c.split > 1 ? 9 : 8);
 }
@@ -46,6 +52,9 @@ template <bool dual> static int launch_nvfp4(const plumb_form_args *args, void *
         return launch_few<few_config<dual, dual ? 4 : 2, 1, 8, 2, dual ? 2 : 3>>(args, stream);
     if (p.m <= 16)
         return launch_few<few_config<dual, dual ? 4 : 2, 2, 8, dual ? 1 : 2, 3>>(args, stream);
+    if constexpr (!dual) // blocks of 32 rows of B instead of 64, if they all run at once
+        if (p.m <= 32 && (p.n + 127) / 128 * 4 <= nvfp4_sms())
+            return launch_few<few_config<dual, 2, 4, 8, 1, 3>>(args, stream);
     if (p.m <= 32)
         return launch_few<few_config<dual, 4, 4, 8, 1, 3>>(args, stream);
     const nvfp4_choice *best = nullptr;
