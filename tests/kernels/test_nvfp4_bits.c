@@ -39,6 +39,9 @@ static void every_scale_is_its_value(void **state)
         const uint32_t pair = nvfp4_scale_pair(code << 8 | code << 24);
         assert_true(fp16(pair) == wanted * 0x1p-8);
         assert_int_equal(pair >> 16, pair & 0xffff);
+        const uint32_t with_another = nvfp4_scale_pair(code << 8 | (255 - code) << 24);
+        assert_int_equal(with_another & 0xffff, pair & 0xffff);
+        assert_int_equal(with_another >> 16, nvfp4_scale_pair((255 - code) << 8));
     }
 }
 
