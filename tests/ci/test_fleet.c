@@ -137,6 +137,10 @@ static void a_range_is_measured_in_stretches_that_meet(void **state)
     expect(0, "test \"$(plumb report --list --store ../main.db | grep -c measure)\" = 4");
     expect(0, "test -s ../fleet/report/site/index.html && test -e ../fleet/report/events.json");
     expect(0, "plumb store check --store ../main.db");
+    // A damaged verdict is none; the shell would make 256 a 0.
+    expect(0, "echo 256 >../fleet/shards/2.code");
+    expect(4, "again finish ../fleet");
+    assert_non_null(strstr(said, "2.code: is no verdict"));
 }
 
 static void a_study_in_parts_is_one_study(void **state)
