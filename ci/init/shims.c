@@ -260,8 +260,8 @@ static void add_compiler(struct buffer *out, const struct shim_policy *policy)
 {
     const bool cutlass = policy->with_cutlass;
     if (policy->form == FORM_HOST) {
-        buffer_puts(
-            out, "cc -O3 -shared -fPIC -fvisibility=hidden -ffunction-sections -Wl,--gc-sections");
+        buffer_puts(out, "${CC:-cc} -O3 -shared -fPIC -fvisibility=hidden -ffunction-sections "
+                         "-Wl,--gc-sections $CFLAGS");
         return;
     }
     buffer_printf(out,

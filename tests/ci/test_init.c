@@ -66,16 +66,30 @@ static void commit_what_was_written(const char *directory, size_t wanted, const 
     free(said);
 }
 
+static void add_to_policy(const char *directory, const char *text)
+{
+    char *path = xprintf("%s/ci/plumb.cfg", directory);
+    FILE *file = fopen(path, "a");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    free(path);
+}
+
 static void host_form_is_measured_right_from_an_empty_repository(void **state)
 {
     char *directory = empty_repository();
     plumb(directory, "init", "--form", "host", NULL, NULL, NULL);
     plumb_said(&outcome, CONCLUDE_OK, "plumb gate --base HEAD");
+    add_to_policy(directory, "[toolchain \"none\"]\n\tset = CC=no-such-compiler\n");
     commit_what_was_written(directory, 4, NULL);
     plumb(directory, "run", NULL, NULL, NULL, NULL, NULL);
     plumb_said(&outcome, CONCLUDE_OK, "OK: 1 new"); // so its result is right
     plumb(directory, "gate", "--base", "HEAD", NULL, NULL, NULL);
     plumb_said(&outcome, CONCLUDE_OK, "OK: 1 same");
+    // A toolchain of another CC is another compiler, as the policy's comments say.
+    plumb(directory, "gate", "--base", "HEAD", "--head-toolchain", "none", NULL);
+    plumb_said(&outcome, CONCLUDE_BROKEN, "no-such-compiler");
     plumb(directory, "init", "--form", "host", NULL, NULL, NULL);
     plumb_said(&outcome, 4, "is there already; --force replaces it");
     helper_discard(directory);
