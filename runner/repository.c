@@ -146,8 +146,11 @@ int git_resolve(git_commit **out, const struct repository *repository, const cha
     if (is_shallow(repository))
         return error_set(err, "%s: no such revision in %s; %s", revision, repository->directory,
                          fetch_more);
-    return error_set(err, "%s: no such revision in %s (%s)", revision, repository->directory,
-                     git_words());
+    if (code == GIT_EAMBIGUOUS)
+        return error_set(err, "%s: several objects of %s begin so; give more digits", revision,
+                         repository->directory);
+    return error_set(err, "%s: no such revision in %s; `git log --all --oneline` shows commits",
+                     revision, repository->directory);
 }
 
 void git_first_parent(char out[OBJECT_ID_TEXT], const git_commit *commit)

@@ -219,8 +219,8 @@ static int write_shims(struct init *init, struct signature *first, struct error 
                first->name);
     if (init->written)
         return 0;
-    if (found->count)
-        puts("No function here is understood, so a first kernel is written.");
+    puts(found->count ? "No function here is understood, so a first kernel is written."
+                      : "HEAD has no function that could be a kernel, so a first one is written.");
     return write_example(init, first, err);
 }
 

@@ -162,6 +162,16 @@ static void add_devices(struct status *s)
     }
 }
 
+// No device of the policy is here: nothing can be measured, machine code can be compared.
+static bool all_away(const struct status *s)
+{
+    const struct context *context = s->context;
+    bool away = s->has_devices && context->device_count > 0;
+    for (size_t i = 0; i < context->device_count; i++)
+        away = away && context->devices[i].away;
+    return away;
+}
+
 // Whether the commit differs from its parent in what the build reads.
 static int changes_inputs(bool *out, const struct status *s, struct error *err)
 {
@@ -207,6 +217,11 @@ static void add_work(struct status *s)
                                s->judged->conclusion == CONCLUDE_REGRESSION
                                    ? "; `plumb accept` if it may be slower"
                                    : ""));
+    else if (all_away(s))
+        decide(s, s->has_parent ? "`plumb gate --static` compares HEAD's machine code with its "
+                                  "parent's; times need a device of the policy"
+                                : "`plumb list kernels` builds HEAD; times need a device of the "
+                                  "policy");
     else if (s->has_parent && changed)
         decide(s, "`plumb gate` judges HEAD against its parent");
     else if (!known)

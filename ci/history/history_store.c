@@ -19,10 +19,8 @@ static int print(const struct history_set *set, const struct accuracy_history *a
                  const char *format, const char *path, struct error *err)
 {
     if (set->count == 0 && !(accuracy && accuracy->count))
-        return error_set(err,
-                         set->known ? "%s: none of its %zu series matches"
-                                    : "%s: no series yet (%zu); `plumb run` measures some",
-                         path, set->known);
+        return set->known ? error_set(err, "%s: none of its %zu series matches", path, set->known)
+                          : error_set(err, "%s: no series yet; `plumb run` measures some", path);
     for (size_t i = 0; i < ARRAY_COUNT(formats); i++) {
         if (strcmp(format, formats[i].name) != 0)
             continue;

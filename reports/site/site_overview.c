@@ -114,7 +114,8 @@ void site_overview(struct buffer *html, struct buffer *json, const struct site_m
     struct site_page p = {.map = map, .root = "", .json = {.out = json}};
     struct page page;
     size_t count = map->site->series_count;
-    site_begin(&p, &page, map->site->repository ? map->site->repository : "plumb", SITE_PLAIN);
+    const char *repository = map->site->repository;
+    site_begin(&p, &page, repository && *repository ? repository : "plumb", SITE_PLAIN);
     write_banner(&p);
     write_events(&p);
     site_heading(p.m, "All series");

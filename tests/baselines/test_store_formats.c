@@ -120,7 +120,7 @@ static void one_run_can_be_exported_alone(void **state)
     const struct export_filter none = {.run_id = 999};
     FILE *file = tmpfile();
     assert_int_equal(store_export_json(f->store, &none, file, &err), -1);
-    assert_non_null(strstr(err.text, "has no run 999"));
+    assert_non_null(strstr(err.text, "has no run 999; `plumb report --list` shows"));
     fclose(file);
 }
 

@@ -6,6 +6,7 @@
 #include "tests/helpers/helper_repo.h"
 #include "tests/helpers/test.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -42,6 +43,22 @@ static void before_anything_ran_it_names_the_gate_and_writes_nothing(void **stat
     plumb_said(&outcome, 0, "`plumb gate` judges HEAD against its parent");
     assert_int_equal(access(left, F_OK), -1);
     free(left);
+}
+
+static void without_its_devices_it_names_what_needs_none(void **state)
+{
+    char *policy = xprintf("%s/away.cfg", repo.directory);
+    FILE *file = fopen(policy, "w");
+    assert_non_null(file);
+    fputs("[build]\n\tcommand = \"true\"\n[device \"far\"]\n\tkind = cuda\n\tindex = 63\n"
+          "[problems \"few\"]\n\tproblem = 64x64x64:fp32\n[kernel \"*\"]\n\tproblems = few\n",
+          file);
+    assert_int_equal(fclose(file), 0);
+    plumb_run(&outcome, repo.directory, (const char *[]){"status", "--policy", policy, NULL}, 0);
+    plumb_said(&outcome, 0, "far: not on this machine");
+    plumb_said(&outcome, 0, "`plumb gate --static` compares");
+    unlink(policy);
+    free(policy);
 }
 
 static void without_a_policy_it_names_init(void **state)
@@ -89,6 +106,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(before_anything_ran_it_names_the_gate_and_writes_nothing),
+        cmocka_unit_test(without_its_devices_it_names_what_needs_none),
         cmocka_unit_test(without_a_policy_it_names_init),
         cmocka_unit_test(after_a_gate_it_shows_the_verdict),
         cmocka_unit_test(a_damaged_store_is_a_line_and_not_the_end),

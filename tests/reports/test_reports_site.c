@@ -32,6 +32,18 @@ static void site_has_a_page_for_everything(void **state)
     helper_site_free(&h);
 }
 
+static void a_site_of_no_repository_has_a_title(void **state)
+{
+    struct helper_site h;
+    helper_site(&h, 1, 2, false);
+    h.site.repository = "";
+    site_folder_write(&h, *state);
+    char *index = site_folder_read(*state, "index.html");
+    assert_non_null(strstr(index, "<title>plumb</title>"));
+    free(index);
+    helper_site_free(&h);
+}
+
 static void site_made_again_writes_nothing(void **state)
 {
     struct helper_site h;
@@ -327,6 +339,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         site_test(site_has_a_page_for_everything),
+        site_test(a_site_of_no_repository_has_a_title),
         site_test(site_made_again_writes_nothing),
         site_test(new_points_of_one_series_touch_its_kernel_only),
         site_test(damaged_page_is_made_again),

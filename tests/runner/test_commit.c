@@ -131,6 +131,7 @@ static void unknown_revision_is_named(void **state)
     struct error err;
     assert_int_equal(repository_commit(&commit, f->open, "no-such-branch", &f->arena, &err), -1);
     assert_non_null(strstr(err.text, "no-such-branch: no such revision"));
+    assert_non_null(strstr(err.text, "`git log --all --oneline` shows commits"));
     assert_int_equal(repository_commit(&commit, f->open, "HEAD:README.md", &f->arena, &err), -1);
     assert_non_null(strstr(err.text, "is not a commit"));
 }
