@@ -226,5 +226,6 @@ const struct command command_accept = {
         "reviewed.\v"
         "SERIES is 'KERNEL [PROBLEM [DEVICE]]' with * and ? as wildcards; without any, all that "
         "the gate found slower, faster or gone is accepted. Commit the file with the change: the "
-        "gate then says accepted instead of slower (gate.accept in the policy).",
+        "gate then says accepted instead of slower (gate.accept in the policy), and the events "
+        "that led to the accepted state are accepted too (`plumb events`).",
 };
