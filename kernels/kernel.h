@@ -138,7 +138,7 @@ struct plumb_traits {
     int32_t persistent;    // 1: grid = resident blocks
     int32_t raster;        // enum plumb_raster
     int32_t raster_group;  // rows (columns) of tiles walked together; 1 = plain
-    int32_t split_k;       // 1 = none, 0 = unknown, -1 = stream-K
+    int32_t split_k;       // 1 = none, 0 = unknown, -1 = stream-K, -2 = as many parts as find SMs
     int32_t overlap;       // enum plumb_overlap
     int32_t promote_k;     // FP8: sums are added up in FP32 every so much of K; 0 = never
     int32_t multiply;      // enum plumb_multiply

@@ -31,10 +31,14 @@ enum multiply { MULTIPLY_UNKNOWN, MULTIPLY_FMA, MULTIPLY_MMA, MULTIPLY_WGMMA };
     X(persistent)   /* 1: grid = resident blocks */                                                \
     X(raster)       /* enum raster */                                                              \
     X(raster_group) /* tile rows walked together, 1 = plain */                                     \
-    X(split_k)      /* 1 none, -1 stream-K, 0 unknown */                                           \
+    X(split_k)      /* 1 none, 0 unknown, else parts or enum split */                              \
     X(overlap)      /* of epilogues with multiplying: enum overlap */                              \
     X(promote_k)    /* FP8 sums are added up in FP32 every so much of K, 0 never */                \
     X(multiply)     /* enum multiply */
+
+// Of split_k: slabs in equal shares, handed on from block to block; as many parts of each tile as
+// find an SM, which all finish it together.
+enum split { SPLIT_STREAM = -1, SPLIT_SPREAD = -2 };
 
 struct traits {
     enum dtype in, out, acc;

@@ -205,7 +205,7 @@ static int read_traits(struct traits *t, const struct field *f)
         {"blocks_per_sm", &t->blocks_per_sm, 0},
         {"smem_bytes", &t->smem_bytes, 0},
         {"registers", &t->registers, 0},
-        {"split_k", &t->split_k, -1},
+        {"split_k", &t->split_k, SPLIT_SPREAD},
         {"overlap", &t->overlap, 0}, // enum overlap
         {"promote_k", &t->promote_k, 0},
         {"multiply", &t->multiply, 0}, // enum multiply

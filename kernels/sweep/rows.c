@@ -45,6 +45,10 @@ static int parse_part(struct sweep_row *row, const char *part)
         return row->dual = 1;
     if (strcmp(part, "stream") == 0)
         return (t->split_k = -1) != 0;
+    if (strcmp(part, "brief") == 0)
+        return row->brief = 1;
+    if (strcmp(part, "spread") == 0)
+        return (t->split_k = -2) != 0;
     return snprintf(row->mode, sizeof row->mode, "%s", part) < (int)sizeof row->mode;
 }
 
@@ -54,13 +58,25 @@ static int is_scaled(const struct sweep_row *row)
     return strcmp(row->mode, "scaled") == 0 || strcmp(row->mode, "twin_scaled") == 0;
 }
 
+static int is_twin(const struct sweep_row *row)
+{
+    return strstr(row->mode, "twin") != NULL;
+}
+
+static int is_promoted(const struct sweep_row *row)
+{
+    return strncmp(row->mode, "promote", 7) == 0;
+}
+
 // The macro that builds the row, from what its name said.
 static void name_macro(struct sweep_row *row)
 {
-    const int split = row->traits.split_k, promote = strcmp(row->mode, "promote") == 0;
+    const int split = row->traits.split_k, promote = is_promoted(row);
     snprintf(row->macro, sizeof row->macro, "%s%s%s%s", row->dual ? "DUAL_" : "",
              is_scaled(row) ? "SCALED_" : "", row->swapped ? "SWAPPED_" : "",
-             split < 0              ? "STREAM_ROW"
+             row->brief             ? "BRIEF_ROW"
+             : split == -2          ? "SPREAD_ROW"
+             : split < 0            ? "STREAM_ROW"
              : split > 1 && promote ? "SPLIT_PROMOTED_ROW"
              : split > 1            ? "SPLIT_ROW"
                                     : "ROW");
@@ -108,7 +124,7 @@ static int blocks_per_sm(const struct sweep_row *row)
 {
     const struct plumb_traits *t = &row->traits;
     const int split = t->split_k, stage = (t->tile_m + (row->dual + 1) * t->tile_n) * 128;
-    if (strcmp(row->mode, "twin") == 0 || strcmp(row->mode, "twin_scaled") == 0)
+    if (is_twin(row))
         return 2;
     if (split < 2 || row->warps_m * row->warps_n != 1)
         return 1;
@@ -152,7 +168,7 @@ int sweep_row_parse(struct sweep_row *row, const char *name)
     if ((row->dual && !can_be_dual(t)) || (is_scaled(row) && t->in_type != PLUMB_E4M3))
         return 0;
     name_macro(row);
-    if (strcmp(row->mode, "promote") == 0)
+    if (is_promoted(row))
         name_kind(row, "promoted");
     if (is_scaled(row))
         name_kind(row, "scaled");
@@ -172,7 +188,7 @@ void sweep_row_print(char *text, size_t size, const struct sweep_row *row)
         snprintf(text, size, "%s(type)", row->macro);
         return;
     }
-    if (t->split_k <= 1)
+    if (t->split_k == 1 || t->split_k == -1)
         snprintf(middle, sizeof middle, " %d, %d,", t->cluster_m, t->cluster_n);
     else if (t->split_k > 1)
         snprintf(middle, sizeof middle, " %d,", t->split_k);

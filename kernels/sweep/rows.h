@@ -15,11 +15,12 @@ struct sweep_row {
     struct plumb_traits traits; // what the cost model reads of them
     int warps_m, warps_n, pieces;
     char raster;    // m, n or h
-    char mode[16];  // coop, pingpong, twin, wide, promote; "" of a split or m = 1
+    char mode[16];  // coop, pingpong, twin, wide, promote, promote_twin; "" of a split or m = 1
     int swapped;    // operands
+    int brief;      // one tile per block (brief.cuh)
     int dual;       // two products (dual.cuh); its tile is C's
-    char macro[40]; // ROW, SPLIT_ROW, SPLIT_PROMOTED_ROW, STREAM_ROW, GEMV_ROW or
-                    // GEMV_PROMOTED_ROW, after SWAPPED_, after DUAL_
+    char macro[40]; // ROW, SPLIT_ROW, SPLIT_PROMOTED_ROW, STREAM_ROW, SPREAD_ROW, BRIEF_ROW,
+                    // GEMV_ROW or GEMV_PROMOTED_ROW, after SWAPPED_, after DUAL_
 };
 
 // 1 if `name` is a row of the space, else 0.

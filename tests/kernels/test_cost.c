@@ -30,6 +30,11 @@ struct candidate {
           "-promote-split"
 #define STREAM_ROW(type, bm, bn, wm, wn, cm, cn, stages, ring, raster, group, how)                 \
     ROW(type, bm, bn, wm, wn, cm, cn, stages, ring, raster, group, how) "-stream"
+#define SPREAD_ROW(type, bm, bn, wm, wn, stages, raster, group, how)                               \
+#type "-" #bm "x" #bn "-w" #wm "x" #wn "-s" #stages "-" #raster #group "-" #how "-spread"
+#define SWAPPED_SPREAD_ROW(type, bm, bn, wm, wn, stages, raster, group, how)                       \
+#type "-" #bm "x" #bn "-w" #wm "x" #wn "-s" #stages "-" #raster #group "-" #how                \
+          "-swapped-spread"
 #define SWAPPED_ROW(type, bm, bn, wm, wn, cm, cn, stages, raster, group, how)                      \
 #type "-" #bm "x" #bn "-w" #wm "x" #wn "-c" #cm "x" #cn "-s" #stages "-" #raster #group        \
           "-" #how "-swapped"
@@ -233,6 +238,21 @@ static void test_stream_k_is_for_less_than_a_wave_of_tiles(void **state)
     assert_true(isinf(cost_of(shared, 64 * 133, 128, 8192)));
 }
 
+static void test_spread_k_has_a_part_for_every_sm_and_two_slabs_in_each(void **state)
+{
+    for (int tiles = 1; tiles <= 132; tiles++)
+        for (int slabs = 1; slabs < 600; slabs += 7) {
+            const int parts = plumb_spread_parts(tiles, slabs, 132);
+            assert_in_range(parts, 1, tiles < 8 ? 16 : 132 / tiles);
+            assert_true(parts == 1 || slabs / parts >= 2);
+            assert_true(parts == 16 || parts == 132 / tiles || slabs < 2 * parts + 2);
+        }
+    const char *spread = "bf16-64x64-w1x1-s10-m8-coop-spread";
+    const char *split = "bf16-64x64-w1x1-k8-s10-m8-split";
+    assert_true(cost_of(spread, 100, 200, 60000) < 0.8 * cost_of(split, 100, 200, 60000));
+    assert_true(isinf(cost_of(spread, 64 * 133, 64, 8192)));
+}
+
 static void test_split_k_takes_another_turn_beyond_the_clusters_that_fit(void **state)
 {
     const char *row = "bf16-128x64-w2x1-k4-s6-m8-split"; // clusters of four: 30 fit
@@ -287,6 +307,7 @@ int main(void)
         cmocka_unit_test(test_shares_hold_all_slabs_and_no_block_more_than_fit),
         cmocka_unit_test(test_two_tile_rows_read_b_slower_than_one),
         cmocka_unit_test(test_stream_k_is_for_less_than_a_wave_of_tiles),
+        cmocka_unit_test(test_spread_k_has_a_part_for_every_sm_and_two_slabs_in_each),
         cmocka_unit_test(test_split_k_takes_another_turn_beyond_the_clusters_that_fit),
         cmocka_unit_test(test_two_blocks_per_sm_gain_only_where_both_are_there),
         cmocka_unit_test(test_rows_of_c_without_tma_cost_more_and_only_they),

@@ -29,6 +29,15 @@ static void test_names_become_the_macros_that_make_them(void **state)
     prints("bf16-32x64-w1x1-k4-s8-n8-swapped-split",
            "SWAPPED_SPLIT_ROW(type, 32, 64, 1, 1, 4, 8, n, 8)");
     prints("tf32-64x96-w1x1-c1x1-s5-e2-m8-wide", "ROW(type, 64, 96, 1, 1, 1, 1, 5, 2, m, 8, wide)");
+    prints("bf16-64x64-w1x1-s10-m8-coop-spread", "SPREAD_ROW(type, 64, 64, 1, 1, 10, m, 8, coop)");
+    prints("e4m3-16x64-w1x1-s16-n8-promote-swapped-spread",
+           "SWAPPED_SPREAD_ROW(type, 16, 64, 1, 1, 16, n, 8, promote)");
+    prints("bf16-64x64-w1x1-c1x1-s4-e2-m1-wide-brief",
+           "BRIEF_ROW(type, 64, 64, 1, 1, 1, 1, 4, 2, m, 1, wide)");
+    prints("e4m3-32x64-w1x1-k2-s8-n8-promote-swapped-split",
+           "SWAPPED_SPLIT_PROMOTED_ROW(type, 32, 64, 1, 1, 2, 8, n, 8)");
+    prints("e4m3-16x64-w1x1-c1x1-s8-n8-promote_twin-swapped",
+           "SWAPPED_ROW(type, 16, 64, 1, 1, 1, 1, 8, n, 8, promote_twin)");
     prints("bf16-gemv", "GEMV_ROW(type)");
     prints("bf16-gemv-dual", "DUAL_GEMV_ROW(type)");
     prints("bf16-128x96-w2x1-c1x2-s5-e1-m8-coop-dual",
@@ -111,6 +120,9 @@ static void test_rows_for_one_row_of_a_are_of_both_kinds_of_fp8(void **state)
     assert_int_equal(row.traits.blocks_per_sm, 4);
     assert_true(sweep_row_parse(&row, "e4m3-gemv-promote"));
     assert_string_equal(row.kind, "e4m3-promoted");
+    assert_true(sweep_row_parse(&row, "e4m3-16x64-w1x1-c1x1-s8-n8-promote_twin-swapped"));
+    assert_string_equal(row.kind, "e4m3-promoted");
+    assert_int_equal(row.traits.blocks_per_sm, 2);
 }
 
 static void test_split_rows_that_fit_twice_have_two_blocks_per_sm(void **state)

@@ -213,6 +213,26 @@ static void split_k_pays_for_few_tiles_and_long_k_only(void **state)
     assert_true(at(&uneven, &split, 1.7e9).time_ns < at(&uneven, &whole, 1.7e9).time_ns);
 }
 
+static void k_spread_over_all_sms_pays_for_tiny_outputs_alone(void **state)
+{
+    struct traits narrow = wide();
+    narrow.tile_m = narrow.tile_n = 64;
+    narrow.cluster_m = narrow.cluster_n = 1;
+    narrow.threads = 256;
+    narrow.persistent = 0;
+    struct traits split = narrow, spread = narrow, stream = narrow;
+    split.split_k = 4;
+    spread.split_k = SPLIT_SPREAD;
+    stream.split_k = SPLIT_STREAM;
+    struct problem tiny = bf16(100, 200, 30000), more = bf16(512, 512, 512);
+    const struct hopper_breakdown b = at(&tiny, &spread, 1.8e9);
+    assert_in_range(b.blocks, 120, 132); // of eight tiles
+    assert_true(b.split_ns > 500 && b.split_ns < 5000);
+    assert_true(b.time_ns < 0.9 * at(&tiny, &split, 1.8e9).time_ns);
+    assert_true(b.time_ns < 0.9 * at(&tiny, &stream, 1.8e9).time_ns);
+    assert_true(at(&more, &spread, 1.8e9).time_ns > at(&more, &narrow, 1.8e9).time_ns);
+}
+
 static void a_persistent_kernel_hides_its_epilogue(void **state)
 {
     struct problem p = bf16(8192, 8192, 512);
@@ -359,6 +379,7 @@ int main(void)
         cmocka_unit_test(small_problems_read_each_byte_once),
         cmocka_unit_test(multicast_lowers_l2_traffic_only),
         cmocka_unit_test(split_k_pays_for_few_tiles_and_long_k_only),
+        cmocka_unit_test(k_spread_over_all_sms_pays_for_tiny_outputs_alone),
         cmocka_unit_test(a_persistent_kernel_hides_its_epilogue),
         cmocka_unit_test(a_dual_gemm_is_a_product_of_both_that_stores_half),
         cmocka_unit_test(what_does_not_fit_is_infeasible_and_says_why),

@@ -85,6 +85,17 @@ static inline struct plumb_stream_shares plumb_share_slabs(int tiles, int slabs,
     return shares;
 }
 
+// The parts that K of each tile is spread into (spread.cuh): as many as find an SM, of two slabs at
+// least, and no more than 16, since every part's sums are waited for; 0: there are more tiles than
+// SMs.
+static inline int plumb_spread_parts(int tiles, int slabs, int sms)
+{
+    int parts = sms / tiles;
+    parts = parts < 16 ? parts : 16;
+    const int most = slabs < 4 ? 1 : slabs / 2;
+    return parts < most ? parts : most;
+}
+
 static inline int plumb_ceil_div(int64_t x, int64_t y)
 {
     return (int)((x + y - 1) / y);
@@ -117,6 +128,12 @@ static inline struct plumb_turns plumb_take_turns(const struct plumb_traits *t,
         turns.waves = 1;
         turns.slabs = (double)p->n / t->tile_n * slabs / (d->sms * t->blocks_per_sm);
         return turns;
+    }
+    if (t->split_k == -2) {
+        const int parts = tiles > d->sms ? 0 : plumb_spread_parts(tiles, slabs, d->sms);
+        if (parts == 0)
+            return (struct plumb_turns){INFINITY, INFINITY};
+        return (struct plumb_turns){1, (double)plumb_ceil_div(slabs, parts)};
     }
     if (t->split_k < 0) {
         const int resident = d->sms / cluster * t->blocks_per_sm;
@@ -159,7 +176,7 @@ static inline double plumb_cache_cycles(const struct plumb_traits *t, const stru
     const double loaded =
         (double)p->m / (rows * cluster) + plumb_cost_rows_b(p) / (columns * cluster);
     int64_t blocks = split < 0 ? d->sms : (int64_t)rows * columns * cluster * split;
-    if (split >= 0 && pitch % 128 == 0)
+    if (split != -1 && pitch % 128 == 0)
         return 0;
     if (blocks > d->sms)
         blocks = d->sms;

@@ -322,6 +322,12 @@ DEVICE void cluster_arrive()
     asm volatile("barrier.cluster.arrive.release;" ::: "memory");
 }
 
+// Orders no memory: for barriers that were just set up their own fence does.
+DEVICE void cluster_arrive_relaxed()
+{
+    asm volatile("barrier.cluster.arrive.relaxed;" ::: "memory");
+}
+
 DEVICE void cluster_wait()
 {
     asm volatile("barrier.cluster.wait.acquire;" ::: "memory");

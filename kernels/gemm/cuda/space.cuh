@@ -10,8 +10,10 @@
 #ifndef PLUMB_SPACE_CUH
 #define PLUMB_SPACE_CUH
 
+#include "brief.cuh"
 #include "gemv.cuh"
 #include "split.cuh"
+#include "spread.cuh"
 #include "streamk.cuh"
 
 enum mode {
@@ -106,6 +108,40 @@ constexpr plumb_kernel stream_row(const char *name)
                group>(#type "-" #bm "x" #bn "-w" #wm "x" #wn "-c" #cm "x" #cn "-s" #stages         \
                             "-e" #ring "-" #raster #group "-" #how "-stream")
 
+template <class c, int stages> constexpr plumb_kernel brief_row(const char *name)
+{
+    static_assert(stages >= 2 && stages <= c::most_stages(), "stages do not fit shared memory");
+    return {name,
+            "one tile per block, soon begun",
+            brief_traits<c>(stages),
+            supports_brief<c>,
+            nullptr,
+            nullptr,
+            launch_brief_row<c, stages>};
+}
+
+#define BRIEF_ROW(type, bm, bn, wm, wn, cm, cn, stages, ring, raster, group, how)                  \
+    brief_row<SPACE_CONFIG(type, bm, bn, wm, wn, cm, cn, how, ring), stages>(                      \
+        #type "-" #bm "x" #bn "-w" #wm "x" #wn "-c" #cm "x" #cn "-s" #stages "-e" #ring            \
+              "-" #raster #group "-" #how "-brief")
+
+template <class c, int stages, int raster, int group>
+constexpr plumb_kernel spread_row(const char *name)
+{
+    static_assert(stages >= 2 && stages <= c::most_stages(), "stages do not fit shared memory");
+    return {name,
+            "K spread over all SMs, through the workspace",
+            spread_traits<c>(stages, raster, group),
+            supports_spread<c>,
+            spread_workspace<c>,
+            nullptr,
+            launch_spread_row<c, stages, raster, group>};
+}
+
+#define SPREAD_ROW(type, bm, bn, wm, wn, stages, raster, group, how)                               \
+    spread_row<SPACE_CONFIG(type, bm, bn, wm, wn, 1, 1, how, 2), stages, raster_##raster, group>(  \
+        #type "-" #bm "x" #bn "-w" #wm "x" #wn "-s" #stages "-" #raster #group "-" #how "-spread")
+
 // Swapped operands (transposed.cuh). Numbers and names are in C's own rows and columns, as the
 // others'; the kernel has them the other way round.
 constexpr int turned_m = raster_n, turned_n = raster_m, turned_h = raster_h;
@@ -128,6 +164,16 @@ constexpr int turned_m = raster_n, turned_n = raster_m, turned_h = raster_h;
     split_row<SWAPPED_CONFIG(type, bm, bn, wm, wn, 1, 1, coop), split, stages, turned_##raster,    \
               group>(#type "-" #bm "x" #bn "-w" #wm "x" #wn "-k" #split "-s" #stages               \
                            "-" #raster #group "-swapped-split")
+
+#define SWAPPED_SPLIT_PROMOTED_ROW(type, bm, bn, wm, wn, split, stages, raster, group)             \
+    split_row<SWAPPED_CONFIG(type, bm, bn, wm, wn, 1, 1, promote), split, stages, turned_##raster, \
+              group>(#type "-" #bm "x" #bn "-w" #wm "x" #wn "-k" #split "-s" #stages               \
+                           "-" #raster #group "-promote-swapped-split")
+
+#define SWAPPED_SPREAD_ROW(type, bm, bn, wm, wn, stages, raster, group, how)                       \
+    spread_row<SWAPPED_CONFIG(type, bm, bn, wm, wn, 1, 1, how), stages, turned_##raster, group>(   \
+        #type "-" #bm "x" #bn "-w" #wm "x" #wn "-s" #stages "-" #raster #group "-" #how            \
+              "-swapped-spread")
 
 // m = 1. In FP8 its sums are FP32 throughout, so it stands among the promoted kernels too.
 #define GEMV_ROW(type)          gemv_row<type>(#type "-gemv", 0)

@@ -17,6 +17,22 @@
     S(64, 64, 1, 1, 8, 10, m, 8)                                                                   \
     S(64, 32, 1, 1, 16, 7, m, 8)
 
+// K in a part for every SM, up to sixteen of a tile.
+//   P(bm, bn, wm, wn, stages, raster, group, mode)
+#define PLUMB_SPACE_SPREAD(P)                                                                      \
+    P(64, 64, 1, 1, 6, m, 8, wide)                                                                 \
+    P(128, 64, 2, 1, 8, m, 8, coop)                                                                \
+    P(128, 128, 2, 1, 6, m, 8, coop)
+
+// One tile per block, soon begun.
+//   B(bm, bn, wm, wn, cm, cn, stages, epilogue pieces, raster, group, mode)
+#define PLUMB_SPACE_BRIEF(B)                                                                       \
+    B(64, 64, 1, 1, 1, 1, 4, 2, m, 1, wide)                                                        \
+    B(64, 96, 1, 1, 1, 1, 5, 2, m, 1, wide)                                                        \
+    B(64, 128, 1, 1, 1, 1, 4, 2, m, 1, wide)                                                       \
+    B(64, 128, 1, 1, 2, 1, 4, 2, m, 1, wide)                                                       \
+    B(64, 160, 1, 1, 4, 1, 7, 2, m, 1, coop)
+
 #define PLUMB_SPACE_STREAM(K)                                                                      \
     K(64, 64, 1, 1, 1, 1, 10, 2, m, 8, coop)                                                       \
     K(64, 128, 1, 1, 1, 1, 8, 2, m, 8, coop)                                                       \

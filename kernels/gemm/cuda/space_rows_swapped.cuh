@@ -14,6 +14,21 @@
     W(128, 64, 1, 1, 1, 1, 4, n, 8, twin)                                                          \
     W(128, 64, 1, 1, 1, 1, 9, n, 8, coop)
 
+// FP8 with sums promoted every 128 of K.
+#define PLUMB_SPACE_SWAPPED_PROMOTED(W)                                                            \
+    W(16, 64, 1, 1, 1, 1, 8, n, 8, promote_twin)                                                   \
+    W(32, 64, 1, 1, 1, 1, 9, n, 8, promote_twin)                                                   \
+    W(128, 64, 1, 1, 1, 1, 9, n, 8, promote)
+
+#define PLUMB_SPACE_SWAPPED_SPLIT_PROMOTED(X)                                                      \
+    X(16, 64, 1, 1, 2, 10, n, 8)                                                                   \
+    X(16, 64, 1, 1, 4, 10, n, 8)                                                                   \
+    X(32, 64, 1, 1, 2, 8, n, 8)                                                                    \
+    X(32, 128, 1, 2, 4, 9, n, 8)                                                                   \
+    X(64, 64, 1, 1, 2, 12, n, 8)                                                                   \
+    X(64, 128, 1, 2, 4, 7, n, 8)                                                                   \
+    X(128, 64, 1, 1, 2, 7, n, 8)
+
 #define PLUMB_SPACE_SWAPPED_SPLIT(X)                                                               \
     X(16, 64, 1, 1, 2, 10, n, 8)                                                                   \
     X(16, 64, 1, 1, 8, 10, n, 8)                                                                   \

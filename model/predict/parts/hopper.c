@@ -182,6 +182,18 @@ static void read_kernel(struct hopper_breakdown *b, struct hopper_terms *t)
     t->swapped = t->tensor && !t->simt && operands_swapped(b, t);
 }
 
+// K spread over all SMs, in at most 16 parts a tile of two slabs at least (the rule of this
+// project's spread kernels, kernels/gemm/cuda/cost.h), here without its rounding: a part's slabs,
+// and all parts.
+static void spread_k(struct hopper_breakdown *b, struct hopper_terms *t)
+{
+    double tiles = t->tiles_m * (double)t->grid_n, least_slabs = least(t->slabs, 2);
+    double slabs = most(least_slabs, t->slabs * most(tiles / (double)t->sms, 1.0 / 16));
+    b->blocks = (int64_t)(tiles * t->slabs / slabs);
+    t->slabs = slabs;
+    t->k = slabs * b->tile_k;
+}
+
 static const char *set_up(struct hopper_breakdown *b, struct hopper_terms *t)
 {
     const struct problem *p = t->in->problem;
@@ -210,6 +222,10 @@ static const char *set_up(struct hopper_breakdown *b, struct hopper_terms *t)
     if ((t->as_they_come = p->groups.kind != GROUPS_NONE))
         hopper_lay_groups(b, t);
     b->blocks = (int64_t)t->tiles_m * t->grid_n * t->split;
+    if (traits->split_k == SPLIT_SPREAD && b->blocks > t->sms)
+        return "more tiles than SMs, over which K could be spread";
+    if (traits->split_k == SPLIT_SPREAD)
+        spread_k(b, t);
     b->resident = t->sms * (traits->split_k < 0 ? 1 : b->blocks_per_sm);
     return refuse_resources(b, t);
 }
@@ -228,10 +244,10 @@ static double band_of(const struct hopper_breakdown *b, const struct hopper_term
     if (t->blackwell) // of shapes left out of the fit, blackwell.c
         return t->bytes_in < 1 ? 0.15 : 0.08;
     bool alone = t->together == 1 && t->in->traits->overlap != OVERLAP_PINGPONG;
-    const double *band = t->in->traits->split_k < 0      ? stream
-                         : t->split > 1                  ? split
-                         : alone || b->blocks_per_sm > 1 ? narrow
-                                                         : wide;
+    const double *band = t->in->traits->split_k == SPLIT_STREAM ? stream
+                         : t->split > 1                         ? split
+                         : alone || b->blocks_per_sm > 1        ? narrow
+                                                                : wide;
     return band[!b->even];
 }
 
@@ -273,9 +289,10 @@ static double transpose_ns(const struct hopper_terms *t)
 // Partial results of a split that meet in memory, not in a cluster.
 static void add_split(struct hopper_breakdown *b, const struct hopper_terms *t)
 {
+    const int32_t split = t->in->traits->split_k;
     if (t->decodes && t->split > 1)
         b->split_ns = t->fit->decode_split_s * 1e9;
-    if (!t->simt || t->in->traits->split_k == 0 || t->in->traits->split_k == 1)
+    if (split != SPLIT_SPREAD && (!t->simt || split == 0 || split == 1))
         return;
     const double meet_s = 1.1e-6; // fitted, of the kernels before this project's clusters
     double ending = least((double)b->blocks, (double)b->resident);

@@ -154,7 +154,7 @@ void hopper_blocks(struct hopper_breakdown *b, const struct hopper_terms *t)
     double full = floor(each / b->blocks_per_sm), rest = each - full * b->blocks_per_sm;
     double ns = 1e9 / t->clock, clocked, rest_clocked = 0;
     b->turns = full + (rest > 0 ? 1 : 0);
-    if (t->in->traits->split_k < 0) {
+    if (t->in->traits->split_k == SPLIT_STREAM) {
         double tile_ns = together_ns(&clocked, &s, t, 1), share = clocked / tile_ns;
         share_out(&b->turns, &b->main_ns, tile_ns, b, t);
         each = b->turns;

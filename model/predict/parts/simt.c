@@ -241,7 +241,7 @@ void simt_main(struct hopper_breakdown *b, const struct hopper_terms *t)
     double ns = t->k * 1e9 / t->clock; // of one clock per step
     double each = (double)b->blocks / (double)t->sms;
     b->turns = (double)b->blocks / (double)b->resident;
-    if (t->in->traits->split_k >= 0) { // whole blocks; stream-K shares them out
+    if (t->in->traits->split_k != SPLIT_STREAM) { // whole blocks; stream-K shares them out
         each = ceil(each);
         b->turns = ceil(b->turns);
     }

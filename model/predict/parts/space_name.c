@@ -15,7 +15,7 @@ struct row {
     struct traits traits;
     int32_t groups_m, groups_n, pieces;
     char raster, mode[16];
-    bool swapped, split, dual, scaled;
+    bool swapped, split, dual, brief, scaled;
 };
 
 static bool read_type(struct traits *t, const char *text)
@@ -77,8 +77,14 @@ static bool read_part(struct row *r, const char *part)
         return r->scaled = true;
     if (strcmp(part, "twin_scaled") == 0)
         return r->scaled = text_copy(r->mode, sizeof(r->mode), "twin");
+    if (strcmp(part, "brief") == 0)
+        return r->brief = true;
     if (strcmp(part, "stream") == 0) {
-        t->split_k = -1;
+        t->split_k = SPLIT_STREAM;
+        return true;
+    }
+    if (strcmp(part, "spread") == 0) {
+        t->split_k = SPLIT_SPREAD;
         return true;
     }
     return text_copy(r->mode, sizeof(r->mode), part);
@@ -93,7 +99,8 @@ static bool sane(const struct row *r)
         if (values[i] < 1 || values[i] > 1024)
             return false;
     }
-    return r->raster && t->split_k >= -1 && t->split_k <= 64 && r->pieces >= 0 && r->pieces <= 64;
+    return r->raster && t->split_k >= SPLIT_SPREAD && t->split_k <= 64 && r->pieces >= 0 &&
+           r->pieces <= 64;
 }
 
 // Rows of B in a stage: of both matrices of a dual GEMM, whose tile is C's.
@@ -117,7 +124,7 @@ static int32_t overlap_of(const struct row *r, int32_t groups)
     int32_t width, down;
     instruction(&width, &down, r);
     bool narrow = r->traits.out != DTYPE_FP32;
-    if (r->split || r->traits.split_k < 0)
+    if (r->split || r->brief || r->traits.split_k < 0)
         return OVERLAP_NONE;
     if (strcmp(r->mode, "pingpong") == 0)
         return OVERLAP_PINGPONG;
@@ -154,13 +161,14 @@ static void derive(struct row *r)
     t->tile_k = (int32_t)(boxes * SLAB_BYTES / dtype_bytes(t->in));
     t->threads = WARPGROUP * (1 + groups);
     t->smem_bytes = shared_bytes(r, groups, boxes);
-    t->persistent = !r->split;
+    t->persistent = !r->split && !r->brief && t->split_k != SPLIT_SPREAD;
     t->raster = r->raster == 'm' ? RASTER_M : r->raster == 'n' ? RASTER_N : RASTER_HILBERT;
     t->multiply = MULTIPLY_WGMMA;
-    t->promote_k = r->scaled || strcmp(r->mode, "promote") == 0 ? 128 : 0;
+    bool twin = strstr(r->mode, "twin");
+    t->promote_k = r->scaled || strstr(r->mode, "promote") ? 128 : 0;
     t->overlap = overlap_of(r, groups);
     bool room = 2 * (t->smem_bytes + RESERVED_BYTES) <= SM_BYTES;
-    t->blocks_per_sm = strcmp(r->mode, "twin") == 0 || (r->split && groups == 1 && room) ? 2 : 1;
+    t->blocks_per_sm = twin || (r->split && groups == 1 && room) ? 2 : 1;
 }
 
 bool space_says(const char *name, const char *word)
