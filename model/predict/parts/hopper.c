@@ -294,7 +294,8 @@ static void add_split(struct hopper_breakdown *b, const struct hopper_terms *t)
         b->split_ns = t->fit->decode_split_s * 1e9;
     if (split != SPLIT_SPREAD && (!t->simt || split == 0 || split == 1))
         return;
-    const double meet_s = 1.1e-6; // fitted, of the kernels before this project's clusters
+    // Fitted: of the kernels before this project's clusters, and of K spread over all SMs.
+    const double meet_s = split == SPLIT_SPREAD ? 2.4e-6 : 1.1e-6;
     double ending = least((double)b->blocks, (double)b->resident);
     double partials = 2 * ending * b->tile_m * b->tile_n * sizeof(float);
     double l2_s = t->gpu->l2_bytes_clk.value * t->clock;
