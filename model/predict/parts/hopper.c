@@ -182,18 +182,6 @@ static void read_kernel(struct hopper_breakdown *b, struct hopper_terms *t)
     t->swapped = t->tensor && !t->simt && operands_swapped(b, t);
 }
 
-// K spread over all SMs, in at most 16 parts a tile of two slabs at least (the rule of this
-// project's spread kernels, kernels/gemm/cuda/cost.h), here without its rounding: a part's slabs,
-// and all parts.
-static void spread_k(struct hopper_breakdown *b, struct hopper_terms *t)
-{
-    double tiles = t->tiles_m * (double)t->grid_n, least_slabs = least(t->slabs, 2);
-    double slabs = most(least_slabs, t->slabs * most(tiles / (double)t->sms, 1.0 / 16));
-    b->blocks = (int64_t)(tiles * t->slabs / slabs);
-    t->slabs = slabs;
-    t->k = slabs * b->tile_k;
-}
-
 static const char *set_up(struct hopper_breakdown *b, struct hopper_terms *t)
 {
     const struct problem *p = t->in->problem;
@@ -225,7 +213,7 @@ static const char *set_up(struct hopper_breakdown *b, struct hopper_terms *t)
     if (traits->split_k == SPLIT_SPREAD && b->blocks > t->sms)
         return "more tiles than SMs, over which K could be spread";
     if (traits->split_k == SPLIT_SPREAD)
-        spread_k(b, t);
+        hopper_spread(b, t);
     b->resident = t->sms * (traits->split_k < 0 ? 1 : b->blocks_per_sm);
     return refuse_resources(b, t);
 }

@@ -147,6 +147,18 @@ static void share_out(double *turns, double *loop_ns, double tile_ns,
     *loop_ns += hand_clk / t->clock * 1e9;
 }
 
+// K spread over all SMs, in at most 16 parts a tile of two slabs at least (the rule of this
+// project's spread kernels, kernels/gemm/cuda/cost.h), here without its rounding: a part's slabs,
+// and all parts.
+void hopper_spread(struct hopper_breakdown *b, struct hopper_terms *t)
+{
+    double tiles = t->tiles_m * (double)t->grid_n, two_slabs = least(t->slabs, 2);
+    double slabs = most(two_slabs, t->slabs * most(tiles / (double)t->sms, 1.0 / 16));
+    b->blocks = (int64_t)(tiles * t->slabs / slabs);
+    t->slabs = slabs;
+    t->k = slabs * b->tile_k;
+}
+
 void hopper_blocks(struct hopper_breakdown *b, const struct hopper_terms *t)
 {
     struct slab s = slab_of(b, t);

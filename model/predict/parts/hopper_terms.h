@@ -60,6 +60,8 @@ static inline double hopper_soft_share(double a, double soft_max, int exponent)
     return exponent == 4 ? fourth : fourth * fourth;
 }
 
+// Sets the blocks, and a part's slabs, of K that is spread over all SMs.
+void hopper_spread(struct hopper_breakdown *breakdown, struct hopper_terms *terms);
 // Tensor cores: fills turns, limits_ns, main_ns (what the busiest SM takes), overhead_ns and the
 // clocked_ns of both.
 void hopper_blocks(struct hopper_breakdown *breakdown, const struct hopper_terms *terms);
