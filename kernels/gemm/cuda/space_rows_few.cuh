@@ -29,9 +29,7 @@
 #define PLUMB_SPACE_BRIEF(B)                                                                       \
     B(64, 64, 1, 1, 1, 1, 4, 2, m, 1, wide)                                                        \
     B(64, 96, 1, 1, 1, 1, 5, 2, m, 1, wide)                                                        \
-    B(64, 128, 1, 1, 1, 1, 4, 2, m, 1, wide)                                                       \
-    B(64, 128, 1, 1, 2, 1, 4, 2, m, 1, wide)                                                       \
-    B(64, 160, 1, 1, 4, 1, 7, 2, m, 1, coop)
+    B(64, 128, 1, 1, 1, 1, 4, 2, m, 1, wide)
 
 #define PLUMB_SPACE_STREAM(K)                                                                      \
     K(64, 64, 1, 1, 1, 1, 10, 2, m, 8, coop)                                                       \
