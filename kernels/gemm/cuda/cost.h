@@ -165,7 +165,9 @@ static inline double plumb_cost_rows_b(const struct plumb_problem *p)
     return (double)p->n * (p->epilogue == PLUMB_DUAL_SILU ? 2 : 1);
 }
 
-// Cycles that L2 takes to deliver all slabs where it is in the way, else 0.
+// Cycles that L2 takes to deliver all slabs where it is in the way, else 0. Where two blocks share
+// an SM, `slabs` are those of both, but 16-bit types count them twice: their table chooses worse in
+// the median when fitted to them once (../../README.md, on the selectors' model).
 static inline double plumb_cache_cycles(const struct plumb_traits *t, const struct plumb_problem *p,
                                         double slabs, int in, const struct plumb_cost_device *d)
 {
@@ -180,7 +182,8 @@ static inline double plumb_cache_cycles(const struct plumb_traits *t, const stru
         return 0;
     if (blocks > d->sms)
         blocks = d->sms;
-    return (double)blocks * t->blocks_per_sm * slabs * loaded * t->tile_k * in /
+    const int counted = in != 2 && split == 1 && t->blocks_per_sm == 2; // by plumb_take_turns()
+    return (double)blocks * (counted ? 1 : t->blocks_per_sm) * slabs * loaded * t->tile_k * in /
            (pitch % 32    ? d->off_sector
             : pitch % 128 ? d->off_line
                           : d->on_line);
