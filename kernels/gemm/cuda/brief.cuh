@@ -6,10 +6,6 @@
 // grid. At 512^3 in BF16 the first slab is asked for 0.35 us after the block began and is there
 // after 1.3 us, the product takes 0.8 more and its storing 0.3; the launch itself is the other 3 of
 // 5.6 us (the persistent kernel takes 6.1).
-//
-// In a cluster a block asks for what it loads for itself alone before it knows that the others have
-// set their barriers up. At its end it does not meet them again: its loading thread waits until all
-// have released what they were sent, and then nobody has anything to do with this block's memory.
 #ifndef PLUMB_BRIEF_CUH
 #define PLUMB_BRIEF_CUH
 
@@ -25,32 +21,18 @@ DEVICE void brief_begin(const tile_loads<c> &loads, const gemm_maps &maps, const
 #pragma unroll 1
     for (int stage = 0; stage < p.stages; ++stage) {
         barrier_init(memory.full(stage), 1);
-        barrier_init(memory.empty(stage), c::consumers * (c::cm + c::cn - 1));
+        barrier_init(memory.empty(stage), c::consumers);
     }
     barrier_init_fence();
-    if constexpr (c::cluster > 1)
-        cluster_arrive_relaxed();
 #pragma unroll 1
     for (int slab = 0; slab < count; ++slab) {
         barrier_arrive_expect(memory.full(slab), loads.bytes);
-        if constexpr (c::cn == 1)
-            loads.load_a(maps, memory.a(slab), slab, memory.full(slab));
-        if constexpr (c::cm == 1)
-            loads.load_b(maps, memory.b(slab), slab, memory.full(slab));
-    }
-    if constexpr (c::cluster > 1) {
-        cluster_wait();
-#pragma unroll 1
-        for (int slab = 0; slab < count; ++slab) {
-            if constexpr (c::cn > 1)
-                loads.load_a(maps, memory.a(slab), slab, memory.full(slab));
-            if constexpr (c::cm > 1)
-                loads.load_b(maps, memory.b(slab), slab, memory.full(slab));
-        }
+        loads.load_a(maps, memory.a(slab), slab, memory.full(slab));
+        loads.load_b(maps, memory.b(slab), slab, memory.full(slab));
     }
 }
 
-// Loads the other slabs; in a cluster, then waits until every stage has been released by all.
+// Loads the other slabs.
 template <class c>
 DEVICE void brief_produce(const tile_loads<c> &loads, const gemm_maps &maps, const gemm_params &p,
                           const block_memory<c> &memory)
@@ -59,12 +41,6 @@ DEVICE void brief_produce(const tile_loads<c> &loads, const gemm_maps &maps, con
     const int count = p.slabs < p.stages ? p.slabs : p.stages;
     at.skip(count % p.stages, count / p.stages, p.stages);
     load_slabs(loads, maps, memory, at, p.stages, count, p.slabs);
-    if constexpr (c::cluster > 1)
-#pragma unroll 1
-        for (int stage = 0; stage < p.stages; ++stage) {
-            barrier_wait(memory.empty(at.stage), at.phase ^ 1);
-            at.advance(p.stages);
-        }
 }
 
 template <class c>
@@ -72,21 +48,17 @@ __global__ void __launch_bounds__(c::threads, 1)
     brief_gemm(const __grid_constant__ gemm_maps maps, const __grid_constant__ gemm_params p)
 {
     static_assert(!c::pingpong && !c::promote && !c::scaled && c::blocks == 1, "one plain tile");
-    // In clusters (below) it hung on an H200 in its first and only run.
-    static_assert(c::cluster == 1, "not in clusters yet");
+    // In clusters, which ended without meeting, it hung on an H200.
+    static_assert(c::cluster == 1, "no clusters");
     constexpr int meeting = 32 + 128 * c::consumers;
     extern __shared__ __align__(1024) uint8_t shared[];
     const block_memory<c> memory(shared_address(shared), p.stages);
-    const int rank = c::cluster == 1 ? 0 : (int)cluster_rank();
-    const int rank_m = rank % c::cm, rank_n = rank / c::cm;
-    const tile t = {(int)blockIdx.y, (int)blockIdx.x / c::cluster};
+    const tile t = {(int)blockIdx.y, (int)blockIdx.x};
     if (threadIdx.x < 128) {
         const bool producer = is_producer();
-        const tile_loads<c> loads(p, t, rank_m, rank_n);
+        const tile_loads<c> loads(p, t, 0, 0);
         if (producer)
             brief_begin<c>(loads, maps, p, memory);
-        else if (c::cluster > 1)
-            cluster_arrive_relaxed();
         __syncwarp();
         if (threadIdx.x < 32)
             named_barrier_arrive(3, meeting);
@@ -96,29 +68,23 @@ __global__ void __launch_bounds__(c::threads, 1)
             registers_give<c::producer_registers>();
         if (producer)
             brief_produce<c>(loads, maps, p, memory);
-        else if (c::cluster > 1)
-            cluster_wait();
         return;
     }
-    if constexpr (c::cluster > 1)
-        cluster_arrive_relaxed();
     if constexpr (c::reallocate)
         registers_take<c::consumer_registers>();
     const int warp = (int)uniform(threadIdx.x / 32) - 4, group = warp / 4;
     const int part_m = group % c::wm, part_n = group / c::wm;
     consumer<c> self = {p,
                         memory,
-                        rank_m,
-                        rank_n,
+                        0,
+                        0,
                         part_m * (c::c_mi * 64u * slab_bytes),
                         part_n * (uint32_t)(c::n * slab_bytes)};
-    const int row = (t.row * c::cm + rank_m) * c::c_rows + part_m * (c::c_mi * 64) + warp % 4 * 16;
-    const int column = (t.column * c::cn + rank_n) * c::c_columns + part_n * c::c_n;
+    const int row = t.row * c::c_rows + part_m * (c::c_mi * 64) + warp % 4 * 16;
+    const int column = t.column * c::c_columns + part_n * c::c_n;
     typename c::stager out = {maps.c, maps.tail, memory.staging(warp), p.out};
     float acc[c::mi][c::n / 2];
     named_barrier(3, meeting);
-    if constexpr (c::cluster > 1)
-        cluster_wait(); // before the first release, which may be of another block's stage
     self.accumulate(acc, [](int) {});
     const float scale = output_scale<c>(p);
     if (p.out.direct)
@@ -141,7 +107,7 @@ template <class c> static int launch_brief(const plumb_args *args, void *stream,
     static const int resident = resident_clusters<c>(brief_gemm<c>, &launch.config);
     if (resident == 0)
         return cudaErrorInvalidConfiguration;
-    launch.config.gridDim = dim3(p.grid.columns * c::cluster, p.grid.rows);
+    launch.config.gridDim = dim3(p.grid.columns, p.grid.rows);
     return cudaLaunchKernelEx(&launch.config, brief_gemm<c>, maps, p);
 }
 

@@ -15,7 +15,8 @@
 // row of 128 does). L2 is in the way where rows are not aligned, and of stream-K: elsewhere
 // neighbours ask for the same slab at the same time and are served together. Where rows of C are no
 // multiple of 16 bytes, elements_c is added to tile_c: no TMA stores such rows, and most
-// configurations then store element by element. The powers make a maximum with a soft corner.
+// configurations then store element by element: in TF32 of whole tiles, of 16-bit results those
+// inside C alone. The powers make a maximum with a soft corner.
 // Of a dual GEMM B is two matrices, and a configuration's tile is C's.
 // slab_c, tile_c, elements_c and launch_c are the configuration's own, the rest is the device's
 // (struct plumb_cost_device); all are fitted to times measured on it.
@@ -166,8 +167,7 @@ static inline double plumb_cost_rows_b(const struct plumb_problem *p)
 }
 
 // Cycles that L2 takes to deliver all slabs where it is in the way, else 0. Where two blocks share
-// an SM, `slabs` are those of both, but 16-bit types count them twice: their table chooses worse in
-// the median when fitted to them once (../../README.md, on the selectors' model).
+// an SM, `slabs` are those of both.
 static inline double plumb_cache_cycles(const struct plumb_traits *t, const struct plumb_problem *p,
                                         double slabs, int in, const struct plumb_cost_device *d)
 {
@@ -182,7 +182,7 @@ static inline double plumb_cache_cycles(const struct plumb_traits *t, const stru
         return 0;
     if (blocks > d->sms)
         blocks = d->sms;
-    const int counted = in != 2 && split == 1 && t->blocks_per_sm == 2; // by plumb_take_turns()
+    const int counted = split == 1 && t->blocks_per_sm == 2; // by plumb_take_turns()
     return (double)blocks * (counted ? 1 : t->blocks_per_sm) * slabs * loaded * t->tile_k * in /
            (pitch % 32    ? d->off_sector
             : pitch % 128 ? d->off_line
@@ -214,7 +214,12 @@ static inline double plumb_cost_cycles(const struct plumb_traits *t, const struc
     const double cache = plumb_cache_cycles(t, p, turns.slabs, in, d);
     const double powers =
         plumb_fourth_power(compute) + plumb_fourth_power(memory) + plumb_fourth_power(cache);
-    const double tile = c->tile + (p->n * out % 16 ? c->elements : 0);
+    const double inside =
+        out == 4
+            ? 1
+            : (double)p->m * (double)p->n /
+                  ((double)rows * t->cluster_m * t->tile_m * columns * t->cluster_n * t->tile_n);
+    const double tile = c->tile + (p->n * out % 16 ? c->elements * inside : 0);
     return c->launch + turns.waves * tile + sqrt(sqrt(powers));
 }
 
