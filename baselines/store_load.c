@@ -303,7 +303,7 @@ static int load_header(struct run *run, struct store *store, struct error *err)
         return status < 0 ? -1
                           : error_set(err,
                                       "store %s: has no run %lld; `plumb report --list` "
-                                      "shows those there are",
+                                      "shows them",
                                       store->path, (long long)run->id);
     bool sound = run_kind_parse(&run->kind, column_text(row, 0)) == 0;
     run->started_s = row_int(row, 1);

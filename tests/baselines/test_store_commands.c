@@ -65,6 +65,7 @@ static void bad_use_ends_with_4_and_one_line(void **state)
     EXPECT(4, "there is none", "store", "merge", "nothing.db");
     EXPECT(4, "is the store it shall be merged into", "store", "merge", ".plumb/store.db");
     EXPECT(4, "there is none", "store", "info", "--store=nothing.db");
+    EXPECT(4, "has no run 77; `plumb report --list` shows them", "report", "--run=77");
     EXPECT(4, "has no run 77", "export", "--run=77");
     EXPECT(4, "name the files", "import");
     EXPECT(4, "nothing.csv: No such file", "import", "nothing.csv");
