@@ -46,14 +46,14 @@ size_t site_run_before(const struct site *site, size_t run)
     return any;
 }
 
-// The newest plain run, or else the newest; site->run_count: there is none.
+// The newest plain run that another is before, or else the newest; site->run_count: there is none.
 static size_t newest(const struct site *site)
 {
     size_t any = site->run_count;
     for (size_t i = 0; i < site->run_count; i++) {
         if (!site_comparable(&site->runs[i]))
             continue;
-        if (is_plain(&site->runs[i]))
+        if (is_plain(&site->runs[i]) && site_run_before(site, i) != SIZE_MAX)
             return i;
         any = any == site->run_count ? i : any;
     }

@@ -142,6 +142,24 @@ static void json_beside_every_page_is_valid(void **state)
 
 // ---- runs ---------------------------------------------------------------------------------------
 
+// The only plain run is the oldest: nothing is before it, but gates are compared too.
+static void gates_after_one_plain_run_are_compared(void **state)
+{
+    struct helper_site h;
+    helper_site_of(&h, 3, 20, 8, false);
+    struct site_run *runs = arena_alloc(&h.arena, h.site.run_count * sizeof(*runs));
+    memcpy(runs, h.site.runs, h.site.run_count * sizeof(*runs));
+    for (size_t i = 0; i + 1 < h.site.run_count; i++)
+        runs[i].kind = RUN_GATE;
+    h.site.runs = runs;
+    site_folder_write(&h, *state);
+    char *page = site_folder_read(*state, "compare.html");
+    assert_null(strstr(page, "Two finished runs are needed"));
+    assert_non_null(strstr(page, " against "));
+    free(page);
+    helper_site_free(&h);
+}
+
 // A night adds a run: the newest file of times is made again, from its runs alone. A run whose
 // revision differs (another store's) takes its file with it; a file that is gone is made again.
 static void new_runs_touch_their_file_only(void **state)
@@ -347,6 +365,7 @@ int main(void)
         site_test(kernels_never_share_a_page),
         site_test(json_beside_every_page_is_valid),
         site_test(declared_changes_are_named_on_the_kernels_page),
+        site_test(gates_after_one_plain_run_are_compared),
         site_test(new_runs_touch_their_file_only),
         site_test(times_of_a_run_are_those_of_the_store),
         site_test(empty_site_is_a_site),
