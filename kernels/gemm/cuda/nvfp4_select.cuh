@@ -51,7 +51,8 @@ template <bool dual> static int launch_nvfp4(const plumb_form_args *args, void *
     if (p.m <= 8)
         return launch_few<few_config<dual, dual ? 4 : 2, 1, 8, 2, dual ? 2 : 3>>(args, stream);
     if (p.m <= 16)
-        return launch_few<few_config<dual, dual ? 4 : 2, 2, 8, dual ? 1 : 2, 3>>(args, stream);
+        return launch_few<few_config<dual, dual ? 4 : 2, 2, 8, dual ? 1 : 2, dual ? 2 : 3>>(args,
+                                                                                            stream);
     if constexpr (!dual) // blocks of 32 rows of B instead of 64, if they all run at once
         if (p.m <= 32 && (p.n + 127) / 128 * 4 <= nvfp4_sms())
             return launch_few<few_config<dual, 2, 4, 8, 1, 3>>(args, stream);
