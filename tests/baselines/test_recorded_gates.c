@@ -167,7 +167,7 @@ static void a_record_takes_its_librarys_time(void **state)
 {
     (void)state;
     hold_replay("h100", 0.1, 0.3, 9, 6);
-    hold_replay("h200", 0.25, 0.3, 9, 7);
+    hold_replay("h200", 0.12, 0.1, 10, 7);
 }
 
 int main(void)
