@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# docs.sh ROOT: what the pages say is there. Every path in backticks or behind a link names a file or folder of this
-# repository, every figure of the README's table "What it reaches" stands in a record that its row links, and every
-# message that ci/guide/TROUBLESHOOTING.md explains is one of the sources'.
+# docs.sh ROOT PLUMB: what the pages say is there. Every path in backticks or behind a link names a file or folder of this
+# repository. Every figure of the README's table "What it reaches" stands in a record that its row links, and what its
+# example says stands in the record that it names. ci/guide/COMMANDS.md has every command, and no option that the command
+# lacks. Every message that ci/guide/TROUBLESHOOTING.md explains is one of the sources'.
 set -eu
-root=$1
+root=$1 plumb=$2
 cd "$root"
 failed=0
 complain() {
@@ -39,6 +40,25 @@ done >"${TMPDIR:-/tmp}/docs.$$"
 cat "${TMPDIR:-/tmp}/docs.$$"
 [ -s "${TMPDIR:-/tmp}/docs.$$" ] && failed=1
 rm -f "${TMPDIR:-/tmp}/docs.$$"
+
+example=$(sed -nE 's/^    (slower  .*|SLOWER: .*)/\1/p' README.md)
+[ -n "$example" ] || complain "README.md: no example of a verdict"
+while IFS= read -r line; do
+	grep -qxF -e "$line" baselines/recorded/h200/gates/phases.txt || complain "README.md: not recorded: $line"
+done <<EXAMPLE
+$example
+EXAMPLE
+
+commands=$("$plumb" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p')
+[ -n "$commands" ] || complain "$plumb --help lists no commands"
+for command in $commands; do
+	row=$(grep "^| .plumb $command. |" ci/guide/COMMANDS.md) || complain "ci/guide/COMMANDS.md: no plumb $command"
+	help=$("$plumb" "$command" --help)
+	for option in $(echo "$row" | grep -oE -e '--[a-z-]+' | sort -u); do
+		echo "$help" | grep -qE -e "$option([= ]|\$)" ||
+			complain "ci/guide/COMMANDS.md: plumb $command has no $option"
+	done
+done
 
 # Texts of C are joined where they are cut into lines; "…" in a message stands for anything.
 texts="${TMPDIR:-/tmp}/docs.$$"
