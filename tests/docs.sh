@@ -4,7 +4,7 @@
 # docs.sh ROOT PLUMB: what the pages say is there. Every path in backticks or behind a link names a file or folder of this
 # repository. Every figure of the README's table "What it reaches" stands in a record that its row links, and what its
 # example says stands in the record that it names. ci/guide/COMMANDS.md has every command, and no option that the command
-# lacks. Every message that ci/guide/TROUBLESHOOTING.md explains is one of the sources'.
+# lacks. Every message that ci/guide/TROUBLESHOOTING.md explains is one of the sources'. CHANGELOG.md says nothing twice.
 set -eu
 root=$1 plumb=$2
 cd "$root"
@@ -59,6 +59,12 @@ for command in $commands; do
 			complain "ci/guide/COMMANDS.md: plumb $command has no $option"
 	done
 done
+
+lines=$(grep '^- ' CHANGELOG.md)
+long=$(echo "$lines" | awk 'length > 160')
+[ -z "$long" ] || complain "CHANGELOG.md: over 160 characters: $long"
+lines=$(echo "$lines" | sort | uniq -d)
+[ -z "$lines" ] || complain "CHANGELOG.md: twice: $lines"
 
 # Texts of C are joined where they are cut into lines; "…" in a message stands for anything.
 texts="${TMPDIR:-/tmp}/docs.$$"
