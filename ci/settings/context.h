@@ -105,8 +105,9 @@ bool context_selects(const struct context *context, const char *kernel,
 const char *context_selection(const struct context *context, struct arena *arena);
 bool context_is_bare(const struct context *context); // there is no checkout
 // options->policy; else the file at `commit` ("" = the checkout's, or HEAD's of a bare repository).
-// Of a checkout that may hold a stranger's pull request (repository_trusted()) what the policy says
-// of sandbox, variables and trust counts only where it is stricter than the trusted branch's.
+// Of a checkout that may hold a stranger's pull request, and of a commit that the trusted branch
+// does not have (repository_trusted()), what the policy says of sandbox, variables and trust counts
+// only where it is stricter than the trusted branch's.
 // What --seconds, --kernel and --problem say becomes part of it, the last two as a comment at the
 // end of policy.text, so that every run says what it left out.
 int context_policy(struct context *context, const char *commit, struct error *err);

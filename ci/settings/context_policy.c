@@ -70,8 +70,20 @@ static int read_policy(struct context *context, const char *commit, struct error
     return status;
 }
 
-// What the checkout's policy may decide, where the checkout may be a stranger's.
-static void confine_checkout(struct context *context)
+// The trusted branch has the commit. A shallow clone may not know: then nobody has accepted it.
+static bool is_accepted(struct context *context, const struct repository_trust *trust,
+                        const char *commit)
+{
+    struct commit shared;
+    struct error ignored;
+    return trust->branch &&
+           repository_merge_base(&shared, context->repository, trust->commit, commit,
+                                 &context->arena, &ignored) == 0 &&
+           strcmp(shared.id, commit) == 0;
+}
+
+// What the policy of a checkout or of a commit may decide, where that may be a stranger's.
+static void confine(struct context *context, const char *commit)
 {
     struct repository_trust trust;
     struct policy trusted;
@@ -79,8 +91,13 @@ static void confine_checkout(struct context *context)
     char *text = NULL;
     size_t size = 0;
     repository_trusted(&trust, context->repository);
-    if (trust.own)
+    if (trust.own || (*commit && is_accepted(context, &trust, commit)))
         return;
+    if (*commit && trust.branch)
+        progress_note(&context->progress,
+                      "the base %.10s is not of %s, so its policy and its kernels may be those of "
+                      "the change itself; --base=%s --merge-base compares with what is accepted",
+                      commit, trust.branch, trust.branch);
     bool known = trust.branch &&
                  repository_read(&text, &size, context->repository, trust.commit, POLICY_PATH,
                                  &ignored) == 0 &&
@@ -88,7 +105,8 @@ static void confine_checkout(struct context *context)
     if (policy_confine(&context->policy, known ? &trusted : NULL))
         progress_note(&context->progress,
                       "%s is not that of %s: its sandbox, pass and trust count only where they are "
-                      "stricter (`git config plumb.trustCheckout true` if this checkout is yours)",
+                      "stricter (`git config plumb.trustCheckout true` if this repository's "
+                      "commits are yours)",
                       context->policy.label, known ? trust.branch : "a trusted branch");
     if (known)
         policy_free(&trusted);
@@ -98,14 +116,8 @@ static void confine_checkout(struct context *context)
 void context_judge(struct context *context, const struct commit *head)
 {
     struct repository_trust trust;
-    struct commit shared;
-    struct error ignored; // a shallow clone does not have it: then nobody has accepted the head
     repository_trusted(&trust, context->repository);
-    context->stranger =
-        !trust.own && (!trust.branch ||
-                       repository_merge_base(&shared, context->repository, trust.commit, head->id,
-                                             &context->arena, &ignored) ||
-                       strcmp(shared.id, head->id) != 0);
+    context->stranger = !trust.own && !is_accepted(context, &trust, head->id);
 }
 
 int context_policy(struct context *context, const char *commit, struct error *err)
@@ -113,8 +125,8 @@ int context_policy(struct context *context, const char *commit, struct error *er
     struct policy *policy = &context->policy;
     if (read_policy(context, commit, err))
         return -1;
-    if (!*commit && !context->options->policy)
-        confine_checkout(context);
+    if (!context->options->policy)
+        confine(context, commit);
     const char *only = context_selection(context, &policy->arena);
     if (*only)
         policy->text =

@@ -222,8 +222,9 @@ static bool confine_toolchain(struct policy_toolchain *t, const struct policy *t
 
 bool policy_confine(struct policy *policy, const struct policy *trusted)
 {
+    // Who says auto says that a stranger's pull request needs none where there is none.
     static const int strictness[] = {
-        [SANDBOX_OFF] = 0, [SANDBOX_UNSAID] = 1, [SANDBOX_AUTO] = 1, [SANDBOX_REQUIRE] = 2};
+        [SANDBOX_OFF] = 0, [SANDBOX_AUTO] = 1, [SANDBOX_UNSAID] = 2, [SANDBOX_REQUIRE] = 3};
     const enum sandbox_mode least = trusted ? trusted->sandbox : SANDBOX_UNSAID;
     bool changed = strictness[policy->sandbox] < strictness[least];
     if (changed)

@@ -158,9 +158,9 @@ int policy_load(struct policy *out, const char *path, struct error *err);
 void policy_free(struct policy *policy);
 
 // Takes from a policy that may be a stranger's what only its reader may decide: it can ask for a
-// stricter sandbox than `trusted` (NULL: than auto), pass no other variables to builds (NULL:
-// none), name no container that `trusted` does not, and trust no library whose rule is not there
-// where trusted ones trust device code. True when that changes it.
+// stricter sandbox than `trusted` (NULL: than one that says nothing of it), pass no other variables
+// to builds (NULL: none), name no container that `trusted` does not, and trust no library whose
+// rule is not there where trusted ones trust device code. True when that changes it.
 bool policy_confine(struct policy *policy, const struct policy *trusted);
 
 // The rule of a kernel on a device, or NULL: it is not measured there.

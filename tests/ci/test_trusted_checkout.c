@@ -97,6 +97,33 @@ static void user_may_say_that_a_checkout_is_theirs(void **state)
     assert_null(strstr(outcome.output, "secret"));
 }
 
+// A pull request of two commits brings the policy in its first, which is the base of its second.
+static void base_that_nobody_accepted_is_confined(void **state)
+{
+    char first[OBJECT_ID_TEXT], second[OBJECT_ID_TEXT];
+    const char *parents[] = {repo.ids[REPO_MERGE], first};
+    const struct helper_file files[] = {{"ci/plumb.cfg", hostile, 0}, {"README.md", "hello", 0}};
+    helper_repo_commit(first, repo.directory, "pull", parents, 1, 100, "one\n", &files[0], 1);
+    helper_repo_commit(second, repo.directory, "pull", &parents[1], 1, 101, "two\n", &files[1], 1);
+    const char *implied[] = {"gate", "--head", second, "--cache", "c", "--store", "s.db", NULL};
+    const char *named[] = {"gate",    "--head", second,    "--base", first,
+                           "--cache", "c",      "--store", "s.db",   NULL};
+    const char *const *const ways[] = {implied, named};
+    for (size_t i = 0; i < ARRAY_COUNT(ways); i++) {
+        add_remote(repo.ids[REPO_MERGE]);
+        plumb_run(&outcome, repo.directory, ways[i], 0);
+        assert_int_not_equal(outcome.code, 0);
+        assert_non_null(strstr(outcome.output, "is not of origin/main"));
+        assert_null(strstr(outcome.output, "switched off"));
+        assert_null(strstr(outcome.output, "secret"));
+        add_remote(second); // now somebody has accepted it
+        plumb_run(&outcome, repo.directory, ways[i], 0);
+        assert_null(strstr(outcome.output, "is not of origin/main"));
+        assert_non_null(strstr(outcome.output, "given: secret."));
+    }
+    add_remote(repo.ids[REPO_START]);
+}
+
 // Whether git's index or the commit itself has it, as files or as a link to somewhere else.
 static void what_plumb_keeps_cannot_come_from_a_commit(void **state)
 {
@@ -150,6 +177,10 @@ static void trust_and_sandbox_only_get_stricter(void **state)
     assert_false(policy_confine(&theirs, NULL));
     assert_int_equal(theirs.sandbox, SANDBOX_REQUIRE);
     policy_free(&theirs);
+    theirs = parsed("device-code", "auto"); // which lets a stranger's code go without
+    assert_true(policy_confine(&theirs, NULL));
+    assert_int_equal(theirs.sandbox, SANDBOX_UNSAID);
+    policy_free(&theirs);
     policy_free(&trusted);
 }
 
@@ -160,6 +191,7 @@ int main(void)
         cmocka_unit_test(checkout_that_may_be_a_strangers_is_confined),
         cmocka_unit_test(policy_of_the_trusted_branch_counts),
         cmocka_unit_test(user_may_say_that_a_checkout_is_theirs),
+        cmocka_unit_test(base_that_nobody_accepted_is_confined),
         cmocka_unit_test(what_plumb_keeps_cannot_come_from_a_commit),
         cmocka_unit_test(trust_and_sandbox_only_get_stricter),
     };
