@@ -129,24 +129,24 @@ int statement_step(struct store *store, sqlite3_stmt *statement, struct error *e
     return status;
 }
 
-int statement_list(struct row_list *out, struct store *store, sqlite3_stmt *statement, size_t size,
-                   row_reader *read, struct arena *arena, struct error *err)
+int statement_list(struct row_list *list, size_t size, row_reader *read, struct error *err)
 {
-    char *items = NULL;
-    size_t count = 0, room = 0;
+    size_t room = 0;
     int status;
-    while ((status = statement_step(store, statement, err)) > 0) {
-        items = xgrow(items, count, &room, size);
-        if (read(items + count * size, store, statement, arena, err)) {
+    list->items = NULL;
+    list->count = 0;
+    while ((status = statement_step(list->store, list->row, err)) > 0) {
+        list->items = xgrow(list->items, list->count, &room, size);
+        if (read((char *)list->items + list->count * size, list, err)) {
             status = -1;
             break;
         }
-        count++;
+        list->count++;
     }
-    sqlite3_reset(statement);
-    if (status == 0)
-        *out = (struct row_list){arena_copy(arena, items, count * size), count};
-    free(items);
+    sqlite3_reset(list->row);
+    void *grown = list->items;
+    list->items = status == 0 ? arena_copy(list->arena, grown, list->count * size) : NULL;
+    free(grown);
     return status;
 }
 

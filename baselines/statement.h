@@ -65,16 +65,18 @@ int statement_get(int64_t *out, struct store *store, struct error *err, enum sta
 int statement_key_of(int64_t *key, struct store *store, struct error *err, enum statement find,
                      size_t find_count, enum statement add, const struct cell *cells, size_t count);
 
-// All rows of a statement that is bound, each read into an item of so many bytes; the items end up
-// in the arena. On failure nothing is handed out.
+// All rows of a statement, each read into an item of so many bytes. The caller fills the first
+// members; a reader also sees the items before its own.
 struct row_list {
-    void *items;
+    struct store *store;
+    sqlite3_stmt *row;   // the statement, bound; while it is read, the row
+    struct arena *arena; // gets the items, and their texts
+    const void *given;   // what else the reader must know, or NULL
+    void *items;         // in the arena; on failure there are none
     size_t count;
 };
-typedef int row_reader(void *item, struct store *store, sqlite3_stmt *row, struct arena *arena,
-                       struct error *err);
-int statement_list(struct row_list *out, struct store *store, sqlite3_stmt *statement, size_t size,
-                   row_reader *read, struct arena *arena, struct error *err);
+typedef int row_reader(void *item, const struct row_list *list, struct error *err);
+int statement_list(struct row_list *list, size_t size, row_reader *read, struct error *err);
 
 // Rows. Texts end up in the arena; a NULL real is NaN, a NULL text is "".
 int64_t row_int(sqlite3_stmt *row, int column);

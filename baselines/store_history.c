@@ -5,8 +5,6 @@
 #include "baselines/content.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static double known(double value)
 {
@@ -38,16 +36,17 @@ int store_scale(struct pair_scale **out, size_t *count, struct store *store,
     return 0;
 }
 
-static int read_series(struct series_entry *out, struct store *store, sqlite3_stmt *row,
-                       struct arena *arena, struct error *err)
+static int read_series(void *item, const struct row_list *list, struct error *err)
 {
+    struct series_entry *out = item;
+    sqlite3_stmt *row = list->row;
     struct error ignored;
     const char *problem = (const char *)sqlite3_column_text(row, 1);
     if (!row_copy(out->kernel, sizeof(out->kernel), row, 0) || !problem ||
         problem_parse(&out->problem, problem, &ignored))
-        return store_damaged(store, "a series", err);
-    out->device_uuid = row_text(row, 2, arena);
-    out->device_name = row_text(row, 3, arena);
+        return store_damaged(list->store, "a series", err);
+    out->device_uuid = row_text(row, 2, list->arena);
+    out->device_name = row_text(row, 3, list->arena);
     out->control = row_int(row, 4) != 0;
     out->key = row_int(row, 5);
     return 0;
@@ -56,47 +55,34 @@ static int read_series(struct series_entry *out, struct store *store, sqlite3_st
 int store_list_series(struct series_entry **out, size_t *count, struct store *store,
                       struct arena *arena, struct error *err)
 {
-    int64_t room;
-    if (statement_get(&room, store, err, SQL_COUNT_SERIES, NULL, 0))
+    struct row_list list = {
+        .store = store, .row = statement_bind(store, SQL_LIST_SERIES, NULL, 0), .arena = arena};
+    if (statement_list(&list, sizeof(**out), read_series, err))
         return -1;
-    struct series_entry *entries = arena_alloc(arena, (size_t)room * sizeof(*entries));
-    size_t used = 0;
-    sqlite3_stmt *row = statement_bind(store, SQL_LIST_SERIES, NULL, 0);
-    int status;
-    while ((status = statement_step(store, row, err)) > 0 && used < (size_t)room) {
-        if (read_series(&entries[used++], store, row, arena, err)) {
-            sqlite3_reset(row);
-            return -1;
-        }
-    }
-    if (status < 0)
-        return -1;
-    sqlite3_reset(row);
-    *out = entries;
-    *count = used;
+    *out = list.items;
+    *count = list.count;
+    return 0;
+}
+
+static int read_device(void *item, const struct row_list *list, struct error *err)
+{
+    sqlite3_stmt *row = list->row;
+    struct arena *arena = list->arena;
+    (void)err;
+    *(struct device_entry *)item =
+        (struct device_entry){row_text(row, 0, arena), row_text(row, 1, arena),
+                              row_text(row, 2, arena), row_int(row, 3), row_int(row, 4)};
     return 0;
 }
 
 int store_list_devices(struct device_entry **out, size_t *count, struct store *store,
                        struct arena *arena, struct error *err)
 {
-    struct device_entry *all = NULL;
-    size_t used = 0, room = 0;
-    sqlite3_stmt *row = statement_bind(store, SQL_LIST_DEVICES, NULL, 0);
-    int status;
-    while ((status = statement_step(store, row, err)) > 0) {
-        all = xgrow(all, used, &room, sizeof(*all));
-        all[used++] =
-            (struct device_entry){row_text(row, 0, arena), row_text(row, 1, arena),
-                                  row_text(row, 2, arena), row_int(row, 3), row_int(row, 4)};
-    }
-    sqlite3_reset(row);
-    if (status == 0) {
-        *out = arena_alloc(arena, used * sizeof(*all));
-        if (used)
-            memcpy(*out, all, used * sizeof(*all));
-        *count = used;
-    }
-    free(all);
-    return status;
+    struct row_list list = {
+        .store = store, .row = statement_bind(store, SQL_LIST_DEVICES, NULL, 0), .arena = arena};
+    if (statement_list(&list, sizeof(**out), read_device, err))
+        return -1;
+    *out = list.items;
+    *count = list.count;
+    return 0;
 }

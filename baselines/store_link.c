@@ -4,7 +4,13 @@
 #include "baselines/content.h"
 #include "baselines/link.h"
 
+#include <math.h>
 #include <string.h>
+
+bool link_figures_sound(double log_ratio, double error, double log_evidence)
+{
+    return fabs(log_ratio) <= 50 && error >= 1e-6 && error <= 50 && fabs(log_evidence) <= 1e9;
+}
 
 bool link_sound(const struct link *l)
 {
@@ -14,9 +20,9 @@ bool link_sound(const struct link *l)
            strspn(l->uid, "0123456789abcdef") == STORE_UID_TEXT - 1 && l->base_code[0] &&
            l->head_code[0] && strcmp(l->base_code, l->head_code) != 0 && l->base.id[0] &&
            l->head.id[0] && strcmp(l->base.id, l->head.id) != 0 && l->made_s > 0 &&
-           l->back <= LINK_BACK_MOST && l->log_ratio >= -50 && l->log_ratio <= 50 &&
-           l->error >= 1e-6 && l->error <= 50 && l->log_evidence >= -1e9 &&
-           l->log_evidence <= 1e9 && l->pairs >= 1 && l->processes >= 1 && l->processes <= 65535;
+           l->back <= LINK_BACK_MOST &&
+           link_figures_sound(l->log_ratio, l->error, l->log_evidence) && l->pairs >= 1 &&
+           l->processes >= 1 && l->processes <= 65535;
 }
 
 static int save(struct store *store, const struct series *series, const struct link *l,
@@ -71,10 +77,10 @@ int store_link_uid(char out[STORE_UID_TEXT], struct store *store, int64_t key, s
     return read_uid(out, store, SQL_LINK_UID, key, "a link is missing", err);
 }
 
-static int read_link(void *item, struct store *store, sqlite3_stmt *row, struct arena *arena,
-                     struct error *err)
+static int read_link(void *item, const struct row_list *list, struct error *err)
 {
-    struct link l = {.tool_version = row_text(row, 5, arena),
+    sqlite3_stmt *row = list->row;
+    struct link l = {.tool_version = row_text(row, 5, list->arena),
                      .made_s = row_int(row, 6),
                      .back = (uint32_t)row_int(row, 7),
                      .log_ratio = row_real(row, 9),
@@ -85,39 +91,40 @@ static int read_link(void *item, struct store *store, sqlite3_stmt *row, struct 
     const bool sound = row_copy(l.uid, sizeof(l.uid), row, 0) &&
                        row_copy(l.base_code, sizeof(l.base_code), row, 1) &&
                        row_copy(l.head_code, sizeof(l.head_code), row, 2) &&
-                       verdict_kind_parse(&l.kind, row_text(row, 8, arena)) == 0;
-    if (content_load_commit(&l.base, store, row_int(row, 3), arena, err) ||
-        content_load_commit(&l.head, store, row_int(row, 4), arena, err))
+                       verdict_kind_parse(&l.kind, row_text(row, 8, list->arena)) == 0;
+    if (content_load_commit(&l.base, list->store, row_int(row, 3), list->arena, err) ||
+        content_load_commit(&l.head, list->store, row_int(row, 4), list->arena, err))
         return -1;
     if (!sound || !link_sound(&l))
-        return store_damaged(store, "a link", err);
+        return store_damaged(list->store, "a link", err);
     *(struct link *)item = l;
+    return 0;
+}
+
+static int read_links(struct link **out, size_t *count, struct store *store, sqlite3_stmt *rows,
+                      struct arena *arena, struct error *err)
+{
+    struct row_list list = {.store = store, .row = rows, .arena = arena};
+    if (statement_list(&list, sizeof(**out), read_link, err))
+        return -1;
+    *out = list.items;
+    *count = list.count;
     return 0;
 }
 
 int store_links(struct link **out, size_t *count, struct store *store, const struct series *series,
                 struct arena *arena, struct error *err)
 {
-    struct row_list list;
     int64_t key;
-    if (content_find_series(&key, store, series, err) ||
-        statement_list(&list, store, statement_bind(store, SQL_LOAD_LINKS, CELLS(INT(key))),
-                       sizeof(**out), read_link, arena, err))
+    if (content_find_series(&key, store, series, err))
         return -1;
-    *out = list.items;
-    *count = list.count;
-    return 0;
+    return read_links(out, count, store, statement_bind(store, SQL_LOAD_LINKS, CELLS(INT(key))),
+                      arena, err);
 }
 
 int store_links_beyond(struct link **out, size_t *count, struct store *store, int64_t after,
                        struct arena *arena, struct error *err)
 {
-    struct row_list list;
-    if (statement_list(&list, store,
-                       statement_bind(store, SQL_LOAD_LINKS_BEYOND, CELLS(INT(after))),
-                       sizeof(**out), read_link, arena, err))
-        return -1;
-    *out = list.items;
-    *count = list.count;
-    return 0;
+    return read_links(out, count, store,
+                      statement_bind(store, SQL_LOAD_LINKS_BEYOND, CELLS(INT(after))), arena, err);
 }

@@ -4,13 +4,10 @@
 #include "baselines/content.h"
 #include "baselines/link.h"
 
-#include <math.h>
-
-static int read_fact(void *item, struct store *store, sqlite3_stmt *row, struct arena *arena,
-                     struct error *err)
+static int read_fact(void *item, const struct row_list *list, struct error *err)
 {
+    sqlite3_stmt *row = list->row;
     struct link_fact *out = item;
-    (void)arena;
     const char *kind = (const char *)sqlite3_column_text(row, 7);
     const struct link_fact f = {.key = row_int(row, 0),
                                 .base_code = row_int(row, 1),
@@ -24,44 +21,45 @@ static int read_fact(void *item, struct store *store, sqlite3_stmt *row, struct 
                                 .log_evidence = row_real(row, 10)};
     *out = f;
     if (!kind || verdict_kind_parse(&out->kind, kind) || f.base_code == f.head_code ||
-        f.base == f.head || !(fabs(f.log_ratio) <= 50) || !(f.error >= 1e-6 && f.error <= 50) ||
-        !(fabs(f.log_evidence) <= 1e9))
-        return store_damaged(store, "a link", err);
+        f.base == f.head || !link_figures_sound(f.log_ratio, f.error, f.log_evidence))
+        return store_damaged(list->store, "a link", err);
     return 0;
 }
 
 int store_link_facts(struct link_fact **out, size_t *count, struct store *store,
                      const struct series *series, struct arena *arena, struct error *err)
 {
-    struct row_list list;
+    struct row_list list = {.store = store, .arena = arena};
     int64_t key;
-    if (content_find_series(&key, store, series, err) ||
-        statement_list(&list, store, statement_bind(store, SQL_LINK_FACTS, CELLS(INT(key))),
-                       sizeof(**out), read_fact, arena, err))
+    if (content_find_series(&key, store, series, err))
+        return -1;
+    list.row = statement_bind(store, SQL_LINK_FACTS, CELLS(INT(key)));
+    if (statement_list(&list, sizeof(**out), read_fact, err))
         return -1;
     *out = list.items;
     *count = list.count;
     return 0;
 }
 
-static int read_place(void *item, struct store *store, sqlite3_stmt *row, struct arena *arena,
-                      struct error *err)
+static int read_place(void *item, const struct row_list *list, struct error *err)
 {
+    sqlite3_stmt *row = list->row;
     struct commit_place *p = item;
-    (void)arena;
     *p = (struct commit_place){
         .key = row_int(row, 0), .time_s = row_int(row, 2), .order_s = row_int(row, 3)};
-    return row_copy(p->id, sizeof(p->id), row, 1) ? 0 : store_damaged(store, "a commit's id", err);
+    return row_copy(p->id, sizeof(p->id), row, 1)
+               ? 0
+               : store_damaged(list->store, "a commit's id", err);
 }
 
 int store_commit_places(struct commit_places *out, struct store *store, struct arena *arena,
                         struct error *err)
 {
-    struct row_list list;
+    struct row_list list = {.store = store, .arena = arena};
     if (out->read)
         return 0;
-    if (statement_list(&list, store, statement_bind(store, SQL_COMMIT_PLACES, NULL, 0),
-                       sizeof(*out->items), read_place, arena, err))
+    list.row = statement_bind(store, SQL_COMMIT_PLACES, NULL, 0);
+    if (statement_list(&list, sizeof(*out->items), read_place, err))
         return -1;
     *out = (struct commit_places){list.items, list.count, true};
     return 0;

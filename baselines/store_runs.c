@@ -49,9 +49,11 @@ int store_last_run(int64_t *run_id, struct store *store, int kind, struct error 
     return statement_get(run_id, store, err, SQL_LAST_RUN, CELLS(TEXT(kind_text(kind))));
 }
 
-static int read_entry(struct run_entry *out, struct store *store, sqlite3_stmt *row,
-                      struct arena *arena, struct error *err)
+static int read_entry(void *item, const struct row_list *list, struct error *err)
 {
+    struct run_entry *out = item;
+    sqlite3_stmt *row = list->row;
+    struct arena *arena = list->arena;
     const char *kind = (const char *)sqlite3_column_text(row, 2);
     int64_t conclusion = row_int(row, 7);
     out->id = row_int(row, 0);
@@ -70,31 +72,21 @@ static int read_entry(struct run_entry *out, struct store *store, sqlite3_stmt *
     out->device_uuid = row_text(row, 12, arena);
     out->toolchain[ROLE_BASE] = row_text(row, 13, arena);
     out->toolchain[ROLE_HEAD] = row_text(row, 14, arena);
-    return sound ? 0 : store_damaged(store, "a run", err);
+    return sound ? 0 : store_damaged(list->store, "a run", err);
 }
 
 int store_list_runs(struct run_entry **out, size_t *count, struct store *store, int kind,
                     size_t limit, struct arena *arena, struct error *err)
 {
-    struct run_entry *entries = NULL;
-    size_t used = 0, room = 0;
-    sqlite3_stmt *row = statement_bind(
-        store, SQL_LIST_RUNS, CELLS(TEXT(kind_text(kind)), INT(limit ? (int64_t)limit : -1)));
-    int status = 0;
-    while ((status = statement_step(store, row, err)) > 0) {
-        entries = xgrow(entries, used, &room, sizeof(*entries));
-        if (read_entry(&entries[used++], store, row, arena, err)) {
-            status = -1;
-            break;
-        }
-    }
-    sqlite3_reset(row);
-    if (status == 0) {
-        *out = arena_copy(arena, entries, used * sizeof(*entries));
-        *count = used;
-    }
-    free(entries);
-    return status;
+    const struct cell cells[] = {TEXT(kind_text(kind)), INT(limit ? (int64_t)limit : -1)};
+    struct row_list list = {.store = store,
+                            .row = statement_bind(store, SQL_LIST_RUNS, cells, ARRAY_COUNT(cells)),
+                            .arena = arena};
+    if (statement_list(&list, sizeof(**out), read_entry, err))
+        return -1;
+    *out = list.items;
+    *count = list.count;
+    return 0;
 }
 
 int store_run_times(struct run_time **out, size_t *count, struct store *store, int64_t run_id,

@@ -5,8 +5,6 @@
 #include "baselines/study.h"
 
 #include <assert.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 bool study_sound(const struct study_result *s)
@@ -54,9 +52,10 @@ static uint32_t small(sqlite3_stmt *row, int column, bool *sound)
     return *sound ? (uint32_t)value : 0;
 }
 
-static int read_row(struct study_result *out, struct store *store, sqlite3_stmt *row,
-                    const struct run *run, struct error *err)
+static int read_row(void *item, const struct row_list *list, struct error *err)
 {
+    const struct run *run = list->given;
+    sqlite3_stmt *row = list->row;
     struct arena arena = {0};
     struct error ignored;
     struct study_result s = {.device = run->device_count};
@@ -77,30 +76,22 @@ static int read_row(struct study_result *out, struct store *store, sqlite3_stmt 
 #undef X
     arena_free(&arena);
     if (!sound || s.device == run->device_count || !study_sound(&s))
-        return store_damaged(store, "a study", err);
-    *out = s;
+        return store_damaged(list->store, "a study", err);
+    *(struct study_result *)item = s;
     return 0;
 }
 
 int load_study(struct run *run, struct store *store, struct error *err)
 {
-    sqlite3_stmt *row = statement_bind(store, SQL_LOAD_STUDY, CELLS(INT(run->id)));
-    struct study_result *found = NULL;
-    size_t count = 0, room = 0;
-    int status;
-    while ((status = statement_step(store, row, err)) > 0) {
-        found = xgrow(found, count, &room, sizeof(*found));
-        if ((status = read_row(&found[count], store, row, run, err)))
-            break;
-        count++;
-    }
-    sqlite3_reset(row);
-    if (status == 0 && count) {
-        run->studies = arena_copy(&run->arena, found, count * sizeof(*found));
-        run->study_count = count;
-    }
-    free(found);
-    return status < 0 ? -1 : 0;
+    struct row_list list = {.store = store,
+                            .row = statement_bind(store, SQL_LOAD_STUDY, CELLS(INT(run->id))),
+                            .arena = &run->arena,
+                            .given = run};
+    if (statement_list(&list, sizeof(*run->studies), read_row, err))
+        return -1;
+    run->studies = list.items;
+    run->study_count = list.count;
+    return 0;
 }
 
 static int count_alarms(struct alarm_count *out, sqlite3_stmt *row, struct store *store,

@@ -6,38 +6,41 @@
 #include "baselines/kept/judgement.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
+
+static int read_run(void *item, const struct row_list *list, struct error *err)
+{
+    (void)err;
+    *(int64_t *)item = row_int(list->row, 0);
+    return 0;
+}
 
 int store_unknown_accuracy(int64_t **runs, size_t *count, struct store *store, size_t limit,
                            struct arena *arena, struct error *err)
 {
-    int64_t *all = NULL;
-    size_t used = 0, room = 0;
-    int status;
-    sqlite3_stmt *row =
-        statement_bind(store, SQL_UNKNOWN_ACCURACY, CELLS(INT(limit ? (int64_t)limit : -1)));
-    while ((status = statement_step(store, row, err)) > 0) {
-        all = xgrow(all, used, &room, sizeof(*all));
-        all[used++] = row_int(row, 0);
-    }
-    if (status == 0) {
-        *runs = arena_copy(arena, all, used * sizeof(*all));
-        *count = used;
-    }
-    free(all);
-    return status;
+    struct row_list list = {
+        .store = store,
+        .row = statement_bind(store, SQL_UNKNOWN_ACCURACY, CELLS(INT(limit ? (int64_t)limit : -1))),
+        .arena = arena};
+    if (statement_list(&list, sizeof(**runs), read_run, err))
+        return -1;
+    *runs = list.items;
+    *count = list.count;
+    return 0;
 }
 
-static int read_source(struct accuracy_source *out, struct store *store, sqlite3_stmt *row,
-                       int64_t run_id, struct arena *arena, struct error *err)
+static int read_source(void *item, const struct row_list *list, struct error *err)
 {
+    const int64_t *run_id = list->given;
+    struct accuracy_source *out = item;
+    struct arena *arena = list->arena;
+    sqlite3_stmt *row = list->row;
     struct error ignored;
     memset(out, 0, sizeof(*out));
     const char *problem = (const char *)sqlite3_column_text(row, 1);
     out->series.device_uuid = row_text(row, 2, arena);
     out->series.device_name = "";
-    out->point = (struct stored_point){.run_id = run_id,
+    out->point = (struct stored_point){.run_id = *run_id,
                                        .time_s = row_int(row, 4),
                                        .time_ns = row_real(row, 5),
                                        .predicted_ns = row_real(row, 6),
@@ -47,30 +50,21 @@ static int read_source(struct accuracy_source *out, struct store *store, sqlite3
     bool sound = row_copy(out->series.kernel, sizeof(out->series.kernel), row, 0) && problem &&
                  problem_parse(&out->series.problem, problem, &ignored) == 0 &&
                  row_copy(out->point.commit, sizeof(out->point.commit), row, 3);
-    return sound ? 0 : store_damaged(store, "a series", err);
+    return sound ? 0 : store_damaged(list->store, "a series", err);
 }
 
 int store_accuracy_sources(struct accuracy_source **out, size_t *count, struct store *store,
                            int64_t run_id, struct arena *arena, struct error *err)
 {
-    struct accuracy_source *all = NULL;
-    size_t used = 0, room = 0;
-    int status;
-    sqlite3_stmt *row = statement_bind(store, SQL_ACCURACY_SOURCES, CELLS(INT(run_id)));
-    while ((status = statement_step(store, row, err)) > 0) {
-        all = xgrow(all, used, &room, sizeof(*all));
-        if (read_source(&all[used++], store, row, run_id, arena, err)) {
-            status = -1;
-            break;
-        }
-    }
-    sqlite3_reset(row);
-    if (status == 0) {
-        *out = arena_copy(arena, all, used * sizeof(*all));
-        *count = used;
-    }
-    free(all);
-    return status;
+    struct row_list list = {.store = store,
+                            .row = statement_bind(store, SQL_ACCURACY_SOURCES, CELLS(INT(run_id))),
+                            .arena = arena,
+                            .given = &run_id};
+    if (statement_list(&list, sizeof(**out), read_source, err))
+        return -1;
+    *out = list.items;
+    *count = list.count;
+    return 0;
 }
 
 static int put_kept(struct store *store, const int64_t *runs, size_t run_count,
@@ -108,15 +102,17 @@ static const char *shared_text(const char *last, sqlite3_stmt *row, int column, 
     return last && text && strcmp(last, text) == 0 ? last : row_text(row, column, arena);
 }
 
-static int read_kept(struct kept_accuracy *out, const struct kept_accuracy *last,
-                     struct store *store, sqlite3_stmt *row, struct arena *arena, struct error *err)
+static int read_kept(void *item, const struct row_list *list, struct error *err)
 {
+    struct kept_accuracy *out = item;
+    const struct kept_accuracy *last = list->count ? out - 1 : NULL;
+    sqlite3_stmt *row = list->row;
     const char *dtype = (const char *)sqlite3_column_text(row, 4);
     memset(out, 0, sizeof(*out));
     out->run_id = row_int(row, 0);
     out->time_s = row_int(row, 1);
-    out->device_uuid = shared_text(last ? last->device_uuid : NULL, row, 5, arena);
-    out->model = shared_text(last ? last->model : NULL, row, 6, arena);
+    out->device_uuid = shared_text(last ? last->device_uuid : NULL, row, 5, list->arena);
+    out->model = shared_text(last ? last->model : NULL, row, 6, list->arena);
     out->count = (size_t)row_int(row, 7);
     out->mape = row_real(row, 8);
     out->bias = row_real(row, 9);
@@ -125,30 +121,19 @@ static int read_kept(struct kept_accuracy *out, const struct kept_accuracy *last
     bool sound = row_copy(out->commit, sizeof(out->commit), row, 2) &&
                  row_copy(out->kernel, sizeof(out->kernel), row, 3) && dtype &&
                  dtype_parse(&out->dtype, dtype) == 0 && out->bias > -1;
-    return sound ? 0 : store_damaged(store, "a run's accuracy", err);
+    return sound ? 0 : store_damaged(list->store, "a run's accuracy", err);
 }
 
 int store_load_accuracy(struct kept_accuracy **out, size_t *count, struct store *store,
                         size_t limit, struct arena *arena, struct error *err)
 {
-    struct kept_accuracy *all = NULL;
-    size_t used = 0, room = 0;
-    int status;
-    sqlite3_stmt *row =
-        statement_bind(store, SQL_LOAD_ACCURACY, CELLS(INT(limit ? (int64_t)limit : -1)));
-    while ((status = statement_step(store, row, err)) > 0) {
-        all = xgrow(all, used, &room, sizeof(*all));
-        if (read_kept(&all[used], used ? &all[used - 1] : NULL, store, row, arena, err)) {
-            status = -1;
-            break;
-        }
-        used++;
-    }
-    sqlite3_reset(row);
-    if (status == 0) {
-        *out = arena_copy(arena, all, used * sizeof(*all));
-        *count = used;
-    }
-    free(all);
-    return status;
+    struct row_list list = {
+        .store = store,
+        .row = statement_bind(store, SQL_LOAD_ACCURACY, CELLS(INT(limit ? (int64_t)limit : -1))),
+        .arena = arena};
+    if (statement_list(&list, sizeof(**out), read_kept, err))
+        return -1;
+    *out = list.items;
+    *count = list.count;
+    return 0;
 }

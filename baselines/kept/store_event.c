@@ -8,39 +8,39 @@
 
 // ---- reading ----
 
-static int read_change(void *item, struct store *store, sqlite3_stmt *row, struct arena *arena,
-                       struct error *err)
+static int read_change(void *item, const struct row_list *list, struct error *err)
 {
+    sqlite3_stmt *row = list->row;
     struct stored_event_change *c = item;
-    (void)arena;
     *c = (struct stored_event_change){
         .series = row_int(row, 0), .log_ratio = row_real(row, 3), .log_evidence = row_real(row, 4)};
     if (!row_copy(c->first, sizeof(c->first), row, 1) ||
         !row_copy(c->last, sizeof(c->last), row, 2))
-        return store_damaged(store, "a change of an event", err);
+        return store_damaged(list->store, "a change of an event", err);
     return 0;
 }
 
-static int read_entry(void *item, struct store *store, sqlite3_stmt *row, struct arena *arena,
-                      struct error *err)
+static int read_entry(void *item, const struct row_list *list, struct error *err)
 {
+    sqlite3_stmt *row = list->row;
     struct event_entry *n = item;
-    *n = (struct event_entry){
-        .when_s = row_int(row, 1), .who = row_text(row, 2, arena), .why = row_text(row, 3, arena)};
-    if (event_state_parse(&n->state, row_text(row, 0, arena)))
-        return store_damaged(store, "an entry of an event", err);
+    *n = (struct event_entry){.when_s = row_int(row, 1),
+                              .who = row_text(row, 2, list->arena),
+                              .why = row_text(row, 3, list->arena)};
+    if (event_state_parse(&n->state, row_text(row, 0, list->arena)))
+        return store_damaged(list->store, "an entry of an event", err);
     return 0;
 }
 
-static int read_event(void *item, struct store *store, sqlite3_stmt *row, struct arena *arena,
-                      struct error *err)
+static int read_event(void *item, const struct row_list *list, struct error *err)
 {
+    sqlite3_stmt *row = list->row;
     struct stored_event *e = item;
-    *e = (struct stored_event){.key = row_int(row, 0), .what = row_text(row, 3, arena)};
+    *e = (struct stored_event){.key = row_int(row, 0), .what = row_text(row, 3, list->arena)};
     if (!row_copy(e->name, sizeof(e->name), row, 1) ||
         !row_copy(e->culprit, sizeof(e->culprit), row, 4) ||
-        attribution_parse(&e->cause, row_text(row, 2, arena)))
-        return store_damaged(store, "an event", err);
+        attribution_parse(&e->cause, row_text(row, 2, list->arena)))
+        return store_damaged(list->store, "an event", err);
     return 0;
 }
 
@@ -48,13 +48,16 @@ static int read_event(void *item, struct store *store, sqlite3_stmt *row, struct
 static int read_rest(struct stored_event *e, struct store *store, struct arena *arena,
                      struct error *err)
 {
-    struct row_list changes, entries;
-    if (statement_list(&changes, store,
-                       statement_bind(store, SQL_LOAD_EVENT_CHANGES, CELLS(INT(e->key))),
-                       sizeof(*e->changes), read_change, arena, err) ||
-        statement_list(&entries, store,
-                       statement_bind(store, SQL_LOAD_EVENT_ENTRIES, CELLS(INT(e->key))),
-                       sizeof(*e->entries), read_entry, arena, err))
+    struct row_list changes = {
+        .store = store,
+        .row = statement_bind(store, SQL_LOAD_EVENT_CHANGES, CELLS(INT(e->key))),
+        .arena = arena};
+    struct row_list entries = {
+        .store = store,
+        .row = statement_bind(store, SQL_LOAD_EVENT_ENTRIES, CELLS(INT(e->key))),
+        .arena = arena};
+    if (statement_list(&changes, sizeof(*e->changes), read_change, err) ||
+        statement_list(&entries, sizeof(*e->entries), read_entry, err))
         return -1;
     e->changes = changes.items;
     e->change_count = changes.count;
@@ -66,9 +69,9 @@ static int read_rest(struct stored_event *e, struct store *store, struct arena *
 int store_load_events(struct stored_event **out, size_t *count, struct store *store,
                       struct arena *arena, struct error *err)
 {
-    struct row_list list;
-    if (statement_list(&list, store, statement_bind(store, SQL_LOAD_EVENTS, NULL, 0), sizeof(**out),
-                       read_event, arena, err))
+    struct row_list list = {
+        .store = store, .row = statement_bind(store, SQL_LOAD_EVENTS, NULL, 0), .arena = arena};
+    if (statement_list(&list, sizeof(**out), read_event, err))
         return -1;
     struct stored_event *events = list.items;
     for (size_t i = 0; i < list.count; i++) {
@@ -80,24 +83,24 @@ int store_load_events(struct stored_event **out, size_t *count, struct store *st
     return 0;
 }
 
-static int read_commit(void *item, struct store *store, sqlite3_stmt *row, struct arena *arena,
-                       struct error *err)
+static int read_commit(void *item, const struct row_list *list, struct error *err)
 {
+    sqlite3_stmt *row = list->row;
     struct commit *c = item;
-    *c = (struct commit){.summary = row_text(row, 2, arena),
-                         .author = row_text(row, 3, arena),
+    *c = (struct commit){.summary = row_text(row, 2, list->arena),
+                         .author = row_text(row, 3, list->arena),
                          .time_s = row_int(row, 4)};
     if (!row_copy(c->id, sizeof(c->id), row, 0) || !row_copy(c->parent, sizeof(c->parent), row, 1))
-        return store_damaged(store, "a commit id is too long", err);
+        return store_damaged(list->store, "a commit id is too long", err);
     return 0;
 }
 
 int store_commits(struct commit **out, size_t *count, struct store *store, struct arena *arena,
                   struct error *err)
 {
-    struct row_list list;
-    if (statement_list(&list, store, statement_bind(store, SQL_ALL_COMMITS, NULL, 0), sizeof(**out),
-                       read_commit, arena, err))
+    struct row_list list = {
+        .store = store, .row = statement_bind(store, SQL_ALL_COMMITS, NULL, 0), .arena = arena};
+    if (statement_list(&list, sizeof(**out), read_commit, err))
         return -1;
     *out = list.items;
     *count = list.count;

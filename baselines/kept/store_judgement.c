@@ -9,7 +9,6 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 int store_judge_begin(struct store *store, struct error *err)
@@ -26,9 +25,12 @@ int store_newest_key(int64_t *out, struct store *store, struct error *err)
 
 // ---- reading ----
 
-static int read_change(struct history_change *out, struct store *store, sqlite3_stmt *row,
-                       size_t points, struct arena *arena, struct error *err)
+static int read_change(void *item, const struct row_list *list, struct error *err)
 {
+    const struct judgement *of = list->given;
+    struct history_change *out = item;
+    struct arena *arena = list->arena;
+    sqlite3_stmt *row = list->row;
     int64_t at = row_int(row, 0), earliest = row_int(row, 1), latest = row_int(row, 2);
     int64_t attribution = row_int(row, 18);
     memset(out, 0, sizeof(*out));
@@ -49,64 +51,55 @@ static int read_change(struct history_change *out, struct store *store, sqlite3_
     out->what = row_null(row, 19) ? NULL : row_text(row, 19, arena);
     out->newest = row_int(row, 20) != 0;
     out->held = row_text(row, 21, arena);
-    bool sound = earliest >= 0 && earliest <= at && at <= latest && latest < (int64_t)points &&
+    bool sound = earliest >= 0 && earliest <= at && at <= latest && latest < (int64_t)of->points &&
                  attribution >= 0 && attribution < ATTRIBUTIONS &&
                  row_copy(out->at.id, sizeof(out->at.id), row, 9) &&
                  row_copy(out->earliest.id, sizeof(out->earliest.id), row, 11) &&
                  row_copy(out->latest.id, sizeof(out->latest.id), row, 13);
-    return sound ? 0 : store_damaged(store, "a change that was kept", err);
+    return sound ? 0 : store_damaged(list->store, "a change that was kept", err);
 }
 
 static int read_changes(struct judgement *out, struct store *store, int64_t key,
                         struct arena *arena, struct error *err)
 {
-    struct history_change *all = NULL;
-    size_t used = 0, room = 0;
-    int status;
-    sqlite3_stmt *row = statement_bind(store, SQL_LOAD_CHANGES, CELLS(INT(key)));
-    while ((status = statement_step(store, row, err)) > 0) {
-        all = xgrow(all, used, &room, sizeof(*all));
-        if (read_change(&all[used++], store, row, out->points, arena, err)) {
-            status = -1;
-            break;
-        }
-    }
-    sqlite3_reset(row);
-    if (status == 0) {
-        out->changes = arena_copy(arena, all, used * sizeof(*all));
-        out->change_count = used;
-    }
-    free(all);
-    return status;
+    struct row_list list = {.store = store,
+                            .row = statement_bind(store, SQL_LOAD_CHANGES, CELLS(INT(key))),
+                            .arena = arena,
+                            .given = out};
+    if (statement_list(&list, sizeof(*out->changes), read_change, err))
+        return -1;
+    out->changes = list.items;
+    out->change_count = list.count;
+    return 0;
+}
+
+static int read_break(void *item, const struct row_list *list, struct error *err)
+{
+    const struct judgement *of = list->given;
+    struct history_break *b = item;
+    sqlite3_stmt *row = list->row;
+    memset(b, 0, sizeof(*b));
+    b->index = (size_t)row_int(row, 0);
+    b->at.time_s = row_int(row, 2);
+    b->what = row_text(row, 3, list->arena);
+    b->model = row_int(row, 4) != 0;
+    if (!row_copy(b->at.id, sizeof(b->at.id), row, 1) || b->index >= of->points)
+        return store_damaged(list->store, "a break that was kept", err);
+    return 0;
 }
 
 static int read_breaks(struct judgement *out, struct store *store, int64_t key, struct arena *arena,
                        struct error *err)
 {
-    struct history_break *all = NULL;
-    size_t used = 0, room = 0;
-    int status;
-    sqlite3_stmt *row = statement_bind(store, SQL_LOAD_BREAKS, CELLS(INT(key)));
-    while ((status = statement_step(store, row, err)) > 0) {
-        all = xgrow(all, used, &room, sizeof(*all));
-        struct history_break *b = &all[used++];
-        memset(b, 0, sizeof(*b));
-        b->index = (size_t)row_int(row, 0);
-        b->at.time_s = row_int(row, 2);
-        b->what = row_text(row, 3, arena);
-        b->model = row_int(row, 4) != 0;
-        if (!row_copy(b->at.id, sizeof(b->at.id), row, 1) || b->index >= out->points) {
-            status = store_damaged(store, "a break that was kept", err);
-            break;
-        }
-    }
-    sqlite3_reset(row);
-    if (status == 0) {
-        out->breaks = arena_copy(arena, all, used * sizeof(*all));
-        out->break_count = used;
-    }
-    free(all);
-    return status;
+    struct row_list list = {.store = store,
+                            .row = statement_bind(store, SQL_LOAD_BREAKS, CELLS(INT(key))),
+                            .arena = arena,
+                            .given = out};
+    if (statement_list(&list, sizeof(*out->breaks), read_break, err))
+        return -1;
+    out->breaks = list.items;
+    out->break_count = list.count;
+    return 0;
 }
 
 static int read_judgement(struct judgement *out, struct store *store, sqlite3_stmt *row,
@@ -160,39 +153,35 @@ int store_load_judgement(struct judgement *out, struct store *store, const struc
     return status;
 }
 
+static int read_chart_point(void *item, const struct row_list *list, struct error *err)
+{
+    struct chart_point *p = item;
+    sqlite3_stmt *row = list->row;
+    double predicted_ns = row_real(row, 4);
+    *p = (struct chart_point){.index = (size_t)row_int(row, 0),
+                              .time_s = row_int(row, 2),
+                              .time_ns = row_real(row, 3),
+                              .predicted_ns = predicted_ns > 0 ? predicted_ns : 0,
+                              .half_ns = row_real(row, 5)};
+    if (!row_copy(p->commit, sizeof(p->commit), row, 1) || (list->count && p->index <= p[-1].index))
+        return store_damaged(list->store, "a point of a chart", err);
+    return 0;
+}
+
 int store_load_chart(struct chart_point **out, size_t *count, struct store *store,
                      const struct series *series, struct arena *arena, struct error *err)
 {
-    struct chart_point *all = NULL;
-    size_t used = 0, room = 0;
     int64_t key;
     if (content_find_series(&key, store, series, err))
         return -1;
-    int status;
-    sqlite3_stmt *row = statement_bind(store, SQL_LOAD_CHART, CELLS(INT(key)));
-    while ((status = statement_step(store, row, err)) > 0) {
-        all = xgrow(all, used, &room, sizeof(*all));
-        struct chart_point *p = &all[used];
-        double predicted_ns = row_real(row, 4);
-        *p = (struct chart_point){.index = (size_t)row_int(row, 0),
-                                  .time_s = row_int(row, 2),
-                                  .time_ns = row_real(row, 3),
-                                  .predicted_ns = predicted_ns > 0 ? predicted_ns : 0,
-                                  .half_ns = row_real(row, 5)};
-        if (!row_copy(p->commit, sizeof(p->commit), row, 1) ||
-            (used && p->index <= all[used - 1].index)) {
-            status = store_damaged(store, "a point of a chart", err);
-            break;
-        }
-        used++;
-    }
-    sqlite3_reset(row);
-    if (status == 0) {
-        *out = arena_copy(arena, all, used * sizeof(*all));
-        *count = used;
-    }
-    free(all);
-    return status;
+    struct row_list list = {.store = store,
+                            .row = statement_bind(store, SQL_LOAD_CHART, CELLS(INT(key))),
+                            .arena = arena};
+    if (statement_list(&list, sizeof(**out), read_chart_point, err))
+        return -1;
+    *out = list.items;
+    *count = list.count;
+    return 0;
 }
 
 // ---- writing ----

@@ -4,27 +4,27 @@
 #include "baselines/content.h"
 #include "baselines/kept/kept_tests.h"
 
-static int read_evidence(void *item, struct store *store, sqlite3_stmt *row, struct arena *arena,
-                         struct error *err)
+static int read_evidence(void *item, const struct row_list *list, struct error *err)
 {
+    sqlite3_stmt *row = list->row;
     struct link_evidence *l = item;
-    (void)arena;
     *l = (struct link_evidence){.series = row_int(row, 0),
                                 .base_code = row_int(row, 1),
                                 .head_code = row_int(row, 2),
                                 .log_evidence = row_real(row, 4),
                                 .made_s = row_int(row, 5),
                                 .key = row_int(row, 6)};
-    return row_copy(l->uid, sizeof(l->uid), row, 3) ? 0 : store_damaged(store, "a link", err);
+    return row_copy(l->uid, sizeof(l->uid), row, 3) ? 0 : store_damaged(list->store, "a link", err);
 }
 
 int store_link_evidence(struct link_evidence **out, size_t *count, struct store *store,
                         int64_t after, int64_t newest, struct arena *arena, struct error *err)
 {
-    struct row_list list;
-    if (statement_list(&list, store,
-                       statement_bind(store, SQL_LINK_EVIDENCE, CELLS(INT(after), INT(newest))),
-                       sizeof(**out), read_evidence, arena, err))
+    struct row_list list = {
+        .store = store,
+        .row = statement_bind(store, SQL_LINK_EVIDENCE, CELLS(INT(after), INT(newest))),
+        .arena = arena};
+    if (statement_list(&list, sizeof(**out), read_evidence, err))
         return -1;
     *out = list.items;
     *count = list.count;
@@ -72,27 +72,26 @@ static int load_stream(struct kept_tests *out, struct store *store, struct error
     return sound ? 0 : store_damaged(store, "tests that were kept", err);
 }
 
-static int read_test(void *item, struct store *store, sqlite3_stmt *row, struct arena *arena,
-                     struct error *err)
+static int read_test(void *item, const struct row_list *list, struct error *err)
 {
+    sqlite3_stmt *row = list->row;
     struct kept_test *t = item;
-    (void)arena;
     *t = (struct kept_test){.series = row_int(row, 0),
                             .log_evidence = row_real(row, 2),
                             .discovered = row_int(row, 3) != 0,
                             .link = row_int(row, 4)};
-    return row_copy(t->uid, sizeof(t->uid), row, 1) ? 0 : store_damaged(store, "a link", err);
+    return row_copy(t->uid, sizeof(t->uid), row, 1) ? 0 : store_damaged(list->store, "a link", err);
 }
 
 int store_load_kept_tests(struct kept_tests *out, struct store *store, struct arena *arena,
                           struct error *err)
 {
-    struct row_list list;
     const int status = load_stream(out, store, err);
     if (status || !out->maker[0])
         return status;
-    if (statement_list(&list, store, statement_bind(store, SQL_LOAD_LINK_TESTS, NULL, 0),
-                       sizeof(*out->items), read_test, arena, err))
+    struct row_list list = {
+        .store = store, .row = statement_bind(store, SQL_LOAD_LINK_TESTS, NULL, 0), .arena = arena};
+    if (statement_list(&list, sizeof(*out->items), read_test, err))
         return -1;
     out->items = list.items;
     out->count = list.count;
