@@ -29,6 +29,11 @@ static inline struct strides host_strides(const struct plumb_problem *p)
     return s;
 }
 
+// Traits that all of them have: FP32 in and out, no clusters, K whole.
+#define HOST_TRAITS                                                                                \
+    .in_type = PLUMB_FP32, .out_type = PLUMB_FP32, .cluster_m = 1, .cluster_n = 1,                 \
+    .blocks_per_sm = 1, .split_k = 1
+
 // FP32 in and out, any layout and batch, no epilogue.
 static inline int host_supports_fp32(const struct plumb_problem *p)
 {
@@ -49,6 +54,18 @@ static inline void host_batch(const struct plumb_args *args,
     const int64_t weights = (p->epilogue == PLUMB_DUAL_SILU ? 2 : 1) * p->k * p->n;
     for (int32_t i = 0; i < p->batch; i++)
         one(p, a + i * p->m * p->k, b + i * weights, c + i * p->m * p->n, state);
+}
+
+// launch() of a kernel whose products need a workspace.
+static inline int host_launch(const struct plumb_args *args,
+                              size_t (*workspace)(const struct plumb_problem *),
+                              void (*one)(const struct plumb_problem *, const float *,
+                                          const float *, float *, void *))
+{
+    if (args->workspace_bytes < workspace(&args->problem))
+        return 1;
+    host_batch(args, one, args->workspace);
+    return 0;
 }
 
 #endif
