@@ -2,13 +2,12 @@
 //
 // `plumb accuracy` and `plumb predict` on recorded rows: baselines beside them, biases fitted and
 // read, bad rows refused.
-#include "ci/command.h"
 #include "ci/settings/bias_file.h"
 #include "ci/settings/rows.h"
+#include "tests/helpers/helper_command.h"
 #include "tests/helpers/helper_table.h"
 #include "tests/helpers/test.h"
 
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,33 +16,9 @@
 
 extern const struct command command_accuracy;
 
-// Runs `plumb accuracy` with standard output in *out (caller frees).
-static int run(const char *const *words, int count, char **out)
-{
-    char *argv[16] = {0};
-    for (int i = 0; i < count; i++)
-        argv[i] = xstrdup(words[i]);
-    char *first = argv[0], path[] = "/tmp/plumb-test-XXXXXX";
-    int file = mkstemp(path), kept = dup(1), quiet = open("/dev/null", O_WRONLY), kept_err = dup(2);
-    fflush(stdout);
-    dup2(file, 1);
-    dup2(quiet, 2);
-    int code = command_call(&command_accuracy, count, argv);
-    fflush(stdout);
-    dup2(kept, 1);
-    dup2(kept_err, 2);
-    size_t length;
-    *out = file_read(path, &length);
-    unlink(path);
-    close(file);
-    close(kept);
-    close(kept_err);
-    close(quiet);
-    free(first); // the option parser puts its own text in argv[0]
-    for (int i = 0; i < count; i++)
-        free(argv[i]);
-    return code;
-}
+// What `plumb accuracy` prints (caller frees) and ends with.
+#define RUN(out, ...)                                                                              \
+    helper_command(&command_accuracy, (const char *const[]){"accuracy", __VA_ARGS__, NULL}, out)
 
 // The numbers of the line that begins with `name`.
 static int line_numbers(const char *text, const char *name, double out[11])
@@ -67,8 +42,7 @@ static int line_numbers(const char *text, const char *name, double out[11])
 static void recorded_rows_are_judged_beside_the_baselines(void **state)
 {
     char *csv = xprintf("%s/h200_gemm_cold.csv", TEST_DATA), *text;
-    const char *const words[] = {"accuracy", "--csv", csv, "--model", "hopper"};
-    assert_int_equal(run(words, 5, &text), 0);
+    assert_int_equal(RUN(&text, "--csv", csv, "--model", "hopper"), 0);
     double hopper[11], bias[11], sol[11];
     assert_int_equal(line_numbers(text, "hopper", hopper), 11);
     assert_int_equal(line_numbers(text, "hopper +bias", bias), 11);
@@ -85,8 +59,7 @@ static void fitted_biases_are_written_read_and_bound_to_their_model(void **state
     char path[] = "/tmp/plumb-test-XXXXXX";
     close(mkstemp(path));
     char *csv = xprintf("%s/h200_gemm_cold.csv", TEST_DATA), *text;
-    const char *const words[] = {"accuracy", "--csv", csv, "--model", "hopper", "--fit", path};
-    assert_int_equal(run(words, 7, &text), 0);
+    assert_int_equal(RUN(&text, "--csv", csv, "--model", "hopper", "--fit", path), 0);
     struct bias_table table;
     struct error err;
     assert_int_equal(bias_file_read(&table, path, model_find("hopper"), &err), 0);
@@ -130,12 +103,10 @@ static void bad_bias_files_are_refused_with_their_line(void **state)
 static void rows_without_measurements_are_an_error(void **state)
 {
     char *csv = xprintf("%s/conformance_origami_select.csv", TEST_DATA), *text;
-    const char *const words[] = {"accuracy", "--csv", csv};
-    assert_int_equal(run(words, 3, &text), 4);
+    assert_int_equal(RUN(&text, "--csv", csv), 4);
     free(text);
     free(csv);
-    const char *const missing[] = {"accuracy", "--csv", "/nonexistent.csv"};
-    assert_int_equal(run(missing, 3, &text), 4);
+    assert_int_equal(RUN(&text, "--csv", "/nonexistent.csv"), 4);
     free(text);
 }
 
@@ -149,8 +120,7 @@ static void block_scales_are_one_product_for_all_kernels(void **state)
                   "4,4096,7168,2048,e4m3-128x128-w2x1-c1x1-s6-e1-m8-scaled,104,0,1,1.6,104,7\n"
                   "4,4096,7168,2048,e4m3-128x128-w2x1-c1x1-s6-e1-m8-promote,94,0,1,1.6,94,7\n");
     close(file);
-    const char *const words[] = {"accuracy", "--csv", path, "--model", "hopper", "--worst", "2"};
-    assert_int_equal(run(words, 7, &text), 0);
+    assert_int_equal(RUN(&text, "--csv", path, "--model", "hopper", "--worst", "2"), 0);
     assert_non_null(strstr(text, "4096x7168x2048:e4m3-bf16:tn:fp32/1x128/128x128/columns\n"));
     assert_non_null(strstr(text, "4096x7168x2048:e4m3-bf16:tn:promoted\n"));
     free(text);

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The commands predict and select as scripts use them: arguments in, text and exit code out.
-#include "ci/command.h"
 #include "ci/commands/problem_rows.h"
 #include "ci/settings/rows.h"
 #include "model/result.h"
+#include "tests/helpers/helper_command.h"
 #include "tests/helpers/helper_json.h"
 #include "tests/helpers/helper_table.h"
 #include "tests/helpers/test.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,29 +21,13 @@ enum { WORDS = 16 };
 // Runs a command on words separated by spaces; standard output comes back in *out (caller frees).
 static int run(const struct command *command, const char *line, char **out)
 {
-    char *copy = xstrdup(line), *argv[WORDS], *save = NULL;
-    int argc = 0;
-    for (char *w = strtok_r(copy, " ", &save); w && argc < WORDS - 1;
+    char *copy = xstrdup(line), *save = NULL;
+    const char *words[WORDS] = {0};
+    int count = 0;
+    for (char *w = strtok_r(copy, " ", &save); w && count < WORDS - 1;
          w = strtok_r(NULL, " ", &save))
-        argv[argc++] = w;
-    argv[argc] = NULL;
-    char path[] = "/tmp/plumb-test-XXXXXX";
-    int file = mkstemp(path), kept = dup(1), quiet = open("/dev/null", O_WRONLY), kept_err = dup(2);
-    fflush(stdout);
-    dup2(file, 1);
-    dup2(quiet, 2);
-    int code = command_call(command, argc, argv);
-    fflush(stdout);
-    dup2(kept, 1);
-    dup2(kept_err, 2);
-    size_t length;
-    *out = file_read(path, &length);
-    unlink(path);
-    close(file);
-    close(kept);
-    close(kept_err);
-    close(quiet);
-    free(argv[0]); // the option parser's own text by now
+        words[count++] = w;
+    const int code = helper_command(command, words, out);
     free(copy);
     return code;
 }

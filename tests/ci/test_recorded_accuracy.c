@@ -2,10 +2,10 @@
 //
 // The accuracy that README.md and baselines/recorded/h200/accuracy/README.md state, asked of
 // today's recordings by the command that they name.
-#include "ci/command.h"
 #include "ci/settings/gpu_file.h"
 #include "ci/settings/rows.h"
 #include "model/predict/parts/bias.h"
+#include "tests/helpers/helper_command.h"
 #include "tests/helpers/helper_table.h"
 #include "tests/helpers/test.h"
 
@@ -24,23 +24,9 @@ static const char *const types[] = {"bf16", "e4m3", "tf32"};
 // Runs `plumb accuracy` with these words, which it frees; what it printed (caller frees).
 static char *accuracy_of_words(char **argv, int argc)
 {
-    char path[] = "/tmp/plumb-test-XXXXXX", *first = argv[0];
-    int file = mkstemp(path), kept = dup(1);
-    fflush(stdout);
-    dup2(file, 1);
-    int code = command_call(&command_accuracy, argc, argv);
-    fflush(stdout);
-    dup2(kept, 1);
-    close(file);
-    close(kept);
-    size_t length;
-    char *text = file_read(path, &length);
-    unlink(path);
-    assert_int_equal(code, 0);
-    if (argv[0] != first) // the option parser has put a text of its own there
-        free(argv[0]);
-    free(first);
-    for (int i = 1; i < argc; i++)
+    char *text;
+    assert_int_equal(helper_command(&command_accuracy, (const char *const *)argv, &text), 0);
+    for (int i = 0; i < argc; i++)
         free(argv[i]);
     return text;
 }

@@ -7,10 +7,22 @@
 #ifndef PLUMB_TESTS_FUZZ_H
 #define PLUMB_TESTS_FUZZ_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 void fuzz_one(const uint8_t *bytes, size_t size);
+
+// What a target holds: ends the program where it does not hold, which the drivers report.
+static inline void must(bool held, const char *why)
+{
+    if (held)
+        return;
+    fprintf(stderr, "%s\n", why);
+    abort();
+}
 
 // mutate_<what>.c, for a target that hardly any change of bytes gets beyond the first check of:
 // changes an input as its own format has it and returns its new size, at most `room`; 0: it cannot.

@@ -12,14 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void must(bool held, const char *why)
-{
-    if (held)
-        return;
-    fprintf(stderr, "%s\n", why);
-    abort();
-}
-
 // As protocol.c writes it.
 static void tell(const struct plumb_kernel *kernel)
 {

@@ -3,11 +3,9 @@
 // The file that a stranger's gate leaves (plumb export --format json), up to the comment on their
 // pull request and all other reports: whatever it says, the comment is short, and nothing in it is
 // markup of theirs.
-#include "baselines/migration.h"
 #include "reports/report.h"
-#include "tests/fuzz/folder.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/fuzz/pool.h"
+#include "tests/fuzz/one_store.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -15,40 +13,6 @@
 #include <string.h>
 
 enum { COMMENT_MOST = 60000 }; // ci/comment cuts there
-
-static struct store *store;
-static sqlite3 *empty;
-
-static void must(bool held, const char *why)
-{
-    if (held)
-        return;
-    fprintf(stderr, "%s\n", why);
-    abort();
-}
-
-static void copy(sqlite3 *to, sqlite3 *from)
-{
-    sqlite3_backup *backup = sqlite3_backup_init(to, "main", from, "main");
-    must(backup && sqlite3_backup_step(backup, -1) == SQLITE_DONE, sqlite3_errmsg(to));
-    sqlite3_backup_finish(backup);
-}
-
-static void discard(void)
-{
-    store_close(store);
-    sqlite3_close(empty);
-}
-
-static void begin(void)
-{
-    struct error err;
-    pool_use();
-    must(store_open(&store, fuzz_path("store.db"), STORE_WRITE, &err) == 0, err.text);
-    must(sqlite3_open(":memory:", &empty) == SQLITE_OK, "no memory");
-    copy(empty, store->db);
-    must(atexit(discard) == 0, "atexit");
-}
 
 // Tags that the report itself writes.
 static bool is_ours(const char *tag)
@@ -75,7 +39,7 @@ static void hold(const char *text, size_t length)
     must(!strstr(text, "](http"), "a link of theirs");
 }
 
-static void report_run(int64_t id)
+static void report_run(struct store *store, int64_t id)
 {
     struct run run;
     struct error err;
@@ -98,8 +62,7 @@ void fuzz_one(const uint8_t *bytes, size_t size)
     struct arena arena = {0};
     struct error err;
     size_t count;
-    if (!store)
-        begin();
+    struct store *store = one_store();
     FILE *file = size ? fmemopen((void *)(uintptr_t)bytes, size, "r") : NULL;
     if (!file)
         return;
@@ -107,8 +70,8 @@ void fuzz_one(const uint8_t *bytes, size_t size)
         must(store_list_runs(&entries, &count, store, STORE_ALL_RUNS, 0, &arena, &err) == 0,
              err.text);
         for (size_t i = 0; i < count; i++)
-            report_run(entries[i].id);
-        copy(store->db, empty);
+            report_run(store, entries[i].id);
+        one_store_empty();
         arena_free(&arena);
     }
     fclose(file);

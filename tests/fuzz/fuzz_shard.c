@@ -2,14 +2,11 @@
 //
 // A shard, as anyone may hand it in: a database file that is merged into a store. Whatever it says,
 // the store is whole afterwards and all of it can be read; a shard that is refused leaves nothing.
-// Making a store takes longer than all else, and opening one longer than most: one stays open, and
-// what is merged into it is taken out by copying an empty one over it.
 #include "baselines/kept/event.h"
 #include "baselines/link.h"
-#include "baselines/migration.h"
 #include "tests/fuzz/folder.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/fuzz/pool.h"
+#include "tests/fuzz/one_store.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,49 +14,13 @@
 #include <string.h>
 #include <unistd.h>
 
-static struct store *store;
-static sqlite3 *empty; // a copy of it, in memory, that nothing is in
-static char theirs[400];
-
-static void must(bool held, const char *why)
-{
-    if (held)
-        return;
-    fprintf(stderr, "%s\n", why);
-    abort();
-}
-
-static void copy(sqlite3 *to, sqlite3 *from)
-{
-    sqlite3_backup *backup = sqlite3_backup_init(to, "main", from, "main");
-    must(backup && sqlite3_backup_step(backup, -1) == SQLITE_DONE, sqlite3_errmsg(to));
-    sqlite3_backup_finish(backup);
-}
-
-static void discard(void)
-{
-    store_close(store);
-    sqlite3_close(empty);
-}
-
-static void open_ours(void)
-{
-    struct error err;
-    pool_use();
-    snprintf(theirs, sizeof(theirs), "%s", fuzz_path("theirs.db"));
-    must(store_open(&store, fuzz_path("ours.db"), STORE_WRITE, &err) == 0, err.text);
-    must(sqlite3_open(":memory:", &empty) == SQLITE_OK, "no memory");
-    copy(empty, store->db);
-    must(atexit(discard) == 0, "atexit");
-}
-
-static void put_theirs(const uint8_t *bytes, size_t size)
+static void put(const char *theirs, const uint8_t *bytes, size_t size)
 {
     const int fd = open(theirs, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     must(fd >= 0 && write(fd, bytes, size) == (ssize_t)size && close(fd) == 0, theirs);
 }
 
-static void read_runs(struct arena *arena)
+static void read_runs(struct store *store, struct arena *arena)
 {
     struct run_entry *entries;
     struct error err;
@@ -72,7 +33,7 @@ static void read_runs(struct arena *arena)
     }
 }
 
-static void read_series(struct arena *arena)
+static void read_series(struct store *store, struct arena *arena)
 {
     const struct history_query query = {.comparisons = true};
     struct series_entry *entries;
@@ -89,7 +50,7 @@ static void read_series(struct arena *arena)
     }
 }
 
-static void read_all(void)
+static void read_all(struct store *store)
 {
     struct store_report report;
     struct arena arena = {0};
@@ -99,8 +60,8 @@ static void read_all(void)
     size_t count;
     must(store_check(&report, store, &err) == 0, err.text);
     must(report.problems == 0, report.first);
-    read_runs(&arena);
-    read_series(&arena);
+    read_runs(store, &arena);
+    read_series(store, &arena);
     must(store_load_events(&events, &count, store, &arena, &err) == 0, err.text);
     must(store_list_devices(&devices, &count, store, &arena, &err) == 0, err.text);
     for (size_t i = 0; i < count; i++) {
@@ -117,12 +78,12 @@ void fuzz_one(const uint8_t *bytes, size_t size)
     struct store_counts added;
     struct store_report report;
     struct error err;
-    if (!store)
-        open_ours();
-    put_theirs(bytes, size);
+    struct store *store = one_store();
+    const char *theirs = fuzz_path("theirs.db");
+    put(theirs, bytes, size);
     if (store_merge(store, theirs, &added, &err) == 0) {
-        read_all();
-        copy(store->db, empty);
+        read_all(store);
+        one_store_empty();
     }
     must(store_info(&report, store, &err) == 0, err.text);
     must(memcmp(&report.counts, &none, sizeof(none)) == 0, "a shard left something");

@@ -39,14 +39,6 @@ const char *__lsan_default_suppressions(void)
     return "leak:libgit2";
 }
 
-static void must(bool held, const char *why)
-{
-    if (held)
-        return;
-    fprintf(stderr, "%s\n", why);
-    abort();
-}
-
 static git_oid put_object(const void *bytes, size_t size, git_object_t type)
 {
     git_oid id;
