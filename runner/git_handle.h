@@ -21,6 +21,9 @@ int git_resolve(git_commit **out, const struct repository *repository, const cha
 // The id of the first parent that the commit names, "" for a root. At the edge of a shallow clone
 // libgit2 1.7 and later count no parents, though the commit names some.
 void git_first_parent(char out[OBJECT_ID_TEXT], const git_commit *commit);
+// It lies in the checkout of another repository and came with its commit, files, configuration and
+// all; unless the outer one is the user's own.
+bool git_is_brought(git_repository *git);
 // The tree of a commit given by full id. Caller frees.
 int git_tree_of(git_tree **out, const struct repository *repository, const char *commit,
                 struct error *err);

@@ -68,6 +68,14 @@ int repository_open(struct repository **out, const char *directory, struct error
                          directory);
     if (code)
         return error_set(err, "%s: cannot open the repository: %s", directory, git_words());
+    if (git_is_brought(git)) {
+        error_set(err,
+                  "%s: a repository that came with the commit of the one around it, which may be a "
+                  "stranger's; run this outside of it",
+                  git_repository_path(git));
+        git_repository_free(git);
+        return -1;
+    }
     const char *work = git_repository_workdir(git);
     struct repository *repository = xcalloc(1, sizeof(*repository));
     repository->git = git;

@@ -16,7 +16,8 @@ struct repository;
 // The version of libgit2 that is loaded.
 const char *repository_library(void);
 
-// Finds the repository that `directory` lies in, like git does. Caller closes.
+// Finds the repository that `directory` lies in, like git does, but takes none that came with a
+// commit of another one's checkout: its configuration is the commit's. Caller closes.
 int repository_open(struct repository **out, const char *directory, struct error *err);
 void repository_close(struct repository *repository);
 // Root of the checkout, or the git directory of a bare repository: absolute, without a final '/'.
@@ -34,10 +35,22 @@ struct repository_trust {
     const char *branch;          // its name, static; NULL when there is none
 };
 void repository_trusted(struct repository_trust *out, const struct repository *repository);
+// The trusted branch has the commit, given by its full id. Where a shallow clone cannot say, it has
+// not.
+bool repository_accepts(const struct repository *repository, const struct repository_trust *trust,
+                        const char *commit);
 
 // True when the commit that is checked out has this path, or the index has: then git put there what
 // lies there. What cannot be read counts as being so.
 bool repository_tracks(const struct repository *repository, const char *path);
+// -1 when git put there what is about to be written or believed, and the commit that is checked out
+// may be a stranger's: a link on the way leads anywhere, and what a file or folder of results holds
+// may be made up. 0 outside of repositories.
+enum brought {
+    BROUGHT_LINKS,   // for what is written anew, where files of that name are replaced
+    BROUGHT_ANYTHING // for what is read as well
+};
+int repository_refuse_brought(const char *path, enum brought what, struct error *err);
 
 // Who git's configuration says the user is, with all of its files, includes and worktrees; in the
 // arena. The error says how to set it.

@@ -85,3 +85,17 @@ void repository_trusted(struct repository_trust *out, const struct repository *r
         return;
     }
 }
+
+bool repository_accepts(const struct repository *repository, const struct repository_trust *trust,
+                        const char *commit)
+{
+    struct arena arena = {0};
+    struct commit shared;
+    struct error ignored;
+    const bool accepted =
+        trust->branch &&
+        repository_merge_base(&shared, repository, trust->commit, commit, &arena, &ignored) == 0 &&
+        strcmp(shared.id, commit) == 0;
+    arena_free(&arena);
+    return accepted;
+}

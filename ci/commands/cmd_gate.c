@@ -88,7 +88,7 @@ static int gate(struct answer *answer, struct run *run, struct context *context,
     struct to_build before = {.commit = &base}, now = {.commit = &head};
     const char *out = reports_of(a);
     int status;
-    if ((!a->options.dry_run && out && report_directory(out, err)) ||
+    if ((!a->options.dry_run && out && output_directory(out, err)) ||
         context_open(context, &a->options, err) || find_commits(&base, &head, context, a, err) ||
         context_policy(context, base.id, err) || context_store(context, STORE_WRITE, err))
         return -1;

@@ -322,7 +322,7 @@ static int open_and_run(enum conclusion *out, struct tally *tally, struct contex
                         const struct arguments *a, struct error *err)
 {
     const char *folder = a->options.dry_run ? NULL : a->options.out;
-    if ((folder && report_directory(folder, err)) || context_open(context, &a->options, err) ||
+    if ((folder && output_directory(folder, err)) || context_open(context, &a->options, err) ||
         context_policy(context, "", err) || context_store(context, STORE_WRITE, err) ||
         context_builder(context, err) || context_devices(context, err))
         return -1;

@@ -55,7 +55,8 @@ static int write_site(struct context *context, struct site_data *data, const str
         fprintf(stderr, "plumb: %s; its addresses are not used\n", unread.text);
     data->site.commit_url = a->commit_url ? a->commit_url : context->policy.commit_url;
     data->site.site_url = a->site_url ? a->site_url : context->policy.site_url;
-    if (site_data_load(data, context->store, epochs, context->repository, a->points, keeps, err) ||
+    if (repository_refuse_brought(out, BROUGHT_LINKS, err) ||
+        site_data_load(data, context->store, epochs, context->repository, a->points, keeps, err) ||
         site_write(&data->site, out, &written, err))
         return -1;
     printf("%s/index.html: %zu series, %zu %s written, %zu unchanged\n", out,

@@ -99,13 +99,22 @@ int output_context(struct report_context *out, const struct run *run, const stru
     return 0;
 }
 
+int output_directory(const char *directory, struct error *err)
+{
+    return repository_refuse_brought(directory, BROUGHT_LINKS, err) ||
+                   report_directory(directory, err)
+               ? -1
+               : 0;
+}
+
 int output_reports(const struct run *run, const struct context *context, const char *directory,
                    struct error *err)
 {
     struct arena arena = {0};
     struct report_context known;
     const bool ours = !context->options->out; // nobody named the folder
-    int status = output_context(&known, run, context, &arena, err) ||
+    int status = output_directory(directory, err) ||
+                         output_context(&known, run, context, &arena, err) ||
                          report_write_all(directory, run, &known, err) ||
                          (ours && context_ignore(directory, err))
                      ? -1

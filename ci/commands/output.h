@@ -21,6 +21,9 @@ int output_context(struct report_context *out, const struct run *run, const stru
 // it.
 int output_run(struct answer *answer, const struct run *run, const struct context *context,
                const char *directory, struct error *err);
+// Makes the folder, and sees that reports can be written there; not through a link that came with
+// what may be a stranger's commit.
+int output_directory(const char *directory, struct error *err);
 // Every report under `directory`, and no word.
 int output_reports(const struct run *run, const struct context *context, const char *directory,
                    struct error *err);

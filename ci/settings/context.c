@@ -78,6 +78,8 @@ int context_store(struct context *context, enum store_mode mode, struct error *e
             (make_directory(context->state, err) || context_ignore(context->state, err)))
             return -1;
         path = arena_printf(&context->arena, "%s/store.db", context->state);
+    } else if (repository_refuse_brought(path, BROUGHT_ANYTHING, err)) {
+        return -1;
     }
     return store_open(&context->store, path, mode, err);
 }
@@ -156,7 +158,8 @@ int context_builder(struct context *context, struct error *err)
             context_ignore(context->state, err))
             return -1;
         cache = arena_printf(&context->arena, "%s/cache", context->state);
-    } else if (make_directory(cache, err)) {
+    } else if (repository_refuse_brought(cache, BROUGHT_ANYTHING, err) ||
+               make_directory(cache, err)) {
         return -1;
     }
     char *absolute = realpath(cache, NULL);

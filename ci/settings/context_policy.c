@@ -70,18 +70,6 @@ static int read_policy(struct context *context, const char *commit, struct error
     return status;
 }
 
-// The trusted branch has the commit. A shallow clone may not know: then nobody has accepted it.
-static bool is_accepted(struct context *context, const struct repository_trust *trust,
-                        const char *commit)
-{
-    struct commit shared;
-    struct error ignored;
-    return trust->branch &&
-           repository_merge_base(&shared, context->repository, trust->commit, commit,
-                                 &context->arena, &ignored) == 0 &&
-           strcmp(shared.id, commit) == 0;
-}
-
 // What the policy of a checkout or of a commit may decide, where that may be a stranger's.
 static void confine(struct context *context, const char *commit)
 {
@@ -91,7 +79,7 @@ static void confine(struct context *context, const char *commit)
     char *text = NULL;
     size_t size = 0;
     repository_trusted(&trust, context->repository);
-    if (trust.own || (*commit && is_accepted(context, &trust, commit)))
+    if (trust.own || (*commit && repository_accepts(context->repository, &trust, commit)))
         return;
     if (*commit && trust.branch)
         progress_note(&context->progress,
@@ -117,7 +105,7 @@ void context_judge(struct context *context, const struct commit *head)
 {
     struct repository_trust trust;
     repository_trusted(&trust, context->repository);
-    context->stranger = !trust.own && !is_accepted(context, &trust, head->id);
+    context->stranger = !trust.own && !repository_accepts(context->repository, &trust, head->id);
 }
 
 int context_policy(struct context *context, const char *commit, struct error *err)

@@ -2,6 +2,7 @@
 //
 // Reads and writes files as a whole. What is in them is not its business.
 #include "ci/settings/text_file.h"
+#include "runner/repository.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -67,6 +68,8 @@ int output_file_open(struct output_file *out, const char *path, struct error *er
     *out = (struct output_file){.file = stdout};
     if (!path || strcmp(path, "-") == 0)
         return 0;
+    if (repository_refuse_brought(path, BROUGHT_LINKS, err))
+        return -1;
     // A pipe or a device is written to and not replaced, nor is the link that leads to a file.
     struct stat there;
     char *real = realpath(path, NULL), *temporary = NULL;

@@ -124,15 +124,75 @@ static void base_that_nobody_accepted_is_confined(void **state)
     add_remote(repo.ids[REPO_START]);
 }
 
+#define COMMIT "git -c user.name=t -c user.email=t@example.org commit -qm x"
+
+// A link may lead to files that are somebody's, and a store or cache may say anything.
+static void nothing_is_written_through_links_or_believed_that_came_with_a_commit(void **state)
+{
+    static const struct {
+        const char *argv[4], *said;
+    } ways[] = {
+        {{"gate"}, "plumb-report: a link that came with"},
+        {{"gate", "--out", "here/victim"}, "here: a link that came with"},
+        {{"gate", "--out", "plumb-report/a/b/"}, "plumb-report: a link that came with"},
+        {{"run", "--out", "./victim/../here"}, "here: a link that came with"},
+        {{"export", "--output", "o.jsonl", "--store=other.db"}, "o.jsonl: a link that came with"},
+        {{"events", "--store", "s.db"}, "s.db: came with the commit"},
+        {{"events", "--store", "here/victim/new.db"}, "here: came with the commit"},
+        {{"list", "kernels", "--store=new.db", "--cache=here/x"}, "here: came with the commit"}};
+    char *make =
+        xprintf("cd '%s' && rm -rf plumb-report s.db* && mkdir victim && "
+                "ln -s victim plumb-report && ln -s . here && ln -s victim/kept o.jsonl && "
+                "echo x >s.db && echo precious >victim/kept && "
+                "git add -f plumb-report here o.jsonl s.db && " COMMIT,
+                repo.directory);
+    assert_int_equal(system(make), 0);
+    free(make);
+    add_remote(repo.ids[REPO_START]);
+    for (size_t i = 0; i < ARRAY_COUNT(ways); i++) {
+        const char *const *from = ways[i].argv;
+        const char *argv[] = {from[0], from[1], from[2], from[3], NULL};
+        plumb_run(&outcome, repo.directory, argv, 0);
+        plumb_said(&outcome, 4, ways[i].said);
+    }
+    make = xprintf("cd '%s/victim' && [ \"$(ls)\" = kept ] && [ \"$(cat kept)\" = precious ]",
+                   repo.directory);
+    assert_int_equal(system(make), 0);
+    free(make);
+}
+
+// Its configuration would be the commit's: plumb.trustCheckout, and no remote.
+static void repository_in_a_commit_is_none(void **state)
+{
+    char *make = xprintf(
+        "cd '%s' && git init -q --bare -b main brought && mkdir -p brought/below && "
+        "git -C brought config plumb.trustCheckout true && "
+        "touch brought/refs/heads/.k brought/refs/tags/.k && git add -f brought && " COMMIT " && "
+        "git init -q --bare -b main mine.git",
+        repo.directory);
+    assert_int_equal(system(make), 0);
+    free(make);
+    const char *inside[] = {"list", "kernels", "-C", "brought", NULL};
+    const char *below[] = {"list", "kernels", "-C", "brought/below", NULL};
+    const char *mine[] = {"list", "kernels", "-C", "mine.git", NULL};
+    add_remote(repo.ids[REPO_START]);
+    plumb_run(&outcome, repo.directory, inside, 0);
+    plumb_said(&outcome, 4,
+               "brought/: a repository that came with the commit of the one around it");
+    plumb_run(&outcome, repo.directory, below, 0);
+    plumb_said(&outcome, 4,
+               "brought/: a repository that came with the commit of the one around it");
+    plumb_run(&outcome, repo.directory, mine, 0);
+    plumb_said(&outcome, 4, "the repository has no commit yet");
+}
+
 // Whether git's index or the commit itself has it, as files or as a link to somewhere else.
 static void what_plumb_keeps_cannot_come_from_a_commit(void **state)
 {
-#define COMMIT "git -c user.name=t -c user.email=t@example.org commit -qm x"
     static const char *const ways[] = {
         "mkdir .plumb && echo x >.plumb/store.db && git add -f .plumb",
         "mkdir -p .plumb/cache && echo x >.plumb/cache/y && git add -f .plumb && " COMMIT,
         "ln -s kernels .plumb && git add -f .plumb && " COMMIT};
-#undef COMMIT
     for (size_t i = 0; i < ARRAY_COUNT(ways); i++) {
         char *make = xprintf("cd '%s' && rm -rf .plumb && %s", repo.directory, ways[i]);
         assert_int_equal(system(make), 0);
@@ -193,6 +253,8 @@ int main(void)
         cmocka_unit_test(user_may_say_that_a_checkout_is_theirs),
         cmocka_unit_test(base_that_nobody_accepted_is_confined),
         cmocka_unit_test(what_plumb_keeps_cannot_come_from_a_commit),
+        cmocka_unit_test(nothing_is_written_through_links_or_believed_that_came_with_a_commit),
+        cmocka_unit_test(repository_in_a_commit_is_none),
         cmocka_unit_test(trust_and_sandbox_only_get_stricter),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
