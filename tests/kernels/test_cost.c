@@ -166,7 +166,7 @@ static void test_the_tables_reach_nine_tenths_of_brute_force_on_every_recorded_l
     reaches(&scaled, "e4m3-scaled", "scaled-unseen.csv", 16); // nothing was fitted to these
 }
 
-// The tables were never fitted to these: what is known of them, as kernels/README.md has it.
+// The tables were never fitted to these: what is known of them, as kernels/NOTES.md has it.
 struct known {
     const char *kind, *list;
     size_t problems;
