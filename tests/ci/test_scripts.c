@@ -65,6 +65,20 @@ static void nightly_of_another_repository_finds_its_own_plumb(void **state)
     free(script);
 }
 
+// `.` is where the caller is, and not where the script lies, which is a repository too.
+static void nightly_looks_for_the_repository_from_where_it_is_called(void **state)
+{
+    char *script = xprintf("rm -rf '%s/nightly' nightly; git init -q .; at=$PWD; cd '%s'; "
+                           "\"$at/ci/nightly\" --repo . --back 1 --policy night.cfg",
+                           repo.directory, repo.directory);
+    int code = shell(script);
+    if (code > 2)
+        fail_msg("exit %d: %s", code, said);
+    assert_true(helper_exists(repo.directory, "nightly/site/index.html"));
+    assert_false(helper_exists(tree, "nightly"));
+    free(script);
+}
+
 static void what_is_wrong_before_a_verdict_is_code_4(void **state)
 {
     static const struct {
@@ -121,6 +135,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nightly_of_another_repository_finds_its_own_plumb),
+        cmocka_unit_test(nightly_looks_for_the_repository_from_where_it_is_called),
         cmocka_unit_test(what_is_wrong_before_a_verdict_is_code_4),
         cmocka_unit_test(another_clang_format_checks_nothing_and_says_so),
     };
