@@ -59,14 +59,24 @@ struct commit_place {
     int64_t key, time_s, order_s; // order_s: as links stand, by time and after its parents
     char id[OBJECT_ID_TEXT];
 };
+// A finished plain run of the default toolchain, and its commit; keys.
+struct line_run {
+    int64_t run, commit;
+};
 struct commit_places {
     struct commit_place *items; // by key
     size_t count;
+    struct line_run *runs; // the LINE_RUNS_MOST of the newest commits, newest first
+    size_t run_count;
     bool read;
 };
+enum { LINE_RUNS_MOST = 512 };
 // Once, whoever asks how often.
 int store_commit_places(struct commit_places *out, struct store *store, struct arena *arena,
                         struct error *err);
+// The code that a series had in a run; 0: it was not there, or had none.
+int store_run_code(int64_t *out, struct store *store, int64_t run, const struct series *series,
+                   struct error *err);
 // NULL: there is none.
 const struct commit_place *commit_place_find(const struct commit_places *places, int64_t key);
 

@@ -52,17 +52,42 @@ static int read_place(void *item, const struct row_list *list, struct error *err
                : store_damaged(list->store, "a commit's id", err);
 }
 
+static int read_line_run(void *item, const struct row_list *list, struct error *err)
+{
+    struct line_run *r = item;
+    (void)err;
+    *r = (struct line_run){row_int(list->row, 0), row_int(list->row, 1)};
+    return 0;
+}
+
 int store_commit_places(struct commit_places *out, struct store *store, struct arena *arena,
                         struct error *err)
 {
     struct row_list list = {.store = store, .arena = arena};
     if (out->read)
         return 0;
+    struct row_list runs = list;
     list.row = statement_bind(store, SQL_COMMIT_PLACES, NULL, 0);
     if (statement_list(&list, sizeof(*out->items), read_place, err))
         return -1;
-    *out = (struct commit_places){list.items, list.count, true};
+    runs.row = statement_bind(store, SQL_LINE_RUNS, CELLS(INT(LINE_RUNS_MOST)));
+    if (statement_list(&runs, sizeof(*out->runs), read_line_run, err))
+        return -1;
+    *out = (struct commit_places){list.items, list.count, runs.items, runs.count, true};
     return 0;
+}
+
+int store_run_code(int64_t *out, struct store *store, int64_t run, const struct series *series,
+                   struct error *err)
+{
+    int64_t key;
+    if (content_find_series(&key, store, series, err))
+        return -1;
+    sqlite3_stmt *row = statement_bind(store, SQL_RUN_CODE, CELLS(INT(run), INT(key)));
+    const int status = statement_step(store, row, err);
+    *out = status > 0 ? row_int(row, 0) : 0;
+    sqlite3_reset(row);
+    return status < 0 ? -1 : 0;
 }
 
 // Keys are handed out one after the other, so a commit mostly stands where its key says.

@@ -11,7 +11,7 @@
 
 // ---- positions ----
 
-// The first commit on the line of first parents behind `base`.
+// The first commit on a line of first parents behind `base`, where its own is not known that far.
 static size_t behind(const struct timeline *t, size_t base, size_t last)
 {
     size_t first = base + 1;
@@ -28,7 +28,8 @@ static size_t unmeasured(const struct timeline *t, size_t first)
     return first;
 }
 
-static bool place(struct found_change *f, const struct timeline *t)
+// `begin`: of its own line, or SIZE_MAX. Commits of another branch may lie between by their dates.
+static bool place(struct found_change *f, const struct timeline *t, size_t begin)
 {
     struct event_change *c = &f->change;
     const size_t base = timeline_find(t, f->stretch.base);
@@ -37,10 +38,12 @@ static bool place(struct found_change *f, const struct timeline *t)
     c->at = timeline_find(t, f->at);
     if (c->last == SIZE_MAX || c->at == SIZE_MAX)
         return false;
-    c->first = f->stretch.base[0]
-                   ? base == SIZE_MAX || base >= c->last ? c->last : behind(t, base, c->last)
-               : first == SIZE_MAX || first > c->last ? c->last
-                                                      : unmeasured(t, first);
+    if (f->stretch.base[0])
+        c->first = begin <= c->last                      ? begin
+                   : base == SIZE_MAX || base >= c->last ? c->last
+                                                         : behind(t, base, c->last);
+    else
+        c->first = first == SIZE_MAX || first > c->last ? c->last : unmeasured(t, first);
     c->at = c->at < c->first || c->at > c->last ? c->last : c->at;
     return true;
 }
@@ -108,7 +111,7 @@ int events_load(struct events *out, const struct history_set *set, struct store 
     if (timeline_read(&events.timeline, store, &asked->sources, stretches, found.count, arena, err))
         return -1;
     for (size_t i = 0; i < found.count; i++) {
-        if (place(&found.items[i], &events.timeline))
+        if (place(&found.items[i], &events.timeline, events.timeline.begins[i]))
             changes[count++] = found.items[i].change;
     }
     event_group(&events.list, changes, count, arena);

@@ -49,6 +49,8 @@ static void add_linked(struct finding *f, size_t i, const struct link_tests *tes
                                             .log_evidence = test ? test->log_evidence : c->evidence,
                                             .paired = true,
                                             .confirmed = test && test->discovered && !c->misfit,
+                                            .levelled = isfinite(c->left),
+                                            .left = c->left,
                                             .cause = ATTRIBUTION_KERNEL};
         add(f, &change, &(struct timeline_stretch){c->base.id, "", c->at.id}, c->at.id);
     }

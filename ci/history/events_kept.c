@@ -175,11 +175,14 @@ static void add_withdrawn(struct remembering *r)
 
 // ---- what became of it ----
 
-// A series is back when later changes, this one with them, leave less than a quarter of it.
+// A series is back when less than a quarter of it is left: in the newest code, where links lead
+// there; else after later changes.
 static bool is_undone(const struct remembering *r, const struct event *e,
                       const struct event_change *c)
 {
     double left = c->size.value;
+    if (c->levelled)
+        return c->left <= c->size.value / 4;
     for (size_t t = r->index.begin[c->series]; t < r->index.begin[c->series + 1]; t++) {
         const struct event *other = &r->events->list.events[r->index.touches[t].event];
         const struct event_change *o = r->index.touches[t].change;

@@ -328,17 +328,12 @@ void history_recent(struct series_history *out, const double *values, size_t fir
                             options->confidence);
 }
 
-// Links see what no gate would call a change.
-static const double linked_margin = 0.003;
-
 struct history_now history_now(const struct series_history *s)
 {
     const struct linked_history *l = &s->linked;
     if (l->level_count == 0 || l->neighbours == 0)
         return (struct history_now){s->creep.size, s->creep.moved, false};
-    const struct interval size = s->epoch ? l->accepted : l->now;
-    const bool beyond = size.low > 0 || size.high < 0;
-    return (struct history_now){size, beyond && fabs(size.value) > linked_margin, true};
+    return (struct history_now){s->epoch ? l->accepted : l->now, l->moved, true};
 }
 
 void history_remember(struct series_history *s)

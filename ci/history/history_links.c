@@ -5,6 +5,7 @@
 // count too, and its interval knows what the loops of links do not add up to.
 #include "ci/history/history_links.h"
 
+#include "ci/history/link_facts.h"
 #include "model/history/levels.h"
 
 #include <math.h>
@@ -13,102 +14,10 @@
 
 #define CONFIDENCE 0.95
 
-// A link with what it names.
-struct fact {
-    const struct link_fact *link;
-    const struct commit_place *base, *head;
-    size_t from, to; // the codes' numbers
-};
-
-// The links of a series, in order of the head's commit, then of making.
-struct facts {
-    struct fact *items;
-    size_t count;
-    int64_t *codes; // of each number, its key
-    size_t code_count;
-    struct store *store;
-    struct arena *arena;
-};
-
-static int compare(int64_t a, int64_t b)
-{
-    return (a > b) - (a < b);
-}
-
-static int in_order(const void *left, const void *right)
-{
-    const struct fact *a = left, *b = right;
-    const int64_t keys[][2] = {{a->head->order_s, b->head->order_s},
-                               {a->head->key, b->head->key},
-                               {a->link->made_s, b->link->made_s},
-                               {a->base->order_s, b->base->order_s},
-                               {a->link->key, b->link->key}};
-    int order = 0;
-    for (size_t i = 0; order == 0 && i < ARRAY_COUNT(keys); i++)
-        order = compare(keys[i][0], keys[i][1]);
-    return order;
-}
-
-// ---- codes ----
-
-// Slots of numbers + 1, a power of two of them.
-struct numbers {
-    size_t *slots, mask;
-};
-
-static size_t number_of(struct facts *f, struct numbers *n, int64_t code)
-{
-    size_t at = (size_t)(((uint64_t)code * 0x9e3779b97f4a7c15u) >> 20) & n->mask;
-    while (n->slots[at] && f->codes[n->slots[at] - 1] != code)
-        at = (at + 1) & n->mask;
-    if (!n->slots[at]) {
-        f->codes[f->code_count] = code;
-        n->slots[at] = ++f->code_count;
-    }
-    return n->slots[at] - 1;
-}
-
-// Each code once, in the order in which the links name them.
-static void number_codes(struct facts *f)
-{
-    size_t room = 16;
-    while (room < 4 * f->count)
-        room *= 2;
-    struct numbers n = {xcalloc(room, sizeof(*n.slots)), room - 1};
-    f->codes = arena_alloc(f->arena, 2 * f->count * sizeof(*f->codes));
-    for (size_t i = 0; i < f->count; i++) {
-        f->items[i].from = number_of(f, &n, f->items[i].link->base_code);
-        f->items[i].to = number_of(f, &n, f->items[i].link->head_code);
-    }
-    free(n.slots);
-}
-
-static int read_facts(struct facts *out, struct store *store, const struct commit_places *places,
-                      const struct series *series, struct arena *arena, struct error *err)
-{
-    struct facts f = {.store = store, .arena = arena};
-    struct link_fact *links;
-    bool sorted = true;
-    if (store_link_facts(&links, &f.count, store, series, arena, err))
-        return -1;
-    f.items = arena_alloc(arena, f.count * sizeof(*f.items));
-    const size_t count = f.count;
-    f.count = 0;
-    for (size_t i = 0; i < count; i++) {
-        const struct fact one = {.link = &links[i],
-                                 .base = commit_place_find(places, links[i].base),
-                                 .head = commit_place_find(places, links[i].head)};
-        if (!one.base || !one.head)
-            continue; // came after the commits were read: next time
-        f.items[f.count++] = one;
-        sorted = sorted && (f.count == 1 || in_order(&f.items[f.count - 2], &one) < 0);
-    }
-    if (!sorted)
-        qsort(f.items, f.count, sizeof(*f.items), in_order);
-    number_codes(&f);
-    *out = f;
-    return 0;
-}
+// Links see what no gate would call a change, and codes that only crept are looked at again and
+// again, in every series: one in 10,000 is called moved that is not.
+static const double moved_margin = 0.003;
+#define CREEP_CONFIDENCE 0.9999
 
 // ---- what they say ----
 
@@ -159,13 +68,17 @@ static int take_changes(struct linked_history *out, const struct levels *levels,
                                     .base = place(f->items[i].base),
                                     .evidence = l->log_evidence,
                                     .run = arena_strdup(arena, uid),
-                                    .misfit = !out->trouble && levels->fit[i] != LINK_FITS};
+                                    .misfit = !out->trouble && levels->fit[i] != LINK_FITS,
+                                    .left = NAN};
         if (out->trouble) {
             c->size = alone(l);
             continue;
         }
         levels_between(&size, &error, levels, f->items[i].from, f->items[i].to);
         c->size = interval_about(size, reach * error);
+        const size_t from = f->items[i].from;
+        if (levels->mark[from] == levels->mark[f->newest])
+            c->left = levels->level[f->newest] - levels->level[from];
     }
     out->changes = arena_copy(arena, all, out->change_count * sizeof(*all));
     return 0;
@@ -197,9 +110,9 @@ static void take_line(struct linked_history *out, struct linked_levels *all, con
     for (size_t i = 0; i < f->count; i++) {
         if (f->items[i].link->back == 0)
             continue;
-        out->newest = f->items[i].to;
         all->levels[f->items[i].to].tried = all->levels[f->items[i].from].tried = false;
     }
+    out->newest = f->newest;
     out->now = all->levels[out->newest].level;
     out->since = place(all->levels[all->levels[out->newest].mark].at);
 }
@@ -222,10 +135,10 @@ static void take_levels(struct linked_levels *out, const struct levels *levels,
 }
 
 // Each link with the code before says with which commit a code came; the first code has none
-// before.
-static void take_steps(struct linked_levels *out, const struct facts *f)
+// before, and one that came back without a link has the first run that saw it.
+static int take_steps(struct linked_levels *out, const struct facts *f, struct error *err)
 {
-    out->steps = arena_alloc(f->arena, (f->count + 1) * sizeof(*out->steps));
+    out->steps = arena_alloc(f->arena, (f->count + 2) * sizeof(*out->steps));
     for (size_t i = 0; i < f->count; i++) {
         const struct fact *one = &f->items[i];
         if (one->link->back != 1)
@@ -235,25 +148,57 @@ static void take_steps(struct linked_levels *out, const struct facts *f)
         if (out->steps[out->step_count - 1].level != one->to)
             out->steps[out->step_count++] = (struct linked_step){one->head, one->to};
     }
+    if (f->line_run == SIZE_MAX || out->step_count == 0)
+        return 0;
+    out->steps[out->step_count].level = f->newest;
+    return link_newest_since(&out->steps[out->step_count++].at, f, err);
 }
 
-// Creep: however many steps it took, each of them may be too small to be one.
-static void take_accepted(struct linked_history *out, const struct levels *levels,
-                          const struct facts *f, const char *accepted)
+// A change towards where the series is now, from that link on.
+static bool changed_since(const struct facts *f, const struct levels *levels, size_t first,
+                          double size)
 {
-    size_t code = SIZE_MAX;
+    bool changed = false;
+    for (size_t i = first; i < f->count; i++) {
+        const enum verdict_kind towards = size > 0 ? VERDICT_SLOWER : VERDICT_FASTER;
+        changed |= f->items[i].link->back == 1 && f->items[i].link->kind == towards &&
+                   levels->fit[i] == LINK_FITS && !measured_again(f, i);
+    }
+    return changed;
+}
+
+// What changed was judged by the gate; what crept, however many steps it took, was by nobody, for
+// each of them may be too small to be one.
+static bool has_moved(const struct facts *f, const struct levels *levels, size_t first, double size,
+                      double error)
+{
+    const bool changed = changed_since(f, levels, first, size);
+    const double reach = levels_reach(levels, changed ? CONFIDENCE : CREEP_CONFIDENCE);
+    return fabs(size) > moved_margin && fabs(size) > reach * error;
+}
+
+static void take_moved(struct linked_history *out, const struct levels *levels,
+                       const struct facts *f, const char *accepted)
+{
+    size_t code = accepted ? SIZE_MAX : levels->mark[out->newest], first = 0;
     double size, error;
-    for (size_t i = 0; accepted && i < f->count && code == SIZE_MAX; i++) {
-        const struct fact *one = &f->items[i];
-        const bool head = strncmp(one->head->id, accepted, strlen(accepted)) == 0;
-        const bool base = strncmp(one->base->id, accepted, strlen(accepted)) == 0;
-        code = head ? one->to : base ? one->from : SIZE_MAX;
+    for (; accepted && first < f->count && code == SIZE_MAX; first++) {
+        const struct fact *one = &f->items[first];
+        if (strncmp(one->head->id, accepted, strlen(accepted)) == 0) {
+            code = one->to;
+        } else if (strncmp(one->base->id, accepted, strlen(accepted)) == 0) {
+            code = one->from;
+            break; // this link is after it
+        }
     }
     if (code == SIZE_MAX)
         return;
     levels_between(&size, &error, levels, code, out->newest);
-    if (isfinite(error))
+    if (!isfinite(error))
+        return;
+    if (accepted)
         out->accepted = interval_about(size, levels_reach(levels, CONFIDENCE) * error);
+    out->moved = has_moved(f, levels, first, size, error);
 }
 
 int history_links(struct linked_history *out, struct linked_levels *all, struct store *store,
@@ -267,7 +212,7 @@ int history_links(struct linked_history *out, struct linked_levels *all, struct 
     int status = 0;
     *all = (struct linked_levels){0};
     *out = found;
-    if (read_facts(&f, store, places, series, scratch, err))
+    if (link_facts_read(&f, store, places, series, scratch, err))
         return -1;
     if (f.count == 0)
         return 0;
@@ -289,8 +234,8 @@ int history_links(struct linked_history *out, struct linked_levels *all, struct 
         take_levels(all, levels, &f);
         take_misfits(&found, levels, &f, arena);
         take_line(&found, all, &f);
-        take_accepted(&found, levels, &f, accepted);
-        take_steps(all, &f);
+        take_moved(&found, levels, &f, accepted);
+        status = take_steps(all, &f, err);
         found.level_count = all->level_count;
         found.step_count = all->step_count;
     }

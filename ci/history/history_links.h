@@ -16,6 +16,7 @@ struct linked_change {
     double evidence;                // of the link itself, nats
     const char *run;                // uid of the run that measured it
     bool misfit;                    // the link does not fit the others: it should be measured again
+    double left;                    // of it, in the newest code; log ratio, NaN: no link says
 };
 // A link that does not fit its loops, and was not measured again yet.
 struct linked_misfit {
@@ -46,10 +47,11 @@ struct linked_history {
     struct linked_misfit *misfits;
     size_t misfit_count;
     size_t level_count, step_count; // of its linked_levels
-    size_t newest;                  // index of the level of the newest code
-    struct interval now;            // that level ...
-    struct history_commit since;    // ... against the code that came with this commit
+    size_t newest; // index of the level of the newest code: of the newest commit, or newest link
+    struct interval now;         // that level ...
+    struct history_commit since; // ... against the code that came with this commit
     struct interval accepted; // log time of the newest code against the accepted one; NaN: no link
+    bool moved;               // that one, or without an accepted code `now`, is no chance
     size_t links, loops;
     int64_t newest_link; // the largest key of a link that was looked at
     size_t neighbours;   // links of a code with the one before it; 0: nothing is followed by links

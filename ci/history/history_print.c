@@ -117,7 +117,9 @@ static void table_series(const struct series_history *s)
     printf("%s %s on %s: ", kernel, problem, device);
     table_known(s);
     printf(": %zu %s%s\n", listed, plural(listed, "change", "changes"),
-           s->drift ? ", the level drifts" : "");
+           s->linked.moved && !s->linked.change_count ? ", the level crept"
+           : s->drift                                 ? ", the level drifts"
+                                                      : "");
     for (size_t i = 0; i < s->linked.change_count; i++)
         table_linked(&s->linked.changes[i]);
     for (size_t i = 0; i < s->linked.misfit_count; i++)
@@ -153,7 +155,7 @@ void history_print_table(const struct history_set *set)
     for (size_t i = 0; i < set->count; i++) {
         const struct series_history *s = &set->series[i];
         if (set->count > 1 && s->change_count == 0 && s->linked.change_count == 0 &&
-            s->break_count == 0 && (history_now(s).linked || !s->creep.moved))
+            s->break_count == 0 && !history_now(s).moved)
             quiet++;
         else
             table_series(s);

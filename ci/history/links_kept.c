@@ -5,13 +5,14 @@
 // store.
 #include "ci/history/links_kept.h"
 
+#include "ci/history/link_facts.h"
 #include "model/text.h"
 
 #include <stdio.h>
 #include <string.h>
 
 // Raised when the same links would say something else, or say it in other bytes.
-enum { LINKS_KEPT_VERSION = 4 };
+enum { LINKS_KEPT_VERSION = 5 };
 
 // ---- packing ----
 
@@ -66,6 +67,7 @@ void linked_pack(struct buffer *out, const struct linked_history *l)
     put_interval(out, &l->now);
     put_commit(out, &l->since);
     put_interval(out, &l->accepted);
+    put(out, l->moved);
     for (size_t i = 0; i < l->change_count; i++) {
         put_commit(out, &l->changes[i].at);
         put_commit(out, &l->changes[i].base);
@@ -73,6 +75,7 @@ void linked_pack(struct buffer *out, const struct linked_history *l)
         put_real(out, l->changes[i].evidence);
         put_text(out, l->changes[i].run);
         put(out, l->changes[i].misfit);
+        put_real(out, l->changes[i].left);
     }
     for (size_t i = 0; i < l->misfit_count; i++) {
         put_commit(out, &l->misfits[i].at);
@@ -189,6 +192,7 @@ static void get_changes(struct reader *r, struct linked_history *l)
         c->evidence = get_real(r);
         c->run = get_text(r);
         c->misfit = get(r) != 0;
+        c->left = get_real(r);
     }
     l->misfits = arena_alloc(r->arena, (l->misfit_count + 1) * sizeof(*l->misfits));
     for (size_t i = 0; i < l->misfit_count && !r->bad; i++) {
@@ -217,6 +221,7 @@ int linked_unpack(struct linked_history *out, const void *bytes, size_t size, st
     l.now = get_interval(&r);
     l.since = get_commit(&r);
     l.accepted = get_interval(&r);
+    l.moved = get(&r) != 0;
     get_changes(&r, &l);
     if (r.bad || r.at != r.end)
         return -1;
@@ -256,10 +261,19 @@ int linked_levels_unpack(struct linked_levels *out, const void *bytes, size_t si
 
 // ---- both ----
 
-static void maker_of(char out[KEPT_LINKS_MAKER], const char *accepted)
+// What they say depends on the newest code, too, which may have come without a link.
+static int maker_of(char out[KEPT_LINKS_MAKER], struct store *store,
+                    const struct commit_places *places, const struct series *series,
+                    const char *accepted, struct error *err)
 {
+    int64_t code;
+    size_t run;
+    if (link_newest_code(&code, &run, store, places, series, err))
+        return -1;
+    const uint64_t hash = hash_bytes(HASH_START, &code, sizeof(code));
     snprintf(out, KEPT_LINKS_MAKER, "%d/%016llx", LINKS_KEPT_VERSION,
-             (unsigned long long)hash_text(HASH_START, accepted ? accepted : ""));
+             (unsigned long long)hash_text(hash, accepted ? accepted : ""));
+    return 0;
 }
 
 static const void *bytes_of(struct buffer *from, size_t *size, struct arena *arena)
@@ -285,9 +299,10 @@ int history_links_kept(struct linked_history *out, struct kept_links *fresh, str
     int status = store_newest_link(&newest, store, series, err);
     if (status == 0 && newest)
         status = store_load_kept_links(&kept, store, series, &scratch, err);
+    if (status == 0 && newest)
+        status = maker_of(fresh->maker, store, places, series, accepted, err);
     if (status || newest == 0)
         goto done;
-    maker_of(fresh->maker, accepted);
     if (strcmp(kept.maker, fresh->maker) == 0 && kept.newest_link == newest &&
         linked_unpack(out, kept.found, kept.size, arena) == 0)
         goto done;
@@ -317,7 +332,8 @@ int history_linked_levels(struct linked_levels *out, const struct linked_history
     *out = (struct linked_levels){0};
     if (linked->level_count == 0)
         return 0;
-    maker_of(maker, accepted);
+    if (maker_of(maker, store, places, series, accepted, err))
+        return -1;
     status = store_load_kept_levels(&kept, store, series, &scratch, err);
     const bool here = status == 0 && strcmp(kept.maker, maker) == 0 &&
                       kept.newest_link == linked->newest_link &&

@@ -78,11 +78,13 @@ static bool changes_inputs(const struct walk *w, const struct commit *c)
     return !s->repository || !s->path_count || !c->parent[0];
 }
 
-static void follow(struct walk *w, const struct timeline_stretch *stretch)
+// Returns the oldest commit of its line, or NULL: it was not followed as far as its base.
+static const char *follow(struct walk *w, const struct timeline_stretch *stretch)
 {
     size_t at = find(w->known, w->known_count, stretch->last), anchor = at, before = 0;
+    const char *oldest = stretch->last;
     if (at == SIZE_MAX)
-        return;
+        return NULL;
     struct commit commit = w->stops[at].commit;
     w->stops[at].line = true;
     bool behind = strcmp(commit.id, stretch->first) == 0;
@@ -90,20 +92,26 @@ static void follow(struct walk *w, const struct timeline_stretch *stretch)
         struct error edge;
         const size_t next = find(w->known, w->known_count, commit.parent);
         if (ends(stretch, behind, next != SIZE_MAX, commit.parent))
-            return;
+            return oldest;
+        bool line = false;
         if (next != SIZE_MAX) {
             anchor = next;
             before = 0;
             commit = w->stops[next].commit;
-            w->stops[next].line |= changes_inputs(w, &commit);
+            line = changes_inputs(w, &commit);
+            w->stops[next].line |= line;
         } else if (!w->sources->repository ||
                    repository_parent(&commit, w->sources->repository, &commit, w->arena, &edge)) {
-            return;
+            return NULL;
         } else {
-            between(w, &commit, anchor, ++before)->line |= changes_inputs(w, &commit);
+            line = changes_inputs(w, &commit);
+            between(w, &commit, anchor, ++before)->line |= line;
         }
+        if (line)
+            oldest = arena_strdup(w->arena, commit.id);
         behind |= strcmp(commit.id, stretch->first) == 0;
     }
+    return NULL;
 }
 
 static int in_order(const void *left, const void *right)
@@ -136,13 +144,15 @@ int timeline_read(struct timeline *out, struct store *store, const struct timeli
     w.known = place_all(known, w.known_count, arena);
     for (size_t i = 0; i < w.known_count; i++)
         add(&w, &known[i], i, 0);
+    const char **oldest = arena_alloc(arena, (count + 1) * sizeof(*oldest));
     for (size_t i = 0; i < count; i++)
-        follow(&w, &stretches[i]);
+        oldest[i] = follow(&w, &stretches[i]);
     if (w.count)
         qsort(w.stops, w.count, sizeof(*w.stops), in_order);
     *out = (struct timeline){.commits = arena_alloc(arena, (w.count + 1) * sizeof(*out->commits)),
                              .line = arena_alloc(arena, (w.count + 1) * sizeof(*out->line)),
                              .between = arena_alloc(arena, (w.count + 1) * sizeof(*out->between)),
+                             .begins = arena_alloc(arena, (count + 1) * sizeof(*out->begins)),
                              .count = w.count};
     for (size_t i = 0; i < w.count; i++) {
         out->commits[i] = w.stops[i].commit;
@@ -151,6 +161,8 @@ int timeline_read(struct timeline *out, struct store *store, const struct timeli
     }
     free(w.stops);
     out->places = place_all(out->commits, out->count, arena);
+    for (size_t i = 0; i < count; i++)
+        out->begins[i] = oldest[i] ? timeline_find(out, oldest[i]) : SIZE_MAX;
     return 0;
 }
 

@@ -14,6 +14,8 @@ struct timeline_place {
 };
 struct timeline {
     struct commit *commits;
+    size_t *begins; // of each stretch: the first commit behind its base that is on its own line;
+                    // SIZE_MAX: it was not followed as far as its base
     bool *line; // of each: it is on the line of first parents of a change; others are of branches
     bool *between; // the store does not know it
     size_t count;

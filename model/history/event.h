@@ -35,6 +35,8 @@ struct event_change {
     double log_evidence;
     bool paired;    // measured side by side, so that it is of the code
     bool confirmed; // nothing more is needed to believe it
+    bool levelled;  // links say how much of it is left
+    double left;    // so much; log ratio
     enum attribution cause;
     const char *what; // "driver 570.86 -> 580.65", or NULL; borrowed
 };

@@ -4,6 +4,7 @@
 // series or for one, with a store that can be written or not, or whether the site is.
 #include "baselines/link.h"
 #include "ci/site/site_data.h"
+#include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_scene.h"
 #include "tests/helpers/helper_scratch.h"
 #include "tests/helpers/helper_stepped.h"
@@ -93,47 +94,119 @@ static void series_asked_for_alone_are_judged_beside_the_others(void **state)
     }
 }
 
-// Five points say nothing; the link between the codes of two of them says +10 %.
-static void the_site_says_what_links_say(void **state)
+// A link of kernel 0 between two codes, which are numbered as their commits are.
+struct between {
+    int from, to;
+    enum verdict_kind kind;
+    double log_ratio;
+};
+
+static void add_link(struct store *store, const struct between *b)
 {
-    static const struct scene scene = {.step = 0};
-    struct store *store = scratch_store(scratch_in("linked.db"), STORE_WRITE);
     struct problem problem;
-    struct site_data site = {0};
     struct link link = {.tool_version = "1",
-                        .made_s = 1700000000,
-                        .back = 1,
-                        .kind = VERDICT_SLOWER,
-                        .log_ratio = 0.0953,
+                        .made_s = 1700000000 + b->to,
+                        .back = (uint32_t)(b->to - b->from),
+                        .kind = b->kind,
+                        .log_ratio = b->log_ratio,
                         .error = 0.0005,
-                        .log_evidence = 40,
+                        .log_evidence = b->kind == VERDICT_SAME ? 0 : 40,
                         .pairs = 64,
                         .processes = 4};
-    scene_save(store, &scene, STEP - 3, STEP + 2, 7);
     ok(problem_parse(&problem, "64x64x64:fp32", &err));
-    snprintf(link.uid, sizeof(link.uid), "%032d", 1);
-    snprintf(link.base_code, sizeof(link.base_code), "%040d", 0);
-    snprintf(link.head_code, sizeof(link.head_code), "%040d", 1);
-    link.base = link.head = (struct commit){.summary = "", .author = "", .time_s = 1700000000};
-    snprintf(link.base.id, sizeof(link.base.id), "aaaa%036d", STEP - 1);
-    snprintf(link.head.id, sizeof(link.head.id), "aaaa%036d", STEP);
+    snprintf(link.uid, sizeof(link.uid), "%016d%016d", b->from, b->to);
+    snprintf(link.base_code, sizeof(link.base_code), "%040d", b->from);
+    snprintf(link.head_code, sizeof(link.head_code), "%040d", b->to);
+    link.base = link.head = (struct commit){.summary = "", .author = ""};
+    link.base.time_s = 1700000000 + 3600 * (STEP + (int64_t)b->from);
+    link.head.time_s = 1700000000 + 3600 * (STEP + (int64_t)b->to);
+    snprintf(link.base.id, sizeof(link.base.id), "aaaa%036d", STEP - 1 + b->from);
+    snprintf(link.head.id, sizeof(link.head.id), "aaaa%036d", STEP - 1 + b->to);
     const struct series series = {"kernel", &problem, "GPU-1"};
     ok(store_save_link(store, &series, &link, &err));
-    ok(site_data_load(&site, store, NULL, NULL, 0, true, &err));
-    for (size_t i = 0; i < site.set.count; i++) {
-        const struct site_series *s = &site.site.series[i];
-        const struct history_now now = history_now(&site.set.series[i]);
+}
+
+// What the site says of kernel 0, which history says too.
+static const struct site_series *said_of_kernel(struct site_data *site, struct store *store)
+{
+    const struct site_series *found = NULL;
+    ok(site_data_load(site, store, NULL, NULL, 0, true, &err));
+    for (size_t i = 0; i < site->set.count; i++) {
+        const struct site_series *s = &site->site.series[i];
+        const struct history_now now = history_now(&site->set.series[i]);
         const bool linked = strcmp(s->kernel, "kernel") == 0;
         assert_int_equal(now.linked, linked);
         if (!linked)
             continue;
-        assert_int_equal(s->kind, VERDICT_SLOWER);
-        assert_true(now.moved && s->log_ratio.value == now.size.value && now.size.low > 0.09);
-        assert_string_equal(s->since, link.head.id);
-        assert_non_null(strstr(s->sentence, "side by side with aaaa000000"));
+        found = s;
+        assert_true(s->log_ratio.value == now.size.value);
+        assert_int_equal(now.moved, s->kind != VERDICT_SAME);
     }
+    assert_non_null(found);
+    return found;
+}
+
+static struct store *five_points(const char *name)
+{
+    static const struct scene scene = {.step = 0};
+    struct store *store = scratch_store(scratch_in(name), STORE_WRITE);
+    scene_save(store, &scene, STEP - 3, STEP + 2, 7);
+    return store;
+}
+
+static void history_says(const char *name, const char *part)
+{
+    struct plumb_outcome outcome;
+    const char *argv[] = {"history", "--store", scratch_in(name), NULL};
+    plumb_run(&outcome, scratch.folder, argv, 0);
+    plumb_said(&outcome, 0, part);
+}
+
+// Five points say nothing; the link between the codes of two of them says +10 %.
+static void the_site_says_what_links_say(void **state)
+{
+    struct store *store = five_points("linked.db");
+    struct site_data site = {0};
+    add_link(store, &(struct between){0, 1, VERDICT_SLOWER, 0.0953});
+    const struct site_series *s = said_of_kernel(&site, store);
+    assert_int_equal(s->kind, VERDICT_SLOWER);
+    assert_true(s->log_ratio.low > 0.09);
+    assert_string_equal(s->since, arena_printf(&scratch.arena, "aaaa%036d", STEP));
+    assert_non_null(strstr(s->sentence, "side by side with aaaa000000"));
     site_data_free(&site);
     store_close(store);
+    history_says("linked.db", ": 1 change\n");
+}
+
+// One series in twenty has a level whose 95 % interval is without the truth.
+static void a_series_whose_links_are_no_change_is_not_slower_by_chance(void **state)
+{
+    struct store *store = five_points("chance.db");
+    struct site_data site = {0};
+    add_link(store, &(struct between){0, 1, VERDICT_SAME, 0.0045});
+    const struct site_series *s = said_of_kernel(&site, store);
+    assert_true(s->log_ratio.low > 0);
+    assert_int_equal(s->kind, VERDICT_SAME);
+    site_data_free(&site);
+    store_close(store);
+}
+
+static void a_level_that_crept_is_said_by_history_too(void **state)
+{
+    static const int backs[] = {1, 8, 64};
+    struct store *store = five_points("creep.db");
+    struct site_data site = {0};
+    for (int code = 1; code <= 150; code++) {
+        for (size_t i = 0; i < ARRAY_COUNT(backs) && backs[i] <= code; i++)
+            add_link(store, &(struct between){code - backs[i], code, VERDICT_SAME,
+                                              0.0001 * backs[i] + 0.0003 * (code * 7 % 5 - 2)});
+    }
+    const struct site_series *s = said_of_kernel(&site, store);
+    assert_int_equal(s->kind, VERDICT_SLOWER);
+    assert_true(s->log_ratio.low > 0.01 && s->log_ratio.high < 0.02);
+    site_data_free(&site);
+    store_close(store);
+    history_says("creep.db", ": 0 changes, the level crept\n");
 }
 
 int main(void)
@@ -142,6 +215,8 @@ int main(void)
         cmocka_unit_test(long_series_have_one_answer),
         cmocka_unit_test(series_asked_for_alone_are_judged_beside_the_others),
         cmocka_unit_test(the_site_says_what_links_say),
+        cmocka_unit_test(a_series_whose_links_are_no_change_is_not_slower_by_chance),
+        cmocka_unit_test(a_level_that_crept_is_said_by_history_too),
     };
     return cmocka_run_group_tests(tests, scratch_set_up, scratch_tear_down);
 }

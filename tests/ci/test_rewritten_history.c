@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A branch that was written anew after its commits were measured: the same codes come with other
+// commits, and some of them with a tree that is known, which nobody measures again. What history
+// says then is of the code that is there now, and of no commit that the new branch does not have.
+//
+// Builds, links, store and program are real. The times are told (tests/helpers/told_time.h), so
+// that the machine that runs the test has no part in them.
+#include "model/buffer.h"
+#include "tests/helpers/helper_plumb.h"
+#include "tests/helpers/helper_repo.h"
+#include "tests/helpers/test.h"
+
+#include <git2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST, SLOWER, OTHER, REVERT, SLOWER_ANEW, OTHER_ANEW, REVERT_ANEW, LAST_ANEW, COMMITS };
+
+// Of each: its parent, how long the two kernels take, and what is written beside them.
+static const struct {
+    int parent;
+    const char *simple, *other, *notes;
+} made[COMMITS] = {
+    [FIRST] = {-1, "1", "1", "one"},
+    [SLOWER] = {FIRST, "1.2", "1", "one"},
+    [OTHER] = {SLOWER, "1.2", "0.8", "one"},
+    [REVERT] = {OTHER, "1", "0.8", "one"},
+    [SLOWER_ANEW] = {FIRST, "1.2", "1", "two"},
+    [OTHER_ANEW] = {SLOWER_ANEW, "1.2", "0.8", "one"}, // trees of OTHER and REVERT
+    [REVERT_ANEW] = {OTHER_ANEW, "1", "0.8", "one"},
+    [LAST_ANEW] = {REVERT_ANEW, "1", "0.8", "three"}, // changes nothing that the build reads
+};
+
+static char *directory, *bench;
+static char ids[COMMITS][OBJECT_ID_TEXT];
+static struct plumb_outcome outcome;
+
+static void commit(int i)
+{
+    char *simple = xprintf("const char takes[] = \"fake-time=%s\";\n", made[i].simple);
+    char *other = xprintf("const char takes[] = \"other fake-time=%s\";\n", made[i].other);
+    const struct helper_file files[] = {{"kernels/simple.c", simple, 0},
+                                        {"kernels/other.c", other, 0},
+                                        {"notes", made[i].notes, 0}};
+    const char *parent = i ? ids[made[i].parent] : NULL;
+    helper_repo_commit(ids[i], directory, "main", &parent, i > 0, i, "step\n", files,
+                       ARRAY_COUNT(files));
+    free(simple);
+    free(other);
+}
+
+// Every process finds the machine a little faster or slower than the last.
+static void write_load(void)
+{
+    struct buffer text = {0};
+    char *path = xprintf("%s.load", bench);
+    for (int i = 0; i < 400; i++)
+        buffer_puts(&text, i % 3 == 0 ? "0.01\n" : i % 3 == 1 ? "-0.01\n" : "0\n");
+    helper_write_text(path, text.bytes);
+    buffer_free(&text);
+    free(path);
+}
+
+static int set_up(void **state)
+{
+    git_repository *git = NULL;
+    directory = helper_directory();
+    bench = xprintf("%s/bench", directory);
+    char *copy = xprintf("cp '%s/fake_bench' '%s'", TEST_BIN, bench);
+    if (system(copy) || git_libgit2_init() < 1 || git_repository_init(&git, directory, 0))
+        return -1;
+    git_repository_free(git);
+    free(copy);
+    char *policy = xprintf("%s/linked.cfg", directory);
+    helper_write_text(
+        policy, "[build]\n\tsandbox = off\n\tinput = kernels\n"
+                "\tcommand = \"for f in \\\"$PLUMB_SOURCE\\\"/kernels/*.c; do cc -shared -fPIC -o "
+                "\\\"$PLUMB_OUT/$(basename \\\"$f\\\" .c).so\\\" \\\"$f\\\" || exit 1; done\"\n"
+                "[device \"host\"]\n\tkind = host\n[problems \"p\"]\n\tproblem = 4x4x4:fp32\n"
+                "[kernel \"*\"]\n\tproblems = p\n\tmargin = 4%\n[gate]\n\tprocesses = 2\n"
+                "[measure]\n\tsamples = 8\n[history]\n\tlink = on\n");
+    free(policy);
+    write_load();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    helper_discard(directory);
+    free(directory);
+    free(bench);
+    return 0;
+}
+
+static void plumb(const char *const *words)
+{
+    const char *argv[16] = {NULL};
+    size_t count = 0;
+    for (; words[count]; count++)
+        argv[count] = words[count];
+    argv[count++] = "--store";
+    argv[count] = "s.db";
+    plumb_run(&outcome, directory, argv, 0);
+    print_message("%s\n", outcome.output);
+}
+
+static void measure(int from, int to)
+{
+    char range[2 * OBJECT_ID_TEXT + 2];
+    snprintf(range, sizeof(range), "%s..%s", ids[from], ids[to]);
+    plumb((const char *[]){"run", range, "--first-parent", "--quiet", "--policy", "linked.cfg",
+                           "--bench", bench, NULL});
+    plumb((const char *[]){"run", "--controls", ids[to], "--quiet", "--policy", "linked.cfg",
+                           "--bench", bench, NULL});
+}
+
+static void expect_event(int commit, const char *state, const char *what)
+{
+    char *line = xprintf("%-9s %.10s ", state, ids[commit]);
+    const char *at = strstr(outcome.output, line);
+    const char *end = at ? strchr(at, '\n') : NULL, *there = at ? strstr(at, what) : NULL;
+    if (!end || !there || there > end)
+        fail_msg("no '%s' with '%s':\n%s", line, what, outcome.output);
+    free(line);
+}
+
+static void what_is_there_now_counts_after_a_branch_was_written_anew(void **state)
+{
+    for (int i = FIRST; i <= REVERT; i++)
+        commit(i);
+    plumb((const char *[]){"run", ids[FIRST], "--quiet", "--policy", "linked.cfg", "--bench", bench,
+                           NULL});
+    measure(FIRST, REVERT);
+    plumb((const char *[]){"events", NULL});
+    expect_event(SLOWER, "fixed", "simple 4x4x4:fp32-fp32:tn on");
+    expect_event(OTHER, "confirmed", "other 4x4x4:fp32-fp32:tn on");
+    plumb((const char *[]){"events", "accept", ids[OTHER], "--who", "A", "-m", "meant", NULL});
+    for (int i = SLOWER_ANEW; i < COMMITS; i++)
+        commit(i);
+    measure(FIRST, LAST_ANEW);
+    plumb((const char *[]){"events", NULL});
+    expect_event(SLOWER, "fixed", "simple");
+    expect_event(SLOWER_ANEW, "fixed", "simple");
+    expect_event(OTHER, "accepted", "other"); // and not what came to lie between by its date
+    assert_null(strstr(outcome.output, " and 1 more"));
+    plumb((const char *[]){"history", "--kernel", "simple", NULL});
+    plumb_said(&outcome, 0, "  level +0.00 % (+0.00 .. +0.00) since ");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_there_now_counts_after_a_branch_was_written_anew),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
