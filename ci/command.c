@@ -3,6 +3,7 @@
 // Runs a command: its options through argp, then its function, then everything closed. What a
 // command does is in ci/commands/.
 #include "ci/command.h"
+#include "ci/settings/plain.h"
 #include "ci/spelling.h"
 
 #include <argp.h>
@@ -300,7 +301,9 @@ int command_call(const struct command *command, int argc, char **argv)
         memcpy(call.arguments, command->defaults, command->size);
     parse_arguments(&call, argc, argv);
     if (command->run(&conclusion, &context, call.arguments, &err)) {
-        fprintf(stderr, "plumb: %s\n", err.text);
+        char *line = plain_line(err.text);
+        fprintf(stderr, "plumb: %s\n", line);
+        free(line);
         conclusion = CONCLUDE_FAILED;
     }
     context_close(&context);

@@ -4,6 +4,7 @@
 // decides nothing; the verdicts are made before.
 #include "ci/commands/output.h"
 #include "ci/history/load.h"
+#include "ci/settings/plain.h"
 #include "ci/settings/text_file.h"
 #include "reports/run/unbuilt.h"
 
@@ -13,13 +14,11 @@
 #include <string.h>
 #include <unistd.h>
 
-// Untrusted text to a terminal: one line, no control bytes.
 static void print_line(const char *prefix, const char *text)
 {
-    fputs(prefix, stdout);
-    for (const char *c = text; *c; c++)
-        fputc((unsigned char)*c < 0x20 || *c == 0x7f ? ' ' : *c, stdout);
-    fputc('\n', stdout);
+    char *line = plain_line(text);
+    printf("%s%s\n", prefix, line);
+    free(line);
 }
 
 // GitHub reads workflow commands from the log; nobody else wants them there.

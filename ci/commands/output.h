@@ -29,7 +29,7 @@ int output_reports(const struct run *run, const struct context *context, const c
                    struct error *err);
 // The last line alone: which and why.
 void output_headline(const struct run *run);
-// One line of untrusted text, without control bytes.
+// One line of untrusted text (ci/settings/plain.h).
 void output_line(const char *text);
 // The same for a run just made: `measured` is what its pipeline returned, and is returned. A
 // verdict that was reached is told even when it could not be stored.

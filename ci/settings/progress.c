@@ -2,10 +2,12 @@
 //
 // The line that is rewritten: what it holds, cut to the terminal, and when it is drawn.
 #include "ci/settings/progress.h"
+#include "ci/settings/plain.h"
 
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <time.h>
@@ -59,14 +61,6 @@ static void clear_line(struct progress *progress)
     progress->width = 0;
 }
 
-static void strip(char *text)
-{
-    for (; *text; text++) {
-        if ((unsigned char)*text < 0x20 || *text == 0x7f)
-            *text = ' ';
-    }
-}
-
 // "62 %, 14 s left: "; nothing while the end is not known.
 static void describe(char *out, size_t size, const struct progress *progress)
 {
@@ -103,8 +97,9 @@ size_t progress_line(char *out, size_t size, const struct progress *progress, si
     char left[64], line[TEXT_MOST];
     size_t bytes;
     describe(left, sizeof(left), progress);
-    snprintf(line, sizeof(line), "plumb: %s%s", left, what);
-    strip(line);
+    char *plain = plain_line(what);
+    snprintf(line, sizeof(line), "plumb: %s%s", left, plain);
+    free(plain);
     const size_t count = count_columns(line, columns, &bytes);
     snprintf(out, size, "%.*s", (int)bytes, line);
     return count;
@@ -145,11 +140,12 @@ void progress_note(struct progress *progress, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    strip(text);
+    char *line = plain_line(text);
     pthread_mutex_lock(&speaking);
     clear_line(progress);
-    fprintf(stderr, "plumb: %s\n", text);
+    fprintf(stderr, "plumb: %s\n", line);
     pthread_mutex_unlock(&speaking);
+    free(line);
 }
 
 void progress_end(struct progress *progress)

@@ -3,6 +3,7 @@
 // Changes as Markdown: a line a kernel, then what to type next. Untrusted text cannot leave its
 // cell.
 #include "reports/run/changes.h"
+#include "reports/text/clean.h"
 #include "reports/text/markdown.h"
 
 #include <math.h>
@@ -80,12 +81,30 @@ static void put_id(struct buffer *out, const char *id)
     markdown_text(out, text, NAME_LIMIT);
 }
 
+// A word of a command that people copy into a shell: text of a stranger's file is one word there.
+static void put_word(struct buffer *out, const char *text)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.,:=+/-";
+    struct buffer cleaned = {0}, word = {0};
+    buffer_puts(&cleaned, "");
+    clean_line(&cleaned, text, NAME_LIMIT);
+    const bool quoted = strspn(cleaned.bytes, plain) < cleaned.length || !cleaned.length;
+    buffer_puts(&word, quoted ? "'" : "");
+    for (const char *c = cleaned.bytes; *c; c++)
+        *c == '\'' ? buffer_puts(&word, "'\\''") : buffer_add(&word, c, 1);
+    buffer_puts(&word, quoted ? "'" : "");
+    markdown_text(out, word.bytes, SIZE_MAX);
+    buffer_free(&word);
+    buffer_free(&cleaned);
+}
+
 static void put_toolchain(struct buffer *out, const struct run *run, enum sample_role role)
 {
     if (!run->toolchain[role])
         return;
     buffer_printf(out, " --%s-toolchain ", role == ROLE_BASE ? "base" : "head");
-    markdown_text(out, run->toolchain[role], NAME_LIMIT);
+    put_word(out, run->toolchain[role]);
 }
 
 void changes_next(struct buffer *out, const struct run *run, const struct change *lines,
@@ -112,10 +131,10 @@ void changes_next(struct buffer *out, const struct run *run, const struct change
         buffer_puts(out, " --bad ");
         put_id(out, run->head.id);
         buffer_puts(out, " --series ");
-        markdown_text(out, first->worst->result->kernel, NAME_LIMIT);
+        put_word(out, first->worst->result->kernel);
         buffer_printf(out, "/%s</code>\n- intended: <code>plumb accept -m REASON ",
                       first->worst->problem);
-        markdown_text(out, first->worst->result->kernel, NAME_LIMIT);
+        put_word(out, first->worst->result->kernel);
         buffer_puts(out, "</code>, and commit what it writes\n");
     }
     buffer_puts(out, "\n</details>\n\n");

@@ -43,8 +43,11 @@ static bool is_replaced(uint32_t c)
 {
     bool reorders = (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) || c == 0x200e ||
                     c == 0x200f || c == 0x061c;
+    // Two names that look alike could differ by one of these.
+    bool invisible = (c >= 0x200b && c <= 0x200d) || (c >= 0x2060 && c <= 0x2064) || c == 0xad ||
+                     c == 0x34f || c == 0x180e || (c >= 0xe0000 && c <= 0xe0fff);
     bool nonsense = (c & 0xfffe) == 0xfffe || (c >= 0xfdd0 && c <= 0xfdef) || c == 0xfeff;
-    return reorders || nonsense || c == 0x2028 || c == 0x2029;
+    return reorders || invisible || nonsense || c == 0x2028 || c == 0x2029;
 }
 
 static void clean_piece(struct buffer *out, const char *text, size_t length, bool one_line)

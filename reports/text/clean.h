@@ -5,7 +5,8 @@
 // The result is valid UTF-8 that XML 1.0 accepts: terminal escape sequences and control bytes are
 // dropped (tab and newline stay, CR and CRLF become newline), bytes that are not UTF-8 become
 // U+FFFD, and so do the characters that reorder the text around them (bidirectional controls can
-// make a log line read as its opposite). Formats add their own escaping on top.
+// make a log line read as its opposite) and those that nobody sees. Formats add their own escaping
+// on top.
 #ifndef PLUMB_REPORTS_CLEAN_H
 #define PLUMB_REPORTS_CLEAN_H
 

@@ -96,6 +96,19 @@ static void hostile_text_stays_text(void **state)
     free(text);
 }
 
+// The commands are there to be copied into a shell: a name is one word of them.
+static void hostile_names_run_nothing_when_copied(void **state)
+{
+    char *text = comment_on(
+        "sed \"s/tiled_fp32/x'; touch evil; \\$(touch evil) GH-1/g\" '" RECORD "' > result", HEAD);
+    char *at = strstr(text, "<code>plumb accept -m REASON ");
+    assert_non_null(at);
+    at[strcspn(at, "\n")] = '\0';
+    assert_non_null(strstr(at, "REASON &#39;x&#39;&#92;&#39;&#39;; touch evil; "
+                               "&#36;&#40;touch evil&#41; GH&#45;&#8203;1&#39;</code>"));
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -103,6 +116,7 @@ int main(void)
         cmocka_unit_test(a_file_that_is_no_result_gives_no_verdict),
         cmocka_unit_test(a_gate_of_another_commit_is_not_believed),
         cmocka_unit_test(hostile_text_stays_text),
+        cmocka_unit_test(hostile_names_run_nothing_when_copied),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
