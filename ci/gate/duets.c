@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A player's moves with its bench: whose block is next, what is closed to make room, and what a
-// dead child costs. Confirmation in other processes, and several players, are duets_units.c. When a
-// series is decided is the business of model/gate/gate.c.
+// A player's moves with its bench: whose block is next, and what is closed to make room. What a
+// dead child costs is duets_trouble.c; confirmation in other processes, and several players, are
+// duets_units.c. When a series is decided is the business of model/gate/gate.c.
 #include "ci/gate/duets_player.h"
 #include "ci/gate/duets_time.h"
 #include "ci/gate/duets_void.h"
@@ -56,37 +56,7 @@ static int close_series(struct bench_outcome *out, struct player *p, struct duet
     return back(p, bench_close(out, p->bench, &d->handle, err));
 }
 
-int player_finish(struct player *p, struct duet *d, struct error *err)
-{
-    d->place = DUET_OVER;
-    return p->all->over ? p->all->over(p->all->context, d, err) : 0;
-}
-
-// ---- trouble ----
-
-// The child is dead: those that were open in it go on in another.
-static void part_all(struct player *p)
-{
-    player_end_child(p);
-    for (size_t i = 0; i < p->all->count; i++) {
-        struct duet *d = &p->all->items[i];
-        if (d->place != DUET_OPEN || d->unit != p->unit)
-            continue;
-        d->place = DUET_WAITS;
-        d->parted = true;
-    }
-    p->open = 0;
-}
-
-static void suspect_kernel(struct player *p, const char *kernel)
-{
-    for (size_t i = 0; i < p->all->count; i++) {
-        if (strcmp(p->all->items[i].kernel, kernel) == 0)
-            p->all->items[i].suspect = true;
-    }
-}
-
-static void take_out(struct player *p, struct duet *d, enum duet_place place)
+void player_take_out(struct player *p, struct duet *d, enum duet_place place)
 {
     if (d->place == DUET_OPEN) {
         p->open--;
@@ -95,39 +65,10 @@ static void take_out(struct player *p, struct duet *d, enum duet_place place)
     d->place = place;
 }
 
-// The duet's command ended in `outcome`, which is not ok; the child has it open no more.
-static int failed(struct player *p, struct duet *d, const struct bench_outcome *outcome,
-                  struct error *err)
+int player_finish(struct player *p, struct duet *d, struct error *err)
 {
-    const bool beside = p->open > (d->place == DUET_OPEN);
-    const bool doubtful = outcome->state == MEASURED_CRASHED || outcome->state == MEASURED_WRONG;
-    // A person, or the machine's want of memory: nobody of those here, the first time.
-    const bool outside =
-        outcome->gone && !outcome->own_fault && !d->killed && outcome->state == MEASURED_CRASHED;
-    take_out(p, d, DUET_WAITS);
-    if (outcome->gone)
-        part_all(p);
-    const bool again = doubtful && (beside || outside) && !player_late(p);
-    d->killed |= outside;
-    if (outcome->gone || outcome->state == MEASURED_WRONG || again)
-        suspect_kernel(p, d->kernel);
-    if (again && outcome->state == MEASURED_WRONG) {
-        // Whoever is to blame: what this process timed was not the product. Next time it is looked
-        // at longer.
-        d->judged = d->alarmed = false;
-        d->fed = d->base_samples.count = d->head_samples.count = 0;
-        d->voided = d->confirm_pairs = 0;
-        d->thorough = true;
-        return 0;
-    }
-    if (again) {
-        d->base_samples.count = d->head_samples.count = d->fed;
-        d->parted = true;
-        return 0;
-    }
-    d->outcome = *outcome;
-    d->outcome.own_fault &= !beside || outcome->role == ROLE_BASE; // which was tried alone
-    return player_finish(p, d, err);
+    d->place = DUET_OVER;
+    return p->all->over ? p->all->over(p->all->context, d, err) : 0;
 }
 
 // ---- open, play, close ----
@@ -229,7 +170,7 @@ static int open_duet(struct player *p, struct duet *d, struct error *err)
         return 0;
     }
     if (outcome.state != MEASURED_OK)
-        return failed(p, d, &outcome, err);
+        return player_failed(p, d, &outcome, err);
     d->outcome = outcome; // its note is the kernel's, e.g. the algorithm id
     d->launches = d->launches ? d->launches : outcome.launches;
     d->place = DUET_OPEN;
@@ -245,9 +186,9 @@ static int close_duet(struct player *p, struct duet *d, struct error *err)
         return -1;
     d->wall_s += player_now(p) - begun_s;
     if (outcome.state != MEASURED_OK)
-        return failed(p, d, &outcome, err);
+        return player_failed(p, d, &outcome, err);
     const bool confirm = d->judged && d->decision.next == GATE_CONFIRM && !duet_is_void(d);
-    take_out(p, d, DUET_ASIDE);
+    player_take_out(p, d, DUET_ASIDE);
     d->alarmed |=
         confirm && d->gate.processes <= d->gate.first && d->decision.kind != VERDICT_UNDECIDED;
     return confirm ? 0 : player_finish(p, d, err);
@@ -311,7 +252,7 @@ static int play_block(struct player *p, struct duet *d, struct error *err)
             return -1;
         outcome.gone = closed.gone;
     }
-    return failed(p, d, &outcome, err);
+    return player_failed(p, d, &outcome, err);
 }
 
 static struct duet *next_to_play(struct player *p)
@@ -353,8 +294,8 @@ static int make_way(struct player *p, struct error *err)
         if (close_series(&outcome, p, d, err))
             return -1;
         if (outcome.state == MEASURED_OK)
-            take_out(p, d, d->judged ? DUET_ASIDE : DUET_WAITS);
-        else if (failed(p, d, &outcome, err))
+            player_take_out(p, d, d->judged ? DUET_ASIDE : DUET_WAITS);
+        else if (player_failed(p, d, &outcome, err))
             return -1;
     }
     p->pressed = true;

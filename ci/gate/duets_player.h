@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The players of duets.c and duets_units.c: one per unit, each with its child. All that they share
+// The players of duets*.c: one per unit, each with its child. All that they share
 // is touched by one at a time, who has the table's lock; it is given away while a child works.
 #ifndef PLUMB_DUETS_PLAYER_H
 #define PLUMB_DUETS_PLAYER_H
@@ -52,5 +52,14 @@ int player_move(bool *moved, struct player *p, struct error *err);
 // Whether it may open this one, which waits.
 bool player_may(const struct player *p, const struct duet *d);
 int player_finish(struct player *p, struct duet *d, struct error *err);
+// The child has it open no more, or never had.
+void player_take_out(struct player *p, struct duet *d, enum duet_place place);
+
+// ---- duets_trouble.c
+
+// The duet's command ended in `outcome`, which is not ok; the child has it open no more. Finishes
+// it, or lets it be tried again.
+int player_failed(struct player *p, struct duet *d, const struct bench_outcome *outcome,
+                  struct error *err);
 
 #endif

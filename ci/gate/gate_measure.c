@@ -24,15 +24,19 @@ static int save_compared(void *measuring, const struct task *task, struct error 
 // What there is no pair to measure of: nothing here, the same code, or no base.
 static int gate_unpaired(const struct task *task, struct measuring *measuring, struct error *err)
 {
+    struct context *context = measuring->context;
+    const bool here = task->head && !task->device->away;
     bool found = false;
-    if (!task->head || task->device->away)
-        return 0;
+    int status = 0;
     if (!task->base)
-        return measure_solo(measuring, task, ROLE_HEAD, err);
-    if (task_reuse(&found, task, measuring->context, err))
-        return -1;
-    task->result->reused = true;
-    return 0;
+        task_show(task, context);
+    if (here && !task->base) {
+        status = measure_solo(measuring, task, ROLE_HEAD, err);
+    } else if (here) {
+        status = task_reuse(&found, task, context, err);
+        task->result->reused = true;
+    }
+    return status ? -1 : save(task, context, err);
 }
 
 // *known: one side's code is known to crash or hang, so that there is nothing to compare; the other
@@ -72,32 +76,33 @@ static int gate_recorded(bool *made, const struct task *task, struct measuring *
     return save(task, measuring->context, err);
 }
 
+// *wanted: its pairs are still to be measured. What needs none is done here.
+static int gate_task(bool *wanted, struct task *task, struct measuring *measuring,
+                     struct error *err)
+{
+    bool resumed = false, failing = false;
+    *wanted = false;
+    if (task->run->id && task_resumed(&resumed, task, measuring->context, err))
+        return -1;
+    if (resumed)
+        return 0;
+    if (!task_is_paired(task))
+        return gate_unpaired(task, measuring, err);
+    if (gate_failing(&failing, task, measuring, err))
+        return -1;
+    return failing ? 0 : gate_recorded(wanted, task, measuring, err);
+}
+
 // Adds the tasks that are to be compared to `tasks`, and does all others.
 static int gate_others(struct task **tasks, size_t *count, const struct plan *plan,
                        struct measuring *measuring, struct error *err)
 {
-    struct context *context = measuring->context;
     for (size_t i = 0; i < plan->count; i++) {
-        struct task *task = &plan->tasks[i];
-        const bool paired = task_is_paired(task);
-        bool known = false, failing = false, made = true;
-        if (task->run->id && task_resumed(&known, task, context, err))
+        bool wanted;
+        if (gate_task(&wanted, &plan->tasks[i], measuring, err))
             return -1;
-        if (!known && paired && gate_failing(&failing, task, measuring, err))
-            return -1;
-        if (known)
-            continue;
-        if (paired && !failing && gate_recorded(&made, task, measuring, err))
-            return -1;
-        if (paired) {
-            if (!failing && made)
-                tasks[(*count)++] = task;
-        } else {
-            if (!task->base)
-                task_show(task, context);
-            if (gate_unpaired(task, measuring, err) || save(task, context, err))
-                return -1;
-        }
+        if (wanted)
+            tasks[(*count)++] = &plan->tasks[i];
     }
     return 0;
 }

@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From measurements to verdicts and their sentences; conclude.h goes on from there. Decides nothing
-// about time itself: that is model/gate/gate.h and model/history/drift.h.
+// From measurements and predictions to verdicts and their sentences; conclude.h goes on from there.
+// Decides nothing about time itself: that is model/gate/gate.h and model/history/drift.h.
 #ifndef PLUMB_JUDGE_H
 #define PLUMB_JUDGE_H
 
 #include "ci/gate/plan.h"
 
-// Before anything is measured: are the policy's model and its biases there? -1: no.
-int judge_ready(const struct context *context, struct error *err);
-// The prediction of each measured result, at its observed clock, times its kernel's bias.
-// -1 as judge_ready().
-int judge_predict(struct run *run, const struct plan *plan, const struct context *context,
-                  struct error *err);
 // What the store knows of each series, without this run.
 int judge_history(struct run *run, struct context *context, struct error *err);
 // Verdicts of a gate, each series for itself (release.h comes after it): identical code is the same

@@ -118,7 +118,7 @@ void measuring_fill(struct measurement *out, struct measuring *m, const struct t
 {
     measurement_fill(out, outcome, samples, &task->run->arena);
     out->seed = m->seed;
-    out->regime = outcome->own_fault       ? plan_failure_regime(m->context)
+    out->regime = outcome->own_fault       ? task_failure_regime(m->context)
                   : recording_wanted(task) ? "cold, back to back, " REGIME_DEVICE_CODE
                                            : "cold, back to back";
 }

@@ -5,17 +5,24 @@
 //   policy -> commit -> build -> kernel list -> measurement -> prediction -> history -> verdict
 //          -> store -> reports
 //
-// Policy and commits are opened by context.c and the command; builds and kernel lists are built.c;
-// the series that follow from them plan.c; how a run begins and ends run_frame.c; the bench child
-// measuring.c, a plain run's series in it solo_measure.c, a gate's many series in it gate_measure.c
-// and duets.c; predictions, history and verdicts judge.c, the one line of the run conclude.c, what
-// the change itself says that it accepts accepting.c, what it costs a mix of problems mixes.c, and
-// new codes of plain runs beside those before them pipeline_link.c and pipeline_compare.c. A gate
-// may be measured in parts on many machines (part.c); joining.c makes one run of them, and what
-// needs all series at once (release.c, conclude.c) is done then. History is read without this run,
-// so a run never judges itself. Each result is stored as soon as it is measured: a run that is
-// killed goes on where it was, and measures nothing twice. Reports are written by the command, from
-// the same struct run that the store gives back.
+//   policy, commit    ../settings/context.c and the command, before this page
+//   build             built.c
+//   kernel list       listing.c; the series that follow from it are plan.c's and task.c's
+//   measurement       gate_measure.c, many series side by side (side_by_side.c, duets.c);
+//                     solo_measure.c, the series of a plain run; both by the child of measuring.c
+//   prediction        predicting.c
+//   history, verdict  judge.c, and why explain.c; over all series release.c, what the change itself
+//                     accepts accepting.c, what it costs a mix of problems mixes.c, the last line
+//                     conclude.c
+//   store             run_frame.c, how a run begins and ends; results go there as they are measured
+//   reports           the command, from the same struct run that the store gives back
+//
+// Beside the line: new codes of plain runs are paired with those before them (pipeline_link.c,
+// pipeline_compare.c), and a gate may be measured in parts on many machines (part.c), of which
+// joining.c makes one run.
+//
+// History is read without this run, so a run never judges itself. Each result is stored as soon as
+// it is measured: a run that is killed goes on where it was, and measures nothing twice.
 #include "ci/gate/pipeline.h"
 #include "ci/gate/accepting.h"
 #include "ci/gate/built.h"
@@ -25,6 +32,7 @@
 #include "ci/gate/judge.h"
 #include "ci/gate/linking.h"
 #include "ci/gate/mixes.h"
+#include "ci/gate/predicting.h"
 #include "ci/gate/release.h"
 #include "ci/gate/run_frame.h"
 #include "ci/gate/solo_measure.h"
@@ -54,7 +62,7 @@ int pipeline_gate(struct run *run, struct context *context, const struct to_buil
     struct measuring measuring = {0};
     int status = -1;
     run_begin(run, RUN_GATE, context, base->commit, head->commit);
-    if (judge_ready(context, err) ||
+    if (predicting_ready(context, err) ||
         accepting_read(&accepted, context, base->commit, head->commit, &run->arena, err) ||
         built_make(&base_built, context, base, &run->arena, err) ||
         built_make(&head_built, context, head, &run->arena, err))
@@ -78,7 +86,7 @@ int pipeline_gate(struct run *run, struct context *context, const struct to_buil
         goto done;
     const double wall_s = monotonic_s() - begun_s;
     run->self_test = study_self_test(self.verdicts, self.count, context->policy.gate.alpha);
-    if (judge_predict(run, &plan, context, err) || judge_history(run, context, err) ||
+    if (predicting_fill(run, &plan, context, err) || judge_history(run, context, err) ||
         judge_gate(run, &plan, context, &base_built, &head_built, self.verdicts, self.count, err))
         goto done;
     explain_alarms(run, &plan, context, &base_built, &head_built);
@@ -139,7 +147,7 @@ int pipeline_measure(struct measured *out, struct context *context, const struct
     const struct built *built = &out->built;
     struct measuring measuring = {0};
     run_begin(run, RUN_MEASURE, context, NULL, head->commit);
-    if (judge_ready(context, err) || built_make(&out->built, context, head, &run->arena, err))
+    if (predicting_ready(context, err) || built_make(&out->built, context, head, &run->arena, err))
         return -1;
     built_tell(run, NULL, built);
     if (built->absent)
@@ -165,7 +173,7 @@ int pipeline_judge(struct measured *measured, struct context *context, struct er
     struct run *run = &measured->run;
     if (run->finished_s)
         return 0;
-    if (judge_predict(run, &measured->plan, context, err) || judge_history(run, context, err))
+    if (predicting_fill(run, &measured->plan, context, err) || judge_history(run, context, err))
         return -1;
     if (judge_run(run, &measured->plan, context, err))
         return -1;

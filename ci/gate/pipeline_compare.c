@@ -8,6 +8,7 @@
 #include "ci/gate/judge.h"
 #include "ci/gate/linking.h"
 #include "ci/gate/pipeline.h"
+#include "ci/gate/predicting.h"
 #include "ci/gate/release.h"
 #include "ci/gate/run_frame.h"
 
@@ -28,7 +29,7 @@ static void show_builds(struct measuring *measuring, struct context *context,
 static int finish(struct run *run, const struct plan *plan, struct context *context,
                   const struct comparison *what, struct error *err)
 {
-    if (judge_predict(run, plan, context, err) ||
+    if (predicting_fill(run, plan, context, err) ||
         judge_gate(run, plan, context, what->base, what->head, NULL, 0, err))
         return -1;
     release_alarms(run);

@@ -5,9 +5,9 @@
 // loosen its own gate. Unknown keys are errors with file:line. `plumb init` writes a commented one.
 //
 //     [build]            input = PATH (repeated)   command = SHELL   output = GLOBS
-//                        timeout = SECONDS   memory = BYTES   disk = BYTES
-//                        sandbox = auto|require|off (context_judge() says what without)   pass =
-//                        NAME   overlay = DIR (in a policy given by --policy only)
+//                        timeout = SECONDS   memory = BYTES   disk = BYTES   pass = NAME
+//                        sandbox = auto|require|off (context_judge() says what without)
+//                        overlay = DIR (in a policy given by --policy only)
 //     [toolchain "NAME"] set = VARIABLE=VALUE (repeated: what builds by it see)
 //                        prefix = FOLDER (its bin comes first in PATH; outside of /usr, /opt,
 //                        /nix/store and /gnu/store in a policy given by --policy only)
@@ -17,11 +17,11 @@
 //                        yours)   units = N (a gate or a study shares so many equal ones, from
 //                        index on, or those of them that are here)   exact = BOOL (a GPU that is
 //                        not of this profile counts as absent)
-//     [problems "SET"]   problem = MxNxK:TYPE... (repeated) [kernel "GLOB"]    problems =
-//     SET (repeated)   device = NAME (repeated)   control = BOOL
+//     [problems "SET"]   problem = MxNxK:TYPE... (repeated)
+//     [kernel "GLOB"]    problems = SET (repeated)   device = NAME (repeated)   control = BOOL
 //                        skip = BOOL (these are not measured, and need no problems)
-//                        trust = library|device-code
-//                        margin = 0.5%   max-pairs = N   (first section whose GLOB matches rules)
+//                        trust = library|device-code   margin = 0.5%   max-pairs = N
+//                        (the first section whose GLOB matches rules)
 //     [mix "NAME"]       problem = WEIGHT MxNxK:TYPE... (repeated)   kernel = GLOB   margin = 0.2%
 //     [gate]             margin = 0.3%   alpha = X   max-pairs = N   processes = N   seconds = N
 //                        undecided = fail|pass   removed = fail|allow   self-test = N
@@ -34,6 +34,7 @@
 //                        --events`, all searches of a run together; default 300)
 //                        sick = 5% (a GPU whose controls are this much slower, or fail, is taken
 //                        out by `plumb doctor --controls`; 0: none is)
+//     [report]           commit-url = URL   site-url = URL
 #ifndef PLUMB_POLICY_H
 #define PLUMB_POLICY_H
 

@@ -5,6 +5,7 @@
 // absolute time for a code that was compared side by side with the one before it.
 #include "baselines/link.h"
 #include "ci/gate/judge.h"
+#include "ci/gate/predicting.h"
 #include "ci/settings/bias_file.h"
 #include "ci/settings/context.h"
 #include "model/gate/cause.h"
@@ -29,7 +30,7 @@ static int predict(double times_ns[2], const struct policy *policy, struct error
     for (int i = 0; i < 2; i++)
         results[i].problem = (struct problem){
             .m = 4096, .n = 4096, .k = 4096, .batch = 1, .in = DTYPE_BF16, .out = DTYPE_BF16};
-    if (judge_ready(&context, err) || judge_predict(&run, &plan, &context, err))
+    if (predicting_ready(&context, err) || predicting_fill(&run, &plan, &context, err))
         return -1;
     for (int i = 0; i < 2; i++)
         times_ns[i] = results[i].prediction.time_ns;

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The predictions of a run: what the policy's model says of each series.
+#ifndef PLUMB_PREDICTING_H
+#define PLUMB_PREDICTING_H
+
+#include "ci/gate/plan.h"
+
+// Before anything is measured: are the policy's model and its biases there? -1: no.
+int predicting_ready(const struct context *context, struct error *err);
+// The prediction of each result, at its observed clock, times its kernel's bias. -1 as
+// predicting_ready().
+int predicting_fill(struct run *run, const struct plan *plan, const struct context *context,
+                    struct error *err);
+
+#endif
