@@ -116,8 +116,8 @@ void run_count_verdicts(const struct run *run, size_t counts[VERDICT_KINDS])
 // Notes are the last lines; what looks like one further up is the policy's own.
 static bool run_note(char *out, size_t size, const struct run *run, const char *wanted)
 {
-    static const char *const notes[] = {RUN_OVERLAY_NOTE, RUN_REQUEST_NOTE, RUN_UNCONFINED_NOTE,
-                                        RUN_PART_NOTE, RUN_JOINED_NOTE};
+    static const char *const notes[] = {RUN_OVERLAY_NOTE,   RUN_REQUEST_NOTE, RUN_UNCONFINED_NOTE,
+                                        RUN_UNLIMITED_NOTE, RUN_PART_NOTE,    RUN_JOINED_NOTE};
     const char *begin = run->policy ? run->policy : "", *end = begin + strlen(begin);
     snprintf(out, size, "%s", "");
     while (end > begin) {
@@ -144,9 +144,23 @@ bool run_overlay(char *out, size_t size, const struct run *run)
     return run_note(out, size, run, RUN_OVERLAY_NOTE);
 }
 
-bool run_unconfined(char *out, size_t size, const struct run *run)
+const struct run_lack_words *run_lack_words(enum run_lack lack)
 {
-    return run_note(out, size, run, RUN_UNCONFINED_NOTE);
+    static const struct run_lack_words words[] = {
+        [LACKS_SANDBOX] = {"unconfined", "No sandbox",
+                           "builds and kernels of this run were not confined"},
+        [LACKS_GROUP] = {"unlimited", "No control group",
+                         "what builds and kernels of this run used together was looked at now and "
+                         "then, and not held"},
+    };
+    return &words[lack];
+}
+
+bool run_lacks(char *out, size_t size, const struct run *run, enum run_lack lack)
+{
+    static const char *const notes[] = {
+        [LACKS_SANDBOX] = RUN_UNCONFINED_NOTE, [LACKS_GROUP] = RUN_UNLIMITED_NOTE};
+    return run_note(out, size, run, notes[lack]);
 }
 
 bool run_part(char *out, size_t size, const struct run *run)

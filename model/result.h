@@ -308,18 +308,28 @@ bool toolchain_name_sound(const char *name);
 const char *run_toolchain(const struct run *run, enum sample_role role);
 bool run_names_toolchain(const struct run *run);
 // What is to be known of a run beside its policy stands in lines of its own behind the policy's
-// text: which overlay its builds saw, what was asked for, why there was no sandbox, which part of a
-// whole it is, and of which parts it was made.
+// text: which overlay its builds saw, what was asked for, why there was no sandbox or no control
+// group, which part of a whole it is, and of which parts it was made.
 #define RUN_OVERLAY_NOTE    "# built with the overlay "
 #define RUN_REQUEST_NOTE    "# measured by request"
 #define RUN_UNCONFINED_NOTE "# without a sandbox: "
+#define RUN_UNLIMITED_NOTE  "# without a control group: "
 #define RUN_PART_NOTE       "# part "
 #define RUN_JOINED_NOTE     "# joined from "
 // Such a line behind its beginning, cut to the room there is; false: there is none, and `out` is
 // "".
 bool run_overlay(char *out, size_t size, const struct run *run);
-bool run_unconfined(char *out, size_t size, const struct run *run);
 bool run_part(char *out, size_t size, const struct run *run);
+// What builds and kernels lacked, worst first; every report says it. Without a sandbox there is no
+// control group either, and the first alone is said.
+enum run_lack { LACKS_SANDBOX, LACKS_GROUP, RUN_LACKS };
+struct run_lack_words {
+    const char *name;  // as a key: "unconfined"
+    const char *title; // "No sandbox"
+    const char *what;  // a sentence, to be followed by ": " and the reason
+};
+const struct run_lack_words *run_lack_words(enum run_lack lack);
+bool run_lacks(char *out, size_t size, const struct run *run, enum run_lack lack);
 
 // What the stopwatch ran: "device code" alone (a record's), the whole "library" with its host code
 // beside the stopwatch, or "" where nothing was timed here.

@@ -225,11 +225,15 @@ static void print_timed(const struct run *run)
     }
 }
 
-static void print_unconfined(const struct run *run)
+static void print_lacks(const struct run *run)
 {
+    static const char *const titles[] = {
+        [LACKS_SANDBOX] = "no sandbox   ", [LACKS_GROUP] = "no limits    "};
     char reason[512];
-    if (run_unconfined(reason, sizeof(reason), run))
-        print_line("no sandbox   ", reason);
+    for (enum run_lack lack = 0; lack < RUN_LACKS; lack++) {
+        if (run_lacks(reason, sizeof(reason), run, lack))
+            print_line(titles[lack], reason);
+    }
 }
 
 static int add_document(struct answer *answer, const struct run *run, const struct context *context,
@@ -257,7 +261,7 @@ int output_run(struct answer *answer, const struct run *run, const struct contex
         status = directory ? output_reports(run, context, directory, err) : 0;
         return add_document(answer, run, context, status ? &unheard : err) || status ? -1 : 0;
     }
-    print_unconfined(run);
+    print_lacks(run);
     print_unbuilt(run);
     print_verdicts(run, true);
     print_verdicts(run, false);

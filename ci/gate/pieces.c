@@ -122,16 +122,24 @@ const char *pieces_missing(const struct pieces *pieces, struct arena *arena)
     return text;
 }
 
+static enum run_lack worst_lack(const struct run *run)
+{
+    enum run_lack lack = 0;
+    char reason[8];
+    while (lack < RUN_LACKS && !run_lacks(reason, sizeof(reason), run, lack))
+        lack++;
+    return lack;
+}
+
+// With what some part of it lacked.
 const char *pieces_policy(const struct pieces *pieces, struct arena *arena)
 {
     const struct run *chosen = NULL;
     uint64_t of = HASH_START;
-    char reason[8];
     for (uint32_t i = 0; i < pieces->count; i++) {
         const struct piece *piece = &pieces->items[i];
         of = hash_text(of, piece->uid);
-        if (piece->uid[0] && (!chosen || (!run_unconfined(reason, sizeof(reason), chosen) &&
-                                          run_unconfined(reason, sizeof(reason), &piece->run))))
+        if (piece->uid[0] && (!chosen || worst_lack(&piece->run) < worst_lack(chosen)))
             chosen = &piece->run;
     }
     return arena_printf(arena, "%s\n" RUN_JOINED_NOTE "%" PRIu32 " parts, %016" PRIx64 "\n",

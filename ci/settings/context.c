@@ -123,6 +123,16 @@ static void tell_unconfined(struct context *context)
                                 context->sandbox.reason);
 }
 
+static void tell_unlimited(struct context *context)
+{
+    struct policy *policy = &context->policy;
+    progress_note(&context->progress,
+                  "no control group holds builds and kernels, what they use is watched: %s",
+                  context->sandbox.no_group);
+    policy->text = arena_printf(&policy->arena, "%s\n" RUN_UNLIMITED_NOTE "%s\n", policy->text,
+                                context->sandbox.no_group);
+}
+
 static int open_sandbox(struct context *context, struct error *err)
 {
     enum sandbox_mode mode = context->policy.sandbox;
@@ -149,9 +159,7 @@ int context_builder(struct context *context, struct error *err)
     if (!context->sandbox.active)
         tell_unconfined(context);
     else if (!context->sandbox.scope && !context->sandbox.grouped)
-        progress_note(&context->progress,
-                      "no control group holds builds and kernels, what they use is watched: %s",
-                      context->sandbox.no_group);
+        tell_unlimited(context);
     const char *cache = context->options->cache;
     if (!cache) {
         if (open_state(context, err) || make_directory(context->state, err) ||

@@ -104,6 +104,20 @@ static size_t put_unbuilt(struct buffer *out, const struct run *run, enum sample
     return count;
 }
 
+static void put_lacks(struct buffer *out, const struct run *run)
+{
+    char reason[VIEW_TEXT * 4];
+    for (enum run_lack lack = 0; lack < RUN_LACKS; lack++) {
+        const struct run_lack_words *words = run_lack_words(lack);
+        if (!run_lacks(reason, sizeof(reason), run, lack))
+            continue;
+        buffer_printf(out, "::%s title=%s::%s: ", lack == LACKS_SANDBOX ? "warning" : "notice",
+                      words->title, words->what);
+        put_escaped(out, reason, false);
+        buffer_puts(out, "\n");
+    }
+}
+
 static void write(struct buffer *out, const struct run *run, const struct report_context *context)
 {
     static const char *const levels[] = {"error", "warning", "notice"};
@@ -111,12 +125,7 @@ static void write(struct buffer *out, const struct run *run, const struct report
     if (run->self_test.void_run)
         buffer_puts(out, "::error title=void run::identical code was told apart: this run decides "
                          "nothing. Measure again on a quiet machine\n");
-    char unconfined[VIEW_TEXT * 4];
-    if (run_unconfined(unconfined, sizeof(unconfined), run)) {
-        buffer_puts(out, "::warning title=no sandbox::builds and kernels were not confined: ");
-        put_escaped(out, unconfined, false);
-        buffer_puts(out, "\n");
-    }
+    put_lacks(out, run);
     const size_t begun[] = {put_unbuilt(out, run, ROLE_HEAD), put_unbuilt(out, run, ROLE_BASE), 0};
     for (size_t l = 0; l < ARRAY_COUNT(levels); l++) {
         size_t count = begun[l];

@@ -55,14 +55,17 @@ static void put_headline(struct buffer *out, const struct run *run, const struct
     }
 }
 
-static void put_unconfined(struct buffer *out, const struct run *run)
+static void put_lacks(struct buffer *out, const struct run *run)
 {
     char reason[VIEW_TEXT * 4];
-    if (!run_unconfined(reason, sizeof(reason), run))
-        return;
-    buffer_puts(out, "**No sandbox:** builds and kernels were not confined: ");
-    markdown_text(out, reason, WORDS_LIMIT);
-    buffer_puts(out, ".\n\n");
+    for (enum run_lack lack = 0; lack < RUN_LACKS; lack++) {
+        const struct run_lack_words *words = run_lack_words(lack);
+        if (!run_lacks(reason, sizeof(reason), run, lack))
+            continue;
+        buffer_printf(out, "**%s:** %s: ", words->title, words->what);
+        markdown_text(out, reason, WORDS_LIMIT);
+        buffer_puts(out, ".\n\n");
+    }
 }
 
 static void put_foot(struct buffer *out, const struct run *run,
@@ -100,7 +103,7 @@ static void write(struct buffer *out, const struct run *run, const struct report
     struct change *lines = xcalloc(run->count + 1, sizeof(*lines));
     const size_t count = changes_find(lines, views, run->count);
     put_headline(out, run, lines, count);
-    put_unconfined(out, run);
+    put_lacks(out, run);
     put_unbuilt(out, run);
     if (count)
         changes_table(out, lines, count);

@@ -38,8 +38,7 @@ static void put_row(struct buffer *out, const struct view *view, const struct ru
     const struct result *r = view->result;
     const struct verdict *v = &r->verdict;
     struct buffer sentence = {0};
-    char unconfined[VIEW_TEXT * 4];
-    run_unconfined(unconfined, sizeof(unconfined), run);
+    char reason[VIEW_TEXT * 4];
     view_sentence(&sentence, view);
     put_text(out, r->kernel);
     put_text(out, view->problem);
@@ -67,7 +66,10 @@ static void put_row(struct buffer *out, const struct view *view, const struct ru
     put_text(out, r->base_code);
     put_text(out, r->head_code);
     put_text(out, result_timed(r));
-    put_text(out, unconfined);
+    for (enum run_lack lack = 0; lack < RUN_LACKS; lack++) {
+        run_lacks(reason, sizeof(reason), run, lack);
+        put_text(out, reason);
+    }
     put_text(out, sentence.bytes);
     out->length--; // the last comma
     buffer_puts(out, "\r\n");
@@ -80,7 +82,7 @@ static void write(struct buffer *out, const struct run *run, const struct report
     buffer_puts(out, "kernel,problem,device,uuid,state,verdict,cause,base_ns,head_ns,change,lower,"
                      "upper,confidence,log_evidence,margin,pairs,base_clock_hz,head_clock_hz,"
                      "throttled,model,predicted_ns,actual_predicted,bound,base_code,head_code,"
-                     "timed,unconfined,sentence\r\n");
+                     "timed,unconfined,unlimited,sentence\r\n");
     for (size_t i = 0; i < run->count; i++)
         put_row(out, &views[i], run);
     free(views);

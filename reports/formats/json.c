@@ -180,7 +180,7 @@ static void write(struct buffer *out, const struct run *run, const struct report
 {
     struct view *views = view_all(run, context);
     struct json j = {.out = out};
-    char unconfined[VIEW_TEXT * 4];
+    char reason[VIEW_TEXT * 4];
     json_begin(&j, NULL, '{');
     json_int(&j, "format", 1);
     json_clean(&j, "tool_version", run->tool_version);
@@ -192,8 +192,9 @@ static void write(struct buffer *out, const struct run *run, const struct report
     json_clean(&j, "conclusion", view_conclusion(run->conclusion));
     json_int(&j, "exit_code", (int64_t)run->conclusion);
     json_clean(&j, "headline", run->headline);
-    json_clean(&j, "unconfined",
-               run_unconfined(unconfined, sizeof(unconfined), run) ? unconfined : NULL);
+    for (enum run_lack lack = 0; lack < RUN_LACKS; lack++)
+        json_clean(&j, run_lack_words(lack)->name,
+                   run_lacks(reason, sizeof(reason), run, lack) ? reason : NULL);
     if (run->base.id[0])
         put_commit(&j, "base", &run->base);
     put_commit(&j, "head", &run->head);

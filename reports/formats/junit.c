@@ -85,7 +85,7 @@ static void write_property(struct markup *m, const char *name, const char *value
 
 static void write_properties(struct markup *m, const struct run *run)
 {
-    char overlay[200], unconfined[VIEW_TEXT * 4];
+    char overlay[200], reason[VIEW_TEXT * 4];
     markup_start(m, "properties");
     write_property(m, "tool", run->tool_version);
     write_property(m, "base", run->base.id);
@@ -97,8 +97,10 @@ static void write_properties(struct markup *m, const struct run *run)
     }
     if (run_overlay(overlay, sizeof(overlay), run))
         write_property(m, "overlay", overlay);
-    if (run_unconfined(unconfined, sizeof(unconfined), run))
-        write_property(m, "unconfined", unconfined);
+    for (enum run_lack lack = 0; lack < RUN_LACKS; lack++) {
+        if (run_lacks(reason, sizeof(reason), run, lack))
+            write_property(m, run_lack_words(lack)->name, reason);
+    }
     write_property(m, "conclusion", view_conclusion(run->conclusion));
     markup_end(m);
 }

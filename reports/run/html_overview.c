@@ -50,16 +50,19 @@ static void write_void(const struct html *html)
     markup_end(html->m);
 }
 
-// Who reads the verdict must know that a build could have reached this machine.
-static void write_unconfined(const struct html *html)
+// Who reads the verdict must know that a build could have reached this machine, or filled it.
+static void write_lacks(const struct html *html)
 {
     char reason[VIEW_TEXT * 4];
-    if (!run_unconfined(reason, sizeof(reason), html->run))
-        return;
-    markup_open(html->m, "p", "card void");
-    markup_element(html->m, "strong", NULL, "No sandbox. ");
-    markup_textf(html->m, "Builds and kernels of this run were not confined: %s.", reason);
-    markup_end(html->m);
+    for (enum run_lack lack = 0; lack < RUN_LACKS; lack++) {
+        const struct run_lack_words *words = run_lack_words(lack);
+        if (!run_lacks(reason, sizeof(reason), html->run, lack))
+            continue;
+        markup_open(html->m, "p", lack == LACKS_SANDBOX ? "card void" : "card");
+        markup_elementf(html->m, "strong", NULL, "%s: ", words->title);
+        markup_textf(html->m, "%s: %s.", words->what, reason);
+        markup_end(html->m);
+    }
 }
 
 void html_banner(const struct html *html)
@@ -96,7 +99,7 @@ void html_banner(const struct html *html)
     }
     markup_end(html->m);
     write_void(html);
-    write_unconfined(html);
+    write_lacks(html);
     buffer_free(&headline);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every form of a report says of each series what the stopwatch ran, and that there was no sandbox.
+// Every form of a report says of each series what the stopwatch ran, and what sandbox and limits
+// there were not.
 #include "tests/helpers/helper_run.h"
 #include "tests/helpers/test.h"
 
@@ -36,14 +37,22 @@ static void every_form_says_how_series_were_timed(void **state)
     }
 }
 
-static void every_form_says_that_there_was_no_sandbox(void **state)
+static void every_form_says_what_builds_and_kernels_lacked(void **state)
 {
-    static const char policy[] = "[build]\n\n" RUN_UNCONFINED_NOTE "bwrap is not here\n";
-    for (size_t i = 0; i < ARRAY_COUNT(forms); i++) {
-        expect(forms[i], timed("cold", policy), "bwrap is not here", true);
-        expect(forms[i], timed("cold", "[build]\n"), "No sandbox", false);
+    static const char *const policies[] = {"[build]\n\n" RUN_UNCONFINED_NOTE "it is not here\n",
+                                           "[build]\n\n" RUN_OVERLAY_NOTE "o\n\n" RUN_UNLIMITED_NOTE
+                                           "it is not here\n"};
+    static const char *const titles[] = {"No sandbox", "No control group"};
+    for (size_t k = 0; k < ARRAY_COUNT(policies); k++) {
+        for (size_t i = 0; i < ARRAY_COUNT(forms); i++) {
+            expect(forms[i], timed("cold", policies[k]), "it is not here", true);
+            expect(forms[i], timed("cold", policies[1 - k]), titles[k], false);
+            expect(forms[i], timed("cold", "[build]\n"), titles[k], false);
+        }
+        expect("annotations", timed("cold", policies[k]), "it is not here", true);
+        expect("markdown", timed("cold", policies[k]), titles[k], true);
+        expect("html", timed("cold", policies[k]), titles[k], true);
     }
-    expect("annotations", timed("cold", policy), "bwrap is not here", true);
 }
 
 // Several notes stand behind a policy; what the policy itself says is none.
@@ -54,7 +63,7 @@ static void notes_are_the_last_lines(void **state)
                                 "o\n\n" RUN_UNCONFINED_NOTE "why\n"};
     assert_true(run_overlay(text, sizeof(text), &run));
     assert_string_equal(text, "o");
-    assert_true(run_unconfined(text, sizeof(text), &run));
+    assert_true(run_lacks(text, sizeof(text), &run, LACKS_SANDBOX));
     assert_string_equal(text, "why");
     run.policy = RUN_OVERLAY_NOTE "o\n[build]\n" RUN_UNCONFINED_NOTE "why\n";
     assert_false(run_overlay(text, sizeof(text), &run));
@@ -65,7 +74,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_form_says_how_series_were_timed),
-        cmocka_unit_test(every_form_says_that_there_was_no_sandbox),
+        cmocka_unit_test(every_form_says_what_builds_and_kernels_lacked),
         cmocka_unit_test(notes_are_the_last_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
