@@ -36,9 +36,10 @@ static const char *site_sentence(const struct history_change *c, struct arena *a
     const char *why = c->what ? c->what : attribution_name(c->attribution);
     const char *sure = c->newest ? ", not confirmed yet" : "";
     if (c->commits == 1)
-        return arena_printf(arena, "%s by %.2f %% at %.10s (%s%s)", direction,
+        return arena_printf(arena, "last step: %s by %.2f %% at %.10s (%s%s)", direction,
                             fabs(100 * expm1(c->change.size.value)), c->at.id, why, sure);
-    return arena_printf(arena, "%s by %.2f %% with one of %zu commits, %.10s to %.10s (%s%s)",
+    return arena_printf(arena,
+                        "last step: %s by %.2f %% with one of %zu commits, %.10s to %.10s (%s%s)",
                         direction, fabs(100 * expm1(c->change.size.value)), c->commits,
                         c->earliest.id, c->latest.id, why, sure);
 }
@@ -134,13 +135,16 @@ static void fill_since(struct site_series *out, const struct series_history *s, 
         out->cause = CAUSE_KERNEL;
         out->since = l->at.id;
         out->since_s = l->at.time_s;
-        out->sentence = arena_printf(arena, "%s by %.2f %% at %.10s, side by side with %.10s",
-                                     l->size.value > 0 ? "slower" : "faster",
-                                     fabs(100 * expm1(l->size.value)), l->at.id, l->base.id);
+        out->step = l->size.value;
+        out->sentence =
+            arena_printf(arena, "last step: %s by %.2f %% at %.10s, side by side with %.10s",
+                         l->size.value > 0 ? "slower" : "faster", fabs(100 * expm1(l->size.value)),
+                         l->at.id, l->base.id);
     } else if (c) {
         out->cause = site_cause(c->attribution);
         out->since = c->at.id;
         out->since_s = c->at.time_s;
+        out->step = c->change.size.value;
         out->sentence = site_sentence(c, arena);
     }
 }
@@ -160,7 +164,8 @@ static void fill_series(struct site_series *out, const struct series_history *s,
                                 .predicted_ns = s->newest.predicted_ns,
                                 .bound = s->newest.bound,
                                 .kind = kind_of(s),
-                                .log_ratio = interval_none};
+                                .log_ratio = interval_none,
+                                .step = NAN};
     const struct history_now now = history_now(s);
     if ((s->stored.count || now.linked) && isfinite(now.size.low))
         out->log_ratio = now.size;
@@ -293,6 +298,7 @@ int site_data_load(struct site_data *out, struct store *store, const char *epoch
     out->site.load = site_detail_load;
     out->site.load_points = site_settled_points;
     out->site.load_times = site_run_times;
+    out->site.load_run = site_run_whole;
     open_readings(out);
     if (!out->site.repository)
         out->site.repository = "";

@@ -46,6 +46,7 @@ void site_data_free(struct site_data *data);
 int site_fill_runs(struct site_data *data, struct device *devices, struct site_series *series,
                    struct error *err);
 int site_run_times(double *times_ns, size_t run, void *context, struct error *err); // load_times
+int site_run_whole(struct run *out, size_t run, void *context, struct error *err);  // load_run
 uint64_t site_mix(uint64_t hash, uint64_t value);
 
 // One series for its page (site->load).

@@ -48,23 +48,44 @@ int site_run_times(double *times_ns, size_t run, void *context, struct error *er
     return status;
 }
 
-// The newest run of a commit alone says what is broken now.
-static void mark_broken(struct site_series *series, struct site_data *data, const struct run *run)
+int site_run_whole(struct run *out, size_t run, void *context, struct error *err)
+{
+    const struct site_reading *reading = context;
+    return store_load_run(out, reading->store, reading->data->site.runs[run].id, err);
+}
+
+// What is broken, and what is slower or faster while the history is too short to say so.
+static bool says_more(const struct verdict *v, const struct site_series *s)
+{
+    const bool moved = v->kind == VERDICT_SLOWER || v->kind == VERDICT_FASTER;
+    return v->kind == VERDICT_BROKEN || (moved && s->kind == VERDICT_NEW);
+}
+
+static void mark_series(struct site_series *s, const struct verdict *v, const struct run *run,
+                        struct arena *arena)
+{
+    s->kind = v->kind;
+    s->cause = v->kind == VERDICT_BROKEN ? CAUSE_KERNEL : v->cause;
+    if (v->kind != VERDICT_BROKEN)
+        s->log_ratio = v->log_ratio;
+    s->since = arena_strdup(arena, run->head.id);
+    s->since_s = run->head.time_s;
+    s->step = NAN;
+    s->sentence = arena_strdup(arena, v->sentence);
+    s->revision = site_mix(s->revision, (uint64_t)run->id);
+}
+
+// The newest plain run alone says what is so now.
+static void mark_newest(struct site_series *series, struct site_data *data, const struct run *run)
 {
     for (size_t k = 0; k < run->count; k++) {
         const struct result *r = &run->results[k];
         size_t device = site_device_index(&data->site, run->devices[r->device].uuid);
-        for (size_t i = 0; r->verdict.kind == VERDICT_BROKEN && i < data->site.series_count; i++) {
+        for (size_t i = 0; i < data->site.series_count; i++) {
             struct site_series *s = &series[i];
-            if (s->device != device || strcmp(s->kernel, r->kernel) != 0 ||
-                !problem_equal(&s->problem, &r->problem))
-                continue;
-            s->kind = VERDICT_BROKEN;
-            s->cause = CAUSE_KERNEL;
-            s->since = arena_strdup(&data->set.arena, run->head.id);
-            s->since_s = run->head.time_s;
-            s->sentence = arena_strdup(&data->set.arena, r->verdict.sentence);
-            s->revision = site_mix(s->revision, (uint64_t)run->id);
+            if (s->device == device && strcmp(s->kernel, r->kernel) == 0 &&
+                problem_equal(&s->problem, &r->problem) && says_more(&r->verdict, s))
+                mark_series(s, &r->verdict, run, &data->set.arena);
         }
     }
 }
@@ -120,7 +141,7 @@ static int read_run(struct site_data *data, struct device *devices, struct site_
         return -1;
     describe_devices(data, devices, &run);
     if (*newest && e->kind == RUN_MEASURE) {
-        mark_broken(series, data, &run);
+        mark_newest(series, data, &run);
         *newest = false;
     }
     if (!data->site.repository)

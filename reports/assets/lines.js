@@ -147,16 +147,18 @@
     }).concat(line.points.filter(function (p) { return p.at >= file.runs.length; }));
   }
 
-  // The points within a range as CSV. pointsOf(line): those that are shown; placed(line, point): where.
+  // The points within a range as CSV; levels in percent against the first code, as the chart has them.
+  // pointsOf(line): those that are shown; placed(line, point): where.
   function table(lines, range, pointsOf, placed, axis) {
     function quoted(text) { return '"' + text.replace(/"/g, '""') + '"'; }
-    var rows = ["series,commit,commit_time_s,time_ns,lower_ns,upper_ns,level,level_lower,level_upper"];
+    var rows = ["series,commit,commit_time_s,time_ns,lower_ns,upper_ns,level_percent,level_lower_percent,level_upper_percent"];
+    function percent(ratio) { return 100 * Math.expm1(ratio); }
     lines.forEach(function (line) {
       pointsOf(line).forEach(function (p) {
         var x = placed(line, p), level = lastAt(line.levels, axis, x);
         if (x < range[0] || x > range[1]) return;
         rows.push([quoted(line.label), p.commit, p.time, p.ns, p.low, p.high].concat(
-          level ? [level.level, level.low, level.high] : ["", "", ""]).map(function (v) { return v === null ? "" : v; }).join(","));
+          level ? [level.level, level.low, level.high].map(percent) : ["", "", ""]).map(function (v) { return v === null ? "" : v; }).join(","));
       });
     });
     return rows.join("\n") + "\n";

@@ -141,7 +141,10 @@
       setAddress({ order: order.value });
     });
     bar.append(field("Order", order, "narrow"), count);
-    var texts = rows.map(function (row) { return row.textContent.toLowerCase(); });
+    var texts;
+    function read() { texts = rows.map(function (row) { return row.textContent.toLowerCase(); }); }
+    read();
+    table.addEventListener("rows", function () { read(); apply(); }); // they say something else now
     function apply() {
       var words = search.value.toLowerCase().split(/\s+/).filter(Boolean), shown = 0;
       rows.forEach(function (row, index) {
@@ -276,11 +279,22 @@
   function makeCompare(table) {
     var data = JSON.parse(document.getElementById("compare-data").textContent);
     var rows = Array.from(table.tBodies[0].rows), said = document.querySelector(".compared");
+    var shared = document.querySelector(".shared");
     var first = makePicker(data, data.first, changed), second = makePicker(data, data.second, changed);
     function file(run) { return Math.floor(run[0] / data.per_file); }
-    // Series that both runs have come first; each half keeps the page's order.
+    // How many series can be compared, and why the others cannot, as the page says it of the first two.
+    function share(counts) {
+      var text = counts[0] + " of " + rows.length + " series have a time in both, " + counts[1] +
+        " only in the first, " + counts[2] + " only in the second, " + counts[3] + " in neither.";
+      [[first, counts[2]], [second, counts[1]]].forEach(function (side) {
+        var run = side[0].run;
+        if (side[1]) text += " Run " + run[0] + " lacks some: " + data.missing[run[1]] + ".";
+      });
+      shared.textContent = text;
+    }
+    // Series that both runs have come first; each part keeps the page's order.
     function apply() {
-      var a = times[first.run[0]], b = times[second.run[0]], both = [], others = [];
+      var a = times[first.run[0]], b = times[second.run[0]], parts = [[], [], [], []];
       var missing = !a ? first.run : !b ? second.run : null;
       if (missing) {
         said.textContent = "compare/" + file(missing) + ".js has no times of run " + missing[0] + ": is the folder whole?";
@@ -289,14 +303,21 @@
       rows.forEach(function (row) {
         var name = row.getAttribute("data-series"), x = a[name], y = b[name];
         var cells = row.cells, change = x && y ? y / x - 1 : null;
-        (x && y ? both : others).push(row);
+        var part = x ? y ? 0 : 1 : y ? 2 : 3;
+        parts[part].push(row);
         setCell(cells[3], x || null, timeText);
         setCell(cells[4], y || null, timeText);
         setCell(cells[5], change, function (v) {
           return (v < 0 ? "\u2212" : "+") + Math.abs(v * 100).toFixed(2) + " %";
         });
+        if (part) {
+          cells[5].textContent = data.shares[part];
+          cells[5].classList.remove("empty");
+        }
       });
-      table.tBodies[0].append.apply(table.tBodies[0], both.concat(others));
+      table.tBodies[0].append.apply(table.tBodies[0], [].concat.apply([], parts));
+      share(parts.map(function (part) { return part.length; }));
+      table.dispatchEvent(new Event("rows"));
       said.textContent = runText(first.run) + " against " + runText(second.run);
     }
     function show() {

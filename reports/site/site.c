@@ -124,6 +124,7 @@ static void map_make(struct site_map *map, const struct site *site)
     for (size_t i = 0; i < site->series_count; i++)
         group_add(&map->devices[site->series[map->order[i]].device], map->order[i]);
     site_find_commits(map);
+    site_find_open_events(map);
 }
 
 static void map_free(struct site_map *map)
@@ -136,6 +137,8 @@ static void map_free(struct site_map *map)
     free(map->kernels);
     free(map->devices);
     free(map->kernel_of);
+    free(map->event_of);
+    free(map->event_counts);
     free(map->order);
 }
 

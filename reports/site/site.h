@@ -126,10 +126,12 @@ struct site_series {
     enum verdict_kind kind; // not accepted: what is accepted is an epoch
     enum cause cause;
     struct interval log_ratio; // NaN if none
-    const char *since;         // commit id the change began with, or NULL
-    int64_t since_s;           // its time
-    const char *sentence;      // or NULL
-    float spark[SITE_SPARK];   // newest times in any unit, oldest first
+    // The newest change in the direction of log_ratio, which many changes may have brought about.
+    const char *since;       // commit id it began with, or NULL
+    int64_t since_s;         // its time
+    double step;             // its own log ratio, NaN: none
+    const char *sentence;    // or NULL
+    float spark[SITE_SPARK]; // newest times in any unit, oldest first
     size_t spark_count;
 };
 
@@ -208,6 +210,9 @@ struct site {
     void (*judge_accuracy)(void *context);
     // The times of runs[run], one per series, NaN = not measured.
     int (*load_times)(double *times_ns, size_t run, void *context, struct error *err);
+    // All of runs[run], for its verdicts (site_run_page.c says of which); the caller run_free()s
+    // it. NULL: pages of runs show no verdicts.
+    int (*load_run)(struct run *out, size_t run, void *context, struct error *err);
     void *context;
     // For more threads: a context each, the first being `context`, and what calls work() once with
     // each of its contexts, all at the same time, and returns when all have. 0 and NULL: none.

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK_FORMAT = 5 }; // raised when the files would say the same otherwise
+enum { BLOCK_FORMAT = 6 }; // raised when the files would say the same otherwise
 
 struct block {
     int64_t number;
@@ -127,6 +127,25 @@ static uint64_t stamp_of_runs(const struct site_map *map, const struct block *bl
 
 // ---- writing ----
 
+static int put_run_page(struct site_target *target, void *context, const struct site_map *map,
+                        size_t index, const double *before_ns, const double *times_ns,
+                        struct error *err)
+{
+    const struct site *site = map->site;
+    const struct site_run *run = &site->runs[index];
+    const bool has_verdicts = site->load_run && site_run_has_verdicts(run);
+    struct buffer html = {0};
+    struct run whole;
+    char name[32];
+    if (has_verdicts && site->load_run(&whole, index, context, err))
+        return -1;
+    site_run_page(&html, map, index, has_verdicts ? &whole : NULL, before_ns, times_ns);
+    if (has_verdicts)
+        run_free(&whole);
+    snprintf(name, sizeof(name), "%lld", (long long)run->id);
+    return site_put(target, "run/", name, ".html", &html, err);
+}
+
 // times_ns: of the runs that can be compared, in their order.
 static int write_run_pages(struct site_target *target, void *context, const struct site_map *map,
                            const struct block *block, const struct site_run *const *timed,
@@ -141,8 +160,6 @@ static int write_run_pages(struct site_target *target, void *context, const stru
         const bool has = k < timed_count && timed[k] == run;
         const size_t before = has ? site_run_before(site, index) : SIZE_MAX;
         const double *now = has ? times_ns + k++ * site->series_count : NULL, *then = NULL;
-        struct buffer html = {0};
-        char name[32];
         for (size_t b = 0; before != SIZE_MAX && !then && b < timed_count; b++)
             then = timed[b] == &site->runs[before] ? times_ns + b * site->series_count : NULL;
         if (before != SIZE_MAX && !then) {
@@ -152,9 +169,7 @@ static int write_run_pages(struct site_target *target, void *context, const stru
         }
         if (status)
             break;
-        site_run_page(&html, map, index, then, now);
-        snprintf(name, sizeof(name), "%lld", (long long)run->id);
-        status = site_put(target, "run/", name, ".html", &html, err);
+        status = put_run_page(target, context, map, index, then, now, err);
     }
     free(other);
     return status;

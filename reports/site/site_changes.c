@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What changed among a set of series, grouped by kernel, and the sorted curves.
+// Which of a set of series are not where they were accepted, grouped by kernel, with the events
+// that touch them; and the sorted curves.
 #include "reports/site/site_parts.h"
 
 #include <math.h>
@@ -63,22 +64,45 @@ static void write_finding(struct site_page *p, const struct finding *f)
     else
         markup_elementf(m, "span", "muted small", " %s", shape);
     markup_end(m);
-    page_cell(m, "how much", "nowrap", NAN, false);
+    page_cell(m, "against accepted", "nowrap", NAN, false);
     markup_textf(m, "%s%s", f->series > 1 && isfinite(s->log_ratio.value) ? "up to " : "", change);
     markup_end(m);
-    page_cell(m, "since", "nowrap", NAN, false);
-    site_since(p, s);
+    page_cell(m, "last step", NULL, NAN, false);
+    site_step(p, s);
+    markup_end(m);
+    page_cell(m, "event", "wrap", NAN, false);
+    site_event_link(p, f->worst);
     markup_end(m);
     page_cell(m, "why", "wrap", NAN, false);
-    markup_text(m, s->sentence ? s->sentence : s->cause == CAUSE_NONE ? "" : cause_name(s->cause));
+    // A step of the kernel's own says all by its size and commit, which stand beside.
+    const bool plain = isfinite(s->step) && s->cause == CAUSE_KERNEL;
+    markup_text(m, s->sentence && !plain    ? s->sentence
+                   : s->cause == CAUSE_NONE ? ""
+                                            : cause_name(s->cause));
     markup_end(m);
     markup_end(m);
 }
 
-void site_findings(struct site_page *p, const size_t *series, size_t count, const char *heading,
-                   const char *nothing)
+static void write_table(struct site_page *p, const struct finding *findings, size_t groups)
 {
-    static const char *const heads[] = {"State", "Where", "How much", "Since", "Why"};
+    static const char *const heads[] = {"State",     "Where", "Against accepted",
+                                        "Last step", "Event", "Why"};
+    page_table_begin(p->m, "findings cards", "Where series stand, worst first");
+    for (size_t i = 0; i < ARRAY_COUNT(heads); i++)
+        page_table_head(p->m, heads[i], PAGE_SORT_NONE, NULL);
+    page_table_body(p->m);
+    for (size_t i = 0; i < groups && i < FINDINGS_SHOWN; i++)
+        write_finding(p, &findings[i]);
+    page_table_end(p->m);
+    if (p->map->site->event_count)
+        markup_element(p->m, "p", "hint",
+                       "An event is one change and all that it touched; where a series stands is "
+                       "what all of its changes add up to. So a series may be faster in an event "
+                       "and still be slower than accepted, or be back where it was.");
+}
+
+void site_findings(struct site_page *p, const size_t *series, size_t count)
+{
     struct finding findings[FINDINGS_SHOWN];
     struct markup *m = p->m;
     size_t groups = collect(p->map->site, series, count, findings), undecided = 0;
@@ -86,34 +110,40 @@ void site_findings(struct site_page *p, const size_t *series, size_t count, cons
         undecided += p->map->site->series[series[i]].kind == VERDICT_UNDECIDED;
     markup_start(m, "section");
     markup_attr(m, "id", "changed");
-    markup_attr(m, "aria-label", "What changed");
-    site_heading(m, heading);
-    if (groups == 0) {
-        markup_element(m, "p", "muted", undecided ? "Nothing that can be told." : nothing);
-    } else {
-        page_table_begin(m, "findings cards", "What changed, worst first");
-        for (size_t i = 0; i < ARRAY_COUNT(heads); i++)
-            page_table_head(m, heads[i], PAGE_SORT_NONE, NULL);
-        page_table_body(m);
-        for (size_t i = 0; i < groups && i < FINDINGS_SHOWN; i++)
-            write_finding(p, &findings[i]);
-        page_table_end(m);
-    }
+    markup_attr(m, "aria-label", "Where series stand");
+    site_heading(m, "Where series stand against the last accepted state");
+    if (groups > 0)
+        write_table(p, findings, groups);
+    else
+        markup_element(m, "p", "muted",
+                       undecided ? "Nothing that can be told."
+                                 : "Every series is where it was accepted.");
     if (undecided > 0)
         markup_elementf(m, "p", "hint", "Of %zu more nothing can be said: their times scatter.",
                         undecided);
     if (groups > FINDINGS_SHOWN)
-        markup_elementf(m, "p", "hint", "%zu more %s changed; the table has every series.",
+        markup_elementf(m, "p", "hint", "%zu more %s; the table has every series.",
                         groups - FINDINGS_SHOWN,
-                        plural(groups - FINDINGS_SHOWN, "group", "groups"));
+                        plural(groups - FINDINGS_SHOWN, "kernel moved", "kernels moved"));
     markup_end(m);
+}
+
+static bool has_curve(const struct site *site, const size_t *series, size_t count, bool accuracy)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct site_series *s = &site->series[series[i]];
+        used += isfinite(accuracy ? site_ratio(s) : s->log_ratio.value);
+    }
+    return used >= 2;
 }
 
 static void curve(struct site_page *p, const size_t *series, size_t count, bool accuracy,
                   const char *caption, void (*draw)(struct markup *, struct curve_point *, size_t))
 {
-    struct curve_point *points = xcalloc(count ? count : 1, sizeof(*points));
-    size_t used = 0;
+    if (!has_curve(p->map->site, series, count, accuracy))
+        return;
+    struct curve_point *points = xcalloc(count, sizeof(*points));
     for (size_t i = 0; i < count; i++) {
         const struct site_series *s = &p->map->site->series[series[i]];
         points[i] = (struct curve_point){interval_relative(s->log_ratio),
@@ -121,16 +151,15 @@ static void curve(struct site_page *p, const size_t *series, size_t count, bool 
                                          chart_shape(s->kind)};
         if (accuracy)
             points[i].y.value = site_ratio(s);
-        used += isfinite(points[i].y.value);
     }
-    if (used >= 2)
-        chart_figure(p->m, caption, points, count, draw);
+    chart_figure(p->m, caption, points, count, draw);
     free(points);
 }
 
 void site_curves(struct site_page *p, const size_t *series, size_t count)
 {
-    if (count < 2)
+    if (!has_curve(p->map->site, series, count, false) &&
+        !has_curve(p->map->site, series, count, true))
         return;
     markup_start(p->m, "section");
     markup_attr(p->m, "aria-label", "At a glance");

@@ -102,7 +102,8 @@ static void write_points(struct json *j, const struct site_detail *d)
     free(shown);
 }
 
-// Each level: the commit it begins with, its time, the log ratio with its interval, and its mark.
+// Each level: the commit it begins with, its time, the natural log ratio with its interval, and its
+// mark.
 static void write_levels(struct json *j, const struct site_levels *l)
 {
     json_int(j, "links", (int64_t)l->links);

@@ -8,6 +8,27 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
+
+// The worst of what began with it and of what its runs concluded.
+static const char *class_of(const struct site *site, const struct site_commit *c)
+{
+    const char *class = "v-same";
+    for (size_t i = 0; i < c->event_count; i++) {
+        const struct event *e = site->events[c->events[i]].event;
+        const bool slower = site_event_slower(e) > 0;
+        if (slower || strcmp(class, "v-same") == 0)
+            class = slower ? "v-slower" : "v-faster";
+    }
+    for (size_t i = 0; i < c->run_count; i++) {
+        const struct site_run *run = &site->runs[c->runs[i]];
+        if (run->finished_s && run->conclusion == CONCLUDE_BROKEN)
+            return "v-broken";
+        if (run->finished_s && run->conclusion == CONCLUDE_REGRESSION)
+            class = "v-slower";
+    }
+    return class;
+}
 
 static void write_banner(struct site_page *p, const struct site_commit *c)
 {
@@ -16,7 +37,8 @@ static void write_banner(struct site_page *p, const struct site_commit *c)
     view_short_id(id, c->id);
     view_date(when, c->time_s);
     clean_line(&summary, c->summary, CLEAN_LINE);
-    markup_open(p->m, "section", c->event_count ? "card banner v-slower" : "card banner v-same");
+    markup_start(p->m, "section");
+    markup_attrf(p->m, "class", "card banner %s", class_of(p->map->site, c));
     markup_element(p->m, "div", "word", "commit");
     markup_elementf(p->m, "h1", NULL, "%s %s", id, summary.bytes ? summary.bytes : "");
     markup_open(p->m, "dl", "facts");
@@ -51,7 +73,7 @@ static void change_row(struct site_page *p, const struct event_change *c)
     markup_end(p->m);
     page_text_cell(p->m, "problem", "mono nowrap", NAN, shape);
     page_text_cell(p->m, "device", NULL, NAN, p->map->site->devices[s->device].name);
-    page_cell(p->m, "change", "right nowrap", NAN, false);
+    page_cell(p->m, "against the commit before", "right nowrap", NAN, false);
     markup_textf(p->m, "%s %s", change, isfinite(c->size.low) ? interval : "");
     markup_end(p->m);
     page_text_cell(p->m, "measured", NULL, NAN, c->paired ? "side by side" : "from run to run");
@@ -113,7 +135,7 @@ static void write_event(struct site_page *p, const struct site_event *event)
     page_table_head(p->m, "Kernel", PAGE_SORT_NONE, NULL);
     page_table_head(p->m, "Problem", PAGE_SORT_NONE, NULL);
     page_table_head(p->m, "Device", PAGE_SORT_NONE, NULL);
-    page_table_head(p->m, "Change", PAGE_SORT_NONE, "right");
+    page_table_head(p->m, "Against the commit before", PAGE_SORT_NONE, "right");
     page_table_head(p->m, "Measured", PAGE_SORT_NONE, NULL);
     page_table_head(p->m, "Evidence", PAGE_SORT_NONE, "right");
     page_table_body(p->m);
@@ -123,11 +145,35 @@ static void write_event(struct site_page *p, const struct site_event *event)
     markup_end(p->m);
 }
 
+// What its runs concluded other than that all is well; false: nothing.
+static bool write_conclusions(struct site_page *p, const struct site_commit *c)
+{
+    bool any = false;
+    for (size_t i = 0; i < c->run_count; i++) {
+        const struct site_run *run = &p->map->site->runs[c->runs[i]];
+        if (!run->finished_s || run->conclusion == CONCLUDE_OK)
+            continue;
+        markup_start(p->m, "p");
+        site_conclusion(p->m, run);
+        markup_text(p->m, " in run ");
+        site_run_link(p, run);
+        markup_textf(p->m, " (%s): %s", run_kind_name(run->kind),
+                     run->headline ? run->headline : "");
+        markup_end(p->m);
+        any = true;
+    }
+    return any;
+}
+
 static void write_events(struct site_page *p, const struct site_commit *c)
 {
     site_heading(p->m, "What began with it");
+    const bool concluded = write_conclusions(p, c);
     if (c->event_count == 0)
-        markup_element(p->m, "p", "muted", "Nothing that was found.");
+        markup_element(p->m, "p", "muted",
+                       concluded
+                           ? "No change of a level began with it."
+                           : "Nothing: no change of a level, and its runs found nothing wrong.");
     for (size_t i = 0; i < c->event_count; i++)
         write_event(p, &p->map->site->events[c->events[i]]);
 }

@@ -69,6 +69,17 @@ static void figure_cell(struct markup *m, const char *label, double value, const
     markup_end(m);
 }
 
+// Which of two runs have a time of a series. In this order the table has them, and page.js sorts
+// so.
+enum share { IN_BOTH, ONLY_FIRST, ONLY_SECOND, IN_NEITHER, SHARES };
+static const char *const share_words[SHARES] = {"in both", "only in the first",
+                                                "only in the second", "in neither"};
+
+static enum share share_of(double before, double after)
+{
+    return before > 0 ? after > 0 ? IN_BOTH : ONLY_FIRST : after > 0 ? ONLY_SECOND : IN_NEITHER;
+}
+
 // data-series: what the loaded times call it; page.js fills the row from them.
 static void compare_row(struct site_page *p, size_t index, const double *a, const double *b)
 {
@@ -93,8 +104,10 @@ static void compare_row(struct site_page *p, size_t index, const double *a, cons
     figure_cell(p->m, "first", before, text);
     view_time(text, after > 0 ? after : NAN);
     figure_cell(p->m, "second", after, text);
-    view_percent(text, before > 0 ? after / before - 1 : NAN);
-    figure_cell(p->m, "change", before > 0 ? after / before - 1 : NAN, text);
+    const bool both = before > 0 && after > 0;
+    view_percent(text, both ? after / before - 1 : NAN);
+    figure_cell(p->m, "change", both ? after / before - 1 : NAN,
+                both ? text : share_words[share_of(before, after)]);
     markup_end(p->m);
 }
 
@@ -112,18 +125,17 @@ static void compare_json(struct site_page *p, size_t index, const double *a, con
     json_clean(j, "device", p->map->site->devices[s->device].uuid);
     json_rounded(j, "first_ns", before > 0 ? before : NAN, 7);
     json_rounded(j, "second_ns", after > 0 ? after : NAN, 7);
-    json_rounded(j, "change", before > 0 ? after / before - 1 : NAN, 7);
+    json_rounded(j, "change", before > 0 && after > 0 ? after / before - 1 : NAN, 7);
     json_end(j, '}');
 }
 
-// Series that both runs have come first; each half keeps the site's order.
+// Series that both runs have come first; each part keeps the site's order.
 static void compare_rows(struct site_page *p, const double *a, const double *b)
 {
-    for (int pass = 0; pass < 2; pass++) {
+    for (int share = 0; share < SHARES; share++) {
         for (size_t i = 0; i < p->map->site->series_count; i++) {
             size_t index = p->map->order[i];
-            bool both = a[index] > 0 && b[index] > 0;
-            if (both != (pass == 0))
+            if ((int)share_of(a[index], b[index]) != share)
                 continue;
             compare_row(p, index, a, b);
             compare_json(p, index, a, b);
@@ -143,6 +155,20 @@ static void compare_table(struct site_page *p, const double *a, const double *b)
     page_table_body(p->m);
     compare_rows(p, a, b);
     page_table_end(p->m);
+}
+
+// Why a run may lack a series that another has.
+static const char *why_missing(enum run_kind kind)
+{
+    switch (kind) {
+    case RUN_MEASURE:
+        return "a plain run has no time of kernels that were not there or broken, nor of what it "
+               "was not asked for";
+    case RUN_IMPORT:
+        return "an import has what its file had";
+    default:
+        return "a gate, a study or a bisection measures only machine code that differs";
+    }
 }
 
 // What page.js offers before anything is loaded.
@@ -167,6 +193,14 @@ static void write_choice(struct markup *m, const struct site *site, const struct
     }
     json_end(&j, ']');
     json_int(&j, "known", (int64_t)known);
+    json_begin(&j, "shares", '[');
+    for (size_t i = 0; i < SHARES; i++)
+        json_clean(&j, NULL, share_words[i]);
+    json_end(&j, ']');
+    json_begin(&j, "missing", '{');
+    for (int kind = 0; kind < RUN_KINDS; kind++)
+        json_clean(&j, run_kind_name((enum run_kind)kind), why_missing((enum run_kind)kind));
+    json_end(&j, '}');
     json_end(&j, '}');
     markup_start(m, "script");
     markup_attr(m, "type", "application/json");
@@ -189,12 +223,36 @@ static char *run_label(const struct site_run *run)
     return label;
 }
 
+// How many series can be compared, and why the others cannot; page.js writes the same of others.
+static void write_shared(struct site_page *p, const struct site_run *const runs[2], const double *a,
+                         const double *b)
+{
+    size_t counts[SHARES] = {0};
+    for (size_t i = 0; i < p->map->site->series_count; i++)
+        counts[share_of(a[i], b[i])]++;
+    markup_open(p->m, "p", "shared");
+    markup_textf(p->m, "%zu of %zu series have a time in both", counts[IN_BOTH],
+                 p->map->site->series_count);
+    for (int side = 0; side < 2; side++) {
+        const size_t alone = counts[side ? ONLY_SECOND : ONLY_FIRST];
+        markup_textf(p->m, ", %zu only in the %s", alone, side ? "second" : "first");
+    }
+    markup_textf(p->m, ", %zu in neither.", counts[IN_NEITHER]);
+    for (int side = 0; side < 2; side++) { // what the other run has alone, this one lacks
+        if (counts[side ? ONLY_FIRST : ONLY_SECOND])
+            markup_textf(p->m, " Run %lld lacks some: %s.", (long long)runs[side]->id,
+                         why_missing(runs[side]->kind));
+    }
+    markup_end(p->m);
+}
+
 static void write_comparison(struct site_page *p, const struct site_run *older,
                              const struct site_run *newer, const double *before,
                              const double *after)
 {
     char *first = run_label(older), *second = run_label(newer);
     markup_elementf(p->m, "p", "muted compared", "%s against %s", first, second);
+    write_shared(p, (const struct site_run *const[]){older, newer}, before, after);
     markup_element(p->m, "p", "muted",
                    "Different runs saw different clocks and temperatures: read a few "
                    "percent as a hint, and let a gate, which measures both side by side, decide.");

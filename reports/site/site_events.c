@@ -22,6 +22,16 @@ static bool is_open(const struct site_event *e)
     return e->event->state == EVENT_NEW || e->event->state == EVENT_CONFIRMED;
 }
 
+size_t site_event_slower(const struct event *e)
+{
+    size_t slower = 0;
+    for (size_t i = 0; i < e->count; i++)
+        slower += e->changes[i].size.value > 0;
+    return slower;
+}
+
+// What is open and made something slower has the colour of that; what only made things faster has
+// not.
 void site_event_state(struct markup *m, const struct event *e)
 {
     static const struct {
@@ -31,16 +41,16 @@ void site_event_state(struct markup *m, const struct event *e)
         [EVENT_ACCEPTED] = {"v-faster", "✓"}, [EVENT_FIXED] = {"v-faster", "✓"},
         [EVENT_DISMISSED] = {"v-same", "–"},  [EVENT_WITHDRAWN] = {"v-undecided", "?"},
     };
-    page_tag(m, tags[e->state].class, tags[e->state].sign, event_state_name(e->state));
+    const bool gain = e->state == EVENT_CONFIRMED && site_event_slower(e) == 0;
+    page_tag(m, gain ? "v-faster" : tags[e->state].class, gain ? "✓" : tags[e->state].sign,
+             event_state_name(e->state));
 }
 
 // The largest change, and how many go which way.
 void site_event_size(struct markup *m, const struct event *e)
 {
     char size[VIEW_TEXT];
-    size_t slower = 0;
-    for (size_t i = 0; i < e->count; i++)
-        slower += e->changes[i].size.value > 0;
+    const size_t slower = site_event_slower(e);
     const bool up = event_largest(e)->size.value > 0;
     view_percent(size, expm1(event_largest(e)->size.value));
     page_tag(m, up ? "v-slower" : "v-faster", up ? "▲" : "▼", up ? "slower" : "faster");
@@ -159,19 +169,50 @@ static void table(struct site_page *p, const struct site_event *const *events, s
     page_table_end(p->m);
 }
 
-// The open ones of the overview. Which series they touch is said in `touched`, one per series.
-void site_open_events(struct site_page *p, bool *touched)
+// Newest first, so the first that touches a series is the newest.
+void site_find_open_events(struct site_map *map)
+{
+    const struct site *site = map->site;
+    map->event_of = xcalloc(site->series_count + 1, sizeof(*map->event_of));
+    map->event_counts = xcalloc(site->series_count + 1, sizeof(*map->event_counts));
+    for (size_t i = 0; i < site->series_count; i++)
+        map->event_of[i] = SIZE_MAX;
+    for (size_t i = 0; i < site->event_count; i++) {
+        const struct event *e = site->events[i].event;
+        for (size_t k = 0; is_open(&site->events[i]) && k < e->count; k++) {
+            const size_t series = e->changes[k].series;
+            if (map->event_counts[series]++ == 0)
+                map->event_of[series] = i;
+        }
+    }
+}
+
+void site_event_link(struct site_page *p, size_t series)
+{
+    const struct site_map *map = p->map;
+    const size_t count = map->event_counts[series];
+    if (count == 0) {
+        markup_text(p->m, "-");
+        return;
+    }
+    const struct site_event *event = &map->site->events[map->event_of[series]];
+    markup_start(p->m, "a");
+    markup_attrf(p->m, "href", "%sevents.html#e-%s", p->root, event->slug);
+    markup_text(p->m, event->event->name);
+    markup_end(p->m);
+    if (count > 1)
+        markup_elementf(p->m, "span", "muted small", " and %zu more", count - 1);
+}
+
+// The open ones of the overview.
+void site_open_events(struct site_page *p)
 {
     const struct site *site = p->map->site;
     const struct site_event **open = xcalloc(site->event_count + 1, sizeof(*open));
     size_t count = 0;
     for (size_t i = 0; i < site->event_count; i++) {
-        const struct event *e = site->events[i].event;
-        if (!is_open(&site->events[i]))
-            continue;
-        open[count++] = &site->events[i];
-        for (size_t k = 0; k < e->count; k++)
-            touched[e->changes[k].series] = true;
+        if (is_open(&site->events[i]))
+            open[count++] = &site->events[i];
     }
     markup_start(p->m, "section");
     markup_attr(p->m, "id", "events");
@@ -185,6 +226,11 @@ void site_open_events(struct site_page *p, bool *touched)
         table(p, open, count < EVENTS_SHOWN ? count : EVENTS_SHOWN, false);
     else
         markup_element(p->m, "p", "muted", "No event is open.");
+    if (site->event_count == 0) {
+        markup_end(p->m);
+        free(open);
+        return;
+    }
     markup_open(p->m, "p", "hint");
     if (count > EVENTS_SHOWN)
         markup_textf(p->m, "%zu more are open. ", count - EVENTS_SHOWN);

@@ -9,8 +9,6 @@
 
 enum { RUNS_SHOWN = 6 };
 
-static const char nothing_changed[] = "Nothing: every series is where it was accepted.";
-
 static void count_kinds(const struct site_map *map, size_t *regressed, size_t *broken)
 {
     *regressed = *broken = 0;
@@ -56,26 +54,6 @@ static void write_banner(struct site_page *p)
     markup_end(p->m);
 }
 
-// Events first; then what moved without one: broken, or crept.
-static void write_events(struct site_page *p)
-{
-    const struct site_map *map = p->map;
-    const size_t count = map->site->series_count;
-    bool *touched = xcalloc(count + 1, sizeof(*touched));
-    size_t *others = xcalloc(count + 1, sizeof(*others)), other_count = 0;
-    site_open_events(p, touched);
-    for (size_t i = 0; i < count; i++) {
-        const struct site_series *s = &map->site->series[map->order[i]];
-        if (!touched[map->order[i]] || s->kind == VERDICT_BROKEN)
-            others[other_count++] = map->order[i];
-    }
-    site_findings(p, others, other_count, "What else changed since the last accepted state",
-                  other_count < count ? "Nothing: each series that changed belongs to an event."
-                                      : nothing_changed);
-    free(others);
-    free(touched);
-}
-
 static void write_devices(struct site_page *p)
 {
     const struct site_map *map = p->map;
@@ -117,7 +95,8 @@ void site_overview(struct buffer *html, struct buffer *json, const struct site_m
     const char *repository = map->site->repository;
     site_begin(&p, &page, repository && *repository ? repository : "plumb", SITE_PLAIN);
     write_banner(&p);
-    write_events(&p);
+    site_open_events(&p);
+    site_findings(&p, map->order, count);
     site_heading(p.m, "All series");
     site_table(&p, "series", map->order, count, SITE_WITH_KERNEL | SITE_WITH_DEVICE);
     site_curves(&p, map->order, count);
@@ -162,8 +141,7 @@ void site_device(struct buffer *html, struct buffer *json, const struct site_map
     markup_end(p.m);
     site_counts(&p, group->series, group->count);
     markup_end(p.m);
-    site_findings(&p, group->series, group->count, "What changed since the last accepted state",
-                  nothing_changed);
+    site_findings(&p, group->series, group->count);
     site_heading(p.m, "Series on this device");
     site_table(&p, "series", group->series, group->count, SITE_WITH_KERNEL);
     site_curves(&p, group->series, group->count);

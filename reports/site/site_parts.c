@@ -89,18 +89,29 @@ void site_commit(struct site_page *p, const char *id)
     markup_end(p->m);
 }
 
+static const struct {
+    const char *class, *sign;
+} conclusion_tags[] = {{"v-faster", "✓"},
+                       {"v-slower", "▲"},
+                       {"v-undecided", "?"},
+                       {"v-broken", "✕"},
+                       {"v-broken", "!"}};
+
+static size_t conclusion_index(const struct site_run *run)
+{
+    return (size_t)run->conclusion < ARRAY_COUNT(conclusion_tags) ? run->conclusion : 4;
+}
+
+const char *site_conclusion_class(const struct site_run *run)
+{
+    return run->finished_s ? conclusion_tags[conclusion_index(run)].class : "v-same";
+}
+
 void site_conclusion(struct markup *m, const struct site_run *run)
 {
-    static const struct {
-        const char *class, *sign;
-    } tags[] = {{"v-faster", "✓"},
-                {"v-slower", "▲"},
-                {"v-undecided", "?"},
-                {"v-broken", "✕"},
-                {"v-broken", "!"}};
-    size_t i = (size_t)run->conclusion < ARRAY_COUNT(tags) ? run->conclusion : 4;
     if (run->finished_s != 0)
-        page_tag(m, tags[i].class, tags[i].sign, view_conclusion(run->conclusion));
+        page_tag(m, site_conclusion_class(run), conclusion_tags[conclusion_index(run)].sign,
+                 view_conclusion(run->conclusion));
     else
         page_tag(m, "v-same", "…", "interrupted");
 }
@@ -164,25 +175,38 @@ void site_counts(struct site_page *p, const size_t *series, size_t count)
 
 // ---- the table of series ------------------------------------------------------------------------
 
-void site_since(struct site_page *p, const struct site_series *s)
+void site_step(struct site_page *p, const struct site_series *s)
 {
-    char when[VIEW_TEXT];
+    char size[VIEW_TEXT], when[VIEW_TEXT];
+    view_percent(size, expm1(s->step));
     view_date(when, s->since_s);
     when[10] = '\0';
-    if (s->since) {
-        site_commit(p, s->since);
-        markup_text(p->m, " ");
-        markup_element(p->m, "span", "muted small nowrap", when);
-    } else {
+    if (!s->since) {
         markup_text(p->m, "-");
+        return;
     }
+    if (isfinite(s->step))
+        markup_elementf(p->m, "span", "nowrap", "%s in ", size);
+    site_commit(p, s->since);
+    markup_text(p->m, " ");
+    markup_element(p->m, "span", "muted small nowrap", when);
 }
 
-static void since_cell(struct site_page *p, const struct site_series *s)
+// What the columns of change and last step hold, below a table of series.
+static void change_hint(struct markup *m)
 {
-    page_cell(p->m, "since", s->since ? "since" : "empty", s->since ? (double)s->since_s : NAN,
+    markup_element(m, "p", "hint",
+                   "Against accepted: the time now against the last accepted state, or, where "
+                   "nothing was accepted, against the first one known; minus is faster. Last "
+                   "step: the newest single change in that direction, and its commit; several "
+                   "may have added up.");
+}
+
+static void step_cell(struct site_page *p, const struct site_series *s)
+{
+    page_cell(p->m, "last step", s->since ? "since" : "empty", s->since ? (double)s->since_s : NAN,
               false);
-    site_since(p, s);
+    site_step(p, s);
     markup_end(p->m);
 }
 
@@ -213,23 +237,49 @@ static void spark(struct markup *m, const struct site_series *s)
     chart_spark(m, values, s->spark_count, 0.02);
 }
 
-static void figures(struct site_page *p, const struct site_series *s, bool trend)
+// The columns that any of the series has something for, beside enum site_column.
+enum { WITH_STEP = 0x100, WITH_TIME = 0x200, WITH_TREND = 0x400, WITH_MODEL = 0x800 };
+
+static unsigned columns_of(const struct site *site, const size_t *series, size_t count)
 {
-    char change[VIEW_TEXT], time[VIEW_TEXT], ratio[VIEW_TEXT] = "-";
-    view_percent(change, expm1(s->log_ratio.value));
-    view_time(time, s->time_ns);
+    unsigned columns = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct site_series *s = &site->series[series[i]];
+        columns |= (s->since ? WITH_STEP : 0) | (s->time_ns > 0 ? WITH_TIME : 0) |
+                   (s->spark_count > 1 ? WITH_TREND : 0) |
+                   (isfinite(site_ratio(s)) || s->bound != BOUND_UNKNOWN ? WITH_MODEL : 0);
+    }
+    return columns;
+}
+
+static void model_cells(struct site_page *p, const struct site_series *s)
+{
+    char ratio[VIEW_TEXT] = "-";
     if (isfinite(site_ratio(s)))
         snprintf(ratio, sizeof(ratio), "%.2f", site_ratio(s));
-    page_text_cell(p->m, "change", "right nowrap", expm1(s->log_ratio.value), change);
-    since_cell(p, s);
-    page_text_cell(p->m, "newest", "right nowrap", s->time_ns, time);
-    page_cell(p->m, "trend", trend && s->spark_count > 1 ? NULL : "empty", NAN, false);
-    if (trend)
-        spark(p->m, s);
-    markup_end(p->m);
     page_text_cell(p->m, "act./pred.", "right", site_ratio(s), ratio);
     page_text_cell(p->m, "bound", NULL, NAN,
                    s->bound == BOUND_UNKNOWN ? "-" : bound_name(s->bound));
+}
+
+static void figures(struct site_page *p, const struct site_series *s, unsigned columns, bool trend)
+{
+    char change[VIEW_TEXT], time[VIEW_TEXT];
+    view_percent(change, expm1(s->log_ratio.value));
+    view_time(time, s->time_ns);
+    page_text_cell(p->m, "against accepted", "right nowrap", expm1(s->log_ratio.value), change);
+    if (columns & WITH_STEP)
+        step_cell(p, s);
+    if (columns & WITH_TIME)
+        page_text_cell(p->m, "newest", "right nowrap", s->time_ns, time);
+    if (columns & WITH_TREND) {
+        page_cell(p->m, "trend", trend && s->spark_count > 1 ? NULL : "empty", NAN, false);
+        if (trend)
+            spark(p->m, s);
+        markup_end(p->m);
+    }
+    if (columns & WITH_MODEL)
+        model_cells(p, s);
 }
 
 // Sparklines are a third of a row; in a long table only the first rows, the worst, have one.
@@ -251,7 +301,7 @@ static void row(struct site_page *p, size_t index, unsigned columns, bool trend)
     if (site_is_environment(s))
         markup_element(p->m, "span", "muted small", cause_name(s->cause));
     markup_end(p->m);
-    figures(p, s, trend);
+    figures(p, s, columns, trend);
     markup_end(p->m);
 }
 
@@ -270,6 +320,7 @@ static void row_json(struct site_page *p, size_t index)
     json_clean(j, "cause", cause_name(s->cause));
     json_interval(j, "change", interval_relative(s->log_ratio));
     json_clean(j, "since", s->since);
+    json_number(j, "step", expm1(s->step));
     json_number(j, "time_ns", s->time_ns);
     json_number(j, "clock_hz", s->clock_hz > 0 ? s->clock_hz : NAN);
     json_number(j, "predicted_ns", s->predicted_ns > 0 ? s->predicted_ns : NAN);
@@ -278,6 +329,27 @@ static void row_json(struct site_page *p, size_t index)
     json_int(j, "points", (int64_t)s->points);
     json_int(j, "newest_s", s->newest_s);
     json_end(j, '}');
+}
+
+static void heads(struct markup *m, unsigned columns)
+{
+    if (columns & SITE_WITH_KERNEL)
+        page_table_head(m, "Kernel", PAGE_SORT_TEXT, NULL);
+    page_table_head(m, "Problem", PAGE_SORT_TEXT, NULL);
+    if (columns & SITE_WITH_DEVICE)
+        page_table_head(m, "Device", PAGE_SORT_TEXT, NULL);
+    page_table_head(m, "State", PAGE_SORT_TEXT, NULL);
+    page_table_head(m, "Against accepted", PAGE_SORT_NUMBER, "right");
+    if (columns & WITH_STEP)
+        page_table_head(m, "Last step", PAGE_SORT_NUMBER, NULL);
+    if (columns & WITH_TIME)
+        page_table_head(m, "Newest", PAGE_SORT_NUMBER, "right");
+    if (columns & WITH_TREND)
+        page_table_head(m, "Trend", PAGE_SORT_NONE, NULL);
+    if (columns & WITH_MODEL) {
+        page_table_head(m, "Act. / pred.", PAGE_SORT_NUMBER, "right");
+        page_table_head(m, "Bound", PAGE_SORT_TEXT, NULL);
+    }
 }
 
 void site_table(struct site_page *p, const char *name, const size_t *series, size_t count,
@@ -290,21 +362,12 @@ void site_table(struct site_page *p, const char *name, const size_t *series, siz
     json_end(&p->json, ']');
     if (count == 0)
         return;
+    columns |= columns_of(p->map->site, series, count);
     page_table_begin(m, "cards sortable filter", "Series, worst first");
-    if (columns & SITE_WITH_KERNEL)
-        page_table_head(m, "Kernel", PAGE_SORT_TEXT, NULL);
-    page_table_head(m, "Problem", PAGE_SORT_TEXT, NULL);
-    if (columns & SITE_WITH_DEVICE)
-        page_table_head(m, "Device", PAGE_SORT_TEXT, NULL);
-    page_table_head(m, "State", PAGE_SORT_TEXT, NULL);
-    page_table_head(m, "Change", PAGE_SORT_NUMBER, "right");
-    page_table_head(m, "Since", PAGE_SORT_NUMBER, NULL);
-    page_table_head(m, "Newest", PAGE_SORT_NUMBER, "right");
-    page_table_head(m, "Trend", PAGE_SORT_NONE, NULL);
-    page_table_head(m, "Act. / pred.", PAGE_SORT_NUMBER, "right");
-    page_table_head(m, "Bound", PAGE_SORT_TEXT, NULL);
+    heads(m, columns);
     page_table_body(m);
     for (size_t i = 0; i < count; i++)
         row(p, series[i], columns, i < SPARKS);
     page_table_end(m);
+    change_hint(m);
 }

@@ -42,6 +42,9 @@ struct site_map {
     size_t kernel_count;
     size_t *order;     // all series, worst first
     size_t *kernel_of; // series -> kernels
+    // By series: the newest open event that touches it, of site->events, SIZE_MAX: none; and how
+    // many open events do.
+    size_t *event_of, *event_counts;
 };
 
 // A page being made: its HTML and the same figures as JSON.
@@ -61,10 +64,8 @@ void site_finish(struct site_page *p, const struct page *page, struct buffer *ht
 enum site_column { SITE_WITH_KERNEL = 1, SITE_WITH_DEVICE = 2, SITE_WITH_ANCHORS = 4 };
 void site_table(struct site_page *p, const char *name, const size_t *series, size_t count,
                 unsigned columns);
-// What changed among these since the last accepted state, grouped by kernel; and how many of each.
-// `nothing` is said where none of them changed.
-void site_findings(struct site_page *p, const size_t *series, size_t count, const char *heading,
-                   const char *nothing);
+// Which of these are not where they were accepted, grouped by kernel; and how many of each.
+void site_findings(struct site_page *p, const size_t *series, size_t count);
 void site_counts(struct site_page *p, const size_t *series, size_t count);
 void site_curves(struct site_page *p, const size_t *series, size_t count);
 
@@ -73,8 +74,8 @@ double site_ratio(const struct site_series *s); // actual / predicted, NaN if un
 void site_commit(struct site_page *p, const char *id);
 void site_run_link(struct site_page *p, const struct site_run *run);
 void site_conclusion(struct markup *m, const struct site_run *run);
-// The commit and day that the series' change began with, "-" when there is none.
-void site_since(struct site_page *p, const struct site_series *series);
+// The newest change that went where the series is now: its size, commit and day; "-" for none.
+void site_step(struct site_page *p, const struct site_series *series);
 void site_heading(struct markup *m, const char *text);
 // The id of a series' part of its kernel's page: the same whenever it is made.
 enum { SITE_ANCHOR = 24 };
@@ -102,9 +103,16 @@ void site_make_slug(char out[SLUG_TEXT], const char *name);
 int site_write_runs(struct site_target *target, const struct site_map *map, struct error *err);
 // Pages of kernels whose series are others than before, and all files of these (site_kernels.c).
 int site_write_kernels(struct site_target *target, const struct site_map *map, struct error *err);
-// These pages. times_ns: of the run and of the one before it, one per series; NULL: there are none.
+// These pages. whole: the run with its verdicts, or NULL: they are not shown, as of runs of which
+// site_run_has_verdicts() is false. times_ns: of the run and of the one before it, one per series;
+// NULL: there are none.
+bool site_run_has_verdicts(const struct site_run *run);
 void site_run_page(struct buffer *html, const struct site_map *map, size_t run,
-                   const double *before_ns, const double *times_ns);
+                   const struct run *whole, const double *before_ns, const double *times_ns);
+// What the run decided, series by series (site_verdicts.c).
+void site_verdicts(struct site_page *p, const struct run *run);
+// The colour of what a run concluded.
+const char *site_conclusion_class(const struct site_run *run);
 void site_commit_page(struct buffer *html, const struct site_map *map, size_t commit);
 
 // What pages load: the points of a long series that its page leaves out, and all series by name.
@@ -126,10 +134,13 @@ void site_series_data(struct buffer *json, const struct site *site, size_t serie
                       const struct site_detail *detail, uint64_t stamp);
 
 // ---- events (site_events.c) ----
+size_t site_event_slower(const struct event *event); // how many of its changes made a series slower
 void site_event_state(struct markup *m, const struct event *event);
 void site_event_size(struct markup *m, const struct event *event);
-// Those that are open; touched[] of the series they touch becomes true.
-void site_open_events(struct site_page *p, bool *touched);
+void site_find_open_events(struct site_map *map); // map->event_of and event_counts
+void site_open_events(struct site_page *p);
+// To the newest open event that touches the series; "-" where none does.
+void site_event_link(struct site_page *p, size_t series);
 int site_write_events(struct site_target *target, const struct site_map *map, struct error *err);
 
 // The pages. `html` and `json` get the whole files.

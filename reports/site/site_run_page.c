@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The page of a run: what it was, what it concluded, and where it differs most from the run before.
+// The page of a run: what it was, what it concluded and decided, and where it differs most from the
+// run before.
 #include "reports/site/site_parts.h"
 
 #include <math.h>
@@ -95,14 +96,22 @@ static void write_differences(struct site_page *p, const struct site_run *run,
     }
     qsort(list, used, sizeof(*list), largest_first);
     markup_start(p->m, "p");
-    markup_textf(p->m, "%zu series were measured in both, ", used);
+    if (used == 0)
+        markup_textf(p->m, "No series has a time in both%s. ",
+                     run->kind == RUN_GATE || before->kind == RUN_GATE
+                         ? ": a gate measures only machine code that differs"
+                         : "");
+    else
+        markup_textf(p->m, "%zu series %s measured in both. ", used, plural(used, "was", "were"));
     markup_start(p->m, "a");
     markup_attrf(p->m, "href", "%scompare.html#%lld..%lld", p->root, (long long)before->id,
                  (long long)run->id);
-    markup_text(p->m, "all of them side by side");
+    markup_text(p->m, "The two side by side");
     markup_end(p->m);
-    markup_text(p->m, ". Different runs saw different clocks and temperatures: read a few "
-                      "percent as a hint.");
+    if (used > 0)
+        markup_text(p->m, ". Different runs saw different clocks and temperatures: read a few "
+                          "percent as a hint");
+    markup_text(p->m, ".");
     markup_end(p->m);
     if (used > 0) {
         page_table_begin(p->m, "cards", "Largest differences to the run before");
@@ -119,8 +128,28 @@ static void write_differences(struct site_page *p, const struct site_run *run,
     free(list);
 }
 
+static void write_banner(struct site_page *p, const struct site_run *run, const char *title)
+{
+    markup_start(p->m, "section");
+    markup_attrf(p->m, "class", "card banner %s", site_conclusion_class(run));
+    markup_element(p->m, "div", "word", "run");
+    markup_element(p->m, "h1", NULL, title);
+    markup_start(p->m, "p");
+    site_conclusion(p->m, run);
+    markup_textf(p->m, " %s", run->headline ? run->headline : "");
+    markup_end(p->m);
+    write_facts(p, run);
+    if (run->href) {
+        markup_start(p->m, "a");
+        markup_attrf(p->m, "href", "../%s", run->href);
+        markup_text(p->m, "Its own report");
+        markup_end(p->m);
+    }
+    markup_end(p->m);
+}
+
 void site_run_page(struct buffer *html, const struct site_map *map, size_t index,
-                   const double *before_ns, const double *times_ns)
+                   const struct run *whole, const double *before_ns, const double *times_ns)
 {
     const struct site_run *run = &map->site->runs[index];
     struct buffer unused = {0};
@@ -129,21 +158,9 @@ void site_run_page(struct buffer *html, const struct site_map *map, size_t index
     char title[VIEW_TEXT];
     snprintf(title, sizeof(title), "Run %lld", (long long)run->id);
     site_begin(&p, &page, title, SITE_SMALL);
-    markup_open(p.m, "section", "card banner v-same");
-    markup_element(p.m, "div", "word", "run");
-    markup_element(p.m, "h1", NULL, title);
-    markup_start(p.m, "p");
-    site_conclusion(p.m, run);
-    markup_textf(p.m, " %s", run->headline ? run->headline : "");
-    markup_end(p.m);
-    write_facts(&p, run);
-    if (run->href) {
-        markup_start(p.m, "a");
-        markup_attrf(p.m, "href", "../%s", run->href);
-        markup_text(p.m, "Its own report");
-        markup_end(p.m);
-    }
-    markup_end(p.m);
+    write_banner(&p, run, title);
+    if (whole)
+        site_verdicts(&p, whole);
     if (before_ns && times_ns) {
         const struct site_run *before = &map->site->runs[site_run_before(map->site, index)];
         snprintf(title, sizeof(title), "Against run %lld", (long long)before->id);

@@ -146,6 +146,12 @@ static void write_level_fact(struct markup *m, const struct site_levels *l)
     fact(m, "level", more);
 }
 
+// What the series' change is held against.
+static const char *reference_of(const struct site_detail *d)
+{
+    return d->epoch_count ? "the last accepted state" : "the beginning";
+}
+
 static void write_facts(struct site_page *p, const struct site_series *s,
                         const struct site_detail *d)
 {
@@ -156,8 +162,7 @@ static void write_facts(struct site_page *p, const struct site_series *s,
         view_percent(text, expm1(s->log_ratio.value));
         view_interval(interval, interval_relative(s->log_ratio));
         snprintf(more, sizeof(more), "%.40s %.60s against %s", text,
-                 isnan(s->log_ratio.low) ? "" : interval,
-                 d->epoch_count ? "the last accepted state" : "the beginning");
+                 isnan(s->log_ratio.low) ? "" : interval, reference_of(d));
         fact(p->m, "change", more);
     }
     view_time(text, s->time_ns);
@@ -203,7 +208,7 @@ static void write_model(struct markup *m, const struct site_series *s, const str
 
 // ---- on its kernel's page ----
 
-static void write_summary(struct site_page *p, size_t index)
+static void write_summary(struct site_page *p, size_t index, const struct site_detail *d)
 {
     const struct site_series *s = &p->map->site->series[index];
     char shape[PROBLEM_TEXT], change[VIEW_TEXT];
@@ -214,7 +219,8 @@ static void write_summary(struct site_page *p, size_t index)
     markup_element(p->m, "span", "muted", p->map->site->devices[s->device].name);
     page_tag(p->m, chart_verdict_class(s->kind, site_is_environment(s)), view_symbol(s->kind),
              verdict_kind_name(s->kind));
-    markup_element(p->m, "span", NULL, isfinite(s->log_ratio.value) ? change : "");
+    if (isfinite(s->log_ratio.value))
+        markup_elementf(p->m, "span", NULL, "%s against %s", change, reference_of(d));
     markup_end(p->m);
 }
 
@@ -229,7 +235,7 @@ void site_series_part(struct buffer *html, const struct site_map *map, size_t in
     markup_open(p.m, "details", s->kind == VERDICT_SAME ? "series" : "series changed");
     markup_attrf(p.m, "id", "%s", anchor);
     markup_attr(p.m, "open", open ? "" : NULL);
-    write_summary(&p, index);
+    write_summary(&p, index, d);
     markup_start(p.m, "div");
     if (s->sentence)
         markup_element(p.m, "p", "sentence", s->sentence);

@@ -22,6 +22,7 @@ function pagesOf(folder) {
   first("kernel", 2);
   first("device", 1);
   first("run", 1);
+  list.push(site + "/run/30.html"); // a gate's, with verdicts
   list.push(site + "/commit/" + JSON.parse(fs.readFileSync(path.join(folder, site, "index.json"), "utf8"))
     .series.find((series) => series.since).since.slice(0, 10) + ".html");
   return list;

@@ -140,11 +140,13 @@ runChecks({
       "Array.from(document.querySelectorAll('.chartbar button')).find(b => b.textContent === 'CSV').click()");
     await page.until("window.csv");
     const lines = (await page.evaluate("window.csv")).trim().split("\n");
-    assert.strictEqual(lines[0], "series,commit,commit_time_s,time_ns,lower_ns,upper_ns,level,level_lower,level_upper");
+    assert.strictEqual(lines[0], "series,commit,commit_time_s,time_ns,lower_ns,upper_ns,level_percent,level_lower_percent,level_upper_percent");
     assert.strictEqual(lines.length, 71);
     const cells = lines[30].split(",");
     assert.strictEqual(cells.length, 9);
     assert.ok(Number(cells[3]) > 0 && Number(cells[7]) < Number(cells[6]) && Number(cells[6]) < Number(cells[8]));
+    // In percent, as the legend has it: the step is of 3.46 %, its logarithm of 0.034.
+    assert.ok(Number(cells[6]) > 3 && Number(cells[6]) < 4, "level " + cells[6]);
     await page.close();
   },
 

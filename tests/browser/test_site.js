@@ -164,7 +164,7 @@ runChecks({
   async compare_shows_any_two_runs(open) {
     const page = await open("site/compare.html");
     const change = "Array.from(document.querySelectorAll('table.compare tbody tr'), r => r.cells[5].textContent)";
-    const before = await page.evaluate(change);
+    const before = await page.evaluate(change), said = await page.evaluate("document.querySelector('.shared').textContent");
     assert.strictEqual(await page.evaluate("document.querySelectorAll('.picker select')[0].options.length"), 29, "the interrupted run has no times");
     assert.deepStrictEqual(page.requests, [], "nothing is loaded before it is asked for");
     const pick = async (i, id) => {
@@ -173,11 +173,17 @@ runChecks({
     };
     await pick(0, 29);
     const same = await page.evaluate(change);
-    assert.ok(same.every((text) => text === "+0.00 %" || text === "-"));
-    assert.ok(same.includes("-"), "what was not measured has no change");
+    assert.ok(same.every((text) => text === "+0.00 %" || text === "in neither"));
+    assert.ok(same.includes("in neither"), "what was not measured has no change, and says so");
+    assert.match(await page.evaluate("document.querySelector('.shared').textContent"), /^37 of 40 series have a time in both, 0 only in the first/);
+    const find = (text) => page.evaluate(type(text).replace("input[type=search]", ".toolbar input[type=search]"));
+    await find("neither");
+    assert.strictEqual(await page.evaluate(shown + ".length"), 3, "what rows say now is found");
+    await find("");
     assert.strictEqual(await page.evaluate("location.hash"), "#29..29");
     await pick(0, 28);
     assert.deepStrictEqual(await page.evaluate(change), before, "the same as the static table");
+    assert.strictEqual(await page.evaluate("document.querySelector('.shared').textContent"), said);
     await page.evaluate("Array.from(document.querySelectorAll('thead button')).find(b => b.textContent === 'Change').click()");
     const sorted = await page.evaluate("Array.from(document.querySelectorAll('table.compare tbody tr'), r => parseFloat(r.cells[5].dataset.v)).filter(v => !isNaN(v))");
     assert.deepStrictEqual(sorted, [...sorted].sort((a, b) => a - b));

@@ -149,9 +149,52 @@ static void device_that_was_replaced_says_so(void **state)
     arena_free(&arena);
 }
 
+// The run said "slower" to who started it; the site of two points does not say that all is new.
+static void short_history_takes_the_newest_runs_verdict(void **state)
+{
+    struct store *whole = store;
+    struct arena arena = {0};
+    struct site_data site = {0};
+    struct run run = {.kind = RUN_MEASURE, .tool_version = "t", .repository = "t", .policy = "t"};
+    struct device device = {"host", "HOST-2", "CPU", "6.1", "glibc", ""};
+    struct sample sample = {.time_ns = 9000, .launches = 1, .role = ROLE_HEAD, .power_mw = -1};
+    struct result r = {.kernel = "calm",
+                       .problem = {.m = 64, .n = 64, .k = 64, .batch = 1},
+                       .head = {MEASURED_OK, .samples = &sample, .count = 1},
+                       .verdict = {.kind = VERDICT_SLOWER,
+                                   .cause = CAUSE_KERNEL,
+                                   .log_ratio = {0.2, 0.1, 0.3},
+                                   .sentence = "calm took 9 us",
+                                   .model = "m",
+                                   .version = "1"}};
+    store = scratch_store(scratch_path(&arena, folder, "short.db"), STORE_WRITE);
+    add_run(0);
+    run.devices = &device;
+    run.device_count = 1;
+    run.headline = run.head.summary = run.head.author = r.head.regime = r.head.detail = "";
+    run.started_s = run.head.time_s = 1700003600;
+    snprintf(run.head.id, sizeof(run.head.id), "%040u", 1);
+    ok(store_begin_run(store, &run, &err));
+    ok(store_save_result(store, &run, &r, &err));
+    ok(store_finish_run(store, &run, &err));
+    ok(site_data_load(&site, store, NULL, NULL, 0, true, &err));
+    for (size_t i = 0; i < site.site.series_count; i++) {
+        const struct site_series *s = &site.site.series[i];
+        const bool it = strcmp(s->kernel, "calm") == 0 &&
+                        strcmp(site.site.devices[s->device].uuid, "HOST-2") == 0;
+        assert_int_equal(s->kind, it ? VERDICT_SLOWER : VERDICT_NEW);
+        assert_string_equal(it ? s->since : run.head.id, run.head.id);
+    }
+    site_data_free(&site);
+    store_close(store);
+    arena_free(&arena);
+    store = whole;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(short_history_takes_the_newest_runs_verdict),
         cmocka_unit_test(step_that_was_found_counts_though_the_newest_scatter),
         cmocka_unit_test(every_finished_run_is_there_with_its_times),
         cmocka_unit_test(device_that_was_replaced_says_so),

@@ -226,6 +226,7 @@ static void make_series(struct helper_site *h, struct site_series *s, size_t ind
         helper_site_commit_id(since, h->commits * 7 / 10);
         s->since = since;
         s->since_s = 1760000000 + (int64_t)(h->commits * 7 / 10) * 3600;
+        s->step = fate == FATE_SLOWER || fate == FATE_FASTER ? step_of(fate) / 2 : NAN;
         s->sentence = h->hostile ? helper_hostile[index % helper_hostile_count]
                       : fate == FATE_CREEP
                           ? "slow creep: 1.2 % in small steps, none large by itself"
@@ -259,6 +260,16 @@ static int load_times(double *times_ns, size_t run, void *context, struct error 
     (void)err;
     for (size_t s = 0; s < h->site.series_count; s++)
         times_ns[s] = s % 11 == 7 ? NAN : level_ns(s) * exp(0.004 * helper_normal(&state));
+    return 0;
+}
+
+// A gate with every verdict.
+static int load_run(struct run *out, size_t run, void *context, struct error *err)
+{
+    const struct helper_site *h = context;
+    (void)run;
+    (void)err;
+    *out = h->hostile ? helper_run_hostile() : helper_run();
     return 0;
 }
 
@@ -362,6 +373,7 @@ void helper_site_of(struct helper_site *h, size_t series, size_t commits, size_t
                             .load = load,
                             .load_points = load_points,
                             .load_times = load_times,
+                            .load_run = load_run,
                             .context = h};
     for (size_t i = 0; i < series; i++)
         make_series(h, &list[i], i);

@@ -102,17 +102,23 @@ static void commit_tells_what_began_with_it(void **state)
     helper_site_free(&h);
 }
 
-// One cause, one row, whatever it touches; what is decided stands in events.html alone.
-static void event_is_one_row_of_the_overview(void **state)
+// One cause, one row, whatever it touches; what is decided stands in events.html alone. A series
+// that an event touches stands below too, with where it is now and which event that is.
+static void event_is_one_row_beside_the_series_it_made_slower(void **state)
 {
     struct helper_site h;
+    char link[128];
     helper_site(&h, 40, 200, false);
     site_folder_write(&h, *state);
     char *index = site_folder_read(*state, "index.html");
     assert_int_equal(occurrences(index, "id=\"e-"), 1);
-    char *rest = strstr(index, "What else changed");
+    char *rest = strstr(index, "Where series stand against the last accepted state");
     *strstr(rest, "All series") = '\0';
-    assert_int_equal(occurrences(rest, "<tr"), 1 + 2); // the broken one and the one that crept
+    assert_int_equal(occurrences(rest, "<tr"), 1 + 7); // 5 slower, 1 faster, 1 broken
+    snprintf(link, sizeof(link), "events.html#e-%s\">%s</a>", h.site.events[0].slug,
+             h.site.events[0].event->name);
+    assert_int_equal(occurrences(rest, link), h.site.events[0].event->count);
+    assert_non_null(strstr(rest, "An event is one change and all that it touched"));
     free(index);
     char *all = site_folder_read(*state, "events.html");
     assert_int_equal(occurrences(all, "id=\"e-"), 2);
@@ -308,7 +314,7 @@ int main(void)
         site_test(levels_are_drawn_above_times),
         site_test(points_left_out_lie_beside),
         site_test(commit_tells_what_began_with_it),
-        site_test(event_is_one_row_of_the_overview),
+        site_test(event_is_one_row_beside_the_series_it_made_slower),
         site_test(run_has_its_page),
         site_test(later_finding_changes_the_commits_page),
         site_test(what_moves_by_less_than_is_shown_leaves_the_commits_page),

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a reader of the site is told: what a figure is held against, what a run decided, what is bad
+// news and what is good, and which series of two runs cannot be compared.
+#include "tests/helpers/helper_run.h"
+#include "tests/helpers/helper_site_folder.h"
+#include "tests/helpers/test.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool has(void *folder, const char *name, const char *text)
+{
+    char *file = site_folder_read(folder, name);
+    const bool found = strstr(file, text) != NULL;
+    free(file);
+    return found;
+}
+
+static size_t occurrences(const char *text, const char *wanted)
+{
+    size_t count = 0;
+    for (const char *at = text; (at = strstr(at, wanted)); at++)
+        count++;
+    return count;
+}
+
+// A series of +3.46 % came there in two steps of half that: the last one has its own size beside
+// its commit.
+static void last_step_is_told_apart_from_where_a_series_stands(void **state)
+{
+    struct helper_site h;
+    char text[VIEW_TEXT], commit[128];
+    helper_site(&h, 40, 200, false);
+    site_folder_write(&h, *state);
+    const struct site_series *s = &h.site.series[0];
+    view_percent(text, expm1(s->step));
+    snprintf(commit, sizeof(commit), "%s in </span>", text);
+    char *page = site_folder_read(*state, "kernel/tma_persistent.html");
+    assert_non_null(strstr(page, commit));
+    assert_null(strstr(page, ">Since<button"));
+    assert_non_null(
+        strstr(page, "against the last accepted state, or, where nothing was accepted"));
+    view_percent(text, expm1(s->log_ratio.value));
+    snprintf(commit, sizeof(commit), "<span>%s against the beginning</span>", text);
+    assert_non_null(strstr(page, commit));
+    free(page);
+    assert_true(has(*state, "index.json", "\"step\":0.0"));
+    helper_site_free(&h);
+}
+
+static void columns_without_a_figure_are_left_out(void **state)
+{
+    struct helper_site h;
+    helper_site(&h, 6, 60, false);
+    struct site_series *series = arena_alloc(&h.arena, 6 * sizeof(*series));
+    memcpy(series, h.site.series, 6 * sizeof(*series));
+    h.site.series = series;
+    site_folder_write(&h, *state);
+    assert_true(has(*state, "index.html", "Act. / pred."));
+    for (size_t i = 0; i < 6; i++) { // of links alone
+        series[i].time_ns = NAN;
+        series[i].predicted_ns = 0;
+        series[i].bound = BOUND_UNKNOWN;
+        series[i].spark_count = 0;
+    }
+    site_folder_write(&h, *state);
+    assert_false(has(*state, "index.html", "Act. / pred."));
+    assert_false(has(*state, "index.html", ">Newest<"));
+    assert_false(has(*state, "index.html", ">Trend<"));
+    helper_site_free(&h);
+}
+
+// Every fourth run of the site is a gate.
+static void gates_page_shows_its_verdicts(void **state)
+{
+    struct helper_site h;
+    helper_site(&h, 40, 60, false);
+    site_folder_write(&h, *state);
+    struct run run = helper_run();
+    size_t same = 0;
+    for (size_t i = 0; i < run.count; i++)
+        same += run.results[i].verdict.kind == VERDICT_SAME;
+    char *page = site_folder_read(*state, "run/30.html");
+    assert_non_null(strstr(page, "Verdicts: the head against the base"));
+    assert_int_equal(occurrences(page, "data-label=\"verdict\""), run.count);
+    char *folded = strstr(page, "<details");
+    assert_non_null(folded);
+    assert_int_equal(occurrences(folded, "data-label=\"verdict\""), same);
+    free(page);
+    assert_false(has(*state, "run/29.html", "Verdicts:")); // a plain run that found nothing wrong
+    run_free(&run);
+    helper_site_free(&h);
+}
+
+static int load_unbuilt(struct run *out, size_t run, void *context, struct error *err)
+{
+    (void)run;
+    (void)context;
+    (void)err;
+    *out = helper_run_unbuilt();
+    return 0;
+}
+
+static void gate_of_a_commit_that_does_not_build_says_so(void **state)
+{
+    struct helper_site h;
+    helper_site(&h, 40, 60, false);
+    h.site.load_run = load_unbuilt;
+    site_folder_write(&h, *state);
+    assert_true(has(*state, "run/30.html", "The head does not build: "));
+    helper_site_free(&h);
+}
+
+// No level changed, but one of its kernels is broken.
+static void commit_of_a_broken_kernel_says_so(void **state)
+{
+    struct helper_site h;
+    char name[64];
+    helper_site(&h, 40, 60, false);
+    struct site_run *runs = arena_alloc(&h.arena, h.site.run_count * sizeof(*runs));
+    memcpy(runs, h.site.runs, h.site.run_count * sizeof(*runs));
+    runs[1].conclusion = CONCLUDE_BROKEN;
+    runs[1].headline = "BROKEN: tiled gives wrong results";
+    h.site.runs = runs;
+    site_folder_write(&h, *state);
+    snprintf(name, sizeof(name), "commit/%.10s.html", runs[1].head);
+    assert_true(has(*state, name, "(measure): BROKEN: tiled gives wrong results"));
+    assert_true(has(*state, name, "card banner v-broken"));
+    assert_false(has(*state, name, "Nothing"));
+    snprintf(name, sizeof(name), "commit/%.10s.html", runs[2].head);
+    assert_true(has(*state, name, "its runs found nothing wrong"));
+    helper_site_free(&h);
+}
+
+static void improvement_has_not_the_colour_of_an_alarm(void **state)
+{
+    struct helper_site h;
+    char name[64];
+    helper_site_of(&h, 40, 100, 100, false);
+    struct event event = *h.site.events[0].event;
+    struct event_change *changes =
+        arena_copy(&h.arena, event.changes, event.count * sizeof(*changes));
+    struct site_event alone = h.site.events[0];
+    event.changes = changes;
+    alone.event = &event;
+    h.site.events = &alone;
+    h.site.event_count = 1;
+    snprintf(name, sizeof(name), "commit/%.10s.html", event.commits[0].id);
+    for (int slower = 1; slower >= 0; slower--) {
+        for (size_t i = 0; i < event.count; i++)
+            changes[i].size = (struct interval){slower ? 0.03 : -0.03, -0.04, 0.04};
+        site_folder_write(&h, *state);
+        char *page = site_folder_read(*state, "events.html");
+        char *state_cell = strstr(page, "data-label=\"state\"");
+        *strstr(state_cell, "confirmed") = '\0';
+        assert_non_null(strstr(state_cell, slower ? "v-slower" : "v-faster"));
+        free(page);
+        assert_true(has(*state, name, slower ? "banner v-slower" : "banner v-faster"));
+    }
+    helper_site_free(&h);
+}
+
+static int load_two(double *times_ns, size_t run, void *context, struct error *err)
+{
+    const struct helper_site *h = context;
+    (void)err;
+    for (size_t i = 0; i < h->site.series_count; i++)
+        times_ns[i] = run == 0 && i >= 2 ? NAN : i == 5 ? NAN : 1000;
+    return 0;
+}
+
+// A gate of two kernels beside a plain run of all: 2 can be compared, and it says why no more.
+static void compare_says_what_is_not_shared_and_why(void **state)
+{
+    struct helper_site h;
+    helper_site_of(&h, 40, 20, 2, false);
+    struct site_run *runs = arena_alloc(&h.arena, 2 * sizeof(*runs));
+    memcpy(runs, h.site.runs, 2 * sizeof(*runs));
+    runs[0].kind = RUN_GATE;
+    runs[1].kind = RUN_MEASURE;
+    h.site.runs = runs;
+    h.site.load_times = load_two;
+    site_folder_write(&h, *state);
+    char *page = site_folder_read(*state, "compare.html");
+    assert_non_null(strstr(page, "2 of 40 series have a time in both, 37 only in the first, 0 only "
+                                 "in the second, 1 in neither."));
+    assert_non_null(strstr(page, "Run 2 lacks some: a gate, a study or a bisection measures only "
+                                 "machine code that differs."));
+    assert_null(strstr(page, "Run 1 lacks some"));
+    assert_int_equal(occurrences(page, ">only in the first</td>"), 37);
+    assert_int_equal(occurrences(page, ">in neither</td>"), 1);
+    free(page);
+    helper_site_free(&h);
+}
+
+#define site_test(name)                                                                            \
+    cmocka_unit_test_setup_teardown(name, site_folder_set_up, site_folder_tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        site_test(last_step_is_told_apart_from_where_a_series_stands),
+        site_test(columns_without_a_figure_are_left_out),
+        site_test(gates_page_shows_its_verdicts),
+        site_test(gate_of_a_commit_that_does_not_build_says_so),
+        site_test(commit_of_a_broken_kernel_says_so),
+        site_test(improvement_has_not_the_colour_of_an_alarm),
+        site_test(compare_says_what_is_not_shared_and_why),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
