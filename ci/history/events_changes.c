@@ -48,7 +48,8 @@ static void add_linked(struct finding *f, size_t i, const struct link_tests *tes
                                             .size = c->size,
                                             .log_evidence = test ? test->log_evidence : c->evidence,
                                             .paired = true,
-                                            .confirmed = test && test->discovered && !c->misfit,
+                                            .confirmed =
+                                                test && test->discovered && c->sure && !c->misfit,
                                             .levelled = isfinite(c->left),
                                             .left = c->left,
                                             .cause = ATTRIBUTION_KERNEL};

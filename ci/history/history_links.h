@@ -16,6 +16,7 @@ struct linked_change {
     double evidence;                // of the link itself, nats
     const char *run;                // uid of the run that measured it
     bool misfit;                    // the link does not fit the others: it should be measured again
+    bool sure;                      // its 99.99 % interval, with what pairs cannot see, has no 0
     double left;                    // of it, in the newest code; log ratio, NaN: no link says
 };
 // A link that does not fit its loops, and was not measured again yet.

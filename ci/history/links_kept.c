@@ -12,7 +12,7 @@
 #include <string.h>
 
 // Raised when the same links would say something else, or say it in other bytes.
-enum { LINKS_KEPT_VERSION = 5 };
+enum { LINKS_KEPT_VERSION = 6 };
 
 // ---- packing ----
 
@@ -75,6 +75,7 @@ void linked_pack(struct buffer *out, const struct linked_history *l)
         put_real(out, l->changes[i].evidence);
         put_text(out, l->changes[i].run);
         put(out, l->changes[i].misfit);
+        put(out, l->changes[i].sure);
         put_real(out, l->changes[i].left);
     }
     for (size_t i = 0; i < l->misfit_count; i++) {
@@ -192,6 +193,7 @@ static void get_changes(struct reader *r, struct linked_history *l)
         c->evidence = get_real(r);
         c->run = get_text(r);
         c->misfit = get(r) != 0;
+        c->sure = get(r) != 0;
         c->left = get_real(r);
     }
     l->misfits = arena_alloc(r->arena, (l->misfit_count + 1) * sizeof(*l->misfits));

@@ -15,7 +15,7 @@
 
 enum event_state {
     EVENT_NEW,       // found; the evidence over the whole history does not suffice yet
-    EVENT_CONFIRMED, // it does: the false discoveries among these are bounded
+    EVENT_CONFIRMED, // it does, and more than what pairs cannot see: few of these are false
     EVENT_ACCEPTED,  // a person wants it so; its level is the new baseline
     EVENT_FIXED,     // the series that it made slower are back
     EVENT_DISMISSED, // a person says that it is none

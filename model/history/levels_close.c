@@ -313,10 +313,9 @@ int levels_close(struct levels *levels, const struct moderation *prior, struct e
 }
 
 // The two-sided tail of Student's t falls with t, so halving finds where it is 1 - confidence.
-double levels_reach(const struct levels *levels, double confidence)
+static double reach_of(double degrees, double confidence)
 {
-    assert(levels->degrees > 0 && confidence > 0 && confidence < 1);
-    const double degrees = levels->degrees;
+    assert(degrees > 0 && confidence > 0 && confidence < 1);
     double low = 0, high = 1e6;
     for (int i = 0; i < 100; i++) {
         const double t = (low + high) / 2;
@@ -324,4 +323,20 @@ double levels_reach(const struct levels *levels, double confidence)
         *(tail > 1 - confidence ? &low : &high) = t;
     }
     return high;
+}
+
+double levels_reach(const struct levels *levels, double confidence)
+{
+    return reach_of(levels->degrees, confidence);
+}
+
+// A sum of a variance that is known and of a part p with n degrees of freedom has n / p^2
+// (Satterthwaite 1946).
+double levels_link_reach(const struct levels *levels, double confidence, size_t link)
+{
+    const struct level_link *l = &levels->factor->links[link];
+    const double change = levels->unlike * level_change(l);
+    const double unseen = levels->misclosure * levels->misclosure + change * change;
+    const double part = unseen / (unseen + l->error * l->error);
+    return reach_of(fmin(levels->degrees / (part * part), 1e6), confidence);
 }

@@ -201,6 +201,20 @@ static void little_evidence_makes_a_new_event_and_the_same_once_more_confirms_it
     store_close(store);
 }
 
+// However many pairs say so: identical kernels in other places are apart by as much.
+static void what_pairs_cannot_see_confirms_no_event(void **state)
+{
+    struct store *store =
+        scene_store("place.db", &(struct scene){.keep_code = true, .parents = true});
+    save_link(store, "control-1", 1, 10, 0.0035, 40);
+    save_link(store, "control-2", 2, 20, 0.0200, 40);
+    look(store, 0, NULL);
+    store_close(store);
+    assert_int_equal(events.list.count, 2);
+    assert_int_equal(events.list.events[0].state, EVENT_CONFIRMED);
+    assert_int_equal(events.list.events[1].state, EVENT_NEW);
+}
+
 // ---- what was reported ----
 
 static void what_is_found_no_more_is_withdrawn_once_with_day_and_reason(void **state)
@@ -339,6 +353,7 @@ int main(void)
         cmocka_unit_test(children_that_came_first_stand_behind_their_parents),
         cmocka_unit_test(one_commit_is_one_event_and_a_later_one_that_undoes_it_fixes_it),
         cmocka_unit_test(little_evidence_makes_a_new_event_and_the_same_once_more_confirms_it),
+        cmocka_unit_test(what_pairs_cannot_see_confirms_no_event),
         cmocka_unit_test(what_is_found_no_more_is_withdrawn_once_with_day_and_reason),
         cmocka_unit_test(a_name_stays_when_more_series_and_commits_come),
         cmocka_unit_test(a_persons_word_counts_and_both_are_told),

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which changes are sure in spite of what pairs cannot see: how far an interval of a link's codes
+// reaches, and that few codes which are equal are changed with 99.99 % where 1 in 200 looks so.
+#include "model/history/levels.h"
+#include "tests/helpers/helper_random.h"
+#include "tests/helpers/test.h"
+
+#include <math.h>
+
+enum { CODES = 60, TURNS = 300 };
+
+static const double unseen = 0.001, own = 0.0005, margin = 0.003, sure = 0.9999;
+
+static void a_link_reaches_as_far_as_its_variance_is_unknown(void **state)
+{
+    static const double errors[] = {1e-6, 0.001, 0.1};
+    struct levels *levels = levels_new();
+    struct error err;
+    for (size_t i = 0; i < ARRAY_COUNT(errors); i++)
+        levels_add(levels, &(struct level_link){i, i + 1, 0, errors[i]});
+    assert_int_equal(levels_close(levels, &levels_prior, &err), 0);
+    // Without a loop the prior's four degrees are known: of all, of half, and of none of it.
+    assert_true(fabs(levels_link_reach(levels, 0.95, 0) - levels_reach(levels, 0.95)) < 1e-3);
+    assert_true(fabs(levels_link_reach(levels, 0.95, 1) - 2.1199) < 1e-3); // t with 16 degrees
+    assert_true(fabs(levels_link_reach(levels, 0.95, 2) - 1.96) < 1e-3);
+    levels_free(levels);
+}
+
+struct counts {
+    double equal, equal_look, equal_sure, changed, changed_sure;
+};
+
+// One code in 20 is 0.6 to 3 % slower than the one before.
+static struct levels *history(bool *changed, double *neighbour, struct random *random)
+{
+    static const size_t backs[] = {1, 8};
+    struct levels *levels = levels_new();
+    double truth[CODES] = {0};
+    struct error err;
+    for (size_t i = 1; i < CODES; i++) {
+        changed[i] = random_uniform(random) < 0.05;
+        truth[i] = truth[i - 1] + (changed[i] ? 0.006 + 0.024 * random_uniform(random) : 0);
+        for (size_t k = 0; k < ARRAY_COUNT(backs) && backs[k] <= i; k++) {
+            struct level_link link = {i - backs[k], i, truth[i] - truth[i - backs[k]], own};
+            link.log_ratio += hypot(own, unseen) * random_normal(random);
+            levels_add(levels, &link);
+            neighbour[i] = k == 0 ? link.log_ratio : neighbour[i];
+        }
+    }
+    assert_int_equal(levels_close(levels, &levels_prior, &err), 0);
+    return levels;
+}
+
+static void count(struct counts *c, struct random *random)
+{
+    bool changed[CODES] = {false};
+    double neighbour[CODES] = {0};
+    struct levels *levels = history(changed, neighbour, random);
+    for (size_t i = 1, link = 0; i < CODES; i++) {
+        double size, error;
+        levels_between(&size, &error, levels, i - 1, i);
+        const bool looks = fabs(neighbour[i]) > margin;
+        const bool is_sure = looks && fabs(size) > levels_link_reach(levels, sure, link) * error;
+        *(changed[i] ? &c->changed : &c->equal) += 1;
+        *(changed[i] ? &c->changed_sure : &c->equal_sure) += is_sure;
+        c->equal_look += !changed[i] && looks;
+        link += i >= 8 ? 2 : 1;
+    }
+    levels_free(levels);
+}
+
+static void few_equal_codes_are_surely_changed(void **state)
+{
+    struct random random = {51};
+    struct counts c = {0};
+    for (int turn = 0; turn < TURNS; turn++)
+        count(&c, &random);
+    print_message("of %.0f equal %.0f look changed, %.0f surely; of %.0f changed %.0f surely\n",
+                  c.equal, c.equal_look, c.equal_sure, c.changed, c.changed_sure);
+    assert_true(c.equal_look > 0.004 * c.equal);
+    assert_true(c.equal_sure < 0.0006 * c.equal);
+    assert_true(c.changed_sure > 0.95 * c.changed);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_link_reaches_as_far_as_its_variance_is_unknown),
+        cmocka_unit_test(few_equal_codes_are_surely_changed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
