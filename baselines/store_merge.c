@@ -112,9 +112,8 @@ static const struct {
      "m.state <> x.state OR m.time_ns IS NOT x.time_ns OR m.samples <> x.samples "
      "OR m.seed <> x.seed OR m.commit_key <> c.ours OR m.code_key IS NOT d.ours END)",
      "it adds measurements to a run that is here and finished, or has others than are here"},
-    // Two runs of one uid would be one, with results of devices that it was not on. CROSS JOIN:
-    // from
-    // the shard's runs to their results, and not through all results of the store.
+    // Two runs of one uid would be one, with results of devices that it was not on. CROSS JOIN
+    // goes from the shard's runs to their results, and not through all results of the store.
     {"SELECT EXISTS (SELECT 1 FROM map_run r CROSS JOIN main.results x ON x.run_key = r.ours "
      "CROSS JOIN main.series s ON s.series_key = x.series_key WHERE NOT EXISTS (SELECT 1 "
      "FROM run_devices v WHERE v.run_key = x.run_key AND v.device_key = s.device_key))",

@@ -42,15 +42,14 @@
 // How a commit becomes libraries. The command runs as `sh -c` in $PLUMB_SOURCE with
 //   PLUMB_SOURCE  the exported inputs (read-only in the sandbox)
 //   PLUMB_BUILD   scratch, empty, lost afterwards
-//   PLUMB_OUT     where it puts the libraries, and beside them only what they load: it counts in
-//   the
-//                 code id of each (code_id.h)
+//   PLUMB_OUT     where it puts the libraries, and beside them only what they load: that counts in
+//                 the code id of each (code_id.h)
 //   PLUMB_HAVE    libraries that it need not make (above), often none
 //   PLUMB_OVERLAY a copy of the overlay (read-only in the sandbox), where there is one
 //   PLUMB_TOOLCHAIN  the toolchain's name, where it has one; then its settings stand too
 // and PATH, PLUMB_JOBS (processors), HOME and TMPDIR (scratch), SOURCE_DATE_EPOCH=0, plus the named
-// variables. Inside the sandbox those are fixed paths (/plumb/source,
-// ...), so that paths in debug information do not differ between commits.
+// variables. Inside the sandbox those folders are fixed paths (/plumb/source and its like), so that
+// paths in debug information do not differ between commits.
 struct recipe {
     const char *const *inputs; // paths of the repository; none: the whole tree
     size_t input_count;

@@ -5,9 +5,8 @@
 //
 // Three kinds of trouble are kept apart:
 //   - a kernel that is wrong, hangs, crashes its process or makes it write garbage is data: the
-//   call
-//     returns 0 and the outcome's state says it. `gone` then means the child is dead: stop it and
-//     start a new one for the next series;
+//     call returns 0 and the outcome's state says it. `gone` then means the child is dead: stop it
+//     and start a new one for the next series;
 //   - a device that disappears, or a child that cannot start, is an error of the run: -1;
 //   - a command the child refuses (`fail`) leaves it alive: 0 with state crashed (or, for a library
 //     that cannot be listed, unbuildable) and the child's words.

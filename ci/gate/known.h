@@ -8,13 +8,13 @@
 #include "ci/gate/built.h"
 
 // True when pipeline_measure() would find nothing to do for this commit and toolchain (NULL: the
-// default); with `any_driver`, when it had been so
-// under one of the drivers that the device has had.
+// default); with `any_driver`, when it had been so under one of the drivers that the device has
+// had.
 int run_known(bool *known, struct context *context, const struct to_build *head, bool any_driver,
               struct error *err);
 
-// What is measured even when it is known. Where nothing is new the controls still are,
-// which show what the machine did: ANEW_CONTROLS.
+// What is measured even when it is known. ANEW_CONTROLS: the controls, which show what the machine
+// did where nothing is new.
 enum anew { ANEW_NOTHING, ANEW_CONTROLS, ANEW_ALL };
 // Whether this result of the run is. A device with fewer than CONTROLS_FEWEST of them, as the
 // policy says, has no other controls than all of its series.

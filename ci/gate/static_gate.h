@@ -3,11 +3,10 @@
 // The gate without a device: what the compiler says of base and head, compared. It never measures
 // and never claims a time; each of its sentences begins with "static:". The rules, first fit:
 //
-//   worse        a ptxas note of lost performance (C7508, C7510, C7511, C7515) appears; or what
-//   local
-//                loads and stores move (spills) grows; or the model's time for the traits grows by
-//                more than the margin and the model's own error band: each is what a person would
-//                stop a change for, so the verdict is slower
+//   worse        a ptxas note of lost performance (C7508, C7510, C7511, C7515) appears; or spills
+//                grow (what local loads and stores move); or the model's time for the traits grows
+//                by more than the margin and the model's own error band: each is what a person
+//                would stop a change for, so the verdict is slower
 //   fewer warps  fit on an SM: only a device can tell, undecided
 //   unreadable   there is no machine code
 //   better       spills shrink or a note goes, or the model's time falls by more than the same

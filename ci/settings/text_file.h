@@ -13,8 +13,7 @@
 int text_file_read(char **text, size_t *length, const char *path, struct error *err);
 int text_file_write(const char *path, const struct buffer *text, struct error *err);
 
-// What was printed did not arrive, though somebody waits for it. False when whoever read it has
-// gone
+// What was printed did not arrive, though somebody waits for it. False when whoever read it is gone
 // (`| head`): nobody misses the rest.
 bool output_failed(void);
 

@@ -75,8 +75,8 @@ uint32_t gate_budget(const struct gate_policy *policy, double sd, uint32_t pairs
 
 // Starts the policy from what is known of a series' noise: a prior, and the series' own earlier
 // pairs, `sd` their robust SD. Both together weigh at most 16 pairs, so that a noise that is
-// different today is learnt within a few blocks. Nothing
-// known (weight and pairs 0) leaves the policy as it is.
+// different today is learnt within a few blocks. Where nothing is known (weight and pairs 0) the
+// policy stays as it is.
 void gate_policy_learn(struct gate_policy *policy, struct moderation prior, double sd,
                        double pairs);
 

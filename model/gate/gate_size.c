@@ -3,11 +3,11 @@
 // The size that a gate's default margin goes by must be the kernel's own, not that of the day: a
 // GPU that another process heats runs an FP8 kernel of 94 us in 119 us, at 1.30 instead of 1.65 GHz
 // (baselines/recorded/h200, clocks-step.csv), and took it across 100 us, where the margin changes.
-//     size = time x (clock / top clock)^e,   e = 1 where the SMs bound the problem, 0 where DRAM
-//     does
-// by the roofline at the top clock, which knows the problem and the device and nothing measured. So
-// measured, 51 first blocks of that kernel lie within 76.7 to 79.0 us. Two constants are enough:
-// fitted exponents are 0.95 there, and what is in between errs by a fraction of the clock's move.
+//     size = time x (clock / top clock)^e
+// where e is 1 if the SMs bound the problem and 0 if DRAM does, by the roofline at the top clock,
+// which knows the problem and the device and nothing measured. So measured, 51 first blocks of that
+// kernel lie within 76.7 to 79.0 us. Two constants are enough: fitted exponents are 0.95 there, and
+// what is in between errs by a fraction of the clock's move.
 #include "model/gate/gate.h"
 #include "model/predict.h"
 

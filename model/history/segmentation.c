@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
+// The change points of a series, in four steps.
+//
 // 1. Noise from differences: scale and lag-1 correlation r (model/history/noise.h). The mean of
-// many values
-//    varies (1 + r) / (1 - r) times as much as that of independent ones, and penalties grow by the
-//    same factor (Lavielle and Moulines, "Least-squares estimation of an unknown number of shifts
-//    in a time series", 2000: a penalty must grow with the long-run variance). In short series r
-//    from differences is vague; the residuals of a first segmentation, made as if r were 0, bound
-//    it.
+//    many values varies (1 + r) / (1 - r) times as much as that of independent ones, and penalties
+//    grow by the same factor (Lavielle and Moulines, "Least-squares estimation of an unknown number
+//    of shifts in a time series", 2000: a penalty must grow with the long-run variance). In short
+//    series r from differences is vague; the residuals of a first segmentation, made as if r were
+//    0, bound it.
 // 2. Exact segmentation with a bounded cost (model/history/potts.h).
 // 3. The residuals say what the noise is like: the cost is bounded where a shift shows best and
 //    valued in nats by it, whatever its distribution (model/history/loss.h); and if sums of 1, 2,
