@@ -56,8 +56,7 @@ static int tear_down(void **state)
 }
 
 #define EXPECT(code, part, ...)                                                                    \
-    (plumb_run(&outcome, directory, (const char *const[]){"history", __VA_ARGS__, NULL}, 0),       \
-     plumb_said(&outcome, code, part))
+    PLUMB_EXPECT(&outcome, directory, code, part, "history", __VA_ARGS__)
 
 static void table_names_the_step_and_what_is_missing(void **state)
 {

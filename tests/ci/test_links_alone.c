@@ -29,9 +29,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-#define EXPECT(part, ...)                                                                          \
-    (plumb_run(&outcome, directory, (const char *const[]){__VA_ARGS__, NULL}, 0),                  \
-     plumb_said(&outcome, 0, part))
+#define EXPECT(part, ...) PLUMB_EXPECT(&outcome, directory, 0, part, __VA_ARGS__)
 
 static void importing_says_how_many_links_came(void **state)
 {

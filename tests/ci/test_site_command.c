@@ -43,9 +43,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-#define EXPECT(code, part, ...)                                                                    \
-    (plumb_run(&outcome, repo.directory, (const char *const[]){__VA_ARGS__, NULL}, 0),             \
-     plumb_said(&outcome, code, part))
+#define EXPECT(code, part, ...) PLUMB_EXPECT(&outcome, repo.directory, code, part, __VA_ARGS__)
 
 static bool is_there(const char *name)
 {

@@ -60,6 +60,17 @@ struct build helper_build(struct helper_builds *f, enum helper_commit commit,
     return build;
 }
 
+struct build helper_build_ok(struct helper_builds *f, const char *commit, const char *base)
+{
+    struct build build;
+    struct error err;
+    if (build_commit(&build, &f->builder, f->open, commit, base, &f->recipe, &f->arena, &err))
+        fail_msg("%s", err.text);
+    if (build.state != BUILD_OK)
+        fail_msg("%s\n%s", build.reason, build.log);
+    return build;
+}
+
 struct build helper_build_with(struct helper_builds *f, const char *command, double timeout_s)
 {
     struct recipe recipe = f->recipe;

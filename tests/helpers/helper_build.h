@@ -26,6 +26,8 @@ int helper_builds_tear_down(void **state);
 // A build that must at least come to an end; what it holds lives in the arena.
 struct build helper_build(struct helper_builds *f, enum helper_commit commit,
                           const struct recipe *recipe);
+// One by its id that must succeed; base as build_commit()'s.
+struct build helper_build_ok(struct helper_builds *f, const char *commit, const char *base);
 // The first commit by another command; timeout_s 0: the usual one.
 struct build helper_build_with(struct helper_builds *f, const char *command, double timeout_s);
 // How many folders builders made in the cache and did not take away.

@@ -23,5 +23,9 @@ void plumb_run(struct plumb_outcome *out, const char *directory, const char *con
                double kill_after_s);
 // Fails the test (with cmocka) unless it ended with this code and said `part`; shows what it said.
 void plumb_said(const struct plumb_outcome *outcome, int code, const char *part);
+// Both: these words in `directory` end with `code`, and `part` is said.
+#define PLUMB_EXPECT(outcome, directory, code, part, ...)                                          \
+    (plumb_run(outcome, directory, (const char *const[]){__VA_ARGS__, NULL}, 0),                   \
+     plumb_said(outcome, code, part))
 
 #endif

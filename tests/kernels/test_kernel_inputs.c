@@ -83,14 +83,7 @@ static int tear_down(void **state)
 
 static struct build make(struct fixture *f, const char *commit, const char *base)
 {
-    struct helper_builds *b = f->builds;
-    struct build build;
-    struct error err;
-    if (build_commit(&build, &b->builder, b->open, commit, base, &b->recipe, &b->arena, &err))
-        fail_msg("%s", err.text);
-    if (build.state != BUILD_OK)
-        fail_msg("%s\n%s", build.reason, build.log);
-    return build;
+    return helper_build_ok(f->builds, commit, base);
 }
 
 static struct build make_with(struct fixture *f, const char *path, const char *more)

@@ -84,14 +84,7 @@ static void child_of(char out[OBJECT_ID_TEXT], struct fixture *f, const char *pa
 
 static struct build make(struct fixture *f, const char *commit, const char *base)
 {
-    struct helper_builds *b = f->builds;
-    struct build build;
-    struct error err;
-    if (build_commit(&build, &b->builder, b->open, commit, base, &b->recipe, &b->arena, &err))
-        fail_msg("%s", err.text);
-    if (build.state != BUILD_OK)
-        fail_msg("%s\n%s", build.reason, build.log);
-    return build;
+    return helper_build_ok(f->builds, commit, base);
 }
 
 static void assert_said(const struct build *build, const char *words)
