@@ -21,10 +21,10 @@ enum step {
     BUILD,
     GATE,
     EXPORT,
-    SUMMARY,
     SETUP_2,
     BUILD_2,
-    COMMENT
+    COMMENT,
+    SUMMARY
 };
 
 #define RECORD TEST_SOURCE "/baselines/recorded/h200/fp32-run-3.jsonl"
@@ -151,12 +151,12 @@ static void steps_are_the_ones_that_are_known(void **state)
                                        "cmake --preset gpu",
                                        "build/gpu/bin",
                                        "build/gpu/bin",
-                                       "cat out/summary.md",
                                        "sh ci/setup",
                                        "cmake --",
-                                       "gh run download"};
+                                       "gh run download",
+                                       "cat report/summary.md"};
     workflow_steps(&flow, runs, ARRAY_COUNT(runs));
-    assert_int_equal(ARRAY_COUNT(runs), COMMENT + 1);
+    assert_int_equal(ARRAY_COUNT(runs), SUMMARY + 1);
     assert_non_null(strstr(flow.runs[GATE], " gate --sandbox require "));
 }
 
@@ -175,6 +175,28 @@ static void nothing_of_a_pull_request_decides(void **state)
     assert_true(workflow_grep("^permissions: \\{\\}", "gpu.yml"));
     assert_true(workflow_grep("runs-on: \\[self-hosted", "gpu.yml"));
     assert_false(workflow_grep("contents: write|write-all|id-token|actions: write", "gpu.yml"));
+}
+
+static size_t count_of(const char *text, const char *part)
+{
+    size_t count = 0;
+    for (; (text = strstr(text, part)); text++)
+        count++;
+    return count;
+}
+
+// What people read is written by the half that runs nothing of the pull request.
+static void one_file_leaves_the_machine(void **state)
+{
+    char *text = helper_read(TEST_SOURCE "/.github/workflows/gpu.yml", NULL);
+    char *gate = strstr(text, "\n  gate:"), *comment = strstr(text, "\n  comment:");
+    assert_true(gate && comment && gate < comment);
+    *comment = '\0';
+    assert_int_equal(count_of(gate, "upload-artifact"), 1);
+    assert_int_equal(count_of(gate, "with: { name: plumb-result, path: result.jsonl }"), 1);
+    assert_null(strstr(gate, "GITHUB_STEP_SUMMARY"));
+    assert_null(strstr(gate, "write"));
+    free(text);
 }
 
 static void a_label_falls_with_every_push_and_when_it_was_used(void **state)
@@ -265,6 +287,10 @@ static void a_strangers_commit_goes_through_both_halves(void **state)
     assert_true(says("changed", "--method POST repos/us/kernels/issues/7/comments"));
     assert_true(says("posted", sandbox ? "plumb: no regression" : "plumb: no verdict"));
     assert_true(says("posted", "https://example.org/run"));
+    assert_int_equal(shell(folder, "[ -e work/report/index.html ]") == 0, sandbox);
+    assert_int_equal(step(SUMMARY, ""), 0);
+    if (sandbox)
+        assert_true(says("work/summary", "no regression"));
 }
 
 // Whatever the first half left: one comment, on the pull request that GitHub named, updated in
@@ -272,19 +298,43 @@ static void a_strangers_commit_goes_through_both_halves(void **state)
 static void hostile_results_become_one_comment(void **state)
 {
     static const char *const makes[] = {
-        "true", "mkdir artifact && ln -s /etc/passwd artifact/result.jsonl",
+        "true",
+        "mkdir artifact && ln -s /etc/passwd artifact/result.jsonl",
+        "mkdir artifact && mkfifo artifact/result.jsonl",
+        "mkdir -p artifact/result.jsonl/x",
+        "mkdir artifact && head -c 70000000 /dev/zero >artifact/result.jsonl",
         "mkdir artifact && cp '" RECORD "' artifact/result.jsonl"}; // of another commit
     put("old", "123\n");
     for (size_t i = 0; i < ARRAY_COUNT(makes); i++) {
-        assert_int_equal(shell(folder, "rm -rf artifact work/result work/comment.md"), 0);
+        assert_int_equal(shell(folder, "rm -rf artifact work/result work/comment.md work/report"),
+                         0);
         assert_int_equal(shell(folder, makes[i]), 0);
         assert_int_equal(step(COMMENT, ""), 0);
         assert_true(says("changed", "--method PATCH repos/us/kernels/issues/comments/123"));
         if (!says("posted", "plumb: no verdict"))
             fail_msg("%s: a verdict", makes[i]);
+        assert_int_equal(shell(folder, "[ ! -e work/report ]"), 0);
     }
     assert_int_equal(step(COMMENT, "HEAD=" RECORDED_HEAD), 0);
     assert_true(says("posted", "plumb: regression"));
+    assert_true(says("work/report/summary.md", "plumb: regression"));
+}
+
+static void names_of_a_stranger_are_no_markup(void **state)
+{
+    put("old", "");
+    assert_int_equal(shell(folder, "rm -rf artifact work/result work/report && mkdir artifact && "
+                                   "sed 's|tiled_fp32|</title><script>alert(1)</script>@all <!--|g'"
+                                   " '" RECORD "' >artifact/result.jsonl"),
+                     0);
+    assert_int_equal(step(COMMENT, "HEAD=" RECORDED_HEAD), 0);
+    assert_true(says("posted", "plumb: regression"));
+    static const char *const files[] = {"posted", "work/report/index.html", "work/report/junit.xml",
+                                        "work/report/summary.md", "work/report/comment.md"};
+    for (size_t i = 0; i < ARRAY_COUNT(files); i++) {
+        assert_false(says(files[i], "<script>alert"));
+        assert_false(says(files[i], "@all <!--"));
+    }
 }
 
 int main(void)
@@ -292,11 +342,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_are_the_ones_that_are_known),
         cmocka_unit_test(nothing_of_a_pull_request_decides),
+        cmocka_unit_test(one_file_leaves_the_machine),
         cmocka_unit_test(a_label_falls_with_every_push_and_when_it_was_used),
         cmocka_unit_test(a_commit_is_approved_by_who_reviewed_it),
         cmocka_unit_test(a_runner_takes_no_workflow_of_a_pull_request),
         cmocka_unit_test(a_strangers_commit_goes_through_both_halves),
         cmocka_unit_test(hostile_results_become_one_comment),
+        cmocka_unit_test(names_of_a_stranger_are_no_markup),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
