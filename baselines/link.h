@@ -51,8 +51,6 @@ struct link_fact {
 // In order of their keys. An unknown series has none.
 int store_link_facts(struct link_fact **out, size_t *count, struct store *store,
                      const struct series *series, struct arena *arena, struct error *err);
-// The uid of the run that measured it.
-int store_link_uid(char out[STORE_UID_TEXT], struct store *store, int64_t key, struct error *err);
 
 // Where a commit stands. All commits are read at once: every series asks for nearly all of them.
 struct commit_place {

@@ -55,26 +55,15 @@ int store_save_link(struct store *store, const struct series *series, const stru
     return transaction_end(store, save(store, series, link, err), err);
 }
 
-static int read_uid(char out[STORE_UID_TEXT], struct store *store, enum statement which,
-                    int64_t key, const char *missing, struct error *err)
+int store_run_uid(char out[STORE_UID_TEXT], struct store *store, int64_t run_id, struct error *err)
 {
-    sqlite3_stmt *row = statement_bind(store, which, CELLS(INT(key)));
+    sqlite3_stmt *row = statement_bind(store, SQL_RUN_UID, CELLS(INT(run_id)));
     const int status = statement_step(store, row, err);
     if (status <= 0)
-        return status < 0 ? -1 : store_damaged(store, missing, err);
+        return status < 0 ? -1 : store_damaged(store, "a run is missing", err);
     const bool fits = row_copy(out, STORE_UID_TEXT, row, 0);
     sqlite3_reset(row);
     return fits ? 0 : store_damaged(store, "a run's uid", err);
-}
-
-int store_run_uid(char out[STORE_UID_TEXT], struct store *store, int64_t run_id, struct error *err)
-{
-    return read_uid(out, store, SQL_RUN_UID, run_id, "a run is missing", err);
-}
-
-int store_link_uid(char out[STORE_UID_TEXT], struct store *store, int64_t key, struct error *err)
-{
-    return read_uid(out, store, SQL_LINK_UID, key, "a link is missing", err);
 }
 
 static int read_link(void *item, const struct row_list *list, struct error *err)

@@ -10,8 +10,7 @@
 enum { KEPT_TESTS_MAKER = 33 };
 
 struct kept_test {
-    int64_t link, series; // keys
-    char uid[STORE_UID_TEXT];
+    int64_t link;        // key
     double log_evidence; // with that of earlier links of the same two codes
     bool discovered;
 };

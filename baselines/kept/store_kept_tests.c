@@ -74,13 +74,11 @@ static int load_stream(struct kept_tests *out, struct store *store, struct error
 
 static int read_test(void *item, const struct row_list *list, struct error *err)
 {
-    sqlite3_stmt *row = list->row;
     struct kept_test *t = item;
-    *t = (struct kept_test){.series = row_int(row, 0),
-                            .log_evidence = row_real(row, 2),
-                            .discovered = row_int(row, 3) != 0,
-                            .link = row_int(row, 4)};
-    return row_copy(t->uid, sizeof(t->uid), row, 1) ? 0 : store_damaged(list->store, "a link", err);
+    (void)err;
+    *t = (struct kept_test){row_int(list->row, 0), row_real(list->row, 1),
+                            row_int(list->row, 2) != 0};
+    return 0;
 }
 
 int store_load_kept_tests(struct kept_tests *out, struct store *store, struct arena *arena,
@@ -109,8 +107,7 @@ int store_save_kept_tests(struct store *store, const struct kept_tests *tests, s
     for (size_t i = first; status == 0 && i < tests->count; i++) {
         const struct kept_test *t = &tests->items[i];
         status = statement_run(store, err, SQL_ADD_LINK_TEST,
-                               CELLS(INT(t->link), INT(t->series), TEXT(t->uid),
-                                     REAL(t->log_evidence), INT(t->discovered)));
+                               CELLS(INT(t->link), REAL(t->log_evidence), INT(t->discovered)));
     }
     if (status == 0)
         status = statement_run(store, err, SQL_PUT_TEST_STREAM,

@@ -42,7 +42,7 @@ static void add_linked(struct finding *f, size_t i, const struct link_tests *tes
     const struct series_history *s = &f->set->series[i];
     for (size_t k = 0; k < s->linked.change_count; k++) {
         const struct linked_change *c = &s->linked.changes[k];
-        const struct kept_test *test = link_tests_find(tests, s->series->key, c->run);
+        const struct kept_test *test = link_tests_find(tests, c->link);
         const struct event_change change = {.series = i,
                                             .device = device_of(f->set, s->series->device_uuid),
                                             .size = c->size,

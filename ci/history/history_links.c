@@ -51,25 +51,22 @@ static bool measured_again(const struct facts *f, size_t i)
     return again;
 }
 
-static int take_changes(struct linked_history *out, const struct levels *levels,
-                        const struct facts *f, struct arena *arena, struct error *err)
+static void take_changes(struct linked_history *out, const struct levels *levels,
+                         const struct facts *f, struct arena *arena)
 {
     const double reach = out->trouble ? 0 : levels_reach(levels, CONFIDENCE);
     struct linked_change *all = arena_alloc(f->arena, f->count * sizeof(*all));
     for (size_t i = 0; i < f->count; i++) {
         const struct link_fact *l = f->items[i].link;
-        char uid[STORE_UID_TEXT];
         double size, error;
         if (l->back != 1 || (l->kind != VERDICT_SLOWER && l->kind != VERDICT_FASTER) ||
             measured_again(f, i))
             continue;
-        if (store_link_uid(uid, f->store, l->key, err))
-            return -1;
         struct linked_change *c = &all[out->change_count++];
         *c = (struct linked_change){.at = place(f->items[i].head),
                                     .base = place(f->items[i].base),
                                     .evidence = l->log_evidence,
-                                    .run = arena_strdup(arena, uid),
+                                    .link = l->key,
                                     .misfit = !out->trouble && levels->fit[i] != LINK_FITS,
                                     .left = NAN};
         if (out->trouble) {
@@ -86,7 +83,6 @@ static int take_changes(struct linked_history *out, const struct levels *levels,
             c->left = levels->level[f->newest] - levels->level[from];
     }
     out->changes = arena_copy(arena, all, out->change_count * sizeof(*all));
-    return 0;
 }
 
 static void take_misfits(struct linked_history *out, const struct levels *levels,
@@ -232,8 +228,8 @@ int history_links(struct linked_history *out, struct linked_levels *all, struct 
     }
     if (levels_close(levels, &levels_prior, &why))
         found.trouble = arena_strdup(arena, why.text);
-    status = take_changes(&found, levels, &f, arena, err);
-    if (status == 0 && !found.trouble) {
+    take_changes(&found, levels, &f, arena);
+    if (!found.trouble) {
         found.loops = levels->loops;
         found.misclosure = levels->misclosure;
         take_levels(all, levels, &f);

@@ -14,7 +14,7 @@ struct linked_change {
     struct history_commit at, base; // the commit with the new code, and the one it was held against
     struct interval size;           // log ratio by all links, with its 95 % interval
     double evidence;                // of the link itself, nats
-    const char *run;                // uid of the run that measured it
+    int64_t link;                   // its key
     bool misfit;                    // the link does not fit the others: it should be measured again
     bool sure;                      // its 99.99 % interval, with what pairs cannot see, has no 0
     double left;                    // of it, in the newest code; log ratio, NaN: no link says

@@ -44,11 +44,10 @@ static int by_order(const void *left, const void *right)
     return (a->order > b->order) - (a->order < b->order);
 }
 
-static int by_run(const void *left, const void *right)
+static int by_link(const void *left, const void *right)
 {
     const struct kept_test *a = left, *b = right;
-    const int series = compare_keys(a->series, b->series);
-    return series ? series : strcmp(a->uid, b->uid);
+    return compare_keys(a->link, b->link);
 }
 
 static bool same_codes(const struct link_evidence *a, const struct link_evidence *b)
@@ -86,10 +85,9 @@ static void go_through(struct kept_tests *kept, const struct test *tests, size_t
     kept->items = items;
     for (size_t i = 0; i < count; i++) {
         const struct link_evidence *l = tests[i].link;
-        struct kept_test t = {.link = l->key, .series = l->series};
+        struct kept_test t = {.link = l->key};
         t.log_evidence = tests[i].log_evidence;
         t.discovered = discovery_test(&d, tests[i].log_evidence);
-        memcpy(t.uid, l->uid, sizeof(t.uid));
         if (t.discovered || t.log_evidence > l->log_evidence || t.log_evidence < l->log_evidence)
             items[kept->count++] = t;
         kept->made_s = l->made_s;
@@ -157,15 +155,13 @@ int link_tests_read(struct link_tests *out, struct store *store, bool keeps, str
             fprintf(stderr, "plumb: %s; what links say together is not kept\n", refused.text);
     }
     if (kept.count)
-        qsort(kept.items, kept.count, sizeof(*kept.items), by_run);
+        qsort(kept.items, kept.count, sizeof(*kept.items), by_link);
     *out = (struct link_tests){kept.items, kept.count, kept.tests, kept.found};
     return 0;
 }
 
-const struct kept_test *link_tests_find(const struct link_tests *tests, int64_t series,
-                                        const char *run)
+const struct kept_test *link_tests_find(const struct link_tests *tests, int64_t link)
 {
-    struct kept_test key = {.series = series};
-    text_copy(key.uid, sizeof(key.uid), run);
-    return tests->count ? bsearch(&key, tests->items, tests->count, sizeof(key), by_run) : NULL;
+    const struct kept_test key = {.link = link};
+    return tests->count ? bsearch(&key, tests->items, tests->count, sizeof(key), by_link) : NULL;
 }

@@ -8,7 +8,7 @@
 #include "baselines/kept/kept_tests.h"
 
 struct link_tests {
-    struct kept_test *items; // by series, then run; a link that is none of them is as it says
+    struct kept_test *items; // by link; a link that is none of them is as it says
     size_t count;
     uint64_t tests, discovered; // of all
 };
@@ -18,7 +18,6 @@ struct link_tests {
 int link_tests_read(struct link_tests *out, struct store *store, bool keeps, struct arena *arena,
                     struct error *err);
 // NULL: it says no more than its link, and was not discovered.
-const struct kept_test *link_tests_find(const struct link_tests *tests, int64_t series,
-                                        const char *run);
+const struct kept_test *link_tests_find(const struct link_tests *tests, int64_t link);
 
 #endif

@@ -12,7 +12,7 @@
 #include <string.h>
 
 // Raised when the same links would say something else, or say it in other bytes.
-enum { LINKS_KEPT_VERSION = 6 };
+enum { LINKS_KEPT_VERSION = 7 };
 
 // ---- packing ----
 
@@ -73,7 +73,7 @@ void linked_pack(struct buffer *out, const struct linked_history *l)
         put_commit(out, &l->changes[i].base);
         put_interval(out, &l->changes[i].size);
         put_real(out, l->changes[i].evidence);
-        put_text(out, l->changes[i].run);
+        put(out, (uint64_t)l->changes[i].link);
         put(out, l->changes[i].misfit);
         put(out, l->changes[i].sure);
         put_real(out, l->changes[i].left);
@@ -191,7 +191,7 @@ static void get_changes(struct reader *r, struct linked_history *l)
         c->base = get_commit(r);
         c->size = get_interval(r);
         c->evidence = get_real(r);
-        c->run = get_text(r);
+        c->link = (int64_t)get(r);
         c->misfit = get(r) != 0;
         c->sure = get(r) != 0;
         c->left = get_real(r);

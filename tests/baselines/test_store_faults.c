@@ -222,7 +222,7 @@ static bool mount_small_disk(const char *folder)
           write_text("/proc/self/gid_map", group)))
         return false;
     mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL);
-    return mount("tmpfs", folder, "tmpfs", 0, "size=3m") == 0;
+    return mount("tmpfs", folder, "tmpfs", 0, "size=4m") == 0;
 }
 
 static void full_disk_fails_cleanly(void **state)
