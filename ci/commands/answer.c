@@ -13,6 +13,14 @@ void answer_begin(struct answer *answer, const char *rows)
     json_begin(&answer->json, rows, '[');
 }
 
+struct answer *answer_if(struct answer *answer, bool json, const char *rows)
+{
+    if (!json)
+        return NULL;
+    answer_begin(answer, rows);
+    return answer;
+}
+
 struct json *answer_row(struct answer *answer)
 {
     if (answer->in_row)
@@ -56,6 +64,8 @@ void answer_end(struct answer *answer)
 
 int answer_leave(struct answer *answer, int status)
 {
+    if (!answer)
+        return status;
     if (status == 0 || answer->rows)
         answer_end(answer);
     else

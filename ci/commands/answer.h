@@ -19,6 +19,8 @@ struct answer {
 
 // Begins the object and the list `rows`.
 void answer_begin(struct answer *answer, const char *rows);
+// The same where JSON is asked for: the answer, or NULL, which stands for the table.
+struct answer *answer_if(struct answer *answer, bool json, const char *rows);
 // Begins the next row, whose members are written to what it returns.
 struct json *answer_row(struct answer *answer);
 // A row that is JSON already.
@@ -27,7 +29,8 @@ void answer_document(struct answer *answer, const char *json);
 struct json *answer_whole(struct answer *answer);
 // Ends the object, prints it, and frees what was kept of it.
 void answer_end(struct answer *answer);
-// The same; where the command failed before its first row, nothing is printed. Returns `status`.
+// The same; where the command failed before its first row, or `answer` is NULL, nothing is printed.
+// Returns `status`.
 int answer_leave(struct answer *answer, int status);
 
 #endif

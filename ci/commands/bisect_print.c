@@ -48,15 +48,12 @@ static int plan_steps(struct answer *answer, struct search *s, struct error *err
 
 int bisection_plan(struct search *s, struct error *err)
 {
-    struct answer answer;
-    if (s->json) {
-        answer_begin(&answer, "commits");
-        return answer_leave(&answer, plan_steps(&answer, s, err));
-    }
-    if (plan_steps(NULL, s, err))
+    struct answer kept, *answer = answer_if(&kept, s->json, "commits");
+    if (answer_leave(answer, plan_steps(answer, s, err)))
         return -1;
-    printf("dry run: one of %zu %s is searched for; at most %zu of them would be built\n",
-           s->count - 1, steps_word(s), s->context->unbuilt);
+    if (!answer)
+        printf("dry run: one of %zu %s is searched for; at most %zu of them would be built\n",
+               s->count - 1, steps_word(s), s->context->unbuilt);
     return 0;
 }
 

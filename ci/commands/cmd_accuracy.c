@@ -270,12 +270,9 @@ static int judge_all(const struct arguments *a, const struct measured_rows *data
 static int judge_and_answer(struct arguments *a, const struct measured_rows *data,
                             struct error *err)
 {
-    struct answer answer;
-    if (!a->json)
-        return judge_all(a, data, err);
-    answer_begin(&answer, "models");
-    a->answer = &answer;
-    return answer_leave(&answer, judge_all(a, data, err));
+    struct answer kept;
+    a->answer = answer_if(&kept, a->json, "models");
+    return answer_leave(a->answer, judge_all(a, data, err));
 }
 
 static int from_csv(struct measured_rows *data, struct arguments *a, struct error *err)

@@ -105,11 +105,8 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
         return -1;
     if (a->options.out && context->device_count > 1)
         return error_set(err, "--out takes one device; choose it with --device");
-    if (!a->json)
-        return calibrate_all(NULL, context, a, err);
-    struct answer answer;
-    answer_begin(&answer, "readings");
-    return answer_leave(&answer, calibrate_all(&answer, context, a, err));
+    struct answer kept, *answer = answer_if(&kept, a->json, "readings");
+    return answer_leave(answer, calibrate_all(answer, context, a, err));
 }
 
 const struct command command_calibrate = {

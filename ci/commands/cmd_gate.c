@@ -113,13 +113,9 @@ static int gate(struct answer *answer, struct run *run, struct context *context,
 static int run(enum conclusion *out, struct context *context, void *arguments, struct error *err)
 {
     struct run measured = {0};
-    const bool json = ((const struct arguments *)arguments)->json;
-    struct answer answer;
-    if (json)
-        answer_begin(&answer, context->options->dry_run ? "series" : "runs");
-    int status = gate(json ? &answer : NULL, &measured, context, arguments, err);
-    if (json)
-        answer_leave(&answer, status);
+    const struct arguments *a = arguments;
+    struct answer kept, *answer = answer_if(&kept, a->json, a->options.dry_run ? "series" : "runs");
+    const int status = answer_leave(answer, gate(answer, &measured, context, a, err));
     *out = measured.conclusion;
     run_free(&measured);
     return status;

@@ -325,17 +325,14 @@ static const struct {
 static int run(enum conclusion *out, struct context *context, void *arguments, struct error *err)
 {
     const struct arguments *a = arguments;
-    struct answer answer;
     (void)out;
     for (size_t i = 0; i < ARRAY_COUNT(lists); i++) {
         if (strcmp(lists[i].name, a->what) != 0)
             continue;
         if (lists[i].of_repository && context_open(context, &a->options, err))
             return -1;
-        if (!a->json)
-            return lists[i].list(NULL, context, a->name, err);
-        answer_begin(&answer, lists[i].name);
-        return answer_leave(&answer, lists[i].list(&answer, context, a->name, err));
+        struct answer kept, *answer = answer_if(&kept, a->json, lists[i].name);
+        return answer_leave(answer, lists[i].list(answer, context, a->name, err));
     }
     return error_set(err, "list what? kernels, series, models, gpus, devices, reports or fleet");
 }

@@ -220,11 +220,8 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
         return error_set(err, "which machine? --machine FILE");
     if (read_machine(&machine, a->machine, err))
         return -1;
-    if (!a->json)
-        return optimise_all(NULL, a, &machine, err);
-    struct answer answer;
-    answer_begin(&answer, "choices");
-    return answer_leave(&answer, optimise_all(&answer, a, &machine, err));
+    struct answer kept, *answer = answer_if(&kept, a->json, "choices");
+    return answer_leave(answer, optimise_all(answer, a, &machine, err));
 }
 
 const struct command command_optimise = {

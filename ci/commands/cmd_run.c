@@ -344,19 +344,16 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
     struct arguments *a = arguments;
     if (a->options.words.count)
         a->selection.range = a->options.words.items[0];
-    struct answer answer;
-    struct tally tally = {.answer = a->json ? &answer : NULL};
-    if (!a->json)
-        return open_and_run(out, &tally, context, a, err);
-    answer_begin(&answer, a->options.dry_run ? "series" : "runs");
+    struct answer kept, *answer = answer_if(&kept, a->json, a->options.dry_run ? "series" : "runs");
+    struct tally tally = {.answer = answer};
     const int status = open_and_run(out, &tally, context, a, err);
-    if (status == 0) {
-        struct json *whole = answer_whole(&answer);
+    if (answer && status == 0) {
+        struct json *whole = answer_whole(answer);
         json_int(whole, "known", (int64_t)tally.known);
         json_int(whole, "left", (int64_t)tally.left);
         json_int(whole, "exit_code", (int64_t)*out);
     }
-    return answer_leave(&answer, status);
+    return answer_leave(answer, status);
 }
 
 const struct command command_run = {

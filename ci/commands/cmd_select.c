@@ -144,12 +144,8 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
     (void)out;
     if (measured_profile(&profile, &a->gpu, context, &a->options, err))
         return -1;
-    struct answer answer;
-    if (a->json)
-        answer_begin(&answer, "choices");
-    int status = choose_all(a->json ? &answer : NULL, a, &profile.gpu, err);
-    if (a->json)
-        answer_leave(&answer, status);
+    struct answer kept, *answer = answer_if(&kept, a->json, "choices");
+    const int status = answer_leave(answer, choose_all(answer, a, &profile.gpu, err));
     gpu_profile_free(&profile);
     return status;
 }
