@@ -36,10 +36,11 @@ static int read_commits(struct commit_list *out, const struct context *context,
     return repository_select(out, context->repository, &selection, arena, err);
 }
 
+// By its whole id: a commit with the same first digits is made in seconds.
 static bool names_one(const struct epoch *e, const struct commit_list *commits)
 {
     for (size_t i = 0; i < commits->count; i++) {
-        if (strncmp(commits->items[i].id, e->commit, strlen(e->commit)) == 0)
+        if (strcmp(commits->items[i].id, e->commit) == 0)
             return true;
     }
     return false;

@@ -14,10 +14,10 @@ int accepting_epochs(struct epoch_list *out, const struct context *context, cons
                      struct arena *arena, struct error *err);
 
 // The epochs that came with the change, in the arena. By the policy's gate.accept: those of the
-// head's file that the base's does not have (head), or those of the base's file that name a commit
-// which the head has and the base has not (base: somebody has accepted it beforehand). A file that
-// is not there has none; -1 where it cannot be read or understood, which is said before anything is
-// measured.
+// head's file that the base's does not have (head), or those of the base's file that name by its
+// whole id a commit which the head has and the base has not (base: somebody has accepted it
+// beforehand). A file that is not there has none; -1 where it cannot be read or understood, which
+// is said before anything is measured.
 int accepting_read(struct epoch_list *out, const struct context *context, const struct commit *base,
                    const struct commit *head, struct arena *arena, struct error *err);
 

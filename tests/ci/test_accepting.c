@@ -179,6 +179,27 @@ static void a_removal_is_accepted_by_its_epoch(void **state)
     plumb_said(&outcome, CONCLUDE_OK, "OK: 1 accepted, 1 same: blocked");
 }
 
+// Where the base's file counts, a stranger must not be able to make a commit that it names.
+static void part_of_an_id_accepts_nothing(void **state)
+{
+    char gone[OBJECT_ID_TEXT], base[OBJECT_ID_TEXT];
+    const struct helper_file files[] = {{"kernels/blocked.c", NULL, 0}};
+    const char *parent = repo.ids[REPO_MERGE];
+    write_policy("\taccept = base\n");
+    helper_repo_commit(gone, repo.directory, "gone", &parent, 1, 72, "remove", files, 1);
+    for (int digits = 7; digits <= 40; digits += 33) {
+        char *epoch = xprintf("series = blocked * *\ncommit = %.*s\nlevel = removed\n"
+                              "reason = nobody calls it\nwho = A\nwhen = 2026-01-01\n",
+                              digits, gone);
+        commit_epochs(base, repo.ids[REPO_MERGE], 73, epoch);
+        gate(base, gone);
+        plumb_said(&outcome, digits == 40 ? CONCLUDE_OK : CONCLUDE_BROKEN,
+                   digits == 40 ? "OK: 1 accepted, 1 same: blocked" : "is gone from this commit");
+        free(epoch);
+    }
+    write_policy("");
+}
+
 static void an_epochs_file_that_is_none_is_said_before_anything_is_measured(void **state)
 {
     char bad[OBJECT_ID_TEXT];
@@ -254,6 +275,7 @@ int main(void)
         cmocka_unit_test(a_removal_is_accepted_as_such_and_wrong_results_never),
         cmocka_unit_test(an_epoch_that_comes_with_the_change_turns_slower_into_accepted),
         cmocka_unit_test(a_removal_is_accepted_by_its_epoch),
+        cmocka_unit_test(part_of_an_id_accepts_nothing),
         cmocka_unit_test(an_epochs_file_that_is_none_is_said_before_anything_is_measured),
         cmocka_unit_test(who_accepts_is_whom_git_knows),
     };
