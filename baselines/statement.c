@@ -48,8 +48,12 @@ int store_fail(struct store *store, struct error *err)
                          "store %s: cannot be read or written (%s); make room or check the "
                          "disk and run again, what was saved is kept",
                          path, said);
-    case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
+        return error_set(err,
+                         "store %s: is no store, for it does not begin like one; name another, or "
+                         "restore a copy if it was one",
+                         path);
+    case SQLITE_CORRUPT:
         return error_set(err,
                          "store %s: damaged (%s); restore a copy, or `plumb store merge` what "
                          "an export of it has into a new one",

@@ -252,8 +252,8 @@ static int no_greeting(struct bench *bench, struct error *err)
     const char *log = bench->plan.log_path;
     const char *said = *bench->said ? bench->said : ending;
     if (result.end == PROCESS_EXITED && result.code == BENCH_DEVICE_LOST)
-        return error_set(err, "there is no %s device %d here (%s)%s%s", bench->plan.kind,
-                         bench->plan.index, said, log ? "; see " : "", log ? log : "");
+        return error_set(err, "there is no %s device %d here%s%s", bench->plan.kind,
+                         bench->plan.index, *bench->said ? ": " : "", bench->said);
     return error_set(err, "bench could not start: %s%s%s", said, log ? "; see " : "",
                      log ? log : "");
 }

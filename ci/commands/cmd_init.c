@@ -127,6 +127,20 @@ static int make_folder(const char *path, struct error *err)
     return 0;
 }
 
+static bool holds(const char *path, const char *bytes, size_t size)
+{
+    FILE *file = fopen(path, "rb");
+    size_t at = 0;
+    int c = EOF;
+    while (file && (c = getc(file)) != EOF && at < size && (char)c == bytes[at])
+        at++;
+    if (file)
+        fclose(file);
+    return file && c == EOF && at == size;
+}
+
+// What is there stays as it is, for it may have been edited since: init again writes what is
+// missing.
 static int write_file(const struct init *init, const char *folder, const char *name,
                       const char *bytes, size_t size, struct error *err)
 {
@@ -134,7 +148,10 @@ static int write_file(const struct init *init, const char *folder, const char *n
     char *path = xprintf("%s/%s", folder, name);
     int status = 0;
     if (!init->arguments->force && lstat(path, &there) == 0)
-        status = error_set(err, "%s is there already; --force replaces it", path);
+        printf("kept %s%s\n", path,
+               S_ISREG(there.st_mode) && holds(path, bytes, size)
+                   ? ""
+                   : ", which differs from what init writes; --force replaces it");
     else if (report_replace_file(path, bytes, size, err))
         status = -1;
     else
@@ -352,6 +369,7 @@ const struct command command_init = {
     .size = sizeof(struct arguments),
     .run = run,
     .doc = "Writes a policy, the kernel header and shims.\v"
+           "Files that are there are kept. "
            "It reads HEAD's .cu, .cuh and .c files and writes a shim for each function whose "
            "parameters it understands: m, n, k; a, b, c; alpha, beta; lda, ldb, ldc; a stream. "
            "Launchers come before kernels. Where it understands none it writes a first kernel. A "

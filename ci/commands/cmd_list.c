@@ -158,6 +158,7 @@ static int list_devices(struct answer *answer, struct context *context, const ch
     return 0;
 }
 
+// 1, with the reason in `err`: the commit does not build.
 static int build(struct built *out, struct context *context, const char *revision,
                  struct error *err)
 {
@@ -169,10 +170,11 @@ static int build(struct built *out, struct context *context, const char *revisio
         built_make(out, context, &(struct to_build){.commit = &commit}, &context->arena, err))
         return -1;
     progress_end(&context->progress);
-    if (out->state != MEASURED_OK)
-        return error_set(err, "%.10s does not build: %s%s%s", commit.id, out->detail,
-                         out->failure.log[0] ? "; the log is " : "", out->failure.log);
-    return 0;
+    if (out->state == MEASURED_OK)
+        return 0;
+    error_set(err, "%.10s does not build: %s%s%s", commit.id, out->detail,
+              out->failure.log[0] ? "; the log is " : "", out->failure.log);
+    return 1;
 }
 
 static void say_absent(const struct answer *answer, const struct built *built)
@@ -217,8 +219,9 @@ static int list_kernels(struct answer *answer, struct context *context, const ch
                         struct error *err)
 {
     struct built built;
-    if (build(&built, context, revision, err))
-        return -1;
+    int status = build(&built, context, revision, err);
+    if (status)
+        return status;
     say_absent(answer, &built);
     for (size_t i = 0; i < built.count; i++) {
         const struct built_kernel *k = &built.kernels[i];
@@ -265,13 +268,14 @@ static int list_series(struct answer *answer, struct context *context, const cha
     struct built built;
     struct run run = {0};
     struct coverage coverage;
-    int status = -1;
-    if (build(&built, context, revision, err))
-        return -1;
+    int status = build(&built, context, revision, err);
+    if (status)
+        return status;
     say_absent(answer, &built);
     if (built.absent)
         return 0;
-    if (coverage_find(&coverage, &run, context, &built, err))
+    status = coverage_find(&coverage, &run, context, &built, err);
+    if (status)
         goto done;
     print_series(answer, &coverage);
     fflush(stdout);
@@ -322,17 +326,29 @@ static const struct {
     {"fleet", true, list_fleet},
 };
 
+// A commit that does not build is what `gate` and `run` call broken (exit code 3), not something
+// that this program could not do.
+static int conclude(enum conclusion *out, int status, bool json, const struct error *err)
+{
+    if (status <= 0)
+        return status;
+    *out = CONCLUDE_BROKEN;
+    fprintf(json ? stderr : stdout, "BROKEN: commit %s\n", err->text);
+    return 0;
+}
+
 static int run(enum conclusion *out, struct context *context, void *arguments, struct error *err)
 {
     const struct arguments *a = arguments;
-    (void)out;
     for (size_t i = 0; i < ARRAY_COUNT(lists); i++) {
         if (strcmp(lists[i].name, a->what) != 0)
             continue;
         if (lists[i].of_repository && context_open(context, &a->options, err))
             return -1;
         struct answer kept, *answer = answer_if(&kept, a->json, lists[i].name);
-        return answer_leave(answer, lists[i].list(answer, context, a->name, err));
+        const int status = lists[i].list(answer, context, a->name, err);
+        (void)answer_leave(answer, status > 0 ? 0 : status);
+        return conclude(out, status, a->json, err);
     }
     return error_set(err, "list what? kernels, series, models, gpus, devices, reports or fleet");
 }
@@ -355,7 +371,8 @@ const struct command command_list = {
     .size = sizeof(struct arguments),
     .run = run,
     .doc = "Lists what there is.\v"
-           "Kernels and series need no device. `series` says which kernels the policy measures on "
+           "Kernels and series need no device; of a commit that does not build the exit code is 3. "
+           "`series` says which kernels the policy measures on "
            "which problems, and fails (exit code 4) when a kernel has no section or does none of "
            "its problems, or when no kernel does a problem: nothing of that would be measured. "
            "`fleet` says what the policy tells sbatch.",

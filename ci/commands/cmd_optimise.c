@@ -226,7 +226,7 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
 
 const struct command command_optimise = {
     .name = "optimise",
-    .summary = "The best tiling on a machine described by a file (seed 1's model)",
+    .summary = "The best tiling on a machine described by a file",
     .words = "MxNxK...",
     .words_least = 1,
     .words_most = WORDS_ANY,

@@ -9,8 +9,10 @@
 #include "runner/code_id.h"
 #include "runner/plan_file.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 struct arguments {
     struct options options;
@@ -83,6 +85,8 @@ static int show_plan(enum conclusion *out, const struct arguments *a, struct err
     struct error why;
     bool fine = true;
     int status = 0;
+    if (access(a->file, R_OK))
+        return error_set(err, "%s: %s", a->file, strerror(errno));
     if (plan_file_open(&file, a->file, &why)) {
         fprintf(stderr, "%s\n", why.text);
         *out = CONCLUDE_BROKEN;

@@ -63,6 +63,8 @@ static int list_runs(struct context *context, bool json, struct error *err)
         printf("%6lld  %-8s %.10s%s%.10s  %s\n", (long long)runs[i].id, run_kind_name(runs[i].kind),
                runs[i].base, *runs[i].base ? ".." : "", runs[i].head,
                runs[i].finished_s ? runs[i].headline : "interrupted");
+    if (count == 0)
+        fprintf(stderr, "no runs yet; `plumb gate` or `plumb run` makes one\n");
     return 0;
 }
 

@@ -224,6 +224,8 @@ static void say_left(struct tally *tally, size_t commits, size_t measured, size_
     tally->left += left;
     if (!tally->answer && left)
         printf("--seconds: %zu of %zu commits are left; the same command goes on\n", left, commits);
+    else if (!tally->answer && commits == 0)
+        printf("nothing to do: the range holds no commits\n");
     else if (!tally->answer && !measured)
         printf("nothing to do: %zu %s measured already\n", commits,
                plural(commits, "commit is", "commits are"));

@@ -6,6 +6,7 @@
 #include "ci/settings/measured_profile.h"
 #include "model/predict/parts/origami.h"
 #include "model/predict/parts/select.h"
+#include "reports/view.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -49,7 +50,9 @@ static int check(void *arguments, struct error *err)
 static void print_choice(const struct problem *p, const struct selection *s)
 {
     const struct traits *t = &s->traits;
-    printf("%lldx%lldx%lld", (long long)p->m, (long long)p->n, (long long)p->k);
+    char shape[PROBLEM_TEXT];
+    view_shape(shape, p);
+    printf("%s", shape); // with its type, which may be the one that goes without saying
     printf(" tile %dx%dx%d group %d stages %d threads %d", t->tile_m, t->tile_n, t->tile_k,
            t->raster_group, t->stages, t->threads);
     if (t->cluster_m)
@@ -87,8 +90,8 @@ static void print_infeasible(struct answer *answer, const struct problem *p, con
 {
     char problem[PROBLEM_TEXT];
     if (!answer) {
-        printf("%lldx%lldx%lld infeasible: %s\n", (long long)p->m, (long long)p->n, (long long)p->k,
-               why);
+        view_shape(problem, p);
+        printf("%s infeasible: %s\n", problem, why);
         return;
     }
     struct json *row = answer_row(answer);

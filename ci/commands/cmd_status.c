@@ -190,6 +190,26 @@ static int changes_inputs(bool *out, const struct status *s, struct error *err)
     return 0;
 }
 
+// A gate takes the policy of its base, so the policy has to be committed before anything is judged.
+static bool has_policy_in(const struct status *s, const struct commit *commit)
+{
+    char id[OBJECT_ID_TEXT];
+    struct error ignored;
+    return s->context->options->policy ||
+           (repository_path_id(id, s->context->repository, commit->id, POLICY_PATH, &ignored) ==
+                0 &&
+            id[0]);
+}
+
+static void decide_on_policy(struct status *s)
+{
+    if (!has_policy_in(s, &s->head))
+        decide(s, "commit what `plumb init` wrote: git add ci && git commit");
+    else if (s->has_parent && !has_policy_in(s, &s->parent))
+        decide(s, "`plumb run` measures HEAD; `plumb gate` judges the commit after it, for HEAD is "
+                  "the first with a policy");
+}
+
 static void add_work(struct status *s)
 {
     struct error err;
@@ -210,6 +230,8 @@ static void add_work(struct status *s)
         : changed      ? "changes what the build reads"
                        : "changes nothing that the build reads",
         known ? "measured" : "not all measured");
+    if (!known)
+        decide_on_policy(s);
     if (s->judged)
         decide(s, arena_printf(&s->context->arena,
                                "HEAD was judged: `plumb report --run %lld` shows it again%s",

@@ -5,10 +5,12 @@
 #include "ci/commands/answer.h"
 #include "ci/settings/store_option.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 struct arguments {
     struct options options;
@@ -170,8 +172,6 @@ static int merge_files(struct answer *answer, struct store *store, const struct 
                        struct error *err)
 {
     int64_t runs = 0, measurements = 0;
-    if (a->file_count == 0)
-        return error_set(err, "plumb store merge: name the stores to add");
     for (int i = 0; i < a->file_count; i++) {
         struct store_counts added;
         if (store_merge(store, a->files[i], &added, err))
@@ -220,7 +220,7 @@ static int prune(struct store *store, const struct arguments *a, struct error *e
 {
     struct store_counts removed;
     if (a->rule.before_s == 0)
-        return error_set(err, "plumb store prune: give --before DATE, e.g. --before=90d");
+        return error_set(err, "store prune: give --before DATE, e.g. --before=90d");
     if (store_prune(store, &a->rule, &removed, err))
         return -1;
     if (a->json) {
@@ -251,6 +251,22 @@ static const struct {
     {"upgrade", STORE_WRITE, false, upgrade},
 };
 
+// Asked before the store is opened: who mistypes the name of a shard gets no empty store.
+static int check_files(const struct arguments *a, const char *action, bool takes, struct error *err)
+{
+    if (a->file_count && !takes)
+        return error_set(err, "store %s: takes no '%.80s'; --store names the store", action,
+                         a->files[0]);
+    if (takes && a->file_count == 0)
+        return error_set(err, "store %s: name the stores to add", action);
+    for (int i = 0; i < a->file_count; i++) {
+        if (access(a->files[i], F_OK))
+            return error_set(err, "store %s: %.300s: %s; name stores that are there", action,
+                             a->files[i], strerror(errno));
+    }
+    return 0;
+}
+
 static int run(enum conclusion *out, struct context *context, void *arguments, struct error *err)
 {
     struct arguments *a = arguments;
@@ -261,15 +277,12 @@ static int run(enum conclusion *out, struct context *context, void *arguments, s
     for (size_t i = 0; i < ARRAY_COUNT(actions); i++) {
         if (strcmp(actions[i].name, action) != 0)
             continue;
-        if (a->file_count && !actions[i].takes_files)
-            return error_set(err, "plumb store %s: takes no '%.80s'; --store names the store",
-                             action, a->files[0]);
-        if (store_option_open(context, &a->options, actions[i].mode, err))
+        if (check_files(a, action, actions[i].takes_files, err) ||
+            store_option_open(context, &a->options, actions[i].mode, err))
             return -1;
         return actions[i].run(context->store, a, err);
     }
-    return error_set(err, "plumb store: no action '%.40s' (info, check, merge, prune, upgrade)",
-                     action);
+    return error_set(err, "store: no action '%.40s' (info, check, merge, prune, upgrade)", action);
 }
 
 const struct command command_store = {

@@ -197,7 +197,13 @@ static int miss_device(struct context *context, const struct policy_device *want
     if (wants_static(context, wanted))
         return add_away_device(context, wanted, true, err);
     if (wanted->required || context->options->device)
-        return error_set(err, "device %s: %s", wanted->name, why);
+        return error_set(err,
+                         "device %s: %.400s; `required = false` in its section goes on without "
+                         "it%s",
+                         wanted->name, why,
+                         strcmp(wanted->kind, "cuda") == 0
+                             ? ", `plumb gate --static` compares machine code"
+                             : "");
     progress_note(&context->progress, "device %s is not here, its kernels are not measured: %s",
                   wanted->name, why);
     return context->options->static_use == STATIC_NEVER

@@ -10,7 +10,7 @@
 // at 2 x 4000 MHz; a driver reports 7680 bit x 3996 MHz = 7.672e12 (pytorch/ao#4002).
 const struct gpu gpu_b200 = {
     .name = "b200",
-    .summary = "NVIDIA B200, 148 SMs, clock locked to 1300 MHz (seed 0's profile)",
+    .summary = "NVIDIA B200, 148 SMs, clock locked to 1300 MHz",
     .match = "NVIDIA B200",
     .compute_capability = GPU_SHIPPED(10.0, "CUDA programming guide, list of GPUs"),
     .sm_count = GPU_SHIPPED(148, SEED0),

@@ -10,7 +10,7 @@
 // only (342.9 bytes of DRAM); dram_bytes_s is that figure times clock_hz.
 const struct gpu gpu_rtx4090 = {
     .name = "rtx4090",
-    .summary = "NVIDIA GeForce RTX 4090, 128 SMs, GDDR6X (seed 3's profile)",
+    .summary = "NVIDIA GeForce RTX 4090, 128 SMs, GDDR6X",
     .match = "GeForce RTX 4090",
     .compute_capability = GPU_SHIPPED(8.9, "CUDA programming guide, list of GPUs"),
     .sm_count = GPU_SHIPPED(128, SEED3),

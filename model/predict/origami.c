@@ -71,6 +71,6 @@ static struct prediction predict(const struct predict_input *in)
 const struct model model_origami = {
     .name = "origami",
     .version = "1",
-    .why = "tile latency with L2 reuse of the tiles that run at once; made to select (seed 3)",
+    .why = "tile latency with L2 reuse of the tiles that run at once; made to select",
     .predict = predict,
 };

@@ -44,7 +44,6 @@ static struct prediction predict(const struct predict_input *in)
 const struct model model_ws_persistent = {
     .name = "ws-persistent",
     .version = "1",
-    .why =
-        "waves of a warp-specialised persistent kernel: load, math and epilogue overlap (seed 0)",
+    .why = "waves of a warp-specialised persistent kernel: load, math and epilogue overlap",
     .predict = predict,
 };

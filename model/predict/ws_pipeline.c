@@ -107,6 +107,6 @@ static struct prediction predict(const struct predict_input *in)
 const struct model model_ws_pipeline = {
     .name = "ws-pipeline",
     .version = "2",
-    .why = "producer and consumer warps around a buffer of any depth, event by event (seed 1)",
+    .why = "producer and consumer warps around a buffer of any depth, event by event",
     .predict = predict,
 };

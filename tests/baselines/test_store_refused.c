@@ -30,10 +30,10 @@ static void what_is_no_store_is_refused_with_a_reason(void **state)
     expect_refused("/dev/null", STORE_WRITE, "not a plain file");
     expect_refused("/proc/none/such/store.db", STORE_WRITE, "cannot make its folder");
     helper_write(f->path, junk, sizeof(junk));
-    expect_refused(f->path, STORE_READ, "damaged");
-    expect_refused(f->path, STORE_WRITE, "damaged");
+    expect_refused(f->path, STORE_READ, "is no store");
+    expect_refused(f->path, STORE_WRITE, "is no store");
     helper_write(f->path, "short", 5);
-    expect_refused(f->path, STORE_WRITE, "damaged");
+    expect_refused(f->path, STORE_WRITE, "is no store");
     size_t size;
     char *after = helper_read(f->path, &size);
     assert_int_equal(size, 5); // someone's file is left alone

@@ -90,8 +90,12 @@ static void host_form_is_measured_right_from_an_empty_repository(void **state)
     // A toolchain of another CC is another compiler, as the policy's comments say.
     plumb(directory, "gate", "--base", "HEAD", "--head-toolchain", "none", NULL);
     plumb_said(&outcome, CONCLUDE_BROKEN, "no-such-compiler");
+    // Again it keeps what is there, and names what differs.
     plumb(directory, "init", "--form", "host", NULL, NULL, NULL);
-    plumb_said(&outcome, 4, "is there already; --force replaces it");
+    plumb_said(&outcome, CONCLUDE_OK, "plumb.cfg, which differs from what init writes; --force");
+    plumb_said(&outcome, CONCLUDE_OK, "plumb_kernel.h\n");
+    plumb(directory, "gate", "--base", "HEAD", "--head-toolchain", "none", NULL);
+    plumb_said(&outcome, CONCLUDE_BROKEN, "no-such-compiler"); // the edited policy is still there
     helper_discard(directory);
     free(directory);
 }

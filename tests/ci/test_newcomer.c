@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a newcomer types wrong, or too early, is told in one line with the exit code that README's
+// table gives it, and leaves nothing behind.
+#include "tests/helpers/helper_plumb.h"
+#include "tests/helpers/helper_repo.h"
+#include "tests/helpers/test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct helper_repo repo;
+static struct plumb_outcome outcome;
+
+static int set_up(void **state)
+{
+    helper_repo_create(&repo);
+    helper_repo_policy(repo.policy, "\tproblem = 8x8x8:fp32\n", "");
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    helper_repo_remove(&repo);
+    return 0;
+}
+
+static void type(const char *const *argv)
+{
+    plumb_run(&outcome, repo.directory, argv, 0);
+}
+
+#define TYPE(...) type((const char *const[]){__VA_ARGS__, NULL})
+
+// The commit is broken, and that is what was asked: 3, as gate and run say it.
+static void kernels_of_a_commit_that_does_not_build_are_broken(void **state)
+{
+    const char *commit = repo.ids[REPO_UNBUILDABLE];
+    TYPE("list", "kernels", commit, "--policy", repo.policy);
+    plumb_said(&outcome, 3, "BROKEN: commit ");
+    plumb_said(&outcome, 3, "does not build: ");
+    TYPE("list", "series", commit, "--policy", repo.policy);
+    plumb_said(&outcome, 3, "does not build: ");
+    TYPE("list", "kernels", commit, "--policy", repo.policy, "--format", "json");
+    plumb_said(&outcome, 3, "{\"kernels\":[");
+    TYPE("list", "kernels", "no-such-commit", "--policy", repo.policy);
+    plumb_said(&outcome, 4, "no such revision");
+}
+
+static void text_is_no_store_and_not_a_damaged_one(void **state)
+{
+    char *path = xprintf("%s/notes.txt", repo.directory);
+    helper_write_text(path, "these are notes, of more than one line of a file's beginning\n");
+    TYPE("history", "--store", path);
+    plumb_said(&outcome, 4, "notes.txt: is no store");
+    assert_null(strstr(outcome.output, "damaged"));
+    free(path);
+}
+
+static void shard_that_is_not_there_makes_no_store(void **state)
+{
+    char *path = xprintf("%s/new.db", repo.directory);
+    TYPE("store", "merge", "nosuch.db", "--store", path);
+    plumb_said(&outcome, 4, "store merge: nosuch.db: No such file or directory");
+    assert_null(strstr(outcome.output, "plumb run"));
+    assert_int_equal(access(path, F_OK), -1);
+    TYPE("store", "merge", "--store", path);
+    plumb_said(&outcome, 4, "name the stores to add");
+    assert_int_equal(access(path, F_OK), -1);
+    free(path);
+}
+
+static void store_without_runs_says_so(void **state)
+{
+    char *path = xprintf("%s/none.db", repo.directory);
+    TYPE("store", "upgrade", "--store", path);
+    plumb_said(&outcome, 0, "0 runs");
+    TYPE("report", "--list", "--store", path);
+    plumb_said(&outcome, 0, "no runs yet; `plumb gate` or `plumb run` makes one");
+    free(path);
+}
+
+static void missing_gpu_is_told_with_what_goes_without(void **state)
+{
+    char *path = xprintf("%s/gpu.cfg", repo.directory);
+    helper_write_text(path, "[build]\n\tcommand = \"true\"\n[device \"gpu\"]\n\tkind = cuda\n"
+                            "\tindex = 63\n[problems \"few\"]\n\tproblem = 64x64x64:fp32\n"
+                            "[kernel \"*\"]\n\tproblems = few\n");
+    TYPE("gate", "--policy", path);
+    plumb_said(&outcome, 4, "there is no cuda device 63 here; `required = false`");
+    plumb_said(&outcome, 4, "`plumb gate --static` compares machine code");
+    assert_null(strstr(outcome.output, "exit status"));
+    free(path);
+}
+
+static void plan_that_is_not_there_is_not_a_broken_one(void **state)
+{
+    TYPE("plan", "check", "nosuch.plan", "8x8x8:fp32");
+    plumb_said(&outcome, 4, "nosuch.plan: No such file or directory");
+}
+
+static void range_without_commits_is_told(void **state)
+{
+    TYPE("run", "HEAD..HEAD", "--policy", repo.policy);
+    plumb_said(&outcome, 0, "nothing to do: the range holds no commits");
+}
+
+static void choice_says_which_type_it_is_for(void **state)
+{
+    TYPE("select", "--model", "origami", "--gpu", "h200-sxm", "512x512x512");
+    plumb_said(&outcome, 0, "512x512x512:fp32 tile ");
+}
+
+static void policy_has_to_be_committed_before_a_gate(void **state)
+{
+    char *folder = xprintf("%s/ci", repo.directory), *path = xprintf("%s/plumb.cfg", folder);
+    assert_int_equal(mkdir(folder, 0777), 0);
+    helper_repo_policy(path, "\tproblem = 8x8x8:fp32\n", "");
+    TYPE("status");
+    plumb_said(&outcome, 0, "commit what `plumb init` wrote: git add ci && git commit");
+    FILE *file = fopen(path, "r");
+    char text[8192], id[OBJECT_ID_TEXT];
+    assert_non_null(file);
+    text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+    fclose(file);
+    const char *parent = repo.ids[REPO_FASTER];
+    helper_repo_commit(id, repo.directory, "main", &parent, 1, 100, "a policy",
+                       &(struct helper_file){"ci/plumb.cfg", text, 0}, 1);
+    TYPE("status");
+    plumb_said(&outcome, 0, "HEAD is the first with a policy");
+    free(path);
+    free(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kernels_of_a_commit_that_does_not_build_are_broken),
+        cmocka_unit_test(text_is_no_store_and_not_a_damaged_one),
+        cmocka_unit_test(shard_that_is_not_there_makes_no_store),
+        cmocka_unit_test(store_without_runs_says_so),
+        cmocka_unit_test(missing_gpu_is_told_with_what_goes_without),
+        cmocka_unit_test(plan_that_is_not_there_is_not_a_broken_one),
+        cmocka_unit_test(range_without_commits_is_told),
+        cmocka_unit_test(choice_says_which_type_it_is_for),
+        cmocka_unit_test(policy_has_to_be_committed_before_a_gate),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
