@@ -118,13 +118,28 @@ static void refuse_twins(struct built *built, struct arena *arena)
     }
 }
 
+// Those that the policy does not leave out. The others are files that any library may load, by a
+// name that it puts together: they count for all.
+static size_t libraries_listed(const char **out, const struct context *context,
+                               const struct build *build)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < build->library_count; i++) {
+        if (!policy_skips_library(&context->policy, build->libraries[i]))
+            out[count++] = build->libraries[i];
+    }
+    return count;
+}
+
 int listing_fill(struct built *built, struct context *context, const struct build *build,
                  struct arena *arena, struct error *err)
 {
     struct bench *bench = NULL;
     struct error why;
+    const char **libraries = arena_alloc(arena, build->library_count * sizeof(*libraries));
+    const size_t count = libraries_listed(libraries, context, build);
     char(*codes)[OBJECT_ID_TEXT] = arena_alloc(arena, build->library_count * sizeof(*codes));
-    int status = code_ids(codes, build->libraries, build->library_count, build->out, &why);
+    int status = code_ids(codes, libraries, count, build->out, &why);
     if (status < 0)
         return error_set(err, "%s", why.text);
     if (status > 0) {
@@ -132,14 +147,11 @@ int listing_fill(struct built *built, struct context *context, const struct buil
         built->detail = arena_strdup(arena, why.text);
         return 0;
     }
-    for (size_t i = 0; status == 0 && built->state == MEASURED_OK && i < build->library_count;
-         i++) {
-        if (policy_skips_library(&context->policy, build->libraries[i]))
-            continue;
-        if (plan_file_is(build->libraries[i]))
-            status = add_plan(built, build->libraries[i], arena, err);
+    for (size_t i = 0; status == 0 && built->state == MEASURED_OK && i < count; i++) {
+        if (plan_file_is(libraries[i]))
+            status = add_plan(built, libraries[i], arena, err);
         else
-            status = add_library(built, &bench, context, build->libraries[i], codes[i], arena, err);
+            status = add_library(built, &bench, context, libraries[i], codes[i], arena, err);
     }
     bench_stop(bench);
     if (status)

@@ -7,6 +7,7 @@
 #include "tests/helpers/helper_repo.h"
 #include "tests/helpers/test.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,6 +97,26 @@ static void skipped_library_is_neither_listed_nor_loaded(void **state)
     plumb_said(&outcome, 3, "two.so");
 }
 
+// The digits behind "code".
+static void listed_code(char out[16], const char *command)
+{
+    with_policy("list", "kernels", command, HOST ALL "[library \"t*.so\"]\n\tskip = true\n");
+    plumb_said(&outcome, 0, "  code ");
+    snprintf(out, 16, "%.10s", strstr(outcome.output, "  code ") + 7);
+}
+
+// A helper that the policy leaves out may be loaded by a name that nobody finds in the kernel's
+// library: where it alone changes, the kernel is not the same.
+static void skipped_library_counts_for_all(void **state)
+{
+    char first[16], again[16], other[16];
+    listed_code(first, ONE "; echo first > $PLUMB_OUT/two.so");
+    listed_code(again, ONE "; echo first > $PLUMB_OUT/two.so; true");
+    listed_code(other, ONE "; echo other > $PLUMB_OUT/two.so");
+    assert_string_equal(first, again);
+    assert_string_not_equal(first, other);
+}
+
 // The same build by another policy, and by none of them is it "measured already".
 static void leaving_a_twin_out_mends_a_commit_that_was_refused(void **state)
 {
@@ -143,6 +164,7 @@ int main(void)
         cmocka_unit_test(measuring_still_needs_the_device),
         cmocka_unit_test(twins_are_named_with_both_libraries),
         cmocka_unit_test(skipped_library_is_neither_listed_nor_loaded),
+        cmocka_unit_test(skipped_library_counts_for_all),
         cmocka_unit_test(leaving_a_twin_out_mends_a_commit_that_was_refused),
         cmocka_unit_test(library_beyond_all_sizes_is_broken),
         cmocka_unit_test(what_would_not_be_measured_is_said),
