@@ -92,6 +92,9 @@ int store_find_result(struct result *out, bool *found, struct store *store, int6
 
 // The newest finished run of a kind (or STORE_ALL_RUNS); *run_id is 0 if there is none.
 int store_last_run(int64_t *run_id, struct store *store, int kind, struct error *err);
+// The newest finished plain run of a commit by a toolchain (NULL: the default); 0 if there is none.
+int store_commit_run(int64_t *run_id, struct store *store, const char *commit,
+                     const char *toolchain, struct error *err);
 
 struct run_entry {
     int64_t id;

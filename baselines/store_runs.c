@@ -49,6 +49,13 @@ int store_last_run(int64_t *run_id, struct store *store, int kind, struct error 
     return statement_get(run_id, store, err, SQL_LAST_RUN, CELLS(TEXT(kind_text(kind))));
 }
 
+int store_commit_run(int64_t *run_id, struct store *store, const char *commit,
+                     const char *toolchain, struct error *err)
+{
+    return statement_get(run_id, store, err, SQL_COMMIT_RUN,
+                         CELLS(TEXT(commit), TEXT(toolchain ? toolchain : "")));
+}
+
 static int read_entry(void *item, const struct row_list *list, struct error *err)
 {
     struct run_entry *out = item;

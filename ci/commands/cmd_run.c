@@ -66,7 +66,8 @@ static int keep_new(struct commit_list *commits, struct context *context,
         bool measured;
         const struct to_build newest = {.commit = &commits->items[first - 1],
                                         .toolchain = toolchain};
-        if (run_known(&measured, context, &newest, true, err))
+        const bool is_last = first == commits->count;
+        if ((is_last ? run_known_newest : run_known)(&measured, context, &newest, true, err))
             return -1;
         if (measured)
             break;
@@ -255,9 +256,11 @@ static int run_commits(struct waiting *w, struct context *context, const struct 
     for (size_t i = 0; i < commits.count && !left; i++) {
         what.commit = &commits.items[i];
         known = false;
-        if (!anew_of(a) && run_known(&known, context, &what, false, err))
+        const bool is_last = i + 1 == commits.count;
+        if (!anew_of(a) &&
+            (is_last ? run_known_newest : run_known)(&known, context, &what, false, err))
             return -1;
-        known = known || (!anew_of(a) && tree_waits(w, what.commit));
+        known = known || (!anew_of(a) && !is_last && tree_waits(w, what.commit));
         if (known)
             continue;
         if (a->options.seconds && monotonic_s() >= deadline_s) {

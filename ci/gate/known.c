@@ -81,6 +81,18 @@ int run_known(bool *known, struct context *context, const struct to_build *head,
     return status;
 }
 
+int run_known_newest(bool *known, struct context *context, const struct to_build *head,
+                     bool any_driver, struct error *err)
+{
+    const char *toolchain = head->toolchain ? head->toolchain->name : NULL;
+    int64_t run;
+    if (run_known(known, context, head, any_driver, err) ||
+        store_commit_run(&run, context->store, head->commit->id, toolchain, err))
+        return -1;
+    *known = *known && run;
+    return 0;
+}
+
 bool anew_wanted(enum anew anew, const struct run *run, const struct result *result)
 {
     size_t controls = 0;

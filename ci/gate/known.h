@@ -13,6 +13,12 @@
 int run_known(bool *known, struct context *context, const struct to_build *head, bool any_driver,
               struct error *err);
 
+// The same of the newest commit of those that are asked for. A tree that is known may be an earlier
+// commit's, of which this one is the revert, or of a branch that was written anew: history has to
+// be told that it is there now, so this is false until a plain run of this very commit has ended.
+int run_known_newest(bool *known, struct context *context, const struct to_build *head,
+                     bool any_driver, struct error *err);
+
 // What is measured even when it is known. ANEW_CONTROLS: the controls, which show what the machine
 // did where nothing is new.
 enum anew { ANEW_NOTHING, ANEW_CONTROLS, ANEW_ALL };

@@ -30,7 +30,7 @@ static const struct {
     [SLOWER_ANEW] = {FIRST, "1.2", "1", "two"},
     [OTHER_ANEW] = {SLOWER_ANEW, "1.2", "0.8", "one"}, // trees of OTHER and REVERT
     [REVERT_ANEW] = {OTHER_ANEW, "1", "0.8", "one"},
-    [LAST_ANEW] = {REVERT_ANEW, "1", "0.8", "three"}, // changes nothing that the build reads
+    [LAST_ANEW] = {REVERT_ANEW, "1", "0.80", "one"}, // the same time by another code
 };
 
 static char *directory, *bench;
@@ -149,10 +149,45 @@ static void what_is_there_now_counts_after_a_branch_was_written_anew(void **stat
     plumb_said(&outcome, 0, "  level +0.00 % (+0.00 .. +0.00) since ");
 }
 
+// A revert that is exact has a tree that was measured before.
+static void an_exact_revert_is_told_by_the_run_that_ends_with_it(void **state)
+{
+    static const char *const show[] = {"events", NULL};
+    char id[OBJECT_ID_TEXT];
+    const char *parent = ids[FIRST];
+    const struct helper_file back[] = {
+        {"kernels/simple.c", "const char takes[] = \"fake-time=1\";\n", 0}};
+    const char *run[] = {"run", id, "--quiet", "--policy", "linked.cfg", "--bench", bench, NULL};
+    commit(FIRST);
+    memcpy(id, ids[FIRST], sizeof(id));
+    plumb(run);
+    commit(SLOWER);
+    memcpy(id, ids[SLOWER], sizeof(id));
+    plumb(run);
+    plumb(show);
+    expect_event(SLOWER, "confirmed", "simple");
+    parent = ids[SLOWER];
+    helper_repo_commit(id, directory, "main", &parent, 1, REVERT, "back\n", back, 1);
+    plumb(run);
+    plumb(show);
+    expect_event(SLOWER, "fixed", "simple");
+    plumb(run);
+    plumb_said(&outcome, 0, "nothing to do: 1 commit is measured already");
+}
+
+static int begin_anew(void **state)
+{
+    char *command = xprintf("cd '%s' && rm -rf s.db s.db-* baselines", directory);
+    const int status = system(command);
+    free(command);
+    return status;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_there_now_counts_after_a_branch_was_written_anew),
+        cmocka_unit_test_setup(an_exact_revert_is_told_by_the_run_that_ends_with_it, begin_anew),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
