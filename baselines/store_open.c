@@ -6,10 +6,12 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 // No row of ours comes near this; a hostile one is refused instead of filling the memory.
 enum { STORE_LENGTH_LIMIT = 64 << 20 };
@@ -32,12 +34,39 @@ static int make_folder(const char *path, struct error *err)
     return status;
 }
 
+// SQLite undoes what a journal beside a file holds, and then deletes the file that the journal's
+// end names as the one above it, whatever that is. No store of ours ever has such a journal (a log
+// is used, and one file is written at a time), but a stranger's folder may.
+static int check_journal(const char *path, struct error *err)
+{
+    static const unsigned char mark[] = {0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7};
+    unsigned char end[sizeof(mark)];
+    struct stat info = {0};
+    char *real = realpath(path, NULL), *journal = xprintf("%s-journal", real ? real : path);
+    int file = open(journal, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    bool bad = file < 0 ? errno != ENOENT : fstat(file, &info) || !S_ISREG(info.st_mode);
+    if (!bad && info.st_size >= (off_t)sizeof(end))
+        bad = pread(file, end, sizeof(end), info.st_size - (off_t)sizeof(end)) != sizeof(end) ||
+              memcmp(end, mark, sizeof(mark)) == 0;
+    if (file >= 0)
+        close(file);
+    const int status =
+        bad ? error_set(err,
+                        "store %s: %s is no journal of plumb's, and undoing it could delete other "
+                        "files; look at where the store comes from, and remove the journal",
+                        path, journal)
+            : 0;
+    free(journal);
+    free(real);
+    return status;
+}
+
 static int check_path(const char *path, enum store_mode mode, struct error *err)
 {
     struct stat info;
     if (stat(path, &info) == 0) {
         if (S_ISREG(info.st_mode))
-            return 0;
+            return check_journal(path, err);
         return error_set(err, "store %s: is %s; name a file", path,
                          S_ISDIR(info.st_mode) ? "a directory" : "not a plain file");
     }

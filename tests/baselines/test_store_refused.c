@@ -4,6 +4,7 @@
 #include "tests/helpers/helper_open_store.h"
 #include "tests/helpers/test.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -39,6 +40,56 @@ static void what_is_no_store_is_refused_with_a_reason(void **state)
     assert_int_equal(size, 5); // someone's file is left alone
     assert_memory_equal(after, "short", 5);
     free(after);
+}
+
+// A rollback journal whose end names a file above it, which SQLite deletes after undoing it.
+static void write_journal(const char *store, const char *leader)
+{
+    static const unsigned char mark[] = {0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7};
+    // No pages, of a file of one sector of 512 bytes a header and 8192 bytes a page.
+    unsigned char head[512] = {0}, number[12] = {0};
+    const size_t length = strlen(leader);
+    uint32_t sum = 0;
+    memcpy(head, mark, sizeof(mark));
+    head[22] = 2;
+    head[26] = 0x20;
+    for (size_t i = 0; i < length; i++)
+        sum += (unsigned char)leader[i];
+    // The page of the locks, then the name, its length and its sum.
+    const uint32_t lock_page = 0x40000000 / 8192 + 1;
+    for (int i = 0; i < 4; i++) {
+        number[i] = (unsigned char)(lock_page >> (24 - 8 * i));
+        number[4 + i] = (unsigned char)(length >> (24 - 8 * i));
+        number[8 + i] = (unsigned char)(sum >> (24 - 8 * i));
+    }
+    char *path = xprintf("%s-journal", store);
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    fwrite(head, 1, sizeof(head), file);
+    fwrite(number, 1, 4, file);
+    fwrite(leader, 1, length, file);
+    fwrite(number + 4, 1, 8, file);
+    fwrite(mark, 1, sizeof(mark), file);
+    fclose(file);
+    free(path);
+}
+
+static void journal_that_names_another_file_is_refused(void **state)
+{
+    struct open_store *f = *state;
+    char *other = xprintf("%s/precious", f->folder), *journal = xprintf("%s-journal", f->path);
+    save_runs_at(f->path, 0);
+    helper_write(other, "precious", 8);
+    write_journal(f->path, other);
+    expect_refused(f->path, STORE_WRITE, "is no journal of plumb's");
+    expect_refused(f->path, STORE_READ, "is no journal of plumb's");
+    assert_int_equal(access(other, F_OK), 0);
+    // A journal of a file of our own is undone.
+    helper_write(journal, "", 0);
+    store_close(scratch_store(f->path, STORE_WRITE));
+    assert_int_equal(unlink(other), 0);
+    free(journal);
+    free(other);
 }
 
 static void database_of_another_program_is_refused(void **state)
@@ -217,6 +268,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(what_is_no_store_is_refused_with_a_reason),
+        TEST(journal_that_names_another_file_is_refused),
         TEST(database_of_another_program_is_refused),
         TEST(newer_version_is_refused_with_both_numbers),
         TEST(older_version_is_brought_up_by_a_writer_only),
