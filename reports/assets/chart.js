@@ -283,7 +283,7 @@
     this.chosen = p.at;
     var root = document.body.getAttribute("data-root") || "", links = [];
     function link(href, text) { links.push(" ", make("a", { href: root + href }, [text])); }
-    if (this.first.anchor && /^[0-9a-f]{10,}$/.test(p.commit)) link("commit/" + shortId(p.commit) + ".html", "commit");
+    if (this.first.anchor && /^[0-9a-f]{10,}$/.test(p.commit) && this.first.pageless.indexOf(shortId(p.commit)) < 0) link("commit/" + shortId(p.commit) + ".html", "commit");
     if (this.first.anchor && p.run) link("run/" + p.run + ".html", "run " + p.run);
     this.picked.replaceChildren.apply(this.picked, [make("b", {}, [parts.shift()]), " \u00b7 " + parts.join(" \u00b7 ")].concat(links));
     this.busy = true;

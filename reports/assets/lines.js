@@ -13,7 +13,7 @@
   function lineOf(series) {
     return {
       anchor: series.anchor, name: series.name, label: series.label, total: series.points_known,
-      settled: series.settled, links: series.links,
+      settled: series.settled, links: series.links, pageless: series.pageless,
       marks: series.marks, points: series.points.map(function (p) {
         return { commit: p[0], time: p[1], ns: p[2], low: p[3], high: p[4], at: p[5], predicted: p[6] };
       }),
@@ -27,7 +27,7 @@
   function lineInside(data) {
     var factor = { s: 1e-9, ms: 1e-6, "\u00b5s": 1e-3, ns: 1 }[data.unit];
     return {
-      anchor: "", label: "measured", total: data.total, levels: [], marks: data.marks,
+      anchor: "", label: "measured", total: data.total, levels: [], marks: data.marks, pageless: [],
       points: data.rows.map(function (row, i) {
         return {
           commit: data.commits[i], time: data.times[i], at: row[0], ns: row[1] / factor,

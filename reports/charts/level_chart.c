@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { HEIGHT = 170, TOP = 12, BOTTOM = 160, LEAST = 1000 };
+enum { HEIGHT = 170, TOP = 12, BOTTOM = 160, LEAST = 1000, DATES = 24 };
 
 static double percent(double log_ratio)
 {
@@ -108,7 +108,8 @@ void level_chart(struct markup *m, const struct series_chart *c)
     const struct scale x = {-0.5, (double)total - 0.5, SERIES_CHART_LEFT,
                             SERIES_CHART_WIDE - SERIES_CHART_RIGHT};
     const struct scale y = level_scale(c);
-    svg_begin(m, "chart wide", SERIES_CHART_WIDE, HEIGHT,
+    const bool alone = !series_is_timed(c->history); // no chart of times below it has the dates
+    svg_begin(m, "chart wide", SERIES_CHART_WIDE, HEIGHT + (alone ? DATES : 0),
               "Level of each code over commits, measured side by side, with its interval");
     svg_axis_left(m, &y, x.from, x.to, 100, " %");
     if (scale_covers(&y, 0))
@@ -117,5 +118,7 @@ void level_chart(struct markup *m, const struct series_chart *c)
     draw_stair(m, &(struct stair){c->levels, shown, count, &x, &y});
     free(shown);
     series_marks(m, c, &x, TOP, BOTTOM, true);
+    if (alone)
+        series_dates(m, c->history, HEIGHT + DATES - 8);
     svg_end(m);
 }

@@ -93,7 +93,7 @@ static struct scale time_scale(const struct drawing *d)
     return y;
 }
 
-static bool is_timed(const struct history *h)
+bool series_is_timed(const struct history *h)
 {
     bool timed = false;
     for (size_t i = 0; i < h->count; i++)
@@ -215,15 +215,22 @@ void series_marks(struct markup *m, const struct series_chart *c, const struct s
     }
 }
 
+void series_dates(struct markup *m, const struct history *history, double y)
+{
+    char first[VIEW_TEXT], last[VIEW_TEXT];
+    view_date(first, history->points[0].time_s);
+    view_date(last, history->points[history->count - 1].time_s);
+    first[10] = last[10] = '\0';
+    svg_text(m, "tick", LEFT, y, "start", first);
+    svg_text(m, "tick", WIDE - RIGHT, y, "end", last);
+    svg_text(m, "tick", (LEFT + WIDE - RIGHT) / 2.0, y, "middle", "commits, oldest first");
+}
+
 static void draw(struct markup *m, const struct drawing *d)
 {
     const struct history *h = d->chart->history;
     size_t total = d->chart->total ? d->chart->total : h->count;
     struct scale x = {-0.5, (double)total - 0.5, LEFT, WIDE - RIGHT}, y = time_scale(d);
-    char first[VIEW_TEXT], last[VIEW_TEXT];
-    view_date(first, h->points[0].time_s);
-    view_date(last, h->points[h->count - 1].time_s);
-    first[10] = last[10] = '\0';
     svg_begin(m, "chart wide", WIDE, HEIGHT, "Time per launch over commits, oldest first");
     svg_axis_left(m, &y, LEFT, WIDE - RIGHT, d->factor, d->unit);
     if (d->chart->lower_ns && d->chart->upper_ns)
@@ -232,10 +239,7 @@ static void draw(struct markup *m, const struct drawing *d)
     draw_line(m, d, false, &x, &y);
     draw_dots(m, d, &x, &y);
     series_marks(m, d->chart, &x, TOP, BOTTOM, d->chart->level_count == 0);
-    svg_text(m, "tick", LEFT, HEIGHT - 14, "start", first);
-    svg_text(m, "tick", WIDE - RIGHT, HEIGHT - 14, "end", last);
-    svg_text(m, "tick", (LEFT + WIDE - RIGHT) / 2.0, HEIGHT - 14, "middle",
-             "commits, oldest first");
+    series_dates(m, h, HEIGHT - 14);
     svg_end(m);
 }
 
@@ -323,7 +327,7 @@ void series_chart(struct markup *m, const struct series_chart *chart)
         write_data(m, &all);
     if (chart->level_count > 0)
         level_chart(m, chart);
-    if (is_timed(chart->history) || chart->level_count == 0)
+    if (series_is_timed(chart->history) || chart->level_count == 0)
         draw(m, &still);
     markup_end(m);
     free(shown);

@@ -56,6 +56,9 @@ void level_chart(struct markup *m, const struct series_chart *chart);
 // Vertical lines, with their texts where there is room.
 void series_marks(struct markup *m, const struct series_chart *chart, const struct scale *x,
                   double top, double bottom, bool texts);
+// Below an axis over commits: the days of the first and the last.
+void series_dates(struct markup *m, const struct history *history, double y);
+bool series_is_timed(const struct history *history); // false: of links alone
 // The index of the point with this commit, of that time, or of the newest shown that is not later.
 size_t series_place(const struct series_chart *chart, const char *commit, int64_t time_s);
 const char *series_mark_name(enum chart_mark_kind kind);

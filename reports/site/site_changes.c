@@ -67,7 +67,7 @@ static void write_finding(struct site_page *p, const struct finding *f)
     page_cell(m, "against accepted", "nowrap", NAN, false);
     markup_textf(m, "%s%s", f->series > 1 && isfinite(s->log_ratio.value) ? "up to " : "", change);
     markup_end(m);
-    page_cell(m, "last step", NULL, NAN, false);
+    page_cell(m, "last step", s->since ? "since" : NULL, NAN, false);
     site_step(p, s);
     markup_end(m);
     page_cell(m, "event", "wrap", NAN, false);
@@ -95,7 +95,7 @@ static void write_table(struct site_page *p, const struct finding *findings, siz
         write_finding(p, &findings[i]);
     page_table_end(p->m);
     if (p->map->site->event_count)
-        markup_element(p->m, "p", "hint",
+        markup_element(p->m, "p", "hint told",
                        "An event is one change and all that it touched; where a series stands is "
                        "what all of its changes add up to. So a series may be faster in an event "
                        "and still be slower than accepted, or be back where it was.");

@@ -102,6 +102,21 @@ static void write_points(struct json *j, const struct site_detail *d)
     free(shown);
 }
 
+// The commits that no run was about, so that they have no page to lead to: points of times are of
+// runs, those of links alone may be of the base of a gate, or have come with an import.
+static void write_pageless(struct json *j, const struct site_map *map, const struct site_detail *d)
+{
+    char id[VIEW_TEXT];
+    json_begin(j, "pageless", '[');
+    for (size_t i = 0; d->total == 0 && i < d->history.count; i++) {
+        if (site_find_commit(map, d->history.points[i].commit))
+            continue;
+        view_short_id(id, d->history.points[i].commit);
+        json_clean(j, NULL, id);
+    }
+    json_end(j, ']');
+}
+
 // Each level: the commit it begins with, its time, the natural log ratio with its interval, and its
 // mark.
 static void write_levels(struct json *j, const struct site_levels *l)
@@ -201,9 +216,10 @@ void site_chart(struct site_page *p, size_t series, const struct site_detail *d)
     free(u.texts);
 }
 
-void site_chart_data(struct json *j, const struct site *site, size_t series,
+void site_chart_data(struct json *j, const struct site_map *map, size_t series,
                      const struct site_detail *d)
 {
+    const struct site *site = map->site;
     const struct site_series *s = &site->series[series];
     const struct series_chart chart = chart_of(d);
     struct uprights u = uprights_of(&chart, d);
@@ -219,6 +235,7 @@ void site_chart_data(struct json *j, const struct site *site, size_t series,
     write_levels(j, &d->linked);
     write_marks(j, &u);
     write_points(j, d);
+    write_pageless(j, map, d);
     buffer_free(&label);
     free(u.marks);
     free(u.texts);

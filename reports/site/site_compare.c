@@ -253,9 +253,11 @@ static void write_comparison(struct site_page *p, const struct site_run *older,
     char *first = run_label(older), *second = run_label(newer);
     markup_elementf(p->m, "p", "muted compared", "%s against %s", first, second);
     write_shared(p, (const struct site_run *const[]){older, newer}, before, after);
-    markup_element(p->m, "p", "muted",
-                   "Different runs saw different clocks and temperatures: read a few "
-                   "percent as a hint, and let a gate, which measures both side by side, decide.");
+    markup_element(
+        p->m, "p", "muted",
+        "The change is the second against the first; minus is faster. Different runs saw "
+        "different clocks and temperatures: read a few percent as a hint, and let a gate, which "
+        "measures both side by side, decide.");
     write_choice(p->m, p->map->site, older, newer);
     json_clean(&p->json, "first", first);
     json_clean(&p->json, "second", second);

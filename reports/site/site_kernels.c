@@ -74,7 +74,7 @@ static int put_series(struct site_target *target, const struct site_map *map, si
         if (site_put(target, "series/", name, ".html", &html, err))
             return -1;
     }
-    site_series_data(&json, map->site, series, detail, stamp);
+    site_series_data(&json, map, series, detail, stamp);
     site_wrap(&js, "plumbLine", &json);
     return site_put_both(target, "series/", name, ".js", &js, &json, err);
 }

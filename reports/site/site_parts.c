@@ -185,17 +185,19 @@ void site_step(struct site_page *p, const struct site_series *s)
         markup_text(p->m, "-");
         return;
     }
+    markup_start(p->m, "span");
     if (isfinite(s->step))
         markup_elementf(p->m, "span", "nowrap", "%s in ", size);
     site_commit(p, s->since);
     markup_text(p->m, " ");
     markup_element(p->m, "span", "muted small nowrap", when);
+    markup_end(p->m);
 }
 
 // What the columns of change and last step hold, below a table of series.
 static void change_hint(struct markup *m)
 {
-    markup_element(m, "p", "hint",
+    markup_element(m, "p", "hint told",
                    "Against accepted: the time now against the last accepted state, or, where "
                    "nothing was accepted, against the first one known; minus is faster. Last "
                    "step: the newest single change in that direction, and its commit; several "

@@ -87,7 +87,7 @@ void site_series_link(struct site_page *p, size_t series, const char *text);
 
 // The chart of a series; and the members of its data.
 void site_chart(struct site_page *p, size_t series, const struct site_detail *detail);
-void site_chart_data(struct json *j, const struct site *site, size_t series,
+void site_chart_data(struct json *j, const struct site_map *map, size_t series,
                      const struct site_detail *detail);
 // `js` gets a script that hands the JSON over: "call(...);".
 void site_wrap(struct buffer *js, const char *call, const struct buffer *json);
@@ -130,7 +130,7 @@ void site_series_page(struct buffer *html, const struct site_map *map, size_t se
 // The stamp of that page, and its data, which carry it.
 uint64_t site_series_stamp(const struct site_map *map, size_t series,
                            const struct site_detail *detail);
-void site_series_data(struct buffer *json, const struct site *site, size_t series,
+void site_series_data(struct buffer *json, const struct site_map *map, size_t series,
                       const struct site_detail *detail, uint64_t stamp);
 
 // ---- events (site_events.c) ----

@@ -109,8 +109,8 @@ static void write_differences(struct site_page *p, const struct site_run *run,
     markup_text(p->m, "The two side by side");
     markup_end(p->m);
     if (used > 0)
-        markup_text(p->m, ". Different runs saw different clocks and temperatures: read a few "
-                          "percent as a hint");
+        markup_text(p->m, ". Minus is faster than before; different runs saw different clocks and "
+                          "temperatures: read a few percent as a hint");
     markup_text(p->m, ".");
     markup_end(p->m);
     if (used > 0) {

@@ -343,9 +343,10 @@ static void put_break(struct json *j, const struct site_break *b)
     json_end(j, '}');
 }
 
-void site_series_data(struct buffer *json, const struct site *site, size_t index,
+void site_series_data(struct buffer *json, const struct site_map *map, size_t index,
                       const struct site_detail *d, uint64_t stamp)
 {
+    const struct site *site = map->site;
     const struct site_series *s = &site->series[index];
     struct json j = {.out = json};
     char problem[PROBLEM_TEXT], text[32];
@@ -356,7 +357,7 @@ void site_series_data(struct buffer *json, const struct site *site, size_t index
     json_clean(&j, "kernel", s->kernel);
     json_clean(&j, "problem", problem);
     json_clean(&j, "device", site->devices[s->device].uuid);
-    site_chart_data(&j, site, index, d);
+    site_chart_data(&j, map, index, d);
     json_begin(&j, "changes", '[');
     for (size_t i = d->change_count; i-- > 0;)
         put_change(&j, &d->changes[i]);

@@ -196,6 +196,44 @@ static void compare_says_what_is_not_shared_and_why(void **state)
     helper_site_free(&h);
 }
 
+static int load_untimed(struct site_detail *out, size_t index, void *context, struct arena *arena,
+                        struct error *err)
+{
+    static struct history_point points[2];
+    static struct site_level levels[2] = {{.level = {0, 0, 0}}, {.level = {-0.1, -0.11, -0.09}}};
+    struct helper_site *h = context;
+    (void)index;
+    (void)arena;
+    (void)err;
+    memcpy(points[0].commit, h->site.runs[0].head, sizeof(points[0].commit));
+    snprintf(points[1].commit, sizeof(points[1].commit), "%040d", 7);
+    points[0].time_ns = points[1].time_ns = NAN;
+    points[0].time_s = 1760000000;
+    points[1].time_s = 1770000000;
+    for (size_t i = 0; i < 2; i++) {
+        memcpy(levels[i].commit, points[i].commit, sizeof(levels[i].commit));
+        levels[i].time_s = points[i].time_s;
+    }
+    *out = (struct site_detail){.history = {.points = points, .count = 2},
+                                .linked = {.levels = levels, .count = 2, .total = 2}};
+    return 0;
+}
+
+// The base of a gate, or what an import brought along: a click on it must not lead nowhere. And no
+// chart of times below the levels has the dates.
+static void levels_alone_have_dates_and_lead_to_pages_that_are_there(void **state)
+{
+    struct helper_site h;
+    helper_site_of(&h, 1, 20, 4, false);
+    h.site.load = load_untimed;
+    site_folder_write(&h, *state);
+    assert_true(has(*state, "kernel/tma_persistent.html", "commits, oldest first"));
+    assert_true(has(*state, "kernel/tma_persistent.html", "2026-02-02"));
+    assert_true(
+        site_folder_shell("grep -q '\"pageless\":\\[\"0000000000\"\\]' series/*.json", *state));
+    helper_site_free(&h);
+}
+
 #define site_test(name)                                                                            \
     cmocka_unit_test_setup_teardown(name, site_folder_set_up, site_folder_tear_down)
 
@@ -209,6 +247,7 @@ int main(void)
         site_test(commit_of_a_broken_kernel_says_so),
         site_test(improvement_has_not_the_colour_of_an_alarm),
         site_test(compare_says_what_is_not_shared_and_why),
+        site_test(levels_alone_have_dates_and_lead_to_pages_that_are_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
