@@ -243,8 +243,8 @@ static int list_kernels(struct answer *answer, struct context *context, const ch
 
 static void print_series(struct answer *answer, const struct coverage *coverage)
 {
-    for (size_t i = 0; i < coverage->plan.count; i++) {
-        const struct task *task = &coverage->plan.tasks[i];
+    for (size_t i = 0; i < coverage->tasks.count; i++) {
+        const struct task *task = &coverage->tasks.items[i];
         char problem[PROBLEM_TEXT];
         problem_format(problem, &task->result->problem);
         if (!answer) {

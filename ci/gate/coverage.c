@@ -61,12 +61,12 @@ static int ask(bool *out, struct bench *bench, const struct task *task, struct e
 
 static int ask_all(struct covering *c, struct error *err)
 {
-    const struct plan *plan = &c->out->plan;
+    const struct task_list *tasks = &c->out->tasks;
     struct bench *bench = NULL;
-    bool *supports = arena_alloc(&c->run->arena, plan->count * sizeof(*supports));
+    bool *supports = arena_alloc(&c->run->arena, tasks->count * sizeof(*supports));
     int status = context_lister(&bench, c->context, &c->built->directory, 1, err);
-    for (size_t i = 0; status == 0 && i < plan->count; i++)
-        status = ask(&supports[i], bench, &plan->tasks[i], err);
+    for (size_t i = 0; status == 0 && i < tasks->count; i++)
+        status = ask(&supports[i], bench, &tasks->items[i], err);
     bench_stop(bench);
     c->out->supports = supports;
     return status;
@@ -78,7 +78,7 @@ static void find_unnamed(struct covering *c)
 {
     for (size_t i = 0; i < c->built->count; i++) {
         const struct built_kernel *kernel = &c->built->kernels[i];
-        if (!plan_names(c->context, kernel))
+        if (!task_list_names(c->context, kernel))
             complain(c, arena_printf(&c->run->arena, "kernel %s (%s): no section names it",
                                      kernel->name, kernel->device));
     }
@@ -86,13 +86,13 @@ static void find_unnamed(struct covering *c)
 
 static void find_idle(struct covering *c)
 {
-    const struct plan *plan = &c->out->plan;
+    const struct task_list *tasks = &c->out->tasks;
     for (size_t i = 0; i < c->built->count; i++) {
         const struct built_kernel *kernel = &c->built->kernels[i];
         size_t asked = 0, can = 0;
-        for (size_t t = 0; t < plan->count; t++) {
-            asked += plan->tasks[t].head == kernel;
-            can += plan->tasks[t].head == kernel && c->out->supports[t];
+        for (size_t t = 0; t < tasks->count; t++) {
+            asked += tasks->items[t].head == kernel;
+            can += tasks->items[t].head == kernel && c->out->supports[t];
         }
         if (asked && !can)
             complain(c, arena_printf(&c->run->arena, "kernel %s (%s): does none of its %zu %s",
@@ -113,10 +113,10 @@ static bool holds(const struct policy_kernel *rule, const struct policy_set *set
 static bool done_by_none(const struct covering *c, const struct policy_set *set,
                          const struct problem *problem)
 {
-    const struct plan *plan = &c->out->plan;
+    const struct task_list *tasks = &c->out->tasks;
     size_t asked = 0;
-    for (size_t t = 0; t < plan->count; t++) {
-        const struct task *task = &plan->tasks[t];
+    for (size_t t = 0; t < tasks->count; t++) {
+        const struct task *task = &tasks->items[t];
         if (!holds(task->rule, set) || !problem_equal(&task->result->problem, problem))
             continue;
         asked++;
@@ -148,7 +148,7 @@ int coverage_find(struct coverage *out, struct run *run, struct context *context
     struct coverage coverage = {0};
     struct covering c = {.out = &coverage, .run = run, .context = context, .built = built};
     memset(run, 0, sizeof(*run));
-    if (plan_make(&coverage.plan, run, context, NULL, built, err) || ask_all(&c, err))
+    if (task_list_make(&coverage.tasks, run, context, NULL, built, err) || ask_all(&c, err))
         return -1;
     find_unnamed(&c);
     find_idle(&c);

@@ -5,11 +5,11 @@
 #ifndef PLUMB_COVERAGE_H
 #define PLUMB_COVERAGE_H
 
-#include "ci/gate/plan.h"
+#include "ci/gate/task_list.h"
 
 struct coverage {
-    struct plan plan;     // of a plain run of the commit
-    const bool *supports; // per task: the kernel can do the problem
+    struct task_list tasks; // of a plain run of the commit
+    const bool *supports;   // per task: the kernel can do the problem
     // Sentences: a kernel that no section names, or that does none of its problems; a problem that
     // no kernel does.
     const char **complaints;

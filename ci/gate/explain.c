@@ -156,17 +156,17 @@ static size_t number_of(struct explaining *e, const struct task *task)
     return at;
 }
 
-void explain_alarms(struct run *run, const struct plan *plan, const struct context *context,
+void explain_alarms(struct run *run, const struct task_list *tasks, const struct context *context,
                     const struct built *base, const struct built *head)
 {
     struct explaining e = {.arena = &run->arena, .context = context, .base = base, .head = head};
-    e.facts = xcalloc(plan->count + 1, sizeof(*e.facts));
-    for (size_t i = 0; i < plan->count; i++) {
-        if (is_alarm(&plan->tasks[i]))
-            number_of(&e, &plan->tasks[i]);
+    e.facts = xcalloc(tasks->count + 1, sizeof(*e.facts));
+    for (size_t i = 0; i < tasks->count; i++) {
+        if (is_alarm(&tasks->items[i]))
+            number_of(&e, &tasks->items[i]);
     }
-    for (size_t i = 0; i < plan->count; i++) {
-        const struct task *task = &plan->tasks[i];
+    for (size_t i = 0; i < tasks->count; i++) {
+        const struct task *task = &tasks->items[i];
         if (!is_alarm(task))
             continue;
         const struct kernel_facts *facts = read_facts(&e, number_of(&e, task));

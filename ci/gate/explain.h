@@ -6,11 +6,11 @@
 #define PLUMB_CI_EXPLAIN_H
 
 #include "ci/gate/code_facts.h"
-#include "ci/gate/plan.h"
+#include "ci/gate/task_list.h"
 
 // For each slower or faster result: appends the reason to verdict.sentence and sets
 // verdict.explanation. A library that cannot be read is said, not an error.
-void explain_alarms(struct run *run, const struct plan *plan, const struct context *context,
+void explain_alarms(struct run *run, const struct task_list *tasks, const struct context *context,
                     const struct built *base, const struct built *head);
 
 // The lines about code, traits and occupancy, each ended by '\n'; *why is the one clause that says

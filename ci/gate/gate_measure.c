@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The measuring of gates and comparisons, from their plans: what needs no pairs is settled, the
+// The measuring of gates and comparisons, from their tasks: what needs no pairs is settled, the
 // rest becomes duets, and every result is stored when it is known.
 #include "ci/gate/gate_measure.h"
 #include "ci/gate/self_tests.h"
@@ -93,16 +93,16 @@ static int gate_task(bool *wanted, struct task *task, struct measuring *measurin
     return failing ? 0 : gate_recorded(wanted, task, measuring, err);
 }
 
-// Adds the tasks that are to be compared to `tasks`, and does all others.
-static int gate_others(struct task **tasks, size_t *count, const struct plan *plan,
+// Adds the tasks that are to be compared to `paired`, and does all others.
+static int gate_others(struct task **paired, size_t *count, const struct task_list *tasks,
                        struct measuring *measuring, struct error *err)
 {
-    for (size_t i = 0; i < plan->count; i++) {
+    for (size_t i = 0; i < tasks->count; i++) {
         bool wanted;
-        if (gate_task(&wanted, &plan->tasks[i], measuring, err))
+        if (gate_task(&wanted, &tasks->items[i], measuring, err))
             return -1;
         if (wanted)
-            tasks[(*count)++] = &plan->tasks[i];
+            paired[(*count)++] = &tasks->items[i];
     }
     return 0;
 }
@@ -148,23 +148,24 @@ static void take_self(struct gate_self *self, struct selection *s, const struct 
     }
 }
 
-int gate_measure(struct gate_self *out, struct run *run, const struct plan *plan,
+int gate_measure(struct gate_self *out, struct run *run, const struct task_list *tasks,
                  struct measuring *measuring, struct error *err)
 {
     struct context *context = measuring->context;
-    struct task **tasks = arena_alloc(&run->arena, (plan->count + 1) * sizeof(*tasks));
-    struct gate_work work = {.tasks = tasks, .context = measuring, .done = save_compared};
+    struct task **paired = arena_alloc(&run->arena, (tasks->count + 1) * sizeof(*paired));
+    struct gate_work work = {.tasks = paired, .context = measuring, .done = save_compared};
     struct selection selection = {.wanted = context->policy.gate.self_test};
     struct gate_self self = {0};
     const size_t most = (selection.wanted + 1) * UNITS_MOST;
     self.verdicts = arena_alloc(&run->arena, most * sizeof(*self.verdicts));
     selection.verdicts = arena_alloc(&run->arena, most * sizeof(*selection.verdicts));
-    selection.order = arena_alloc(&run->arena, (plan->count + 1) * sizeof(*selection.order));
+    selection.order = arena_alloc(&run->arena, (tasks->count + 1) * sizeof(*selection.order));
     selection.tasks = arena_alloc(&run->arena, (selection.wanted + 1) * sizeof(struct task *));
     progress_begin(&context->progress);
-    if (gate_others(tasks, &work.count, plan, measuring, err))
+    if (gate_others(paired, &work.count, tasks, measuring, err))
         return -1;
-    selection.count = self_tests_order(selection.order, plan, tasks, work.count, selection.wanted);
+    selection.count =
+        self_tests_order(selection.order, tasks, paired, work.count, selection.wanted);
     do {
         if (choose_self(&work, &selection, measuring, err) ||
             measure_side_by_side(measuring, &work, err))
@@ -193,7 +194,7 @@ static int by_series(const void *left, const void *right)
     return order ? order : a->run->id < b->run->id ? -1 : a->run->id > b->run->id;
 }
 
-int compare_measure(const struct plan *plans, size_t count, struct measuring *measuring,
+int compare_measure(const struct task_list *lists, size_t count, struct measuring *measuring,
                     struct error *err)
 {
     struct context *context = measuring->context;
@@ -201,17 +202,17 @@ int compare_measure(const struct plan *plans, size_t count, struct measuring *me
     size_t most = 0;
     int status = 0;
     for (size_t i = 0; i < count; i++)
-        most += plans[i].count;
-    struct task **tasks = xcalloc(most + 1, sizeof(*tasks));
-    work.tasks = tasks;
+        most += lists[i].count;
+    struct task **paired = xcalloc(most + 1, sizeof(*paired));
+    work.tasks = paired;
     progress_begin(&context->progress);
     for (size_t i = 0; status == 0 && i < count; i++)
-        status = gate_others(tasks, &work.count, &plans[i], measuring, err);
+        status = gate_others(paired, &work.count, &lists[i], measuring, err);
     if (work.count)
-        qsort(tasks, work.count, sizeof(struct task *), by_series);
+        qsort(paired, work.count, sizeof(struct task *), by_series);
     if (status == 0)
         status = measure_side_by_side(measuring, &work, err);
     progress_end(&context->progress);
-    free(tasks);
+    free(paired);
     return status;
 }

@@ -15,13 +15,13 @@ struct gate_self {
     size_t count;
 };
 
-// Fills the results of the plan's tasks. A series chosen for the self test whose kernel turns out
+// Fills the results of the tasks. A series chosen for the self test whose kernel turns out
 // not to do its problem is replaced by another.
-int gate_measure(struct gate_self *self, struct run *run, const struct plan *plan,
+int gate_measure(struct gate_self *self, struct run *run, const struct task_list *tasks,
                  struct measuring *measuring, struct error *err);
-// The same for the plans of several comparisons, each of a run of its own, all side by side,
+// The same for the tasks of several comparisons, each of a run of its own, all side by side,
 // without a self test.
-int compare_measure(const struct plan *plans, size_t count, struct measuring *measuring,
+int compare_measure(const struct task_list *lists, size_t count, struct measuring *measuring,
                     struct error *err);
 
 #endif

@@ -217,16 +217,16 @@ static void find_causes(struct run *run, const struct verdict *self, size_t self
     free(controls);
 }
 
-int judge_gate(struct run *run, const struct plan *plan, struct context *context,
+int judge_gate(struct run *run, const struct task_list *tasks, struct context *context,
                const struct built *base, const struct built *head, const struct verdict *self,
                size_t self_count, struct error *err)
 {
-    for (size_t i = 0; i < plan->count; i++) {
-        if (judge_one(run, &plan->tasks[i], context, base, head, err))
+    for (size_t i = 0; i < tasks->count; i++) {
+        if (judge_one(run, &tasks->items[i], context, base, head, err))
             return -1;
     }
     find_causes(run, self, self_count);
-    say_next_steps(run, plan, &context->policy);
+    say_next_steps(run, tasks, &context->policy);
     sign(run);
     return 0;
 }
@@ -314,10 +314,11 @@ static int judge_alone(struct run *run, const struct task *task, struct context 
     return 0;
 }
 
-int judge_run(struct run *run, const struct plan *plan, struct context *context, struct error *err)
+int judge_run(struct run *run, const struct task_list *tasks, struct context *context,
+              struct error *err)
 {
-    for (size_t i = 0; i < plan->count; i++) {
-        if (judge_alone(run, &plan->tasks[i], context, err))
+    for (size_t i = 0; i < tasks->count; i++) {
+        if (judge_alone(run, &tasks->items[i], context, err))
             return -1;
     }
     sign(run);

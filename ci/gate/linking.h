@@ -6,7 +6,7 @@
 #define PLUMB_LINKING_H
 
 #include "baselines/link.h"
-#include "ci/gate/plan.h"
+#include "ci/gate/task_list.h"
 
 // Series to be compared with one earlier commit; the head's code came compared.back codes after the
 // one there.

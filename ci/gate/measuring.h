@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Measuring a task of a plan with the bench child, alone; side_by_side.h measures many with their
+// Measuring a task with the bench child, alone; side_by_side.h measures many with their
 // baselines. A kernel that is wrong, hangs or crashes is data in its result; -1 is kept for a
 // device that disappears or a disk that is full.
 #ifndef PLUMB_MEASURING_H
 #define PLUMB_MEASURING_H
 
-#include "ci/gate/plan.h"
 #include "ci/gate/recording.h"
+#include "ci/gate/task_list.h"
 #include "model/gate/gate.h"
 
 // One bench child at a time; alone, it is kept while tasks share a device.

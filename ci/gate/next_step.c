@@ -91,18 +91,19 @@ static const char *next_step(const struct verdict *v, const struct policy_kernel
     }
 }
 
-void say_next_steps(struct run *run, const struct plan *plan, const struct policy *policy)
+void say_next_steps(struct run *run, const struct task_list *tasks, const struct policy *policy)
 {
     const double seconds = enough_seconds(run, policy);
-    for (size_t i = 0; i < plan->count; i++) {
-        struct verdict *v = &plan->tasks[i].result->verdict;
-        const struct policy_gate gate = policy_gate_for(policy, plan->tasks[i].rule);
+    for (size_t i = 0; i < tasks->count; i++) {
+        struct verdict *v = &tasks->items[i].result->verdict;
+        const struct policy_gate gate = policy_gate_for(policy, tasks->items[i].rule);
         if (v->kind != VERDICT_UNDECIDED)
             continue;
-        const char *next =
-            had_no_time(plan->tasks[i].result) ? no_time(policy->gate.seconds, seconds, &run->arena)
-            : v->pairs ? next_step(v, plan->tasks[i].rule, &gate, seconds, &run->arena)
-                       : NULL;
+        const char *next = had_no_time(tasks->items[i].result)
+                               ? no_time(policy->gate.seconds, seconds, &run->arena)
+                           : v->pairs
+                               ? next_step(v, tasks->items[i].rule, &gate, seconds, &run->arena)
+                               : NULL;
         if (next)
             v->sentence = arena_printf(&run->arena, "%s; %s", v->sentence, next);
     }

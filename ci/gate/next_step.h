@@ -5,10 +5,10 @@
 #ifndef PLUMB_NEXT_STEP_H
 #define PLUMB_NEXT_STEP_H
 
-#include "ci/gate/plan.h"
+#include "ci/gate/task_list.h"
 
 // Adds the next step to the sentence of every undecided series that was compared. Results stand in
-// the order of the plan's tasks.
-void say_next_steps(struct run *run, const struct plan *plan, const struct policy *policy);
+// the order of the tasks.
+void say_next_steps(struct run *run, const struct task_list *tasks, const struct policy *policy);
 
 #endif

@@ -6,7 +6,7 @@
 #ifndef PLUMB_PACE_H
 #define PLUMB_PACE_H
 
-#include "ci/gate/plan.h"
+#include "ci/gate/task_list.h"
 
 struct pace {
     double count, size, size2, seconds, product; // sums

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Shares out a plan by counting, and writes the note by which joining.c knows a part again.
+// Shares out tasks by counting, and writes the note by which joining.c knows a part again.
 #include "ci/gate/part.h"
 #include "model/text.h"
 
@@ -43,11 +43,11 @@ void part_stretch(size_t *first, size_t *end, const struct part *part, size_t co
     *end = count * number / parts;
 }
 
-static uint64_t stamp_of(const struct plan *plan)
+static uint64_t stamp_of(const struct task_list *tasks)
 {
     uint64_t stamp = HASH_START;
-    for (size_t i = 0; i < plan->count; i++) {
-        const struct task *task = &plan->tasks[i];
+    for (size_t i = 0; i < tasks->count; i++) {
+        const struct task *task = &tasks->items[i];
         char problem[PROBLEM_TEXT];
         problem_format(problem, &task->result->problem);
         stamp = hash_text(stamp, task->device->policy->name);
@@ -59,24 +59,24 @@ static uint64_t stamp_of(const struct plan *plan)
     return stamp;
 }
 
-void part_take(struct plan *plan, struct run *run, const struct part *part)
+void part_take(struct task_list *tasks, struct run *run, const struct part *part)
 {
     size_t kept = 0, compared = 0, others = 0;
     if (!part->count)
         return;
-    const struct part_note note = {*part, stamp_of(plan)};
-    for (size_t i = 0; i < plan->count; i++) {
-        const struct result *r = plan->tasks[i].result;
+    const struct part_note note = {*part, stamp_of(tasks)};
+    for (size_t i = 0; i < tasks->count; i++) {
+        const struct result *r = tasks->items[i].result;
         const bool pairs =
             r->base_code[0] && r->head_code[0] && strcmp(r->base_code, r->head_code) != 0;
         if (!part_has(part, pairs ? compared++ : others++))
             continue;
         run->results[kept] = *r;
-        plan->tasks[kept] = plan->tasks[i];
-        plan->tasks[kept].result = &run->results[kept];
+        tasks->items[kept] = tasks->items[i];
+        tasks->items[kept].result = &run->results[kept];
         kept++;
     }
-    plan->count = run->count = kept;
+    tasks->count = run->count = kept;
     part_note_write(run, &note);
 }
 

@@ -6,7 +6,7 @@
 #ifndef PLUMB_PART_H
 #define PLUMB_PART_H
 
-#include "ci/gate/plan.h"
+#include "ci/gate/task_list.h"
 
 struct part {
     uint32_t number, count; // 1 to count; count 0: all of the work
@@ -22,10 +22,10 @@ bool part_has(const struct part *part, size_t at);
 // This part's stretch of `count` items in a row, from *first to before *end; it may be empty.
 void part_stretch(size_t *first, size_t *end, const struct part *part, size_t count);
 
-// Leaves this part's tasks in the plan and their results in the run, what is compared and what is
-// not shared out each for itself. The run notes the part and a stamp of the whole plan with its
+// Leaves this part's tasks in the list and their results in the run, what is compared and what is
+// not shared out each for itself. The run notes the part and a stamp of all tasks with their
 // code ids: parts of one gate have the same stamp. A whole is left as it is.
-void part_take(struct plan *plan, struct run *run, const struct part *part);
+void part_take(struct task_list *tasks, struct run *run, const struct part *part);
 
 // What a run that is a part notes of itself; false: it is none.
 struct part_note {

@@ -7,7 +7,7 @@
 //
 //   policy, commit    ../settings/context.c and the command, before this page
 //   build             built.c
-//   kernel list       listing.c; the series that follow from it are plan.c's and task.c's
+//   kernel list       listing.c; the tasks that follow from it are task_list.c's and task.c's
 //   measurement       gate_measure.c, many series side by side (side_by_side.c, duets.c);
 //                     solo_measure.c, the series of a plain run; both by the child of measuring.c
 //   prediction        predicting.c
@@ -58,7 +58,7 @@ int pipeline_gate(struct run *run, struct context *context, const struct to_buil
 {
     struct built base_built, head_built;
     struct epoch_list accepted;
-    struct plan plan;
+    struct task_list tasks;
     struct measuring measuring = {0};
     int status = -1;
     run_begin(run, RUN_GATE, context, base->commit, head->commit);
@@ -72,9 +72,9 @@ int pipeline_gate(struct run *run, struct context *context, const struct to_buil
         return 0;
     run->unbuilt[ROLE_BASE] = base_built.failure;
     run->unbuilt[ROLE_HEAD] = head_built.failure;
-    if (plan_make(&plan, run, context, &base_built, &head_built, err))
+    if (task_list_make(&tasks, run, context, &base_built, &head_built, err))
         return -1;
-    part_take(&plan, run, part);
+    part_take(&tasks, run, part);
     if (context->options->dry_run)
         return 0;
     measuring_begin(&measuring, context, (const struct built *const[]){&base_built, &head_built},
@@ -82,14 +82,14 @@ int pipeline_gate(struct run *run, struct context *context, const struct to_buil
     const double begun_s = monotonic_s();
     measuring.deadline_s = begun_s + context->policy.gate.seconds;
     struct gate_self self = {0};
-    if (run_enter(run, context, err) || gate_measure(&self, run, &plan, &measuring, err))
+    if (run_enter(run, context, err) || gate_measure(&self, run, &tasks, &measuring, err))
         goto done;
     const double wall_s = monotonic_s() - begun_s;
     run->self_test = study_self_test(self.verdicts, self.count, context->policy.gate.alpha);
-    if (predicting_fill(run, &plan, context, err) || judge_history(run, context, err) ||
-        judge_gate(run, &plan, context, &base_built, &head_built, self.verdicts, self.count, err))
+    if (predicting_fill(run, &tasks, context, err) || judge_history(run, context, err) ||
+        judge_gate(run, &tasks, context, &base_built, &head_built, self.verdicts, self.count, err))
         goto done;
-    explain_alarms(run, &plan, context, &base_built, &head_built);
+    explain_alarms(run, &tasks, context, &base_built, &head_built);
     run_tell_cost(run, &measuring, wall_s);
     status = part->count ? run_leave_part(run, context, part, err)
                          : gate_conclude(run, context, &head_built, &accepted, NULL, err);
@@ -153,14 +153,14 @@ int pipeline_measure(struct measured *out, struct context *context, const struct
     if (built->absent)
         return 0;
     run->unbuilt[ROLE_HEAD] = built->failure;
-    if (plan_make(&out->plan, run, context, NULL, built, err))
+    if (task_list_make(&out->tasks, run, context, NULL, built, err))
         return -1;
     if (context->options->dry_run)
         return 0;
     measuring_begin(&measuring, context, &built, 1);
     int status = run_enter(run, context, err);
     if (status == 0)
-        status = solo_measure(run, &out->plan, &measuring, anew, err);
+        status = solo_measure(run, &out->tasks, &measuring, anew, err);
     measuring_leave(&measuring);
     // It owes no links, and is known by its build from now on: nothing would end its run later.
     if (status == 0 && built->state != MEASURED_OK)
@@ -173,9 +173,9 @@ int pipeline_judge(struct measured *measured, struct context *context, struct er
     struct run *run = &measured->run;
     if (run->finished_s)
         return 0;
-    if (predicting_fill(run, &measured->plan, context, err) || judge_history(run, context, err))
+    if (predicting_fill(run, &measured->tasks, context, err) || judge_history(run, context, err))
         return -1;
-    if (judge_run(run, &measured->plan, context, err))
+    if (judge_run(run, &measured->tasks, context, err))
         return -1;
     return run_leave(run, context, &measured->built, NULL, err);
 }

@@ -32,7 +32,7 @@ int pipeline_compare(struct run *runs, struct context *context, const struct com
 struct measured {
     struct run run; // the caller run_free()s
     struct built built;
-    struct plan plan;
+    struct task_list tasks;
 };
 int pipeline_measure(struct measured *out, struct context *context, const struct to_build *head,
                      enum anew anew, struct error *err);

@@ -26,11 +26,11 @@ static void show_builds(struct measuring *measuring, struct context *context,
     free(builds);
 }
 
-static int finish(struct run *run, const struct plan *plan, struct context *context,
+static int finish(struct run *run, const struct task_list *tasks, struct context *context,
                   const struct comparison *what, struct error *err)
 {
-    if (predicting_fill(run, plan, context, err) ||
-        judge_gate(run, plan, context, what->base, what->head, NULL, 0, err))
+    if (predicting_fill(run, tasks, context, err) ||
+        judge_gate(run, tasks, context, what->base, what->head, NULL, 0, err))
         return -1;
     release_alarms(run);
     return run_leave(run, context, what->head, NULL, err) || linking_save(context, run, what, err)
@@ -42,7 +42,7 @@ int pipeline_compare(struct run *runs, struct context *context, const struct com
                      size_t count, struct error *err)
 {
     struct measuring measuring;
-    struct plan *plans = xcalloc(count, sizeof(*plans));
+    struct task_list *lists = xcalloc(count, sizeof(*lists));
     const double begun_s = monotonic_s();
     size_t series = 0;
     int status = 0;
@@ -51,22 +51,22 @@ int pipeline_compare(struct run *runs, struct context *context, const struct com
         built_tell(&runs[i], what[i].base, what[i].head);
     }
     for (size_t i = 0; status == 0 && i < count; i++) {
-        status = plan_comparison(&plans[i], &runs[i], context, &what[i], err);
-        series += plans[i].count;
+        status = task_list_of_comparison(&lists[i], &runs[i], context, &what[i], err);
+        series += lists[i].count;
     }
     show_builds(&measuring, context, what, count);
     measuring.deadline_s = begun_s + (double)count * context->policy.gate.seconds;
     for (size_t i = 0; status == 0 && i < count; i++)
         status = run_enter(&runs[i], context, err);
     if (status == 0)
-        status = compare_measure(plans, count, &measuring, err);
+        status = compare_measure(lists, count, &measuring, err);
     for (size_t i = 0; status == 0 && i < count; i++)
-        status = finish(&runs[i], &plans[i], context, &what[i], err);
+        status = finish(&runs[i], &lists[i], context, &what[i], err);
     if (status == 0 && count > 1)
         progress_note(&context->progress, "%zu pairs of codes side by side in %u %s, %.1f s",
                       series, measuring.processes,
                       plural(measuring.processes, "process", "processes"), monotonic_s() - begun_s);
     measuring_end(&measuring);
-    free(plans);
+    free(lists);
     return status;
 }

@@ -36,7 +36,7 @@ int predicting_ready(const struct context *context, struct error *err)
     return model ? 0 : -1;
 }
 
-int predicting_fill(struct run *run, const struct plan *plan, const struct context *context,
+int predicting_fill(struct run *run, const struct task_list *tasks, const struct context *context,
                     struct error *err)
 {
     struct bias_table biases = {0};
@@ -46,7 +46,7 @@ int predicting_fill(struct run *run, const struct plan *plan, const struct conte
     for (size_t i = 0; i < run->count; i++) {
         struct result *r = &run->results[i];
         const struct predict_input input = {
-            .gpu = &plan->tasks[i].device->gpu,
+            .gpu = &tasks->items[i].device->gpu,
             .traits = &r->traits,
             .problem = &r->problem,
             .clock_hz = measurement_clock_hz(&r->head),

@@ -6,7 +6,7 @@
 #ifndef PLUMB_RECORDING_H
 #define PLUMB_RECORDING_H
 
-#include "ci/gate/plan.h"
+#include "ci/gate/task_list.h"
 
 struct recording {
     struct context *context;

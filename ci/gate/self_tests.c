@@ -29,10 +29,10 @@ static size_t add_compared(struct task **order, struct task *const *compared, si
 }
 
 // A verdict hangs on pairs of this device.
-static bool has_pairs(const struct plan *plan, const struct context_device *device)
+static bool has_pairs(const struct task_list *tasks, const struct context_device *device)
 {
-    for (size_t i = 0; i < plan->count; i++) {
-        if (plan->tasks[i].device->policy == device->policy && task_is_paired(&plan->tasks[i]))
+    for (size_t i = 0; i < tasks->count; i++) {
+        if (tasks->items[i].device->policy == device->policy && task_is_paired(&tasks->items[i]))
             return true;
     }
     return false;
@@ -62,18 +62,18 @@ static int by_cost(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-size_t self_tests_order(struct task **order, const struct plan *plan, struct task *const *compared,
-                        size_t compared_count, size_t wanted)
+size_t self_tests_order(struct task **order, const struct task_list *tasks,
+                        struct task *const *compared, size_t compared_count, size_t wanted)
 {
     if (wanted == 0)
         return 0;
     const size_t first = add_compared(order, compared, compared_count, wanted);
     size_t count = first, next = 0;
-    for (size_t i = 0; i < plan->count; i++) {
-        struct task *task = &plan->tasks[i];
+    for (size_t i = 0; i < tasks->count; i++) {
+        struct task *task = &tasks->items[i];
         if (next < compared_count && compared[next] == task)
             next++;
-        else if (task->head && !task->device->away && has_pairs(plan, task->device))
+        else if (task->head && !task->device->away && has_pairs(tasks, task->device))
             order[count++] = task;
     }
     if (count > first)

@@ -13,13 +13,13 @@
 #ifndef PLUMB_SELF_TESTS_H
 #define PLUMB_SELF_TESTS_H
 
-#include "ci/gate/plan.h"
+#include "ci/gate/task_list.h"
 
-// Fills `order`, which has room for all of the plan's tasks, with those that a self test may take,
-// and returns how many these are. `compared` are what is to be measured as pairs now, in the plan's
+// Fills `order`, which has room for all of the tasks, with those that a self test may take,
+// and returns how many these are. `compared` are what is to be measured as pairs now, in their
 // order; the first `wanted` of `order` are spread over them.
-size_t self_tests_order(struct task **order, const struct plan *plan, struct task *const *compared,
-                        size_t compared_count, size_t wanted);
+size_t self_tests_order(struct task **order, const struct task_list *tasks,
+                        struct task *const *compared, size_t compared_count, size_t wanted);
 
 // Which build of the task meets itself: the base, which is known to work more often.
 enum sample_role self_tests_role(const struct task *task);

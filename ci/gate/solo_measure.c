@@ -6,18 +6,18 @@
 
 // The tasks of a plain run, what they took so far and what those after `next` will.
 struct course {
-    const struct plan *plan;
+    const struct task_list *tasks;
     double *sizes;
     struct pace pace;
 };
 
-static int course_begin(struct course *out, const struct plan *plan, struct run *run,
+static int course_begin(struct course *out, const struct task_list *tasks, struct run *run,
                         struct context *context, struct error *err)
 {
-    *out = (struct course){.plan = plan};
-    out->sizes = arena_alloc(&run->arena, plan->count * sizeof(*out->sizes));
-    for (size_t i = 0; i < plan->count; i++) {
-        if (pace_size(&out->sizes[i], &plan->tasks[i], context, err))
+    *out = (struct course){.tasks = tasks};
+    out->sizes = arena_alloc(&run->arena, tasks->count * sizeof(*out->sizes));
+    for (size_t i = 0; i < tasks->count; i++) {
+        if (pace_size(&out->sizes[i], &tasks->items[i], context, err))
             return -1;
     }
     return 0;
@@ -26,7 +26,7 @@ static int course_begin(struct course *out, const struct plan *plan, struct run 
 static double course_left_s(const struct course *course, size_t next)
 {
     double left_s = 0;
-    for (size_t i = next; i < course->plan->count; i++)
+    for (size_t i = next; i < course->tasks->count; i++)
         left_s += pace_expect(&course->pace, course->sizes[i]);
     return left_s;
 }
@@ -40,16 +40,16 @@ static int measure_one(const struct task *task, struct measuring *measuring, boo
     return found ? 0 : measure_solo(measuring, task, ROLE_HEAD, err);
 }
 
-int solo_measure(struct run *run, const struct plan *plan, struct measuring *measuring,
+int solo_measure(struct run *run, const struct task_list *tasks, struct measuring *measuring,
                  enum anew anew, struct error *err)
 {
     struct context *context = measuring->context;
     struct course course;
     progress_begin(&context->progress);
-    if (course_begin(&course, plan, run, context, err))
+    if (course_begin(&course, tasks, run, context, err))
         return -1;
-    for (size_t i = 0; i < plan->count; i++) {
-        struct task *task = &plan->tasks[i];
+    for (size_t i = 0; i < tasks->count; i++) {
+        struct task *task = &tasks->items[i];
         bool known = false;
         progress_left(&context->progress, course_left_s(&course, i));
         task_show(task, context);

@@ -7,9 +7,9 @@
 #include "ci/gate/known.h"
 #include "ci/gate/measuring.h"
 
-// Fills the head's measurements of the plan's tasks. What an interrupted run has measured is taken
+// Fills the head's measurements of the tasks. What an interrupted run has measured is taken
 // from it, and what the store knows of the same code too, but for what is wanted again.
-int solo_measure(struct run *run, const struct plan *plan, struct measuring *measuring,
+int solo_measure(struct run *run, const struct task_list *tasks, struct measuring *measuring,
                  enum anew anew, struct error *err);
 
 #endif

@@ -18,7 +18,7 @@
 #define PLUMB_STATIC_GATE_H
 
 #include "ci/gate/code_facts.h"
-#include "ci/gate/plan.h"
+#include "ci/gate/task_list.h"
 #include "model/predict.h"
 
 struct static_change {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A task: one series of a run that is to be measured, and what the store knows of it already. A
-// plan (plan.h) has all tasks of a run.
+// A task: one series of a run that is to be measured, and what the store knows of it already.
+// task_list.h has all of a run.
 #ifndef PLUMB_TASK_H
 #define PLUMB_TASK_H
 

@@ -3,7 +3,7 @@
 // Finds what a study compares, in two directories or two commits, and copies or builds it. It
 // measures nothing.
 #include "ci/study/study_sources.h"
-#include "ci/gate/plan.h"
+#include "ci/gate/task_list.h"
 #include "ci/settings/profile.h"
 
 #include <dirent.h>
@@ -206,14 +206,14 @@ static bool wanted(const struct study_request *request, const struct problem *pr
 
 // Code that is the same on both sides is only compared with itself.
 static int add_tasks(struct studied *s, const struct study_request *request,
-                     const struct plan *plan, struct error *err)
+                     const struct task_list *tasks, struct error *err)
 {
     struct problem *problems;
     size_t added = 0;
     if (parse_problems(&problems, request, &s->run.arena, err))
         return -1;
-    for (size_t i = 0; i < plan->count; i++) {
-        const struct task *task = &plan->tasks[i];
+    for (size_t i = 0; i < tasks->count; i++) {
+        const struct task *task = &tasks->items[i];
         const struct result *r = task->result;
         if (!task->base || task->device->is_static || !wanted(request, problems, &r->problem))
             continue;
@@ -255,7 +255,7 @@ int study_of_commits(struct studied *out, const struct study_request *request,
 {
     struct commit base, head;
     struct built base_built, head_built;
-    struct plan plan;
+    struct task_list tasks;
     *out = (struct studied){.context = context};
     const char *other = request->head ? request->head : request->base;
     if (repository_commit(&base, context->repository, request->base, &context->arena, err) ||
@@ -278,9 +278,9 @@ int study_of_commits(struct studied *out, const struct study_request *request,
         out->studies[i].units = context->devices[i].units;
     }
     if (build(out, &base_built, &head_built, request, err) ||
-        plan_make(&plan, &out->run, context, &base_built, &head_built, err))
+        task_list_make(&tasks, &out->run, context, &base_built, &head_built, err))
         return -1;
-    const int status = add_tasks(out, request, &plan, err);
+    const int status = add_tasks(out, request, &tasks, err);
     out->run.count = 0; // a study has no results of its own
     return status;
 }

@@ -215,9 +215,9 @@ static const char *explained(struct two_builds *f)
 {
     struct context context = {.policy = {.model = "hopper"}};
     const struct built base = {.log = ""}, head = {.log = ""};
-    const struct plan plan = {.tasks = &f->task, .count = 1};
+    const struct task_list tasks = {.items = &f->task, .count = 1};
     struct run run = {.results = &f->result, .count = 1, .arena = f->arena};
-    explain_alarms(&run, &plan, &context, &base, &head);
+    explain_alarms(&run, &tasks, &context, &base, &head);
     f->arena = run.arena;
     return f->result.verdict.explanation;
 }

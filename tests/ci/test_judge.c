@@ -26,11 +26,11 @@ static int predict(double times_ns[2], const struct policy *policy, struct error
     struct result results[2] = {{.kernel = "biased"}, {.kernel = "plain"}};
     struct task tasks[2] = {{.device = &device}, {.device = &device}};
     struct run run = {.results = results, .count = 2};
-    const struct plan plan = {.tasks = tasks, .count = 2};
+    const struct task_list list = {.items = tasks, .count = 2};
     for (int i = 0; i < 2; i++)
         results[i].problem = (struct problem){
             .m = 4096, .n = 4096, .k = 4096, .batch = 1, .in = DTYPE_BF16, .out = DTYPE_BF16};
-    if (predicting_ready(&context, err) || predicting_fill(&run, &plan, &context, err))
+    if (predicting_ready(&context, err) || predicting_fill(&run, &list, &context, err))
         return -1;
     for (int i = 0; i < 2; i++)
         times_ns[i] = results[i].prediction.time_ns;
@@ -100,8 +100,8 @@ static struct verdict judge_now(const char *code, double time_ns, struct link *l
     }
     const struct policy_kernel rule = {0};
     struct task task = {.rule = &rule, .result = r, .device = &device, .run = &run};
-    const struct plan plan = {.tasks = &task, .count = 1};
-    assert_int_equal(judge_run(&run, &plan, &context, &err), 0);
+    const struct task_list tasks = {.items = &task, .count = 1};
+    assert_int_equal(judge_run(&run, &tasks, &context, &err), 0);
     const struct verdict verdict = r->verdict;
     if (sentence)
         snprintf(sentence, 400, "%s", verdict.sentence);

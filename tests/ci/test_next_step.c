@@ -31,8 +31,8 @@ static void a_budget_that_is_advised_is_a_quarter_larger_at_least(void **state)
         struct run run = {.results = &result, .count = 1};
         const struct policy_kernel rule = {.pattern = "loud*", .max_pairs = cases[i].own};
         struct task task = {.result = &result, .run = &run, .rule = &rule};
-        const struct plan plan = {.tasks = &task, .count = 1};
-        say_next_steps(&run, &plan, &policy);
+        const struct task_list tasks = {.items = &task, .count = 1};
+        say_next_steps(&run, &tasks, &policy);
         if (!strstr(result.verdict.sentence, cases[i].says))
             fail_msg("%s", result.verdict.sentence);
         arena_free(&run.arena);

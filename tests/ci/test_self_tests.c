@@ -14,7 +14,7 @@ static const struct context_device devices[] = {{.units = 1, .policy = &policies
 static const struct built_kernel old = {.code = "old"}, new = {.code = "new"};
 static struct result results[TASKS];
 static struct task tasks[TASKS], *order[TASKS], *compared[TASKS];
-static const struct plan plan = {tasks, TASKS};
+static const struct task_list list = {tasks, TASKS};
 
 // All have the same code; the last one's device is the host. Those of higher numbers are smaller.
 static int set_up(void **state)
@@ -34,7 +34,7 @@ static size_t compare(const int *numbers, size_t count, size_t wanted)
         compared[i] = &tasks[numbers[i]];
         compared[i]->head = &new;
     }
-    return self_tests_order(order, &plan, compared, count, wanted);
+    return self_tests_order(order, &list, compared, count, wanted);
 }
 
 static void assert_order(const int *numbers, size_t count)

@@ -5,7 +5,7 @@
 #define PLUMB_HELPER_FACTS_H
 
 #include "ci/gate/code_facts.h"
-#include "ci/gate/plan.h"
+#include "ci/gate/task_list.h"
 
 // One function each: 128 registers, 256 threads, so that two blocks fit on an SM of an H200. Raise
 // base.functions.count or head.functions.count for the second, which is like it but for its name.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // From builds, policy and devices to the tasks of a run. Nothing is built or measured here.
-#include "ci/gate/plan.h"
+#include "ci/gate/task_list.h"
 
 #include <assert.h>
 #include <string.h>
 
 struct planning {
-    struct plan *plan;
+    struct task_list *tasks;
     struct run *run;
     struct context *context;
     const struct built *base, *head;
@@ -16,16 +16,16 @@ struct planning {
 
 static struct task *new_task(struct planning *p)
 {
-    struct plan *plan = p->plan;
-    if (plan->count == p->capacity) {
+    struct task_list *tasks = p->tasks;
+    if (tasks->count == p->capacity) {
         size_t capacity = p->capacity ? p->capacity * 2 : 32;
-        struct task *tasks = arena_alloc(&p->run->arena, capacity * sizeof(*tasks));
-        if (plan->count)
-            memcpy(tasks, plan->tasks, plan->count * sizeof(*tasks));
-        plan->tasks = tasks;
+        struct task *items = arena_alloc(&p->run->arena, capacity * sizeof(*items));
+        if (tasks->count)
+            memcpy(items, tasks->items, tasks->count * sizeof(*items));
+        tasks->items = items;
         p->capacity = capacity;
     }
-    return &plan->tasks[plan->count++];
+    return &tasks->items[tasks->count++];
 }
 
 // The kernel's problems on one device, from every set its rule names, each once.
@@ -33,13 +33,13 @@ static void add_problems(struct planning *p, const struct context_device *device
                          const struct policy_kernel *rule, const struct built_kernel *base,
                          const struct built_kernel *head)
 {
-    const size_t first = p->plan->count;
+    const size_t first = p->tasks->count;
     for (size_t s = 0; s < rule->set_count; s++) {
         const struct policy_set *set = policy_set_find(&p->context->policy, rule->sets[s]);
         for (size_t i = 0; i < set->count; i++) {
             bool twice = false;
-            for (size_t t = first; t < p->plan->count; t++)
-                twice |= problem_equal(&p->plan->tasks[t].result->problem, &set->problems[i]);
+            for (size_t t = first; t < p->tasks->count; t++)
+                twice |= problem_equal(&p->tasks->items[t].result->problem, &set->problems[i]);
             if (twice || !context_selects(p->context, NULL, &set->problems[i]))
                 continue;
             struct task *task = new_task(p);
@@ -101,8 +101,8 @@ static void add_kernel(struct planning *p, const struct context_device *device,
 static void settle(struct planning *p)
 {
     struct run *run = p->run;
-    struct task *tasks = p->plan->tasks;
-    const size_t count = p->plan->count;
+    struct task *tasks = p->tasks->items;
+    const size_t count = p->tasks->count;
     assert(count == 0 || tasks);
     run->count = count;
     run->results = arena_alloc(&run->arena, count * sizeof(*run->results));
@@ -114,7 +114,7 @@ static void settle(struct planning *p)
     }
 }
 
-bool plan_names(const struct context *context, const struct built_kernel *kernel)
+bool task_list_names(const struct context *context, const struct built_kernel *kernel)
 {
     const struct policy *policy = &context->policy;
     bool named = policy_skips(policy, kernel->name);
@@ -128,15 +128,16 @@ static size_t count_unnamed(const struct context *context, const struct built *b
 {
     size_t count = 0;
     for (size_t i = 0; i < built->count; i++)
-        count += !plan_names(context, &built->kernels[i]);
+        count += !task_list_names(context, &built->kernels[i]);
     return count;
 }
 
-int plan_make(struct plan *out, struct run *run, struct context *context, const struct built *base,
-              const struct built *head, struct error *err)
+int task_list_make(struct task_list *out, struct run *run, struct context *context,
+                   const struct built *base, const struct built *head, struct error *err)
 {
-    struct plan plan = {0};
-    struct planning p = {.plan = &plan, .run = run, .context = context, .base = base, .head = head};
+    struct task_list tasks = {0};
+    struct planning p = {
+        .tasks = &tasks, .run = run, .context = context, .base = base, .head = head};
     const size_t unnamed = count_unnamed(context, head);
     for (size_t s = 0; s < context->device_count; s++) {
         const struct context_device *device = &context->devices[s];
@@ -151,16 +152,16 @@ int plan_make(struct plan *out, struct run *run, struct context *context, const 
         progress_note(&context->progress, "%zu %s named by no section of %s", unnamed,
                       plural(unnamed, "kernel is", "kernels are"), context->policy.label);
     bool built = head->state == MEASURED_OK && (!base || base->state == MEASURED_OK);
-    if (!plan.count && built)
+    if (!tasks.count && built)
         return error_set(
             err, "%s: nothing to measure: no kernel of %.10s matches a [kernel] section%s",
             context->policy.label, head->commit.id, context_selection(context, &run->arena));
     settle(&p);
-    *out = plan;
+    *out = tasks;
     return 0;
 }
 
-static int plan_compared(struct task *task, struct run *run, struct context *context,
+static int fill_compared(struct task *task, struct run *run, struct context *context,
                          const struct comparison *what, size_t i, struct error *err)
 {
     const struct compared *series = &what->series[i];
@@ -182,14 +183,14 @@ static int plan_compared(struct task *task, struct run *run, struct context *con
     return 0;
 }
 
-int plan_comparison(struct plan *plan, struct run *run, struct context *context,
-                    const struct comparison *what, struct error *err)
+int task_list_of_comparison(struct task_list *tasks, struct run *run, struct context *context,
+                            const struct comparison *what, struct error *err)
 {
-    plan->tasks = arena_alloc(&run->arena, what->count * sizeof(*plan->tasks));
-    plan->count = run->count = what->count;
+    tasks->items = arena_alloc(&run->arena, what->count * sizeof(*tasks->items));
+    tasks->count = run->count = what->count;
     run->results = arena_alloc(&run->arena, what->count * sizeof(*run->results));
     for (size_t i = 0; i < what->count; i++) {
-        if (plan_compared(&plan->tasks[i], run, context, what, i, err))
+        if (fill_compared(&tasks->items[i], run, context, what, i, err))
             return -1;
     }
     return 0;
