@@ -55,19 +55,6 @@ static void put_headline(struct buffer *out, const struct run *run, const struct
     }
 }
 
-static void put_lacks(struct buffer *out, const struct run *run)
-{
-    char reason[VIEW_TEXT * 4];
-    for (enum run_lack lack = 0; lack < RUN_LACKS; lack++) {
-        const struct run_lack_words *words = run_lack_words(lack);
-        if (!run_lacks(reason, sizeof(reason), run, lack))
-            continue;
-        buffer_printf(out, "**%s:** %s: ", words->title, words->what);
-        markdown_text(out, reason, WORDS_LIMIT);
-        buffer_puts(out, ".\n\n");
-    }
-}
-
 static void put_foot(struct buffer *out, const struct run *run,
                      const struct report_context *context)
 {
@@ -103,7 +90,7 @@ static void write(struct buffer *out, const struct run *run, const struct report
     struct change *lines = xcalloc(run->count + 1, sizeof(*lines));
     const size_t count = changes_find(lines, views, run->count);
     put_headline(out, run, lines, count);
-    put_lacks(out, run);
+    changes_lacks(out, run, "", WORDS_LIMIT);
     put_unbuilt(out, run);
     if (count)
         changes_table(out, lines, count);

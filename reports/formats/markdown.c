@@ -151,19 +151,6 @@ static void put_unbuilt(struct buffer *out, const struct run *run, enum sample_r
     buffer_free(&sentence);
 }
 
-static void put_lacks(struct buffer *out, const struct run *run)
-{
-    char reason[VIEW_TEXT * 4];
-    for (enum run_lack lack = 0; lack < RUN_LACKS; lack++) {
-        const struct run_lack_words *words = run_lack_words(lack);
-        if (!run_lacks(reason, sizeof(reason), run, lack))
-            continue;
-        buffer_printf(out, "> **%s:** %s: ", words->title, words->what);
-        markdown_text(out, reason, SENTENCE_LIMIT);
-        buffer_puts(out, ".\n\n");
-    }
-}
-
 static void put_self_test(struct buffer *out, const struct run *run)
 {
     const struct self_test *test = &run->self_test;
@@ -315,7 +302,7 @@ static void write(struct buffer *out, const struct run *run, const struct report
     while (changed < run->count && views[changed].result->verdict.kind != VERDICT_SAME)
         changed++;
     put_verdict(out, run);
-    put_lacks(out, run);
+    changes_lacks(out, run, "> ", SENTENCE_LIMIT);
     put_mixes(out, run);
     put_unbuilt(out, run, ROLE_HEAD);
     put_unbuilt(out, run, ROLE_BASE);

@@ -155,6 +155,19 @@ static bool compare_link(struct buffer *out, const char *url, const char *base, 
     return known;
 }
 
+void changes_lacks(struct buffer *out, const struct run *run, const char *before, size_t limit)
+{
+    char reason[VIEW_TEXT * 4];
+    for (enum run_lack lack = 0; lack < RUN_LACKS; lack++) {
+        const struct run_lack_words *words = run_lack_words(lack);
+        if (!run_lacks(reason, sizeof(reason), run, lack))
+            continue;
+        buffer_printf(out, "%s**%s:** %s: ", before, words->title, words->what);
+        markdown_text(out, reason, limit);
+        buffer_puts(out, ".\n\n");
+    }
+}
+
 void changes_range(struct buffer *out, const struct run *run, const struct report_context *context)
 {
     struct buffer href = {0};

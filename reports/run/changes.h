@@ -20,6 +20,9 @@ void changes_table(struct buffer *out, const struct change *lines, size_t count)
 // A folded list of commands, for a gate.
 void changes_next(struct buffer *out, const struct run *run, const struct change *lines,
                   size_t count);
+// What the run had to do without, a paragraph each behind `before`; of a reason at most `limit`
+// bytes.
+void changes_lacks(struct buffer *out, const struct run *run, const char *before, size_t limit);
 // "base..head", linked to the forge's comparison where context->commit_url ends in "/commit/%s".
 void changes_range(struct buffer *out, const struct run *run, const struct report_context *context);
 

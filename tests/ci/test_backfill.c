@@ -3,6 +3,7 @@
 // A backfill by the real program, with a bench that keeps a journal: how many processes its links
 // take, that sharing them changes none, and that no process ends between two commits for nothing.
 #include "baselines/link.h"
+#include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_plumb.h"
 #include "tests/helpers/helper_repo.h"
 #include "tests/helpers/helper_store.h"
@@ -89,10 +90,7 @@ static void backfill(const char *store, const char *range)
 
 static size_t times(const char *what)
 {
-    size_t count = 0;
-    for (const char *at = journal; (at = strstr(at, what)); at++)
-        count++;
-    return count;
+    return helper_occurrences(journal, what);
 }
 
 static size_t links_of(struct link **out, const char *store_name, const char *kernel)

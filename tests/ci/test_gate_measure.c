@@ -3,6 +3,7 @@
 // Whole gates by the real program, with a bench that keeps a journal: how many processes they take,
 // what a killed one does again, and what becomes of series there was no time for.
 #include "tests/helpers/helper_fake_gate.h"
+#include "tests/helpers/helper_files.h"
 #include "tests/helpers/test.h"
 
 #include <stdio.h>
@@ -55,10 +56,7 @@ static void gate(const char *head, double kill_after_s)
 
 static size_t times(const char *what)
 {
-    size_t count = 0;
-    for (const char *at = journal; (at = strstr(at, what)); at++)
-        count++;
-    return count;
+    return helper_occurrences(journal, what);
 }
 
 static const char *const names[] = {"good-1",   "good-2",   "good-3",   "hang-close",

@@ -141,10 +141,7 @@ static void write_undated(void)
 
 static size_t times(const char *what)
 {
-    size_t count = 0;
-    for (const char *at = outcome.output; (at = strstr(at, what)); at++)
-        count++;
-    return count;
+    return helper_occurrences(outcome.output, what);
 }
 
 static void commits_of_one_second_are_told_apart(void **state)

@@ -82,3 +82,11 @@ bool helper_says(const char *path, const char *text)
     free(all);
     return says;
 }
+
+size_t helper_occurrences(const char *text, const char *wanted)
+{
+    size_t count = 0;
+    for (const char *at = text; (at = strstr(at, wanted)); at++)
+        count++;
+    return count;
+}

@@ -20,5 +20,7 @@ void helper_write_text(const char *path, const char *text);
 bool helper_exists(const char *directory, const char *name);
 // The file contains this text; if not, stderr hears which.
 bool helper_says(const char *path, const char *text);
+// How often `wanted` stands in the text.
+size_t helper_occurrences(const char *text, const char *wanted);
 
 #endif

@@ -7,6 +7,7 @@
 #include "tests/helpers/test.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 int site_folder_set_up(void **state)
 {
@@ -36,6 +37,14 @@ char *site_folder_read(const char *folder, const char *name)
     char *text = helper_read(path, NULL);
     free(path);
     return text;
+}
+
+bool site_folder_has(const char *folder, const char *name, const char *text)
+{
+    char *file = site_folder_read(folder, name);
+    const bool found = strstr(file, text) != NULL;
+    free(file);
+    return found;
 }
 
 bool site_folder_shell(const char *command, const char *folder)

@@ -14,6 +14,7 @@ int site_folder_tear_down(void **state);
 struct site_written site_folder_write(struct helper_site *h, const char *folder);
 // A file of it, whole; the caller frees.
 char *site_folder_read(const char *folder, const char *name);
+bool site_folder_has(const char *folder, const char *name, const char *text); // in that file
 // Whether a shell command that is run there succeeds.
 bool site_folder_shell(const char *command, const char *folder);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The pages of series, commits and runs: levels, what began with a commit, the points left out.
+#include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_json.h"
 #include "tests/helpers/helper_run.h"
 #include "tests/helpers/helper_site_folder.h"
@@ -9,22 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static bool has(void *folder, const char *name, const char *text)
-{
-    char *file = site_folder_read(folder, name);
-    const bool found = strstr(file, text) != NULL;
-    free(file);
-    return found;
-}
-
-static size_t occurrences(const char *text, const char *wanted)
-{
-    size_t count = 0;
-    for (const char *at = text; (at = strstr(at, wanted)); at++)
-        count++;
-    return count;
-}
 
 static void levels_are_drawn_above_times(void **state)
 {
@@ -58,7 +43,7 @@ static void points_left_out_lie_beside(void **state)
     assert_true(site_folder_shell("cat points/*.json > all.txt", *state));
     char *all = site_folder_read(*state, "all.txt"), *times = strstr(all, "\"times_ns\":[");
     *strchr(times, ']') = '\0';
-    assert_int_equal(occurrences(times, ",") + 1, 900);
+    assert_int_equal(helper_occurrences(times, ",") + 1, 900);
     free(all);
     struct site_series *series = arena_alloc(&h.arena, 3 * sizeof(*series));
     memcpy(series, h.site.series, 3 * sizeof(*series));
@@ -78,11 +63,11 @@ static void commit_tells_what_began_with_it(void **state)
     char name[64];
     snprintf(name, sizeof(name), "commit/%.10s.html", h.site.events[0].event->commits[0].id);
     char *page = site_folder_read(*state, name);
-    assert_int_equal(occurrences(page, "side by side</td>"),
+    assert_int_equal(helper_occurrences(page, "side by side</td>"),
                      h.site.events[0].event->count + h.site.events[1].event->count);
     assert_non_null(strstr(page, "event brisk-owl: one step"));
     assert_non_null(strstr(page, "accepted on 2026-12-05 by A. Author"));
-    assert_int_equal(occurrences(page, "../run/71.html"), 1);
+    assert_int_equal(helper_occurrences(page, "../run/71.html"), 1);
     assert_non_null(strstr(page, "A. Author &lt;author@example.org&gt;"));
     assert_non_null(strstr(page, "before:"));
     free(page);
@@ -96,9 +81,9 @@ static void commit_tells_what_began_with_it(void **state)
     h.site.events = &alone;
     h.site.event_count = 1;
     site_folder_write(&h, *state);
-    assert_true(has(*state, name, "confirmed by plumb: the links suffice"));
+    assert_true(site_folder_has(*state, name, "confirmed by plumb: the links suffice"));
     // The overview and the feed's series lead to it.
-    assert_true(has(*state, "index.html", name));
+    assert_true(site_folder_has(*state, "index.html", name));
     helper_site_free(&h);
 }
 
@@ -111,17 +96,17 @@ static void event_is_one_row_beside_the_series_it_made_slower(void **state)
     helper_site(&h, 40, 200, false);
     site_folder_write(&h, *state);
     char *index = site_folder_read(*state, "index.html");
-    assert_int_equal(occurrences(index, "id=\"e-"), 1);
+    assert_int_equal(helper_occurrences(index, "id=\"e-"), 1);
     char *rest = strstr(index, "Where series stand against the last accepted state");
     *strstr(rest, "All series") = '\0';
-    assert_int_equal(occurrences(rest, "<tr"), 1 + 7); // 5 slower, 1 faster, 1 broken
+    assert_int_equal(helper_occurrences(rest, "<tr"), 1 + 7); // 5 slower, 1 faster, 1 broken
     snprintf(link, sizeof(link), "events.html#e-%s\">%s</a>", h.site.events[0].slug,
              h.site.events[0].event->name);
-    assert_int_equal(occurrences(rest, link), h.site.events[0].event->count);
+    assert_int_equal(helper_occurrences(rest, link), h.site.events[0].event->count);
     assert_non_null(strstr(rest, "An event is one change and all that it touched"));
     free(index);
     char *all = site_folder_read(*state, "events.html");
-    assert_int_equal(occurrences(all, "id=\"e-"), 2);
+    assert_int_equal(helper_occurrences(all, "id=\"e-"), 2);
     assert_non_null(strstr(all, "wider tiles"));
     free(all);
     helper_site_free(&h);
@@ -132,10 +117,10 @@ static void run_has_its_page(void **state)
     struct helper_site h;
     helper_site(&h, 40, 60, false);
     site_folder_write(&h, *state);
-    assert_true(has(*state, "run/29.html", "compare.html#28..29"));
-    assert_true(has(*state, "run/25.html", "It has no times to compare."));
-    assert_true(has(*state, "run/29.html", "script-src 'none'"));
-    assert_true(has(*state, "runs.html", "run/29.html"));
+    assert_true(site_folder_has(*state, "run/29.html", "compare.html#28..29"));
+    assert_true(site_folder_has(*state, "run/25.html", "It has no times to compare."));
+    assert_true(site_folder_has(*state, "run/29.html", "script-src 'none'"));
+    assert_true(site_folder_has(*state, "runs.html", "run/29.html"));
     helper_site_free(&h);
 }
 
@@ -152,7 +137,7 @@ static void later_finding_changes_the_commits_page(void **state)
     assert_int_equal(site_folder_write(&h, *state).loaded_runs, 0);
     char name[64];
     snprintf(name, sizeof(name), "commit/%.10s.html", h.site.events[0].event->commits[0].id);
-    assert_true(has(*state, name, "event brisk-owl"));
+    assert_true(site_folder_has(*state, name, "event brisk-owl"));
     helper_site_free(&h);
 }
 
@@ -263,13 +248,13 @@ static void series_of_many_changes_has_a_page_of_its_own(void **state)
     assert_true(site_folder_shell("test $(ls series/*.html | wc -l) -eq 1", *state));
     assert_true(site_folder_shell("cat series/*.html > own.txt", *state));
     char *own = site_folder_read(*state, "own.txt");
-    assert_int_equal(occurrences(own, "data-label=\"began in\""), MANY_CHANGES);
+    assert_int_equal(helper_occurrences(own, "data-label=\"began in\""), MANY_CHANGES);
     free(own);
     assert_true(site_folder_shell("cat kernel/*.html > kernels.txt", *state));
     char *kernels = site_folder_read(*state, "kernels.txt"),
          *part = strstr(kernels, "All 60 changes");
     assert_non_null(part);
-    assert_in_range(occurrences(kernels, "data-label=\"began in\""), 8, 8 + 2 * 8);
+    assert_in_range(helper_occurrences(kernels, "data-label=\"began in\""), 8, 8 + 2 * 8);
     free(kernels);
     helper_site_free(&w.h);
 }
@@ -294,8 +279,8 @@ static void very_many_events_are_shown_page_by_page(void **state)
         site_folder_shell("test $(cat events.html events/*.html | grep -o 'id=\"e-' | wc -l) "
                           "-eq 1000",
                           *state));
-    assert_true(has(*state, "events/0.html", "id=\"e-000000000001\""));
-    assert_true(has(*state, "events.html", "events/1.html"));
+    assert_true(site_folder_has(*state, "events/0.html", "id=\"e-000000000001\""));
+    assert_true(site_folder_has(*state, "events.html", "events/1.html"));
     assert_true(site_folder_shell("cat events/*.html | cksum > before.txt", *state));
     h.site.events = events;
     h.site.event_count = EVENTS + 1;

@@ -2,6 +2,7 @@
 //
 // What a reader of the site is told: what a figure is held against, what a run decided, what is bad
 // news and what is good, and which series of two runs cannot be compared.
+#include "tests/helpers/helper_files.h"
 #include "tests/helpers/helper_run.h"
 #include "tests/helpers/helper_site_folder.h"
 #include "tests/helpers/test.h"
@@ -10,22 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static bool has(void *folder, const char *name, const char *text)
-{
-    char *file = site_folder_read(folder, name);
-    const bool found = strstr(file, text) != NULL;
-    free(file);
-    return found;
-}
-
-static size_t occurrences(const char *text, const char *wanted)
-{
-    size_t count = 0;
-    for (const char *at = text; (at = strstr(at, wanted)); at++)
-        count++;
-    return count;
-}
 
 // A series of +3.46 % came there in two steps of half that: the last one has its own size beside
 // its commit.
@@ -47,7 +32,7 @@ static void last_step_is_told_apart_from_where_a_series_stands(void **state)
     snprintf(commit, sizeof(commit), "<span>%s against the beginning</span>", text);
     assert_non_null(strstr(page, commit));
     free(page);
-    assert_true(has(*state, "index.json", "\"step\":0.0"));
+    assert_true(site_folder_has(*state, "index.json", "\"step\":0.0"));
     helper_site_free(&h);
 }
 
@@ -59,7 +44,7 @@ static void columns_without_a_figure_are_left_out(void **state)
     memcpy(series, h.site.series, 6 * sizeof(*series));
     h.site.series = series;
     site_folder_write(&h, *state);
-    assert_true(has(*state, "index.html", "Act. / pred."));
+    assert_true(site_folder_has(*state, "index.html", "Act. / pred."));
     for (size_t i = 0; i < 6; i++) { // of links alone
         series[i].time_ns = NAN;
         series[i].predicted_ns = 0;
@@ -67,9 +52,9 @@ static void columns_without_a_figure_are_left_out(void **state)
         series[i].spark_count = 0;
     }
     site_folder_write(&h, *state);
-    assert_false(has(*state, "index.html", "Act. / pred."));
-    assert_false(has(*state, "index.html", ">Newest<"));
-    assert_false(has(*state, "index.html", ">Trend<"));
+    assert_false(site_folder_has(*state, "index.html", "Act. / pred."));
+    assert_false(site_folder_has(*state, "index.html", ">Newest<"));
+    assert_false(site_folder_has(*state, "index.html", ">Trend<"));
     helper_site_free(&h);
 }
 
@@ -85,12 +70,13 @@ static void gates_page_shows_its_verdicts(void **state)
         same += run.results[i].verdict.kind == VERDICT_SAME;
     char *page = site_folder_read(*state, "run/30.html");
     assert_non_null(strstr(page, "Verdicts: the head against the base"));
-    assert_int_equal(occurrences(page, "data-label=\"verdict\""), run.count);
+    assert_int_equal(helper_occurrences(page, "data-label=\"verdict\""), run.count);
     char *folded = strstr(page, "<details");
     assert_non_null(folded);
-    assert_int_equal(occurrences(folded, "data-label=\"verdict\""), same);
+    assert_int_equal(helper_occurrences(folded, "data-label=\"verdict\""), same);
     free(page);
-    assert_false(has(*state, "run/29.html", "Verdicts:")); // a plain run that found nothing wrong
+    assert_false(site_folder_has(*state, "run/29.html",
+                                 "Verdicts:")); // a plain run that found nothing wrong
     run_free(&run);
     helper_site_free(&h);
 }
@@ -110,7 +96,7 @@ static void gate_of_a_commit_that_does_not_build_says_so(void **state)
     helper_site(&h, 40, 60, false);
     h.site.load_run = load_unbuilt;
     site_folder_write(&h, *state);
-    assert_true(has(*state, "run/30.html", "The head does not build: "));
+    assert_true(site_folder_has(*state, "run/30.html", "The head does not build: "));
     helper_site_free(&h);
 }
 
@@ -127,11 +113,11 @@ static void commit_of_a_broken_kernel_says_so(void **state)
     h.site.runs = runs;
     site_folder_write(&h, *state);
     snprintf(name, sizeof(name), "commit/%.10s.html", runs[1].head);
-    assert_true(has(*state, name, "(measure): BROKEN: tiled gives wrong results"));
-    assert_true(has(*state, name, "card banner v-broken"));
-    assert_false(has(*state, name, "Nothing"));
+    assert_true(site_folder_has(*state, name, "(measure): BROKEN: tiled gives wrong results"));
+    assert_true(site_folder_has(*state, name, "card banner v-broken"));
+    assert_false(site_folder_has(*state, name, "Nothing"));
     snprintf(name, sizeof(name), "commit/%.10s.html", runs[2].head);
-    assert_true(has(*state, name, "its runs found nothing wrong"));
+    assert_true(site_folder_has(*state, name, "its runs found nothing wrong"));
     helper_site_free(&h);
 }
 
@@ -158,7 +144,7 @@ static void improvement_has_not_the_colour_of_an_alarm(void **state)
         *strstr(state_cell, "confirmed") = '\0';
         assert_non_null(strstr(state_cell, slower ? "v-slower" : "v-faster"));
         free(page);
-        assert_true(has(*state, name, slower ? "banner v-slower" : "banner v-faster"));
+        assert_true(site_folder_has(*state, name, slower ? "banner v-slower" : "banner v-faster"));
     }
     helper_site_free(&h);
 }
@@ -190,8 +176,8 @@ static void compare_says_what_is_not_shared_and_why(void **state)
     assert_non_null(strstr(page, "Run 2 lacks some: a gate, a study or a bisection measures only "
                                  "machine code that differs."));
     assert_null(strstr(page, "Run 1 lacks some"));
-    assert_int_equal(occurrences(page, ">only in the first</td>"), 37);
-    assert_int_equal(occurrences(page, ">in neither</td>"), 1);
+    assert_int_equal(helper_occurrences(page, ">only in the first</td>"), 37);
+    assert_int_equal(helper_occurrences(page, ">in neither</td>"), 1);
     free(page);
     helper_site_free(&h);
 }
@@ -227,8 +213,8 @@ static void levels_alone_have_dates_and_lead_to_pages_that_are_there(void **stat
     helper_site_of(&h, 1, 20, 4, false);
     h.site.load = load_untimed;
     site_folder_write(&h, *state);
-    assert_true(has(*state, "kernel/tma_persistent.html", "commits, oldest first"));
-    assert_true(has(*state, "kernel/tma_persistent.html", "2026-02-02"));
+    assert_true(site_folder_has(*state, "kernel/tma_persistent.html", "commits, oldest first"));
+    assert_true(site_folder_has(*state, "kernel/tma_persistent.html", "2026-02-02"));
     assert_true(
         site_folder_shell("grep -q '\"pageless\":\\[\"0000000000\"\\]' series/*.json", *state));
     helper_site_free(&h);
