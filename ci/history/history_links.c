@@ -77,7 +77,7 @@ static void take_changes(struct linked_history *out, const struct levels *levels
         }
         levels_between(&size, &error, levels, f->items[i].from, f->items[i].to);
         c->size = interval_about(size, reach * error);
-        c->sure = fabs(size) > levels_link_reach(levels, SURE_CONFIDENCE, i) * error;
+        c->sure = levels_link_chance(levels, i, size / error) < 1 - SURE_CONFIDENCE;
         const size_t from = f->items[i].from;
         if (levels->mark[from] == levels->mark[f->newest])
             c->left = levels->level[f->newest] - levels->level[from];

@@ -74,8 +74,9 @@ void levels_between(double *size, double *error, const struct levels *levels, si
 void levels_errors(double *out, const struct levels *levels);
 // Half the width of an interval in standard errors: Student's t with levels->degrees.
 double levels_reach(const struct levels *levels, double confidence);
-// The same of one link's codes, of which it is known how much of the variance the degrees are of:
-// what its pairs cannot see. Its own standard error is known well. Needs a close.
-double levels_link_reach(const struct levels *levels, double confidence, size_t link);
+// How often chance takes one link's codes as far apart as so many standard errors, or farther,
+// either way. The degrees are of what its pairs cannot see; its own standard error is known well.
+// Needs a close.
+double levels_link_chance(const struct levels *levels, size_t link, double errors);
 
 #endif

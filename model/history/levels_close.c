@@ -312,31 +312,32 @@ int levels_close(struct levels *levels, const struct moderation *prior, struct e
     return status;
 }
 
-// The two-sided tail of Student's t falls with t, so halving finds where it is 1 - confidence.
-static double reach_of(double degrees, double confidence)
+// Student's t, or farther from 0, either way.
+static double tail(double degrees, double t)
 {
-    assert(degrees > 0 && confidence > 0 && confidence < 1);
+    assert(degrees > 0);
+    return incomplete_beta(degrees / 2, 0.5, degrees / (degrees + t * t));
+}
+
+// The tail falls with t, so halving finds where it is 1 - confidence.
+double levels_reach(const struct levels *levels, double confidence)
+{
+    assert(confidence > 0 && confidence < 1);
     double low = 0, high = 1e6;
     for (int i = 0; i < 100; i++) {
         const double t = (low + high) / 2;
-        const double tail = incomplete_beta(degrees / 2, 0.5, degrees / (degrees + t * t));
-        *(tail > 1 - confidence ? &low : &high) = t;
+        *(tail(levels->degrees, t) > 1 - confidence ? &low : &high) = t;
     }
     return high;
 }
 
-double levels_reach(const struct levels *levels, double confidence)
-{
-    return reach_of(levels->degrees, confidence);
-}
-
 // A sum of a variance that is known and of a part p with n degrees of freedom has n / p^2
 // (Satterthwaite 1946).
-double levels_link_reach(const struct levels *levels, double confidence, size_t link)
+double levels_link_chance(const struct levels *levels, size_t link, double errors)
 {
     const struct level_link *l = &levels->factor->links[link];
     const double change = levels->unlike * level_change(l);
     const double unseen = levels->misclosure * levels->misclosure + change * change;
     const double part = unseen / (unseen + l->error * l->error);
-    return reach_of(fmin(levels->degrees / (part * part), 1e6), confidence);
+    return tail(fmin(levels->degrees / (part * part), 1e6), errors);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which changes are sure in spite of what pairs cannot see: how far an interval of a link's codes
-// reaches, and that few codes which are equal are changed with 99.99 % where 1 in 200 looks so.
+// Which changes are sure in spite of what pairs cannot see: how much of a link's error is known,
+// and that few codes which are equal are changed with 99.99 % where 1 in 200 looks so.
 #include "model/history/levels.h"
 #include "tests/helpers/helper_random.h"
 #include "tests/helpers/test.h"
@@ -10,9 +10,9 @@
 
 enum { CODES = 60, TURNS = 300 };
 
-static const double unseen = 0.001, own = 0.0005, margin = 0.003, sure = 0.9999;
+static const double unseen = 0.001, own = 0.0005, margin = 0.003, chance = 0.0001;
 
-static void a_link_reaches_as_far_as_its_variance_is_unknown(void **state)
+static void a_link_is_as_sure_as_its_variance_is_known(void **state)
 {
     static const double errors[] = {1e-6, 0.001, 0.1};
     struct levels *levels = levels_new();
@@ -21,9 +21,9 @@ static void a_link_reaches_as_far_as_its_variance_is_unknown(void **state)
         levels_add(levels, &(struct level_link){i, i + 1, 0, errors[i]});
     assert_int_equal(levels_close(levels, &levels_prior, &err), 0);
     // Without a loop the prior's four degrees are known: of all, of half, and of none of it.
-    assert_true(fabs(levels_link_reach(levels, 0.95, 0) - levels_reach(levels, 0.95)) < 1e-3);
-    assert_true(fabs(levels_link_reach(levels, 0.95, 1) - 2.1199) < 1e-3); // t with 16 degrees
-    assert_true(fabs(levels_link_reach(levels, 0.95, 2) - 1.96) < 1e-3);
+    assert_true(fabs(levels_link_chance(levels, 0, levels_reach(levels, 0.95)) - 0.05) < 1e-5);
+    assert_true(fabs(levels_link_chance(levels, 1, 2.1199) - 0.05) < 1e-4); // 16 degrees
+    assert_true(fabs(levels_link_chance(levels, 2, -1.96) - 0.05) < 1e-4);
     levels_free(levels);
 }
 
@@ -61,7 +61,7 @@ static void count(struct counts *c, struct random *random)
         double size, error;
         levels_between(&size, &error, levels, i - 1, i);
         const bool looks = fabs(neighbour[i]) > margin;
-        const bool is_sure = looks && fabs(size) > levels_link_reach(levels, sure, link) * error;
+        const bool is_sure = looks && levels_link_chance(levels, link, size / error) < chance;
         *(changed[i] ? &c->changed : &c->equal) += 1;
         *(changed[i] ? &c->changed_sure : &c->equal_sure) += is_sure;
         c->equal_look += !changed[i] && looks;
@@ -86,7 +86,7 @@ static void few_equal_codes_are_surely_changed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_link_reaches_as_far_as_its_variance_is_unknown),
+        cmocka_unit_test(a_link_is_as_sure_as_its_variance_is_known),
         cmocka_unit_test(few_equal_codes_are_surely_changed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
