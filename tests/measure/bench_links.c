@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// bench_links [CODES]: what histories by links say where the truth is known. Series of CODES codes
+// (100 when not said), 12,000 codes a row, each linked by a whole gate with those 1, 8 and 64 codes
+// before it; one in 50 is 0.4 to 2.4 % slower or faster than the one before. A gate's pairs scatter
+// by 0.4 %, its processes by 0.03 %, and every link misses by what pairs cannot see, drawn once for
+// each: of this SD, with normal tails or those of Student's t, and here and there a misfit.
+//
+// A row says how many in 10,000 links of equal codes the gate called slower or faster, and how many
+// of those an event would confirm, by the evidence alone and as it is done (history_links.c); how
+// many of the changed are; which share of what is confirmed is false; and how often the intervals
+// of neighbours, and those of levels, hold the truth.
+#include "model/gate/gate.h"
+#include "model/history/discovery.h"
+#include "model/history/levels.h"
+#include "tests/helpers/helper_random.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { CODES_MOST = 1000, CODES_A_ROW = 12000, DEGREES = 3 };
+
+struct nature {
+    const char *what;
+    double unseen, misfits, misfit; // SD, a share of the links, a log ratio
+    bool tails;                     // of t with DEGREES
+};
+static const struct nature natures[] = {
+    {"0.05 %", 0.0005, 0, 0, false},
+    {"0.1 %", 0.001, 0, 0, false},
+    {"0.15 %", 0.0015, 0, 0, false},
+    {"0.2 %", 0.002, 0, 0, false},
+    {"0.1 %, tails of t", 0.001, 0, 0, true},
+    {"0.1 %, misfits: 1 in 100 of 1 %", 0.001, 0.01, 0.01, false},
+    {"0.1 %, misfits: 3 in 100 of 3 %", 0.001, 0.03, 0.03, false},
+};
+
+struct counts {
+    double equal, alarms, found, confirmed; // of equal codes
+    double changed, changed_confirmed;
+    double held[2], level_held[2]; // of the intervals of 95 and of 99 %
+};
+
+struct simulation {
+    const struct nature *is;
+    size_t codes;
+    struct gate_policy policy;
+    struct random random;
+    struct discoveries discoveries;
+    struct levels *levels;
+    double truth[CODES_MOST];
+    bool changed[CODES_MOST], alarm[CODES_MOST], found[CODES_MOST];
+    size_t link[CODES_MOST]; // of each code with the one before
+    struct counts counts;
+};
+
+static double missed(struct simulation *s)
+{
+    double value = s->is->unseen * random_normal(&s->random), square = 0;
+    for (int i = 0; s->is->tails && i < DEGREES; i++)
+        square += pow(random_normal(&s->random), 2);
+    if (s->is->tails)
+        value /= sqrt(square / DEGREES) * sqrt(DEGREES / (DEGREES - 2.0)); // the SD stays
+    if (random_uniform(&s->random) < s->is->misfits)
+        value += random_uniform(&s->random) < 0.5 ? -s->is->misfit : s->is->misfit;
+    return value;
+}
+
+// A gate of two codes that are so far apart.
+static struct gate_decision played(struct level_link *out, struct simulation *s, double apart)
+{
+    struct arena arena = {0};
+    struct gate_series series;
+    double sum = 0, squares = 0, count = 0, process = 0.0003 * random_normal(&s->random);
+    gate_series_init(&series, &s->policy, &arena);
+    struct gate_decision d = gate_series_decide(&series);
+    for (; d.next != GATE_DONE; d = gate_series_decide(&series)) {
+        double block[64];
+        if (d.next == GATE_CONFIRM) {
+            gate_series_fresh_process(&series);
+            process = 0.0003 * random_normal(&s->random);
+        }
+        for (uint32_t i = 0; i < s->policy.block_pairs; i++) {
+            block[i] = apart + process + 0.004 * random_normal(&s->random);
+            sum += block[i];
+            squares += block[i] * block[i];
+            count++;
+        }
+        gate_series_add(&series, block, s->policy.block_pairs);
+    }
+    out->log_ratio = sum / count;
+    out->error = sqrt((squares / count - out->log_ratio * out->log_ratio) / count);
+    arena_free(&arena);
+    return d;
+}
+
+static void add_code(struct simulation *s, size_t code)
+{
+    static const size_t backs[] = {1, 8, 64};
+    const double step = 0.004 + 0.02 * random_uniform(&s->random);
+    s->changed[code] = random_uniform(&s->random) < 0.02;
+    s->truth[code] = s->truth[code - 1];
+    if (s->changed[code])
+        s->truth[code] += random_uniform(&s->random) < 0.5 ? -step : step;
+    s->link[code] = s->levels->links;
+    for (size_t i = 0; i < ARRAY_COUNT(backs) && backs[i] <= code; i++) {
+        struct level_link link = {.from = code - backs[i], .to = code};
+        const struct gate_decision d =
+            played(&link, s, s->truth[code] - s->truth[link.from] + missed(s));
+        levels_add(s->levels, &link);
+        if (i > 0)
+            continue;
+        s->alarm[code] = d.kind == VERDICT_SLOWER || d.kind == VERDICT_FASTER;
+        s->found[code] = discovery_test(&s->discoveries, d.log_evidence) && s->alarm[code];
+    }
+}
+
+static void count(struct simulation *s, size_t code, const double *errors, const double reach[2])
+{
+    struct counts *c = &s->counts;
+    double size, error;
+    levels_between(&size, &error, s->levels, code - 1, code);
+    const bool found = s->found[code] && s->levels->fit[s->link[code]] == LINK_FITS;
+    const bool sure = found && levels_link_chance(s->levels, s->link[code], size / error) < 0.0001;
+    *(s->changed[code] ? &c->changed : &c->equal) += 1;
+    *(s->changed[code] ? &c->changed_confirmed : &c->confirmed) += sure;
+    c->alarms += !s->changed[code] && s->alarm[code];
+    c->found += !s->changed[code] && found;
+    for (int i = 0; i < 2; i++) {
+        c->held[i] += fabs(size - (s->truth[code] - s->truth[code - 1])) <= reach[i] * error;
+        c->level_held[i] +=
+            fabs(s->levels->level[code] - s->truth[code]) <= reach[i] * errors[code];
+    }
+}
+
+static void run_series(struct simulation *s)
+{
+    double errors[CODES_MOST];
+    struct error err;
+    s->levels = levels_new();
+    s->truth[0] = 0;
+    for (size_t i = 1; i < s->codes; i++)
+        add_code(s, i);
+    if (levels_close(s->levels, &levels_prior, &err)) {
+        fprintf(stderr, "%s\n", err.text);
+        exit(1);
+    }
+    levels_errors(errors, s->levels);
+    const double reach[] = {levels_reach(s->levels, 0.95), levels_reach(s->levels, 0.99)};
+    for (size_t i = 1; i < s->codes; i++)
+        count(s, i, errors, reach);
+    levels_free(s->levels);
+}
+
+static void print_row(const struct nature *is, size_t codes)
+{
+    struct simulation *s = xcalloc(1, sizeof(*s));
+    *s = (struct simulation){.is = is,
+                             .codes = codes,
+                             .policy = gate_policy_default("cuda", 183e3),
+                             .random = {2026},
+                             .discoveries = {.q = gate_defaults.q}};
+    for (size_t i = 0; i < CODES_A_ROW / codes; i++)
+        run_series(s);
+    const struct counts *c = &s->counts;
+    const double all = c->equal + c->changed, confirmed = c->confirmed + c->changed_confirmed;
+    printf("| %s | %.1f | %.1f | %.1f | %.0f of %.0f | %.3f | %.3f, %.3f | %.3f, %.3f |\n",
+           is->what, 1e4 * c->alarms / c->equal, 1e4 * c->found / c->equal,
+           1e4 * c->confirmed / c->equal, c->changed_confirmed, c->changed,
+           confirmed > 0 ? c->confirmed / confirmed : 0, c->held[0] / all, c->held[1] / all,
+           c->level_held[0] / all, c->level_held[1] / all);
+    fflush(stdout);
+    free(s);
+}
+
+int main(int argc, char **argv)
+{
+    int64_t codes = 100;
+    if (argc > 2 ||
+        (argc == 2 && (parse_int64(&codes, argv[1]) || codes < 2 || codes > CODES_MOST))) {
+        fprintf(stderr, "bench_links [CODES]: a number from 2 to %d\n", CODES_MOST);
+        return 1;
+    }
+    puts("| what pairs cannot see | alarms | by evidence | confirmed | of the changed | false | "
+         "neighbours 95, 99 % | levels 95, 99 % |\n|---|--:|--:|--:|--:|--:|--:|--:|");
+    for (size_t i = 0; i < ARRAY_COUNT(natures); i++)
+        print_row(&natures[i], (size_t)codes);
+    return 0;
+}
