@@ -101,6 +101,18 @@ static void add_gpu(struct words *words, struct arena *arena)
     add_bind(words, "--ro-bind-try", "/sys", "/sys");
 }
 
+// The command behind them, and all of it in the arena.
+static const char *const *close_words(struct words *words, const char *const *argv,
+                                      struct arena *arena)
+{
+    add(words, "--");
+    for (; *argv; argv++)
+        add(words, *argv);
+    const char **kept = arena_copy(arena, words->items, (words->count + 1) * sizeof(*kept));
+    free(words->items);
+    return kept;
+}
+
 static void add_environment(struct words *words, const char *const *env, struct arena *arena)
 {
     for (; env && *env; env++) {
@@ -145,12 +157,7 @@ static const char *const *wrap(const char *program, const struct sandbox_view *v
     add_environment(&words, view->env, arena);
     add(&words, "--chdir");
     add(&words, view->directory ? view->directory : "/tmp");
-    add(&words, "--");
-    for (; *argv; argv++)
-        add(&words, *argv);
-    const char **kept = arena_copy(arena, words.items, (words.count + 1) * sizeof(*kept));
-    free(words.items);
-    return kept;
+    return close_words(&words, argv, arena);
 }
 
 // systemd-run makes the scope, and becomes the command in it.
@@ -175,12 +182,7 @@ static const char *const *in_scope(const char *scope, const struct sandbox_view 
         add(&words, "--property");
         add(&words, arena_printf(arena, "CPUWeight=%d", BACKGROUND));
     }
-    add(&words, "--");
-    for (; *argv; argv++)
-        add(&words, *argv);
-    const char **kept = arena_copy(arena, words.items, (words.count + 1) * sizeof(*kept));
-    free(words.items);
-    return kept;
+    return close_words(&words, argv, arena);
 }
 
 const char *const *sandbox_argv(const struct sandbox *sandbox, const struct sandbox_view *view,
