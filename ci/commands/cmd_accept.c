@@ -133,10 +133,11 @@ static int from_run(struct epoch_list *out, const struct arguments *a, struct co
         add_epoch(out, &epoch);
     }
     run_free(&run);
-    return out->count
-               ? 0
-               : error_set(err, "run %lld: nothing slower, faster or gone%s; nothing to accept",
-                           (long long)id, (int)a->options.words.count ? " matches" : "");
+    return out->count ? 0
+                      : error_set(err,
+                                  "run %lld: nothing slower, faster or gone%s; nothing to "
+                                  "accept (--run takes another of `plumb report --list`)",
+                                  (long long)id, (int)a->options.words.count ? " matches" : "");
 }
 
 static int choose(struct epoch_list *out, const struct arguments *a, struct context *context,

@@ -201,13 +201,15 @@ static bool has_policy_in(const struct status *s, const struct commit *commit)
             id[0]);
 }
 
-static void decide_on_policy(struct status *s)
+static void decide_on_policy(struct status *s, bool known)
 {
     if (!has_policy_in(s, &s->head))
         decide(s, "commit what `plumb init` wrote: git add ci && git commit");
     else if (s->has_parent && !has_policy_in(s, &s->parent))
-        decide(s, "`plumb run` measures HEAD; `plumb gate` judges the commit after it, for HEAD is "
-                  "the first with a policy");
+        decide(s, arena_printf(&s->context->arena,
+                               "%s`plumb gate` judges the commit after it, for HEAD is the first "
+                               "with a policy",
+                               known ? "" : "`plumb run` measures HEAD; "));
 }
 
 static void add_work(struct status *s)
@@ -230,8 +232,7 @@ static void add_work(struct status *s)
         : changed      ? "changes what the build reads"
                        : "changes nothing that the build reads",
         known ? "measured" : "not all measured");
-    if (!known)
-        decide_on_policy(s);
+    decide_on_policy(s, known);
     if (s->judged)
         decide(s, arena_printf(&s->context->arena,
                                "HEAD was judged: `plumb report --run %lld` shows it again%s",

@@ -61,24 +61,47 @@ static int kernel_measured(bool *measured, struct context *context, const struct
     return 0;
 }
 
-int run_known(bool *known, struct context *context, const struct to_build *head, bool any_driver,
-              struct error *err)
+// --problem leaves in one that the policy has.
+static bool selects_problem(const struct context *context)
 {
-    struct build_record record;
+    const struct policy *policy = &context->policy;
+    for (size_t s = 0; s < policy->set_count; s++) {
+        for (size_t i = 0; i < policy->sets[s].count; i++) {
+            if (context_selects(context, NULL, &policy->sets[s].problems[i]))
+                return true;
+        }
+    }
+    return false;
+}
+
+// `selected`: --kernel and --problem leave something of it to be measured, or it has no kernels.
+static int find_known(bool *known, bool *selected, struct context *context,
+                      const struct to_build *head, bool any_driver, struct error *err)
+{
+    struct build_record record = {0};
     struct arena arena = {0};
-    bool found = false, all = true;
+    bool found = false, all = true, any = false;
     int status = store_find_commit_build(&record, &found, context->store, head->commit,
                                          built_recipe(context, head->toolchain), &arena, err);
     // A commit that is known not to build has no kernels here, and nothing left to do.
     for (size_t i = 0; status == 0 && found && all && i < record.count; i++) {
         if (!context_selects(context, record.kernels[i].name, NULL))
             continue;
+        any = true;
         status = kernel_measured(&all, context, head, record.kernels[i].name, any_driver, err);
     }
+    *selected = record.count == 0 || !found || (any && selects_problem(context));
     arena_free(&arena);
     if (status == 0)
         *known = found && all;
     return status;
+}
+
+int run_known(bool *known, struct context *context, const struct to_build *head, bool any_driver,
+              struct error *err)
+{
+    bool selected;
+    return find_known(known, &selected, context, head, any_driver, err);
 }
 
 int run_known_newest(bool *known, struct context *context, const struct to_build *head,
@@ -86,10 +109,11 @@ int run_known_newest(bool *known, struct context *context, const struct to_build
 {
     const char *toolchain = head->toolchain ? head->toolchain->name : NULL;
     int64_t run;
-    if (run_known(known, context, head, any_driver, err) ||
+    bool selected;
+    if (find_known(known, &selected, context, head, any_driver, err) ||
         store_commit_run(&run, context->store, head->commit->id, toolchain, err))
         return -1;
-    *known = *known && run;
+    *known = *known && run && selected;
     return 0;
 }
 

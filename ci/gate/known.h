@@ -16,6 +16,7 @@ int run_known(bool *known, struct context *context, const struct to_build *head,
 // The same of the newest commit of those that are asked for. A tree that is known may be an earlier
 // commit's, of which this one is the revert, or of a branch that was written anew: history has to
 // be told that it is there now, so this is false until a plain run of this very commit has ended.
+// And of a selection (--kernel, --problem) that leaves nothing of it the run has to say so.
 int run_known_newest(bool *known, struct context *context, const struct to_build *head,
                      bool any_driver, struct error *err);
 

@@ -145,9 +145,15 @@ static void table_series(const struct series_history *s)
     free(device);
 }
 
+// Neither a comparison with the code before it nor enough times to tell a change by.
+static bool is_too_short(const struct series_history *s)
+{
+    return !s->linked.neighbours && (s->stored.count == 0 || !isfinite(s->creep.size.low));
+}
+
 void history_print_table(const struct history_set *set)
 {
-    size_t quiet = 0;
+    size_t quiet = 0, shorts = 0;
     for (size_t i = 0; i < set->count; i++) {
         const struct series_history *s = &set->series[i];
         if (set->count > 1 && s->change_count == 0 && s->linked.change_count == 0 &&
@@ -155,7 +161,12 @@ void history_print_table(const struct history_set *set)
             quiet++;
         else
             table_series(s);
+        shorts += is_too_short(s);
     }
     if (set->count > 1)
         printf("%zu series, %zu of them without a change\n", set->count, quiet);
+    if (shorts)
+        printf("%zu of %zu series: too few points to tell a change yet; `plumb run` adds some, and "
+               "compares each new code side by side where the policy says [history] link = on\n",
+               shorts, set->count);
 }

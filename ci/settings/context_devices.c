@@ -290,9 +290,16 @@ int context_devices(struct context *context, struct error *err)
     }
     if (!known)
         return error_set(err, "%s: there is no [device \"%.60s\"]", policy->label, only);
-    bool useful = false;
+    bool useful = false, cuda = false;
     for (size_t i = 0; i < context->device_count; i++)
         useful |= !context->devices[i].away || context->devices[i].is_static;
+    for (size_t i = 0; i < policy->device_count; i++)
+        cuda |= strcmp(policy->devices[i].kind, "cuda") == 0;
+    if (!useful && !cuda && context->options->static_use == STATIC_ONLY)
+        return error_set(err,
+                         "%s: --static compares the machine code of CUDA kernels, and no [device] "
+                         "is of kind cuda; without it the kernels are measured",
+                         policy->label);
     if (!useful)
         return error_set(err, "%s: none of the policy's devices is on this machine%s",
                          policy->label,

@@ -18,7 +18,8 @@ static struct plumb_outcome outcome;
 static int set_up(void **state)
 {
     helper_repo_create(&repo);
-    helper_repo_policy(repo.policy, "\tproblem = 8x8x8:fp32\n", "");
+    helper_repo_policy(repo.policy, "\tproblem = 8x8x8:fp32\n",
+                       "[gate]\n\tself-test = 0\n[measure]\n\tsamples = 4\n");
     return 0;
 }
 
@@ -108,6 +109,26 @@ static void range_without_commits_is_told(void **state)
     plumb_said(&outcome, 0, "nothing to do: the range holds no commits");
 }
 
+// Known or not, a selection that leaves nothing is no commit that is measured already.
+static void selection_that_leaves_nothing_is_told(void **state)
+{
+    TYPE("run", "HEAD", "--policy", repo.policy, "--quiet");
+    TYPE("run", "HEAD", "--policy", repo.policy);
+    plumb_said(&outcome, outcome.code, "nothing to do: 1 commit is measured already");
+    TYPE("run", "HEAD", "--policy", repo.policy, "--kernel", "nope");
+    plumb_said(&outcome, 4, "nothing to measure");
+    TYPE("run", "HEAD", "--policy", repo.policy, "--problem", "nope");
+    plumb_said(&outcome, 4, "nothing to measure");
+    TYPE("history");
+    plumb_said(&outcome, 0, "2 of 2 series: too few points to tell a change yet");
+}
+
+static void static_gate_of_a_host_says_why_not(void **state)
+{
+    TYPE("gate", "--static", "--policy", repo.policy);
+    plumb_said(&outcome, 4, "--static compares the machine code of CUDA kernels");
+}
+
 static void choice_says_which_type_it_is_for(void **state)
 {
     TYPE("select", "--model", "origami", "--gpu", "h200-sxm", "512x512x512");
@@ -145,6 +166,8 @@ int main(void)
         cmocka_unit_test(missing_gpu_is_told_with_what_goes_without),
         cmocka_unit_test(plan_that_is_not_there_is_not_a_broken_one),
         cmocka_unit_test(range_without_commits_is_told),
+        cmocka_unit_test(selection_that_leaves_nothing_is_told),
+        cmocka_unit_test(static_gate_of_a_host_says_why_not),
         cmocka_unit_test(choice_says_which_type_it_is_for),
         cmocka_unit_test(policy_has_to_be_committed_before_a_gate),
     };
