@@ -40,6 +40,7 @@ struct bench_plan {
     const struct sandbox *sandbox;
     const char *const *read_only; // directories with libraries, shown in the sandbox
     size_t read_only_count;
+    size_t build_count;   // the first of read_only: builds, of which a host library sees its own
     const char *log_path; // its stderr; NULL: dropped
     struct bench_limits limits;
     // Progress notes of the child, sanitised; may be NULL.

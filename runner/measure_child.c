@@ -17,14 +17,24 @@ static const char *const passed[] = {
     "OMP_NUM_THREADS",        "OMP_PROC_BIND",     "OMP_PLACES",    "OPENBLAS_NUM_THREADS",
     "NVIDIA_VISIBLE_DEVICES", "ASAN_OPTIONS",      "UBSAN_OPTIONS", "LSAN_OPTIONS"};
 
-static const char *const *child_environment(struct arena *arena)
+// One a line.
+static const char *builds(const struct bench_plan *plan, struct arena *arena)
 {
-    const char **env = arena_alloc(arena, (ARRAY_COUNT(passed) + 4) * sizeof(*env));
+    const char *text = "PLUMB_BUILDS=";
+    for (size_t i = 0; i < plan->build_count; i++)
+        text = arena_printf(arena, "%s%s%s", text, i ? "\n" : "", plan->read_only[i]);
+    return text;
+}
+
+static const char *const *child_environment(const struct bench_plan *plan, struct arena *arena)
+{
+    const char **env = arena_alloc(arena, (ARRAY_COUNT(passed) + 5) * sizeof(*env));
     const char *path = getenv("PATH");
     size_t used = 0;
     env[used++] = arena_printf(arena, "PATH=%s", path ? path : "/usr/bin:/bin");
     env[used++] = "HOME=/tmp";
     env[used++] = "LC_ALL=C.UTF-8";
+    env[used++] = builds(plan, arena);
     for (size_t i = 0; i < ARRAY_COUNT(passed); i++) {
         const char *value = getenv(passed[i]);
         if (value)
@@ -79,7 +89,7 @@ int bench_spawn(struct bench *bench, struct error *err)
     char program[PATH_MAX];
     if (find_bench(program, &bench->plan, err))
         return -1;
-    const char *const *env = child_environment(&bench->arena);
+    const char *const *env = child_environment(&bench->plan, &bench->arena);
     bool inside = bench->plan.sandbox && bench->plan.sandbox->active;
     const struct process_plan plan = {
         .argv = child_argv(bench, program, env),

@@ -203,11 +203,12 @@ static int start_bench(struct bench **out, bench_starter *start, struct context 
     char *log = unit ? xprintf("%s.%d", context->bench_log, unit) : xstrdup(context->bench_log);
     // What a toolchain built may load libraries of its prefix.
     const char **shown = xcalloc(directory_count + context->toolchain_count + 1, sizeof(*shown));
+    size_t shown_count = directory_count;
     if (directory_count)
         memcpy(shown, directories, directory_count * sizeof(*shown));
     for (size_t i = 0; i < context->toolchain_count; i++) {
         if (context->toolchains[i].prefix && !context->toolchains[i].root)
-            shown[directory_count++] = context->toolchains[i].prefix;
+            shown[shown_count++] = context->toolchains[i].prefix;
     }
     const struct bench_plan plan = {
         .program = context->options->bench,
@@ -215,7 +216,8 @@ static int start_bench(struct bench **out, bench_starter *start, struct context 
         .index = device->index,
         .sandbox = &context->sandbox,
         .read_only = shown,
-        .read_only_count = directory_count,
+        .read_only_count = shown_count,
+        .build_count = directory_count,
         .log_path = log,
         .limits = {.open_s = context->policy.timeout_s, .measure_s = context->policy.timeout_s},
         .note = note_bench,

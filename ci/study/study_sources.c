@@ -165,6 +165,11 @@ int study_of_directories(struct studied *out, const struct study_request *reques
     *out = (struct studied){
         .plan = {.program = bench, .kind = request->device ? request->device : "host"}};
     begin(out, 1);
+    const char **builds = arena_alloc(&out->run.arena, 2 * sizeof(*builds));
+    builds[0] = request->base;
+    builds[1] = request->head;
+    out->plan.read_only = builds;
+    out->plan.read_only_count = out->plan.build_count = request->head ? 2 : 1;
     if (!request->problem_count)
         return error_set(err, "a study of directories needs --problem; try plumb study --help");
     if (bench_start(&child, &out->plan, err))

@@ -7,6 +7,7 @@
 #include "kernels/bench/arm_process.h"
 
 #include "kernels/bench/futex.h"
+#include "kernels/bench/veil.h"
 #include "kernels/device/host.h"
 #include "model/robust.h"
 
@@ -113,11 +114,14 @@ static void time_empty_turns(struct arm_process *p)
 }
 
 // In the child, between its birth and exec: nothing but system calls.
-_Noreturn static void become_worker(const int segments[3])
+_Noreturn static void become_worker(const int segments[3], const struct veil *veil)
 {
+    static const char seen[] = "bench: a library's process may see other builds\n";
     char words[3][16];
     char *argv[] = {(char[]){"bench"}, (char[]){"keep"}, words[0], words[1], words[2], NULL};
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (!veil_draw(veil) && write(STDERR_FILENO, seen, sizeof(seen) - 1) < 0)
+        _exit(1);
     const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0)
         _exit(1);
@@ -128,11 +132,14 @@ _Noreturn static void become_worker(const int segments[3])
     _exit(1);
 }
 
-static int start_process(struct arm_process *p, const int segments[3], struct error *err)
+static int start_process(struct arm_process *p, const int segments[3], const char *library,
+                         struct error *err)
 {
-    const long apart = SIGCHLD | CLONE_NEWUSER | CLONE_NEWPID;
+    const long apart = SIGCHLD | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS;
+    struct veil veil;
     fflush(NULL);
     static bool told;
+    veil_make(&veil, library);
     long pid = syscall(SYS_clone, apart, NULL, NULL, NULL, NULL);
     if (pid < 0) { // containers may forbid namespaces
         if (!told)
@@ -142,7 +149,8 @@ static int start_process(struct arm_process *p, const int segments[3], struct er
         pid = fork();
     }
     if (pid == 0)
-        become_worker(segments);
+        become_worker(segments, &veil);
+    veil_free(&veil);
     if (pid < 0)
         return error_set(err, "host: no process for a library: %s", strerror(errno));
     p->pid = (pid_t)pid;
@@ -208,7 +216,7 @@ int arm_process_start(struct arm_process **out, struct arm_loaded *loaded,
     if (segments[0] < 0)
         goto done;
     host_processors(&p->alone, &p->all);
-    status = start_process(p, segments, err);
+    status = start_process(p, segments, wanted->path, err);
     if (status)
         goto done;
     time_empty_turns(p);

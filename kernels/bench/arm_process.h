@@ -3,7 +3,8 @@
 // A host library in a process of its own, which has its own user and process namespace where the
 // system lets it, can make no other process and touch none (worker_filter.h), and runs only while
 // it has the baton: between its turns it is stopped. It sees inputs read-only and outputs
-// (kernels/device/host_memory.h); clock, order, seeds and references are bench's alone.
+// (kernels/device/host_memory.h), and of the builds that are compared its own (veil.h); clock,
+// order, seeds and references are bench's alone.
 //
 // When the process dies, bench dies the same way, so that its parent sees what happened to the
 // kernel and not a message about it.

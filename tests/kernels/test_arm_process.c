@@ -3,6 +3,7 @@
 // A host library has a process of its own: it reaches no other, writes to no input, and stands
 // still when it is not its turn. With the real bench.
 #include "tests/helpers/helper_bench.h"
+#include "tests/helpers/helper_files.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -47,6 +48,29 @@ static void it_reaches_no_other_process(void **state)
 {
     (void)state;
     assert_contained("reaches");
+}
+
+// The base's build lies beside its own, and would do its work as well as the base does.
+static void it_sees_no_other_build(void **state)
+{
+    (void)state;
+    if (system("unshare --user --map-root-user --mount true 2>/dev/null")) {
+        print_message("no namespaces here: a library sees what its user sees\n");
+        skip();
+    }
+    char *module = test_module("apart"), *other = helper_directory();
+    char *file = xprintf("%s/base.so", other);
+    char *builds = xprintf("%s\n%.*s", other, (int)(strrchr(module, '/') - module), module);
+    helper_write_text(file, "the base's");
+    setenv("PLUMB_TEST_OTHER", file, 1);
+    setenv("PLUMB_BUILDS", builds, 1);
+    assert_contained("peeks");
+    unsetenv("PLUMB_BUILDS");
+    helper_discard(other);
+    free(builds);
+    free(file);
+    free(other);
+    free(module);
 }
 
 static void its_inputs_stay_what_they_are(void **state)
@@ -108,6 +132,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_makes_no_process_and_no_connection),
         cmocka_unit_test(it_reaches_no_other_process),
+        cmocka_unit_test(it_sees_no_other_build),
         cmocka_unit_test(its_inputs_stay_what_they_are),
         cmocka_unit_test(its_end_is_ours),
         cmocka_unit_test(a_signal_of_others_to_itself_is_its_end),

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
@@ -186,6 +187,17 @@ static int lingers(const struct plumb_args *args, void *stream)
     return 0;
 }
 
+// A file of another build.
+static int peeks(const struct plumb_args *args, void *stream)
+{
+    const char *other = getenv("PLUMB_TEST_OTHER");
+    (void)stream;
+    if (!other || access(other, R_OK) == 0)
+        return 1;
+    multiply(args);
+    return 0;
+}
+
 // Takes a fifth of a second.
 static int sleeps(const struct plumb_args *args, void *stream)
 {
@@ -204,6 +216,7 @@ static const struct plumb_kernel kernels[] = {
     KERNEL(forks),        KERNEL(talks),        KERNEL(reaches),  KERNEL(remaps),
     KERNEL(scribbles),    KERNEL(aborts),       KERNEL(lingers),  KERNEL(sleeps),
     KERNEL(kills_itself), KERNEL(stops_itself), KERNEL(hangs_up), KERNEL(raises_the_last),
+    KERNEL(peeks),
 };
 static const struct plumb_library library = {
     .abi_version = PLUMB_ABI_VERSION,
