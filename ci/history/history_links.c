@@ -51,6 +51,44 @@ static bool measured_again(const struct facts *f, size_t i)
     return again;
 }
 
+// A link of neighbours with an answer, between no wider commits than the other's.
+static bool is_within(const struct fact *one, const struct fact *wide)
+{
+    const int64_t later = one->base->order_s - wide->base->order_s;
+    const int64_t earlier = wide->head->order_s - one->head->order_s;
+    return one->link->back == 1 && one->link->kind != VERDICT_UNDECIDED && later >= 0 &&
+           earlier >= 0 && (later || earlier);
+}
+
+// The link of this code with the one before it, among those within `wide`; NULL: there is none.
+// Links come by their heads.
+static const struct fact *link_within(const struct facts *f, size_t wide, size_t code)
+{
+    const struct fact *w = &f->items[wide];
+    size_t end = wide + 1;
+    while (end < f->count && f->items[end].head == w->head)
+        end++;
+    for (size_t i = end; i-- > 0 && f->items[i].head->order_s >= w->base->order_s;) {
+        if (f->items[i].to == code && is_within(&f->items[i], w))
+            return &f->items[i];
+    }
+    return NULL;
+}
+
+// Its codes were neighbours while nobody had measured the commits between them. Since then links
+// within lead from one to the other, and they say which commit it was; so they do where the commits
+// were written anew and the codes stayed.
+static bool is_filled(const struct facts *f, size_t wide)
+{
+    const struct fact *w = &f->items[wide], *one = w;
+    size_t code = w->to;
+    for (size_t steps = 0; one && code != w->from && steps <= f->code_count; steps++) {
+        one = link_within(f, wide, code);
+        code = one ? one->from : code;
+    }
+    return code == w->from;
+}
+
 static void take_changes(struct linked_history *out, const struct levels *levels,
                          const struct facts *f, struct arena *arena)
 {
@@ -60,7 +98,7 @@ static void take_changes(struct linked_history *out, const struct levels *levels
         const struct link_fact *l = f->items[i].link;
         double size, error;
         if (l->back != 1 || (l->kind != VERDICT_SLOWER && l->kind != VERDICT_FASTER) ||
-            measured_again(f, i))
+            measured_again(f, i) || is_filled(f, i))
             continue;
         struct linked_change *c = &all[out->change_count++];
         *c = (struct linked_change){.at = place(f->items[i].head),
@@ -163,7 +201,7 @@ static bool changed_since(const struct facts *f, const struct levels *levels, si
     for (size_t i = first; i < f->count; i++) {
         const enum verdict_kind towards = size > 0 ? VERDICT_SLOWER : VERDICT_FASTER;
         changed |= f->items[i].link->back == 1 && f->items[i].link->kind == towards &&
-                   levels->fit[i] == LINK_FITS && !measured_again(f, i);
+                   levels->fit[i] == LINK_FITS && !measured_again(f, i) && !is_filled(f, i);
     }
     return changed;
 }

@@ -27,7 +27,7 @@ static const struct {
     [SLOWER] = {FIRST, "1.2", "1", "one"},
     [OTHER] = {SLOWER, "1.2", "0.8", "one"},
     [REVERT] = {OTHER, "1", "0.8", "one"},
-    [SLOWER_ANEW] = {FIRST, "1.2", "1", "two"},
+    [SLOWER_ANEW] = {FIRST, "1.20", "1", "two"},       // amended: another code
     [OTHER_ANEW] = {SLOWER_ANEW, "1.2", "0.8", "one"}, // trees of OTHER and REVERT
     [REVERT_ANEW] = {OTHER_ANEW, "1", "0.8", "one"},
     [LAST_ANEW] = {REVERT_ANEW, "1", "0.80", "one"}, // the same time by another code
@@ -175,6 +175,40 @@ static void an_exact_revert_is_told_by_the_run_that_ends_with_it(void **state)
     plumb_said(&outcome, 0, "nothing to do: 1 commit is measured already");
 }
 
+// Of four commits the second makes a kernel slower; the last is measured first, and the night fills
+// the gap. What was one change stays one.
+static void a_gap_that_is_filled_has_one_change(void **state)
+{
+    static const char *const codes[] = {"1", "1.0", "1.2", "1.2"},
+                             *others[] = {"1", "1", "1", "1.0"};
+    char gap[4][OBJECT_ID_TEXT], range[2 * OBJECT_ID_TEXT + 2];
+    for (int i = 0; i < 4; i++) {
+        char *simple = xprintf("const char takes[] = \"fake-time=%s\";\n", codes[i]);
+        char *other = xprintf("const char takes[] = \"other fake-time=%s\";\n", others[i]);
+        const struct helper_file files[] = {{"kernels/simple.c", simple, 0},
+                                            {"kernels/other.c", other, 0}};
+        const char *parent = i ? gap[i - 1] : NULL;
+        helper_repo_commit(gap[i], directory, "main", &parent, i > 0, i, "gap\n", files, 2);
+        free(simple);
+        free(other);
+    }
+    for (int i = 0; i < 4; i += 3)
+        plumb((const char *[]){"run", gap[i], "--quiet", "--policy", "linked.cfg", "--bench", bench,
+                               NULL});
+    plumb((const char *[]){"events", NULL});
+    plumb_said(&outcome, 0, "; one of 3 commits");
+    snprintf(range, sizeof(range), "%s..%s", gap[0], gap[3]);
+    plumb((const char *[]){"run", range, "--quiet", "--policy", "linked.cfg", "--bench", bench,
+                           NULL});
+    plumb((const char *[]){"history", "--kernel", "simple", NULL});
+    plumb_said(&outcome, 0, ": 1 change\n");
+    snprintf(range, sizeof(range), "  %.10s  ", gap[2]);
+    plumb_said(&outcome, 0, range);
+    plumb((const char *[]){"events", NULL});
+    assert_null(strstr(outcome.output, "one of "));
+    plumb_said(&outcome, 0, "\n1 event: 1 confirmed\n");
+}
+
 static int begin_anew(void **state)
 {
     char *command = xprintf("cd '%s' && rm -rf s.db s.db-* baselines", directory);
@@ -188,6 +222,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_there_now_counts_after_a_branch_was_written_anew),
         cmocka_unit_test_setup(an_exact_revert_is_told_by_the_run_that_ends_with_it, begin_anew),
+        cmocka_unit_test_setup(a_gap_that_is_filled_has_one_change, begin_anew),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
