@@ -127,6 +127,50 @@ static void a_gate_takes_seconds(void **state)
     }
 }
 
+// Seconds of a step's two gates, from the library and from records, below `section`.
+static size_t gates_after(double seconds[2], const char *section, const char *step)
+{
+    size_t count = 0;
+    for (const char *line = section; (line = strstr(line, "\n")) != NULL;) {
+        char way[32], name[32];
+        int ended, expected, ms;
+        if (strncmp(++line, "# ", 2) == 0)
+            break;
+        if (sscanf(line, "== %31s %31[^:]: exit %d, expected %d, in %d ms", way, name, &ended,
+                   &expected, &ms) != 5)
+            continue;
+        assert_int_equal(ended, expected);
+        if (strcmp(name, step) == 0 && count < 2)
+            seconds[count++] = ms / 1e3;
+    }
+    return count;
+}
+
+// Every gate with whole phases ended as it should, and the page has the times of each commit.
+static void gates_by_library_and_by_records_say_what_is_true(void **state)
+{
+    char *phases = helper_read(RECORDED "h200/gates/phases.txt", NULL);
+    static const char *const commits[] = {"ce7035f", "7a74822", "6c5cb39", "a850886", "cec1588"};
+    for (size_t i = 0; i < ARRAY_COUNT(commits); i++) {
+        double none[2], comment[2], slower[2], wrong[2];
+        char text[128], *title = xprintf("# %s", commits[i]);
+        const char *section = strstr(phases, title);
+        assert_non_null(section);
+        assert_int_equal(gates_after(none, section, "none"), 2);
+        assert_int_equal(gates_after(comment, section, "comment"), 2);
+        assert_int_equal(gates_after(slower, section, "slower"), 2);
+        assert_int_equal(gates_after(wrong, section, "wrong"), 2);
+        snprintf(text, sizeof(text), "| %.1f to %.1f s | %.1f and %.1f s |",
+                 fmin(fmin(none[0], none[1]), fmin(comment[0], comment[1])),
+                 fmax(fmax(none[0], none[1]), fmax(comment[0], comment[1])), slower[0], slower[1]);
+        if (!helper_says(PAGE, text))
+            fail_msg("%s: the page does not say %s", commits[i], text);
+        assert_true(fmax(wrong[0], wrong[1]) < 60);
+        free(title);
+    }
+    free(phases);
+}
+
 // Of `device`: replayed and launched from the library, in both orders.
 static void hold_replay(const char *device, double most_large, double most_small, size_t larges,
                         size_t smalls)
@@ -178,6 +222,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(two_series_gained_by_43d5216_and_none_lost,
                                         open_store_set_up, open_store_tear_down),
         cmocka_unit_test(a_gate_takes_seconds),
+        cmocka_unit_test(gates_by_library_and_by_records_say_what_is_true),
         cmocka_unit_test(a_record_takes_its_librarys_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
