@@ -206,10 +206,12 @@ static void decide_on_policy(struct status *s, bool known)
     if (!has_policy_in(s, &s->head))
         decide(s, "commit what `plumb init` wrote: git add ci && git commit");
     else if (s->has_parent && !has_policy_in(s, &s->parent))
-        decide(s, arena_printf(&s->context->arena,
-                               "%s`plumb gate` judges the commit after it, for HEAD is the first "
-                               "with a policy",
-                               known ? "" : "`plumb run` measures HEAD; "));
+        decide(s,
+               arena_printf(&s->context->arena,
+                            "%s judges the commit after it, for HEAD is the first with a policy",
+                            all_away(s) ? "`plumb list kernels` builds HEAD; `plumb gate --static`"
+                            : known     ? "`plumb gate`"
+                                        : "`plumb run` measures HEAD; `plumb gate`"));
 }
 
 static void add_work(struct status *s)

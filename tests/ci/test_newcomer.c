@@ -152,6 +152,13 @@ static void policy_has_to_be_committed_before_a_gate(void **state)
                        &(struct helper_file){"ci/plumb.cfg", text, 0}, 1);
     TYPE("status");
     plumb_said(&outcome, 0, "HEAD is the first with a policy");
+    // Where nothing can be measured no run is named.
+    char *away = strstr(text, "kind = host");
+    assert_non_null(away);
+    memcpy(away, "kind = cuda", strlen("kind = cuda"));
+    helper_write_text(path, text);
+    TYPE("status");
+    plumb_said(&outcome, 0, "next        `plumb list kernels` builds HEAD; `plumb gate --static`");
     free(path);
     free(folder);
 }
