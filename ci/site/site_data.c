@@ -115,6 +115,8 @@ static enum verdict_kind kind_of(const struct series_history *s)
     if (now.linked && isfinite(now.size.low))
         return !now.moved ? VERDICT_SAME : now.size.value > 0 ? VERDICT_SLOWER : VERDICT_FASTER;
     double size = s->creep.size.value, found = found_since(s);
+    if (s->stored.count == 0)
+        return VERDICT_NOT_MEASURED; // known by gates alone, which compare two commits
     if (!isfinite(s->creep.size.low))
         return VERDICT_NEW;
     bool wide = s->creep.size.high - s->creep.size.low > widest;
@@ -173,6 +175,8 @@ static void fill_series(struct site_series *out, const struct series_history *s,
     out->spark_count = s->recent_count;
     if (out->kind == VERDICT_NEW)
         out->sentence = arena_printf(arena, "%zu measured so far, too few to say", s->stored.count);
+    if (out->kind == VERDICT_NOT_MEASURED)
+        out->sentence = "no plain run has measured it: `plumb run` does";
     if (out->kind == VERDICT_UNDECIDED)
         out->sentence = "its newest times scatter too much to say";
     if (s->replaced_by)

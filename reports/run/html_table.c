@@ -193,22 +193,30 @@ static struct curve_point *points_of(const struct html *html, bool accuracy)
     return points;
 }
 
+static bool has_curve(const struct html *html, bool accuracy)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < html->count; i++) {
+        const struct view *v = &html->views[i];
+        used += isfinite(accuracy ? v->actual_predicted : v->change.value);
+    }
+    return used >= 2;
+}
+
 static void curve_figure(const struct html *html, bool accuracy, const char *caption,
                          void (*draw)(struct markup *, struct curve_point *, size_t))
 {
+    if (!has_curve(html, accuracy))
+        return;
     struct curve_point *points = points_of(html, accuracy);
-    size_t used = 0;
-    for (size_t i = 0; i < html->count; i++)
-        used += isfinite(points[i].y.value);
-    if (used >= 2)
-        chart_figure(html->m, caption, points, html->count, draw);
+    chart_figure(html->m, caption, points, html->count, draw);
     free(points);
 }
 
 void html_curves(const struct html *html)
 {
     bool gate = html->run->base.id[0];
-    if (html->count < 2)
+    if (!has_curve(html, false) && !has_curve(html, true))
         return;
     markup_start(html->m, "section");
     markup_attr(html->m, "aria-label", "All series at a glance");

@@ -22,6 +22,12 @@ static bool belongs(const struct site *site, const struct finding *f, size_t ind
            strcmp(a->kernel, b->kernel) == 0;
 }
 
+// Nothing can be said of where it stands.
+static bool is_open(const struct site_series *s)
+{
+    return s->kind == VERDICT_UNDECIDED || s->kind == VERDICT_NOT_MEASURED;
+}
+
 // Series come worst first, so the first of a group is its worst. Returns how many groups there are.
 static size_t collect(const struct site *site, const size_t *series, size_t count,
                       struct finding findings[FINDINGS_SHOWN])
@@ -29,8 +35,7 @@ static size_t collect(const struct site *site, const size_t *series, size_t coun
     size_t groups = 0;
     for (size_t i = 0; i < count; i++) {
         size_t g = 0, kept = groups < FINDINGS_SHOWN ? groups : FINDINGS_SHOWN;
-        if (site->series[series[i]].kind == VERDICT_SAME ||
-            site->series[series[i]].kind == VERDICT_UNDECIDED)
+        if (site->series[series[i]].kind == VERDICT_SAME || is_open(&site->series[series[i]]))
             continue;
         while (g < kept && !belongs(site, &findings[g], series[i]))
             g++;
@@ -105,9 +110,11 @@ void site_findings(struct site_page *p, const size_t *series, size_t count)
 {
     struct finding findings[FINDINGS_SHOWN];
     struct markup *m = p->m;
-    size_t groups = collect(p->map->site, series, count, findings), undecided = 0;
-    for (size_t i = 0; i < count; i++)
+    size_t groups = collect(p->map->site, series, count, findings), undecided = 0, unmeasured = 0;
+    for (size_t i = 0; i < count; i++) {
         undecided += p->map->site->series[series[i]].kind == VERDICT_UNDECIDED;
+        unmeasured += p->map->site->series[series[i]].kind == VERDICT_NOT_MEASURED;
+    }
     markup_start(m, "section");
     markup_attr(m, "id", "changed");
     markup_attr(m, "aria-label", "Where series stand");
@@ -116,11 +123,16 @@ void site_findings(struct site_page *p, const size_t *series, size_t count)
         write_table(p, findings, groups);
     else
         markup_element(m, "p", "muted",
-                       undecided ? "Nothing that can be told."
-                                 : "Every series is where it was accepted.");
+                       undecided || unmeasured ? "Nothing that can be told."
+                                               : "Every series is where it was accepted.");
     if (undecided > 0)
         markup_elementf(m, "p", "hint", "Of %zu more nothing can be said: their times scatter.",
                         undecided);
+    if (unmeasured > 0)
+        markup_elementf(m, "p", "hint told",
+                        "Of %zu nothing can be said: no plain run has measured them (`plumb run` "
+                        "does); pages of runs have what gates said of them.",
+                        unmeasured);
     if (groups > FINDINGS_SHOWN)
         markup_elementf(m, "p", "hint", "%zu more %s; the table has every series.",
                         groups - FINDINGS_SHOWN,

@@ -9,22 +9,25 @@
 
 enum { RUNS_SHOWN = 6 };
 
-static void count_kinds(const struct site_map *map, size_t *regressed, size_t *broken)
+static void count_kinds(const struct site_map *map, size_t *regressed, size_t *broken,
+                        size_t *unmeasured)
 {
-    *regressed = *broken = 0;
+    *regressed = *broken = *unmeasured = 0;
     for (size_t i = 0; i < map->site->series_count; i++) {
         const struct site_series *s = &map->site->series[i];
         *regressed += s->kind == VERDICT_SLOWER && !site_is_environment(s);
         *broken += s->kind == VERDICT_BROKEN;
+        *unmeasured += s->kind == VERDICT_NOT_MEASURED;
     }
 }
 
 static void write_banner(struct site_page *p)
 {
     const struct site_map *map = p->map;
-    size_t regressed, broken, count = map->site->series_count;
+    size_t regressed, broken, unmeasured, count = map->site->series_count;
     char when[VIEW_TEXT], headline[200];
-    count_kinds(map, &regressed, &broken);
+    count_kinds(map, &regressed, &broken, &unmeasured);
+    const bool nothing = unmeasured == count && count > 0;
     view_date(when, map->site->made_s);
     if (broken > 0)
         snprintf(headline, sizeof(headline), "%zu of %zu series %s broken, %zu slower", broken,
@@ -32,6 +35,9 @@ static void write_banner(struct site_page *p)
     else if (regressed > 0)
         snprintf(headline, sizeof(headline), "%zu of %zu series %s slower than accepted", regressed,
                  count, plural(regressed, "is", "are"));
+    else if (nothing)
+        snprintf(headline, sizeof(headline), "No plain run has measured any of %zu series yet",
+                 count);
     else
         snprintf(headline, sizeof(headline),
                  count ? "No series is slower than accepted" : "Nothing has been measured yet");
@@ -39,11 +45,13 @@ static void write_banner(struct site_page *p)
     markup_attrf(p->m, "class", "card banner %s",
                  broken      ? "v-broken"
                  : regressed ? "v-slower"
+                 : nothing   ? "v-unmeasured"
                              : "v-faster");
     markup_attr(p->m, "id", "verdict");
     markup_element(p->m, "div", "word",
                    broken      ? "broken"
                    : regressed ? "regression"
+                   : nothing   ? "not measured"
                                : "no regression");
     markup_element(p->m, "h1", NULL, headline);
     markup_elementf(p->m, "p", "muted", "%zu series, %zu %s, %zu %s%s%s", count, map->kernel_count,

@@ -191,9 +191,43 @@ static void short_history_takes_the_newest_runs_verdict(void **state)
     store = whole;
 }
 
+// Of gates alone there is no time that a level could be told from: not measured is not "same".
+static void series_of_gates_alone_is_not_measured(void **state)
+{
+    struct arena arena = {0};
+    struct site_data site = {0};
+    struct run run = {.kind = RUN_GATE, .tool_version = "t", .repository = "t", .policy = "t"};
+    struct device device = {"cuda", "static:h200-sxm", "no device", "", "", ""};
+    struct result r = {.kernel = "calm",
+                       .problem = {.m = 64, .n = 64, .k = 64, .batch = 1},
+                       .verdict = {.kind = VERDICT_SAME,
+                                   .log_ratio = interval_none,
+                                   .sentence = "",
+                                   .model = "m",
+                                   .version = "1"}};
+    struct store *gates = scratch_store(scratch_path(&arena, folder, "gates.db"), STORE_WRITE);
+    run.devices = &device;
+    run.device_count = 1;
+    run.headline = run.head.summary = run.head.author = run.base.summary = run.base.author = "";
+    run.started_s = run.head.time_s = run.base.time_s = 1700003600;
+    snprintf(run.base.id, sizeof(run.base.id), "%040u", 1);
+    snprintf(run.head.id, sizeof(run.head.id), "%040u", 2);
+    ok(store_begin_run(gates, &run, &err));
+    ok(store_save_result(gates, &run, &r, &err));
+    ok(store_finish_run(gates, &run, &err));
+    ok(site_data_load(&site, gates, NULL, NULL, 0, true, &err));
+    assert_int_equal(site.site.series_count, 1);
+    assert_int_equal(site.site.series[0].kind, VERDICT_NOT_MEASURED);
+    assert_non_null(strstr(site.site.series[0].sentence, "`plumb run`"));
+    site_data_free(&site);
+    store_close(gates);
+    arena_free(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(series_of_gates_alone_is_not_measured),
         cmocka_unit_test(short_history_takes_the_newest_runs_verdict),
         cmocka_unit_test(step_that_was_found_counts_though_the_newest_scatter),
         cmocka_unit_test(every_finished_run_is_there_with_its_times),

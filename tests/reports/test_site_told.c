@@ -58,6 +58,26 @@ static void columns_without_a_figure_are_left_out(void **state)
     helper_site_free(&h);
 }
 
+static void what_no_run_measured_is_not_where_it_was_accepted(void **state)
+{
+    struct helper_site h;
+    helper_site(&h, 6, 60, false);
+    struct site_series *series = arena_alloc(&h.arena, 6 * sizeof(*series));
+    memcpy(series, h.site.series, 6 * sizeof(*series));
+    h.site.series = series;
+    h.site.event_count = 0;
+    for (size_t i = 0; i < 6; i++)
+        series[i].kind = VERDICT_NOT_MEASURED;
+    site_folder_write(&h, *state);
+    assert_true(
+        site_folder_has(*state, "index.html", "No plain run has measured any of 6 series yet"));
+    assert_true(site_folder_has(*state, "index.html",
+                                "Of 6 nothing can be said: no plain run has measured"));
+    assert_false(site_folder_has(*state, "index.html", "where it was accepted."));
+    assert_false(site_folder_has(*state, "index.html", "no regression</div>"));
+    helper_site_free(&h);
+}
+
 // Every fourth run of the site is a gate.
 static void gates_page_shows_its_verdicts(void **state)
 {
@@ -228,6 +248,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         site_test(last_step_is_told_apart_from_where_a_series_stands),
         site_test(columns_without_a_figure_are_left_out),
+        site_test(what_no_run_measured_is_not_where_it_was_accepted),
         site_test(gates_page_shows_its_verdicts),
         site_test(gate_of_a_commit_that_does_not_build_says_so),
         site_test(commit_of_a_broken_kernel_says_so),
