@@ -50,12 +50,20 @@ template <bool dual> static int launch_nvfp4(const plumb_form_args *args, void *
     const plumb_problem &p = args->form.problem;
     if (p.m <= 8)
         return launch_few<few_config<dual, dual ? 4 : 2, 1, 8, 2, dual ? 2 : 3>>(args, stream);
+    if constexpr (dual) { // blocks half as high, if not all of the others run at once
+        const int64_t blocks = (p.n + 31) / 32;
+        if (p.m > 8 && p.m <= 16 && blocks > nvfp4_sms() && blocks <= 2 * nvfp4_sms())
+            return launch_few<few_config<dual, 2, 2, 8, 2, 3>>(args, stream);
+    }
     if (p.m <= 16)
         return launch_few<few_config<dual, dual ? 4 : 2, 2, 8, dual ? 1 : 2, dual ? 2 : 3>>(args,
                                                                                             stream);
     if constexpr (!dual) // blocks of 32 rows of B instead of 64, if they all run at once
         if (p.m <= 32 && (p.n + 127) / 128 * 4 <= nvfp4_sms())
             return launch_few<few_config<dual, 2, 4, 8, 1, 3>>(args, stream);
+    if constexpr (dual) // a shorter ring, where K is long
+        if (p.m <= 32 && p.k > 4096)
+            return launch_few<few_config<dual, 4, 4, 8, 1, 2>>(args, stream);
     if (p.m <= 32)
         return launch_few<few_config<dual, 4, 4, 8, 1, 3>>(args, stream);
     const nvfp4_choice *best = nullptr;
