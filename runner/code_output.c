@@ -15,7 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FILES_MAX = 10000 };
+// Each library is searched for the names of all others, and what loads what is closed over.
+enum { LIBRARIES_MAX = 4096, FILES_MAX = 10000 };
 
 struct set {
     const char *const *libraries;
@@ -205,6 +206,10 @@ int code_ids(char (*out)[OBJECT_ID_TEXT], const char *const *libraries, size_t c
     char *others = NULL;
     size_t size = 0;
     struct set set = {.libraries = libraries, .count = count};
+    if (count > LIBRARIES_MAX) {
+        error_set(err, "the build left more than %d libraries", LIBRARIES_MAX);
+        return 1;
+    }
     set.others = open_memstream(&others, &size);
     if (!set.others)
         return error_set(err, "%s: no memory for code ids", folder);

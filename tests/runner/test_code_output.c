@@ -130,9 +130,23 @@ static void more_than_anyone_needs_is_the_builds_fault(void **state)
     assert_non_null(strstr(err.text, "one/table: is not a file of at most 1 GiB"));
 }
 
+// Their number is squared and more, and a build may leave any.
+static void too_many_libraries_are_the_builds_fault(void **state)
+{
+    enum { MANY = 4097 };
+    static const char *libraries[MANY];
+    static char ids[MANY][OBJECT_ID_TEXT];
+    struct error err;
+    for (size_t i = 0; i < MANY; i++)
+        libraries[i] = "/there/is/none.so";
+    assert_int_equal(code_ids(ids, libraries, MANY, "/there", &err), 1);
+    assert_non_null(strstr(err.text, "more than 4096 libraries"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(too_many_libraries_are_the_builds_fault),
         cmocka_unit_test(helper_that_a_library_links_counts),
         cmocka_unit_test(tables_cubins_and_links_count),
         cmocka_unit_test(another_library_counts_where_it_is_named),
