@@ -13,7 +13,8 @@ struct repository {
     char *directory, *name;
 };
 
-// libgit2's words for the last failure.
+// libgit2's words for the last failure, and what to do where an object is missing. Valid until the
+// thread asks again.
 const char *git_words(void);
 // The commit of a revision as people write it. Caller frees.
 int git_resolve(git_commit **out, const struct repository *repository, const char *revision,

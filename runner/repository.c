@@ -12,10 +12,18 @@
 
 static const char fetch_more[] = "this is a shallow clone: git fetch --unshallow";
 
+// libgit2 fetches nothing, so what a partial clone left out is missing for good, whatever is asked.
 const char *git_words(void)
 {
+    static const char missing[] = "object not found";
+    static _Thread_local char text[512];
     const git_error *error = git_error_last();
-    return error && error->message ? error->message : "unknown failure";
+    const char *words = error && error->message ? error->message : "unknown failure";
+    if (strncmp(words, missing, strlen(missing)) != 0)
+        return words;
+    snprintf(text, sizeof(text), "%s; if this is a partial clone: git fetch --refetch --no-filter",
+             words);
+    return text;
 }
 
 const char *repository_library(void)

@@ -210,6 +210,67 @@ static void shallow_clone_works_up_to_its_edge_and_says_what_to_do(void **state)
     free(directory);
 }
 
+struct copying {
+    git_odb *from, *to;
+};
+
+static int copy_all_but_blobs(const git_oid *id, void *payload)
+{
+    const struct copying *copying = payload;
+    git_odb_object *object = NULL;
+    git_oid copy;
+    int code = git_odb_read(&object, copying->from, id);
+    if (code == 0 && git_odb_object_type(object) != GIT_OBJECT_BLOB)
+        code = git_odb_write(&copy, copying->to, git_odb_object_data(object),
+                             git_odb_object_size(object), git_odb_object_type(object));
+    git_odb_object_free(object);
+    return code;
+}
+
+// A partial clone: all commits and trees, and no content of a file (`git clone
+// --filter=blob:none`).
+static struct repository *partial_clone(struct helper_opened *f, char **directory)
+{
+    *directory = helper_directory();
+    git_repository *from = NULL, *to = NULL;
+    struct copying copying;
+    assert_int_equal(git_repository_open(&from, f->repo.directory), 0);
+    assert_int_equal(git_repository_init(&to, *directory, 0), 0);
+    assert_int_equal(git_repository_odb(&copying.from, from), 0);
+    assert_int_equal(git_repository_odb(&copying.to, to), 0);
+    assert_int_equal(git_odb_foreach(copying.from, copy_all_but_blobs, &copying), 0);
+    git_odb_free(copying.from);
+    git_odb_free(copying.to);
+    git_repository_free(from);
+    git_repository_free(to);
+    put_line(*directory, ".git/HEAD", f->repo.ids[REPO_FASTER]);
+    struct repository *repository;
+    struct error err;
+    assert_int_equal(repository_open(&repository, *directory, &err), 0);
+    return repository;
+}
+
+static void partial_clone_says_how_to_fetch_what_it_lacks(void **state)
+{
+    struct helper_opened *f = *state;
+    char *directory, *text = NULL;
+    size_t size = 0;
+    struct repository *repository = partial_clone(f, &directory);
+    struct file_change_list list;
+    struct error err;
+    assert_int_equal(
+        repository_read(&text, &size, repository, f->repo.ids[REPO_START], "README.md", &err), -1);
+    assert_non_null(strstr(err.text, "README.md: object not found"));
+    assert_non_null(strstr(err.text, "git fetch --refetch --no-filter"));
+    assert_int_equal(repository_changes(&list, repository, f->repo.ids[REPO_COMMENT],
+                                        f->repo.ids[REPO_SLOWER], &f->arena, &err),
+                     -1);
+    assert_non_null(strstr(err.text, "git fetch --refetch --no-filter"));
+    repository_close(repository);
+    helper_discard(directory);
+    free(directory);
+}
+
 // ---- files
 
 static void path_ids_follow_contents(void **state)
@@ -299,6 +360,7 @@ int main(void)
         cmocka_unit_test(unknown_revision_is_named),
         cmocka_unit_test(parent_of_a_root_is_an_error),
         cmocka_unit_test(shallow_clone_works_up_to_its_edge_and_says_what_to_do),
+        cmocka_unit_test(partial_clone_says_how_to_fetch_what_it_lacks),
         cmocka_unit_test(path_ids_follow_contents),
         cmocka_unit_test(read_gives_the_bytes_at_that_commit),
         cmocka_unit_test(content_id_is_gits_blob_id),
