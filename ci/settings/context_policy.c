@@ -56,15 +56,19 @@ static int read_policy(struct context *context, const char *commit, struct error
     struct commit head;
     if (!*commit && repository_commit(&head, context->repository, "HEAD", &context->arena, err))
         return -1;
-    char *text = NULL, label[POLICY_PATH_TEXT];
+    char *text = NULL, label[POLICY_PATH_TEXT], file[OBJECT_ID_TEXT];
     size_t size;
     const char *id = *commit ? commit : head.id;
     snprintf(label, sizeof(label), POLICY_PATH " at %.10s", id);
-    if (repository_read(&text, &size, context->repository, id, POLICY_PATH, err))
+    if (repository_path_id(file, context->repository, id, POLICY_PATH, err))
+        return -1;
+    if (!file[0])
         return error_set(err,
                          "%s: not there; commit one (`plumb init` writes it, `plumb gate --base "
                          "HEAD` is its first gate) or give --policy",
                          label);
+    if (repository_read(&text, &size, context->repository, id, POLICY_PATH, err))
+        return -1;
     int status = policy_parse(&context->policy, text, size, label, err);
     free(text);
     return status;

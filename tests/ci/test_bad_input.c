@@ -120,6 +120,29 @@ static void shallow_clone_says_how_to_fetch_the_rest(void **state)
     free(file);
 }
 
+static void partial_clone_says_how_to_fetch_what_it_lacks(void **state)
+{
+    char *whole = xprintf("%s/whole.git", outside), *clone = xprintf("%s/partial.git", outside);
+    char *command = xprintf("git -c safe.directory='*' clone -q --bare '%s' '%s' && "
+                            "git -C '%s' config uploadpack.allowFilter true",
+                            repo.directory, whole, whole);
+    char *filtered =
+        xprintf("git clone -q --bare --filter=blob:none 'file://%s' '%s'", whole, clone);
+    char id[OBJECT_ID_TEXT];
+    const char *parent = repo.ids[REPO_FASTER];
+    const struct helper_file file = {"ci/plumb.cfg", "[build]\n", 0};
+    assert_int_equal(system(command), 0);
+    helper_repo_commit(id, whole, "main", &parent, 1, 40, "policy", &file, 1);
+    assert_int_equal(system(filtered), 0);
+    run_in(clone, "gate", "--base", "main", "--head", "main", NULL);
+    plumb_said(&outcome, 4, ":ci/plumb.cfg: object not found");
+    plumb_said(&outcome, 4, "git fetch --refetch --no-filter");
+    free(whole);
+    free(clone);
+    free(command);
+    free(filtered);
+}
+
 static void unknown_revision_is_named(void **state)
 {
     run_in(repo.directory, "gate", "--head", "no-such-branch", NULL, NULL, NULL);
@@ -324,6 +347,7 @@ int main(void)
         cmocka_unit_test(bare_repository_works),
         cmocka_unit_test(bare_repository_holds_the_policy),
         cmocka_unit_test(shallow_clone_says_how_to_fetch_the_rest),
+        cmocka_unit_test(partial_clone_says_how_to_fetch_what_it_lacks),
         cmocka_unit_test(unknown_revision_is_named),
         cmocka_unit_test(policy_with_an_unknown_key_names_its_line),
         cmocka_unit_test(policy_that_is_a_directory_or_missing_is_said),
