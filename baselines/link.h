@@ -75,6 +75,9 @@ int store_commit_places(struct commit_places *out, struct store *store, struct a
 // The code that a series had in a run; 0: it was not there, or had none.
 int store_run_code(int64_t *out, struct store *store, int64_t run, const struct series *series,
                    struct error *err);
+// A plain run of the commit found the series with the code of that link's base.
+int store_had_base(bool *out, struct store *store, int64_t link, const char *commit,
+                   struct error *err);
 // NULL: there is none.
 const struct commit_place *commit_place_find(const struct commit_places *places, int64_t key);
 

@@ -90,6 +90,16 @@ int store_run_code(int64_t *out, struct store *store, int64_t run, const struct 
     return status < 0 ? -1 : 0;
 }
 
+int store_had_base(bool *out, struct store *store, int64_t link, const char *commit,
+                   struct error *err)
+{
+    int64_t count;
+    if (statement_get(&count, store, err, SQL_HAD_BASE, CELLS(INT(link), TEXT(commit))))
+        return -1;
+    *out = count > 0;
+    return 0;
+}
+
 // Keys are handed out one after the other, so a commit mostly stands where its key says.
 const struct commit_place *commit_place_find(const struct commit_places *places, int64_t key)
 {

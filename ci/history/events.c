@@ -2,6 +2,7 @@
 //
 // From what histories found to events: commits get positions, changes are grouped, culprits are
 // named.
+#include "baselines/link.h"
 #include "ci/history/events_changes.h"
 #include "ci/history/events_kept.h"
 #include "ci/settings/policy.h"
@@ -46,6 +47,23 @@ static bool place(struct found_change *f, const struct timeline *t, size_t begin
         c->first = first == SIZE_MAX || first > c->last ? c->last : unmeasured(t, first);
     c->at = c->at < c->first || c->at > c->last ? c->last : c->at;
     return true;
+}
+
+// A commit between that was measured later, and still had the code of the link's base, did nothing.
+static int narrow_link(struct found_change *f, const struct timeline *t, struct store *store,
+                       struct error *err)
+{
+    struct event_change *c = &f->change;
+    for (size_t p = c->last; f->link && p > c->first;) {
+        bool had;
+        if (t->between[--p] || !t->line[p])
+            continue;
+        if (store_had_base(&had, store, f->link, t->commits[p].id, err))
+            return -1;
+        if (had)
+            c->first = behind(t, p, c->last);
+    }
+    return 0;
 }
 
 // ---- culprits ----
@@ -111,8 +129,12 @@ int events_load(struct events *out, const struct history_set *set, struct store 
     if (timeline_read(&events.timeline, store, &asked->sources, stretches, found.count, arena, err))
         return -1;
     for (size_t i = 0; i < found.count; i++) {
-        if (place(&found.items[i], &events.timeline, events.timeline.begins[i]))
-            changes[count++] = found.items[i].change;
+        struct found_change *f = &found.items[i];
+        if (!place(f, &events.timeline, events.timeline.begins[i]))
+            continue;
+        if (narrow_link(f, &events.timeline, store, err))
+            return -1;
+        changes[count++] = f->change;
     }
     event_group(&events.list, changes, count, arena);
     for (size_t i = 0; i < events.list.count; i++)

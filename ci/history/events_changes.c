@@ -24,7 +24,7 @@ static void add(struct finding *f, const struct event_change *change,
                 const struct timeline_stretch *stretch, const char *at)
 {
     f->found.items = xgrow(f->found.items, f->found.count, &f->room, sizeof(*f->found.items));
-    f->found.items[f->found.count++] = (struct found_change){*change, *stretch, at};
+    f->found.items[f->found.count++] = (struct found_change){*change, *stretch, at, 0};
 }
 
 static size_t device_of(const struct history_set *set, const char *uuid)
@@ -54,6 +54,7 @@ static void add_linked(struct finding *f, size_t i, const struct link_tests *tes
                                             .left = c->left,
                                             .cause = ATTRIBUTION_KERNEL};
         add(f, &change, &(struct timeline_stretch){c->base.id, "", c->at.id}, c->at.id);
+        f->found.items[f->found.count - 1].link = c->link;
     }
 }
 

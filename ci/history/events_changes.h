@@ -12,6 +12,7 @@ struct found_change {
     struct event_change change;
     struct timeline_stretch stretch;
     const char *at; // commit id
+    int64_t link;   // key; 0: it is of absolute times
 };
 struct found_changes {
     struct found_change *items;
