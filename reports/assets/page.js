@@ -155,7 +155,7 @@
         row.hidden = !hit;
         shown += hit;
       });
-      count.textContent = shown === rows.length ? rows.length + " rows" : shown + " of " + rows.length + " rows";
+      count.textContent = (shown === rows.length ? "" : shown + " of ") + rows.length + (rows.length === 1 ? " row" : " rows");
     }
     function changed() {
       var values = { filter: search.value };

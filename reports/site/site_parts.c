@@ -195,13 +195,14 @@ void site_step(struct site_page *p, const struct site_series *s)
 }
 
 // What the columns of change and last step hold, below a table of series.
-static void change_hint(struct markup *m)
+static void change_hint(struct markup *m, bool steps)
 {
-    markup_element(m, "p", "hint told",
-                   "Against accepted: the time now against the last accepted state, or, where "
-                   "nothing was accepted, against the first one known; minus is faster. Last "
-                   "step: the newest single change in that direction, and its commit; several "
-                   "may have added up.");
+    markup_elementf(m, "p", "hint told",
+                    "Against accepted: the time now against the last accepted state, or, where "
+                    "nothing was accepted, against the first one known; minus is faster.%s",
+                    steps ? " Last step: the newest single change in that direction, and its "
+                            "commit; several may have added up."
+                          : "");
 }
 
 static void step_cell(struct site_page *p, const struct site_series *s)
@@ -371,5 +372,5 @@ void site_table(struct site_page *p, const char *name, const size_t *series, siz
     for (size_t i = 0; i < count; i++)
         row(p, series[i], columns, i < SPARKS);
     page_table_end(m);
-    change_hint(m);
+    change_hint(m, columns & WITH_STEP);
 }

@@ -180,7 +180,9 @@ static void write_facts(struct site_page *p, const struct site_series *s,
     }
     snprintf(more, sizeof(more), "%zu %s", d->total, plural(d->total, "point", "points"));
     fact(p->m, "history",
-         d->total ? more : "no times of runs: its codes were compared by links alone");
+         d->total          ? more
+         : d->linked.links ? "no times of runs: its codes were compared by links alone"
+                           : "no times of runs: gates alone know it");
     write_level_fact(p->m, &d->linked);
     fact(p->m, "device", p->map->site->devices[s->device].name);
     markup_end(p->m);

@@ -79,6 +79,12 @@ runChecks({
     await page.close();
   },
 
+  async one_row_is_one(open) {
+    const page = await open("site/kernel/kernel_13.html");
+    assert.strictEqual(await page.evaluate("document.querySelector('.toolbar output').textContent"), "1 row");
+    await page.close();
+  },
+
   async link_from_the_overview_opens_the_series(open) {
     const page = await open("site/index.html");
     const href = await page.evaluate("document.querySelector('table.findings a[href^=kernel]').href");

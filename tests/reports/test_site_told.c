@@ -50,11 +50,13 @@ static void columns_without_a_figure_are_left_out(void **state)
         series[i].predicted_ns = 0;
         series[i].bound = BOUND_UNKNOWN;
         series[i].spark_count = 0;
+        series[i].since = NULL;
     }
     site_folder_write(&h, *state);
     assert_false(site_folder_has(*state, "index.html", "Act. / pred."));
     assert_false(site_folder_has(*state, "index.html", ">Newest<"));
     assert_false(site_folder_has(*state, "index.html", ">Trend<"));
+    assert_false(site_folder_has(*state, "index.html", "Last step:")); // no more than what is there
     helper_site_free(&h);
 }
 
@@ -235,6 +237,7 @@ static void levels_alone_have_dates_and_lead_to_pages_that_are_there(void **stat
     site_folder_write(&h, *state);
     assert_true(site_folder_has(*state, "kernel/tma_persistent.html", "commits, oldest first"));
     assert_true(site_folder_has(*state, "kernel/tma_persistent.html", "2026-02-02"));
+    assert_true(site_folder_has(*state, "kernel/tma_persistent.html", "gates alone know it"));
     assert_true(
         site_folder_shell("grep -q '\"pageless\":\\[\"0000000000\"\\]' series/*.json", *state));
     helper_site_free(&h);
